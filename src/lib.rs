@@ -1,0 +1,1 @@
+//! GPU kernels written in Rust over ndarray views.

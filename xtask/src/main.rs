@@ -1,0 +1,2 @@
+//! Chores of the gridstride workspace.
+fn main() {}
