@@ -1,1 +1,62 @@
-//! What a GPU kernel written in Rust may call: threads, warps, shared memory, atomics, float functions
+//! What a GPU kernel written in Rust may call: thread and block indices, barriers, shared memory,
+//! warp operations, atomics and float functions.
+//!
+//! A kernel crate compiles for two targets from the same source. For `nvptx64-nvidia-cuda` (through
+//! `cuda_builder`) these functions become GPU instructions. On the host they ask the executor that
+//! runs the current thread of the kernel, normally the simulator of the crate `simt`; the
+//! attribute [`kernel`] then also emits a typed description of the kernel, a
+//! [`host::Kernel`], so that a launch with the wrong arguments does not compile.
+//!
+//! Names and roles are those of rust-cuda's crate of the same name, wherever it has the thing.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// `out[i] = a[i] + b[i]`, right for any launch shape.
+//! #[kernel]
+//! pub unsafe fn add(a: DeviceSlice<f32>, b: DeviceSlice<f32>, out: DeviceSliceMut<f32>) {
+//!     for i in thread::grid_stride(out.len()) {
+//!         // SAFETY: `i` is below the length, and the launch gives each `i` to one thread.
+//!         unsafe { out.set(i, a.at(i) + b.at(i)) };
+//!     }
+//! }
+//! # fn main() { assert_eq!(add.name(), "add"); }
+//! ```
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(
+        stdarch_nvptx,
+        link_llvm_intrinsics,
+        asm_experimental_arch,
+        core_intrinsics
+    ),
+    allow(internal_features)
+)]
+
+pub mod atomic;
+pub mod float;
+mod global;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod host;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+pub use cuda_std_macros::kernel;
+pub use global::{DeviceSlice, DeviceSliceMut};
+
+/// What nearly every kernel needs: `use cuda_std::prelude::*;`.
+pub mod prelude {
+    pub use crate::{
+        DeviceSlice, DeviceSliceMut, atomic, float, kernel, shared, shared_array, thread, warp,
+    };
+}
+
+/// A panic inside a kernel stops the launch: the driver reports it as a trap.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // SAFETY: a trap has no preconditions; it ends the whole launch.
+    unsafe { core::arch::nvptx::trap() }
+}

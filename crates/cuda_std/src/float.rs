@@ -1,0 +1,96 @@
+//! Float functions that are single GPU instructions, with the same result on every device unless
+//! the name says `approx`.
+//!
+//! `core` has no such functions without `std`, and a GPU has no C library. What is not here
+//! (sine, exponential, …) a kernel crate takes from the crate `libm`.
+
+macro_rules! float {
+    ($($type:ident { $($(#[$doc:meta])* $name:ident($($argument:ident),*) = $intrinsic:ident, $host:ident;)* })*) => {$($(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name($($argument: $type),*) -> $type {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                #[allow(unused_unsafe)]
+                // SAFETY: pure arithmetic, defined for every value.
+                unsafe { core::intrinsics::$intrinsic($($argument),*) }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                <$type>::$host($($argument),*)
+            }
+        }
+    )*)*};
+}
+
+float! {
+    f32 {
+    /// `a · b + c` with one rounding.
+    fma_f32(a, b, c) = fmaf32, mul_add;
+    /// The square root, correctly rounded.
+    sqrt_f32(x) = sqrtf32, sqrt;
+    /// The largest integer not above `x`.
+    floor_f32(x) = floorf32, floor;
+    /// The smallest integer not below `x`.
+    ceil_f32(x) = ceilf32, ceil;
+    /// `x` without its fraction.
+    trunc_f32(x) = truncf32, trunc;
+    /// The nearest integer, ties to the even one.
+    round_ties_even_f32(x) = round_ties_even_f32, round_ties_even;
+    }
+    f64 {
+    /// `a · b + c` with one rounding.
+    fma_f64(a, b, c) = fmaf64, mul_add;
+    /// The square root, correctly rounded.
+    sqrt_f64(x) = sqrtf64, sqrt;
+    /// The largest integer not above `x`.
+    floor_f64(x) = floorf64, floor;
+    /// The smallest integer not below `x`.
+    ceil_f64(x) = ceilf64, ceil;
+    /// `x` without its fraction.
+    trunc_f64(x) = truncf64, trunc;
+    /// The nearest integer, ties to the even one.
+    round_ties_even_f64(x) = round_ties_even_f64, round_ties_even;
+    }
+}
+
+macro_rules! approximate {
+    ($($(#[$doc:meta])* $name:ident = $instruction:literal, $host:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(x: f32) -> f32 {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let result: f32;
+                // SAFETY: pure arithmetic on registers, defined for every value.
+                unsafe {
+                    core::arch::asm!(
+                        concat!($instruction, " {}, {};"),
+                        out(reg32) result,
+                        in(reg32) x,
+                        options(pure, nomem, nostack)
+                    )
+                };
+                result
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let f: fn(f32) -> f32 = $host;
+                f(x)
+            }
+        }
+    )*};
+}
+
+approximate! {
+    /// `1 / √x`, to about 2⁻²² relative on the GPU.
+    rsqrt_approx_f32 = "rsqrt.approx.f32", |x| 1.0 / x.sqrt();
+    /// `2ˣ`, to about 2⁻²² relative on the GPU.
+    exp2_approx_f32 = "ex2.approx.f32", f32::exp2;
+    /// The logarithm to base 2, to about 2⁻²² on the GPU.
+    log2_approx_f32 = "lg2.approx.f32", f32::log2;
+    /// The sine of radians, to about 2⁻²⁰ absolute on the GPU for |x| ≤ π.
+    sin_approx_f32 = "sin.approx.f32", f32::sin;
+    /// The cosine of radians, to about 2⁻²⁰ absolute on the GPU for |x| ≤ π.
+    cos_approx_f32 = "cos.approx.f32", f32::cos;
+}

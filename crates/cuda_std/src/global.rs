@@ -1,0 +1,162 @@
+//! Slices of global memory as kernel parameters.
+
+/// A read-only array in global memory: pointer and length, passed to a kernel by value.
+///
+/// [`at`](Self::at) costs nothing on the GPU and is checked in the simulator, which reports the
+/// kernel, block, thread, index and length of an access past the end.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DeviceSlice<T> {
+    pointer: *const T,
+    length: usize,
+}
+
+/// An array in global memory that a kernel may write; like [`DeviceSlice`] otherwise.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DeviceSliceMut<T> {
+    pointer: *mut T,
+    length: usize,
+}
+
+impl<T> Clone for DeviceSlice<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for DeviceSlice<T> {}
+impl<T> Clone for DeviceSliceMut<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for DeviceSliceMut<T> {}
+
+impl<T: Copy> DeviceSlice<T> {
+    /// The `length` elements that start at `pointer`, an address of the device.
+    ///
+    /// # Safety
+    /// They must be initialised and stay allocated, and unwritten, while a kernel reads them.
+    #[inline(always)]
+    pub const unsafe fn from_raw_parts(pointer: *const T, length: usize) -> Self {
+        Self { pointer, length }
+    }
+
+    /// Element `index`.
+    ///
+    /// # Safety
+    /// `index` must be below the length. The GPU does not check; the simulator does.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn at(&self, index: usize) -> T {
+        check("read", index, self.length);
+        // SAFETY: the index is below the length by the caller's promise, and the elements are
+        // initialised by that of `from_raw_parts`.
+        unsafe { self.pointer.add(index).read() }
+    }
+
+    /// Element `index`, or `None` past the end, on every device.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> Option<T> {
+        // SAFETY: below the length; initialised by the promise of `from_raw_parts`.
+        (index < self.length).then(|| unsafe { self.pointer.add(index).read() })
+    }
+
+    /// The number of elements.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The first element's address, for the loops where every check has been done already.
+    #[inline(always)]
+    pub fn as_ptr(&self) -> *const T {
+        self.pointer
+    }
+}
+
+impl<T: Copy> DeviceSliceMut<T> {
+    /// The `length` elements that start at `pointer`, an address of the device.
+    ///
+    /// # Safety
+    /// They must stay allocated while a kernel uses them, and be initialised before it reads them.
+    #[inline(always)]
+    pub const unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
+        Self { pointer, length }
+    }
+
+    /// Element `index`.
+    ///
+    /// # Safety
+    /// `index` must be below the length (the GPU does not check; the simulator does), the element
+    /// initialised, and no other thread may write it at the same time.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn at(&self, index: usize) -> T {
+        check("read", index, self.length);
+        // SAFETY: in range, initialised and unshared by the caller's promise.
+        unsafe { self.pointer.add(index).read() }
+    }
+
+    /// Writes element `index`.
+    ///
+    /// # Safety
+    /// `index` must be below the length (the GPU does not check; the simulator does), and no other
+    /// thread may read or write the element at the same time.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn set(&self, index: usize, value: T) {
+        check("write", index, self.length);
+        // SAFETY: in range and unshared by the caller's promise.
+        unsafe { self.pointer.add(index).write(value) }
+    }
+
+    /// The address of element `index`, for atomic operations.
+    ///
+    /// # Safety
+    /// `index` must be below the length. The GPU does not check; the simulator does.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn address(&self, index: usize) -> *mut T {
+        check("address", index, self.length);
+        // SAFETY: in range by the caller's promise.
+        unsafe { self.pointer.add(index) }
+    }
+
+    /// The number of elements.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The first element's address, for the loops where every check has been done already.
+    #[inline(always)]
+    pub fn as_mut_ptr(&self) -> *mut T {
+        self.pointer
+    }
+}
+
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn check(access: &'static str, index: usize, length: usize) {
+    #[cfg(not(target_arch = "nvptx64"))]
+    if index >= length {
+        crate::host::out_of_bounds(access, index, length, core::panic::Location::caller());
+    }
+    #[cfg(target_arch = "nvptx64")]
+    let _ = (access, index, length);
+}

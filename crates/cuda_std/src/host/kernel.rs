@@ -1,0 +1,204 @@
+//! The typed description of a kernel, and the shape of a launch.
+
+use core::ffi::c_void;
+use core::fmt;
+
+/// A size or an index in up to three dimensions; `x` varies fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dim3 {
+    /// The fastest dimension.
+    pub x: u32,
+    /// The second dimension, 1 for a one-dimensional size.
+    pub y: u32,
+    /// The slowest dimension, 1 for a one- or two-dimensional size.
+    pub z: u32,
+}
+
+impl Dim3 {
+    /// The product of the three.
+    pub fn count(self) -> u64 {
+        // Saturating: a wrong shape must be reported, not wrapped into a right one.
+        (u64::from(self.x) * u64::from(self.y)).saturating_mul(u64::from(self.z))
+    }
+}
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self { x, y: 1, z: 1 }
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self { x, y, z: 1 }
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self { x, y, z }
+    }
+}
+
+impl fmt::Display for Dim3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}
+
+/// The shape of a launch: plain data, checked when it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks in the grid.
+    pub grid: Dim3,
+    /// Threads in a block.
+    pub block: Dim3,
+    /// Bytes of dynamic shared memory for each block.
+    pub shared_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// A launch of `grid` blocks of `block` threads without dynamic shared memory.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        Self {
+            grid: grid.into(),
+            block: block.into(),
+            shared_bytes: 0,
+        }
+    }
+
+    /// The same with `bytes` of dynamic shared memory for each block.
+    pub fn with_shared_bytes(self, bytes: u32) -> Self {
+        Self {
+            shared_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Blocks of `block` threads that cover `len` items, one a thread, at least one block.
+    ///
+    /// Only for one dimension; a grid ends at 2³¹ − 1 blocks, and kernels that iterate with
+    /// [`grid_stride`](crate::thread::grid_stride) are right even then.
+    pub fn for_len(len: usize, block: u32) -> Self {
+        let blocks = len
+            .div_ceil(block.max(1) as usize)
+            .clamp(1, i32::MAX as usize);
+        Self::new(blocks as u32, block)
+    }
+}
+
+/// What a kernel says about the blocks that it can run in, from `#[kernel(block = …)]` or
+/// `#[kernel(max_block = …)]`. The same bound stands in the PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockBound {
+    /// Any block that the device can run.
+    Any,
+    /// Exactly this shape.
+    Exactly(Dim3),
+    /// At most this many threads.
+    AtMost(u32),
+}
+
+/// A kernel: its name in the PTX, its bound on blocks, and the same source compiled for the CPU.
+///
+/// `#[kernel]` makes one for each kernel function, under the function's name. `A` is the tuple of
+/// the parameter types.
+pub struct Kernel<A> {
+    name: &'static str,
+    bound: BlockBound,
+    thread: unsafe fn(A),
+}
+
+impl<A: KernelArgs> Kernel<A> {
+    /// Used by `#[kernel]`.
+    #[doc(hidden)]
+    pub const fn new(name: &'static str, bound: BlockBound, thread: unsafe fn(A)) -> Self {
+        Self {
+            name,
+            bound,
+            thread,
+        }
+    }
+
+    /// The entry's name in the PTX.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The bound on the shape of its blocks.
+    pub fn bound(&self) -> BlockBound {
+        self.bound
+    }
+
+    /// Runs the kernel as one thread, on the lane that the caller has [`enter`](super::enter)ed.
+    ///
+    /// # Safety
+    /// The kernel's own contract: pointers valid, lengths right, the block's shape as it expects.
+    pub unsafe fn run_thread(&self, args: A) {
+        // SAFETY: passed on to the caller.
+        unsafe { (self.thread)(args) }
+    }
+}
+
+impl<A> fmt::Debug for Kernel<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel")
+            .field("name", &self.name)
+            .field("bound", &self.bound)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A type that may be a kernel's parameter: passed by value, with the same layout on the host and
+/// on the GPU.
+///
+/// Implement it for own parameter structs.
+///
+/// # Safety
+/// The type must be `#[repr(C)]` or a primitive, hold no references and no niche that the other
+/// side could break, and its pointers must be addresses of the device.
+pub unsafe trait DeviceParam: Copy + 'static {}
+
+macro_rules! params {
+    ($($type:ty)*) => {$(
+        // SAFETY: a primitive has one layout on both sides.
+        unsafe impl DeviceParam for $type {}
+    )*};
+}
+params! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
+// SAFETY: a pointer is 64 bits wide on both sides.
+unsafe impl<T: 'static> DeviceParam for *const T {}
+// SAFETY: as above.
+unsafe impl<T: 'static> DeviceParam for *mut T {}
+// SAFETY: `repr(C)` of a pointer and a length, 16 bytes on both sides.
+unsafe impl<T: 'static> DeviceParam for crate::DeviceSlice<T> {}
+// SAFETY: as above.
+unsafe impl<T: 'static> DeviceParam for crate::DeviceSliceMut<T> {}
+
+/// A tuple of kernel arguments.
+pub trait KernelArgs: Copy + 'static {
+    /// Calls `f` with the address of each argument, in order: the form that the driver takes.
+    fn with_addresses<Output>(self, f: impl FnOnce(&mut [*mut c_void]) -> Output) -> Output;
+}
+
+macro_rules! args {
+    ($($name:ident)*) => {
+        impl<$($name: DeviceParam),*> KernelArgs for ($($name,)*) {
+            #[allow(non_snake_case, unused_mut)]
+            fn with_addresses<Output>(self, f: impl FnOnce(&mut [*mut c_void]) -> Output) -> Output {
+                let ($(mut $name,)*) = self;
+                f(&mut [$((&raw mut $name).cast::<c_void>()),*])
+            }
+        }
+    };
+}
+
+macro_rules! args_up_to {
+    ($($name:ident)*) => { args_up_to!(@ [] $($name)*); };
+    (@ [$($done:ident)*] $next:ident $($rest:ident)*) => {
+        args!($($done)*);
+        args_up_to!(@ [$($done)* $next] $($rest)*);
+    };
+    (@ [$($done:ident)*]) => { args!($($done)*); };
+}
+args_up_to!(A B C D E F G H I J K L M N O P Q R S T U V W X);

@@ -1,0 +1,116 @@
+//! What a kernel's thread asks of the executor that runs it on the CPU.
+
+use super::{Dim3, WarpOperation};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::panic::Location;
+
+/// Where a thread stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Index of the thread in its block.
+    pub thread: Dim3,
+    /// Index of the block in the grid.
+    pub block: Dim3,
+    /// Threads in a block.
+    pub block_dim: Dim3,
+    /// Blocks in the grid.
+    pub grid_dim: Dim3,
+}
+
+/// One thread of a kernel on the CPU, as seen by the functions of this crate. The simulator
+/// implements it.
+///
+/// A call may suspend the thread until others have caught up. A thread whose executor has found
+/// a mistake does not return from the call: the executor unwinds it.
+pub trait Lane {
+    /// Where the thread stands.
+    fn position(&self) -> &Position;
+
+    /// The block's barrier, called at `site`.
+    fn sync_threads(&self, site: &'static Location<'static>);
+
+    /// An operation among the lanes of `mask`: hands in `value` and `argument`, returns this
+    /// lane's result.
+    fn warp(
+        &self,
+        operation: WarpOperation,
+        mask: u32,
+        value: u32,
+        argument: u32,
+        site: &'static Location<'static>,
+    ) -> u32;
+
+    /// The block's shared array known by `key`, made on first use.
+    fn shared_static(&self, key: usize, layout: Layout) -> *mut u8;
+
+    /// The block's dynamic shared memory, aligned to 16 bytes.
+    fn shared_dynamic(&self) -> *mut u8;
+
+    /// The thread made an access past the end of a slice; does not return.
+    fn out_of_bounds(
+        &self,
+        access: &'static str,
+        index: usize,
+        length: usize,
+        site: &'static Location<'static>,
+    ) -> !;
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<*const dyn Lane>> = const { Cell::new(None) };
+}
+
+/// Makes `lane` the current one of this OS thread while `run` runs: an executor wraps each stretch
+/// of a kernel's thread in it.
+///
+/// Calls nest; what was current before is so again afterwards, also when `run` unwinds.
+pub fn enter<R>(lane: &dyn Lane, run: impl FnOnce() -> R) -> R {
+    struct Restore(Option<*const dyn Lane>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    // SAFETY: this only forgets the lifetime. The pointer is used while `run` runs, during which
+    // `lane` is borrowed, and is taken back by `Restore` before that borrow ends.
+    let pointer = unsafe {
+        core::mem::transmute::<*const (dyn Lane + '_), *const (dyn Lane + 'static)>(lane)
+    };
+    let _restore = Restore(CURRENT.replace(Some(pointer)));
+    run()
+}
+
+/// Whether the caller runs as a thread of a kernel.
+pub fn is_inside_kernel() -> bool {
+    CURRENT.get().is_some()
+}
+
+/// The current lane.
+///
+/// # Panics
+/// Outside of a kernel: its functions mean nothing there.
+#[track_caller]
+pub fn lane<'a>() -> &'a dyn Lane {
+    let pointer = CURRENT
+        .get()
+        .expect("a function of cuda_std that needs a GPU thread was called outside of a kernel");
+    // SAFETY: the pointer is set only while `enter` borrows the lane. The functions of this crate
+    // use the reference within one call made by the kernel's thread, which runs inside `enter`.
+    unsafe { &*pointer }
+}
+
+/// Reports an access past the end of a slice.
+#[cold]
+pub(crate) fn out_of_bounds(
+    access: &'static str,
+    index: usize,
+    length: usize,
+    site: &'static Location<'static>,
+) -> ! {
+    match CURRENT.get() {
+        // SAFETY: as in `lane`.
+        Some(pointer) => unsafe { &*pointer }.out_of_bounds(access, index, length, site),
+        None => panic!("{access} of element {index} of a device slice of {length}, at {site}"),
+    }
+}

@@ -1,0 +1,11 @@
+//! The host's side: what a kernel is to those who launch it, and what an executor on the CPU
+//! provides to the kernels that it runs.
+
+mod kernel;
+mod lane;
+
+pub use kernel::{BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
+pub(crate) use lane::out_of_bounds;
+pub use lane::{Lane, Position, enter, is_inside_kernel, lane};
+
+pub use crate::warp::WarpOperation;

@@ -1,0 +1,138 @@
+//! Where a thread stands in its block and grid, grid-stride iteration, and the block's barrier.
+//!
+//! In the simulator every function asks the executor; outside of any executor on the host they
+//! panic, since there is no thread of a kernel to speak of.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::nvptx;
+
+macro_rules! position {
+    ($($(#[$doc:meta])* $name:ident = $intrinsic:ident, $field:ident . $axis:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                // SAFETY: reading a special register has no preconditions.
+                unsafe { nvptx::$intrinsic() as u32 }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                crate::host::lane().position().$field.$axis
+            }
+        }
+    )*};
+}
+
+position! {
+    /// Index of the thread in its block along x.
+    thread_idx_x = _thread_idx_x, thread.x;
+    /// Index of the thread in its block along y.
+    thread_idx_y = _thread_idx_y, thread.y;
+    /// Index of the thread in its block along z.
+    thread_idx_z = _thread_idx_z, thread.z;
+    /// Index of the block in the grid along x.
+    block_idx_x = _block_idx_x, block.x;
+    /// Index of the block in the grid along y.
+    block_idx_y = _block_idx_y, block.y;
+    /// Index of the block in the grid along z.
+    block_idx_z = _block_idx_z, block.z;
+    /// Threads in a block along x.
+    block_dim_x = _block_dim_x, block_dim.x;
+    /// Threads in a block along y.
+    block_dim_y = _block_dim_y, block_dim.y;
+    /// Threads in a block along z.
+    block_dim_z = _block_dim_z, block_dim.z;
+    /// Blocks in the grid along x.
+    grid_dim_x = _grid_dim_x, grid_dim.x;
+    /// Blocks in the grid along y.
+    grid_dim_y = _grid_dim_y, grid_dim.y;
+    /// Blocks in the grid along z.
+    grid_dim_z = _grid_dim_z, grid_dim.z;
+}
+
+/// Index of the thread in a one-dimensional grid: `block_idx_x · block_dim_x + thread_idx_x`.
+///
+/// It is 64 bits wide: a grid can have 2³¹ blocks of 1024 threads.
+#[inline(always)]
+pub fn index_1d() -> usize {
+    block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize
+}
+
+/// Indices `(x, y)` of the thread in a two-dimensional grid.
+#[inline(always)]
+pub fn index_2d() -> (usize, usize) {
+    let y = block_idx_y() as usize * block_dim_y() as usize + thread_idx_y() as usize;
+    (index_1d(), y)
+}
+
+/// Index of the thread in its block, x fastest, then y, then z: threads of a warp are neighbours.
+#[inline(always)]
+pub fn index_in_block() -> u32 {
+    thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z())
+}
+
+/// The indices of `0..len` that fall to this thread of a one-dimensional grid: its own, then each
+/// one a grid further. Together the threads visit every index once, whatever the launch shape.
+#[inline(always)]
+pub fn grid_stride(len: usize) -> GridStride {
+    GridStride {
+        next: index_1d(),
+        len,
+        stride: grid_dim_x() as usize * block_dim_x() as usize,
+    }
+}
+
+/// The iterator of [`grid_stride`].
+#[derive(Clone, Debug)]
+pub struct GridStride {
+    next: usize,
+    len: usize,
+    stride: usize,
+}
+
+impl Iterator for GridStride {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.next >= self.len {
+            return None;
+        }
+        let index = self.next;
+        // Saturating, so that a length close to the end of the index range terminates.
+        self.next = index.saturating_add(self.stride);
+        Some(index)
+    }
+}
+
+/// Waits until every thread of the block is here; what they wrote to shared and global memory
+/// before is then visible to the whole block.
+///
+/// Every thread of the block must reach the same barrier: one inside a branch that only part of
+/// the block takes hangs or corrupts on a GPU, and is an error in the simulator.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn sync_threads() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a barrier touches no memory; that all threads reach it is the caller's part, and
+    // its breach hangs the launch without touching memory either.
+    unsafe {
+        nvptx::_syncthreads()
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::host::lane().sync_threads(core::panic::Location::caller());
+}
+
+/// Orders this thread's earlier memory accesses before its later ones for every thread of the
+/// device. It waits for nobody.
+#[inline(always)]
+pub fn fence_device() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a fence has no preconditions.
+    unsafe {
+        core::arch::asm!("membar.gl;")
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+}

@@ -1,0 +1,260 @@
+//! Operations among the 32 lanes of a warp.
+//!
+//! Each takes a mask with a bit for every lane that takes part. Every lane named in the mask must
+//! call the same operation with the same mask, and the caller must be one of them: otherwise the
+//! result is undefined on a GPU, and an error in the simulator.
+
+/// The mask of all 32 lanes.
+pub const FULL_MASK: u32 = u32::MAX;
+
+/// Lanes in a warp.
+pub const WARP_SIZE: u32 = 32;
+
+#[cfg(target_arch = "nvptx64")]
+mod intrinsics {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+        pub fn shuffle_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
+        #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+        pub fn shuffle_up(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+        #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+        pub fn shuffle_down(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+        #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+        pub fn shuffle_xor(mask: u32, value: u32, lanes: u32, clamp: u32) -> u32;
+        #[link_name = "llvm.nvvm.vote.ballot.sync"]
+        pub fn ballot(mask: u32, predicate: bool) -> u32;
+        #[link_name = "llvm.nvvm.match.any.sync.i32"]
+        pub fn match_any(mask: u32, value: u32) -> u32;
+        #[link_name = "llvm.nvvm.bar.warp.sync"]
+        pub fn sync(mask: u32);
+        #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
+        pub fn lane_id() -> u32;
+    }
+}
+
+/// The operations that the executor performs on the host, each with its per-lane argument.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarpOperation {
+    /// The value of the lane whose number is the argument (modulo 32).
+    ShuffleIdx,
+    /// The value of the lane that many below; its own where there is none.
+    ShuffleUp,
+    /// The value of the lane that many above; its own where there is none.
+    ShuffleDown,
+    /// The value of the lane whose number differs by exclusive or with the argument.
+    ShuffleXor,
+    /// A bit for every participating lane with a value other than 0.
+    Ballot,
+    /// A bit for every participating lane with the same value.
+    MatchAny,
+    /// Nothing but the rendezvous.
+    Sync,
+}
+
+macro_rules! collective {
+    ($($(#[$doc:meta])* $name:ident, $intrinsic:ident, $operation:ident, $clamp:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn $name<T: WarpValue>(mask: u32, value: T, argument: u32) -> T {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                // SAFETY: a shuffle touches no memory.
+                value.map_words(|word| unsafe {
+                    intrinsics::$intrinsic(mask, word, argument, $clamp)
+                })
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let site = core::panic::Location::caller();
+                value.map_words(|word| {
+                    crate::host::lane().warp(WarpOperation::$operation, mask, word, argument, site)
+                })
+            }
+        }
+    )*};
+}
+
+collective! {
+    /// The value that lane `argument` (modulo 32) holds.
+    shuffle_idx, shuffle_idx, ShuffleIdx, 31;
+    /// The value of the lane `argument` below; a lane with none there keeps its own.
+    shuffle_up, shuffle_up, ShuffleUp, 0;
+    /// The value of the lane `argument` above; a lane with none there keeps its own.
+    shuffle_down, shuffle_down, ShuffleDown, 31;
+    /// The value of the lane whose number is this one's exclusive or with `argument`.
+    shuffle_xor, shuffle_xor, ShuffleXor, 31;
+}
+
+/// A bit for every lane of the mask whose `predicate` holds.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn ballot(mask: u32, predicate: bool) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        // SAFETY: a vote touches no memory.
+        unsafe { intrinsics::ballot(mask, predicate) }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let site = core::panic::Location::caller();
+        crate::host::lane().warp(WarpOperation::Ballot, mask, u32::from(predicate), 0, site)
+    }
+}
+
+/// Whether `predicate` holds in every lane of the mask.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn all(mask: u32, predicate: bool) -> bool {
+    ballot(mask, predicate) == mask
+}
+
+/// Whether `predicate` holds in some lane of the mask.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn any(mask: u32, predicate: bool) -> bool {
+    ballot(mask, predicate) != 0
+}
+
+/// A bit for every lane of the mask that holds the same `value` as this one.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn match_any(mask: u32, value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        // SAFETY: a vote touches no memory.
+        unsafe { intrinsics::match_any(mask, value) }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let site = core::panic::Location::caller();
+        crate::host::lane().warp(WarpOperation::MatchAny, mask, value, 0, site)
+    }
+}
+
+/// Waits for the lanes of the mask and makes their earlier memory accesses visible to each other.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn sync_warp(mask: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a barrier touches no memory.
+    unsafe {
+        intrinsics::sync(mask)
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::host::lane().warp(
+        WarpOperation::Sync,
+        mask,
+        0,
+        0,
+        core::panic::Location::caller(),
+    );
+}
+
+/// The lane's number in its warp, 0 to 31.
+#[inline(always)]
+pub fn lane_id() -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        // SAFETY: reading a special register has no preconditions.
+        unsafe { intrinsics::lane_id() }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        crate::thread::index_in_block() % WARP_SIZE
+    }
+}
+
+/// Combines the values of all 32 lanes with `combine`, and gives every lane the result.
+///
+/// The order is that of a butterfly (lanes 16 apart first), the same on every run; `combine` must
+/// be commutative for all lanes to agree to the last bit. All 32 lanes must take part.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn reduce<T: WarpValue>(mut value: T, combine: impl Fn(T, T) -> T) -> T {
+    let mut distance = WARP_SIZE / 2;
+    while distance > 0 {
+        value = combine(value, shuffle_xor(FULL_MASK, value, distance));
+        distance /= 2;
+    }
+    value
+}
+
+/// The sum over all 32 lanes, in every lane; integers wrap. All 32 lanes must take part.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn reduce_sum<T: WarpNumber>(value: T) -> T {
+    reduce(value, T::sum)
+}
+
+/// The minimum over all 32 lanes, in every lane; NaN is passed over. All 32 lanes must take part.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn reduce_min<T: WarpNumber>(value: T) -> T {
+    reduce(value, T::minimum)
+}
+
+/// The maximum over all 32 lanes, in every lane; NaN is passed over. All 32 lanes must take part.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn reduce_max<T: WarpNumber>(value: T) -> T {
+    reduce(value, T::maximum)
+}
+
+/// What a shuffle can move: numbers of 32 or 64 bits (the latter take two shuffles).
+pub trait WarpValue: Copy {
+    /// Applies `f` to each 32-bit word, the low one first.
+    fn map_words(self, f: impl FnMut(u32) -> u32) -> Self;
+}
+
+/// What [`reduce_sum`], [`reduce_min`] and [`reduce_max`] combine.
+pub trait WarpNumber: WarpValue {
+    /// The sum; integers wrap.
+    fn sum(self, other: Self) -> Self;
+    /// The smaller one; a NaN gives way to a number.
+    fn minimum(self, other: Self) -> Self;
+    /// The larger one; a NaN gives way to a number.
+    fn maximum(self, other: Self) -> Self;
+}
+
+macro_rules! warp_value {
+    ($($type:ty, $to:expr, $from:expr, $bits:ty, $sum:expr, $min:expr, $max:expr;)*) => {$(
+        impl WarpValue for $type {
+            #[inline(always)]
+            fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+                let bits: $bits = $to(self);
+                let mut result: $bits = 0;
+                let mut shift = 0;
+                while shift < <$bits>::BITS {
+                    result |= (f((bits >> shift) as u32) as $bits) << shift;
+                    shift += 32;
+                }
+                $from(result)
+            }
+        }
+        impl WarpNumber for $type {
+            #[inline(always)]
+            fn sum(self, other: Self) -> Self {
+                $sum(self, other)
+            }
+            #[inline(always)]
+            fn minimum(self, other: Self) -> Self {
+                $min(self, other)
+            }
+            #[inline(always)]
+            fn maximum(self, other: Self) -> Self {
+                $max(self, other)
+            }
+        }
+    )*};
+}
+
+warp_value! {
+    u32, |v| v, |v| v, u32, u32::wrapping_add, Ord::min, Ord::max;
+    i32, |v| v as u32, |v| v as i32, u32, i32::wrapping_add, Ord::min, Ord::max;
+    u64, |v| v, |v| v, u64, u64::wrapping_add, Ord::min, Ord::max;
+    i64, |v| v as u64, |v| v as i64, u64, i64::wrapping_add, Ord::min, Ord::max;
+    f32, f32::to_bits, f32::from_bits, u32, |a: f32, b| a + b, f32::min, f32::max;
+    f64, f64::to_bits, f64::from_bits, u64, |a: f64, b| a + b, f64::min, f64::max;
+}
