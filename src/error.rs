@@ -28,6 +28,94 @@ pub enum Error {
         /// Which result, and what to do about it.
         message: String,
     },
+    /// A device cannot be used.
+    #[error("device {device} cannot be used: {reason}")]
+    Unavailable {
+        /// The device that was asked for, for example `cuda:0`.
+        device: String,
+        /// Why not, and what to do about it.
+        reason: String,
+    },
+    /// A device has too little memory for an allocation.
+    #[error("{device} cannot allocate {requested} bytes{}", free_of_total(.free, .total))]
+    Allocation {
+        /// The device that was asked.
+        device: String,
+        /// The size of the allocation in bytes.
+        requested: u64,
+        /// Bytes that were free at that time, where the device tells.
+        free: Option<u64>,
+        /// Bytes that the device has, where it tells.
+        total: Option<u64>,
+    },
+    /// Two things that must be on one device are on different ones.
+    #[error("{operation}: one argument is on {left}, another on {right}")]
+    DifferentDevices {
+        /// The operation that was asked for.
+        operation: &'static str,
+        /// The device of the operation or of its first argument.
+        left: String,
+        /// The device of the argument that does not fit.
+        right: String,
+    },
+    /// The driver does not accept a kernel module.
+    #[error(
+        "module {module} (PTX {ptx_version}, for {ptx_target}) cannot be loaded on {device}, driver for CUDA {driver_version}: {reason}{}",
+        log_lines(.log)
+    )]
+    Load {
+        /// The module's name.
+        module: String,
+        /// The version of the PTX language that the module is written in.
+        ptx_version: String,
+        /// The architecture that the module was compiled for.
+        ptx_target: String,
+        /// The device that should have loaded it.
+        device: String,
+        /// The newest CUDA version that the driver supports.
+        driver_version: String,
+        /// What the driver answered, or what is missing.
+        reason: String,
+        /// The log of the driver's compiler; empty if it wrote none.
+        log: String,
+    },
+    /// A launch breaks a limit of its kernel or of the device; nothing was started.
+    #[error("kernel {kernel} cannot be launched: {message}")]
+    Launch {
+        /// The kernel's name.
+        kernel: String,
+        /// The limit, and the value that breaks it.
+        message: String,
+    },
+    /// The CUDA driver reported an error.
+    #[error("{operation} failed on {device}: {message} (CUDA error {code})")]
+    Driver {
+        /// What was being done.
+        operation: String,
+        /// The device.
+        device: String,
+        /// The driver's code.
+        code: u32,
+        /// The driver's text for it.
+        message: String,
+    },
+    /// The simulator found a mistake in a kernel.
+    #[error("the simulator stopped: {0}")]
+    Simulation(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+fn free_of_total(free: &Option<u64>, total: &Option<u64>) -> String {
+    match (free, total) {
+        (Some(free), Some(total)) => format!(": {free} of {total} bytes are free"),
+        _ => String::new(),
+    }
+}
+
+fn log_lines(log: &str) -> String {
+    match log.trim() {
+        "" => String::new(),
+        log => format!("\n{log}"),
+    }
 }
 
 /// `Result` with this crate's [`Error`].

@@ -1,30 +1,209 @@
-//! Where an operation runs.
+//! Where an operation runs, and what it runs with: devices, buffers, streams and launches.
+//!
+//! A [`Device`] is a value. The same call runs natively on the CPU, on an NVIDIA GPU, or in the
+//! simulator, which runs the GPU's kernels on the CPU:
+//!
+//! ```
+//! use gridstride::Device;
+//! use ndarray::array;
+//!
+//! let device = Device::auto();
+//! let on_device = device.upload(&array![[1.0f32, 2.0], [3.0, 4.0]].t())?;
+//! assert_eq!(on_device.download()?, array![[1.0, 3.0], [2.0, 4.0]]);
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+//!
+//! # Order and streams
+//! Every device has a main stream, on which its copies, and launches that name no other stream,
+//! run in the order of the calls, whatever thread makes them. A [`Stream`] of one's own runs beside
+//! it: an [`Event`] orders one after the other, or [`Stream::synchronize`] waits.
+//!
+//! # Lifetimes
+//! Buffers, streams and events keep their device alive and may be dropped in any order, on any
+//! thread. Freeing memory waits for the work that still uses it.
 
-use crate::Result;
+mod array;
+mod buffer;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod info;
+#[cfg(feature = "kernels")]
+mod launch;
+#[cfg(feature = "kernels")]
+mod module;
+mod pinned;
+mod stream;
 
-/// A device: the CPU, an NVIDIA GPU, or the simulator.
-#[derive(Clone, Debug)]
-pub struct Device(());
+pub use array::DeviceArray;
+pub use buffer::{Buffer, Element};
+pub use info::{DeviceInfo, DeviceKind};
+#[cfg(feature = "kernels")]
+pub use module::{Image, Module};
+pub use pinned::PinnedBuffer;
+pub use stream::{Event, Stream, StreamScope};
+
+#[cfg(feature = "kernels")]
+pub use cuda_std::host::{Dim3, LaunchConfig};
+
+use crate::{Error, Result};
+use std::fmt;
+#[cfg(any(feature = "cuda", feature = "simulator"))]
+use std::sync::Arc;
+
+/// A device: the CPU, an NVIDIA GPU, or the simulator. Cloning is cheap and gives the same device.
+#[derive(Clone)]
+pub struct Device(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Cpu,
+    #[cfg(feature = "simulator")]
+    Simulator(Arc<simt::Simulator>),
+    #[cfg(feature = "cuda")]
+    Cuda(Arc<cuda::Context>),
+}
 
 impl Device {
-    /// The CPU of this machine: the native implementations.
+    /// The CPU of this machine, with the native implementations.
     pub fn cpu() -> Device {
-        Device(())
+        Device(Kind::Cpu)
     }
 
-    /// The GPU number `ordinal`.
+    /// The GPU number `ordinal`, counted from 0 as the driver does.
+    ///
+    /// All devices made from one ordinal share the GPU's primary context, the one that other CUDA
+    /// libraries in the process use too.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] with the reason: this build lacks the feature `cuda`, there is no
+    /// driver, or no such GPU.
     pub fn cuda(ordinal: usize) -> Result<Device> {
-        let _ = ordinal;
-        Ok(Device(()))
+        #[cfg(feature = "cuda")]
+        {
+            Ok(Device(Kind::Cuda(cuda::Context::open(ordinal)?)))
+        }
+        #[cfg(not(feature = "cuda"))]
+        {
+            Err(without_feature(format!("cuda:{ordinal}"), "cuda"))
+        }
     }
 
-    /// The simulator.
+    /// The simulator: it runs the kernels of the GPU on the CPU, slowly, and stops at their
+    /// synchronisation mistakes.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if this build lacks the feature `simulator`.
     pub fn simulator() -> Result<Device> {
-        Ok(Device(()))
+        #[cfg(feature = "simulator")]
+        {
+            Ok(Device::simulator_with(simt::Simulator::default()))
+        }
+        #[cfg(not(feature = "simulator"))]
+        {
+            Err(without_feature("simulator".into(), "simulator"))
+        }
+    }
+
+    /// A simulator with settings of one's own, above all the seed from which it draws the order in
+    /// which threads run. A kernel whose results differ between seeds lacks a barrier.
+    #[cfg(feature = "simulator")]
+    pub fn simulator_with(simulator: simt::Simulator) -> Device {
+        Device(Kind::Simulator(Arc::new(simulator)))
     }
 
     /// The first usable GPU, else the CPU.
     pub fn auto() -> Device {
-        Device(())
+        #[cfg(feature = "cuda")]
+        for ordinal in 0..cuda::device_count().unwrap_or(0) {
+            if let Ok(device) = Device::cuda(ordinal) {
+                return device;
+            }
+        }
+        Device::cpu()
+    }
+
+    /// The devices of this machine: the CPU, the simulator if it was built in, and the GPUs.
+    pub fn list() -> Vec<DeviceInfo> {
+        let mut list = vec![Device::cpu().info()];
+        #[cfg(feature = "simulator")]
+        list.extend(Device::simulator().map(|device| device.info()));
+        #[cfg(feature = "cuda")]
+        for ordinal in 0..cuda::device_count().unwrap_or(0) {
+            list.extend(Device::cuda(ordinal).map(|device| device.info()));
+        }
+        list
+    }
+
+    /// What kind of device this is.
+    pub fn kind(&self) -> DeviceKind {
+        match &self.0 {
+            Kind::Cpu => DeviceKind::Cpu,
+            #[cfg(feature = "simulator")]
+            Kind::Simulator(_) => DeviceKind::Simulator,
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(context) => DeviceKind::Cuda { ordinal: context.ordinal() },
+        }
+    }
+
+    /// Waits until everything that was started on the device's main stream has finished.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if something that ran on the GPU failed; it may have been started
+    /// earlier.
+    pub fn synchronize(&self) -> Result<()> {
+        match &self.0 {
+            Kind::Cpu => Ok(()),
+            #[cfg(feature = "simulator")]
+            Kind::Simulator(_) => Ok(()),
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(context) => context.main_stream().synchronize(),
+        }
+    }
+
+    /// Whether both stand for the same device. Two simulators are two devices, also with the same
+    /// settings.
+    pub fn same_as(&self, other: &Device) -> bool {
+        match (&self.0, &other.0) {
+            (Kind::Cpu, Kind::Cpu) => true,
+            #[cfg(feature = "simulator")]
+            (Kind::Simulator(a), Kind::Simulator(b)) => Arc::ptr_eq(a, b),
+            #[cfg(feature = "cuda")]
+            (Kind::Cuda(a), Kind::Cuda(b)) => Arc::ptr_eq(a, b),
+            #[cfg(feature = "kernels")]
+            _ => false,
+        }
+    }
+
+    /// Fails unless `other` is this device.
+    pub(crate) fn require_same(&self, other: &Device, operation: &'static str) -> Result<()> {
+        if self.same_as(other) {
+            return Ok(());
+        }
+        Err(Error::DifferentDevices {
+            operation,
+            left: self.to_string(),
+            right: other.to_string(),
+        })
+    }
+}
+
+#[cfg(not(all(feature = "cuda", feature = "simulator")))]
+fn without_feature(device: String, feature: &str) -> Error {
+    Error::Unavailable {
+        device,
+        reason: format!("gridstride was built without its feature `{feature}`"),
+    }
+}
+
+/// `cpu`, `simulator` or `cuda:0`.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind())
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
     }
 }

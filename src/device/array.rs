@@ -1,0 +1,110 @@
+//! n-dimensional arrays in a device's memory.
+
+use super::{Buffer, Device, Element};
+use crate::Result;
+use ndarray::{Array, ArrayRef, Dimension};
+use std::fmt;
+
+/// An array of dimension `D` in the memory of a device, always in row-major order without gaps.
+///
+/// [`Device::upload`] makes one from any view, [`download`](Self::download) gives an owned array
+/// back.
+pub struct DeviceArray<T: Element, D: Dimension> {
+    buffer: Buffer<T>,
+    shape: D,
+}
+
+impl Device {
+    /// Copies a view of any layout to the device.
+    ///
+    /// A view in row-major order without gaps is copied as it stands; any other is packed on the
+    /// host first.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice,
+    /// [`Error::Driver`](crate::Error::Driver) if the copy fails.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use ndarray::{array, s};
+    ///
+    /// let table = array![[1, 2, 3], [4, 5, 6]];
+    /// let column = Device::cpu().upload(&table.slice(s![..;-1, 1]))?;
+    /// assert_eq!(column.download()?, array![5, 2]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn upload<T: Element, D: Dimension>(&self, view: &ArrayRef<T, D>) -> Result<DeviceArray<T, D>> {
+        let packed = view.as_standard_layout();
+        let elements = packed.as_slice().expect("standard layout is contiguous");
+        Ok(DeviceArray { buffer: self.buffer_from(elements)?, shape: view.raw_dim() })
+    }
+}
+
+impl<T: Element, D: Dimension> DeviceArray<T, D> {
+    /// The array with the elements of `buffer` in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) if the shape has another number of elements.
+    pub fn from_buffer(buffer: Buffer<T>, shape: D) -> Result<Self> {
+        // An overflowing product cannot be the length of a buffer either.
+        let size = shape.size_checked().unwrap_or(usize::MAX);
+        buffer.require_length("array from a buffer", size)?;
+        Ok(Self { buffer, shape })
+    }
+
+    /// Copies the array to the host.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the GPU's main
+    /// stream, fails.
+    pub fn download(&self) -> Result<Array<T, D>> {
+        let elements = self.buffer.to_vec()?;
+        Ok(Array::from_shape_vec(self.shape.clone(), elements).expect("a shape of as many elements"))
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        self.shape.slice()
+    }
+
+    /// The shape as ndarray's dimension.
+    pub fn raw_dim(&self) -> D {
+        self.shape.clone()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// The device in whose memory the array is.
+    pub fn device(&self) -> &Device {
+        self.buffer.device()
+    }
+
+    /// The elements in row-major order.
+    pub fn buffer(&self) -> &Buffer<T> {
+        &self.buffer
+    }
+
+    /// The elements in row-major order, to be written.
+    pub fn buffer_mut(&mut self) -> &mut Buffer<T> {
+        &mut self.buffer
+    }
+
+    /// Gives the elements up as a buffer, in row-major order.
+    pub fn into_buffer(self) -> Buffer<T> {
+        self.buffer
+    }
+}
+
+impl<T: Element, D: Dimension> fmt::Debug for DeviceArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceArray<{}>({:?} on {})", std::any::type_name::<T>(), self.shape(), self.device())
+    }
+}

@@ -1,0 +1,118 @@
+//! Compiled kernels, as they travel inside a program.
+
+/// A kernel crate compiled to PTX, once per architecture that it has code for.
+///
+/// ```
+/// use gridstride::device::{Image, Module};
+///
+/// # const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
+/// // With cuda_builder in build.rs: include_str!(concat!(env!("OUT_DIR"), "/my_kernels.ptx"))
+/// static MY_KERNELS: Module = Module::new("my_kernels", &[Image::new("sm_70", PTX)]);
+/// # assert_eq!(MY_KERNELS.name(), "my_kernels");
+/// ```
+#[derive(Debug)]
+pub struct Module {
+    name: &'static str,
+    images: &'static [Image],
+}
+
+/// The PTX for one architecture.
+#[derive(Debug)]
+pub struct Image {
+    architecture: &'static str,
+    ptx: &'static str,
+}
+
+impl Module {
+    /// A module of that name, for messages, with its images in any order.
+    pub const fn new(name: &'static str, images: &'static [Image]) -> Self {
+        Self { name, images }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The images.
+    pub fn images(&self) -> &'static [Image] {
+        self.images
+    }
+
+    /// The image to use on a GPU of that compute capability: the newest that runs there.
+    pub fn image_for(&self, compute_capability: (u32, u32)) -> Option<&'static Image> {
+        self.images
+            .iter()
+            .filter(|image| image.runs_on(compute_capability))
+            .max_by_key(|image| (image.compute_capability(), image.is_specific()))
+    }
+}
+
+impl Image {
+    /// PTX for `architecture`, for example `sm_70`, or `sm_90a` for code that runs on compute
+    /// capability 9.0 alone.
+    pub const fn new(architecture: &'static str, ptx: &'static str) -> Self {
+        Self { architecture, ptx }
+    }
+
+    /// The architecture, for example `sm_70`.
+    pub fn architecture(&self) -> &'static str {
+        self.architecture
+    }
+
+    /// The text of the PTX.
+    pub fn ptx(&self) -> &'static str {
+        self.ptx
+    }
+
+    /// The version of the PTX language that the text declares, for example `7.0`.
+    pub fn ptx_version(&self) -> &'static str {
+        let declared = self.ptx.lines().find_map(|line| line.trim().strip_prefix(".version"));
+        declared.map_or("of unknown version", str::trim)
+    }
+
+    fn is_specific(&self) -> bool {
+        self.architecture.ends_with('a')
+    }
+
+    fn compute_capability(&self) -> Option<(u32, u32)> {
+        let digits = self.architecture.strip_prefix("sm_")?.trim_end_matches('a');
+        let number: u32 = digits.parse().ok()?;
+        Some((number / 10, number % 10))
+    }
+
+    fn runs_on(&self, device: (u32, u32)) -> bool {
+        match self.compute_capability() {
+            Some(own) if self.is_specific() => own == device,
+            Some(own) => own <= device,
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static MODULE: Module = Module::new(
+        "test",
+        &[Image::new("sm_80", ".version 7.1\n"), Image::new("sm_90a", ""), Image::new("sm_70", "")],
+    );
+
+    #[test]
+    fn the_newest_image_that_runs_is_chosen() {
+        let chosen = |capability| MODULE.image_for(capability).map(Image::architecture);
+        assert_eq!(chosen((6, 1)), None);
+        assert_eq!(chosen((7, 5)), Some("sm_70"));
+        assert_eq!(chosen((8, 9)), Some("sm_80"));
+        assert_eq!(chosen((9, 0)), Some("sm_90a"));
+        assert_eq!(chosen((10, 0)), Some("sm_80"));
+        assert_eq!(chosen((12, 0)), Some("sm_80"));
+    }
+
+    #[test]
+    fn the_ptx_version_is_read_from_the_text() {
+        assert_eq!(MODULE.images()[0].ptx_version(), "7.1");
+        assert_eq!(MODULE.images()[1].ptx_version(), "of unknown version");
+    }
+}

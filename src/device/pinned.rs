@@ -1,0 +1,81 @@
+//! Host memory that a GPU copies from and to at full speed.
+
+use super::{Device, Element, Kind};
+use crate::Result;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// An array in host memory that is page-locked for a GPU: copies from and to it run at the bus's
+/// speed and beside kernels. It derefs to a slice.
+///
+/// Page-locked memory is scarce and slow to allocate: keep and reuse it. For the CPU and the
+/// simulator it is ordinary memory.
+///
+/// ```
+/// use gridstride::Device;
+///
+/// let mut pinned = Device::auto().pinned::<f32>(1000)?;
+/// pinned[3] = 1.5;
+/// assert_eq!(pinned[2..4], [0.0, 1.5]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub struct PinnedBuffer<T: Element>(Memory<T>);
+
+enum Memory<T: Element> {
+    Host(Vec<T>),
+    #[cfg(feature = "cuda")]
+    Cuda(super::cuda::HostAllocation<T>),
+}
+
+impl Device {
+    /// Page-locked host memory for `len` elements, all bytes zero.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation) if it cannot be had.
+    pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T>> {
+        let memory = match &self.0 {
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(context) => Memory::Cuda(super::cuda::HostAllocation::new(context, len)?),
+            _ => {
+                let mut elements = Vec::new();
+                elements.try_reserve_exact(len).map_err(|_| crate::Error::Allocation {
+                    device: self.to_string(),
+                    requested: (len as u64).saturating_mul(size_of::<T>() as u64),
+                    free: None,
+                    total: None,
+                })?;
+                elements.resize(len, T::zeroed());
+                Memory::Host(elements)
+            }
+        };
+        Ok(PinnedBuffer(memory))
+    }
+}
+
+impl<T: Element> Deref for PinnedBuffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Memory::Host(elements) => elements,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(allocation) => allocation.as_slice(),
+        }
+    }
+}
+
+impl<T: Element> DerefMut for PinnedBuffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Memory::Host(elements) => elements,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(allocation) => allocation.as_mut_slice(),
+        }
+    }
+}
+
+impl<T: Element> fmt::Debug for PinnedBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinnedBuffer<{}>({})", std::any::type_name::<T>(), self.len())
+    }
+}
