@@ -33,7 +33,10 @@ impl LoadError {
         let mut message = String::from("the NVIDIA driver's library could not be loaded");
         for (i, (name, error)) in attempts.iter().enumerate() {
             let mark = if i == 0 { ':' } else { ';' };
-            message += &format!("{mark} {name}: {}", reason(error));
+            let reason = reason(error);
+            // On Linux the loader starts with the name by itself.
+            let reason = reason.strip_prefix(&format!("{name}: ")).unwrap_or(&reason);
+            message += &format!("{mark} {name}: {reason}");
         }
         message.retain(|c| c != '\0');
         Self {
