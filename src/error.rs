@@ -88,7 +88,7 @@ pub enum Error {
         message: String,
     },
     /// The CUDA driver reported an error.
-    #[error("{operation} failed on {device}: {message} (CUDA error {code})")]
+    #[error("{operation} failed on {device}: {message}")]
     Driver {
         /// What was being done.
         operation: String,
@@ -96,7 +96,7 @@ pub enum Error {
         device: String,
         /// The driver's code.
         code: u32,
-        /// The driver's text for it.
+        /// The code's name, number and meaning.
         message: String,
     },
     /// The simulator found a mistake in a kernel.
@@ -119,4 +119,4 @@ fn log_lines(log: &str) -> String {
 }
 
 /// `Result` with this crate's [`Error`].
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -33,10 +33,16 @@ impl Device {
     /// assert_eq!(column.download()?, array![5, 2]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn upload<T: Element, D: Dimension>(&self, view: &ArrayRef<T, D>) -> Result<DeviceArray<T, D>> {
+    pub fn upload<T: Element, D: Dimension>(
+        &self,
+        view: &ArrayRef<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
         let packed = view.as_standard_layout();
         let elements = packed.as_slice().expect("standard layout is contiguous");
-        Ok(DeviceArray { buffer: self.buffer_from(elements)?, shape: view.raw_dim() })
+        Ok(DeviceArray {
+            buffer: self.buffer_from(elements)?,
+            shape: view.raw_dim(),
+        })
     }
 }
 
@@ -59,7 +65,8 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// stream, fails.
     pub fn download(&self) -> Result<Array<T, D>> {
         let elements = self.buffer.to_vec()?;
-        Ok(Array::from_shape_vec(self.shape.clone(), elements).expect("a shape of as many elements"))
+        Ok(Array::from_shape_vec(self.shape.clone(), elements)
+            .expect("a shape of as many elements"))
     }
 
     /// The shape.
@@ -105,6 +112,12 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
 
 impl<T: Element, D: Dimension> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceArray<{}>({:?} on {})", std::any::type_name::<T>(), self.shape(), self.device())
+        write!(
+            f,
+            "DeviceArray<{}>({:?} on {})",
+            std::any::type_name::<T>(),
+            self.shape(),
+            self.device()
+        )
     }
 }

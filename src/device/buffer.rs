@@ -48,7 +48,12 @@ impl Device {
             Kind::Cuda(context) => Memory::Cuda(context.allocate(layout.size())?),
             _ => Memory::Host(HostMemory::new(layout).ok_or_else(too_large)?),
         };
-        Ok(Buffer { device: self.clone(), memory, length: len, element: PhantomData })
+        Ok(Buffer {
+            device: self.clone(),
+            memory,
+            length: len,
+            element: PhantomData,
+        })
     }
 
     /// A buffer of `len` elements, all bytes zero.
@@ -119,10 +124,13 @@ impl<T: Element> Buffer<T> {
         match &self.memory {
             // SAFETY: both have that many bytes, and `&mut self` keeps others away.
             Memory::Host(memory) => unsafe {
-                memory.pointer.as_ptr().copy_from_nonoverlapping(source.as_ptr().cast(), self.bytes());
+                memory
+                    .pointer
+                    .as_ptr()
+                    .copy_from_nonoverlapping(source.as_ptr().cast(), self.bytes());
             },
             #[cfg(feature = "cuda")]
-            Memory::Cuda(allocation) => allocation.copy_from(bytemuck::must_cast_slice(source))?,
+            Memory::Cuda(allocation) => allocation.copy_from(bytemuck::cast_slice(source))?,
         }
         Ok(())
     }
@@ -137,10 +145,13 @@ impl<T: Element> Buffer<T> {
         match &self.memory {
             // SAFETY: both have that many bytes, which are values of `T` whatever they are.
             Memory::Host(memory) => unsafe {
-                memory.pointer.as_ptr().copy_to_nonoverlapping(target.as_mut_ptr().cast(), self.bytes());
+                memory
+                    .pointer
+                    .as_ptr()
+                    .copy_to_nonoverlapping(target.as_mut_ptr().cast(), self.bytes());
             },
             #[cfg(feature = "cuda")]
-            Memory::Cuda(allocation) => allocation.copy_to(bytemuck::must_cast_slice_mut(target))?,
+            Memory::Cuda(allocation) => allocation.copy_to(bytemuck::cast_slice_mut(target))?,
         }
         Ok(())
     }
@@ -194,7 +205,10 @@ impl<T: Element> Buffer<T> {
         }
         Err(Error::Shape {
             operation,
-            message: format!("the slice has {length} elements, the buffer {}", self.length),
+            message: format!(
+                "the slice has {length} elements, the buffer {}",
+                self.length
+            ),
         })
     }
 
@@ -205,7 +219,13 @@ impl<T: Element> Buffer<T> {
 
 impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer<{}>({} on {})", std::any::type_name::<T>(), self.length, self.device)
+        write!(
+            f,
+            "Buffer<{}>({} on {})",
+            std::any::type_name::<T>(),
+            self.length,
+            self.device
+        )
     }
 }
 

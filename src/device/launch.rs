@@ -82,7 +82,9 @@ unsafe fn launch<A: KernelArgs>(
             .map_err(|error| Error::Simulation(Box::new(error))),
         #[cfg(feature = "cuda")]
         Kind::Cuda(context) => {
-            let stream = stream.and_then(|stream| stream.cuda.as_ref()).unwrap_or(context.main_stream());
+            let stream = stream
+                .and_then(|stream| stream.cuda.as_ref())
+                .unwrap_or(context.main_stream());
             // SAFETY: the addresses are those of the kernel's own parameter types, in order; the
             // rest is passed on to the caller.
             arguments.with_addresses(|addresses| unsafe {
@@ -98,30 +100,50 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_THREADS: u64 = 1024;
 
 /// Says which limit the shape breaks.
-fn check(bound: BlockBound, config: LaunchConfig, shared_limit: Option<u32>) -> std::result::Result<(), String> {
-    let LaunchConfig { grid, block, shared_bytes } = config;
+fn check(
+    bound: BlockBound,
+    config: LaunchConfig,
+    shared_limit: Option<u32>,
+) -> std::result::Result<(), String> {
+    let LaunchConfig {
+        grid,
+        block,
+        shared_bytes,
+    } = config;
     for (what, size, limits) in [("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)] {
-        for ((axis, size), limit) in [('x', size.x), ('y', size.y), ('z', size.z)].into_iter().zip(limits) {
+        for ((axis, size), limit) in [('x', size.x), ('y', size.y), ('z', size.z)]
+            .into_iter()
+            .zip(limits)
+        {
             if size == 0 {
                 return Err(format!("its {what} has no extent along {axis}"));
             }
             if size > limit {
-                return Err(format!("its {what} has {size} along {axis}, more than {limit}"));
+                return Err(format!(
+                    "its {what} has {size} along {axis}, more than {limit}"
+                ));
             }
         }
     }
     if block.count() > MAX_THREADS {
-        return Err(format!("its block {block} has {} threads, more than {MAX_THREADS}", block.count()));
+        return Err(format!(
+            "its block {block} has {} threads, more than {MAX_THREADS}",
+            block.count()
+        ));
     }
     match bound {
         BlockBound::Any => {}
         BlockBound::Exactly(shape) if shape == block => {}
         BlockBound::Exactly(shape) => {
-            return Err(format!("its block is {block}, but it runs in blocks of {shape} alone"));
+            return Err(format!(
+                "its block is {block}, but it runs in blocks of {shape} alone"
+            ));
         }
         BlockBound::AtMost(threads) if block.count() <= u64::from(threads) => {}
         BlockBound::AtMost(threads) => {
-            return Err(format!("its block {block} has more than the {threads} threads that it allows"));
+            return Err(format!(
+                "its block {block} has more than the {threads} threads that it allows"
+            ));
         }
     }
     match shared_limit {
@@ -158,16 +180,23 @@ mod tests {
         let config = LaunchConfig::new(i32::MAX as u32, (32, 32)).with_shared_bytes(1000);
         assert_eq!(check(BlockBound::Any, config, Some(1000)), Ok(()));
         assert_eq!(check(BlockBound::AtMost(1024), config, None), Ok(()));
-        assert_eq!(check(BlockBound::Exactly(Dim3::from((32, 32))), config, None), Ok(()));
+        assert_eq!(
+            check(BlockBound::Exactly(Dim3::from((32, 32))), config, None),
+            Ok(())
+        );
     }
 
     #[test]
     fn broken_limits_are_named_with_the_value() {
         let any = BlockBound::Any;
         assert!(message(any, LaunchConfig::new(0, 1)).contains("grid has no extent along x"));
-        assert!(message(any, LaunchConfig::new(1, (1, 1, 65))).contains("65 along z, more than 64"));
+        assert!(
+            message(any, LaunchConfig::new(1, (1, 1, 65))).contains("65 along z, more than 64")
+        );
         assert!(message(any, LaunchConfig::new((1, 70_000), 1)).contains("70000 along y"));
-        assert!(message(any, LaunchConfig::new(1, (64, 32))).contains("2048 threads, more than 1024"));
+        assert!(
+            message(any, LaunchConfig::new(1, (64, 32))).contains("2048 threads, more than 1024")
+        );
         let shared = LaunchConfig::new(1, 1).with_shared_bytes(1001);
         assert!(message(any, shared).contains("1001 bytes"));
         let exact = BlockBound::Exactly(Dim3::from(64));

@@ -141,7 +141,9 @@ impl Device {
             #[cfg(feature = "simulator")]
             Kind::Simulator(_) => DeviceKind::Simulator,
             #[cfg(feature = "cuda")]
-            Kind::Cuda(context) => DeviceKind::Cuda { ordinal: context.ordinal() },
+            Kind::Cuda(context) => DeviceKind::Cuda {
+                ordinal: context.ordinal(),
+            },
         }
     }
 

@@ -67,7 +67,10 @@ impl Image {
 
     /// The version of the PTX language that the text declares, for example `7.0`.
     pub fn ptx_version(&self) -> &'static str {
-        let declared = self.ptx.lines().find_map(|line| line.trim().strip_prefix(".version"));
+        let declared = self
+            .ptx
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(".version"));
         declared.map_or("of unknown version", str::trim)
     }
 
@@ -96,7 +99,11 @@ mod tests {
 
     static MODULE: Module = Module::new(
         "test",
-        &[Image::new("sm_80", ".version 7.1\n"), Image::new("sm_90a", ""), Image::new("sm_70", "")],
+        &[
+            Image::new("sm_80", ".version 7.1\n"),
+            Image::new("sm_90a", ""),
+            Image::new("sm_70", ""),
+        ],
     );
 
     #[test]

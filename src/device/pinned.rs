@@ -38,12 +38,14 @@ impl Device {
             Kind::Cuda(context) => Memory::Cuda(super::cuda::HostAllocation::new(context, len)?),
             _ => {
                 let mut elements = Vec::new();
-                elements.try_reserve_exact(len).map_err(|_| crate::Error::Allocation {
-                    device: self.to_string(),
-                    requested: (len as u64).saturating_mul(size_of::<T>() as u64),
-                    free: None,
-                    total: None,
-                })?;
+                elements
+                    .try_reserve_exact(len)
+                    .map_err(|_| crate::Error::Allocation {
+                        device: self.to_string(),
+                        requested: (len as u64).saturating_mul(size_of::<T>() as u64),
+                        free: None,
+                        total: None,
+                    })?;
                 elements.resize(len, T::zeroed());
                 Memory::Host(elements)
             }
@@ -76,6 +78,11 @@ impl<T: Element> DerefMut for PinnedBuffer<T> {
 
 impl<T: Element> fmt::Debug for PinnedBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PinnedBuffer<{}>({})", std::any::type_name::<T>(), self.len())
+        write!(
+            f,
+            "PinnedBuffer<{}>({})",
+            std::any::type_name::<T>(),
+            self.len()
+        )
     }
 }

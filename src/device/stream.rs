@@ -41,7 +41,10 @@ impl Device {
         Ok(Event(match &self.0 {
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => Moment::Cuda(context.new_event()?),
-            _ => Moment::Host { device: self.clone(), at: Mutex::new(None) },
+            _ => Moment::Host {
+                device: self.clone(),
+                at: Mutex::new(None),
+            },
         }))
     }
 
@@ -113,7 +116,8 @@ impl Stream {
         if let (Some(stream), Moment::Cuda(event)) = (&self.cuda, &event.0) {
             return event.make_wait(stream);
         }
-        self.device.require_same(event.device(), "wait for an event")
+        self.device
+            .require_same(event.device(), "wait for an event")
     }
 
     /// Runs `work`, which may put asynchronous copies on the stream, and waits for the stream
@@ -140,7 +144,10 @@ impl Stream {
     /// assert_eq!(target, source);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn scope<'env, R>(&self, work: impl FnOnce(&StreamScope<'_, 'env>) -> Result<R>) -> Result<R> {
+    pub fn scope<'env, R>(
+        &self,
+        work: impl FnOnce(&StreamScope<'_, 'env>) -> Result<R>,
+    ) -> Result<R> {
         struct WaitOnUnwind<'a>(&'a Stream);
         impl Drop for WaitOnUnwind<'_> {
             fn drop(&mut self) {
@@ -149,7 +156,10 @@ impl Stream {
             }
         }
         let guard = WaitOnUnwind(self);
-        let result = work(&StreamScope { stream: self, env: PhantomData });
+        let result = work(&StreamScope {
+            stream: self,
+            env: PhantomData,
+        });
         std::mem::forget(guard);
         let waited = self.synchronize();
         result.and_then(|value| waited.map(|()| value))
@@ -172,12 +182,14 @@ impl<'env> StreamScope<'_, 'env> {
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if the buffer is elsewhere,
     /// [`Error::Driver`](crate::Error::Driver) if the GPU fails.
     pub fn upload<T: Element>(&self, source: &'env [T], target: &mut Buffer<T>) -> Result<()> {
-        self.stream.device.require_same(target.device(), "copy to a buffer")?;
+        self.stream
+            .device
+            .require_same(target.device(), "copy to a buffer")?;
         target.require_length("copy to a buffer", source.len())?;
         #[cfg(feature = "cuda")]
         if let (Some(stream), Some(allocation)) = (&self.stream.cuda, target.cuda_allocation()) {
             // SAFETY: `source` outlives `'env`, and the scope waits for the stream before that ends.
-            return unsafe { allocation.copy_from_on(stream, bytemuck::must_cast_slice(source)) };
+            return unsafe { allocation.copy_from_on(stream, bytemuck::cast_slice(source)) };
         }
         target.copy_from(source)
     }
@@ -187,13 +199,15 @@ impl<'env> StreamScope<'_, 'env> {
     /// # Errors
     /// As [`upload`](Self::upload).
     pub fn download<T: Element>(&self, source: &Buffer<T>, target: &'env mut [T]) -> Result<()> {
-        self.stream.device.require_same(source.device(), "copy from a buffer")?;
+        self.stream
+            .device
+            .require_same(source.device(), "copy from a buffer")?;
         source.require_length("copy from a buffer", target.len())?;
         #[cfg(feature = "cuda")]
         if let (Some(stream), Some(allocation)) = (&self.stream.cuda, source.cuda_allocation()) {
             // SAFETY: `target` is borrowed for `'env`, and the scope waits for the stream before
             // that ends.
-            return unsafe { allocation.copy_to_on(stream, bytemuck::must_cast_slice_mut(target)) };
+            return unsafe { allocation.copy_to_on(stream, bytemuck::cast_slice_mut(target)) };
         }
         source.copy_to(target)
     }
@@ -223,7 +237,10 @@ pub struct Event(Moment);
 
 #[derive(Debug)]
 enum Moment {
-    Host { device: Device, at: Mutex<Option<Instant>> },
+    Host {
+        device: Device,
+        at: Mutex<Option<Instant>>,
+    },
     #[cfg(feature = "cuda")]
     Cuda(super::cuda::EventHandle),
 }
@@ -249,7 +266,8 @@ impl Event {
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) if one has not been recorded,
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if they are of two devices.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
-        self.device().require_same(start.device(), "time between events")?;
+        self.device()
+            .require_same(start.device(), "time between events")?;
         match (&self.0, &start.0) {
             #[cfg(feature = "cuda")]
             (Moment::Cuda(end), Moment::Cuda(start)) => end.elapsed_since(start),

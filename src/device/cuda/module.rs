@@ -1,0 +1,228 @@
+//! Loading PTX and launching its kernels.
+
+use super::context::Context;
+use super::stream::StreamHandle;
+use crate::device::module::{Image, Module};
+use crate::{Error, Result};
+use cuda_std::host::LaunchConfig;
+use cust::sys::{self, CUjit_option, cudaError_enum};
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::ptr::null_mut;
+
+/// A module as the driver loaded it, and the functions looked up in it so far.
+pub struct LoadedModule {
+    raw: sys::CUmodule,
+    functions: HashMap<&'static str, Function>,
+}
+
+#[derive(Clone, Copy)]
+struct Function {
+    raw: sys::CUfunction,
+    /// The dynamic shared memory that it may use so far.
+    shared_bytes: u32,
+}
+
+/// What every kernel may use without asking.
+const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
+
+const LOG_BYTES: usize = 16 * 1024;
+
+impl LoadedModule {
+    /// # Safety
+    /// The module's context is current, and nothing uses its functions any more.
+    pub unsafe fn unload(self) {
+        // SAFETY: passed on to the caller.
+        unsafe { sys::cuModuleUnload(self.raw) };
+    }
+}
+
+impl Context {
+    /// Starts a kernel.
+    ///
+    /// # Safety
+    /// `addresses` are those of values of the kernel's parameter types, in order, and the kernel's
+    /// own contract holds.
+    pub unsafe fn launch(
+        &self,
+        stream: &StreamHandle,
+        module: &'static Module,
+        kernel: &'static str,
+        config: LaunchConfig,
+        addresses: &mut [*mut c_void],
+    ) -> Result<()> {
+        let _bound = self.bind()?;
+        let function = self.function(module, kernel, config.shared_bytes)?;
+        stream.set_last_kernel(kernel);
+        let LaunchConfig {
+            grid,
+            block,
+            shared_bytes,
+        } = config;
+        // SAFETY: the function lives as long as its module, that as long as the context; the rest
+        // is passed on to the caller.
+        let result = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                grid.x,
+                grid.y,
+                grid.z,
+                block.x,
+                block.y,
+                block.z,
+                shared_bytes,
+                stream.raw(),
+                addresses.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        self.check(
+            result,
+            &format!("launching {kernel} in {grid} blocks of {block}"),
+        )
+    }
+
+    /// The function of that name, allowed to use so much dynamic shared memory. The context must
+    /// be current.
+    fn function(
+        &self,
+        module: &'static Module,
+        kernel: &'static str,
+        shared_bytes: u32,
+    ) -> Result<sys::CUfunction> {
+        let mut modules = self.modules();
+        let key = std::ptr::from_ref(module) as usize;
+        if !modules.contains_key(&key) {
+            modules.insert(key, self.load(module)?);
+        }
+        let loaded = modules.get_mut(&key).expect("inserted above");
+        let mut function = match loaded.functions.get(kernel) {
+            Some(function) => *function,
+            None => Function {
+                raw: self.look_up(loaded.raw, module, kernel)?,
+                shared_bytes: DEFAULT_SHARED_BYTES,
+            },
+        };
+        if shared_bytes > function.shared_bytes {
+            let attribute =
+                sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function was looked up in a module that lives.
+            let result =
+                unsafe { sys::cuFuncSetAttribute(function.raw, attribute, shared_bytes as i32) };
+            self.check(
+                result,
+                &format!("giving {kernel} {shared_bytes} bytes of shared memory"),
+            )?;
+            function.shared_bytes = shared_bytes;
+        }
+        loaded.functions.insert(kernel, function);
+        Ok(function.raw)
+    }
+
+    fn look_up(
+        &self,
+        loaded: sys::CUmodule,
+        module: &Module,
+        kernel: &str,
+    ) -> Result<sys::CUfunction> {
+        let launch_error = |message| Error::Launch {
+            kernel: kernel.to_string(),
+            message,
+        };
+        let name = CString::new(kernel)
+            .map_err(|_| launch_error("its name holds a zero byte".to_string()))?;
+        let mut function = null_mut();
+        // SAFETY: the module lives, the name ends with a zero, and one handle is written.
+        let result = unsafe { sys::cuModuleGetFunction(&mut function, loaded, name.as_ptr()) };
+        if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
+            return Err(launch_error(format!(
+                "the module {} has no such entry",
+                module.name()
+            )));
+        }
+        self.check(
+            result,
+            &format!("looking for {kernel} in the module {}", module.name()),
+        )?;
+        Ok(function)
+    }
+
+    /// Loads the image that fits. The context must be current.
+    fn load(&self, module: &Module) -> Result<LoadedModule> {
+        let (major, minor) = self.compute_capability();
+        let Some(image) = module.image_for((major, minor)) else {
+            let architectures: Vec<_> = module.images().iter().map(Image::architecture).collect();
+            return Err(self.load_error(
+                module,
+                None,
+                format!(
+                    "its compute capability is {major}.{minor}, and the module is for {}",
+                    architectures.join(", ")
+                ),
+                String::new(),
+            ));
+        };
+        let ptx = CString::new(image.ptx()).map_err(|_| {
+            self.load_error(
+                module,
+                Some(image),
+                "its text holds a zero byte".to_string(),
+                String::new(),
+            )
+        })?;
+        let mut log = vec![0u8; LOG_BYTES];
+        let mut options = [
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        // The driver takes sizes in place of pointers here.
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
+        let mut raw = null_mut();
+        // SAFETY: the text ends with a zero; the options and their values are as many as said, and
+        // the log has the size that they give.
+        let result = unsafe {
+            sys::cuModuleLoadDataEx(
+                &mut raw,
+                ptx.as_ptr().cast(),
+                options.len() as u32,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        if result != cudaError_enum::CUDA_SUCCESS {
+            let code = cuda_driver::last_error().unwrap_or(result as u32);
+            let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+            let log = String::from_utf8_lossy(&log[..end]).into_owned();
+            return Err(self.load_error(module, Some(image), cuda_driver::error_text(code), log));
+        }
+        Ok(LoadedModule {
+            raw,
+            functions: HashMap::new(),
+        })
+    }
+
+    fn load_error(
+        &self,
+        module: &Module,
+        image: Option<&Image>,
+        reason: String,
+        log: String,
+    ) -> Error {
+        let driver = cuda_driver::driver_version();
+        Error::Load {
+            module: module.name().to_string(),
+            ptx_version: image
+                .map_or("of no version", Image::ptx_version)
+                .to_string(),
+            ptx_target: image
+                .map_or("another architecture", Image::architecture)
+                .to_string(),
+            device: self.name().to_string(),
+            driver_version: driver.map_or("an unknown version".into(), |(major, minor)| {
+                format!("{major}.{minor}")
+            }),
+            reason,
+            log,
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Streams and events.
+
+use super::context::Context;
+use crate::device::stream::not_recorded;
+use crate::device::{Device, Kind};
+use crate::{Error, Result};
+use cust::sys::{self, cudaError_enum};
+use std::fmt;
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+/// A stream that does not wait for the legacy default stream.
+pub struct StreamHandle {
+    raw: sys::CUstream,
+    owner: Owner,
+    /// The kernel started last, for the message when waiting fails.
+    last_kernel: Mutex<Option<&'static str>>,
+}
+
+// SAFETY: the driver's streams may be used from any thread.
+unsafe impl Send for StreamHandle {}
+// SAFETY: as above.
+unsafe impl Sync for StreamHandle {}
+
+enum Owner {
+    /// The stream keeps its context alive and destroys itself.
+    Stream(Arc<Context>),
+    /// The context holds its main stream and destroys it.
+    Context(Weak<Context>),
+}
+
+impl Context {
+    pub fn new_stream(self: &Arc<Self>) -> Result<StreamHandle> {
+        Ok(StreamHandle {
+            raw: create(self)?,
+            owner: Owner::Stream(self.clone()),
+            last_kernel: Mutex::new(None),
+        })
+    }
+
+    pub fn new_event(self: &Arc<Self>) -> Result<EventHandle> {
+        let _bound = self.bind()?;
+        let mut raw = null_mut();
+        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
+        // SAFETY: it writes one handle.
+        let result = unsafe { sys::cuEventCreate(&mut raw, flags) };
+        self.check(result, "making an event")?;
+        Ok(EventHandle {
+            raw,
+            device: Device(Kind::Cuda(self.clone())),
+            context: self.clone(),
+        })
+    }
+}
+
+fn create(context: &Context) -> Result<sys::CUstream> {
+    let _bound = context.bind()?;
+    let mut raw = null_mut();
+    let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+    // SAFETY: it writes one handle.
+    let result = unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
+    context.check(result, "making a stream")?;
+    Ok(raw)
+}
+
+impl StreamHandle {
+    /// The stream that the context itself will hold.
+    pub fn without_owner(context: &Arc<Context>) -> Result<Self> {
+        Ok(Self {
+            raw: create(context)?,
+            owner: Owner::Context(Arc::downgrade(context)),
+            last_kernel: Mutex::new(None),
+        })
+    }
+
+    pub fn raw(&self) -> sys::CUstream {
+        self.raw
+    }
+
+    /// Remembers the kernel for messages.
+    pub fn set_last_kernel(&self, name: &'static str) {
+        *self
+            .last_kernel
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(name);
+    }
+
+    pub fn synchronize(&self) -> Result<()> {
+        let context = match &self.owner {
+            Owner::Stream(context) => context.clone(),
+            // While something can call this it holds the context.
+            Owner::Context(context) => match context.upgrade() {
+                Some(context) => context,
+                None => return Ok(()),
+            },
+        };
+        let _bound = context.bind()?;
+        // SAFETY: the stream lives as long as `self`.
+        let result = unsafe { sys::cuStreamSynchronize(self.raw) };
+        if result == cudaError_enum::CUDA_SUCCESS {
+            return Ok(());
+        }
+        let last = *self
+            .last_kernel
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let operation = match last {
+            Some(kernel) => format!("waiting for a stream whose last kernel was {kernel}"),
+            None => "waiting for a stream".to_string(),
+        };
+        context.check(result, &operation)
+    }
+
+    /// # Safety
+    /// The context is current, and nothing uses the stream any more.
+    pub unsafe fn destroy(&self) {
+        // SAFETY: passed on to the caller.
+        unsafe { sys::cuStreamDestroy_v2(self.raw) };
+    }
+}
+
+impl Drop for StreamHandle {
+    fn drop(&mut self) {
+        if let Owner::Stream(context) = &self.owner
+            && let Ok(_bound) = context.bind()
+        {
+            // SAFETY: this was the only handle. The driver finishes the stream's work first.
+            unsafe { self.destroy() };
+        }
+    }
+}
+
+/// An event with timing.
+pub struct EventHandle {
+    raw: sys::CUevent,
+    device: Device,
+    context: Arc<Context>,
+}
+
+// SAFETY: the driver's events may be used from any thread.
+unsafe impl Send for EventHandle {}
+// SAFETY: as above.
+unsafe impl Sync for EventHandle {}
+
+impl EventHandle {
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub fn record(&self, stream: &StreamHandle) -> Result<()> {
+        let _bound = self.context.bind()?;
+        // SAFETY: both live; that they are of one context the driver checks.
+        let result = unsafe { sys::cuEventRecord(self.raw, stream.raw()) };
+        self.context.check(result, "recording an event")
+    }
+
+    pub fn make_wait(&self, stream: &StreamHandle) -> Result<()> {
+        let _bound = self.context.bind()?;
+        // SAFETY: both live.
+        let result = unsafe { sys::cuStreamWaitEvent(stream.raw(), self.raw, 0) };
+        self.context
+            .check(result, "waiting for an event on a stream")
+    }
+
+    pub fn synchronize(&self) -> Result<()> {
+        let _bound = self.context.bind()?;
+        // SAFETY: the event lives.
+        let result = unsafe { sys::cuEventSynchronize(self.raw) };
+        self.context.check(result, "waiting for an event")
+    }
+
+    pub fn elapsed_since(&self, start: &EventHandle) -> Result<Duration> {
+        start.synchronize()?;
+        self.synchronize()?;
+        let _bound = self.context.bind()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: both live, and have happened if they were recorded.
+        let result = unsafe { sys::cuEventElapsedTime(&mut milliseconds, start.raw, self.raw) };
+        if result == cudaError_enum::CUDA_ERROR_INVALID_HANDLE {
+            return Err(not_recorded());
+        }
+        self.context
+            .check(result, "reading the time between events")?;
+        Duration::try_from_secs_f64(f64::from(milliseconds) / 1e3).map_err(|_| {
+            Error::InvalidInput {
+                operation: "time between events",
+                message: "the start was recorded after the end".to_string(),
+            }
+        })
+    }
+}
+
+impl fmt::Debug for EventHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event on {}", self.device)
+    }
+}
+
+impl Drop for EventHandle {
+    fn drop(&mut self) {
+        if let Ok(_bound) = self.context.bind() {
+            // SAFETY: made once, destroyed once; the driver waits where it must.
+            unsafe { sys::cuEventDestroy_v2(self.raw) };
+        }
+    }
+}
