@@ -59,26 +59,8 @@ pub enum Error {
         right: String,
     },
     /// The driver does not accept a kernel module.
-    #[error(
-        "module {module} (PTX {ptx_version}, for {ptx_target}) cannot be loaded on {device}, driver for CUDA {driver_version}: {reason}{}",
-        log_lines(.log)
-    )]
-    Load {
-        /// The module's name.
-        module: String,
-        /// The version of the PTX language that the module is written in.
-        ptx_version: String,
-        /// The architecture that the module was compiled for.
-        ptx_target: String,
-        /// The device that should have loaded it.
-        device: String,
-        /// The newest CUDA version that the driver supports.
-        driver_version: String,
-        /// What the driver answered, or what is missing.
-        reason: String,
-        /// The log of the driver's compiler; empty if it wrote none.
-        log: String,
-    },
+    #[error(transparent)]
+    Load(Box<LoadError>),
     /// A launch breaks a limit of its kernel or of the device; nothing was started.
     #[error("kernel {kernel} cannot be launched: {message}")]
     Launch {
@@ -102,6 +84,31 @@ pub enum Error {
     /// The simulator found a mistake in a kernel.
     #[error("the simulator stopped: {0}")]
     Simulation(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a kernel module cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[error(
+    "module {module} (PTX {ptx_version}, for {ptx_target}) cannot be loaded on {device}, \
+     driver for CUDA {driver_version}: {reason}{}",
+    log_lines(.log)
+)]
+pub struct LoadError {
+    /// The module's name.
+    pub module: String,
+    /// The version of the PTX language that the module is written in.
+    pub ptx_version: String,
+    /// The architecture that the module was compiled for.
+    pub ptx_target: String,
+    /// The device that should have loaded it.
+    pub device: String,
+    /// The newest CUDA version that the driver supports.
+    pub driver_version: String,
+    /// What the driver answered, or what is missing.
+    pub reason: String,
+    /// The log of the driver's compiler; empty if it wrote none.
+    pub log: String,
 }
 
 fn free_of_total(free: &Option<u64>, total: &Option<u64>) -> String {

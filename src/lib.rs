@@ -4,4 +4,4 @@ pub mod device;
 mod error;
 
 pub use device::Device;
-pub use error::{Error, Result};
+pub use error::{Error, LoadError, Result};

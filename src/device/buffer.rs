@@ -1,6 +1,6 @@
 //! Arrays in a device's memory.
 
-use super::{Device, Kind};
+use super::Device;
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
@@ -45,7 +45,7 @@ impl Device {
             .map_err(|_| too_large())?;
         let memory = match &self.0 {
             #[cfg(feature = "cuda")]
-            Kind::Cuda(context) => Memory::Cuda(context.allocate(layout.size())?),
+            super::Kind::Cuda(context) => Memory::Cuda(context.allocate(layout.size())?),
             _ => Memory::Host(HostMemory::new(layout).ok_or_else(too_large)?),
         };
         Ok(Buffer {

@@ -113,25 +113,16 @@ impl Device {
 
     /// The first usable GPU, else the CPU.
     pub fn auto() -> Device {
-        #[cfg(feature = "cuda")]
-        for ordinal in 0..cuda::device_count().unwrap_or(0) {
-            if let Ok(device) = Device::cuda(ordinal) {
-                return device;
-            }
-        }
-        Device::cpu()
+        gpus().next().unwrap_or_else(Device::cpu)
     }
 
     /// The devices of this machine: the CPU, the simulator if it was built in, and the GPUs.
     pub fn list() -> Vec<DeviceInfo> {
-        let mut list = vec![Device::cpu().info()];
-        #[cfg(feature = "simulator")]
-        list.extend(Device::simulator().map(|device| device.info()));
-        #[cfg(feature = "cuda")]
-        for ordinal in 0..cuda::device_count().unwrap_or(0) {
-            list.extend(Device::cuda(ordinal).map(|device| device.info()));
-        }
-        list
+        let devices = [Device::cpu()]
+            .into_iter()
+            .chain(Device::simulator().ok())
+            .chain(gpus());
+        devices.map(|device| device.info()).collect()
     }
 
     /// What kind of device this is.
@@ -187,6 +178,15 @@ impl Device {
             right: other.to_string(),
         })
     }
+}
+
+/// The usable GPUs.
+fn gpus() -> impl Iterator<Item = Device> {
+    #[cfg(feature = "cuda")]
+    let count = cuda::device_count().unwrap_or(0);
+    #[cfg(not(feature = "cuda"))]
+    let count = 0;
+    (0..count).filter_map(|ordinal| Device::cuda(ordinal).ok())
 }
 
 #[cfg(not(all(feature = "cuda", feature = "simulator")))]

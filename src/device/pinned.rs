@@ -1,6 +1,6 @@
 //! Host memory that a GPU copies from and to at full speed.
 
-use super::{Device, Element, Kind};
+use super::{Device, Element};
 use crate::Result;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -35,7 +35,9 @@ impl Device {
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T>> {
         let memory = match &self.0 {
             #[cfg(feature = "cuda")]
-            Kind::Cuda(context) => Memory::Cuda(super::cuda::HostAllocation::new(context, len)?),
+            super::Kind::Cuda(context) => {
+                Memory::Cuda(super::cuda::HostAllocation::new(context, len)?)
+            }
             _ => {
                 let mut elements = Vec::new();
                 elements

@@ -1,6 +1,6 @@
 //! Streams and events: what runs beside what, in which order, and how long it took.
 
-use super::{Buffer, Device, Element, Kind};
+use super::{Buffer, Device, Element};
 use crate::Result;
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,7 +27,7 @@ impl Device {
             device: self.clone(),
             #[cfg(feature = "cuda")]
             cuda: match &self.0 {
-                Kind::Cuda(context) => Some(context.new_stream()?),
+                super::Kind::Cuda(context) => Some(context.new_stream()?),
                 _ => None,
             },
         })
@@ -40,7 +40,7 @@ impl Device {
     pub fn event(&self) -> Result<Event> {
         Ok(Event(match &self.0 {
             #[cfg(feature = "cuda")]
-            Kind::Cuda(context) => Moment::Cuda(context.new_event()?),
+            super::Kind::Cuda(context) => Moment::Cuda(context.new_event()?),
             _ => Moment::Host {
                 device: self.clone(),
                 at: Mutex::new(None),
@@ -55,7 +55,9 @@ impl Device {
     pub fn record(&self, event: &Event) -> Result<()> {
         match (&self.0, &event.0) {
             #[cfg(feature = "cuda")]
-            (Kind::Cuda(context), Moment::Cuda(event)) => event.record(context.main_stream()),
+            (super::Kind::Cuda(context), Moment::Cuda(event)) => {
+                event.record(context.main_stream())
+            }
             _ => event.record_on_host(self),
         }
     }
@@ -67,7 +69,9 @@ impl Device {
     pub fn wait(&self, event: &Event) -> Result<()> {
         match (&self.0, &event.0) {
             #[cfg(feature = "cuda")]
-            (Kind::Cuda(context), Moment::Cuda(event)) => event.make_wait(context.main_stream()),
+            (super::Kind::Cuda(context), Moment::Cuda(event)) => {
+                event.make_wait(context.main_stream())
+            }
             _ => self.require_same(event.device(), "wait for an event"),
         }
     }

@@ -3,10 +3,11 @@
 use super::context::Context;
 use super::stream::StreamHandle;
 use crate::device::module::{Image, Module};
-use crate::{Error, Result};
+use crate::error::{Error, LoadError, Result};
 use cuda_std::host::LaunchConfig;
 use cust::sys::{self, CUjit_option, cudaError_enum};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 
@@ -92,10 +93,10 @@ impl Context {
     ) -> Result<sys::CUfunction> {
         let mut modules = self.modules();
         let key = std::ptr::from_ref(module) as usize;
-        if !modules.contains_key(&key) {
-            modules.insert(key, self.load(module)?);
-        }
-        let loaded = modules.get_mut(&key).expect("inserted above");
+        let loaded = match modules.entry(key) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => place.insert(self.load(module)?),
+        };
         let mut function = match loaded.functions.get(kernel) {
             Some(function) => *function,
             None => Function {
@@ -209,7 +210,7 @@ impl Context {
         log: String,
     ) -> Error {
         let driver = cuda_driver::driver_version();
-        Error::Load {
+        Error::Load(Box::new(LoadError {
             module: module.name().to_string(),
             ptx_version: image
                 .map_or("of no version", Image::ptx_version)
@@ -223,6 +224,6 @@ impl Context {
             }),
             reason,
             log,
-        }
+        }))
     }
 }
