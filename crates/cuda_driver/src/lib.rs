@@ -11,12 +11,20 @@
 //! `CUDA_ERROR_NO_DEVICE` (100); one that the installed driver lacks returns
 //! `CUDA_ERROR_NOT_SUPPORTED` (801).
 //!
-//! Anything in the program has to name this crate, or rustc leaves it out of the link. A call of
-//! one of its functions will do, and so will
+//! Some crate in the program has to name this one, or rustc leaves it out of the link and the
+//! linker reports `undefined symbol: cuInit`. A call of one of its functions will do, and so will
 //!
 //! ```
 //! use cuda_driver as _;
 //! ```
+//!
+//! Those functions of `cust::sys` that cust does not call are forwarded where programs of today
+//! need them (captured graphs, page-locked and pitched memory, peers, cooperative launches…); the
+//! rest does not link. [`symbol`] finds any function.
+//!
+//! A shared library (`cdylib`) exports the functions. Should it be loaded into a process that is
+//! itself linked with `libcuda`, the loader may bind cust to the driver directly, past this crate;
+//! linking the library with `-C link-arg=-Wl,-Bsymbolic-functions` keeps the calls inside it.
 //!
 //! # Building without a CUDA toolkit
 //!
