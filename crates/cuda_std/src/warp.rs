@@ -36,7 +36,7 @@ mod intrinsics {
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpOperation {
-    /// The value of the lane whose number is the argument (modulo 32).
+    /// The value of the lane whose number is the argument (modulo 32, as in all shuffles).
     ShuffleIdx,
     /// The value of the lane that many below; its own where there is none.
     ShuffleUp,
@@ -50,6 +50,22 @@ pub enum WarpOperation {
     MatchAny,
     /// Nothing but the rendezvous.
     Sync,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl core::fmt::Display for WarpOperation {
+    /// The name of the function in this module; `all` and `any` are ballots.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::ShuffleIdx => "shuffle_idx",
+            Self::ShuffleUp => "shuffle_up",
+            Self::ShuffleDown => "shuffle_down",
+            Self::ShuffleXor => "shuffle_xor",
+            Self::Ballot => "ballot",
+            Self::MatchAny => "match_any",
+            Self::Sync => "sync_warp",
+        })
+    }
 }
 
 macro_rules! collective {
@@ -79,11 +95,11 @@ macro_rules! collective {
 collective! {
     /// The value that lane `argument` (modulo 32) holds.
     shuffle_idx, shuffle_idx, ShuffleIdx, 31;
-    /// The value of the lane `argument` below; a lane with none there keeps its own.
+    /// The value of the lane `argument` (modulo 32) below; a lane with none there keeps its own.
     shuffle_up, shuffle_up, ShuffleUp, 0;
-    /// The value of the lane `argument` above; a lane with none there keeps its own.
+    /// The value of the lane `argument` (modulo 32) above; a lane with none there keeps its own.
     shuffle_down, shuffle_down, ShuffleDown, 31;
-    /// The value of the lane whose number is this one's exclusive or with `argument`.
+    /// The value of the lane whose number is this one's exclusive or with `argument` (modulo 32).
     shuffle_xor, shuffle_xor, ShuffleXor, 31;
 }
 

@@ -86,12 +86,13 @@ pub fn is_inside_kernel() -> bool {
     CURRENT.get().is_some()
 }
 
-/// The current lane.
+/// The current lane, for one call by a function of this crate: whoever keeps the reference could
+/// outlive the lane.
 ///
 /// # Panics
 /// Outside of a kernel: its functions mean nothing there.
 #[track_caller]
-pub fn lane<'a>() -> &'a dyn Lane {
+pub(crate) fn lane<'a>() -> &'a dyn Lane {
     let pointer = CURRENT
         .get()
         .expect("a function of cuda_std that needs a GPU thread was called outside of a kernel");

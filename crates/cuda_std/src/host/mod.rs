@@ -5,7 +5,7 @@ mod kernel;
 mod lane;
 
 pub use kernel::{BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
-pub(crate) use lane::out_of_bounds;
-pub use lane::{Lane, Position, enter, is_inside_kernel, lane};
+pub use lane::{Lane, Position, enter, is_inside_kernel};
+pub(crate) use lane::{lane, out_of_bounds};
 
 pub use crate::warp::WarpOperation;

@@ -1,0 +1,209 @@
+//! A simulated thread, as seen by the functions of cuda_std that its kernel calls.
+
+use crate::block::Block;
+use crate::error::{Activity, Place, SimError, Site};
+use crate::shared::StaticBytes;
+use corosensei::Yielder;
+use cuda_std::host::{Dim3, Lane, Position, WarpOperation};
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::panic::resume_unwind;
+use std::ptr;
+
+/// A call of a warp operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WarpCall {
+    pub(crate) operation: WarpOperation,
+    pub(crate) mask: u32,
+    pub(crate) value: u32,
+    pub(crate) argument: u32,
+    pub(crate) site: Site,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum State {
+    /// For its turn.
+    Runnable,
+    Barrier(Site),
+    Warp(WarpCall),
+    Finished,
+}
+
+impl State {
+    pub(crate) fn activity(self) -> Option<Activity> {
+        match self {
+            Self::Runnable => None,
+            Self::Finished => Some(Activity::Finished),
+            Self::Barrier(site) => Some(Activity::AtBarrier(site)),
+            Self::Warp(call) => Some(Activity::InWarpOperation {
+                operation: call.operation,
+                mask: call.mask,
+                site: call.site,
+            }),
+        }
+    }
+}
+
+/// A thread of a block.
+pub(crate) struct Thread<'a> {
+    block: &'a Block<'a>,
+    position: Position,
+    pub(crate) state: Cell<State>,
+    /// The result of the warp operation that the thread waited for.
+    pub(crate) result: Cell<u32>,
+    /// The way out of its coroutine; null until that has started.
+    yielder: Cell<*const Yielder<(), ()>>,
+}
+
+/// The payload that unwinds a thread whose mistake stands in the block's record already.
+struct Reported;
+
+impl<'a> Thread<'a> {
+    pub(crate) fn new(block: &'a Block<'a>, thread: Dim3) -> Self {
+        let config = &block.launch.config;
+        Self {
+            block,
+            position: Position {
+                thread,
+                block: block.index,
+                block_dim: config.block,
+                grid_dim: config.grid,
+            },
+            state: Cell::new(State::Runnable),
+            result: Cell::new(0),
+            yielder: Cell::new(ptr::null()),
+        }
+    }
+
+    /// The body of the thread's coroutine.
+    pub(crate) fn run(&self, yielder: &Yielder<(), ()>) {
+        self.yielder.set(yielder);
+        (self.block.launch.body)();
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            kernel: self.block.launch.kernel,
+            block: self.block.index,
+            thread: self.position.thread,
+        }
+    }
+
+    /// Lets others run until the scheduler resumes this thread, which then is `Runnable` again.
+    fn wait(&self, state: State) {
+        self.state.set(state);
+        // SAFETY: `run` has set the pointer, as only kernel code calls this. The yielder lives on
+        // the coroutine's own stack, below the frames that call this, so it is there while they
+        // are; and cuda_std reaches this lane only while its coroutine runs.
+        unsafe { (*self.yielder.get()).suspend(()) };
+    }
+
+    /// Whether the thread unwinds, from its own panic or because its block has failed, and a
+    /// destructor called this. It must not wait then: nobody comes.
+    fn is_unwinding(&self) -> bool {
+        std::thread::panicking() && !self.block.host_is_unwinding
+    }
+
+    fn fail(&self, error: SimError) -> ! {
+        self.block.error.set(Some(error));
+        // Not a panic: the panic hook has nothing to print.
+        resume_unwind(Box::new(Reported))
+    }
+}
+
+impl Lane for Thread<'_> {
+    #[inline]
+    fn position(&self) -> &Position {
+        &self.position
+    }
+
+    #[inline]
+    fn sync_threads(&self, site: Site) {
+        if !self.is_unwinding() {
+            self.wait(State::Barrier(site));
+        }
+    }
+
+    fn warp(
+        &self,
+        operation: WarpOperation,
+        mask: u32,
+        value: u32,
+        argument: u32,
+        site: Site,
+    ) -> u32 {
+        if self.is_unwinding() {
+            return value;
+        }
+        let (lane, lanes) = self.block.lane_of(self.position.thread);
+        if mask >> lane & 1 == 0 {
+            self.fail(SimError::MaskWithoutCaller {
+                place: self.place(),
+                operation,
+                mask,
+                lane,
+                site,
+            });
+        }
+        if u64::from(mask) >> lanes != 0 {
+            self.fail(SimError::MaskBeyondBlock {
+                place: self.place(),
+                operation,
+                mask,
+                lanes,
+                site,
+            });
+        }
+        self.wait(State::Warp(WarpCall {
+            operation,
+            mask,
+            value,
+            argument,
+            site,
+        }));
+        self.result.get()
+    }
+
+    fn shared_static(&self, key: usize, layout: Layout) -> *mut u8 {
+        let Block { launch, poison, .. } = self.block;
+        let dynamic = launch.config.shared_bytes as usize;
+        let total = launch.limits.shared_bytes as usize;
+        let statics = launch.limits.static_shared_bytes as usize;
+        let limit = statics.min(total.saturating_sub(dynamic));
+        let array = self
+            .block
+            .shared
+            .borrow_mut()
+            .static_array(key, layout, *poison, limit);
+        match array {
+            Ok(array) => array,
+            Err(StaticBytes(bytes)) if bytes > statics => self.fail(SimError::SharedMemory {
+                place: self.place(),
+                what: "static shared memory",
+                value: bytes,
+                limit: statics,
+            }),
+            Err(StaticBytes(bytes)) => self.fail(SimError::SharedMemory {
+                place: self.place(),
+                what: "static and dynamic shared memory together",
+                value: bytes.saturating_add(dynamic),
+                limit: total,
+            }),
+        }
+    }
+
+    fn shared_dynamic(&self) -> *mut u8 {
+        self.block.shared.borrow().dynamic()
+    }
+
+    fn out_of_bounds(&self, access: &'static str, index: usize, length: usize, site: Site) -> ! {
+        self.fail(SimError::OutOfBounds {
+            place: self.place(),
+            access,
+            index,
+            length,
+            site,
+        })
+    }
+}

@@ -1,0 +1,296 @@
+//! Launches: their validation, and the distribution of blocks to OS threads.
+
+use crate::block::{Launch, Worker};
+use crate::error::SimError;
+use crate::order::BlockOrder;
+use crate::shared::SharedMemory;
+use crate::stacks::{MAX_STACKS, Stacks};
+use cuda_std::host::{self, BlockBound, Kernel, KernelArgs, LaunchConfig};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// What the simulated device has at most. The default is that of today's data-centre GPUs
+/// (compute capability 9.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Threads in a block.
+    pub block_threads: u32,
+    /// Bytes of shared memory of a block, static and dynamic together.
+    pub shared_bytes: u32,
+    /// Bytes of static shared memory of a block; the assembler refuses more.
+    pub static_shared_bytes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            block_threads: 1024,
+            shared_bytes: 227 << 10,
+            static_shared_bytes: 48 << 10,
+        }
+    }
+}
+
+/// Runs kernels on the CPU, the threads in an order drawn from a seed.
+///
+/// It is plain data: the same simulator can launch from several OS threads.
+///
+/// ```
+/// use cuda_std::host::LaunchConfig;
+/// use cuda_std::prelude::*;
+/// use simt::Simulator;
+///
+/// /// Doubles every element.
+/// #[kernel]
+/// pub unsafe fn double(data: DeviceSliceMut<u32>) {
+///     for i in thread::grid_stride(data.len()) {
+///         // SAFETY: `i` is below the length, and no other thread has the same `i`.
+///         unsafe { data.set(i, 2 * data.at(i)) };
+///     }
+/// }
+///
+/// # fn main() -> Result<(), simt::SimError> {
+/// let mut data: Vec<u32> = (0..1000).collect();
+/// // SAFETY: the slice covers `data`, which nothing else uses during the launch.
+/// unsafe {
+///     let slice = DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), data.len());
+///     Simulator::default().launch(&double, LaunchConfig::new(4, 128), (slice,))?;
+/// }
+/// assert!(data.iter().zip(0..).all(|(&x, i)| x == 2 * i));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Simulator {
+    /// What the order of threads and blocks and the content of uninitialised shared memory are
+    /// drawn from. Seed 0 means plain order and bytes of `0xff`. The default is 0.
+    pub seed: u64,
+    /// Whether blocks run in parallel, on rayon's threads; the default. Without it they run one
+    /// after the other on the caller's thread, and the same seed gives the same results and the
+    /// same error every time.
+    pub parallel: bool,
+    /// The stack of each simulated thread, by default 256 KiB: enough for kernels without
+    /// optimisation, and for a panic hook that prints a backtrace. Memory is taken only as far as
+    /// it is used. An overflow ends the process.
+    pub stack_bytes: usize,
+    /// What the simulated device has at most.
+    pub limits: Limits,
+}
+
+impl Default for Simulator {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            parallel: true,
+            stack_bytes: 256 << 10,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Simulator {
+    /// A simulator that runs blocks and threads in an order drawn from `seed`, one block after the
+    /// other, so that every run is the same.
+    pub fn with_seed(seed: u64) -> Self {
+        Self::default().seed(seed).parallel(false)
+    }
+
+    /// The same with this [`seed`](Self::seed).
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same with blocks in [`parallel`](Self::parallel), or not.
+    pub fn parallel(self, parallel: bool) -> Self {
+        Self { parallel, ..self }
+    }
+
+    /// The same with stacks of this [size](Self::stack_bytes).
+    pub fn stack_bytes(self, stack_bytes: usize) -> Self {
+        Self {
+            stack_bytes,
+            ..self
+        }
+    }
+
+    /// The same with these [`limits`](Self::limits).
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Runs `kernel` to its end, as a GPU would after a launch and a wait for it.
+    ///
+    /// # Safety
+    /// The kernel's own contract, as for a launch on a GPU: the pointers in `args` are valid for
+    /// what the kernel does with them, from every OS thread, and nothing else uses that memory in
+    /// a conflicting way until this returns. A mistake that the simulator reports has done no harm
+    /// by itself, but the kernel's output is then incomplete.
+    ///
+    /// # Errors
+    /// A shape that the device or the kernel does not allow, before anything runs. Else the first
+    /// mistake of a thread: see [`SimError`]. Once a block has failed, no other one is started.
+    /// With blocks in parallel, when several fail before they are stopped, the error is that of the
+    /// lowest one among them.
+    pub unsafe fn launch<A: KernelArgs>(
+        &self,
+        kernel: &Kernel<A>,
+        config: LaunchConfig,
+        args: A,
+    ) -> Result<(), SimError> {
+        self.check(kernel, config)?;
+        let args = Shareable(args);
+        // SAFETY: the caller vouches for the kernel's contract, and `check` for the block's shape.
+        let body = || unsafe { kernel.run_thread(args.get()) };
+        self.run(&Launch {
+            kernel: kernel.name(),
+            config,
+            limits: self.limits,
+            seed: self.seed,
+            body: &body,
+        })
+    }
+
+    fn check<A: KernelArgs>(
+        &self,
+        kernel: &Kernel<A>,
+        config: LaunchConfig,
+    ) -> Result<(), SimError> {
+        let LaunchConfig { grid, block, .. } = config;
+        let limits = self.limits;
+        let name = kernel.name();
+        if host::is_inside_kernel() {
+            return Err(SimError::NestedLaunch { kernel: name });
+        }
+        let threads = u64::from(limits.block_threads);
+        let sizes = [
+            ("the grid's size along x", grid.x, i32::MAX as u64),
+            ("the grid's size along y", grid.y, 65_535),
+            ("the grid's size along z", grid.z, 65_535),
+            ("the block's size along x", block.x, threads),
+            ("the block's size along y", block.y, threads),
+            ("the block's size along z", block.z, 64),
+        ];
+        let sizes = sizes.map(|(what, value, limit)| (what, u64::from(value), limit));
+        if let Some(&(what, ..)) = sizes.iter().find(|(_, value, _)| *value == 0) {
+            return Err(SimError::ZeroSize { kernel: name, what });
+        }
+        let (shared, shared_limit) = (config.shared_bytes.into(), limits.shared_bytes.into());
+        let totals = [
+            ("the number of threads in a block", block.count(), threads),
+            ("the dynamic shared memory in bytes", shared, shared_limit),
+        ];
+        for (what, value, limit) in sizes.into_iter().chain(totals) {
+            if value > limit {
+                return Err(SimError::LimitExceeded {
+                    kernel: name,
+                    what,
+                    value,
+                    limit,
+                });
+            }
+        }
+        let bound = kernel.bound();
+        let fits = match bound {
+            BlockBound::Any => true,
+            BlockBound::Exactly(shape) => block == shape,
+            BlockBound::AtMost(threads) => block.count() <= threads.into(),
+        };
+        if !fits {
+            return Err(SimError::WrongBlock {
+                kernel: name,
+                block,
+                bound,
+            });
+        }
+        Ok(())
+    }
+
+    fn run(&self, launch: &Launch<'_>) -> Result<(), SimError> {
+        let count = launch.config.grid.count();
+        let order = BlockOrder::new(self.seed, count);
+        let next = AtomicU64::new(0);
+        let stop = AtomicBool::new(false);
+        let failure: Mutex<Option<(u64, SimError)>> = Mutex::new(None);
+        let fail = |block, error| {
+            stop.store(true, Relaxed);
+            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+            if failure.as_ref().is_none_or(|(lowest, _)| block < *lowest) {
+                *failure = Some((block, error));
+            }
+        };
+        let work = || {
+            let mut worker = match self.worker(launch) {
+                Ok(worker) => worker,
+                Err(error) => return fail(u64::MAX, error),
+            };
+            while !stop.load(Relaxed) {
+                let position = next.fetch_add(1, Relaxed);
+                if position >= count {
+                    break;
+                }
+                let block = order.at(position);
+                if let Err(error) = worker.run(launch, block) {
+                    fail(block, error);
+                }
+            }
+        };
+        match self.workers(launch) {
+            1 => work(),
+            workers => rayon::scope(|scope| {
+                for _ in 0..workers {
+                    scope.spawn(|_| work());
+                }
+            }),
+        }
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// How many OS threads share the blocks.
+    fn workers(&self, launch: &Launch<'_>) -> usize {
+        if !self.parallel {
+            return 1;
+        }
+        let resident = MAX_STACKS / launch.config.block.count() as usize;
+        let blocks = usize::try_from(launch.config.grid.count()).unwrap_or(usize::MAX);
+        rayon::current_num_threads()
+            .min(resident)
+            .min(blocks)
+            .max(1)
+    }
+
+    fn worker(&self, launch: &Launch<'_>) -> Result<Worker, SimError> {
+        let threads = launch.config.block.count() as usize;
+        let stacks = Stacks::take(threads, self.stack_bytes);
+        let stacks = stacks.map_err(|source| SimError::Stacks {
+            kernel: launch.kernel,
+            threads,
+            bytes: self.stack_bytes,
+            source,
+        })?;
+        let shared = SharedMemory::new(launch.config.shared_bytes as usize);
+        Ok(Worker {
+            stacks,
+            shared: RefCell::new(shared),
+        })
+    }
+}
+
+/// Arguments that every thread of the launch gets a copy of.
+struct Shareable<A>(A);
+
+impl<A: Copy> Shareable<A> {
+    /// A method, so that closures capture the wrapper and not what is in it.
+    fn get(&self) -> A {
+        self.0
+    }
+}
+
+// SAFETY: arguments are `Copy` plain data: numbers, which are harmless, and addresses, for which
+// the caller of `launch` vouches that every OS thread may use them as the kernel does.
+unsafe impl<A: KernelArgs> Sync for Shareable<A> {}

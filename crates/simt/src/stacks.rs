@@ -1,0 +1,56 @@
+//! The stacks of simulated threads, kept for the next launch: mapping one costs as much as a
+//! thousand switches.
+
+use corosensei::stack::DefaultStack;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Stacks that one launch has at most, and that are kept for later at most.
+///
+/// Each takes two of the mappings of which Linux by default gives a process 65 530.
+pub(crate) const MAX_STACKS: usize = 8192;
+
+/// Unused stacks by size.
+static POOL: Mutex<Option<HashMap<usize, Vec<DefaultStack>>>> = Mutex::new(None);
+
+fn pool() -> MutexGuard<'static, Option<HashMap<usize, Vec<DefaultStack>>>> {
+    // Nothing that holds the lock leaves the pool half changed.
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Stacks of one size, which go back to the pool in the end.
+pub(crate) struct Stacks {
+    bytes: usize,
+    stacks: Vec<DefaultStack>,
+}
+
+impl Stacks {
+    /// `count` stacks of at least `bytes` bytes.
+    pub(crate) fn take(count: usize, bytes: usize) -> io::Result<Self> {
+        let mut stacks = Vec::with_capacity(count);
+        if let Some(unused) = pool().get_or_insert_default().get_mut(&bytes) {
+            let kept = unused.len().saturating_sub(count);
+            stacks.extend(unused.drain(kept..));
+        }
+        let mut taken = Self { bytes, stacks };
+        while taken.stacks.len() < count {
+            taken.stacks.push(DefaultStack::new(bytes)?);
+        }
+        Ok(taken)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut DefaultStack> {
+        self.stacks.iter_mut()
+    }
+}
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        let mut pool = pool();
+        let pool = pool.get_or_insert_default();
+        let kept: usize = pool.values().map(Vec::len).sum();
+        self.stacks.truncate(MAX_STACKS.saturating_sub(kept));
+        pool.entry(self.bytes).or_default().append(&mut self.stacks);
+    }
+}

@@ -1,0 +1,113 @@
+//! The rendezvous of lanes in warp operations.
+
+use crate::error::{SimError, is_same_site};
+use crate::lane::{State, Thread, WarpCall};
+use cuda_std::host::WarpOperation;
+use cuda_std::warp::WARP_SIZE;
+
+/// Whether two calls are the same operation: what the lanes of a mask must agree on.
+fn is_same_operation(a: &WarpCall, b: &WarpCall) -> bool {
+    a.operation == b.operation && a.mask == b.mask && is_same_site(a.site, b.site)
+}
+
+/// The lanes of `warp` that wait in the same operation as `call`.
+pub(crate) fn arrived(warp: &[Thread<'_>], call: &WarpCall) -> u32 {
+    let mut arrived = 0;
+    for (lane, thread) in warp.iter().enumerate() {
+        if let State::Warp(other) = thread.state.get()
+            && is_same_operation(call, &other)
+        {
+            arrived |= 1 << lane;
+        }
+    }
+    arrived
+}
+
+/// Performs the operations for which all lanes of `warp` have arrived, and adds the indices of
+/// those threads, the first of which is `first`, to `runnable`.
+pub(crate) fn complete(
+    warp: &[Thread<'_>],
+    first: u32,
+    runnable: &mut Vec<u32>,
+) -> Result<(), SimError> {
+    for thread in warp {
+        // Lanes of one operation are made runnable together, so each is performed once.
+        if let State::Warp(call) = thread.state.get()
+            && arrived(warp, &call) == call.mask
+        {
+            perform(warp, &call)?;
+            let lanes = (0..WARP_SIZE).filter(|lane| call.mask >> lane & 1 == 1);
+            runnable.extend(lanes.map(|lane| first + lane));
+        }
+    }
+    Ok(())
+}
+
+/// Gives every lane of the call's mask its result. All have arrived.
+fn perform(warp: &[Thread<'_>], call: &WarpCall) -> Result<(), SimError> {
+    let lanes = |thread: &(usize, &Thread<'_>)| call.mask >> thread.0 & 1 == 1;
+    let mut values = [0; WARP_SIZE as usize];
+    let mut arguments = [0; WARP_SIZE as usize];
+    for (lane, thread) in warp.iter().enumerate().filter(lanes) {
+        if let State::Warp(call) = thread.state.get() {
+            (values[lane], arguments[lane]) = (call.value, call.argument);
+        }
+    }
+    let lanes_where = |holds: &dyn Fn(u32) -> bool| {
+        let all = 0..WARP_SIZE;
+        all.filter(|&lane| call.mask >> lane & 1 == 1 && holds(values[lane as usize]))
+            .fold(0, |found, lane| found | 1 << lane)
+    };
+    let ballot = lanes_where(&|value| value != 0);
+    for (lane, thread) in warp.iter().enumerate().filter(lanes) {
+        let result = match call.operation {
+            WarpOperation::Ballot => ballot,
+            WarpOperation::MatchAny => lanes_where(&|value| value == values[lane]),
+            WarpOperation::Sync => 0,
+            shuffle => {
+                let source = source(shuffle, lane as u32, arguments[lane]);
+                if call.mask >> source & 1 == 0 {
+                    return Err(SimError::ShuffleFromOutside {
+                        place: thread.place(),
+                        operation: shuffle,
+                        mask: call.mask,
+                        lane: source,
+                        site: call.site,
+                    });
+                }
+                values[source as usize]
+            }
+        };
+        thread.result.set(result);
+        thread.state.set(State::Runnable);
+    }
+    Ok(())
+}
+
+/// The lane that `lane` reads from. The hardware takes the argument modulo 32.
+fn source(shuffle: WarpOperation, lane: u32, argument: u32) -> u32 {
+    let argument = argument % WARP_SIZE;
+    match shuffle {
+        WarpOperation::ShuffleIdx => argument,
+        WarpOperation::ShuffleXor => lane ^ argument,
+        WarpOperation::ShuffleUp => lane.checked_sub(argument).unwrap_or(lane),
+        _ if lane + argument < WARP_SIZE => lane + argument,
+        _ => lane,
+    }
+}
+
+/// Why the operation that `warp[waiting]` waits in, as `call`, cannot be performed.
+pub(crate) fn missing(warp: &[Thread<'_>], waiting: usize, call: &WarpCall) -> SimError {
+    let absent = call.mask & !arrived(warp, call);
+    let missing = warp.iter().enumerate();
+    let missing = missing.filter(|(lane, _)| absent >> lane & 1 == 1);
+    SimError::LanesMissing {
+        place: warp[waiting].place(),
+        operation: call.operation,
+        mask: call.mask,
+        site: call.site,
+        missing: missing
+            .filter_map(|(lane, thread)| Some((lane as u32, thread.state.get().activity()?)))
+            .collect(),
+    }
+}
