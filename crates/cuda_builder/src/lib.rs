@@ -1,1 +1,61 @@
-//! Compiles a Rust kernel crate to PTX
+//! Compiles a Rust kernel crate to PTX, without a CUDA toolkit.
+//!
+//! A kernel crate is a `no_std` library whose kernels are marked `#[kernel]` (from `cuda_std`).
+//! [`CudaBuilder`] compiles it with rustc's own `nvptx64-nvidia-cuda` target, puts into the IR what
+//! rustc cannot say (shared memory, convergence, launch bounds), and lets LLVM make PTX of it.
+//!
+//! # What it needs
+//!
+//! A [`DeviceCompiler`]: a rustc from 1.92 on with the sources of `core`, and LLVM's `opt` and `llc`
+//! of the same LLVM. On Debian that is
+//! `apt-get install rustc-web cargo-web rust-web-src rust-web-llvm`, elsewhere
+//! `rustup toolchain install nightly -c rust-src -c llvm-tools`. The environment variables
+//! `CUDA_BUILDER_RUSTC`, `CUDA_BUILDER_CARGO` and `CUDA_BUILDER_LLVM_BIN` name another one.
+//!
+//! # In a build script
+//!
+//! ```no_run
+//! use cuda_builder::{Arch, CudaBuilder};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let out = std::env::var("OUT_DIR")?;
+//!     let build = CudaBuilder::new("../kernels")
+//!         .arch(Arch::Sm70)
+//!         .copy_to(format!("{out}/kernels.ptx"))
+//!         .build()?;
+//!     for file in &build.sources.files {
+//!         println!("cargo:rerun-if-changed={}", file.display());
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! and in the crate, `static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));`.
+//!
+//! # PTX that is checked in
+//!
+//! A library can carry its PTX, so that its users need no device compiler. [`Record`] keeps what
+//! each PTX was made from and by what; see there for how it is checked.
+
+#![forbid(unsafe_code)]
+
+mod arch;
+mod builder;
+mod discover;
+mod environment;
+mod error;
+mod ir;
+mod ptx;
+mod ptxas;
+mod sources;
+
+pub use arch::{Arch, PtxVersion};
+pub use builder::{Build, CudaBuilder};
+pub use discover::{CARGO_VARIABLE, DeviceCompiler, LLVM_BIN_VARIABLE, RUSTC_VARIABLE, Rejected};
+pub use error::BuildError;
+pub use ptx::PtxSummary;
+pub use ptxas::{PTXAS_VARIABLE, Ptxas, Resources};
+pub use sources::{KernelCrate, Sources, source_hash};
+
+/// rustc's name for the GPU.
+const TARGET: &str = "nvptx64-nvidia-cuda";

@@ -1,0 +1,374 @@
+//! From a kernel crate to PTX.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::ptx::PtxSummary;
+use crate::ptxas::{Ptxas, Resources};
+use crate::sources::{self, KernelCrate, Sources};
+use crate::{Arch, BuildError, DeviceCompiler, PtxVersion, TARGET, environment, ir};
+
+/// The release profile that a kernel is compiled with, whatever its workspace says. Fat LTO makes
+/// the IR the whole program.
+const PROFILE: &[(&str, &str)] = &[
+    ("CODEGEN_UNITS", "1"),
+    ("DEBUG", "false"),
+    ("DEBUG_ASSERTIONS", "false"),
+    ("INCREMENTAL", "false"),
+    ("LTO", "fat"),
+    ("OPT_LEVEL", "3"),
+    ("OVERFLOW_CHECKS", "false"),
+    ("PANIC", "abort"),
+    ("STRIP", "none"),
+];
+
+const RUSTFLAGS: &[&str] = &[
+    // JumpThreading copies barriers into divergent branches.
+    "-Zmir-enable-passes=-JumpThreading",
+    // A panic is a trap: no message, no formatting code, no paths of this machine.
+    "-Zlocation-detail=none",
+    "-Zunstable-options",
+    "-Cpanic=immediate-abort",
+    // LLVM's optimisations wait for the rewriting: before it, LLVM does not know what is
+    // convergent and what is shared.
+    "-Cno-prepopulate-passes",
+];
+
+/// Features of the compiler that every kernel crate needs, so that none has to name them.
+const CRATE_FEATURES: &str = "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch)";
+
+/// Compiles a kernel crate to PTX.
+///
+/// ```no_run
+/// # fn main() -> Result<(), cuda_builder::BuildError> {
+/// use cuda_builder::{Arch, CudaBuilder};
+///
+/// let build = CudaBuilder::new("kernels").arch(Arch::Sm80).copy_to("kernels.ptx").build()?;
+/// println!("{:?}", build.summary.entries);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is compiled before `build`"]
+pub struct CudaBuilder {
+    kernel_crate: PathBuf,
+    arch: Arch,
+    ptx_version: Option<PtxVersion>,
+    target_dir: Option<PathBuf>,
+    copy_to: Option<PathBuf>,
+    compiler: Option<DeviceCompiler>,
+    locked: bool,
+    offline: bool,
+}
+
+/// A kernel crate's PTX and how it came about.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The kernel crate's package.
+    pub package: String,
+    /// The architecture that the PTX is for.
+    pub arch: Arch,
+    /// Where the PTX lies: the last [`CudaBuilder::copy_to`], else in the target folder.
+    pub ptx_path: PathBuf,
+    /// The PTX itself.
+    pub ptx: String,
+    /// Its kernels and their barriers.
+    pub summary: PtxSummary,
+    /// What it was compiled with.
+    pub compiler: DeviceCompiler,
+    /// What it was compiled from.
+    pub sources: Sources,
+}
+
+impl Build {
+    /// Assembles the PTX for `arch` with the ptxas of this machine.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::NoPtxas`] if there is none, [`BuildError::Tool`] if it refuses the PTX.
+    pub fn ptxas(&self, arch: Arch) -> Result<Vec<Resources>, BuildError> {
+        Ptxas::find()?.assemble(&self.ptx_path, arch)
+    }
+}
+
+impl CudaBuilder {
+    /// A builder for the kernel crate in the folder `kernel_crate`, for [`Arch::Sm70`].
+    pub fn new(kernel_crate: impl Into<PathBuf>) -> Self {
+        Self {
+            kernel_crate: kernel_crate.into(),
+            arch: Arch::Sm70,
+            ptx_version: None,
+            target_dir: None,
+            copy_to: None,
+            compiler: None,
+            locked: false,
+            offline: false,
+        }
+    }
+
+    /// The oldest architecture that the PTX has to run on.
+    pub fn arch(mut self, arch: Arch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// The PTX version; [`Arch::default_ptx_version`] by default.
+    pub fn ptx_version(mut self, version: PtxVersion) -> Self {
+        self.ptx_version = Some(version);
+        self
+    }
+
+    /// The folder for what the compiler leaves behind; `cuda-builder` in the workspace's target
+    /// folder by default.
+    pub fn target_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.target_dir = Some(folder.into());
+        self
+    }
+
+    /// A file that the PTX is written to. It is left alone if it holds the same already.
+    pub fn copy_to(mut self, file: impl Into<PathBuf>) -> Self {
+        self.copy_to = Some(file.into());
+        self
+    }
+
+    /// The compiler to use; [`DeviceCompiler::discover`] by default.
+    pub fn compiler(mut self, compiler: DeviceCompiler) -> Self {
+        self.compiler = Some(compiler);
+        self
+    }
+
+    /// Whether cargo must fail rather than change Cargo.lock.
+    pub fn locked(mut self, locked: bool) -> Self {
+        self.locked = locked;
+        self
+    }
+
+    /// Whether cargo must do without the network.
+    pub fn offline(mut self, offline: bool) -> Self {
+        self.offline = offline;
+        self
+    }
+
+    /// Compiles the kernel crate.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] says which step failed and carries what its program printed.
+    pub fn build(self) -> Result<Build, BuildError> {
+        let compiler = self
+            .compiler
+            .clone()
+            .map_or_else(DeviceCompiler::discover, Ok)?;
+        let kernels = KernelCrate::read(&self.kernel_crate)?;
+        let sources = sources::source_hash(&self.kernel_crate)?;
+        // The flags differ from architecture to architecture, and with them all of `core`.
+        let target_dir = self
+            .target_dir
+            .clone()
+            .unwrap_or_else(|| kernels.target_directory.join("cuda-builder"))
+            .join(self.arch.name());
+        fs::create_dir_all(&target_dir).map_err(BuildError::io("create", &target_dir))?;
+        let steps = Steps {
+            options: &self,
+            compiler: &compiler,
+            kernels: &kernels,
+            target_dir,
+        };
+        let _lock = steps.lock()?;
+        let ir = ir::rewrite(&steps.emit_ir()?)?;
+        let ptx = format!(
+            "// The kernels of {} for {}, made by cuda_builder. Do not edit.\n{}",
+            kernels.package,
+            self.arch,
+            steps.ir_to_ptx(&ir)?
+        );
+        let summary = PtxSummary::of(&ptx);
+        if !summary.undefined.is_empty() {
+            let names = summary.undefined;
+            return Err(BuildError::Undefined {
+                package: kernels.package,
+                names,
+            });
+        }
+        if summary.entries.is_empty() {
+            return Err(BuildError::NoKernels {
+                package: kernels.package,
+            });
+        }
+        let ptx_path = self.copy_to.clone().unwrap_or_else(|| steps.file("ptx"));
+        write_if_changed(&ptx_path, &ptx)?;
+        let package = kernels.package.clone();
+        Ok(Build {
+            package,
+            arch: self.arch,
+            ptx_path,
+            ptx,
+            summary,
+            sources,
+            compiler: compiler.clone(),
+        })
+    }
+}
+
+/// The steps of one build.
+struct Steps<'a> {
+    options: &'a CudaBuilder,
+    compiler: &'a DeviceCompiler,
+    kernels: &'a KernelCrate,
+    target_dir: PathBuf,
+}
+
+impl Steps<'_> {
+    /// Keeps two builds from using the folder at once, until the file is dropped.
+    fn lock(&self) -> Result<fs::File, BuildError> {
+        let path = self.target_dir.join("cuda-builder.lock");
+        let file = fs::File::create(&path).map_err(BuildError::io("create", &path))?;
+        file.lock().map_err(BuildError::io("lock", &path))?;
+        Ok(file)
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        self.target_dir
+            .join(format!("{}.{extension}", self.kernels.library))
+    }
+
+    /// rustc's IR for the whole program.
+    fn emit_ir(&self) -> Result<String, BuildError> {
+        // rustc's IR is no artifact that cargo would name, and cargo leaves older ones lying about:
+        // with those gone and the crate compiled anew, the one that is there is the right one.
+        for stale in self.emitted_ir()? {
+            fs::remove_file(&stale).map_err(BuildError::io("remove", &stale))?;
+        }
+        let mut clean = self.cargo("clean");
+        clean.args(["--package", &self.kernels.package]);
+        self.run_cargo(clean)?;
+        let mut rustc = self.cargo("rustc");
+        rustc.args(["--lib", "--crate-type", "staticlib", "-Zbuild-std=core"]);
+        rustc.args(["--", "--emit=llvm-ir", CRATE_FEATURES]);
+        self.run_cargo(rustc)?;
+        let [path] = &self.emitted_ir()?[..] else {
+            let message = format!("{} has no IR, or more than one", self.target_dir.display());
+            return Err(BuildError::Ir { message });
+        };
+        fs::read_to_string(path).map_err(BuildError::io("read", path))
+    }
+
+    /// Every file that rustc may have written the kernel crate's IR to.
+    fn emitted_ir(&self) -> Result<Vec<PathBuf>, BuildError> {
+        let prefix = format!("{}-", self.kernels.library);
+        let mut found = Vec::new();
+        let mut open = vec![self.target_dir.join(TARGET)];
+        while let Some(folder) = open.pop().filter(|folder| folder.is_dir()) {
+            for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
+                let path = entry.map_err(BuildError::io("list", &folder))?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if path.is_dir() {
+                    open.push(path);
+                } else if name.starts_with(&prefix) && name.ends_with(".ll") {
+                    found.push(path);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = Command::new(&self.compiler.cargo);
+        environment::clear_outer_cargo(&mut command);
+        for (key, value) in PROFILE {
+            command.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
+        }
+        let target_cpu = format!("-Ctarget-cpu={}", self.options.arch);
+        let flags: Vec<&str> = [&[target_cpu.as_str()], RUSTFLAGS].concat();
+        command
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTC", &self.compiler.rustc)
+            // Empty: none, whatever the configuration says.
+            .env("RUSTC_WRAPPER", "")
+            .env("RUSTC_WORKSPACE_WRAPPER", "")
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+            .env("CARGO_BUILD_BUILD_DIR", &self.target_dir)
+            .current_dir(&self.kernels.folder)
+            .args([subcommand, "--release", "--target", TARGET, "--target-dir"])
+            .arg(&self.target_dir);
+        for (flag, is_set) in [
+            ("--locked", self.options.locked),
+            ("--offline", self.options.offline),
+        ] {
+            command.args(is_set.then_some(flag));
+        }
+        command
+    }
+
+    fn run_cargo(&self, command: Command) -> Result<(), BuildError> {
+        let output = run(command)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(BuildError::Compile {
+            package: self.kernels.package.clone(),
+            arch: self.options.arch,
+            stderr: stderr(&output),
+        })
+    }
+
+    /// LLVM's optimiser, then its code generator.
+    fn ir_to_ptx(&self, ir: &str) -> Result<String, BuildError> {
+        let (rewritten, optimised, ptx) = (self.file("ll"), self.file("opt.ll"), self.file("ptx"));
+        fs::write(&rewritten, ir).map_err(BuildError::io("write", &rewritten))?;
+        let version = self.options.ptx_version;
+        let version = version.unwrap_or(self.options.arch.default_ptx_version());
+        let target = [
+            format!("-mcpu={}", self.options.arch),
+            format!("-mattr=+{}", version.llvm_feature()),
+        ];
+
+        let mut opt = Command::new(&self.compiler.opt);
+        opt.args(["-passes=default<O3>", "-S"])
+            .args(&target)
+            .arg(&rewritten)
+            .arg("-o")
+            .arg(&optimised);
+        run_llvm(opt)?;
+        let mut llc = Command::new(&self.compiler.llc);
+        llc.arg("-O3")
+            .args(&target)
+            .arg(&optimised)
+            .arg("-o")
+            .arg(&ptx);
+        run_llvm(llc)?;
+        fs::read_to_string(&ptx).map_err(BuildError::io("read", &ptx))
+    }
+}
+
+fn run(mut command: Command) -> Result<Output, BuildError> {
+    let program = PathBuf::from(command.get_program());
+    command.output().map_err(BuildError::run(&program))
+}
+
+fn run_llvm(command: Command) -> Result<(), BuildError> {
+    let program = PathBuf::from(command.get_program());
+    let output = run(command)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(BuildError::Tool {
+        program,
+        stderr: stderr(&output),
+    })
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim().to_owned()
+}
+
+fn write_if_changed(path: &Path, text: &str) -> Result<(), BuildError> {
+    if fs::read_to_string(path).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
+    }
+    fs::write(path, text).map_err(BuildError::io("write", path))
+}

@@ -1,0 +1,174 @@
+//! What can go wrong between a kernel crate and its PTX.
+
+use std::path::{Path, PathBuf};
+
+use crate::Arch;
+use crate::discover::Rejected;
+
+/// Why a kernel crate did not become PTX.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No compiler for the GPU was found. Every place that was looked at is listed.
+    #[error("no device compiler was found.{}", list_rejected(.rejected))]
+    NoDeviceCompiler {
+        /// The candidates, in the order in which they were looked at, with the reason against each.
+        rejected: Vec<Rejected>,
+    },
+
+    /// The name is not one of [`Arch::ALL`].
+    #[error(
+        "`{given}` is not a known architecture; known are {}",
+        known_architectures()
+    )]
+    UnknownArch {
+        /// What was asked for.
+        given: String,
+    },
+
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried, such as `read`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+
+    /// A program could not be started.
+    #[error("cannot run {}: {source}", .program.display())]
+    Run {
+        /// The program.
+        program: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+
+    /// cargo cannot describe the kernel crate.
+    #[error("cargo cannot describe the kernel crate {}: {message}", .manifest.display())]
+    Manifest {
+        /// The crate's Cargo.toml.
+        manifest: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+
+    /// rustc refused the kernel crate.
+    #[error("the kernel crate `{package}` does not compile for {arch}:\n{stderr}")]
+    Compile {
+        /// The kernel crate.
+        package: String,
+        /// The architecture that it was compiled for.
+        arch: Arch,
+        /// What cargo and rustc printed.
+        stderr: String,
+    },
+
+    /// rustc's LLVM IR is not where or what the builder expects.
+    #[error("the compiler's LLVM IR cannot be used: {message}")]
+    Ir {
+        /// What is wrong with it.
+        message: String,
+    },
+
+    /// A shared static has a value to start from. Shared memory starts undefined.
+    #[error(
+        "the shared static `{name}` has an initialiser, but shared memory starts undefined: \
+         declare it as `MaybeUninit` and set it in the kernel"
+    )]
+    SharedInitialiser {
+        /// The static, by its symbol.
+        name: String,
+    },
+
+    /// A launch-bounds marker cannot be understood.
+    #[error("the launch bounds `{marker}` in `{function}` cannot be used: {message}")]
+    LaunchBounds {
+        /// The function that holds the marker.
+        function: String,
+        /// The marker's text.
+        marker: String,
+        /// What is wrong with it.
+        message: String,
+    },
+
+    /// `opt`, `llc` or `ptxas` failed.
+    #[error("{} failed:\n{stderr}", .program.display())]
+    Tool {
+        /// The program.
+        program: PathBuf,
+        /// What it printed.
+        stderr: String,
+    },
+
+    /// The PTX calls or reads something that nothing defines.
+    #[error(
+        "the PTX of `{package}` refers to {}, which nothing defines: \
+         a kernel can only use what is in its own crates and in `core`",
+        quoted(.names)
+    )]
+    Undefined {
+        /// The kernel crate.
+        package: String,
+        /// The missing symbols.
+        names: Vec<String>,
+    },
+
+    /// The kernel crate has no kernel.
+    #[error("the kernel crate `{package}` has no kernel: mark one with `#[kernel]`")]
+    NoKernels {
+        /// The kernel crate.
+        package: String,
+    },
+
+    /// ptxas is not on this machine.
+    #[error(
+        "ptxas was not found: set CUDA_BUILDER_PTXAS to it, put it on PATH, or unzip it from the \
+         wheel nvidia-cuda-nvcc"
+    )]
+    NoPtxas,
+
+    /// The record file cannot be used.
+    #[error("the record {} cannot be used: {message}", .path.display())]
+    Record {
+        /// The record's path.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl BuildError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    pub(crate) fn run(program: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let program = program.to_owned();
+        move |source| Self::Run { program, source }
+    }
+}
+
+fn list_rejected(rejected: &[Rejected]) -> String {
+    rejected
+        .iter()
+        .map(|candidate| format!("\n- {candidate}"))
+        .collect()
+}
+
+fn known_architectures() -> String {
+    let names: Vec<_> = Arch::ALL.iter().map(|arch| arch.name()).collect();
+    names.join(", ")
+}
+
+fn quoted(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,88 @@
+//! Reading single lines of textual LLVM IR.
+
+/// A symbol that stands at the start of `text`, just after the `@`: its name as written (with its
+/// quotes, if any).
+pub(super) fn symbol(text: &str) -> &str {
+    let end = match text.strip_prefix('"') {
+        Some(quoted) => quoted.find('"').map_or(text.len(), |close| close + 2),
+        None => text.find(|c: char| !is_symbol(c)).unwrap_or(text.len()),
+    };
+    &text[..end]
+}
+
+fn is_symbol(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-')
+}
+
+/// The name of the function that a `define` line starts; `None` for other lines.
+pub(super) fn defined_function(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("define ")?;
+    Some(symbol(&rest[rest.find('@')? + 1..]))
+}
+
+/// Position just behind the bracket that closes the one at `open`, strings skipped.
+pub(super) fn behind_closing_bracket(line: &str, open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    for (position, c) in line
+        .char_indices()
+        .skip_while(|&(position, _)| position < open)
+    {
+        match c {
+            '"' => in_string = !in_string,
+            '(' if !in_string => depth += 1,
+            ')' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(position + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A `define` line with `attributes` added to the function's own.
+pub(super) fn with_function_attributes(line: &str, attributes: &str) -> Option<String> {
+    let name = defined_function(line)?;
+    let name_end = line.find('@')? + 1 + name.len();
+    let mut position = behind_closing_bracket(line, name_end)?;
+    // The attributes follow `unnamed_addr` and precede `section`, `align` and their like.
+    for word in [" local_unnamed_addr", " unnamed_addr"] {
+        if line[position..].starts_with(word) {
+            position += word.len();
+        }
+    }
+    Some(format!(
+        "{} {attributes}{}",
+        &line[..position],
+        &line[position..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_end_where_llvm_ends_them() {
+        assert_eq!(symbol("TILE, i64 4"), "TILE");
+        assert_eq!(symbol("a.b$c-d)"), "a.b$c-d");
+        assert_eq!(symbol("\"odd name\" = global"), "\"odd name\"");
+    }
+
+    #[test]
+    fn attributes_go_behind_the_parameters() {
+        let line = "define ptx_kernel void @k(ptr dereferenceable(4) %a) unnamed_addr #0 {";
+        assert_eq!(
+            with_function_attributes(line, "convergent").unwrap(),
+            "define ptx_kernel void @k(ptr dereferenceable(4) %a) unnamed_addr convergent #0 {"
+        );
+        let line = "define void @\"k(\"() {";
+        assert_eq!(
+            with_function_attributes(line, "x").unwrap(),
+            "define void @\"k(\"() x {"
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! Reading PTX: entries, barriers, and what is left undefined.
+
+use std::collections::BTreeMap;
+
+/// Functions that the driver itself provides.
+const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// What a PTX text holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PtxSummary {
+    /// The entry points, that is the kernels, in the order of the text.
+    pub entries: Vec<String>,
+    /// For each function with a body (kernel or not): how many instructions of it wait for the
+    /// block's other threads (`bar.*`, `barrier.*`).
+    pub barriers: BTreeMap<String, usize>,
+    /// Functions and variables that are used but not defined.
+    pub undefined: Vec<String>,
+}
+
+impl PtxSummary {
+    /// Reads a PTX text.
+    #[must_use]
+    pub fn of(ptx: &str) -> Self {
+        let mut summary = Self::default();
+        let mut function = None;
+        for line in ptx.lines() {
+            let line = line.split("//").next().unwrap_or_default().trim();
+            if let Some(external) = line.strip_prefix(".extern ") {
+                summary.undefined.extend(undefined_symbol(external));
+            } else if let Some(name) = function_name(line) {
+                if line.contains(".entry") {
+                    summary.entries.push(name.to_owned());
+                }
+                function = Some(name.to_owned());
+            } else if let Some(name) = function.as_ref().filter(|_| is_barrier(line)) {
+                *summary.barriers.entry(name.clone()).or_default() += 1;
+            } else if line == "}" {
+                function = None;
+            }
+        }
+        for entry in &summary.entries {
+            summary.barriers.entry(entry.clone()).or_default();
+        }
+        summary
+    }
+}
+
+/// The name behind `.entry` or `.func`.
+fn function_name(line: &str) -> Option<&str> {
+    let at = line
+        .find(".entry ")
+        .map(|at| at + 7)
+        .or_else(|| line.find(".func ").map(|at| at + 6))?;
+    let rest = line[at..].trim_start();
+    // A function that returns something names it, in brackets, before itself.
+    let rest = match rest.strip_prefix('(') {
+        Some(result) => result.split_once(')')?.1.trim_start(),
+        None => rest,
+    };
+    let end = rest.find(|c: char| !is_symbol(c)).unwrap_or(rest.len());
+    (end > 0).then_some(&rest[..end])
+}
+
+fn is_symbol(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
+}
+
+/// The symbol of an `.extern` declaration, unless the launch or the driver provides it.
+fn undefined_symbol(declaration: &str) -> Option<String> {
+    if declaration.starts_with(".shared") {
+        return None;
+    }
+    let name = if declaration.starts_with(".func") {
+        function_name(declaration)?
+    } else {
+        let last = declaration
+            .trim_end_matches(';')
+            .split_ascii_whitespace()
+            .next_back()?;
+        last.split('[').next()?
+    };
+    (!DRIVER_FUNCTIONS.contains(&name)).then(|| name.to_owned())
+}
+
+fn is_barrier(line: &str) -> bool {
+    // `@%p1 bar.sync 0;` is a barrier under a predicate.
+    let instruction = match line.strip_prefix('@') {
+        Some(predicated) => predicated
+            .split_once(char::is_whitespace)
+            .map_or("", |(_, rest)| rest),
+        None => line,
+    };
+    let instruction = instruction.trim_start();
+    (instruction.starts_with("bar.") && !instruction.starts_with("bar.warp."))
+        || instruction.starts_with("barrier.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "\
+.version 7.0
+.extern .func  (.param .b32 func_retval0) missing
+(
+	.param .b64 missing_param_0
+)
+;
+.extern .func  (.param .b32 func_retval0) vprintf
+.extern .shared .align 16 .b8 __dynamic_smem[];
+.extern .global .align 4 .b8 TABLE[16];
+.func  (.param .b32 func_retval0) helper(
+	.param .b32 helper_param_0
+)
+{
+	barrier.sync.aligned 0;
+	bar.warp.sync -1;
+}
+.visible .entry first(
+	.param .u64 first_param_0
+)
+.reqntid 256, 1, 1
+{
+	// bar.sync 0;
+	bar.sync 	0;
+	@%p1 bar.sync 	0;
+	ret;
+}
+.visible .entry second()
+{
+	ret;
+}
+";
+
+    #[test]
+    fn entries_and_barriers_are_counted() {
+        let summary = PtxSummary::of(PTX);
+        assert_eq!(summary.entries, ["first", "second"]);
+        let counts = [("first", 2), ("helper", 1), ("second", 0)];
+        assert_eq!(
+            summary.barriers,
+            counts.map(|(name, n)| (name.to_owned(), n)).into()
+        );
+    }
+
+    #[test]
+    fn undefined_symbols_are_named() {
+        assert_eq!(PtxSummary::of(PTX).undefined, ["missing", "TABLE"]);
+    }
+}

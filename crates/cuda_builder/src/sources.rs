@@ -1,0 +1,397 @@
+//! The kernel crate as cargo sees it, and a hash over all the sources that its PTX comes from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+use cargo_platform::{Cfg, Platform};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::{Arch, BuildError, TARGET, environment};
+
+/// The builder's own sources that decide what the PTX looks like.
+const RECIPE: &[(&str, &str)] = &[
+    ("arch.rs", include_str!("arch.rs")),
+    ("builder.rs", include_str!("builder.rs")),
+    ("ir/convergent.rs", include_str!("ir/convergent.rs")),
+    ("ir/launch_bounds.rs", include_str!("ir/launch_bounds.rs")),
+    ("ir/line.rs", include_str!("ir/line.rs")),
+    ("ir/mod.rs", include_str!("ir/mod.rs")),
+    ("ir/shared.rs", include_str!("ir/shared.rs")),
+];
+
+/// What `#[cfg(…)]` sees on the GPU's target; decides which dependencies belong to a kernel crate.
+const TARGET_CFG: &[&str] = &[
+    "panic=\"abort\"",
+    "target_arch=\"nvptx64\"",
+    "target_endian=\"little\"",
+    "target_env=\"\"",
+    "target_os=\"cuda\"",
+    "target_pointer_width=\"64\"",
+    "target_vendor=\"nvidia\"",
+];
+
+/// A kernel crate's description, read from its Cargo.toml by cargo.
+#[derive(Clone, Debug)]
+pub struct KernelCrate {
+    /// The package's name.
+    pub package: String,
+    /// The library's name.
+    pub library: String,
+    /// The folder with its Cargo.toml.
+    pub folder: PathBuf,
+    /// The architectures under `[package.metadata.cuda] archs`, [`Arch::Sm70`] by default.
+    pub archs: Vec<Arch>,
+    /// The target folder of the workspace that it belongs to.
+    pub target_directory: PathBuf,
+}
+
+/// The files that a kernel crate's PTX is made from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// Every file, of the kernel crate and of the crates that it depends on by path.
+    pub files: Vec<PathBuf>,
+    /// SHA-256 over the files (names relative to their packages, contents with `\n` at line ends)
+    /// and over the builder's own recipe, in hexadecimal digits.
+    pub hash: String,
+}
+
+impl KernelCrate {
+    /// Asks `cargo` (the one that runs this program, or the one on PATH) for the crate in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Manifest`] if cargo refuses it or it has no library.
+    pub fn read(folder: &Path) -> Result<Self, BuildError> {
+        let manifest = manifest_of(folder)?;
+        let workspace = metadata(&manifest)?;
+        let refuse = |message: String| BuildError::Manifest {
+            manifest: manifest.clone(),
+            message,
+        };
+        let package = workspace
+            .package(&manifest)
+            .ok_or_else(|| refuse("it is not a package of its own workspace".into()))?;
+        let library = package.targets.iter().find(|target| {
+            target
+                .kind
+                .iter()
+                .any(|kind| matches!(kind.as_str(), "lib" | "rlib" | "staticlib"))
+        });
+        let library = library.ok_or_else(|| refuse("it has no library".into()))?;
+        let archs = package.archs().map_err(refuse)?;
+        Ok(Self {
+            package: package.name.clone(),
+            library: library.name.replace('-', "_"),
+            folder: manifest.parent().map(Path::to_owned).unwrap_or_default(),
+            archs,
+            target_directory: workspace.target_directory.clone(),
+        })
+    }
+}
+
+/// Hashes the sources of the kernel crate in `folder`: its own, those of the crates that it
+/// depends on by path when it is compiled for the GPU, and the builder's recipe.
+///
+/// The hash depends on what the files hold and on their names inside their packages, not on where
+/// they lie nor on how their lines end.
+///
+/// # Errors
+///
+/// [`BuildError::Manifest`] if cargo cannot describe a crate, [`BuildError::Io`] if a file cannot
+/// be read.
+pub fn source_hash(folder: &Path) -> Result<Sources, BuildError> {
+    let mut files = BTreeMap::new();
+    for (name, folder) in packages(folder)? {
+        for path in package_files(&folder)? {
+            let relative = path.strip_prefix(&folder).unwrap_or(&path);
+            let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
+            files.insert(format!("{name}/{}", parts.join("/")), path);
+        }
+    }
+    let mut hasher = Sha256::new();
+    for (name, text) in RECIPE {
+        add_file(
+            &mut hasher,
+            &format!("cuda_builder/{name}"),
+            text.as_bytes(),
+        );
+    }
+    for (name, path) in &files {
+        add_file(
+            &mut hasher,
+            name,
+            &fs::read(path).map_err(BuildError::io("read", path))?,
+        );
+    }
+    Ok(Sources {
+        files: files.into_values().collect(),
+        hash: hex(&hasher.finalize()),
+    })
+}
+
+/// SHA-256 of a text, its lines ending in `\n`, in hexadecimal digits.
+pub(crate) fn text_hash(text: &str) -> String {
+    hex(&Sha256::digest(with_unix_lines(text.as_bytes())))
+}
+
+fn add_file(hasher: &mut Sha256, name: &str, contents: &[u8]) {
+    let contents = with_unix_lines(contents);
+    // The lengths keep two different lists of files from giving the same bytes.
+    for part in [name.as_bytes(), &contents] {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+}
+
+fn with_unix_lines(contents: &[u8]) -> Vec<u8> {
+    let followed_by = |position: usize| contents.get(position + 1).copied();
+    let kept =
+        |&(position, &byte): &(usize, &u8)| byte != b'\r' || followed_by(position) != Some(b'\n');
+    contents
+        .iter()
+        .enumerate()
+        .filter(kept)
+        .map(|(_, &byte)| byte)
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The kernel crate and, transitively, its path dependencies: name and folder.
+fn packages(folder: &Path) -> Result<BTreeMap<String, PathBuf>, BuildError> {
+    let mut workspaces: Vec<Metadata> = Vec::new();
+    let mut found = BTreeMap::new();
+    let mut open = BTreeSet::from([manifest_of(folder)?]);
+    while let Some(manifest) = open.pop_first() {
+        if !workspaces
+            .iter()
+            .any(|workspace| workspace.package(&manifest).is_some())
+        {
+            workspaces.push(metadata(&manifest)?);
+        }
+        let Some(package) = workspaces
+            .iter()
+            .find_map(|workspace| workspace.package(&manifest))
+        else {
+            let message = "cargo does not list it".to_owned();
+            return Err(BuildError::Manifest { manifest, message });
+        };
+        let folder = manifest.parent().map(Path::to_owned).unwrap_or_default();
+        if found.insert(package.name.clone(), folder).is_none() {
+            for dependency in package.dependencies.iter().filter(|d| d.is_for_gpu()) {
+                if let Some(path) = &dependency.path {
+                    open.insert(manifest_of(path)?);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn manifest_of(folder: &Path) -> Result<PathBuf, BuildError> {
+    let manifest = folder.join("Cargo.toml");
+    manifest
+        .canonicalize()
+        .map_err(BuildError::io("find", &manifest))
+}
+
+/// Cargo.toml, build.rs and all under src.
+fn package_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let mut files = vec![folder.join("Cargo.toml")];
+    files.extend(Some(folder.join("build.rs")).filter(|path| path.is_file()));
+    let mut open = vec![folder.join("src")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
+            let path = entry.map_err(BuildError::io("list", &folder))?.path();
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                files.push(path)
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The part of `cargo metadata` that is used here.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    target_directory: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+    dependencies: Vec<Dependency>,
+    metadata: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    path: Option<PathBuf>,
+    kind: Option<String>,
+    target: Option<String>,
+}
+
+impl Metadata {
+    fn package(&self, manifest: &Path) -> Option<&Package> {
+        let same = |package: &&Package| {
+            package
+                .manifest_path
+                .canonicalize()
+                .is_ok_and(|path| path == manifest)
+        };
+        self.packages.iter().find(same)
+    }
+}
+
+impl Package {
+    fn archs(&self) -> Result<Vec<Arch>, String> {
+        let metadata = self
+            .metadata
+            .as_ref()
+            .and_then(|metadata| metadata.get("cuda"));
+        let Some(archs) = metadata.and_then(|cuda| cuda.get("archs")) else {
+            return Ok(vec![Arch::Sm70]);
+        };
+        let names: Vec<String> = serde_json::from_value(archs.clone())
+            .map_err(|_| "`archs` of [package.metadata.cuda] is not a list of names".to_owned())?;
+        if names.is_empty() {
+            return Err("`archs` of [package.metadata.cuda] is empty".to_owned());
+        }
+        names
+            .iter()
+            .map(|name| name.parse().map_err(|e: BuildError| e.to_string()))
+            .collect()
+    }
+}
+
+impl Dependency {
+    fn is_for_gpu(&self) -> bool {
+        let is_dev = self.kind.as_deref() == Some("dev");
+        let on_target = self.target.as_deref().is_none_or(|target| {
+            let cfg: Vec<Cfg> = TARGET_CFG
+                .iter()
+                .filter_map(|cfg| Cfg::from_str(cfg).ok())
+                .collect();
+            Platform::from_str(target).is_ok_and(|platform| platform.matches(TARGET, &cfg))
+        });
+        !is_dev && on_target
+    }
+}
+
+fn metadata(manifest: &Path) -> Result<Metadata, BuildError> {
+    let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+    let mut command = Command::new(&cargo);
+    environment::clear_outer_cargo(&mut command);
+    if let Some(folder) = std::env::var_os("CARGO_TARGET_DIR") {
+        command.env("CARGO_TARGET_DIR", folder);
+    }
+    command
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version=1",
+            "--manifest-path",
+        ])
+        .arg(manifest);
+    let output = command.output().map_err(BuildError::run(&cargo))?;
+    let refuse = |message| BuildError::Manifest {
+        manifest: manifest.to_owned(),
+        message,
+    };
+    if !output.status.success() {
+        return Err(refuse(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| refuse(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A crate `kernels` that depends on `helper` on the GPU and on `host` elsewhere.
+    fn two_crates(root: &Path, helper_source: &str) -> PathBuf {
+        for (name, dependencies) in [
+            (
+                "kernels",
+                "[dependencies]\nhelper = { path = \"../helper\" }\n\
+                 [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\nhost = { path = \"../host\" }\n\
+                 [package.metadata.cuda]\narchs = [\"sm_80\", \"sm_90a\"]\n[workspace]\n",
+            ),
+            ("helper", ""),
+            ("host", ""),
+        ] {
+            fs::create_dir_all(root.join(name).join("src")).unwrap();
+            let manifest = format!(
+                "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n{dependencies}"
+            );
+            fs::write(root.join(name).join("Cargo.toml"), manifest).unwrap();
+            let source = if name == "helper" { helper_source } else { "" };
+            fs::write(root.join(name).join("src/lib.rs"), source).unwrap();
+        }
+        root.join("kernels")
+    }
+
+    #[test]
+    fn the_hash_is_of_contents_not_of_places() {
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let hash =
+            |folder: &Path, source: &str| source_hash(&two_crates(folder, source)).unwrap().hash;
+        let first = hash(a.path(), "// one\n// two\n");
+        assert_eq!(first, hash(b.path(), "// one\r\n// two\r\n"));
+        assert_ne!(
+            first,
+            hash(b.path(), "// one\n"),
+            "a dependency's source counts"
+        );
+        assert_eq!(first.len(), 64);
+    }
+
+    #[test]
+    fn only_dependencies_on_the_gpu_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let packages = packages(&two_crates(folder.path(), "")).unwrap();
+        let names: Vec<_> = packages.keys().collect();
+        assert_eq!(names, ["helper", "kernels"]);
+    }
+
+    #[test]
+    fn archs_come_from_the_manifest() {
+        let folder = tempfile::tempdir().unwrap();
+        let kernels = KernelCrate::read(&two_crates(folder.path(), "")).unwrap();
+        assert_eq!(kernels.archs, [Arch::Sm80, Arch::Sm90a]);
+        assert_eq!(kernels.library, "kernels");
+        let helper = KernelCrate::read(&folder.path().join("helper")).unwrap();
+        assert_eq!(helper.archs, [Arch::Sm70]);
+    }
+
+    #[test]
+    fn the_recipe_lists_every_rewriting() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ir");
+        for entry in fs::read_dir(folder).unwrap() {
+            let name = format!("ir/{}", entry.unwrap().file_name().to_string_lossy());
+            assert!(
+                RECIPE.iter().any(|(listed, _)| *listed == name),
+                "{name} is not in RECIPE"
+            );
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! From a kernel crate to PTX with a real compiler.
+//!
+//! Where no device compiler is installed the tests say so and pass, unless `CUDA_BUILDER_REQUIRE=1`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{Arch, Build, BuildError, CudaBuilder, DeviceCompiler, Ptxas};
+use tempfile::TempDir;
+
+fn device_compiler() -> Option<DeviceCompiler> {
+    match DeviceCompiler::discover() {
+        Ok(compiler) => Some(compiler),
+        Err(error) if std::env::var("CUDA_BUILDER_REQUIRE").is_ok_and(|value| value == "1") => {
+            panic!("CUDA_BUILDER_REQUIRE is set, but {error}")
+        }
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// A copy of the smoke kernels, with `extra` behind their source.
+fn smoke_kernels(extra: &str) -> (TempDir, PathBuf) {
+    let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/smoke");
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("kernels");
+    fs::create_dir_all(copy.join("src")).unwrap();
+    fs::copy(original.join("Cargo.toml"), copy.join("Cargo.toml")).unwrap();
+    let source = fs::read_to_string(original.join("src/lib.rs")).unwrap();
+    fs::write(copy.join("src/lib.rs"), source + extra).unwrap();
+    (folder, copy)
+}
+
+/// Builds in a target folder that stays between runs, so that `core` is compiled once.
+fn build(kernels: &Path, compiler: DeviceCompiler) -> Result<Build, BuildError> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipeline");
+    CudaBuilder::new(kernels)
+        .compiler(compiler)
+        .target_dir(target)
+        .build()
+}
+
+/// The text of one kernel.
+fn entry<'a>(ptx: &'a str, name: &str) -> &'a str {
+    let start = ptx.find(&format!(".entry {name}(")).unwrap();
+    let end = ptx[start..].find("\n}").unwrap();
+    &ptx[start..start + end]
+}
+
+#[test]
+fn kernels_become_ptx() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (folder, kernels) = smoke_kernels("");
+    let copy = folder.path().join("out/smoke.ptx");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipeline");
+    let builder = CudaBuilder::new(&kernels)
+        .compiler(compiler)
+        .target_dir(target)
+        .copy_to(&copy);
+    let build = builder.build().unwrap();
+
+    assert_eq!(fs::read_to_string(&copy).unwrap(), build.ptx);
+    assert!(build.ptx.contains(".version 7.0\n.target sm_70\n"));
+    let mut entries = build.summary.entries.clone();
+    entries.sort();
+    assert_eq!(entries, ["gather", "reverse_blocks", "sum_blocks"]);
+
+    // The barrier behind the branch is still one, and the one in the loop too.
+    assert_eq!(build.summary.barriers["reverse_blocks"], 1);
+    assert_eq!(build.summary.barriers["sum_blocks"], 2);
+    assert_eq!(build.summary.barriers["gather"], 0);
+
+    let reverse = entry(&build.ptx, "reverse_blocks");
+    assert!(reverse.contains(".reqntid 256, 1, 1"), "{reverse}");
+    assert!(
+        reverse.contains("ld.shared") && reverse.contains("st.shared"),
+        "{reverse}"
+    );
+    let sum = entry(&build.ptx, "sum_blocks");
+    assert!(
+        sum.contains(".maxntid 512, 1, 1") && sum.contains(".minnctapersm 2"),
+        "{sum}"
+    );
+    assert!(
+        sum.contains("ld.shared") && sum.contains("st.shared"),
+        "{sum}"
+    );
+    assert!(
+        build
+            .ptx
+            .contains(".extern .shared .align 16 .b8 __dynamic_smem[];")
+    );
+    assert!(
+        !build.ptx.contains("cuda_builder reqntid"),
+        "the markers are gone"
+    );
+    // A failed bounds check stops the kernel without any of core's message.
+    assert!(entry(&build.ptx, "gather").contains("trap;"));
+    assert!(
+        !build.ptx.contains(".global .align"),
+        "no messages in the PTX"
+    );
+
+    if let Ok(ptxas) = Ptxas::find() {
+        let resources = ptxas.assemble(&build.ptx_path, Arch::Sm90).unwrap();
+        assert_eq!(resources.len(), 3);
+        assert_eq!(resources[1].entry, "reverse_blocks");
+        assert_eq!(resources[1].shared, 1024);
+        assert!(
+            resources
+                .iter()
+                .all(|kernel| kernel.registers > 0 && kernel.spill_stores == 0)
+        );
+    }
+}
+
+#[test]
+fn the_same_sources_give_the_same_ptx_anywhere() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_one, first) = smoke_kernels("");
+    let (two, second) = smoke_kernels("");
+    let second = {
+        let longer = two.path().join("a folder/of another name");
+        fs::create_dir_all(longer.parent().unwrap()).unwrap();
+        fs::rename(second, &longer).unwrap();
+        longer
+    };
+    let first = build(&first, compiler.clone()).unwrap();
+    let fresh_target = two.path().join("target");
+    let second = CudaBuilder::new(second)
+        .compiler(compiler)
+        .target_dir(fresh_target);
+    let second = second.build().unwrap();
+    assert_eq!(first.ptx, second.ptx);
+    assert_eq!(first.sources.hash, second.sources.hash);
+}
+
+#[test]
+fn what_rustc_says_is_in_the_error() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_folder, kernels) = smoke_kernels("fn broken() -> u32 { \"text\" }");
+    let error = build(&kernels, compiler).unwrap_err();
+    assert!(matches!(error, BuildError::Compile { .. }));
+    assert!(error.to_string().contains("mismatched types"), "{error}");
+}
+
+#[test]
+fn a_missing_function_is_named() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_folder, kernels) = smoke_kernels(
+        "unsafe extern \"C\" { fn nowhere(x: u32) -> u32; }\n\
+         #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn calls(out: *mut u32) {\n\
+         // SAFETY: never run.\nunsafe { *out = nowhere(1) } }",
+    );
+    let error = build(&kernels, compiler).unwrap_err();
+    assert!(
+        matches!(&error, BuildError::Undefined { names, .. } if names == &["nowhere"]),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_shared_static_with_a_value_is_refused() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_folder, kernels) = smoke_kernels(
+        "#[unsafe(link_section = \".shared\")] static mut ONES: [u32; 4] = [1; 4];\n\
+         #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn ones(out: *mut u32, i: usize) {\n\
+         // SAFETY: never run.\nunsafe { ONES[i] += 1; *out = ONES[i] } }",
+    );
+    let error = build(&kernels, compiler).unwrap_err();
+    assert!(
+        matches!(&error, BuildError::SharedInitialiser { .. }),
+        "{error}"
+    );
+}
