@@ -69,7 +69,7 @@ impl Device {
                 total_memory: None,
                 free_memory: None,
                 processors: rayon::current_num_threads(),
-                shared_memory_per_block: Some(simulator.limits().shared_bytes),
+                shared_memory_per_block: Some(simulator.limits.shared_bytes),
             },
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => context.info(),

@@ -159,7 +159,7 @@ impl Device {
         match &self.0 {
             Kind::Cpu => None,
             #[cfg(feature = "simulator")]
-            Kind::Simulator(simulator) => Some(simulator.limits().shared_bytes),
+            Kind::Simulator(simulator) => Some(simulator.limits.shared_bytes),
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => Some(context.shared_memory_per_block()),
         }
