@@ -2,6 +2,7 @@
 
 pub mod device;
 mod error;
+pub mod tensor_sketch;
 
 pub use device::Device;
 pub use error::{Error, Result};
