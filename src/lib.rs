@@ -1,7 +1,34 @@
-//! GPU kernels written in Rust over ndarray views.
+//! GPU kernels written in Rust, over [`ndarray`] views.
+//!
+//! One call runs natively on the CPU, on an NVIDIA GPU, or in a simulator that runs the GPU's
+//! kernels on the CPU: the [`Device`] is a value. No CUDA toolkit is needed, neither to build nor
+//! to run; for a GPU, its driver.
+//!
+//! ```
+//! use gridstride::Device;
+//! use gridstride::tensor_sketch::{Alphabet, Sequences, Tables, TensorSketch, Unknown};
+//!
+//! let dna = Alphabet::dna();
+//! let mut sequences = Sequences::new();
+//! sequences.push(&dna.encode(b"GATTACAGATTACA", Unknown::Error)?.codes);
+//! let sketcher = TensorSketch::new(Tables::from_seed(dna.size(), 4, 96, 1)?);
+//! let sketches = sketcher.sketch(&Device::auto(), &sequences)?; // 1 × 96
+//! # assert_eq!(sketches.dim(), (1, 96));
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+//!
+//! # Features
+//! - `cuda`: NVIDIA GPUs. The program still starts without a driver, and [`Device::auto`] then
+//!   takes the CPU.
+//! - `simulator`: the simulator, for tests and for kernels of one's own.
+//! - `build-ptx`: compiles the kernels' sources while building, instead of embedding the PTX that
+//!   comes with the crate.
 
 pub mod device;
 mod error;
+#[cfg(feature = "kernels")]
+mod modules;
+pub mod tensor_sketch;
 
 pub use device::Device;
 pub use error::{Error, LoadError, Result};

@@ -1,0 +1,120 @@
+//! The tensor sketch on the CPU: one thread a sequence, `f64` inside.
+
+use std::cmp::Reverse;
+use std::ops::RangeInclusive;
+
+use ndarray::{Array3, ArrayViewMut2};
+use rayon::prelude::*;
+
+use super::{Sequences, Tables, binomial};
+
+/// The sketches' rows `kept`, N×(number of rows)×D.
+///
+/// Every sum is taken in the order of the reference, so that the result is the reference's, rounded
+/// once to `f32`.
+pub(super) fn sketch(
+    tables: &Tables,
+    sequences: &Sequences,
+    kept: RangeInclusive<usize>,
+    normalize: bool,
+) -> Array3<f32> {
+    let (t, dim) = (tables.tuple_length(), tables.dim());
+    let steps = Step::table(tables);
+    let mut result = Array3::zeros((sequences.len(), kept.clone().count(), dim));
+    // Threads take from the front: with the longest first, none is left alone at the end.
+    let mut jobs: Vec<(&[u8], ArrayViewMut2<f32>)> =
+        sequences.slices().zip(result.outer_iter_mut()).collect();
+    jobs.sort_by_key(|(codes, _)| Reverse(codes.len()));
+    jobs.into_iter().par_bridge().for_each_init(
+        || vec![0.0; (t + 1) * dim],
+        |rows, (codes, mut sketch)| {
+            rows.fill(0.0);
+            rows[0] = 1.0;
+            for &letter in codes {
+                add_letter(rows, dim, &steps[usize::from(letter) * t..][..t]);
+            }
+            for (k, mut target) in kept.clone().zip(sketch.outer_iter_mut()) {
+                // A row without tuples is zero, and stays so.
+                let divisor = match normalize {
+                    true => binomial(codes.len() as u64, k as u64).max(1.0),
+                    false => 1.0,
+                };
+                for (target, value) in target.iter_mut().zip(&rows[k * dim..]) {
+                    *target = (value / divisor) as f32;
+                }
+            }
+        },
+    );
+    result
+}
+
+/// What a letter does at one place of a tuple.
+#[derive(Clone, Copy)]
+struct Step {
+    shift: usize,
+    sign: f64,
+}
+
+impl Step {
+    /// t steps a letter, letter after letter.
+    fn table(tables: &Tables) -> Vec<Step> {
+        tables
+            .hashes()
+            .iter()
+            .zip(tables.signs())
+            .map(|(&hash, &sign)| Step {
+                shift: hash as usize,
+                sign: f64::from(sign),
+            })
+            .collect()
+    }
+}
+
+/// Brings all rows up by one letter, in place: the last row first, since each reads the one before
+/// it as it was.
+fn add_letter(rows: &mut [f64], dim: usize, steps: &[Step]) {
+    for k in (1..steps.len()).rev() {
+        let (source, target) = rows[k * dim..(k + 2) * dim].split_at_mut(dim);
+        let (front, back) = source.split_at(dim - steps[k].shift);
+        add(&mut target[steps[k].shift..], front, steps[k].sign);
+        add(&mut target[..steps[k].shift], back, steps[k].sign);
+    }
+    // Row 0 is always (1, 0, …, 0).
+    rows[dim + steps[0].shift] += steps[0].sign;
+}
+
+fn add(target: &mut [f64], source: &[f64], sign: f64) {
+    for (target, value) in target.iter_mut().zip(source) {
+        *target += sign * value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Axis, s};
+
+    use super::super::{Sequences, Tables, reference};
+    use super::sketch;
+
+    #[test]
+    fn the_reference_rounded_once() {
+        let tables = Tables::from_seed(5, 6, 37, 3).unwrap();
+        let sequences: Sequences = [0u32, 1, 5, 6, 7, 300, 2000]
+            .map(|n| (0..n).map(|i| (i * i % 97 % 5) as u8).collect::<Vec<_>>())
+            .iter()
+            .collect();
+        for normalize in [false, true] {
+            let all = sketch(&tables, &sequences, 0..=6, normalize);
+            for (i, codes) in sequences.slices().enumerate() {
+                let mut expected = reference::tensor_sketch(codes.into(), &tables);
+                if normalize {
+                    reference::normalize(&mut expected, codes.len() as u64);
+                }
+                let expected = expected.mapv(|value| value as f32);
+                assert_eq!(all.index_axis(Axis(0), i), expected);
+            }
+            let last = sketch(&tables, &sequences, 6..=6, normalize);
+            assert_eq!(last, all.slice(s![.., 6..=6, ..]));
+        }
+    }
+}

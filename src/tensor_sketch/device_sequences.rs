@@ -1,0 +1,110 @@
+//! Sequences in a device's memory.
+
+use rayon::prelude::*;
+
+use super::Sequences;
+#[cfg(feature = "kernels")]
+use super::gpu;
+use crate::{Device, Result};
+
+/// Codes that a thread looks at in one go.
+const BLOCK: usize = 1 << 16;
+
+/// A set of sequences in the memory of a device, to be sketched there several times.
+///
+/// [`Sequences::upload`] makes one, [`TensorSketch::sketch_device`](super::TensorSketch::sketch_device)
+/// takes it.
+#[derive(Debug)]
+pub struct DeviceSequences {
+    pub(super) device: Device,
+    pub(super) memory: Memory,
+    pub(super) largest: Option<CodeAt>,
+    count: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum Memory {
+    Host(Sequences),
+    #[cfg(feature = "kernels")]
+    Device(gpu::SequenceBuffers),
+}
+
+/// A code and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodeAt {
+    pub code: u8,
+    pub sequence: usize,
+    pub position: u64,
+}
+
+impl Sequences {
+    /// Copies the sequences to a device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Allocation`](crate::Error::Allocation) if the device's memory does not suffice,
+    /// [`Error::Driver`](crate::Error::Driver) if the copy fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::Sequences;
+    ///
+    /// let sequences: Sequences = [vec![0, 1, 2], vec![3]].iter().collect();
+    /// assert_eq!(sequences.upload(&Device::cpu())?.len(), 2);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn upload(&self, device: &Device) -> Result<DeviceSequences> {
+        #[cfg(feature = "kernels")]
+        let memory = match device.kind() {
+            crate::device::DeviceKind::Cpu => Memory::Host(self.clone()),
+            _ => Memory::Device(gpu::SequenceBuffers::upload(device, self)?),
+        };
+        #[cfg(not(feature = "kernels"))]
+        let memory = Memory::Host(self.clone());
+        Ok(DeviceSequences {
+            device: device.clone(),
+            memory,
+            largest: self.largest_code(),
+            count: self.len(),
+        })
+    }
+
+    /// The largest code, where it stands first; `None` if there are no codes.
+    pub(super) fn largest_code(&self) -> Option<CodeAt> {
+        let codes = self.codes();
+        // Each block is read whole, without a branch, which is many times faster than a search.
+        let largest_of = |block: &[u8]| block.iter().copied().max();
+        let code = codes.par_chunks(BLOCK).map(largest_of).max().flatten()?;
+        let block = codes
+            .par_chunks(BLOCK)
+            .position_first(|block| block.contains(&code))?
+            * BLOCK;
+        let place = (block + codes[block..].iter().position(|&other| other == code)?) as u64;
+        let sequence = self.offsets().partition_point(|&offset| offset <= place) - 1;
+        let position = place - self.offsets()[sequence];
+        Some(CodeAt {
+            code,
+            sequence,
+            position,
+        })
+    }
+}
+
+impl DeviceSequences {
+    /// The number of sequences, N.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are no sequences.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The device in whose memory the sequences are.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+}

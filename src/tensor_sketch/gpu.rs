@@ -1,0 +1,220 @@
+//! Buffers and launches of the direct kernel, the same for GPU and simulator.
+
+use std::cmp::Reverse;
+
+use cuda_std::host::Kernel;
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use tensor_sketch_kernels::{self as kernels, NEGATIVE, Parameters};
+
+use super::tuning::Policy;
+use super::{OPERATION, Sequences, Tables, binomial, invalid_input};
+use crate::device::{Buffer, DeviceInfo, LaunchConfig};
+use crate::{Device, Result, modules};
+
+type DirectKernel = Kernel<(
+    Parameters,
+    DeviceSlice<u8>,
+    DeviceSlice<u64>,
+    DeviceSlice<u32>,
+    DeviceSlice<u32>,
+    DeviceSlice<f32>,
+    DeviceSliceMut<f32>,
+)>;
+
+/// The sequences in the device's memory.
+#[derive(Debug)]
+pub(super) struct SequenceBuffers {
+    codes: Buffer<u8>,
+    offsets: Buffer<u64>,
+    /// The sequences' numbers, the longest first: the last one to begin is not the last to end.
+    order: Buffer<u32>,
+    lengths: Vec<u64>,
+}
+
+impl SequenceBuffers {
+    pub fn upload(device: &Device, sequences: &Sequences) -> Result<Self> {
+        let lengths: Vec<u64> = sequences.slices().map(|codes| codes.len() as u64).collect();
+        let count = u32::try_from(lengths.len())
+            .ok()
+            .filter(|&count| count <= i32::MAX as u32);
+        let count = count.ok_or_else(|| {
+            invalid_input(
+                OPERATION,
+                format!(
+                    "{} sequences are more than a grid's 2147483647 blocks",
+                    lengths.len()
+                ),
+            )
+        })?;
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_key(|&sequence| Reverse(lengths[sequence as usize]));
+        Ok(Self {
+            codes: device.buffer_from(sequences.codes())?,
+            offsets: device.buffer_from(sequences.offsets())?,
+            order: device.buffer_from(&order)?,
+            lengths,
+        })
+    }
+}
+
+/// The sketches of all sequences: row t alone, or rows 0 to t, sequence after sequence.
+///
+/// The device runs kernels and holds `sequences`, whose codes are below the alphabet's size.
+pub(super) fn sketch(
+    device: &Device,
+    tables: &Tables,
+    sequences: &SequenceBuffers,
+    all_rows: bool,
+    normalize: bool,
+) -> Result<Buffer<f32>> {
+    let (tuple, dim) = (tables.tuple_length(), tables.dim());
+    let count = sequences.lengths.len();
+    let rows = if all_rows { tuple + 1 } else { 1 };
+    let mut out = device.alloc(count.saturating_mul(rows * dim))?;
+    if count == 0 {
+        return Ok(out);
+    }
+    let exponent = step_exponent(sequences.lengths.iter().copied().max().unwrap_or(0), tuple);
+    let parameters = Parameters {
+        alphabet: tables.alphabet_size() as u32,
+        tuple: tuple as u32,
+        dim: dim as u32,
+        all_rows: u32::from(all_rows),
+        step: power_of_two(-exponent) as f32,
+    };
+    let policy = Policy::new(&parameters);
+    let shared_bytes = shared_bytes(&policy, tables, &device.info())?;
+    let packed = device.buffer_from(&pack(tables))?;
+    let scales = device.buffer_from(&scales(&sequences.lengths, tuple, exponent, normalize))?;
+    let config = LaunchConfig::new(count as u32, (policy.lanes, parameters.tuple))
+        .with_shared_bytes(shared_bytes);
+    let arguments = (
+        parameters,
+        sequences.codes.slice(),
+        sequences.offsets.slice(),
+        sequences.order.slice(),
+        packed.slice(),
+        scales.slice(),
+        out.slice_mut(),
+    );
+    // SAFETY: offsets, order, tables and scales are made as the kernel asks, codes are checked by
+    // the caller, the block and its shared memory are the policy's, and `out` has its rows. The
+    // buffers are of this device, and freeing them waits for the kernel.
+    unsafe {
+        device.launch(
+            &modules::TENSOR_SKETCH,
+            kernel(policy.values),
+            config,
+            arguments,
+        )?
+    };
+    Ok(out)
+}
+
+fn kernel(values: u32) -> &'static DirectKernel {
+    match values {
+        1 => &kernels::direct_1,
+        2 => &kernels::direct_2,
+        3 => &kernels::direct_3,
+        4 => &kernels::direct_4,
+        6 => &kernels::direct_6,
+        8 => &kernels::direct_8,
+        12 => &kernels::direct_12,
+        16 => &kernels::direct_16,
+        24 => &kernels::direct_24,
+        32 => &kernels::direct_32,
+        _ => unreachable!("tuning chooses from VALUES"),
+    }
+}
+
+fn shared_bytes(policy: &Policy, tables: &Tables, device: &DeviceInfo) -> Result<u32> {
+    let available = device.shared_memory_per_block.unwrap_or(0);
+    u32::try_from(policy.shared_bytes).ok().filter(|&bytes| bytes <= available).ok_or_else(|| {
+        let (alphabet, tuple, dim) = (tables.alphabet_size(), tables.tuple_length(), tables.dim());
+        invalid_input(
+            OPERATION,
+            format!(
+                "{alphabet} letters, tuples of {tuple} and dimension {dim} need {} bytes of shared memory per block, \
+                 and {} has {available}: take a smaller dimension or the device cpu",
+                policy.shared_bytes, device.kind
+            ),
+        )
+    })
+}
+
+/// Rotation and sign in one word each, letter after letter.
+fn pack(tables: &Tables) -> Vec<u32> {
+    let entries = tables.hashes().into_iter().zip(tables.signs());
+    entries
+        .map(|(&hash, &sign)| if sign < 0 { hash | NEGATIVE } else { hash })
+        .collect()
+}
+
+/// The largest power of two that the kernel's sums may reach: far enough below `f32`'s 2¹²⁸ that
+/// rounding does not matter.
+const MAX_EXPONENT: f64 = 126.0;
+
+/// The smallest e ≥ 0 such that row k, at most C(n, k) · 2^(−e·k), stays below `f32`'s range for
+/// every k up to t.
+///
+/// Scaling by a power of two changes no rounding, as long as nothing gets too small: e is at most
+/// 15 for n < 2³² and t = 8, so that the smallest entry of row 8, 2^(−120), is a normal number.
+fn step_exponent(longest: u64, tuple: usize) -> i32 {
+    let needed = |k: usize| (binomial(longest, k as u64).max(1.0).log2() - MAX_EXPONENT) / k as f64;
+    (1..=tuple).map(needed).fold(0.0, f64::max).ceil() as i32
+}
+
+/// What row k of each sequence is multiplied with at the end: it takes the powers of two back, and
+/// divides by C(n, k) if that was asked for. A row without tuples is zero whatever it is.
+fn scales(lengths: &[u64], tuple: usize, exponent: i32, normalize: bool) -> Vec<f32> {
+    let scale = |n: u64, k: usize| {
+        let divisor = if normalize {
+            binomial(n, k as u64).max(1.0)
+        } else {
+            1.0
+        };
+        (power_of_two(exponent * k as i32) / divisor) as f32
+    };
+    lengths
+        .iter()
+        .flat_map(|&n| (0..=tuple).map(move |k| scale(n, k)))
+        .collect()
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from(exponent).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_stay_in_range() {
+        assert_eq!(step_exponent(0, 8), 0);
+        assert_eq!(step_exponent(1 << 31, 4), 0);
+        for n in [300_000u64, 1 << 24, 1 << 32] {
+            for tuple in 1..=8 {
+                let e = step_exponent(n, tuple);
+                assert!((0..=15).contains(&e));
+                for k in 1..=tuple {
+                    let largest = binomial(n, k as u64) * power_of_two(-e * k as i32);
+                    assert!(
+                        largest <= MAX_EXPONENT.exp2(),
+                        "n = {n}, t = {tuple}, k = {k}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scales_take_the_powers_back() {
+        assert_eq!(scales(&[10], 2, 0, false), [1.0, 1.0, 1.0]);
+        assert_eq!(scales(&[10], 2, 3, false), [1.0, 8.0, 64.0]);
+        assert_eq!(
+            scales(&[10, 1], 2, 0, true),
+            [1.0, 0.1, 1.0 / 45.0, 1.0, 1.0, 1.0]
+        );
+    }
+}

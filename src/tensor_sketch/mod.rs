@@ -1,0 +1,328 @@
+//! The tensor sketch: short vectors whose distances tell how similar sequences are, without
+//! aligning them.
+//!
+//! The sketch of a sequence over an alphabet of A letters sums over all its subsequences of t
+//! letters (tuples, not necessarily adjacent): each adds ±1 at one of D places, where place and sign
+//! are drawn at random by the tuple's letters. Sequences with many tuples in common, which survive
+//! insertions, deletions and substitutions, therefore have sketches close to each other.
+//!
+//! Source: A. Joudaki, G. Rätsch, A. Kahles, 'Fast Alignment-Free Similarity Estimation by Tensor
+//! Sketching'. With `hashes` and `signs` from [`Tables`], starting from T\[0\] = (1, 0, …, 0) and
+//! all other rows zero, each letter c does for k = t−1, …, 0
+//!
+//! ```text
+//! T[k+1] += signs[c][k] · roll(T[k], hashes[c][k])
+//! ```
+//!
+//! where `roll` moves element l to (l + h) mod D. The sketch is T\[t\], D numbers.
+//!
+//! # Examples
+//!
+//! ```
+//! use gridstride::Device;
+//! use gridstride::tensor_sketch::{
+//!     Alphabet, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
+//! };
+//!
+//! let dna = Alphabet::dna();
+//! let mut sequences = Sequences::new();
+//! for text in ["GATTACAGATTACA", "GATTACATATTACA", "CCGCGGCCGCCGGC"] {
+//!     sequences.push(&dna.encode(text.as_bytes(), Unknown::Error)?.codes);
+//! }
+//!
+//! let sketcher = TensorSketch::new(Tables::from_seed(dna.size(), 3, 64, 1)?).normalize(true);
+//! let sketches = sketcher.sketch(&Device::cpu(), &sequences)?;
+//! assert_eq!(sketches.dim(), (3, 64));
+//!
+//! let distances = pairwise(sketches.view(), Metric::L2)?;
+//! assert!(distances[[0, 1]] < distances[[0, 2]]);
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+
+mod alphabet;
+mod binomial;
+mod cpu;
+mod device_sequences;
+mod distances;
+#[cfg(feature = "kernels")]
+mod gpu;
+pub mod reference;
+mod sequences;
+mod splitmix;
+mod tables;
+#[cfg(feature = "kernels")]
+mod tuning;
+
+use std::ops::RangeInclusive;
+
+use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, Ix2};
+use rayon::prelude::*;
+
+pub use alphabet::{Alphabet, Encoded, Unknown};
+pub use binomial::binomial;
+pub use device_sequences::DeviceSequences;
+pub use distances::{Metric, distances, pairwise};
+pub use sequences::Sequences;
+pub use tables::Tables;
+
+use crate::device::{Buffer, DeviceArray, DeviceKind};
+use crate::{Device, Error, Result};
+use device_sequences::{CodeAt, Memory};
+
+const OPERATION: &str = "tensor_sketch";
+
+/// Sketches sequences with given [`Tables`].
+///
+/// On the CPU each sequence is one thread's work, and all sums are in `f64` and rounded once at the
+/// end to the `f32` of the result. On a GPU, and in the simulator, each sequence is one block's
+/// work, and all sums are in `f32`: an entry is off by at most about n·2⁻²⁴ times the sum of its
+/// terms' absolute values, and exact while that sum is below 2²⁴. Everywhere the result is the same
+/// from run to run, whatever the number of threads.
+///
+/// # Examples
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::tensor_sketch::{Tables, TensorSketch};
+/// use ndarray::array;
+///
+/// // All tuples of equal letters fall on the same place: C(6, 3) = 20 of them.
+/// let tables = Tables::new(array![[1, 2, 2]].view(), array![[1, 1, -1]].view(), 4)?;
+/// let sketcher = TensorSketch::new(tables);
+/// let sketch = sketcher.sketch_one(&Device::cpu(), array![0, 0, 0, 0, 0, 0].view())?;
+/// assert_eq!(sketch, array![0.0, -20.0, 0.0, 0.0]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorSketch {
+    tables: Tables,
+    normalize: bool,
+}
+
+impl TensorSketch {
+    /// Sketches with `tables`, not normalised.
+    pub fn new(tables: Tables) -> TensorSketch {
+        TensorSketch {
+            tables,
+            normalize: false,
+        }
+    }
+
+    /// Whether row k is divided by C(n, k), the number of tuples in a sequence of n letters.
+    ///
+    /// With it the sketch is the paper's, and sequences of different lengths can be compared. A
+    /// sequence shorter than k has no tuples, and a row k of zeros with or without it.
+    pub fn normalize(mut self, normalize: bool) -> TensorSketch {
+        self.normalize = normalize;
+        self
+    }
+
+    /// The tables that it sketches with.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// The sketches of N sequences, N×D.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables.
+    /// - [`Error::Overflow`] for a sketch with an entry beyond `f32`'s range (3.4·10³⁸), which only
+    ///   long sequences that are not normalised have.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+    ///
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// let sequences: Sequences = [vec![0, 1, 2, 3], vec![3], vec![]].iter().collect();
+    /// let sketches = sketcher.sketch(&Device::cpu(), &sequences)?;
+    /// assert_eq!(sketches.dim(), (3, 16));
+    /// assert!(sketches.row(1).iter().all(|&entry| entry == 0.0)); // no pair of letters
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn sketch(&self, device: &Device, sequences: &Sequences) -> Result<Array2<f32>> {
+        let rows = self.run(device, sequences, Rows::Last)?;
+        Ok(rows.index_axis_move(Axis(1), 0))
+    }
+
+    /// All rows T\[0\] to T\[t\] for N sequences, N×(t+1)×D: row k is the sketch with tuples of k
+    /// letters, for the first k columns of the tables.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sketch`](Self::sketch).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+    /// use ndarray::s;
+    ///
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// let sequences: Sequences = [[0, 1, 2, 3], [3, 2, 3, 2]].iter().collect();
+    /// let rows = sketcher.sketch_rows(&Device::cpu(), &sequences)?;
+    /// assert_eq!(rows.dim(), (2, 3, 16));
+    /// assert_eq!(rows.slice(s![.., 2, ..]), sketcher.sketch(&Device::cpu(), &sequences)?);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn sketch_rows(&self, device: &Device, sequences: &Sequences) -> Result<Array3<f32>> {
+        self.run(device, sequences, Rows::All)
+    }
+
+    /// The sketch of one sequence, D numbers. The view may have any strides.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sketch`](Self::sketch).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Tables, TensorSketch};
+    /// use ndarray::{array, s};
+    ///
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// let codes = array![0, 1, 2, 3, 2, 1];
+    /// let backwards = sketcher.sketch_one(&Device::cpu(), codes.slice(s![..;-1]))?;
+    /// assert_eq!(backwards.len(), 16);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn sketch_one(&self, device: &Device, codes: ArrayView1<u8>) -> Result<Array1<f32>> {
+        let sequences = Sequences::from_iter([codes]);
+        let sketches = self.sketch(device, &sequences)?;
+        Ok(sketches.index_axis_move(Axis(0), 0))
+    }
+
+    /// The sketches of N sequences that are in a device's memory already, left there: N×D.
+    ///
+    /// On a GPU it returns before the sketches are made; downloading them waits.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sketch`](Self::sketch), but for the overflow: the range of the results is not
+    /// checked, and an entry beyond `f32`'s is infinite.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+    ///
+    /// let device = Device::auto();
+    /// let sequences: Sequences = [[0, 1, 2, 3], [3, 2, 3, 2]].iter().collect();
+    /// let on_device = sequences.upload(&device)?;
+    /// for seed in 0..2 {
+    ///     let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, seed)?);
+    ///     let sketches = sketcher.sketch_device(&on_device)?;
+    ///     assert_eq!(sketches.download()?, sketcher.sketch(&device, &sequences)?);
+    /// }
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn sketch_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<f32, Ix2>> {
+        let buffer = self.run_on_device(sequences, Rows::Last)?;
+        DeviceArray::from_buffer(buffer, Ix2(sequences.len(), self.tables.dim()))
+    }
+
+    /// The one way to the devices from the host.
+    fn run(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<f32>> {
+        let result = if device.kind() == DeviceKind::Cpu {
+            self.check_codes(sequences.largest_code())?;
+            let kept = rows.range(self.tables.tuple_length());
+            cpu::sketch(&self.tables, sequences, kept, self.normalize)
+        } else {
+            let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
+            let buffer = self.run_on_device(&sequences.upload(device)?, rows)?;
+            Array3::from_shape_vec(shape, buffer.to_vec()?).expect("a buffer of that shape")
+        };
+        check_range(&result)?;
+        Ok(result)
+    }
+    /// The rows of all sequences one after the other, on their device.
+    fn run_on_device(&self, sequences: &DeviceSequences, rows: Rows) -> Result<Buffer<f32>> {
+        self.check_codes(sequences.largest)?;
+        match &sequences.memory {
+            Memory::Host(host) => {
+                let kept = rows.range(self.tables.tuple_length());
+                let result = cpu::sketch(&self.tables, host, kept, self.normalize);
+                let elements = result.as_slice().expect("a new array is contiguous");
+                sequences.device.buffer_from(elements)
+            }
+            #[cfg(feature = "kernels")]
+            Memory::Device(buffers) => {
+                let all_rows = matches!(rows, Rows::All);
+                gpu::sketch(
+                    &sequences.device,
+                    &self.tables,
+                    buffers,
+                    all_rows,
+                    self.normalize,
+                )
+            }
+        }
+    }
+
+    fn check_codes(&self, largest: Option<CodeAt>) -> Result<()> {
+        let alphabet_size = self.tables.alphabet_size();
+        match largest {
+            Some(CodeAt {
+                code,
+                sequence,
+                position,
+            }) if usize::from(code) >= alphabet_size => {
+                let message = format!(
+                    "the code at position {position} of sequence {sequence} is {code}, \
+                     but the tables have {alphabet_size} letters"
+                );
+                Err(invalid_input(OPERATION, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which rows of the sketches a caller asks for.
+#[derive(Clone, Copy)]
+enum Rows {
+    Last,
+    All,
+}
+
+impl Rows {
+    fn range(self, tuple_length: usize) -> RangeInclusive<usize> {
+        match self {
+            Rows::Last => tuple_length..=tuple_length,
+            Rows::All => 0..=tuple_length,
+        }
+    }
+
+    fn count(self, tables: &Tables) -> usize {
+        self.range(tables.tuple_length()).count()
+    }
+}
+
+/// Refuses the first sequence with an entry that `f32` cannot hold.
+fn check_range(sketches: &Array3<f32>) -> Result<()> {
+    let overflowed = sketches
+        .axis_iter(Axis(0))
+        .into_par_iter()
+        .position_first(|sketch| !sketch.iter().all(|entry| entry.is_finite()));
+    match overflowed {
+        None => Ok(()),
+        Some(sequence) => Err(Error::Overflow {
+            operation: OPERATION,
+            message: format!(
+                "the sketch of sequence {sequence} leaves the range of f32 (3.4e38): \
+                 normalise it, or use shorter tuples"
+            ),
+        }),
+    }
+}
+
+fn invalid_input(operation: &'static str, message: String) -> Error {
+    Error::InvalidInput { operation, message }
+}

@@ -1,0 +1,196 @@
+//! A set of sequences in one piece of memory.
+
+use ndarray::ArrayView1;
+
+use super::invalid_input;
+use crate::Result;
+
+/// Sequences of codes, one after the other, with the place where each begins.
+///
+/// # Examples
+///
+/// ```
+/// use gridstride::tensor_sketch::Sequences;
+/// use ndarray::{array, s};
+///
+/// let mut sequences = Sequences::new();
+/// sequences.push(&[0, 1, 2]);
+/// sequences.push(array![0, 1, 2].slice(s![..;-1])); // any strides
+/// assert_eq!(sequences.codes(), [0, 1, 2, 2, 1, 0]);
+/// assert_eq!(sequences.offsets(), [0, 3, 6]);
+///
+/// let collected: Sequences = [[0, 1, 2], [2, 1, 0]].iter().collect();
+/// assert_eq!(collected, sequences);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequences {
+    codes: Vec<u8>,
+    offsets: Vec<u64>,
+}
+
+impl Default for Sequences {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sequences {
+    /// No sequences.
+    pub fn new() -> Sequences {
+        Sequences {
+            codes: Vec::new(),
+            offsets: vec![0],
+        }
+    }
+
+    /// Takes sequences that are already concatenated: sequence `i` is
+    /// `codes[offsets[i]..offsets[i + 1]]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `offsets` begins with 0, never
+    /// decreases, and ends with the number of codes.
+    pub fn from_concatenated(codes: Vec<u8>, offsets: Vec<u64>) -> Result<Sequences> {
+        let refuse = |message| Err(invalid_input("Sequences::from_concatenated", message));
+        if offsets.first() != Some(&0) {
+            let first = offsets.first();
+            return refuse(
+                first.map_or("there are no offsets, not even 0".into(), |first| {
+                    format!("the first offset is {first}, not 0")
+                }),
+            );
+        }
+        if let Some(i) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+            let (before, after) = (offsets[i], offsets[i + 1]);
+            return refuse(format!(
+                "offset {} is {after}, below {before} before it",
+                i + 1
+            ));
+        }
+        let last = offsets[offsets.len() - 1];
+        if last != codes.len() as u64 {
+            return refuse(format!(
+                "the last offset is {last}, but there are {} codes",
+                codes.len()
+            ));
+        }
+        Ok(Sequences { codes, offsets })
+    }
+
+    /// Adds a sequence at the end: a view with any strides, or a slice.
+    pub fn push<'a>(&mut self, codes: impl Into<ArrayView1<'a, u8>>) {
+        let codes = codes.into();
+        match codes.as_slice() {
+            Some(slice) => self.codes.extend_from_slice(slice),
+            None => self.codes.extend(codes),
+        }
+        self.offsets.push(self.codes.len() as u64);
+    }
+
+    /// The number of sequences, N.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no sequences.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The codes of sequence `index`, or `None` when there are not so many sequences.
+    pub fn get(&self, index: usize) -> Option<ArrayView1<'_, u8>> {
+        let ends = self.offsets.windows(2).nth(index)?;
+        Some(ArrayView1::from(self.between(ends)))
+    }
+
+    /// All codes, sequence after sequence.
+    pub fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+
+    /// Where each sequence begins in [`codes`](Self::codes), and last where all end: N + 1 numbers.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// The length of the longest sequence; 0 when there is none.
+    pub fn longest(&self) -> usize {
+        self.slices().map(<[u8]>::len).max().unwrap_or(0)
+    }
+
+    /// The number of codes of all sequences together.
+    pub fn total_length(&self) -> usize {
+        self.codes.len()
+    }
+
+    pub(super) fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        self.offsets.windows(2).map(|ends| self.between(ends))
+    }
+
+    fn between(&self, ends: &[u64]) -> &[u8] {
+        &self.codes[ends[0] as usize..ends[1] as usize]
+    }
+}
+
+impl<'a, S: Into<ArrayView1<'a, u8>>> FromIterator<S> for Sequences {
+    fn from_iter<I: IntoIterator<Item = S>>(items: I) -> Self {
+        let mut sequences = Sequences::new();
+        for item in items {
+            sequences.push(item);
+        }
+        sequences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array1, array, s};
+
+    use super::Sequences;
+
+    #[test]
+    fn views_with_any_strides() {
+        let codes = Array1::from_iter(0..10u8);
+        let mut sequences = Sequences::new();
+        sequences.push(codes.slice(s![1..;3]));
+        sequences.push(codes.slice(s![..;-4]));
+        sequences.push(codes.slice(s![..0]));
+        sequences.push(&codes);
+        sequences.push(array![[1, 2], [3, 4]].column(1));
+        assert_eq!(sequences.len(), 5);
+        assert_eq!(sequences.get(0).unwrap(), array![1, 4, 7]);
+        assert_eq!(sequences.get(1).unwrap(), array![9, 5, 1]);
+        assert_eq!(sequences.get(2).unwrap().len(), 0);
+        assert_eq!(sequences.get(3).unwrap(), codes);
+        assert_eq!(sequences.get(4).unwrap(), array![2, 4]);
+        assert_eq!(sequences.get(5), None);
+        assert_eq!((sequences.longest(), sequences.total_length()), (10, 18));
+    }
+
+    #[test]
+    fn no_sequences() {
+        let none = Sequences::default();
+        assert!(none.is_empty());
+        assert_eq!((none.len(), none.longest(), none.total_length()), (0, 0, 0));
+        assert_eq!(Sequences::from_concatenated(vec![], vec![0]).unwrap(), none);
+        assert_eq!(Vec::<&[u8]>::new().into_iter().collect::<Sequences>(), none);
+    }
+
+    #[test]
+    fn concatenated() {
+        let given = Sequences::from_concatenated(vec![5, 6, 7], vec![0, 0, 2, 3, 3]).unwrap();
+        let pushed: Sequences = [vec![], vec![5, 6], vec![7], vec![]].iter().collect();
+        assert_eq!(given, pushed);
+        for (offsets, expected) in [
+            (vec![], "there are no offsets"),
+            (vec![1, 3], "the first offset is 1, not 0"),
+            (vec![0, 2, 1, 3], "offset 2 is 1, below 2 before it"),
+            (vec![0, 2], "the last offset is 2, but there are 3 codes"),
+            (vec![0, u64::MAX], "the last offset is 18446744073709551615"),
+        ] {
+            let refused = Sequences::from_concatenated(vec![5, 6, 7], offsets);
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

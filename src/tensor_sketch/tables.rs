@@ -1,0 +1,298 @@
+//! The random tables that a tensor sketch is made with.
+
+use ndarray::{Array2, ArrayView2};
+
+use super::invalid_input;
+use super::splitmix::SplitMix64;
+use crate::{Error, Result};
+
+/// The largest alphabet: codes are bytes.
+const MAX_ALPHABET: usize = 256;
+/// The longest tuple.
+const MAX_TUPLE: usize = 8;
+/// The largest dimension.
+const MAX_DIM: usize = 4096;
+
+/// For each letter of an alphabet and each place in a tuple, a hash in `[0, dim)` and a sign.
+///
+/// Two sketches can be compared only when they were made with equal tables.
+///
+/// # Examples
+///
+/// ```
+/// use gridstride::tensor_sketch::Tables;
+/// use ndarray::array;
+///
+/// // An alphabet of two letters, tuples of three, sketches of five numbers.
+/// let hashes = array![[0, 4, 1], [2, 2, 3]];
+/// let signs = array![[1, -1, 1], [1, 1, -1]];
+/// let tables = Tables::new(hashes.view(), signs.view(), 5)?;
+/// assert_eq!(tables.hash(1, 2), 3);
+/// assert_eq!(tables.sign(1, 2), -1);
+///
+/// let seeded = Tables::from_seed(4, 3, 64, 17)?;
+/// assert_eq!((seeded.alphabet_size(), seeded.tuple_length(), seeded.dim()), (4, 3, 64));
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tables {
+    hashes: Array2<u32>,
+    signs: Array2<i8>,
+    dim: usize,
+}
+
+impl Tables {
+    /// Takes `hashes` and `signs`, both A×t with any strides, for sketches of `dim` numbers.
+    ///
+    /// Row `c` belongs to the letter with code `c`, column `k` to place `k` of a tuple.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Shape`] when the shapes differ, or A is not in 1..=256 or t not in 1..=8.
+    /// - [`Error::InvalidInput`] when `dim` is not in 1..=4096, a hash is not in `[0, dim)`, or a
+    ///   sign is not 1 or −1.
+    pub fn new(hashes: ArrayView2<i64>, signs: ArrayView2<i64>, dim: usize) -> Result<Tables> {
+        const OPERATION: &str = "Tables::new";
+        if hashes.dim() != signs.dim() {
+            let message = format!(
+                "the hashes are {:?}, the signs {:?}: the shapes must be equal",
+                hashes.dim(),
+                signs.dim()
+            );
+            return Err(shape(OPERATION, message));
+        }
+        let (alphabet_size, tuple_length) = hashes.dim();
+        check_sizes(OPERATION, alphabet_size, tuple_length, dim)?;
+        let refuse = |what, (row, column), value: i64, accepted: String| {
+            let message =
+                format!("{what} at row {row}, column {column} is {value}, not {accepted}");
+            invalid_input(OPERATION, message)
+        };
+        for (place, &hash) in hashes.indexed_iter() {
+            if !(0..dim as i64).contains(&hash) {
+                return Err(refuse("the hash", place, hash, format!("in [0, {dim})")));
+            }
+        }
+        for (place, &sign) in signs.indexed_iter() {
+            if sign != 1 && sign != -1 {
+                return Err(refuse("the sign", place, sign, "1 or -1".into()));
+            }
+        }
+        Ok(Tables {
+            hashes: hashes.map(|&hash| hash as u32),
+            signs: signs.map(|&sign| sign as i8),
+            dim,
+        })
+    }
+
+    /// Draws tables for `alphabet_size` letters, tuples of `tuple_length` and sketches of `dim`
+    /// numbers. Equal arguments give equal tables in every version and on every machine.
+    ///
+    /// The numbers come from SplitMix64 started at `seed`. For each letter in order, and for each
+    /// place of the tuple in order, two things are drawn: the hash, as the upper 64 bits of the
+    /// 128-bit product of one output and `dim` (drawn again while the lower 64 bits are below
+    /// 2⁶⁴ mod `dim`, so that all hashes are equally likely), then the sign, −1 where the highest
+    /// bit of one further output is set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] when `alphabet_size` is not in 1..=256 or `tuple_length` not in 1..=8,
+    /// [`Error::InvalidInput`] when `dim` is not in 1..=4096.
+    pub fn from_seed(
+        alphabet_size: usize,
+        tuple_length: usize,
+        dim: usize,
+        seed: u64,
+    ) -> Result<Tables> {
+        check_sizes("Tables::from_seed", alphabet_size, tuple_length, dim)?;
+        let mut generator = SplitMix64::new(seed);
+        let mut hashes = Array2::zeros((alphabet_size, tuple_length));
+        let mut signs = Array2::zeros((alphabet_size, tuple_length));
+        for (hash, sign) in hashes.iter_mut().zip(&mut signs) {
+            *hash = generator.below(dim as u64) as u32;
+            *sign = if generator.next_u64() >> 63 == 1 {
+                -1
+            } else {
+                1
+            };
+        }
+        Ok(Tables { hashes, signs, dim })
+    }
+
+    /// The number of letters, A.
+    pub fn alphabet_size(&self) -> usize {
+        self.hashes.nrows()
+    }
+
+    /// The length of a tuple, t.
+    pub fn tuple_length(&self) -> usize {
+        self.hashes.ncols()
+    }
+
+    /// The number of entries of a sketch, D.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The hash of a letter at place `k` of a tuple.
+    ///
+    /// # Panics
+    ///
+    /// As indexing does, when `letter` is not below A or `k` not below t.
+    pub fn hash(&self, letter: u8, k: usize) -> u32 {
+        self.hashes[[usize::from(letter), k]]
+    }
+
+    /// The sign of a letter at place `k` of a tuple, 1 or −1.
+    ///
+    /// # Panics
+    ///
+    /// As indexing does, when `letter` is not below A or `k` not below t.
+    pub fn sign(&self, letter: u8, k: usize) -> i8 {
+        self.signs[[usize::from(letter), k]]
+    }
+
+    /// All hashes, A×t, row-major and contiguous.
+    pub fn hashes(&self) -> ArrayView2<'_, u32> {
+        self.hashes.view()
+    }
+
+    /// All signs, A×t, row-major and contiguous.
+    pub fn signs(&self) -> ArrayView2<'_, i8> {
+        self.signs.view()
+    }
+}
+
+fn shape(operation: &'static str, message: String) -> Error {
+    Error::Shape { operation, message }
+}
+
+fn check_sizes(
+    operation: &'static str,
+    alphabet_size: usize,
+    tuple_length: usize,
+    dim: usize,
+) -> Result<()> {
+    if !(1..=MAX_ALPHABET).contains(&alphabet_size) || !(1..=MAX_TUPLE).contains(&tuple_length) {
+        let message = format!(
+            "tables of {alphabet_size} letters by {tuple_length} places, \
+             not of 1 to {MAX_ALPHABET} letters by 1 to {MAX_TUPLE} places"
+        );
+        return Err(shape(operation, message));
+    }
+    if !(1..=MAX_DIM).contains(&dim) {
+        let message = format!("the dimension is {dim}, not in 1 to {MAX_DIM}");
+        return Err(invalid_input(operation, message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, array};
+
+    use super::Tables;
+
+    #[test]
+    fn seeded_tables_never_change() {
+        // Computed by a separate program, in Python's big integers.
+        let tables = Tables::from_seed(4, 4, 96, 0).unwrap();
+        let hashes = array![
+            [84, 2, 10, 16],
+            [23, 38, 50, 67],
+            [46, 19, 82, 89],
+            [83, 39, 61, 90]
+        ];
+        let signs = array![
+            [1, -1, 1, -1],
+            [-1, -1, -1, -1],
+            [-1, -1, -1, 1],
+            [-1, 1, -1, 1]
+        ];
+        assert_eq!(
+            (tables.hashes(), tables.signs()),
+            (hashes.view(), signs.view())
+        );
+
+        let tables = Tables::from_seed(2, 3, 1000, 0xDEAD_BEEF).unwrap();
+        let hashes = array![[292, 8, 234], [352, 41, 883]];
+        let signs = array![[-1, 1, -1], [-1, 1, -1]];
+        assert_eq!(
+            (tables.hashes(), tables.signs()),
+            (hashes.view(), signs.view())
+        );
+    }
+
+    #[test]
+    fn views_with_any_strides() {
+        let hashes = array![[0, 1, 2], [3, 4, 5]];
+        let signs = array![[1, -1, 1], [-1, -1, 1]];
+        let direct = Tables::new(hashes.view(), signs.view(), 6).unwrap();
+        let turned = |table: &Array2<i64>| table.t().as_standard_layout().into_owned();
+        let (hashes, signs) = (turned(&hashes), turned(&signs));
+        let indirect = Tables::new(hashes.t(), signs.t(), 6).unwrap();
+        assert_eq!(indirect, direct);
+        assert!(indirect.hashes().is_standard_layout());
+    }
+
+    #[test]
+    fn refused_tables() {
+        let ok = array![[0, 1], [1, 0]];
+        let signs = array![[1, -1], [-1, 1]];
+        let message = |hashes: &Array2<i64>, signs: &Array2<i64>, dim| {
+            Tables::new(hashes.view(), signs.view(), dim)
+                .unwrap_err()
+                .to_string()
+        };
+        let cases = [
+            (
+                message(&ok, &array![[1, -1]], 2),
+                "the hashes are (2, 2), the signs (1, 2)",
+            ),
+            (
+                message(&ok, &signs, 1),
+                "the hash at row 0, column 1 is 1, not in [0, 1)",
+            ),
+            (
+                message(&array![[0, 1], [-7, 0]], &signs, 2),
+                "row 1, column 0 is -7",
+            ),
+            (
+                message(&ok, &array![[1, 1], [1, 0]], 2),
+                "the sign at row 1, column 1 is 0, not 1 or -1",
+            ),
+            (
+                message(&ok, &array![[1, i64::MIN], [1, 1]], 2),
+                "column 1 is -9223372036854775808",
+            ),
+            (
+                message(&ok, &signs, 0),
+                "the dimension is 0, not in 1 to 4096",
+            ),
+            (message(&ok, &signs, 4097), "the dimension is 4097"),
+            (
+                message(&Array2::zeros((0, 3)), &Array2::ones((0, 3)), 2),
+                "tables of 0 letters",
+            ),
+            (
+                message(&Array2::zeros((257, 1)), &Array2::ones((257, 1)), 2),
+                "tables of 257 letters",
+            ),
+            (
+                message(&Array2::zeros((1, 0)), &Array2::ones((1, 0)), 2),
+                "by 0 places",
+            ),
+            (
+                message(&Array2::zeros((1, 9)), &Array2::ones((1, 9)), 2),
+                "by 9 places",
+            ),
+        ];
+        for (message, expected) in cases {
+            assert!(message.contains(expected), "{message}");
+        }
+        assert!(Tables::from_seed(0, 4, 96, 0).is_err());
+        assert!(Tables::from_seed(4, 9, 96, 0).is_err());
+        assert!(Tables::from_seed(4, 4, 0, 0).is_err());
+        assert!(Tables::from_seed(256, 8, 4096, u64::MAX).is_ok());
+    }
+}

@@ -1,0 +1,224 @@
+//! What is known of tensor sketches without computing them, and what is refused, on every device.
+
+mod common;
+
+use common::sketch::{check, codes};
+use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch, binomial};
+use gridstride::{Device, Error};
+use ndarray::{Array1, Array2, ArrayView1, array, s};
+
+fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> Array1<f32> {
+    let sketcher = TensorSketch::new(tables.clone());
+    sketcher
+        .sketch_one(device, ArrayView1::from(codes))
+        .unwrap()
+}
+
+/// ±`value` at the one place where the tuple of the first t letters falls.
+fn at_one_place(tables: &Tables, codes: &[u8], value: f64) -> Array1<f32> {
+    let tuple = || codes.iter().copied().zip(0..tables.tuple_length());
+    let place: u32 = tuple().map(|(letter, k)| tables.hash(letter, k)).sum();
+    let sign: i8 = tuple().map(|(letter, k)| tables.sign(letter, k)).product();
+    let mut sketch = Array1::zeros(tables.dim());
+    sketch[place as usize % tables.dim()] = (f64::from(sign) * value) as f32;
+    sketch
+}
+
+#[test]
+fn worked_by_hand() {
+    // The tuples of 0 1 1 are (0, 1) twice and (1, 1): places 2 + 2 = 4 = 1 and 0 + 2 = 2 mod 3,
+    // signs 1 · -1 and -1 · -1.
+    let tables = Tables::new(
+        array![[2, 1], [0, 2]].view(),
+        array![[1, 1], [-1, -1]].view(),
+        3,
+    );
+    let sketcher = TensorSketch::new(tables.unwrap());
+    for device in common::devices() {
+        let rows = sketcher
+            .sketch_rows(&device, &Sequences::from_iter([&[0, 1, 1]]))
+            .unwrap();
+        let expected = array![[[1.0, 0.0, 0.0], [-2.0, 0.0, 1.0], [0.0, -2.0, 1.0]]];
+        assert_eq!(rows, expected);
+        let normalized = sketcher.clone().normalize(true);
+        let rows = normalized
+            .sketch_rows(&device, &Sequences::from_iter([&[0, 1, 1]]))
+            .unwrap();
+        assert_eq!(rows, expected / array![[1.0], [3.0], [3.0]]);
+    }
+}
+
+#[test]
+fn fewer_letters_than_a_tuple_give_zeros() {
+    for device in common::devices() {
+        for t in 1..=8 {
+            let tables = Tables::from_seed(4, t, 32, 9).unwrap();
+            let texts: Sequences = (0..t)
+                .map(|n| codes(n, 4, 1))
+                .collect::<Vec<_>>()
+                .iter()
+                .collect();
+            for normalize in [false, true] {
+                let sketcher = TensorSketch::new(tables.clone()).normalize(normalize);
+                let sketches = sketcher.sketch(&device, &texts).unwrap();
+                assert_eq!(sketches, Array2::zeros((t, 32)));
+            }
+        }
+    }
+}
+
+#[test]
+fn one_tuple_falls_on_one_place() {
+    for device in common::devices() {
+        for t in 1..=8 {
+            let tables = Tables::from_seed(20, t, 97, 2).unwrap();
+            let text = codes(t, 20, 3);
+            assert_eq!(
+                sketch_one(&device, &tables, &text),
+                at_one_place(&tables, &text, 1.0)
+            );
+        }
+    }
+}
+
+#[test]
+fn equal_letters_fall_on_one_place() {
+    for device in common::devices() {
+        for t in 1..=8 {
+            let tables = Tables::from_seed(4, t, 96, 8).unwrap();
+            // C(26, 8) is below 2^24.
+            let expected = at_one_place(&tables, &[2; 26], binomial(26, t as u64));
+            assert_eq!(sketch_one(&device, &tables, &[2; 26]), expected);
+        }
+    }
+}
+
+#[test]
+fn tuples_of_one_letter_are_counts() {
+    let tables = Tables::new(
+        array![[3], [0], [3]].view(),
+        array![[1], [-1], [1]].view(),
+        5,
+    )
+    .unwrap();
+    for device in common::devices() {
+        let sketch = sketch_one(&device, &tables, &[0, 0, 1, 2, 1, 1, 2, 0]);
+        assert_eq!(sketch, array![-3.0, 0.0, 0.0, 5.0, 0.0]);
+    }
+}
+
+#[test]
+fn one_dimension_counts_all_tuples() {
+    let tables = Tables::new(array![[0, 0, 0]].view(), array![[1, 1, 1]].view(), 1).unwrap();
+    for device in common::devices() {
+        assert_eq!(sketch_one(&device, &tables, &[0; 100]), array![161_700.0]);
+    }
+}
+
+#[test]
+fn no_sequences() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 7, 0).unwrap());
+    for device in common::devices() {
+        let none = Sequences::new();
+        assert_eq!(sketcher.sketch(&device, &none).unwrap().dim(), (0, 7));
+        assert_eq!(
+            sketcher.sketch_rows(&device, &none).unwrap().dim(),
+            (0, 4, 7)
+        );
+    }
+}
+
+#[test]
+fn many_sequences_of_mixed_length() {
+    let count = if common::small() { 50 } else { 500 };
+    for device in common::devices() {
+        let tables = Tables::from_seed(4, 3, 33, 4).unwrap();
+        let texts = (0..count).map(|i| codes(i * i % 61 * (i % 3), 4, i as u64));
+        check(
+            &device,
+            &tables,
+            &texts.collect::<Vec<_>>().iter().collect(),
+        );
+    }
+}
+
+#[test]
+fn views_with_any_strides() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap());
+    let codes = Array1::from(codes(90, 4, 5));
+    let matrix = codes.to_shape((9, 10)).unwrap();
+    let views = [
+        codes.slice(s![..;-1]),
+        codes.slice(s![1..;3]),
+        codes.slice(s![5..80;-7]),
+        codes.slice(s![..0]),
+        matrix.column(3),
+        matrix.row(4),
+    ];
+    for device in common::devices() {
+        let together = sketcher
+            .sketch(&device, &views.iter().copied().collect())
+            .unwrap();
+        for (view, row) in views.iter().zip(together.outer_iter()) {
+            let packed = view.to_vec();
+            assert_eq!(sketcher.sketch_one(&device, *view).unwrap(), row);
+            assert_eq!(sketch_one(&device, sketcher.tables(), &packed), row);
+        }
+    }
+}
+
+#[test]
+fn the_same_from_run_to_run() {
+    let tables = Tables::from_seed(4, 4, 96, 1).unwrap();
+    let texts: Sequences = [500, 0, 900, 77].map(|n| codes(n, 4, 1)).iter().collect();
+    let sketcher = TensorSketch::new(tables).normalize(true);
+    for device in common::devices() {
+        let first = sketcher.sketch(&device, &texts).unwrap();
+        for _ in 0..5 {
+            assert_eq!(sketcher.sketch(&device, &texts).unwrap(), first);
+        }
+    }
+}
+
+#[test]
+fn codes_outside_the_alphabet_are_named() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 0).unwrap());
+    // The second bad code stands earlier in its own sequence, the first is in an earlier one.
+    let mut texts = vec![
+        vec![],
+        vec![0; 100_000],
+        vec![],
+        vec![3; 70_000],
+        vec![9, 9],
+    ];
+    texts[3][69_000] = 4;
+    texts[3][69_500] = 200;
+    let texts: Sequences = texts.iter().collect();
+    for device in common::devices() {
+        let error = sketcher.sketch(&device, &texts).unwrap_err();
+        assert!(matches!(error, Error::InvalidInput { .. }));
+        let message = error.to_string();
+        let expected =
+            "the code at position 69000 of sequence 3 is 4, but the tables have 4 letters";
+        assert!(message.contains(expected), "{message}");
+        assert!(sketcher.sketch_rows(&device, &texts).is_err());
+        assert!(sketcher.sketch_one(&device, array![0, 255].view()).is_err());
+    }
+}
+
+#[test]
+fn a_sketch_beyond_f32_is_an_error() {
+    // C(300 000, 8) is 1.6e39.
+    let tables = Tables::new(Array2::zeros((1, 8)).view(), Array2::ones((1, 8)).view(), 1).unwrap();
+    let texts: Sequences = [vec![0; 10], vec![0; 300_000]].iter().collect();
+    for device in common::devices() {
+        let error = TensorSketch::new(tables.clone())
+            .sketch(&device, &texts)
+            .unwrap_err();
+        assert!(matches!(error, Error::Overflow { .. }));
+        assert!(
+            error.to_string().contains("the sketch of sequence 1 "),
+            "{error}"
+        );
+    }
+}

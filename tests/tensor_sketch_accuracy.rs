@@ -1,0 +1,82 @@
+//! Every entry of the tensor sketch, on every device, against the bound derived in
+//! `common/sketch.rs`, around the sizes at which implementations change what they do.
+
+mod common;
+
+use common::sketch::{check, codes};
+use gridstride::tensor_sketch::{Sequences, Tables};
+
+const ALPHABETS: [usize; 5] = [4, 1, 20, 2, 256];
+const DIMS: [usize; 13] = [1, 2, 3, 31, 32, 33, 64, 96, 97, 128, 255, 256, 1000];
+
+/// Steps of one entry by one letter that a case may take: the simulator makes about ten million a
+/// second.
+const MOST_WORK: usize = 1_000_000;
+
+fn lengths_around(powers: &[usize]) -> Vec<usize> {
+    let longest = if common::small() { 130 } else { usize::MAX };
+    let lengths = powers.iter().flat_map(|power| power - 1..=power + 1);
+    lengths.filter(|&length| length < longest).collect()
+}
+
+/// t − 1, t and t + 1 letters among them, many sequences in one call.
+#[test]
+fn short_sequences_in_every_shape() {
+    for device in common::devices() {
+        for (i, dim) in DIMS.into_iter().enumerate() {
+            for t in 1..=8 {
+                let alphabet_size = ALPHABETS[(i + t) % ALPHABETS.len()];
+                let tables = Tables::from_seed(alphabet_size, t, dim, i as u64).unwrap();
+                let lengths = (0..10).chain(lengths_around(&[32]));
+                let texts: Vec<_> = lengths
+                    .map(|n| codes(n, alphabet_size, (n * t) as u64))
+                    .collect();
+                check(&device, &tables, &texts.iter().collect());
+            }
+        }
+    }
+}
+
+/// For each length four shapes, different from length to length.
+#[test]
+fn long_sequences_in_some_shapes() {
+    for device in common::devices() {
+        for (i, n) in lengths_around(&[64, 128, 256, 1024, 2048])
+            .into_iter()
+            .enumerate()
+        {
+            // 37 has no factor in common with the 104 shapes, so that all are visited.
+            let shapes = (0..8 * DIMS.len()).map(|j| (11 * i + 37 * j) % (8 * DIMS.len()));
+            let shapes = shapes.map(|shape| (shape % 8 + 1, DIMS[shape / 8]));
+            for (t, dim) in shapes.filter(|(t, dim)| n * t * dim <= MOST_WORK).take(4) {
+                let alphabet_size = ALPHABETS[(i + t + dim) % ALPHABETS.len()];
+                let tables = Tables::from_seed(alphabet_size, t, dim, n as u64).unwrap();
+                let text = codes(n, alphabet_size, dim as u64);
+                check(&device, &tables, &Sequences::from_iter([&text]));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_usual_shape_and_a_large_one() {
+    let n = if common::small() { 200 } else { 2049 };
+    for device in common::devices() {
+        for (t, dim) in [(4, 96), (4, 1000)] {
+            let tables = Tables::from_seed(4, t, dim, 5).unwrap();
+            check(&device, &tables, &Sequences::from_iter([&codes(n, 4, 6)]));
+        }
+    }
+}
+
+/// Letters that are all the same give the largest sums.
+#[test]
+fn all_letters_equal() {
+    for device in common::devices() {
+        for t in 1..=8 {
+            let tables = Tables::from_seed(2, t, 33, t as u64).unwrap();
+            let texts = [40, 500].map(|n| vec![1; n]);
+            check(&device, &tables, &texts.iter().collect());
+        }
+    }
+}
