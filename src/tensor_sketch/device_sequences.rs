@@ -72,24 +72,39 @@ impl Sequences {
     }
 
     /// The largest code, where it stands first; `None` if there are no codes.
-    pub(super) fn largest_code(&self) -> Option<CodeAt> {
+    fn largest_code(&self) -> Option<CodeAt> {
+        let largest = self
+            .codes()
+            .par_chunks(BLOCK)
+            .filter_map(largest_of)
+            .max()?;
+        self.first_code_from(usize::from(largest))
+    }
+
+    /// The first code that is not below `bound`.
+    pub(super) fn first_code_from(&self, bound: usize) -> Option<CodeAt> {
         let codes = self.codes();
-        // Each block is read whole, without a branch, which is many times faster than a search.
-        let largest_of = |block: &[u8]| block.iter().copied().max();
-        let code = codes.par_chunks(BLOCK).map(largest_of).max().flatten()?;
+        let reaches = |code: u8| usize::from(code) >= bound;
         let block = codes
             .par_chunks(BLOCK)
-            .position_first(|block| block.contains(&code))?
+            .position_first(|block| largest_of(block).is_some_and(reaches))?
             * BLOCK;
-        let place = (block + codes[block..].iter().position(|&other| other == code)?) as u64;
-        let sequence = self.offsets().partition_point(|&offset| offset <= place) - 1;
-        let position = place - self.offsets()[sequence];
+        let place = block + codes[block..].iter().position(|&code| reaches(code))?;
+        let sequence = self
+            .offsets()
+            .partition_point(|&offset| offset <= place as u64)
+            - 1;
         Some(CodeAt {
-            code,
+            code: codes[place],
             sequence,
-            position,
+            position: place as u64 - self.offsets()[sequence],
         })
     }
+}
+
+/// Reads the whole block without a branch, which is many times faster than a search.
+fn largest_of(block: &[u8]) -> Option<u8> {
+    block.iter().copied().max()
 }
 
 impl DeviceSequences {

@@ -230,8 +230,8 @@ impl TensorSketch {
 
     /// The one way to the devices from the host.
     fn run(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<f32>> {
+        self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
         let result = if device.kind() == DeviceKind::Cpu {
-            self.check_codes(sequences.largest_code())?;
             let kept = rows.range(self.tables.tuple_length());
             cpu::sketch(&self.tables, sequences, kept, self.normalize)
         } else {
@@ -266,9 +266,10 @@ impl TensorSketch {
         }
     }
 
-    fn check_codes(&self, largest: Option<CodeAt>) -> Result<()> {
+    /// Refuses a code that the tables do not have; smaller ones pass.
+    fn check_codes(&self, code: Option<CodeAt>) -> Result<()> {
         let alphabet_size = self.tables.alphabet_size();
-        match largest {
+        match code {
             Some(CodeAt {
                 code,
                 sequence,

@@ -6,8 +6,35 @@ pub mod sketch;
 use gridstride::Device;
 
 /// Every device that can run here: each test loops over them.
+///
+/// - The simulator draws its schedule from `GRIDSTRIDE_SIMULATOR_SEED` (default 1).
+/// - The first GPU, in builds with `cuda`. Where there is none its part of a test is skipped, which
+///   is said on stderr; with `GRIDSTRIDE_REQUIRE_CUDA=1` that is a failure.
 pub fn devices() -> Vec<Device> {
-    vec![Device::cpu()]
+    let mut devices = vec![Device::cpu(), simulator()];
+    devices.extend(cuda());
+    devices
+}
+
+/// The simulator under the schedule that the environment asks for.
+pub fn simulator() -> Device {
+    let seed = std::env::var("GRIDSTRIDE_SIMULATOR_SEED").map_or(1, |seed| {
+        seed.parse().expect("GRIDSTRIDE_SIMULATOR_SEED is a number")
+    });
+    Device::simulator_with(simt::Simulator::default().seed(seed))
+}
+
+/// The first GPU, if there is one.
+pub fn cuda() -> Option<Device> {
+    match Device::cuda(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            let required = std::env::var("GRIDSTRIDE_REQUIRE_CUDA").is_ok_and(|value| value == "1");
+            assert!(!required, "GRIDSTRIDE_REQUIRE_CUDA is set, but {error}");
+            eprintln!("skipped on CUDA: {error}");
+            None
+        }
+    }
 }
 
 /// Whether to take smaller inputs, as under sanitizers: `GRIDSTRIDE_TEST_SMALL=1`.
