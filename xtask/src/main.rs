@@ -1,2 +1,76 @@
-//! Chores of the gridstride workspace.
-fn main() {}
+//! Chores of the gridstride workspace: `cargo xtask --help` lists them.
+
+#![forbid(unsafe_code)]
+
+mod bundle;
+mod kernels;
+mod ptx;
+mod ptxas;
+mod table;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use cuda_builder::Arch;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Chores of the gridstride workspace.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Rebuild the PTX of the kernel crates, and the record of it.
+    Ptx {
+        /// Change nothing: rebuild elsewhere, and fail unless the checked-in PTX is what its sources
+        /// give.
+        #[arg(long)]
+        check: bool,
+        /// Kernel crates, by the names of their folders; all by default.
+        names: Vec<String>,
+    },
+    /// Assemble every checked-in PTX for every GPU, and show what its kernels use.
+    Ptxas {
+        /// GPUs, such as `sm_75,sm_90`; all that ptxas knows by default.
+        #[arg(long, value_delimiter = ',')]
+        arch: Vec<Arch>,
+    },
+    /// Compare the barriers in the checked-in PTX with the record.
+    Barriers,
+    /// Gather the release builds of tests, examples and benchmarks in gpu-bundle, to run them on a
+    /// machine with a GPU and without a toolchain.
+    Bundle,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().chore {
+        Chore::Ptx {
+            check: false,
+            names,
+        } => ptx::rebuild(&names),
+        Chore::Ptx { check: true, names } => ptx::check(&names),
+        Chore::Ptxas { arch } => ptxas::assemble_all(&arch),
+        Chore::Barriers => ptx::barriers(),
+        Chore::Bundle => bundle::gather(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's folder.
+fn workspace() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_owned()
+}

@@ -35,8 +35,12 @@ const RUSTFLAGS: &[&str] = &[
     "-Cno-prepopulate-passes",
 ];
 
-/// Features of the compiler that every kernel crate needs, so that none has to name them.
-const CRATE_FEATURES: &str = "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch)";
+/// Features of the compiler that every kernel crate needs, so that none has to name them; one that
+/// does is fine.
+const CRATE_FEATURES: [&str; 2] = [
+    "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch)",
+    "-Aduplicate-features",
+];
 
 /// Compiles a kernel crate to PTX.
 ///
@@ -245,7 +249,7 @@ impl Steps<'_> {
         self.run_cargo(clean)?;
         let mut rustc = self.cargo("rustc");
         rustc.args(["--lib", "--crate-type", "staticlib", "-Zbuild-std=core"]);
-        rustc.args(["--", "--emit=llvm-ir", CRATE_FEATURES]);
+        rustc.args(["--", "--emit=llvm-ir"]).args(CRATE_FEATURES);
         self.run_cargo(rustc)?;
         let [path] = &self.emitted_ir()?[..] else {
             let message = format!("{} has no IR, or more than one", self.target_dir.display());

@@ -17,16 +17,14 @@
 //! ```no_run
 //! use cuda_builder::{Arch, CudaBuilder};
 //!
-//! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let out = std::env::var("OUT_DIR")?;
-//!     let build = CudaBuilder::new("../kernels")
-//!         .arch(Arch::Sm70)
-//!         .copy_to(format!("{out}/kernels.ptx"))
-//!         .build()?;
+//! fn main() {
+//!     let ptx = std::env::var("OUT_DIR").unwrap() + "/kernels.ptx";
+//!     let build = CudaBuilder::new("../kernels").arch(Arch::Sm70).copy_to(ptx).build();
+//!     // Display, not Debug: the errors are sentences, and hold what the compiler said.
+//!     let build = build.unwrap_or_else(|error| panic!("{error}"));
 //!     for file in &build.sources.files {
 //!         println!("cargo:rerun-if-changed={}", file.display());
 //!     }
-//!     Ok(())
 //! }
 //! ```
 //!
@@ -47,6 +45,7 @@ mod error;
 mod ir;
 mod ptx;
 mod ptxas;
+mod record;
 mod sources;
 
 pub use arch::{Arch, PtxVersion};
@@ -55,6 +54,7 @@ pub use discover::{CARGO_VARIABLE, DeviceCompiler, LLVM_BIN_VARIABLE, RUSTC_VARI
 pub use error::BuildError;
 pub use ptx::PtxSummary;
 pub use ptxas::{PTXAS_VARIABLE, Ptxas, Resources};
+pub use record::{CheckError, CrateRecord, PtxRecord, Record, Verdict, ptx_file_name};
 pub use sources::{KernelCrate, Sources, source_hash};
 
 /// rustc's name for the GPU.

@@ -1,0 +1,140 @@
+//! Building the PTX, and holding it against its record.
+
+use std::fs;
+use std::path::Path;
+
+use cuda_builder::{Build, CudaBuilder, DeviceCompiler, Ptxas, Record, Verdict, ptx_file_name};
+
+use crate::kernels::{self, Kernels};
+use crate::{Result, ptxas};
+
+/// Builds the PTX of the named kernel crates into its folder and records it.
+pub fn rebuild(names: &[String]) -> Result<()> {
+    let folder = kernels::ptx_folder();
+    let mut record = Record::load(&kernels::record_path())?;
+    let mut table = ptxas::table();
+    for kernels in kernels::find(names)? {
+        let builds = build(&kernels, &folder)?;
+        // A compiler that copies a barrier shows here, before it shows on a GPU.
+        if let Err(difference) = record.check(&kernels.name, &builds) {
+            println!("before: {difference}");
+        }
+        record.put(&kernels.name, &builds);
+        record.save(&kernels::record_path())?;
+        show(&mut table, &kernels, &builds)?;
+    }
+    record.keep(&kernels::all_names()?);
+    record.save(&kernels::record_path())?;
+    remove_unrecorded(&record, &folder)?;
+    table.print();
+    Ok(())
+}
+
+/// Builds the PTX of the named kernel crates elsewhere, and fails unless what is checked in is what
+/// the sources give.
+pub fn check(names: &[String]) -> Result<()> {
+    let record = Record::load(&kernels::record_path())?;
+    let elsewhere = tempfile::tempdir()?;
+    let mut table = ptxas::table();
+    let mut failures = Vec::new();
+    let mut has_other_compiler = false;
+    for kernels in kernels::find(names)? {
+        let name = &kernels.name;
+        if let Err(error) = record.check_files(name, &kernels::ptx_folder()) {
+            failures.push(error.to_string());
+        }
+        let builds = build(&kernels, elsewhere.path())?;
+        match record.check(name, &builds) {
+            Ok(Verdict::Identical) => println!("{name}: the same as checked in"),
+            Ok(Verdict::OtherCompiler { recorded, present }) => {
+                has_other_compiler = true;
+                println!(
+                    "{name}: built by {present} here and by {recorded} in the record, so that the \
+                     PTX may differ; the sources agree"
+                );
+            }
+            Err(error) => failures.push(error.to_string()),
+        }
+        show(&mut table, &kernels, &builds)?;
+    }
+    table.print();
+    if has_other_compiler && Ptxas::find().is_err() {
+        failures.push("PTX of another compiler has to be assembled, but there is no ptxas".into());
+    }
+    fail_with(&failures)
+}
+
+/// Compares the barriers in the checked-in PTX with the record.
+pub fn barriers() -> Result<()> {
+    let record = Record::load(&kernels::record_path())?;
+    let mut failures = Vec::new();
+    for name in kernels::all_names()? {
+        match record.check_files(&name, &kernels::ptx_folder()) {
+            Ok(()) => println!("{name}: the barriers are those of the record"),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    fail_with(&failures)
+}
+
+fn build(kernels: &Kernels, folder: &Path) -> Result<Vec<Build>> {
+    let compiler = DeviceCompiler::discover()?;
+    let builds = kernels.description.archs.iter().map(|&arch| {
+        println!("building {} for {arch}", kernels.name);
+        let file = folder.join(ptx_file_name(&kernels.name, arch));
+        let builder = CudaBuilder::new(&kernels.description.folder).compiler(compiler.clone());
+        Ok(builder.arch(arch).copy_to(file).build()?)
+    });
+    builds.collect()
+}
+
+/// Adds what the kernels use on the oldest GPU that ptxas assembles for; nothing without a ptxas.
+fn show(table: &mut crate::table::Table, kernels: &Kernels, builds: &[Build]) -> Result<()> {
+    let Ok(assembler) = Ptxas::find() else {
+        println!(
+            "no ptxas here: the PTX of {} was not assembled",
+            kernels.name
+        );
+        return Ok(());
+    };
+    for build in builds {
+        let gpus = assembler.architectures()?;
+        let oldest = gpus.into_iter().find(|&gpu| build.arch.runs_on(gpu));
+        let gpu = oldest.ok_or_else(|| format!("this ptxas is too old for {}", build.arch))?;
+        ptxas::add(table, &assembler, &build.ptx_path, gpu)?;
+    }
+    Ok(())
+}
+
+/// Removes the PTX of crates and architectures that are no more.
+fn remove_unrecorded(record: &Record, folder: &Path) -> Result<()> {
+    let recorded: Vec<String> = record
+        .crates()
+        .flat_map(|(name, recorded)| {
+            recorded
+                .ptx
+                .keys()
+                .map(move |arch| format!("{name}.{arch}.ptx"))
+        })
+        .collect();
+    for path in ptxas::checked_in(folder)? {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if !recorded.contains(&name) {
+            println!("removing {name}: nothing asks for it");
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn fail_with(failures: &[String]) -> Result<()> {
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(failures.join("\nerror: ").into())
+    }
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Runs the bundle's programs on a machine with a GPU.
+#   run.sh [tests] [ARGS…]       every test; ARGS go to each program
+#   run.sh memcheck [ARGS…]      the tests under a sanitizer, on smaller inputs;
+#                                likewise racecheck, initcheck and synccheck
+#   run.sh benches [ARGS…]       every benchmark
+#   run.sh examples [ARGS…]      every example
+# Fails if a program fails, or if there is none to run.
+set -u
+bundle=$(cd "$(dirname "$0")" && pwd)
+# As under cargo: in the folder of the package, where test data lies.
+cd "$bundle/.." || exit 1
+CARGO_MANIFEST_DIR=$PWD
+export CARGO_MANIFEST_DIR
+
+mode=${1:-tests}
+[ $# -gt 0 ] && shift
+under=
+case $mode in
+    tests)
+        part=tests
+        ;;
+    memcheck | racecheck | initcheck | synccheck)
+        part=tests
+        sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
+        if ! command -v "$sanitizer" >/dev/null; then
+            echo "error: there is no $sanitizer: install it, or set COMPUTE_SANITIZER" >&2
+            exit 1
+        fi
+        under="$sanitizer --tool $mode --error-exitcode 1"
+        # A sanitizer is slow, and tests that run at once would share the GPU under it.
+        GRIDSTRIDE_SMALL_INPUTS=1
+        RUST_TEST_THREADS=1
+        export GRIDSTRIDE_SMALL_INPUTS RUST_TEST_THREADS
+        ;;
+    benches)
+        part=benches
+        # What cargo bench passes on.
+        set -- --bench "$@"
+        ;;
+    examples)
+        part=examples
+        ;;
+    *)
+        echo "error: $mode is none of tests, memcheck, racecheck, initcheck, synccheck, benches, examples" >&2
+        exit 1
+        ;;
+esac
+# Without a GPU the tests fail instead of skipping.
+GRIDSTRIDE_REQUIRE_CUDA=1
+export GRIDSTRIDE_REQUIRE_CUDA
+
+ran=0
+failed=
+for program in "$bundle/$part"/*; do
+    [ -f "$program" ] || continue
+    ran=$((ran + 1))
+    echo "== $mode: $(basename "$program")"
+    # $under is a command with its options: it has to be split.
+    $under "$program" "$@" || failed="$failed $(basename "$program")"
+done
+if [ "$ran" -eq 0 ]; then
+    echo "error: there is nothing to run in $bundle/$part" >&2
+    exit 1
+fi
+if [ -n "$failed" ]; then
+    echo "error: failed:$failed" >&2
+    exit 1
+fi
