@@ -184,7 +184,7 @@ fn the_same_from_run_to_run() {
 fn codes_outside_the_alphabet_are_named() {
     let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 0).unwrap());
     // The second bad code stands earlier in its own sequence, the first is in an earlier one.
-    let mut texts = vec![
+    let mut texts = [
         vec![],
         vec![0; 100_000],
         vec![],

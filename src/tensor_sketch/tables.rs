@@ -79,8 +79,8 @@ impl Tables {
             }
         }
         Ok(Tables {
-            hashes: hashes.map(|&hash| hash as u32),
-            signs: signs.map(|&sign| sign as i8),
+            hashes: hashes.as_standard_layout().map(|&hash| hash as u32),
+            signs: signs.as_standard_layout().map(|&sign| sign as i8),
             dim,
         })
     }

@@ -1,0 +1,139 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Parser, ValueEnum};
+use gridstride::Device;
+use gridstride::tensor_sketch::{Alphabet, Unknown};
+
+/// The tuple length when neither `--tuple` nor `--tables` says it.
+pub const DEFAULT_TUPLE: usize = 4;
+
+/// Sketches the sequences of FASTA files, and measures how far they are from each other.
+#[derive(Parser)]
+#[command(name = "tensor_sketch")]
+pub struct Args {
+    /// Numbers in a sketch, 1 to 4096.
+    #[arg(long, default_value_t = 96)]
+    pub dim: usize,
+
+    /// Letters in a tuple, 1 to 8 [default: 4, or what --tables has].
+    #[arg(long)]
+    pub tuple: Option<usize>,
+
+    /// What the sequences are made of.
+    #[arg(long, value_enum, default_value_t = AlphabetName::Dna)]
+    pub alphabet: AlphabetName,
+
+    /// Where the random tables start.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    /// Tables to use instead of random ones: {"hashes": [[...]], "signs": [[...]]}, both with a row
+    /// a letter and a column a place in the tuple.
+    #[arg(long, value_name = "JSON", conflicts_with = "seed")]
+    pub tables: Option<PathBuf>,
+
+    /// Divide by the number of tuples, so that sequences of different lengths can be compared.
+    #[arg(long)]
+    pub normalize: bool,
+
+    /// What to do with characters that are not in the alphabet.
+    #[arg(long, value_enum, default_value_t = UnknownName::Skip)]
+    pub unknown: UnknownName,
+
+    /// One sketch a file, of its records one after the other as if they were one sequence.
+    #[arg(long)]
+    pub per_file: bool,
+
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
+    #[arg(long, default_value = "auto")]
+    pub device: DeviceName,
+
+    /// Write the sketches to this NPY file, f32, sequences × dimensions.
+    #[arg(long, value_name = "NPY")]
+    pub out: Option<PathBuf>,
+
+    /// Write the L2 distances of all sketches to each other to this file, tab-separated.
+    #[arg(long, value_name = "TSV")]
+    pub distances: Option<PathBuf>,
+
+    /// FASTA files, plain or gzip.
+    #[arg(required = true, value_name = "FASTA")]
+    pub files: Vec<PathBuf>,
+}
+
+/// The alphabets that can be asked for.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum AlphabetName {
+    /// A, C, G, T; U counts as T.
+    Dna,
+    /// The 20 amino acids.
+    Protein,
+}
+
+impl AlphabetName {
+    pub fn alphabet(self) -> Alphabet {
+        match self {
+            AlphabetName::Dna => Alphabet::dna(),
+            AlphabetName::Protein => Alphabet::protein(),
+        }
+    }
+}
+
+/// `Unknown` as an option.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum UnknownName {
+    /// Leave them out and count them.
+    Skip,
+    /// Stop with an error.
+    Error,
+}
+
+impl UnknownName {
+    pub fn unknown(self) -> Unknown {
+        match self {
+            UnknownName::Skip => Unknown::Skip,
+            UnknownName::Error => Unknown::Error,
+        }
+    }
+}
+
+/// A device that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceName {
+    Auto,
+    Cpu,
+    Cuda(usize),
+    Simulator,
+}
+
+impl DeviceName {
+    pub fn open(&self) -> gridstride::Result<Device> {
+        match *self {
+            DeviceName::Auto => Ok(Device::auto()),
+            DeviceName::Cpu => Ok(Device::cpu()),
+            DeviceName::Cuda(ordinal) => Device::cuda(ordinal),
+            DeviceName::Simulator => Device::simulator(),
+        }
+    }
+}
+
+impl FromStr for DeviceName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unknown = || format!("not auto, cpu, cuda, cuda:N or simulator: {text}");
+        match text {
+            "auto" => Ok(DeviceName::Auto),
+            "cpu" => Ok(DeviceName::Cpu),
+            "cuda" => Ok(DeviceName::Cuda(0)),
+            "simulator" => Ok(DeviceName::Simulator),
+            _ => {
+                let ordinal = text.strip_prefix("cuda:").ok_or_else(unknown)?;
+                ordinal.parse().map(DeviceName::Cuda).map_err(|_| unknown())
+            }
+        }
+    }
+}

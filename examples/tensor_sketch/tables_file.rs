@@ -1,0 +1,59 @@
+//! Tables in JSON.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use gridstride::tensor_sketch::Tables;
+use ndarray::Array2;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TablesFile {
+    hashes: Vec<Vec<i64>>,
+    signs: Vec<Vec<i64>>,
+}
+
+/// Reads tables that must be for `alphabet_size` letters and, if given, for tuples of `tuple`.
+pub fn read(path: &Path, alphabet_size: usize, tuple: Option<usize>, dim: usize) -> Result<Tables> {
+    read_unnamed(path, alphabet_size, tuple, dim)
+        .with_context(|| format!("cannot use the tables in {}", path.display()))
+}
+
+fn read_unnamed(
+    path: &Path,
+    alphabet_size: usize,
+    tuple: Option<usize>,
+    dim: usize,
+) -> Result<Tables> {
+    let file: TablesFile = serde_json::from_slice(&fs::read(path)?)?;
+    let (hashes, signs) = (matrix("hashes", file.hashes)?, matrix("signs", file.signs)?);
+    let tables = Tables::new(hashes.view(), signs.view(), dim)?;
+    let letters = tables.alphabet_size();
+    ensure!(
+        letters == alphabet_size,
+        "they are for {letters} letters, but the alphabet has {alphabet_size}"
+    );
+    let places = tables.tuple_length();
+    ensure!(
+        tuple.is_none_or(|tuple| tuple == places),
+        "they are for tuples of {places}, but --tuple asks for another length"
+    );
+    Ok(tables)
+}
+
+fn matrix(name: &str, rows: Vec<Vec<i64>>) -> Result<Array2<i64>> {
+    let columns = rows.first().map_or(0, Vec::len);
+    for (i, row) in rows.iter().enumerate() {
+        ensure!(
+            row.len() == columns,
+            "row {i} of the {name} has {} numbers, but row 0 has {columns}",
+            row.len()
+        );
+    }
+    Ok(Array2::from_shape_vec(
+        (rows.len(), columns),
+        rows.concat(),
+    )?)
+}

@@ -1,0 +1,444 @@
+//! The example `tensor_sketch` as its user meets it: what it prints, writes and refuses.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gridstride::Device;
+use gridstride::tensor_sketch::{
+    Alphabet, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
+};
+use ndarray::{Array2, array};
+use ndarray_npy::read_npy;
+use tempfile::TempDir;
+
+const LAMBDA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/lambda_phage.fa");
+
+/// A folder for one test.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(TempDir::new().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file, and returns its path for a command line.
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(name), content).unwrap();
+        self.path(name).to_str().unwrap().into()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Runs the example with `--out`, and reads what it wrote.
+    fn sketches(&self, arguments: &[&str]) -> Array2<f32> {
+        let out = self.path("sketches.npy");
+        succeed(&[arguments, &["--out", out.to_str().unwrap()]].concat());
+        read_npy(out).unwrap()
+    }
+}
+
+/// The example, which `cargo test` builds beside the tests.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    let name = format!("tensor_sketch{}", std::env::consts::EXE_SUFFIX);
+    let example = profile.join("examples").join(name);
+    assert!(
+        example.exists(),
+        "{} is missing: run `cargo build --example tensor_sketch` with the profile of the tests",
+        example.display()
+    );
+    example
+}
+
+fn run(arguments: &[impl AsRef<OsStr>]) -> Output {
+    Command::new(example()).args(arguments).output().unwrap()
+}
+
+/// What it prints on stdout when all is well.
+fn succeed(arguments: &[impl AsRef<OsStr>]) -> String {
+    let output = run(arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && errors.is_empty(), "{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Expects exit code 1 and one sentence on stderr with all of `parts` in it.
+fn refuse(arguments: &[impl AsRef<OsStr>], parts: &[&str]) {
+    let output = run(arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(output.stdout.is_empty());
+    assert!(
+        errors.starts_with("error: ") && errors.lines().count() == 1,
+        "{errors}"
+    );
+    for part in parts {
+        assert!(errors.contains(part), "no {part:?} in {errors}");
+    }
+}
+
+/// Expects a command line to be refused, with clap's exit code 2.
+fn refuse_usage(arguments: &[&str], part: &str) {
+    let output = run(arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(part), "no {part:?} in {errors}");
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The library's sketches of `texts`.
+fn library(alphabet: &Alphabet, tables: Tables, normalize: bool, texts: &[&str]) -> Array2<f32> {
+    let mut sequences = Sequences::new();
+    for text in texts {
+        sequences.push(
+            &alphabet
+                .encode(text.as_bytes(), Unknown::Skip)
+                .unwrap()
+                .codes,
+        );
+    }
+    let sketcher = TensorSketch::new(tables).normalize(normalize);
+    sketcher.sketch(&Device::auto(), &sequences).unwrap()
+}
+
+fn dna(texts: &[&str]) -> Array2<f32> {
+    library(
+        &Alphabet::dna(),
+        Tables::from_seed(4, 4, 96, 0).unwrap(),
+        false,
+        texts,
+    )
+}
+
+#[test]
+fn the_genome_of_lambda() {
+    let folder = Folder::new();
+    let printed = succeed(&[LAMBDA]);
+    let line = printed.lines().nth(1).unwrap();
+    let fields: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(fields[..3], ["gi|9626243|ref|NC_001416.1|", "48502", "0"]);
+    assert!(printed.contains("48502 letters in "), "{printed}");
+
+    let genome = fs::read_to_string(LAMBDA).unwrap();
+    let letters: String = genome.lines().skip(1).collect();
+    assert_eq!(folder.sketches(&[LAMBDA]), dna(&[&letters]));
+}
+
+#[test]
+fn all_options_of_a_sketch() {
+    let folder = Folder::new();
+    let texts = ["MKVLAAGIVGLCAKAYWDE", "MKVLAXXGIVGLAKAYWDE*", "mkv"];
+    let [a, b, c] = texts;
+    let first = folder.file("first.fa", format!(">a\n{a}\n>b\n{b}\n"));
+    let second = folder.file("second.fa", format!(">c\n{c}\n"));
+    let options = "--alphabet protein --dim 40 --tuple 3 --seed 18446744073709551615 --normalize";
+    let options: Vec<_> = options
+        .split(' ')
+        .chain(["--device", "cpu", &first, &second])
+        .collect();
+    let tables = Tables::from_seed(20, 3, 40, u64::MAX).unwrap();
+    let expected = library(&Alphabet::protein(), tables, true, &texts);
+    assert_eq!(folder.sketches(&options), expected);
+
+    let printed = succeed(&options);
+    let fields = |line: usize| -> Vec<_> {
+        printed
+            .lines()
+            .nth(line)
+            .unwrap()
+            .split_whitespace()
+            .take(3)
+            .collect()
+    };
+    assert_eq!(
+        [fields(1), fields(2), fields(3)],
+        [["a", "19", "0"], ["b", "17", "3"], ["c", "3", "0"]]
+    );
+}
+
+#[test]
+fn one_sketch_a_file() {
+    let folder = Folder::new();
+    let first = folder.file("first.fa", ">a\nACGTAC\n>b\nGGNTT\n>c\n");
+    let second = folder.file("second.fa", ">a\nTTTTTT\n");
+    let sketches = folder.sketches(&["--per-file", &first, &second]);
+    assert_eq!(sketches, dna(&["ACGTACGGTT", "TTTTTT"]));
+    let printed = succeed(&["--per-file", &first, &second]);
+    let line: Vec<_> = printed.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(line[..3], [&first, "10", "1"]);
+}
+
+#[test]
+fn tables_from_json() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGTACGTTT\n");
+    let json = r#"{"signs": [[1, -1], [1, 1], [-1, -1], [1, 1]],
+                   "hashes": [[0, 4], [1, 3], [2, 2], [3, 0]]}"#;
+    let tables_file = folder.file("tables.json", json);
+    let hashes = array![[0, 4], [1, 3], [2, 2], [3, 0]];
+    let signs = array![[1, -1], [1, 1], [-1, -1], [1, 1]];
+    let tables = Tables::new(hashes.view(), signs.view(), 5).unwrap();
+    let expected = library(&Alphabet::dna(), tables, false, &["ACGTACGTTT"]);
+    let options = ["--tables", &tables_file, "--dim", "5", &fasta];
+    assert_eq!(folder.sketches(&options), expected);
+    assert_eq!(
+        folder.sketches(&[&options[..], &["--tuple", "2"]].concat()),
+        expected
+    );
+    refuse(
+        &[&options[..], &["--tuple", "3"]].concat(),
+        &["tables.json", "tuples of 2"],
+    );
+    refuse_usage(
+        &[&options[..], &["--seed", "0"]].concat(),
+        "cannot be used with",
+    );
+}
+
+#[test]
+fn bad_tables() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGT\n");
+    let cases = [
+        ("{", "EOF"),
+        ("[]", "tables.json"),
+        (r#"{"hashes": [[0]]}"#, "missing field `signs`"),
+        (
+            r#"{"hashes": [[0]], "signs": [[1]], "dim": 4}"#,
+            "unknown field `dim`",
+        ),
+        (r#"{"hashes": [[0.5]], "signs": [[1]]}"#, "floating point"),
+        (
+            r#"{"hashes": [[0], [1]], "signs": [[1], [1]]}"#,
+            "for 2 letters, but the alphabet has 4",
+        ),
+        (
+            r#"{"hashes": [[0], [1, 2]], "signs": [[1], [1]]}"#,
+            "row 1 of the hashes has 2 numbers",
+        ),
+        (
+            r#"{"hashes": [[0]], "signs": [[1, 1]]}"#,
+            "the hashes are (1, 1), the signs (1, 2)",
+        ),
+        (
+            r#"{"hashes": [[96]], "signs": [[1]]}"#,
+            "row 0, column 0 is 96, not in [0, 96)",
+        ),
+        (r#"{"hashes": [[0]], "signs": [[2]]}"#, "is 2, not 1 or -1"),
+        (r#"{"hashes": [], "signs": []}"#, "0 letters"),
+    ];
+    for (json, expected) in cases {
+        let tables = folder.file("tables.json", json);
+        refuse(&["--tables", &tables, &fasta], &["tables.json", expected]);
+    }
+    refuse(
+        &["--tables", "missing.json", &fasta],
+        &["missing.json", "No such file"],
+    );
+}
+
+#[test]
+fn distances_as_a_table() {
+    let folder = Folder::new();
+    let fasta = folder.file(
+        "a.fa",
+        ">one first\nACGTACGT\n>two\nACGTTCGT\n>three\nGGGGGG\n",
+    );
+    let path = folder.path("distances.tsv");
+    succeed(&["--distances", path.to_str().unwrap(), &fasta]);
+    let sketches = dna(&["ACGTACGT", "ACGTTCGT", "GGGGGG"]);
+    let expected = pairwise(sketches.view(), Metric::L2).unwrap();
+    let table = fs::read_to_string(path).unwrap();
+    let lines: Vec<Vec<_>> = table
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0], ["", "one", "two", "three"]);
+    for (i, line) in lines[1..].iter().enumerate() {
+        assert_eq!(line[0], lines[0][i + 1]);
+        let values: Vec<f64> = line[1..]
+            .iter()
+            .map(|value| value.parse().unwrap())
+            .collect();
+        assert_eq!(values, expected.row(i).to_vec());
+    }
+}
+
+#[test]
+fn every_way_to_write_fasta() {
+    let folder = Folder::new();
+    let expected = dna(&["ACGTACGTAC", "", "TTTTT"]);
+    for text in [
+        ">a\nACGTACGTAC\n>b\n>c\nTTTTT\n",
+        ">a\nACGTA\nCGTAC\n\n>b\n\n>c\nTTTTT",
+        ">a x y\r\nACGTA\r\nCGTAC\r\n>b\r\n>c\r\nTTTTT\r\n",
+        ">a\nacgtacgtac\n>b\nNN-\n>c\nuuUUt\n",
+    ] {
+        assert_eq!(
+            folder.sketches(&[&folder.file("a.fa", text)]),
+            expected,
+            "{text:?}"
+        );
+        let compressed = gzip(text.as_bytes());
+        assert_eq!(
+            folder.sketches(&[&folder.file("a.fa.gz", compressed)]),
+            expected,
+            "{text:?}"
+        );
+    }
+    for text in [">", ">\n", ">a", ">a\n", ">a\r\n", ">a\n\n"] {
+        assert_eq!(
+            folder.sketches(&[&folder.file("a.fa", text)]),
+            dna(&[""]),
+            "{text:?}"
+        );
+    }
+    let members = [
+        gzip(b">a\nACGTA"),
+        gzip(b"CGTAC\n>b\n>c\nT"),
+        gzip(b"TTTT\n"),
+    ]
+    .concat();
+    assert_eq!(
+        folder.sketches(&[&folder.file("members.fa.gz", members)]),
+        expected
+    );
+}
+
+#[test]
+fn a_record_longer_than_any_buffer() {
+    let folder = Folder::new();
+    let text = "ACGGTTAAC".repeat(30_000);
+    let lines: Vec<_> = text
+        .as_bytes()
+        .chunks(61)
+        .map(|line| str::from_utf8(line).unwrap())
+        .collect();
+    let fasta = format!(">short\nACGT\n>long\n{}\n>last\nTTTT\n", lines.join("\n"));
+    assert_eq!(
+        folder.sketches(&[&folder.file("a.fa", fasta)]),
+        dna(&["ACGT", &text, "TTTT"])
+    );
+}
+
+#[test]
+fn truncated_gzip() {
+    let folder = Folder::new();
+    // Stored, so that the place of each record is known.
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+    encoder
+        .write_all(format!(">a\nACGT\n>b\n{}\n>c\nACGT\n", "ACGT".repeat(9)).as_bytes())
+        .unwrap();
+    let whole = encoder.finish().unwrap();
+    let cases = [
+        (whole.len() - 1, "the file ends badly in record 3 (c)"),
+        (whole.len() - 30, "the file ends badly in record 2 (b)"),
+        (20, "the file ends badly in record 1 (a)"),
+        (5, "nothing before the first record"),
+    ];
+    let kept = folder.file("kept.npy", "as it was");
+    for (length, place) in cases {
+        let path = folder.file("cut.fa.gz", &whole[..length]);
+        refuse(&[&path, "--out", &kept], &["cut.fa.gz", place]);
+    }
+    assert_eq!(fs::read(&kept).unwrap(), b"as it was");
+    assert_eq!(folder.names(), ["cut.fa.gz", "kept.npy"]);
+
+    let mut damaged = whole.clone();
+    damaged[whole.len() - 12] ^= 1;
+    refuse(
+        &[&folder.file("bad.fa.gz", damaged)],
+        &["bad.fa.gz", "record 3 (c)", "corrupt"],
+    );
+}
+
+#[test]
+fn unknown_letters() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGT\n>b note\nAC\nGRT\n");
+    let place = ["a.fa", "record 2 (b)", "'R' (byte 82) at position 3"];
+    refuse(&["--unknown", "error", &fasta], &place);
+    refuse(&["--unknown", "error", "--per-file", &fasta], &place);
+    assert_eq!(
+        folder.sketches(&["--unknown", "skip", &fasta]),
+        dna(&["ACGT", "ACGT"])
+    );
+}
+
+#[test]
+fn files_that_are_not_fasta() {
+    let folder = Folder::new();
+    refuse(
+        &[&folder.file("empty.fa", "")],
+        &["empty.fa", "the file is empty"],
+    );
+    refuse(
+        &[&folder.file("empty.fa.gz", gzip(b""))],
+        &["empty.fa.gz", "the file is empty"],
+    );
+    refuse(
+        &[&folder.file("words.fa", "words")],
+        &["words.fa", "it begins with 'w', not with '>'"],
+    );
+    refuse(&[LAMBDA, "missing.fa"], &["missing.fa", "No such file"]);
+    refuse(&[folder.0.path()], &["cannot read"]);
+}
+
+#[test]
+fn parameters_that_cannot_be() {
+    refuse(&["--dim", "0", LAMBDA], &["the dimension is 0"]);
+    refuse(&["--dim", "4097", LAMBDA], &["the dimension is 4097"]);
+    refuse(&["--tuple", "9", LAMBDA], &["by 9 places"]);
+    refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
+    refuse_usage(&["--seed=-1", LAMBDA], "--seed");
+    refuse_usage(
+        &["--device", "cuda:x", LAMBDA],
+        "not auto, cpu, cuda, cuda:N or simulator: cuda:x",
+    );
+    refuse_usage(&[], "<FASTA>");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = Folder::new();
+    let nowhere = folder.path("nowhere/sketches.npy");
+    refuse(
+        &["--out", nowhere.to_str().unwrap(), LAMBDA],
+        &["cannot write", "sketches.npy"],
+    );
+    let itself = folder.0.path().to_str().unwrap();
+    refuse(
+        &["--distances", itself, LAMBDA],
+        &["cannot write", "it is not a file"],
+    );
+    let both = folder.path("both");
+    let both = both.to_str().unwrap();
+    refuse(
+        &["--out", both, "--distances", both, LAMBDA],
+        &["name the same file"],
+    );
+    assert!(folder.names().is_empty());
+}
