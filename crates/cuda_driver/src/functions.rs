@@ -126,6 +126,9 @@ macro_rules! for_each_function {
             fn cuMemHostUnregister(p: Pointer);
             fn cuMemFreeAsync(dptr: c_ulonglong, stream: Pointer);
             fn cuMemAllocAsync(dptr: Pointer, bytesize: usize, stream: Pointer);
+            fn cuMemAllocFromPoolAsync(dptr: Pointer, bytesize: usize, pool: Pointer, stream: Pointer);
+            fn cuMemPoolCreate(pool: Pointer, pool_props: Pointer);
+            fn cuMemPoolDestroy(pool: Pointer);
             fn cuMemPoolTrimTo(pool: Pointer, min_bytes_to_keep: usize);
             fn cuMemPoolSetAttribute(pool: Pointer, attr: c_int, value: Pointer);
             fn cuMemPoolGetAttribute(pool: Pointer, attr: c_int, value: Pointer);

@@ -1,6 +1,7 @@
 //! A GPU's primary context.
 
 use super::check;
+use super::memory::Pool;
 use super::module::LoadedModule;
 use super::stream::StreamHandle;
 use crate::device::{DeviceInfo, DeviceKind};
@@ -10,6 +11,7 @@ use cust::sys;
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 /// The primary context of a GPU, shared by all that was made for its ordinal.
@@ -21,7 +23,10 @@ pub struct Context {
     compute_capability: (u32, u32),
     multiprocessors: usize,
     shared_memory_per_block: u32,
+    pool: Option<Pool>,
     main_stream: OnceLock<StreamHandle>,
+    /// Streams beside the main one.
+    user_streams: AtomicUsize,
     modules: Mutex<HashMap<usize, LoadedModule>>,
 }
 
@@ -105,7 +110,7 @@ impl Context {
         // SAFETY: it writes one handle; the device is the driver's.
         let result = unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device.as_raw()) };
         check(result, "making the primary context", &name)?;
-        Ok(Context {
+        let mut context = Context {
             name,
             raw,
             device,
@@ -113,9 +118,17 @@ impl Context {
             compute_capability,
             multiprocessors,
             shared_memory_per_block,
+            pool: None,
             main_stream: OnceLock::new(),
+            user_streams: AtomicUsize::new(0),
             modules: Mutex::new(HashMap::new()),
-        })
+        };
+        let pool = {
+            let _bound = context.bind()?;
+            Pool::new(device.as_raw())
+        };
+        context.pool = pool;
+        Ok(context)
     }
 
     /// `cuda:0`.
@@ -139,6 +152,23 @@ impl Context {
         self.main_stream
             .get()
             .expect("set before the context is given out")
+    }
+
+    pub fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref()
+    }
+
+    /// Whether work may run on other streams than the main one.
+    pub fn has_user_streams(&self) -> bool {
+        self.user_streams.load(Ordering::Acquire) > 0
+    }
+
+    pub fn add_user_stream(&self) {
+        self.user_streams.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub fn remove_user_stream(&self) {
+        self.user_streams.fetch_sub(1, Ordering::AcqRel);
     }
 
     pub fn modules(&self) -> MutexGuard<'_, HashMap<usize, LoadedModule>> {
@@ -194,13 +224,18 @@ impl Drop for Context {
     fn drop(&mut self) {
         // Streams and modules belong to the context: they go first, while it is current.
         if let Ok(_bound) = self.bind() {
+            // SAFETY: the context is current.
+            unsafe { sys::cuCtxSynchronize() };
+            if let Some(pool) = &self.pool {
+                // SAFETY: allocations keep the context alive, so all have been freed.
+                unsafe { pool.destroy() };
+            }
             if let Some(stream) = self.main_stream.get() {
                 // SAFETY: the last owner of the context is the last user of its main stream.
                 unsafe { stream.destroy() };
             }
             for (_, module) in self.modules().drain() {
-                // SAFETY: launches keep the context alive, so nothing uses the module any more
-                // but work on streams, for which the driver waits.
+                // SAFETY: launches keep the context alive, and their work has been waited for.
                 unsafe { module.unload() };
             }
         }

@@ -17,20 +17,89 @@ pub struct Allocation {
     address: sys::CUdeviceptr,
 }
 
+/// Freed memory that a context keeps for its next allocations, at most.
+const KEPT_BYTES: u64 = 1 << 30;
+
+/// A context's own pool of memory, from which buffers come in the order of the main stream. That
+/// is fast, and freeing need not wait for the work that uses the memory.
+pub struct Pool(sys::CUmemoryPool);
+
+impl Pool {
+    /// A pool, or none where the driver has no pools. The context must be current.
+    pub fn new(device: sys::CUdevice) -> Option<Pool> {
+        let mut supported = 0;
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+        // SAFETY: it writes one integer.
+        let result = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device) };
+        if result != cudaError_enum::CUDA_SUCCESS || supported == 0 {
+            return None;
+        }
+        let properties = sys::CUmemPoolProps {
+            allocType: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            handleTypes: sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+            location: sys::CUmemLocation {
+                type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+                id: device,
+            },
+            win32SecurityAttributes: null_mut(),
+            reserved: [0; 64],
+        };
+        let mut raw = null_mut();
+        // SAFETY: it writes one handle, for properties as the driver wants them.
+        let result = unsafe { sys::cuMemPoolCreate(&mut raw, &properties) };
+        if result != cudaError_enum::CUDA_SUCCESS {
+            return None;
+        }
+        let mut kept = KEPT_BYTES;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the attribute is 64 bits wide. A failure only means that less memory is kept.
+        unsafe { sys::cuMemPoolSetAttribute(raw, attribute, (&raw mut kept).cast()) };
+        Some(Pool(raw))
+    }
+
+    /// # Safety
+    /// The context is current, and all memory from the pool has been freed.
+    pub unsafe fn destroy(&self) {
+        // SAFETY: passed on to the caller.
+        unsafe { sys::cuMemPoolDestroy(self.0) };
+    }
+}
+
 impl Context {
     /// Allocates memory; its content is unspecified.
     pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Allocation> {
         let mut address = 0;
         if bytes > 0 {
             let _bound = self.bind()?;
-            // SAFETY: it writes one address.
-            let result = unsafe { sys::cuMemAlloc_v2(&mut address, bytes) };
+            let mut result = self.try_allocate(&mut address, bytes);
+            if result == cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+                // Memory freed in the order of the stream is there once the stream is done.
+                self.main_stream().synchronize()?;
+                result = self.try_allocate(&mut address, bytes);
+            }
             self.check_allocation(result, bytes)?;
         }
-        Ok(Allocation {
+        let allocation = Allocation {
             context: self.clone(),
             address,
-        })
+        };
+        if bytes > 0 && self.has_user_streams() {
+            // They do not wait for the main stream, in whose order the memory comes.
+            self.main_stream().synchronize()?;
+        }
+        Ok(allocation)
+    }
+
+    /// The context must be current.
+    fn try_allocate(&self, address: &mut sys::CUdeviceptr, bytes: usize) -> sys::CUresult {
+        match self.pool() {
+            // SAFETY: it writes one address; pool and stream live as long as the context.
+            Some(pool) => unsafe {
+                sys::cuMemAllocFromPoolAsync(address, bytes, pool.0, self.main_stream().raw())
+            },
+            // SAFETY: it writes one address.
+            None => unsafe { sys::cuMemAlloc_v2(address, bytes) },
+        }
     }
 
     fn check_allocation(&self, result: sys::CUresult, bytes: usize) -> Result<()> {
@@ -132,14 +201,23 @@ impl Drop for Allocation {
         if self.address == 0 {
             return;
         }
-        if let Ok(_bound) = self.context.bind() {
-            // SAFETY: allocated in this context and freed once. Non-blocking streams may still use
-            // the memory, so wait for the whole context first.
-            unsafe {
-                sys::cuCtxSynchronize();
-                sys::cuMemFree_v2(self.address);
-            }
+        let Ok(_bound) = self.context.bind() else {
+            return;
+        };
+        let pool = self.context.pool();
+        if pool.is_none() || self.context.has_user_streams() {
+            // Streams other than the main one may still use the memory.
+            // SAFETY: the context is current.
+            unsafe { sys::cuCtxSynchronize() };
         }
+        // SAFETY: allocated in this context, the same way, and freed once. Only the main stream can
+        // still use the memory, and freeing takes its turn there.
+        unsafe {
+            match pool {
+                Some(_) => sys::cuMemFreeAsync(self.address, self.context.main_stream().raw()),
+                None => sys::cuMemFree_v2(self.address),
+            }
+        };
     }
 }
 

@@ -32,11 +32,16 @@ enum Owner {
 
 impl Context {
     pub fn new_stream(self: &Arc<Self>) -> Result<StreamHandle> {
-        Ok(StreamHandle {
-            raw: create(self)?,
+        let raw = create(self)?;
+        self.add_user_stream();
+        let stream = StreamHandle {
+            raw,
             owner: Owner::Stream(self.clone()),
             last_kernel: Mutex::new(None),
-        })
+        };
+        // The new stream may use memory that came in the order of the main stream.
+        self.main_stream().synchronize()?;
+        Ok(stream)
     }
 
     pub fn new_event(self: &Arc<Self>) -> Result<EventHandle> {
@@ -125,8 +130,13 @@ impl Drop for StreamHandle {
         if let Owner::Stream(context) = &self.owner
             && let Ok(_bound) = context.bind()
         {
-            // SAFETY: this was the only handle. The driver finishes the stream's work first.
-            unsafe { self.destroy() };
+            // Memory may only be freed in the order of the main stream while no other is at work.
+            // SAFETY: the context is current, and this was the only handle.
+            unsafe {
+                sys::cuStreamSynchronize(self.raw);
+                self.destroy();
+            }
+            context.remove_user_stream();
         }
     }
 }
