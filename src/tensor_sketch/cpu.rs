@@ -117,4 +117,14 @@ mod tests {
             assert_eq!(last, all.slice(s![.., 6..=6, ..]));
         }
     }
+
+    /// C(300 000, 8) is 1.6e39, but what leaves is the quotient.
+    #[test]
+    fn sums_beyond_f32_can_be_normalised() {
+        let tables = Tables::from_seed(1, 8, 3, 0).unwrap();
+        let sequences = Sequences::from_iter([&vec![0; 300_000]]);
+        let sketches = sketch(&tables, &sequences, 8..=8, true);
+        let size: f32 = sketches.iter().map(|value| value.abs()).sum();
+        assert!((size - 1.0).abs() < 1e-6, "{sketches}");
+    }
 }
