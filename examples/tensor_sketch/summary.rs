@@ -90,7 +90,7 @@ fn write_summary(text: &mut String, run: &Run) -> Result<()> {
         "{letters} letters in {:.3} ms, {:.1} million a second, on {}",
         seconds * 1e3,
         letters as f64 / seconds / 1e6,
-        device_name(run.device),
+        run.device,
     )?;
     Ok(())
 }
@@ -101,8 +101,4 @@ fn norm(sketch: ArrayView1<f32>) -> f64 {
         .map(|&value| f64::from(value).powi(2))
         .sum::<f64>()
         .sqrt()
-}
-
-fn device_name(device: &Device) -> String {
-    format!("{device:?}")
 }

@@ -9,11 +9,19 @@ use gridstride::Device;
 ///
 /// - The simulator draws its schedule from `GRIDSTRIDE_SIMULATOR_SEED` (default 1).
 /// - The first GPU, in builds with `cuda`. Where there is none its part of a test is skipped, which
-///   is said on stderr; with `GRIDSTRIDE_REQUIRE_CUDA=1` that is a failure.
+///   is said on stderr; with `GRIDSTRIDE_REQUIRE_CUDA=1` that is a failure. With
+///   `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under sanitizers, it is the only one.
 pub fn devices() -> Vec<Device> {
     let mut devices = vec![Device::cpu(), simulator()];
+    if is_set("GRIDSTRIDE_TEST_ONLY_CUDA") {
+        devices.clear();
+    }
     devices.extend(cuda());
     devices
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| value == "1")
 }
 
 /// The simulator under the schedule that the environment asks for.
@@ -29,8 +37,10 @@ pub fn cuda() -> Option<Device> {
     match Device::cuda(0) {
         Ok(device) => Some(device),
         Err(error) => {
-            let required = std::env::var("GRIDSTRIDE_REQUIRE_CUDA").is_ok_and(|value| value == "1");
-            assert!(!required, "GRIDSTRIDE_REQUIRE_CUDA is set, but {error}");
+            assert!(
+                !is_set("GRIDSTRIDE_REQUIRE_CUDA"),
+                "GRIDSTRIDE_REQUIRE_CUDA is set, but {error}"
+            );
             eprintln!("skipped on CUDA: {error}");
             None
         }
@@ -39,7 +49,7 @@ pub fn cuda() -> Option<Device> {
 
 /// Whether to take smaller inputs, as under sanitizers: `GRIDSTRIDE_TEST_SMALL=1`.
 pub fn small() -> bool {
-    std::env::var("GRIDSTRIDE_TEST_SMALL").is_ok_and(|value| value == "1")
+    is_set("GRIDSTRIDE_TEST_SMALL")
 }
 
 /// γ_n = n·u / (1 − n·u), for `roundings` n and unit roundoff `u`: no product of n factors

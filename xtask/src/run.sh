@@ -28,10 +28,11 @@ case $mode in
             exit 1
         fi
         under="$sanitizer --tool $mode --error-exitcode 1"
-        # A sanitizer is slow, and tests that run at once would share the GPU under it.
-        GRIDSTRIDE_SMALL_INPUTS=1
+        # A sanitizer is slow, it sees the GPU alone, and tests that run at once would share that.
+        GRIDSTRIDE_TEST_SMALL=1
+        GRIDSTRIDE_TEST_ONLY_CUDA=1
         RUST_TEST_THREADS=1
-        export GRIDSTRIDE_SMALL_INPUTS RUST_TEST_THREADS
+        export GRIDSTRIDE_TEST_SMALL GRIDSTRIDE_TEST_ONLY_CUDA RUST_TEST_THREADS
         ;;
     benches)
         part=benches
