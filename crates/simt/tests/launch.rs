@@ -282,6 +282,16 @@ fn launches_from_several_os_threads_do_not_mix() {
 }
 
 #[test]
+fn launches_may_be_made_on_threads_of_rayon() {
+    use rayon::prelude::*;
+    let failed = (0..64_u32).into_par_iter().filter(|&block| {
+        let config = LaunchConfig::new(32, 40);
+        launch(&Simulator::default(), &panics, config, (block, 7)).is_err()
+    });
+    assert_eq!(failed.count(), 32);
+}
+
+#[test]
 fn stacks_that_cannot_be_had_are_an_error() {
     let simulator = Simulator::default().stack_bytes(1 << 60);
     let error = launch(&simulator, &nothing, LaunchConfig::new(1, 8), ()).unwrap_err();
