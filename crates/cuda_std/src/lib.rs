@@ -43,6 +43,89 @@ pub mod shared;
 pub mod thread;
 pub mod warp;
 
+/// # What does not compile
+///
+/// A launch takes the kernel's own parameters, in the form of a tuple:
+///
+/// ```
+/// use cuda_std::host::{Kernel, KernelArgs};
+/// use cuda_std::prelude::*;
+/// # fn launch<A: KernelArgs>(kernel: &Kernel<A>, args: A) {}
+///
+/// #[kernel]
+/// unsafe fn fill(out: DeviceSliceMut<f32>, value: f32) {}
+///
+/// # let mut data = [0.0];
+/// # let slice = unsafe { DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), data.len()) };
+/// launch(&fill, (slice, 1.0));
+/// ```
+/// Another type, too few of them, or a slice of something else:
+/// ```compile_fail,E0308
+/// # use cuda_std::{host::{Kernel, KernelArgs}, prelude::*};
+/// # fn launch<A: KernelArgs>(kernel: &Kernel<A>, args: A) {}
+/// # #[kernel]
+/// # unsafe fn fill(out: DeviceSliceMut<f32>, value: f32) {}
+/// # let mut data = [0.0];
+/// # let slice = unsafe { DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), data.len()) };
+/// launch(&fill, (slice, 1_u32));
+/// ```
+/// ```compile_fail,E0308
+/// # use cuda_std::{host::{Kernel, KernelArgs}, prelude::*};
+/// # fn launch<A: KernelArgs>(kernel: &Kernel<A>, args: A) {}
+/// # #[kernel]
+/// # unsafe fn fill(out: DeviceSliceMut<f32>, value: f32) {}
+/// # let mut data = [0.0];
+/// # let slice = unsafe { DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), data.len()) };
+/// launch(&fill, (slice,));
+/// ```
+/// ```compile_fail,E0308
+/// # use cuda_std::{host::{Kernel, KernelArgs}, prelude::*};
+/// # fn launch<A: KernelArgs>(kernel: &Kernel<A>, args: A) {}
+/// # #[kernel]
+/// # unsafe fn fill(out: DeviceSliceMut<f32>, value: f32) {}
+/// # let mut data = [0_u64];
+/// # let slice = unsafe { DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), data.len()) };
+/// launch(&fill, (slice, 1.0));
+/// ```
+/// A parameter that a GPU cannot take:
+/// ```compile_fail,E0277
+/// # use cuda_std::{host::{Kernel, KernelArgs}, prelude::*};
+/// # fn launch<A: KernelArgs>(kernel: &Kernel<A>, args: A) {}
+/// #[kernel]
+/// unsafe fn greet(name: &'static str) {}
+/// ```
+/// A kernel that is safe, generic, returns something, is a method or no plain function, or has a
+/// bound that no GPU can meet:
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// fn safe(out: DeviceSliceMut<f32>) {}
+/// ```
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// unsafe fn generic<T: Copy>(out: DeviceSliceMut<T>) {}
+/// ```
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// unsafe fn returns(out: DeviceSliceMut<f32>) -> f32 { 0.0 }
+/// ```
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// unsafe extern "C" fn foreign(out: DeviceSliceMut<f32>) {}
+/// ```
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel(block = (32, 64))]
+/// unsafe fn too_large(out: DeviceSliceMut<f32>) {}
+/// ```
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel(blocks = 64)]
+/// unsafe fn misspelt(out: DeviceSliceMut<f32>) {}
+/// ```
 pub use cuda_std_macros::kernel;
 pub use global::{DeviceSlice, DeviceSliceMut};
 

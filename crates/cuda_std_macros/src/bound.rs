@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
 use syn::{Ident, LitInt, Token, parenthesized};
 
 /// The bound on the shape of a block.
@@ -25,7 +26,7 @@ impl Parse for Bound {
         let bound = if name == "block" {
             Bound::Exactly(shape(input)?)
         } else if name == "max_block" {
-            let threads = positive(input)?;
+            let threads = positive(&input.parse()?)?;
             let mut min_blocks = None;
             if input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
                 let name: Ident = input.parse()?;
@@ -33,7 +34,7 @@ impl Parse for Bound {
                     return Err(syn::Error::new(name.span(), "expected `min_blocks`"));
                 }
                 input.parse::<Token![=]>()?;
-                min_blocks = Some(positive(input)?);
+                min_blocks = Some(positive(&input.parse()?)?);
             }
             Bound::AtMost {
                 threads,
@@ -53,33 +54,31 @@ impl Parse for Bound {
 }
 
 fn shape(input: ParseStream<'_>) -> syn::Result<[u32; 3]> {
-    let mut shape = [1; 3];
     if input.peek(LitInt) {
-        shape[0] = positive(input)?;
-    } else {
-        let inner;
-        parenthesized!(inner in input);
-        for (axis, size) in shape.iter_mut().enumerate() {
-            if axis > 0
-                && (inner.is_empty() || inner.parse::<Token![,]>().is_ok() && inner.is_empty())
-            {
-                break;
-            }
-            *size = positive(&inner)?;
-        }
-        if !inner.is_empty() {
-            return Err(inner.error("a block has at most three dimensions"));
-        }
+        return Ok([positive(&input.parse()?)?, 1, 1]);
+    }
+    let inner;
+    let parentheses = parenthesized!(inner in input);
+    let fail = |message| Err(syn::Error::new(parentheses.span.join(), message));
+    let sizes = Punctuated::<LitInt, Token![,]>::parse_terminated(&inner)?;
+    if !(1..=3).contains(&sizes.len()) {
+        return fail("a block has one to three dimensions");
+    }
+    let mut shape = [1; 3];
+    for (axis, size) in shape.iter_mut().zip(&sizes) {
+        *axis = positive(size)?;
+    }
+    if shape[2] > 64 {
+        return fail("a block's size along z is at most 64");
     }
     let threads: u64 = shape.iter().map(|&size| u64::from(size)).product();
     if threads > 1024 {
-        return Err(input.error("a block has at most 1024 threads"));
+        return fail("a block has at most 1024 threads");
     }
     Ok(shape)
 }
 
-fn positive(input: ParseStream<'_>) -> syn::Result<u32> {
-    let literal: LitInt = input.parse()?;
+fn positive(literal: &LitInt) -> syn::Result<u32> {
     match literal.base10_parse::<u32>()? {
         value @ 1..=1024 => Ok(value),
         _ => Err(syn::Error::new(literal.span(), "expected 1 to 1024")),

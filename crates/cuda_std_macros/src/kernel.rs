@@ -97,3 +97,68 @@ fn check(function: &ItemFn) -> syn::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the macro says of `#[kernel(bound)] function`.
+    fn complaint(bound: &str, function: &str) -> Option<String> {
+        let bound = match syn::parse_str::<Bound>(bound) {
+            Ok(bound) => bound,
+            Err(error) => return Some(error.to_string()),
+        };
+        let function: ItemFn = syn::parse_str(function).expect("a function");
+        expand(&bound, &function)
+            .err()
+            .map(|error| error.to_string())
+    }
+
+    #[test]
+    fn other_functions_are_refused_with_the_reason() {
+        let many = (0..25).map(|i| format!("p{i}: u32,")).collect::<String>();
+        for (function, reason) in [
+            ("fn k() {}", "must be an `unsafe fn`"),
+            ("unsafe fn k<T>(x: T) {}", "cannot be generic"),
+            ("unsafe fn k<'a>() {}", "cannot be generic"),
+            ("unsafe fn k() -> u32 { 0 }", "returns nothing"),
+            ("async unsafe fn k() {}", "a plain `unsafe fn`"),
+            ("const unsafe fn k() {}", "a plain `unsafe fn`"),
+            ("unsafe extern \"C\" fn k() {}", "a plain `unsafe fn`"),
+            (
+                &format!("unsafe fn k({many}) {{}}"),
+                "at most 24 parameters",
+            ),
+            ("unsafe fn k(self) {}", "cannot be a method"),
+        ] {
+            let complaint = complaint("", function).unwrap_or_default();
+            assert!(complaint.contains(reason), "{function}: {complaint}");
+        }
+        assert_eq!(complaint("", "unsafe fn k(x: u32, y: f32) {}"), None);
+    }
+
+    #[test]
+    fn other_bounds_are_refused_with_the_reason() {
+        for (bound, reason) in [
+            ("block = 0", "expected 1 to 1024"),
+            ("block = 1025", "expected 1 to 1024"),
+            ("block = ()", "one to three dimensions"),
+            ("block = (1, 1, 1, 1)", "one to three dimensions"),
+            ("block = (32, 33)", "at most 1024 threads"),
+            ("block = (1, 1, 65)", "along z is at most 64"),
+            ("block = 32, block = 32", "unexpected argument"),
+            ("max_block = 32, blocks = 2", "expected `min_blocks`"),
+            ("threads = 32", "expected `block` or `max_block`"),
+        ] {
+            let complaint = complaint(bound, "unsafe fn k() {}").unwrap_or_default();
+            assert!(complaint.contains(reason), "{bound}: {complaint}");
+        }
+        for bound in [
+            "block = (8, 8,)",
+            "max_block = 64,",
+            "max_block = 64, min_blocks = 2",
+        ] {
+            assert_eq!(complaint(bound, "unsafe fn k() {}"), None, "{bound}");
+        }
+    }
+}

@@ -77,7 +77,7 @@ impl Worker {
         let threads: Vec<_> = (0..shape.count())
             .map(|linear| Thread::new(&block, index_of(linear, shape)))
             .collect();
-        // Last, so that an early end drops, which unwinds, them before what they borrow.
+        // Declared last, so that they are dropped before what they borrow.
         let mut routines: Vec<Routine<'_>> = threads
             .iter()
             .zip(self.stacks.iter_mut())
@@ -93,7 +93,10 @@ impl Worker {
         // The state that a panic may leave is read only as far as it was complete: who ran.
         let outcome = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut routines)));
         let place = threads[schedule.current].place();
-        drop(routines);
+        // After a failure. Each as its own lane, since destructors may ask for it.
+        for (thread, routine) in threads.iter().zip(&mut routines) {
+            host::enter(thread, || routine.force_unwind());
+        }
         match outcome {
             Ok(result) => result?,
             Err(payload) => {

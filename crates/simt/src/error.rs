@@ -71,8 +71,8 @@ impl fmt::Display for Activity {
 
 /// Why a launch in the simulator failed.
 ///
-/// The first three are refused before any thread runs. The others are mistakes of the kernel; on a
-/// GPU they hang, corrupt memory or go unnoticed.
+/// Those up to [`Stacks`](Self::Stacks) come before any thread runs. The others are mistakes of the
+/// kernel; on a GPU they hang, corrupt memory or go unnoticed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {

@@ -1,0 +1,179 @@
+//! Shared memory.
+
+mod common;
+
+use common::{SEEDS, launch, slice_mut, under_all_schedules};
+use cuda_std::host::LaunchConfig;
+use cuda_std::prelude::*;
+use simt::{Limits, SimError, Simulator, differing_seeds};
+
+/// The addresses of two arrays of one type from different places, and of one in a function.
+#[kernel]
+unsafe fn addresses(out: DeviceSliceMut<[usize; 4]>) {
+    let first = shared_array![u64; 16];
+    let second = shared_array![u64; 16];
+    let addresses = [first as usize, second as usize, helper(), helper()];
+    // SAFETY: there is an element for each thread.
+    unsafe { out.set(thread::index_1d(), addresses) };
+}
+
+fn helper() -> usize {
+    shared_array![u8; 3] as usize
+}
+
+#[test]
+fn each_place_has_its_array_and_a_block_shares_it() {
+    under_all_schedules(|simulator| {
+        let mut out = vec![[0; 4]; 3 * 40];
+        let config = LaunchConfig::new(3, 40);
+        launch(simulator, &addresses, config, (slice_mut(&mut out),)).unwrap();
+        for block in out.chunks(40) {
+            assert!(block.iter().all(|thread| *thread == block[0]));
+            let [first, second, helper, again] = block[0];
+            assert!(first.abs_diff(second) >= 128);
+            assert!(helper.abs_diff(first) >= 16 && helper.abs_diff(second) >= 16);
+            assert_eq!(helper, again);
+        }
+    });
+}
+
+/// Writes the dynamic shared memory in one order and reads it in another.
+#[kernel]
+unsafe fn reverse(out: DeviceSliceMut<u32>) {
+    let tile = shared::dynamic_shared_mem::<u32>();
+    let same = shared::dynamic_shared_mem::<u32>();
+    let (i, threads) = (
+        thread::thread_idx_x() as usize,
+        thread::block_dim_x() as usize,
+    );
+    // SAFETY: the launch gives four bytes a thread; the barrier separates writes from reads.
+    unsafe {
+        tile.add(i).write(thread::index_1d() as u32);
+        thread::sync_threads();
+        out.set(thread::index_1d(), same.add(threads - 1 - i).read());
+    }
+}
+
+#[test]
+fn dynamic_shared_memory_is_one_array_a_block() {
+    under_all_schedules(|simulator| {
+        let mut out = vec![0; 4 * 50];
+        let config = LaunchConfig::new(4, 50).with_shared_bytes(200);
+        launch(simulator, &reverse, config, (slice_mut(&mut out),)).unwrap();
+        for (block, out) in out.chunks(50).enumerate() {
+            assert!((0..50).all(|i| out[i] as usize == block * 50 + 49 - i));
+        }
+    });
+}
+
+#[test]
+fn writes_past_the_end_are_found() {
+    for seed in SEEDS {
+        let mut out = vec![0; 50];
+        let config = LaunchConfig::new(1, 50).with_shared_bytes(196);
+        let simulator = Simulator::with_seed(seed);
+        let error = launch(&simulator, &reverse, config, (slice_mut(&mut out),)).unwrap_err();
+        assert!(
+            matches!(error, SimError::SharedOverrun { bytes: 196, .. }),
+            "{error}"
+        );
+    }
+}
+
+/// Reads both kinds of shared memory before anything was written there.
+#[kernel]
+unsafe fn uninitialised(out: DeviceSliceMut<u32>) {
+    let tile = shared_array![u32; 8];
+    let dynamic = shared::dynamic_shared_mem::<u32>();
+    let i = thread::thread_idx_x() as usize;
+    let base = thread::block_idx_x() as usize * 16;
+    // SAFETY: in range for 8 threads and 32 bytes of dynamic memory. The simulator fills what
+    // is read here, although a GPU does not.
+    unsafe {
+        out.set(base + i, tile.add(i).read());
+        out.set(base + 8 + i, dynamic.add(i).read());
+    }
+}
+
+#[test]
+fn uninitialised_shared_memory_differs_between_seeds() {
+    let config = LaunchConfig::new(2, 8).with_shared_bytes(32);
+    let run = |simulator: &Simulator| {
+        let mut out = vec![0; 32];
+        launch(simulator, &uninitialised, config, (slice_mut(&mut out),))?;
+        Ok(out)
+    };
+    let plain = run(&Simulator::default()).unwrap();
+    assert!(plain.iter().all(|&word| word == u32::MAX), "{plain:?}");
+    // Each seed fills it differently, and the same every time.
+    for seed in SEEDS {
+        assert_eq!(differing_seeds([seed, seed], run).unwrap(), None);
+        let difference = differing_seeds([seed, seed + 1], run).unwrap();
+        let (a, b) = difference.expect("other content").results;
+        assert!(a.iter().zip(&b).all(|(a, b)| a != b));
+    }
+    // Blocks differ too, and the two memories.
+    let mut words = run(&Simulator::with_seed(5)).unwrap();
+    words.sort_unstable();
+    words.dedup();
+    assert_eq!(words.len(), 32);
+}
+
+#[kernel]
+unsafe fn uses_32_kib_and_more(more: u32) {
+    shared_array![u64; 4096];
+    if more > 0 {
+        shared_array![u64; 2049];
+    }
+}
+
+#[test]
+fn shared_memory_is_limited() {
+    let run = |bytes, more, limits| {
+        let config = LaunchConfig::new(1, 1).with_shared_bytes(bytes);
+        let simulator = Simulator::default().limits(limits);
+        launch(&simulator, &uses_32_kib_and_more, config, (more,))
+    };
+    let limits = Limits::default();
+    run(0, 0, limits).unwrap();
+    run(195 << 10, 0, limits).unwrap();
+    let error = run((195 << 10) + 1, 0, limits).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            SimError::SharedMemory {
+                value: 232_449,
+                limit: 232_448,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = run((227 << 10) + 1, 0, limits).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            SimError::LimitExceeded {
+                value: 232_449,
+                limit: 232_448,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = run(0, 1, limits).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            SimError::SharedMemory {
+                value: 49_160,
+                limit: 49_152,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let mut limits = limits;
+    limits.static_shared_bytes = 50 << 10;
+    run(0, 1, limits).unwrap();
+}
