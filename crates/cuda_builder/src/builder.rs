@@ -237,6 +237,11 @@ impl Steps<'_> {
             .join(format!("{}.{extension}", self.kernels.library))
     }
 
+    /// cargo's own target folder. cargo has to create it: it cleans no folder of others.
+    fn cargo_dir(&self) -> PathBuf {
+        self.target_dir.join("cargo")
+    }
+
     /// rustc's IR for the whole program.
     fn emit_ir(&self) -> Result<String, BuildError> {
         // rustc's IR is no artifact that cargo would name, and cargo leaves older ones lying about:
@@ -244,15 +249,17 @@ impl Steps<'_> {
         for stale in self.emitted_ir()? {
             fs::remove_file(&stale).map_err(BuildError::io("remove", &stale))?;
         }
-        let mut clean = self.cargo("clean");
-        clean.args(["--package", &self.kernels.package]);
-        self.run_cargo(clean)?;
+        if self.cargo_dir().exists() {
+            let mut clean = self.cargo("clean");
+            clean.args(["--package", &self.kernels.package]);
+            self.run_cargo(clean)?;
+        }
         let mut rustc = self.cargo("rustc");
         rustc.args(["--lib", "--crate-type", "staticlib", "-Zbuild-std=core"]);
         rustc.args(["--", "--emit=llvm-ir"]).args(CRATE_FEATURES);
         self.run_cargo(rustc)?;
         let [path] = &self.emitted_ir()?[..] else {
-            let message = format!("{} has no IR, or more than one", self.target_dir.display());
+            let message = format!("{} has none, or more than one", self.cargo_dir().display());
             return Err(BuildError::Ir { message });
         };
         fs::read_to_string(path).map_err(BuildError::io("read", path))
@@ -262,7 +269,7 @@ impl Steps<'_> {
     fn emitted_ir(&self) -> Result<Vec<PathBuf>, BuildError> {
         let prefix = format!("{}-", self.kernels.library);
         let mut found = Vec::new();
-        let mut open = vec![self.target_dir.join(TARGET)];
+        let mut open = vec![self.cargo_dir()];
         while let Some(folder) = open.pop().filter(|folder| folder.is_dir()) {
             for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
                 let path = entry.map_err(BuildError::io("list", &folder))?.path();
@@ -292,10 +299,10 @@ impl Steps<'_> {
             .env("RUSTC_WRAPPER", "")
             .env("RUSTC_WORKSPACE_WRAPPER", "")
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-            .env("CARGO_BUILD_BUILD_DIR", &self.target_dir)
+            .env("CARGO_BUILD_BUILD_DIR", self.cargo_dir())
             .current_dir(&self.kernels.folder)
             .args([subcommand, "--release", "--target", TARGET, "--target-dir"])
-            .arg(&self.target_dir);
+            .arg(self.cargo_dir());
         for (flag, is_set) in [
             ("--locked", self.options.locked),
             ("--offline", self.options.offline),

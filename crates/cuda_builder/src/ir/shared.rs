@@ -43,7 +43,12 @@ fn definition(name: &str, text: &str) -> Result<String, BuildError> {
         name: name.to_owned(),
     };
     let (head, value) = text.split_once(" global ").ok_or_else(has_initialiser)?;
-    let value = value.replacen(SECTION, "", 1);
+    // Metadata, which newer LLVMs attach, is of no use behind the rewriting.
+    let value = value
+        .split(", !")
+        .next()
+        .unwrap_or_default()
+        .replacen(SECTION, "", 1);
     let (value, rest) = split_value(&value);
     let is_declaration = head.contains(" = external") || head.contains(" = extern_weak");
     let is_undefined = value.ends_with(" undef") || value.ends_with(" poison");
@@ -115,6 +120,14 @@ mod tests {
                 "@T = internal global <{ [4 x i8], [4 x i8] }> poison, section \".shared\", align 128"
             ),
             "@T = internal addrspace(3) global <{ [4 x i8], [4 x i8] }> poison, align 128\n"
+        );
+    }
+
+    #[test]
+    fn metadata_is_dropped() {
+        assert_eq!(
+            rewrite("@T = internal global [4 x i8] undef, section \".shared\", align 4, !guid !0"),
+            "@T = internal addrspace(3) global [4 x i8] undef, align 16\n"
         );
     }
 
