@@ -1,5 +1,7 @@
 //! The example `tensor_sketch` as its user meets it: what it prints, writes and refuses.
 
+mod common;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -109,7 +111,13 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 }
 
 /// The library's sketches of `texts`.
-fn library(alphabet: &Alphabet, tables: Tables, normalize: bool, texts: &[&str]) -> Array2<f32> {
+fn library(
+    device: &Device,
+    alphabet: &Alphabet,
+    tables: Tables,
+    normalize: bool,
+    texts: &[&str],
+) -> Array2<f32> {
     let mut sequences = Sequences::new();
     for text in texts {
         sequences.push(
@@ -120,11 +128,12 @@ fn library(alphabet: &Alphabet, tables: Tables, normalize: bool, texts: &[&str])
         );
     }
     let sketcher = TensorSketch::new(tables).normalize(normalize);
-    sketcher.sketch(&Device::auto(), &sequences).unwrap()
+    sketcher.sketch(device, &sequences).unwrap()
 }
 
 fn dna(texts: &[&str]) -> Array2<f32> {
     library(
+        &Device::auto(),
         &Alphabet::dna(),
         Tables::from_seed(4, 4, 96, 0).unwrap(),
         false,
@@ -154,13 +163,15 @@ fn all_options_of_a_sketch() {
     let first = folder.file("first.fa", format!(">a\n{a}\n>b\n{b}\n"));
     let second = folder.file("second.fa", format!(">c\n{c}\n"));
     let options = "--alphabet protein --dim 40 --tuple 3 --seed 18446744073709551615 --normalize";
-    let options: Vec<_> = options
-        .split(' ')
-        .chain(["--device", "cpu", &first, &second])
-        .collect();
-    let tables = Tables::from_seed(20, 3, 40, u64::MAX).unwrap();
-    let expected = library(&Alphabet::protein(), tables, true, &texts);
-    assert_eq!(folder.sketches(&options), expected);
+    let options: Vec<_> = options.split(' ').chain([&*first, &*second]).collect();
+    for device in common::devices() {
+        let name = device.to_string();
+        let options = [&options[..], &["--device", &name]].concat();
+        let tables = Tables::from_seed(20, 3, 40, u64::MAX).unwrap();
+        let expected = library(&device, &Alphabet::protein(), tables, true, &texts);
+        assert_eq!(folder.sketches(&options), expected);
+        assert!(succeed(&options).contains(&format!("on {name}")));
+    }
 
     let printed = succeed(&options);
     let fields = |line: usize| -> Vec<_> {
@@ -200,7 +211,13 @@ fn tables_from_json() {
     let hashes = array![[0, 4], [1, 3], [2, 2], [3, 0]];
     let signs = array![[1, -1], [1, 1], [-1, -1], [1, 1]];
     let tables = Tables::new(hashes.view(), signs.view(), 5).unwrap();
-    let expected = library(&Alphabet::dna(), tables, false, &["ACGTACGTTT"]);
+    let expected = library(
+        &Device::auto(),
+        &Alphabet::dna(),
+        tables,
+        false,
+        &["ACGTACGTTT"],
+    );
     let options = ["--tables", &tables_file, "--dim", "5", &fasta];
     assert_eq!(folder.sketches(&options), expected);
     assert_eq!(

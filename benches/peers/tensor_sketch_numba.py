@@ -125,7 +125,8 @@ def main():
     hashes = rng.integers(0, D, (A, t)).astype(np.int32)
     signs = rng.choice([-1.0, 1.0], (A, t)).astype(np.float32)
     dh, ds = cuda.to_device(hashes), cuda.to_device(signs)
-    print(cuda.get_current_device().name.decode(), "numba", nb.__version__)
+    name = cuda.get_current_device().name
+    print(name.decode() if isinstance(name, bytes) else name, "numba", nb.__version__)
 
     # Whole blocks of letters, of which v11 drops none; the sums stay below 2^24.
     short = rng.integers(0, A, 2 * BLOCK).astype(np.int8)
