@@ -16,7 +16,7 @@ pub fn rebuild(names: &[String]) -> Result<()> {
     let mut record = Record::load(&kernels::record_path())?;
     let mut table = ptxas::table();
     for kernels in kernels::find(names)? {
-        let builds = build(&kernels, &folder)?;
+        let builds = build(&kernels, &folder, false)?;
         // A compiler that copies a barrier shows here, before it shows on a GPU.
         if let Err(difference @ CheckError::Barriers { .. }) = record.check(&kernels.name, &builds)
         {
@@ -46,7 +46,7 @@ pub fn check(names: &[String]) -> Result<()> {
         if let Err(error) = record.check_files(name, &kernels::ptx_folder()) {
             failures.push(error.to_string());
         }
-        let builds = build(&kernels, elsewhere.path())?;
+        let builds = build(&kernels, elsewhere.path(), true)?;
         match record.check(name, &builds) {
             Ok(Verdict::Identical) => println!("{name}: the same as checked in"),
             Ok(Verdict::OtherCompiler { recorded, present }) => {
@@ -80,13 +80,14 @@ pub fn barriers() -> Result<()> {
     fail_with(&failures)
 }
 
-fn build(kernels: &Kernels, folder: &Path) -> Result<Vec<Build>> {
+/// Builds a crate's PTX for each of its architectures; `locked`: fail rather than change Cargo.lock.
+fn build(kernels: &Kernels, folder: &Path, locked: bool) -> Result<Vec<Build>> {
     let compiler = DeviceCompiler::discover()?;
     let builds = kernels.description.archs.iter().map(|&arch| {
         println!("building {} for {arch}", kernels.name);
         let file = folder.join(ptx_file_name(&kernels.name, arch));
         let builder = CudaBuilder::new(&kernels.description.folder).compiler(compiler.clone());
-        Ok(builder.arch(arch).copy_to(file).build()?)
+        Ok(builder.arch(arch).locked(locked).copy_to(file).build()?)
     });
     builds.collect()
 }

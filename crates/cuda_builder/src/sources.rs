@@ -20,6 +20,7 @@ const RECIPE: &[(&str, &str)] = &[
     ("ir/launch_bounds.rs", include_str!("ir/launch_bounds.rs")),
     ("ir/line.rs", include_str!("ir/line.rs")),
     ("ir/mod.rs", include_str!("ir/mod.rs")),
+    ("ir/parameters.rs", include_str!("ir/parameters.rs")),
     ("ir/shared.rs", include_str!("ir/shared.rs")),
 ];
 

@@ -67,7 +67,10 @@ fn kernels_become_ptx() {
     assert!(build.ptx.contains(".version 7.0\n.target sm_70\n"));
     let mut entries = build.summary.entries.clone();
     entries.sort();
-    assert_eq!(entries, ["gather", "reverse_blocks", "sum_blocks"]);
+    assert_eq!(
+        entries,
+        ["double", "gather", "reverse_blocks", "sum_blocks"]
+    );
 
     // The barrier behind the branch is still one, and the one in the loop too.
     assert_eq!(build.summary.barriers["reverse_blocks"], 1);
@@ -107,9 +110,9 @@ fn kernels_become_ptx() {
 
     if let Ok(ptxas) = Ptxas::find() {
         let resources = ptxas.assemble(&build.ptx_path, Arch::Sm90).unwrap();
-        assert_eq!(resources.len(), 3);
-        assert_eq!(resources[1].entry, "reverse_blocks");
-        assert_eq!(resources[1].shared, 1024);
+        assert_eq!(resources.len(), 4);
+        assert_eq!(resources[2].entry, "reverse_blocks");
+        assert_eq!(resources[2].shared, 1024);
         assert!(
             resources
                 .iter()

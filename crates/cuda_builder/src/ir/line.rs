@@ -61,6 +61,33 @@ pub(super) fn with_function_attributes(line: &str, attributes: &str) -> Option<S
     ))
 }
 
+/// Copies a line, with other text in place of the names behind `sigil` (`@` or `%`) that `rename`
+/// knows. Strings are no names.
+pub(super) fn push_renamed(
+    out: &mut String,
+    line: &str,
+    sigil: char,
+    rename: impl Fn(&str) -> Option<String>,
+) {
+    let mut rest = line;
+    while let Some(position) = rest.find([sigil, '"']) {
+        let (before, from) = rest.split_at(position);
+        out.push_str(before);
+        let name = from.strip_prefix(sigil).map(symbol);
+        let length = match name {
+            Some(name) => 1 + name.len(),
+            None => from[1..].find('"').map_or(from.len(), |close| close + 2),
+        };
+        let (token, behind) = from.split_at(length);
+        match name.and_then(&rename) {
+            Some(new) => out.push_str(&new),
+            None => out.push_str(token),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,20 +1,22 @@
 //! What rustc cannot say to LLVM, written into the IR after rustc.
 //!
 //! rustc knows neither address spaces, nor convergent inline assembly, nor launch bounds. It is
-//! asked for the IR before any of LLVM's optimisations, the three are put in, and LLVM's `opt`
-//! then optimises with full knowledge.
+//! asked for the IR before any of LLVM's optimisations, they are put in, and LLVM's `opt` then
+//! optimises with full knowledge.
 
 mod convergent;
 mod launch_bounds;
 mod line;
+mod parameters;
 mod shared;
 
 use crate::BuildError;
 
 /// All the rewriting, in the order in which it has to happen.
 pub(crate) fn rewrite(ir: &str) -> Result<String, BuildError> {
+    let ir = parameters::by_value(ir);
     // The markers are inline assembly: they go before inline assembly is marked.
-    let ir = launch_bounds::from_markers(ir)?;
+    let ir = launch_bounds::from_markers(&ir)?;
     let ir = shared::to_shared_memory(&ir)?;
     Ok(convergent::mark(&ir))
 }

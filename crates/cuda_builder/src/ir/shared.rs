@@ -20,7 +20,10 @@ pub(super) fn to_shared_memory(ir: &str) -> Result<String, BuildError> {
     for text in ir.lines() {
         match shared_static(text) {
             Some(name) => out.push_str(&definition(name, text)?),
-            None => push_with_casts(&mut out, text, &names),
+            None => line::push_renamed(&mut out, text, '@', |name| {
+                let cast = || format!("addrspacecast (ptr addrspace(3) @{name} to ptr)");
+                names.contains(name).then(cast)
+            }),
         }
         out.push('\n');
     }
@@ -70,33 +73,6 @@ fn split_value(text: &str) -> (&str, &str) {
     // A type may hold commas of its own (`{ i32, i32 }`), `align` is the only thing that follows.
     text.rsplit_once(", align ")
         .map_or((text, ""), |(value, _)| (value, &text[value.len()..]))
-}
-
-/// Copies a line; each use of a shared static is cast to a generic pointer.
-fn push_with_casts(out: &mut String, text: &str, names: &HashSet<&str>) {
-    let mut rest = text;
-    while let Some(position) = rest.find(['@', '"']) {
-        let (before, from) = rest.split_at(position);
-        out.push_str(before);
-        let length = match from.strip_prefix('@') {
-            Some(behind) => 1 + line::symbol(behind).len(),
-            // A string: nothing in it is a use.
-            None => from[1..].find('"').map_or(from.len(), |close| close + 2),
-        };
-        let (token, behind) = from.split_at(length);
-        if token
-            .strip_prefix('@')
-            .is_some_and(|name| names.contains(name))
-        {
-            out.push_str("addrspacecast (ptr addrspace(3) ");
-            out.push_str(token);
-            out.push_str(" to ptr)");
-        } else {
-            out.push_str(token);
-        }
-        rest = behind;
-    }
-    out.push_str(rest);
 }
 
 #[cfg(test)]
