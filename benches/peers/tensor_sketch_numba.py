@@ -24,6 +24,7 @@ warnings.filterwarnings("ignore")
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 A, t, D, L = 4, 4, 96, 6
+ROWS = t + 1
 DL = D // L
 BLOCK = t * DL
 N, LETTERS = 1410, 100_000_000
@@ -34,7 +35,7 @@ def v7(hashes, signs, seq, starts, T):
     sid = cuda.blockIdx.x
     k = cuda.threadIdx.y
     l = cuda.threadIdx.x
-    Tin = cuda.shared.array(shape=(2, t + 1, D), dtype=nb.float32)
+    Tin = cuda.shared.array(shape=(2, ROWS, D), dtype=nb.float32)
     Tin[0][k][l] = 0
     Tin[0][k + 1][l] = 0
     Tin[1][k][l] = 0
@@ -68,7 +69,7 @@ def v11(global_hashes, global_signs, seq, starts, T):
     if l < A:
         hashes[l][k] = global_hashes[l][k]
         signs[l][k] = global_signs[l][k]
-    Tin = cuda.shared.array(shape=(2, t + 1, D), dtype=nb.float32)
+    Tin = cuda.shared.array(shape=(2, ROWS, D), dtype=nb.float32)
     for ll in range(L * l, L * (l + 1)):
         Tin[0][k][ll] = 0
         Tin[0][k + 1][ll] = 0
@@ -99,7 +100,7 @@ def v11(global_hashes, global_signs, seq, starts, T):
 
 def exact(hashes, signs, seq):
     """Row t in Python's integers, with the published direction of the roll."""
-    T = np.zeros((t + 1, D), dtype=object)
+    T = np.zeros((ROWS, D), dtype=object)
     T[0][0] = 1
     for c in seq:
         for k in range(t - 1, -1, -1):
@@ -133,7 +134,7 @@ def main():
     expected = exact(hashes, signs, short)
     starts = cuda.to_device(np.array([0, len(short)], np.int32))
     for name, kernel, shape in (("v7", v7, (D, t)), ("v11", v11, (DL, t))):
-        T = cuda.device_array((1, t + 1, D), np.float32)
+        T = cuda.device_array((1, ROWS, D), np.float32)
         kernel[(1, 1), shape](dh, ds, cuda.to_device(short), starts, T)
         assert (T.copy_to_host()[0][t] == expected).all(), f"{name} computes something else"
 
@@ -146,7 +147,7 @@ def main():
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         seq = rng.integers(0, A, offsets[-1]).astype(np.int8)
         dseq, dstarts = cuda.to_device(seq), cuda.to_device(offsets)
-        T = cuda.device_array((N, t + 1, D), np.float32)
+        T = cuda.device_array((N, ROWS, D), np.float32)
         for version, kernel, shape in (("v7", v7, (D, t)), ("v11", v11, (DL, t))):
             ms = median_ms(lambda: kernel[(N, 1), shape](dh, ds, dseq, dstarts, T))
             print(f"{name:<10} {N:>9} {offsets[-1]:>10} {lengths.max():>8}  numba {version:<4} {ms:>9.3f} ms")
