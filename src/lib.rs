@@ -32,3 +32,8 @@ pub mod tensor_sketch;
 
 pub use device::Device;
 pub use error::{Error, LoadError, Result};
+
+/// The programs of the README run as tests.
+#[cfg(all(doctest, feature = "simulator"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
