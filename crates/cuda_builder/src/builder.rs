@@ -35,6 +35,11 @@ const RUSTFLAGS: &[&str] = &[
     "-Cno-prepopulate-passes",
 ];
 
+/// LLVM's size in instructions up to which a loop of a known number of rounds is unrolled as a whole.
+/// A thread's array can be in registers only if every loop over it is, and the alternative, local
+/// memory, costs a kernel far more than its size: so twice of what LLVM does by itself.
+const UNROLL: &str = "-unroll-threshold=600";
+
 /// Features of the compiler that every kernel crate needs, so that none has to name them; one that
 /// does is fine.
 const CRATE_FEATURES: [&str; 2] = [
@@ -336,7 +341,7 @@ impl Steps<'_> {
         ];
 
         let mut opt = Command::new(&self.compiler.opt);
-        opt.args(["-passes=default<O3>", "-S"])
+        opt.args(["-passes=default<O3>", UNROLL, "-S"])
             .args(&target)
             .arg(&rewritten)
             .arg("-o")

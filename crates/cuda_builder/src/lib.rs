@@ -2,8 +2,8 @@
 //!
 //! A kernel crate is a `no_std` library whose kernels are marked `#[kernel]` (from `cuda_std`).
 //! [`CudaBuilder`] compiles it with rustc's own `nvptx64-nvidia-cuda` target, puts into the IR what
-//! rustc cannot say (shared memory, convergence, launch bounds, where pointers in structs point), and
-//! lets LLVM make PTX of it.
+//! rustc cannot say (shared memory, convergence, launch bounds, the scope of atomics, where pointers
+//! in structs point), and lets LLVM make PTX of it.
 //!
 //! # What it needs
 //!

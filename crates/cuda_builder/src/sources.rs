@@ -16,6 +16,7 @@ use crate::{Arch, BuildError, TARGET, environment};
 const RECIPE: &[(&str, &str)] = &[
     ("arch.rs", include_str!("arch.rs")),
     ("builder.rs", include_str!("builder.rs")),
+    ("ir/atomics.rs", include_str!("ir/atomics.rs")),
     ("ir/convergent.rs", include_str!("ir/convergent.rs")),
     ("ir/launch_bounds.rs", include_str!("ir/launch_bounds.rs")),
     ("ir/line.rs", include_str!("ir/line.rs")),

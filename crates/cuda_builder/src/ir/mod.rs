@@ -1,9 +1,10 @@
 //! What rustc cannot say to LLVM, written into the IR after rustc.
 //!
-//! rustc knows neither address spaces, nor convergent inline assembly, nor launch bounds. It is
-//! asked for the IR before any of LLVM's optimisations, they are put in, and LLVM's `opt` then
-//! optimises with full knowledge.
+//! rustc knows neither address spaces, nor convergent inline assembly, nor launch bounds, nor the
+//! scopes of atomics. It is asked for the IR before any of LLVM's optimisations, they are put in,
+//! and LLVM's `opt` then optimises with full knowledge.
 
+mod atomics;
 mod convergent;
 mod launch_bounds;
 mod line;
@@ -18,5 +19,6 @@ pub(crate) fn rewrite(ir: &str) -> Result<String, BuildError> {
     // The markers are inline assembly: they go before inline assembly is marked.
     let ir = launch_bounds::from_markers(&ir)?;
     let ir = shared::to_shared_memory(&ir)?;
+    let ir = atomics::of_device_scope(&ir);
     Ok(convergent::mark(&ir))
 }

@@ -1,0 +1,116 @@
+//! Atomics that rustc cannot say: additions of floats, and the scope of all of them.
+//!
+//! cuda_std declares `__atomic_add_f32` and `__atomic_add_f64`, whose calls become `atomicrmw
+//! fadd`. Unlike inline assembly LLVM knows that instruction, and picks `atom.shared` or
+//! `atom.global` where it sees what the pointer points to.
+//!
+//! rustc's own atomics are of system scope, that is, atomic towards the host too. They become of
+//! device scope: it is all that cuda_std promises, and cheaper.
+
+use super::line;
+
+/// The functions, and the type that each adds.
+const FLOAT_ADDITIONS: [(&str, &str); 2] = [
+    ("__atomic_add_f32", "float"),
+    ("__atomic_add_f64", "double"),
+];
+const SCOPE: &str = "syncscope(\"device\")";
+/// The orders that close the operands of an atomic instruction.
+const ORDERS: [&str; 5] = [" monotonic", " acquire", " release", " acq_rel", " seq_cst"];
+
+/// `ir` with additions of floats in place of the calls, and all atomics of device scope.
+pub(super) fn of_device_scope(ir: &str) -> String {
+    let mut out = String::with_capacity(ir.len() + ir.len() / 50);
+    for text in ir.lines() {
+        let changed = float_addition(text).or_else(|| scoped(text));
+        out.push_str(changed.as_deref().unwrap_or(text));
+        out.push('\n');
+    }
+    out
+}
+
+/// `%r = call float @__atomic_add_f32(ptr %p, float %v)` as an instruction.
+fn float_addition(text: &str) -> Option<String> {
+    let call = text.find("call ")?;
+    let (at, &(name, ty)) = FLOAT_ADDITIONS
+        .iter()
+        .find_map(|addition| Some((text.find(&format!("@{}(", addition.0))?, addition)))?;
+    let open = at + 1 + name.len();
+    let close = line::behind_closing_bracket(text, open)? - 1;
+    let result = text[..call].trim_end();
+    let result = result.strip_suffix("tail").unwrap_or(result).trim_end();
+    // The attributes between type and value are of no use to an instruction.
+    let (address, value) = text[open + 1..close].rsplit_once(',')?;
+    let (address, value) = (operand(address)?, operand(value)?);
+    Some(format!(
+        "{result} atomicrmw fadd ptr {address}, {ty} {value} {SCOPE} monotonic"
+    ))
+}
+
+/// The value in `ptr noundef %p` or in `ptr noundef addrspacecast (…)`.
+fn operand(text: &str) -> Option<&str> {
+    let text = text.trim();
+    match text.find("addrspacecast ") {
+        Some(cast) => Some(&text[cast..]),
+        None => text.rsplit(' ').next(),
+    }
+}
+
+/// An atomic read-modify-write without a scope, with one.
+fn scoped(text: &str) -> Option<String> {
+    let instruction = text.split(" = ").nth(1)?.trim_start();
+    let is_atomic = ["atomicrmw ", "cmpxchg "]
+        .iter()
+        .any(|name| instruction.starts_with(name));
+    if !is_atomic || text.contains("syncscope(") {
+        return None;
+    }
+    let order = ORDERS.iter().filter_map(|order| text.find(order)).min()?;
+    Some(format!("{} {SCOPE}{}", &text[..order], &text[order..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_become_instructions() {
+        for (call, expected) in [
+            (
+                "  %_0 = call noundef float @__atomic_add_f32(ptr noundef %address, float noundef %value) #3",
+                "  %_0 = atomicrmw fadd ptr %address, float %value syncscope(\"device\") monotonic\n",
+            ),
+            (
+                "  %1 = tail call double @__atomic_add_f64(ptr addrspacecast (ptr addrspace(3) @T to ptr), double 1.000000e+00)",
+                "  %1 = atomicrmw fadd ptr addrspacecast (ptr addrspace(3) @T to ptr), double 1.000000e+00 syncscope(\"device\") monotonic\n",
+            ),
+        ] {
+            assert_eq!(of_device_scope(call), expected);
+        }
+    }
+
+    #[test]
+    fn atomics_of_rustc_are_narrowed() {
+        for (before, expected) in [
+            (
+                "  %3 = atomicrmw add ptr %p, i32 1 monotonic, align 4",
+                "  %3 = atomicrmw add ptr %p, i32 1 syncscope(\"device\") monotonic, align 4\n",
+            ),
+            (
+                "  %3 = cmpxchg ptr %p, i64 %a, i64 %b acq_rel monotonic, align 8",
+                "  %3 = cmpxchg ptr %p, i64 %a, i64 %b syncscope(\"device\") acq_rel monotonic, align 8\n",
+            ),
+        ] {
+            assert_eq!(of_device_scope(before), expected);
+        }
+    }
+
+    #[test]
+    fn other_lines_stay() {
+        let ir = "declare float @__atomic_add_f32(ptr, float)\n\
+                  %a = atomicrmw or ptr %p, i32 1 syncscope(\"block\") monotonic, align 4\n\
+                  %b = call i32 @atomicrmw_monotonic(i32 1)\n\
+                  ret void\n";
+        assert_eq!(of_device_scope(ir), ir);
+    }
+}
