@@ -123,7 +123,7 @@ pub unsafe fn compare_exchange<T: AtomicInteger>(address: *mut T, expected: T, v
 }
 
 macro_rules! float_add {
-    ($($(#[$doc:meta])* $name:ident, $type:ty, $atomic:ty, $register:ident, $instruction:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $type:ty, $atomic:ty, $instruction:literal;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -132,18 +132,13 @@ macro_rules! float_add {
         pub unsafe fn $name(address: *mut $type, value: $type) -> $type {
             #[cfg(target_arch = "nvptx64")]
             {
-                let before: $type;
+                unsafe extern "C" {
+                    // Rust has no atomic floats: cuda_builder makes an instruction of the call.
+                    #[link_name = $instruction]
+                    fn add(address: *mut $type, value: $type) -> $type;
+                }
                 // SAFETY: valid and aligned by the caller's promise.
-                unsafe {
-                    core::arch::asm!(
-                        concat!($instruction, " {}, [{}], {};"),
-                        out($register) before,
-                        in(reg64) address,
-                        in($register) value,
-                        options(nostack)
-                    )
-                };
-                before
+                unsafe { add(address, value) }
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
@@ -161,7 +156,10 @@ macro_rules! float_add {
 
 float_add! {
     /// Adds `value` to an `f32`.
-    add_f32, f32, AtomicU32, reg32, "atom.add.f32";
+    ///
+    /// In global memory GPUs take subnormal numbers for zeros here, those that they add and those
+    /// that come out; in shared memory, and in the simulator, they are what they are.
+    add_f32, f32, AtomicU32, "__atomic_add_f32";
     /// Adds `value` to an `f64`.
-    add_f64, f64, AtomicU64, reg64, "atom.add.f64";
+    add_f64, f64, AtomicU64, "__atomic_add_f64";
 }

@@ -1,5 +1,7 @@
-//! Float functions that are single GPU instructions, with the same result on every device unless
-//! the name says `approx`.
+//! Float functions of few GPU instructions, with the same result on every device, to the bit,
+//! unless the name says `approx` or the result is NaN: the bits of a NaN are anyone's.
+//!
+//! Subnormal numbers are numbers, on the GPU too.
 //!
 //! `core` has no such functions without `std`, and a GPU has no C library. What is not here
 //! (sine, exponential, …) a kernel crate takes from the crate `libm`.
@@ -82,15 +84,18 @@ macro_rules! approximate {
     )*};
 }
 
+// The bounds are those of NVIDIA's PTX ISA, chapter 'Floating Point Instructions'.
 approximate! {
-    /// `1 / √x`, to about 2⁻²² relative on the GPU.
+    /// `1 / √x`, within a relative 2⁻²²·⁹.
     rsqrt_approx_f32 = "rsqrt.approx.f32", |x| 1.0 / x.sqrt();
-    /// `2ˣ`, to about 2⁻²² relative on the GPU.
+    /// `2ˣ`, within 2 units in the last place.
     exp2_approx_f32 = "ex2.approx.f32", f32::exp2;
-    /// The logarithm to base 2, to about 2⁻²² on the GPU.
+    /// The logarithm to base 2: within 2⁻²² for x between ½ and 2, within a relative 2⁻²²
+    /// elsewhere.
     log2_approx_f32 = "lg2.approx.f32", f32::log2;
-    /// The sine of radians, to about 2⁻²⁰ absolute on the GPU for |x| ≤ π.
+    /// The sine of radians, within 2⁻²⁰·⁵ for |x| ≤ 2π and within 2⁻¹⁴·⁷ for |x| ≤ 100π: an
+    /// absolute error, so that little is right of the sine of a small angle.
     sin_approx_f32 = "sin.approx.f32", f32::sin;
-    /// The cosine of radians, to about 2⁻²⁰ absolute on the GPU for |x| ≤ π.
+    /// The cosine of radians, within 2⁻²⁰·⁵ for |x| ≤ 2π and within 2⁻¹⁴·⁷ for |x| ≤ 100π.
     cos_approx_f32 = "cos.approx.f32", f32::cos;
 }

@@ -204,14 +204,16 @@ pub fn reduce_sum<T: WarpNumber>(value: T) -> T {
     reduce(value, T::sum)
 }
 
-/// The minimum over all 32 lanes, in every lane; NaN is passed over. All 32 lanes must take part.
+/// The minimum over all 32 lanes, in every lane; NaN is passed over, −0 is below 0. All 32 lanes
+/// must take part.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn reduce_min<T: WarpNumber>(value: T) -> T {
     reduce(value, T::minimum)
 }
 
-/// The maximum over all 32 lanes, in every lane; NaN is passed over. All 32 lanes must take part.
+/// The maximum over all 32 lanes, in every lane; NaN is passed over, −0 is below 0. All 32 lanes
+/// must take part.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn reduce_max<T: WarpNumber>(value: T) -> T {
@@ -228,9 +230,9 @@ pub trait WarpValue: Copy {
 pub trait WarpNumber: WarpValue {
     /// The sum; integers wrap.
     fn sum(self, other: Self) -> Self;
-    /// The smaller one; a NaN gives way to a number.
+    /// The smaller one; a NaN gives way to a number, and −0 is below 0.
     fn minimum(self, other: Self) -> Self;
-    /// The larger one; a NaN gives way to a number.
+    /// The larger one; a NaN gives way to a number, and 0 is above −0.
     fn maximum(self, other: Self) -> Self;
 }
 
@@ -266,11 +268,40 @@ macro_rules! warp_value {
     )*};
 }
 
+macro_rules! float_order {
+    ($($type:ident, $smaller:ident, $larger:ident;)*) => {$(
+        #[inline(always)]
+        fn $smaller(a: $type, b: $type) -> $type {
+            // The GPU's instruction orders the zeros; the standard library leaves that open, so
+            // that lanes could disagree on the host. Equal numbers have equal bits otherwise.
+            #[cfg(not(target_arch = "nvptx64"))]
+            if a == b {
+                return $type::from_bits(a.to_bits() | b.to_bits());
+            }
+            a.min(b)
+        }
+
+        #[inline(always)]
+        fn $larger(a: $type, b: $type) -> $type {
+            #[cfg(not(target_arch = "nvptx64"))]
+            if a == b {
+                return $type::from_bits(a.to_bits() & b.to_bits());
+            }
+            a.max(b)
+        }
+    )*};
+}
+
+float_order! {
+    f32, smaller_f32, larger_f32;
+    f64, smaller_f64, larger_f64;
+}
+
 warp_value! {
     u32, |v| v, |v| v, u32, u32::wrapping_add, Ord::min, Ord::max;
     i32, |v| v as u32, |v| v as i32, u32, i32::wrapping_add, Ord::min, Ord::max;
     u64, |v| v, |v| v, u64, u64::wrapping_add, Ord::min, Ord::max;
     i64, |v| v as u64, |v| v as i64, u64, i64::wrapping_add, Ord::min, Ord::max;
-    f32, f32::to_bits, f32::from_bits, u32, |a: f32, b| a + b, f32::min, f32::max;
-    f64, f64::to_bits, f64::from_bits, u64, |a: f64, b| a + b, f64::min, f64::max;
+    f32, f32::to_bits, f32::from_bits, u32, |a: f32, b| a + b, smaller_f32, larger_f32;
+    f64, f64::to_bits, f64::from_bits, u64, |a: f64, b| a + b, smaller_f64, larger_f64;
 }

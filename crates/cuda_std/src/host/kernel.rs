@@ -155,8 +155,8 @@ impl<A> fmt::Debug for Kernel<A> {
 /// Implement it for own parameter structs.
 ///
 /// # Safety
-/// The type must be `#[repr(C)]` or a primitive, hold no references and no niche that the other
-/// side could break, and its pointers must be addresses of the device.
+/// The type must be `#[repr(C)]` or a primitive, have a size, hold no references and no niche that
+/// the other side could break, and its pointers must be addresses of the device.
 pub unsafe trait DeviceParam: Copy + 'static {}
 
 macro_rules! params {
@@ -186,6 +186,8 @@ macro_rules! args {
         impl<$($name: DeviceParam),*> KernelArgs for ($($name,)*) {
             #[allow(non_snake_case, unused_mut)]
             fn with_addresses<Output>(self, f: impl FnOnce(&mut [*mut c_void]) -> Output) -> Output {
+                // The driver would take the address of what follows for such a parameter's.
+                $(const { assert!(size_of::<$name>() > 0, "a kernel's parameter has a size") };)*
                 let ($(mut $name,)*) = self;
                 f(&mut [$((&raw mut $name).cast::<c_void>()),*])
             }
