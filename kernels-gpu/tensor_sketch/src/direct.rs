@@ -193,30 +193,31 @@ unsafe fn direct<const VALUES: usize>(
         position += count as u64;
     }
 
-    let rows_out = if all_rows != 0 { tuple as usize + 1 } else { 1 };
     let row = k + 1;
+    if all_rows == 0 && row != tuple {
+        return;
+    }
+    let rows_out = if all_rows != 0 { tuple as usize + 1 } else { 1 };
+    let first = sequence * rows_out * dim as usize;
+    if all_rows != 0 && k == 0 {
+        let mut l = lane;
+        while l < dim {
+            // SAFETY: row 0 of this sequence.
+            unsafe { out.set(first + l as usize, if l == 0 { 1.0 } else { 0.0 }) };
+            l += lanes;
+        }
+    }
+    // SAFETY: a scale per row.
+    let scale = unsafe { scales.at(sequence * (tuple as usize + 1) + row as usize) };
+    let base = first + (rows_out - 1).min(row as usize) * dim as usize;
+    // As little as possible for each value, so that the loop is unrolled even where there are many:
+    // otherwise `own` would have to lie in memory.
     let mut v = 0;
     while v < VALUES {
         let l = lane + v as u32 * lanes;
         if l < dim {
-            let base = sequence * rows_out * dim as usize + l as usize;
-            if all_rows != 0 && k == 0 {
-                // SAFETY: row 0 of this sequence.
-                unsafe { out.set(base, if l == 0 { 1.0 } else { 0.0 }) };
-            }
-            if all_rows != 0 || row == tuple {
-                // SAFETY: a scale per row, and row `row` of this sequence (the only one if t alone
-                // is written).
-                unsafe {
-                    let scale = scales.at(sequence * (tuple as usize + 1) + row as usize);
-                    let at = if all_rows != 0 {
-                        base + row as usize * dim as usize
-                    } else {
-                        base
-                    };
-                    out.set(at, own[v] * scale);
-                }
-            }
+            // SAFETY: row `row` of this sequence (the only one if t alone is written).
+            unsafe { out.set(base + l as usize, own[v] * scale) };
         }
         v += 1;
     }
