@@ -4,19 +4,10 @@ mod common;
 
 use common::{cuda, devices, simulator};
 use cuda_std::prelude::*;
+use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{DeviceArray, DeviceKind, Image, LaunchConfig, Module};
 use gridstride::{Device, Error};
 use ndarray::{Array, Array3, Ix2, arr0, array, s};
-
-/// Adds `amount` to each value.
-#[kernel(max_block = 256)]
-unsafe fn add_to_all(values: DeviceSliceMut<u32>, amount: u32) {
-    let i = thread::index_1d();
-    if i < values.len() {
-        // SAFETY: below the length, and one thread per index.
-        unsafe { values.set(i, values.at(i) + amount) };
-    }
-}
 
 /// An entry that the module does not have.
 #[kernel]
@@ -25,10 +16,12 @@ unsafe fn missing(values: DeviceSliceMut<u32>) {
     unsafe { values.set(values.len(), 0) };
 }
 
-/// `add_to_all` by hand, as this file is not compiled for the GPU.
 static MODULE: Module = Module::new(
     "device_test",
-    &[Image::new("sm_70", include_str!("device/add_to_all.ptx"))],
+    &[Image::new(
+        "sm_70",
+        include_str!("../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
+    )],
 );
 
 fn add(device: &Device, values: &mut gridstride::device::Buffer<u32>, amount: u32) {

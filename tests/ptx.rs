@@ -1,7 +1,7 @@
-//! The PTX that the crate embeds is what its sources gave, and its barriers are those of the
-//! sources. No device compiler is needed for this; CI also rebuilds it.
+//! The PTX that is checked in is what its sources gave, and its barriers are those of the sources.
+//! No device compiler is needed for this; CI also rebuilds it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,15 +42,83 @@ fn every_kernel_crate_has_its_ptx() {
     assert_eq!(folders, recorded);
 }
 
+fn summary(name: &str) -> PtxSummary {
+    let file = kernels().join("ptx").join(format!("{name}.sm_70.ptx"));
+    PtxSummary::of(&fs::read_to_string(file).unwrap())
+}
+
 /// A compiler that knows nothing of barriers may copy one into both arms of a branch.
 #[test]
 fn barriers_are_neither_copied_nor_lost() {
     let source = fs::read_to_string(kernels().join("tensor_sketch/src/direct.rs")).unwrap();
     let written = source.matches("thread::sync_threads()").count();
-    let ptx = fs::read_to_string(kernels().join("ptx/tensor_sketch.sm_70.ptx")).unwrap();
-    let summary = PtxSummary::of(&ptx);
+    let summary = summary("tensor_sketch");
     assert_eq!(summary.entries.len(), 10);
     for entry in &summary.entries {
         assert_eq!(summary.barriers[entry], written, "{entry}");
+    }
+}
+
+#[test]
+fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
+    // As written in the source, that of a loop once; all others have none.
+    let written = BTreeMap::from([
+        ("add_shared_f32", 2),
+        ("add_shared_f64", 2),
+        ("atomics_shared_i32", 2),
+        ("atomics_shared_i64", 2),
+        ("atomics_shared_u32", 2),
+        ("atomics_shared_u64", 2),
+        ("block_sums", 1),
+        ("dynamic_ring", 1),
+        ("shared_arrays", 1),
+        // It inlines a function with two barriers twice.
+        ("shared_in_a_helper", 4),
+        ("static_and_dynamic", 1),
+    ]);
+    let summary = summary("cuda_std_tests");
+    for entry in &summary.entries {
+        let expected = written.get(entry.as_str()).copied().unwrap_or(0);
+        assert_eq!(summary.barriers[entry], expected, "{entry}");
+    }
+    assert!(
+        written
+            .keys()
+            .all(|&name| summary.entries.iter().any(|entry| entry == name))
+    );
+    // `shared_in_a_call` calls the function with the two barriers.
+    let mut called = summary.barriers.iter().filter(|(name, count)| {
+        **count > 0 && !summary.entries.contains(name) && name.contains("from_neighbour_called")
+    });
+    assert_eq!(called.next().map(|(_, &count)| count), Some(2));
+}
+
+/// What is slow where it is not meant: generic accesses and local memory.
+#[test]
+fn accesses_know_their_memory() {
+    for (name, local) in [
+        ("tensor_sketch", vec![]),
+        // It looks up a place of its parameter that only the thread knows.
+        ("cuda_std_tests", vec!["table"]),
+    ] {
+        let file = kernels().join("ptx").join(format!("{name}.sm_70.ptx"));
+        let ptx = fs::read_to_string(file).unwrap();
+        let mut entry = "";
+        for line in ptx.lines().map(str::trim) {
+            if let Some((_, rest)) = line.split_once(".entry ") {
+                entry = rest.trim_end_matches(['(', ')']);
+            }
+            if line.contains("__local_depot") {
+                assert!(local.contains(&entry), "{name}: {entry} uses local memory");
+            }
+            let operation = line.split_whitespace().next().unwrap_or_default();
+            let is_access = ["ld.", "st.", "atom.", "red."]
+                .iter()
+                .any(|start| operation.starts_with(start));
+            let is_known = ["global", "shared", "param", "local"]
+                .iter()
+                .any(|memory| operation.split('.').any(|part| part == *memory));
+            assert!(!is_access || is_known, "{name}, {entry}: {line}");
+        }
     }
 }

@@ -1,0 +1,15 @@
+//! Kernels that call everything in `cuda_std`. `tests/cuda_std.rs` of gridstride runs them on the
+//! GPU and in the simulator, and compares both with what it computes on the host.
+//!
+//! # Safety of all launches here
+//! Slices are valid on the device, and long enough for what the kernel's own line says; nothing
+//! else uses them until the kernel has finished. Kernels that speak of a block want whole ones.
+#![no_std]
+
+pub mod atomics;
+pub mod floats;
+pub mod launches;
+pub mod shared_memory;
+pub mod slices;
+pub mod threads;
+pub mod warps;

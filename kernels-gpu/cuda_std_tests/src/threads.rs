@@ -1,0 +1,127 @@
+//! Positions, grid-stride iteration and fences.
+
+use cuda_std::prelude::*;
+
+/// The thread's place in a grid of any shape, counted in [`thread::index_in_block`] within blocks.
+fn linear_index() -> usize {
+    let (grid_x, grid_y) = (thread::grid_dim_x(), thread::grid_dim_y());
+    let block =
+        thread::block_idx_x() + grid_x * (thread::block_idx_y() + grid_y * thread::block_idx_z());
+    let threads = thread::block_dim_x() * thread::block_dim_y() * thread::block_dim_z();
+    (block * threads + thread::index_in_block()) as usize
+}
+
+/// What each thread knows of its place: thread, block, block size, grid size, each x, y, z; its
+/// index in its block; its lane.
+///
+/// # Safety
+/// `out` has an element per thread.
+#[kernel]
+pub unsafe fn positions(out: DeviceSliceMut<[u32; 14]>) {
+    let place = [
+        thread::thread_idx_x(),
+        thread::thread_idx_y(),
+        thread::thread_idx_z(),
+        thread::block_idx_x(),
+        thread::block_idx_y(),
+        thread::block_idx_z(),
+        thread::block_dim_x(),
+        thread::block_dim_y(),
+        thread::block_dim_z(),
+        thread::grid_dim_x(),
+        thread::grid_dim_y(),
+        thread::grid_dim_z(),
+        thread::index_in_block(),
+        warp::lane_id(),
+    ];
+    // SAFETY: an element per thread.
+    unsafe { out.set(linear_index(), place) };
+}
+
+/// The index of each thread of a one-dimensional grid.
+///
+/// # Safety
+/// `out` has an element per thread.
+#[kernel]
+pub unsafe fn indices_1d(out: DeviceSliceMut<u64>) {
+    let i = thread::index_1d();
+    // SAFETY: an element per thread.
+    unsafe { out.set(i, i as u64) };
+}
+
+/// The indices of each thread of a two-dimensional grid, `width` threads wide.
+///
+/// # Safety
+/// `out` has an element per thread.
+#[kernel]
+pub unsafe fn indices_2d(width: usize, out: DeviceSliceMut<[u64; 2]>) {
+    let (x, y) = thread::index_2d();
+    // SAFETY: an element per thread.
+    unsafe { out.set(y * width + x, [x as u64, y as u64]) };
+}
+
+/// Counts the visits of each index, and notes who came.
+///
+/// # Safety
+/// `visitors` is as long as `visits`.
+#[kernel]
+pub unsafe fn strides(visits: DeviceSliceMut<u32>, visitors: DeviceSliceMut<u64>) {
+    for i in thread::grid_stride(visits.len()) {
+        // SAFETY: below the length, and the count does not depend on who else comes.
+        unsafe {
+            atomic::add(visits.address(i), 1);
+            visitors.set(i, thread::index_1d() as u64);
+        }
+    }
+}
+
+/// The first index of `0..length` that falls to each thread, or the greatest number.
+///
+/// # Safety
+/// `out` has an element per thread.
+#[kernel]
+pub unsafe fn first_strides(length: usize, out: DeviceSliceMut<u64>) {
+    let first = thread::grid_stride(length).next();
+    // SAFETY: an element per thread.
+    unsafe { out.set(thread::index_1d(), first.map_or(u64::MAX, |i| i as u64)) };
+}
+
+/// The sum of the first two indices that fall to each thread of all indices that there are.
+///
+/// # Safety
+/// `out` has an element per thread.
+#[kernel]
+pub unsafe fn endless_strides(out: DeviceSliceMut<u64>) {
+    let indices = thread::grid_stride(usize::MAX).map(|i| i as u64);
+    // SAFETY: an element per thread.
+    unsafe { out.set(thread::index_1d(), indices.take(2).sum()) };
+}
+
+/// The last block to arrive adds up what all blocks have written: the pattern that fences are for.
+///
+/// # Safety
+/// `parts` has an element more than there are blocks; `arrived` has one, 0.
+#[kernel(block = 32)]
+pub unsafe fn last_block_sums(parts: DeviceSliceMut<u32>, arrived: DeviceSliceMut<u32>) {
+    if thread::thread_idx_x() != 0 {
+        return;
+    }
+    let blocks = thread::grid_dim_x();
+    // SAFETY: each block writes its own element; the last to arrive reads them, after the counter
+    // and the fences.
+    unsafe {
+        parts.set(
+            thread::block_idx_x() as usize,
+            3 * thread::block_idx_x() + 1,
+        );
+        thread::fence_device();
+        if atomic::add(arrived.address(0), 1) == blocks - 1 {
+            thread::fence_device();
+            let mut sum = 0;
+            for block in 0..blocks as usize {
+                sum += parts.at(block);
+            }
+            parts.set(blocks as usize, sum);
+        }
+    }
+}
