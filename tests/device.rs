@@ -111,11 +111,20 @@ fn buffers_become_arrays_of_the_right_size_alone() {
         );
         let error = DeviceArray::from_buffer(array.into_buffer(), Ix2(2, 4)).unwrap_err();
         assert!(
-            error.to_string().contains("8 elements, the buffer 6"),
+            error
+                .to_string()
+                .contains("[2, 4] does not have the buffer's 6"),
             "{error}"
         );
         let empty = device.alloc::<u64>(0).unwrap();
         assert!(DeviceArray::from_buffer(empty, Ix2(usize::MAX, 2)).is_err());
+        let empty = device.alloc::<u64>(0).unwrap();
+        assert!(DeviceArray::from_buffer(empty, Ix2(usize::MAX, 0)).is_err());
+        let empty = device.alloc::<u64>(0).unwrap();
+        assert_eq!(
+            DeviceArray::from_buffer(empty, Ix2(7, 0)).unwrap().shape(),
+            [7, 0]
+        );
     }
 }
 

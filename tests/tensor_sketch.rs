@@ -207,6 +207,24 @@ fn codes_outside_the_alphabet_are_named() {
 }
 
 #[test]
+fn a_sketch_that_does_not_fit_a_block_is_refused() {
+    let mut limits = simt::Limits::default();
+    limits.shared_bytes = 48 << 10;
+    let device = Device::simulator_with(simt::Simulator::default().limits(limits));
+    let texts: Sequences = [[0; 10]].iter().collect();
+    let sketch = |dim| {
+        let tables = Tables::from_seed(4, 4, dim, 1).unwrap();
+        TensorSketch::new(tables).sketch(&device, &texts)
+    };
+    assert!(sketch(1024).is_ok());
+    let message = sketch(4096).unwrap_err().to_string();
+    assert!(
+        message.contains("dimension 4096") && message.contains("simulator has 49152"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_sketch_beyond_f32_is_an_error() {
     if common::small() {
         eprintln!("skipped: it takes 300 000 letters to leave the range");

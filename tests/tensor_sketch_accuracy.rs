@@ -69,6 +69,30 @@ fn the_usual_shape_and_a_large_one() {
     }
 }
 
+/// The shapes for which tuning.rs chooses each number of values per thread in turn.
+#[test]
+fn every_kernel() {
+    let shapes = [
+        (4, 1),
+        (4, 64),
+        (4, 96),
+        (4, 128),
+        (1, 192),
+        (8, 256),
+        (5, 2100),
+        (4, 4096),
+        (8, 2100),
+        (8, 4096),
+    ];
+    for device in common::devices() {
+        for (t, dim) in shapes {
+            let tables = Tables::from_seed(4, t, dim, 12).unwrap();
+            let texts = [0, 3, 45].map(|n| codes(n, 4, n as u64));
+            check(&device, &tables, &texts.iter().collect());
+        }
+    }
+}
+
 /// Letters that are all the same give the largest sums.
 #[test]
 fn all_letters_equal() {

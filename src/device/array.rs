@@ -52,10 +52,23 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) if the shape has another number of elements.
     pub fn from_buffer(buffer: Buffer<T>, shape: D) -> Result<Self> {
-        // An overflowing product cannot be the length of a buffer either.
-        let size = shape.size_checked().unwrap_or(usize::MAX);
-        buffer.require_length("array from a buffer", size)?;
-        Ok(Self { buffer, shape })
+        // ndarray's own limit: axes of length 0 aside, the product must be an index.
+        let axes = shape.slice().iter().filter(|&&axis| axis > 0);
+        let is_index = axes
+            .clone()
+            .try_fold(1usize, |product, &axis| product.checked_mul(axis))
+            .is_some_and(|product| product <= isize::MAX as usize);
+        if is_index && shape.size() == buffer.len() {
+            return Ok(Self { buffer, shape });
+        }
+        Err(crate::Error::Shape {
+            operation: "array from a buffer",
+            message: format!(
+                "the shape {:?} does not have the buffer's {} elements",
+                shape.slice(),
+                buffer.len()
+            ),
+        })
     }
 
     /// Copies the array to the host.

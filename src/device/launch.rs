@@ -62,7 +62,7 @@ unsafe fn launch<A: KernelArgs>(
     config: LaunchConfig,
     arguments: A,
 ) -> Result<()> {
-    let shared_limit = device.info_shared_limit();
+    let shared_limit = device.shared_memory_per_block();
     check(kernel.bound(), config, shared_limit).map_err(|message| Error::Launch {
         kernel: kernel.name().to_string(),
         message,
@@ -155,7 +155,8 @@ fn check(
 }
 
 impl Device {
-    fn info_shared_limit(&self) -> Option<u32> {
+    /// The most shared memory that one block can have, of a device that runs kernels.
+    pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
         match &self.0 {
             Kind::Cpu => None,
             #[cfg(feature = "simulator")]

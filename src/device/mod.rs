@@ -21,8 +21,8 @@
 //! # Lifetimes
 //! Buffers, streams and events keep their device alive and may be dropped in any order, on any
 //! thread. On a GPU a freed buffer's memory is not used again before the work on it has finished:
-//! freeing takes its turn on the main stream, and while other streams exist, allocating and freeing
-//! wait for them. The device keeps up to 1 GiB of freed memory for its next allocations.
+//! freeing takes its turn on the main stream. While other streams exist, allocating waits for the
+//! main stream, and freeing for all. The device keeps up to 1 GiB of freed memory for its next allocations.
 
 mod array;
 mod buffer;
@@ -113,12 +113,17 @@ impl Device {
         Device(Kind::Simulator(Arc::new(simulator)))
     }
 
-    /// The first usable GPU, else the CPU.
+    /// The first GPU that runs this crate's kernels (compute capability 7.0 or newer), else the
+    /// CPU.
     pub fn auto() -> Device {
-        gpus().next().unwrap_or_else(Device::cpu)
+        let runs_kernels = |gpu: &Device| gpu.info().compute_capability >= Some((7, 0));
+        gpus().find(runs_kernels).unwrap_or_else(Device::cpu)
     }
 
     /// The devices of this machine: the CPU, the simulator if it was built in, and the GPUs.
+    ///
+    /// To ask a GPU for its memory it is opened, and closed again if nothing else holds it, which
+    /// takes a moment.
     pub fn list() -> Vec<DeviceInfo> {
         let devices = [Device::cpu()]
             .into_iter()

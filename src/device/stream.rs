@@ -53,12 +53,16 @@ impl Device {
     /// # Errors
     /// As [`Stream::record`].
     pub fn record(&self, event: &Event) -> Result<()> {
+        self.require_same(&event.device(), "record an event")?;
         match (&self.0, &event.0) {
             #[cfg(feature = "cuda")]
             (super::Kind::Cuda(context), Moment::Cuda(event)) => {
                 event.record(context.main_stream())
             }
-            _ => event.record_on_host(self),
+            _ => {
+                event.record_on_host();
+                Ok(())
+            }
         }
     }
 
@@ -72,7 +76,7 @@ impl Device {
             (super::Kind::Cuda(context), Moment::Cuda(event)) => {
                 event.make_wait(context.main_stream())
             }
-            _ => self.require_same(event.device(), "wait for an event"),
+            _ => self.require_same(&event.device(), "wait for an event"),
         }
     }
 }
@@ -102,11 +106,14 @@ impl Stream {
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if the event is of another
     /// device, [`Error::Driver`](crate::Error::Driver) if the GPU fails.
     pub fn record(&self, event: &Event) -> Result<()> {
+        self.device
+            .require_same(&event.device(), "record an event")?;
         #[cfg(feature = "cuda")]
         if let (Some(stream), Moment::Cuda(event)) = (&self.cuda, &event.0) {
             return event.record(stream);
         }
-        event.record_on_host(&self.device)
+        event.record_on_host();
+        Ok(())
     }
 
     /// Makes what is put on the stream from now on wait for `event`, if that has been recorded.
@@ -121,7 +128,7 @@ impl Stream {
             return event.make_wait(stream);
         }
         self.device
-            .require_same(event.device(), "wait for an event")
+            .require_same(&event.device(), "wait for an event")
     }
 
     /// Runs `work`, which may put asynchronous copies on the stream, and waits for the stream
@@ -267,24 +274,27 @@ impl Event {
     /// On a GPU it is the GPU's own clock, to about half a microsecond.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) if one has not been recorded,
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) if one has not been recorded, or if
+    /// `start` is the later one,
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if they are of two devices.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
         self.device()
-            .require_same(start.device(), "time between events")?;
+            .require_same(&start.device(), "time between events")?;
         match (&self.0, &start.0) {
             #[cfg(feature = "cuda")]
             (Moment::Cuda(end), Moment::Cuda(start)) => end.elapsed_since(start),
             _ => match (self.host_time(), start.host_time()) {
-                (Some(end), Some(start)) => Ok(end.saturating_duration_since(start)),
+                (Some(end), Some(start)) => {
+                    end.checked_duration_since(start).ok_or_else(wrong_order)
+                }
                 _ => Err(not_recorded()),
             },
         }
     }
 
-    fn device(&self) -> &Device {
+    fn device(&self) -> Device {
         match &self.0 {
-            Moment::Host { device, .. } => device,
+            Moment::Host { device, .. } => device.clone(),
             #[cfg(feature = "cuda")]
             Moment::Cuda(event) => event.device(),
         }
@@ -298,8 +308,8 @@ impl Event {
         }
     }
 
-    fn record_on_host(&self, device: &Device) -> Result<()> {
-        device.require_same(self.device(), "record an event")?;
+    /// On the CPU and in the simulator, where everything before has finished.
+    fn record_on_host(&self) {
         match &self.0 {
             Moment::Host { at, .. } => {
                 *at.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Instant::now());
@@ -307,7 +317,13 @@ impl Event {
             #[cfg(feature = "cuda")]
             Moment::Cuda(_) => {}
         }
-        Ok(())
+    }
+}
+
+pub(super) fn wrong_order() -> crate::Error {
+    crate::Error::InvalidInput {
+        operation: "time between events",
+        message: "the start was recorded after the end".to_string(),
     }
 }
 

@@ -56,6 +56,15 @@ impl Sequences {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn upload(&self, device: &Device) -> Result<DeviceSequences> {
+        self.upload_checked(device, self.largest_code())
+    }
+
+    /// The same, for a caller who knows the largest code, or that no code is too large.
+    pub(super) fn upload_checked(
+        &self,
+        device: &Device,
+        largest: Option<CodeAt>,
+    ) -> Result<DeviceSequences> {
         #[cfg(feature = "kernels")]
         let memory = match device.kind() {
             crate::device::DeviceKind::Cpu => Memory::Host(self.clone()),
@@ -66,7 +75,7 @@ impl Sequences {
         Ok(DeviceSequences {
             device: device.clone(),
             memory,
-            largest: self.largest_code(),
+            largest,
             count: self.len(),
         })
     }
@@ -83,6 +92,9 @@ impl Sequences {
 
     /// The first code that is not below `bound`.
     pub(super) fn first_code_from(&self, bound: usize) -> Option<CodeAt> {
+        if bound > usize::from(u8::MAX) {
+            return None;
+        }
         let codes = self.codes();
         let reaches = |code: u8| usize::from(code) >= bound;
         let block = codes

@@ -8,7 +8,7 @@ use tensor_sketch_kernels::{self as kernels, NEGATIVE, Parameters};
 
 use super::tuning::Policy;
 use super::{OPERATION, Sequences, Tables, binomial, invalid_input};
-use crate::device::{Buffer, DeviceInfo, LaunchConfig};
+use crate::device::{Buffer, LaunchConfig};
 use crate::{Device, Result, modules};
 
 type DirectKernel = Kernel<(
@@ -74,7 +74,8 @@ pub(super) fn sketch(
     if count == 0 {
         return Ok(out);
     }
-    let exponent = step_exponent(sequences.lengths.iter().copied().max().unwrap_or(0), tuple);
+    let longest = sequences.lengths.iter().copied().max().unwrap_or(0);
+    let exponent = step_exponent(longest, tuple)?;
     let parameters = Parameters {
         alphabet: tables.alphabet_size() as u32,
         tuple: tuple as u32,
@@ -83,7 +84,7 @@ pub(super) fn sketch(
         step: power_of_two(-exponent) as f32,
     };
     let policy = Policy::new(&parameters);
-    let shared_bytes = shared_bytes(&policy, tables, &device.info())?;
+    let shared_bytes = shared_bytes(&policy, tables, device)?;
     let packed = device.buffer_from(&pack(tables))?;
     let scales = device.buffer_from(&scales(&sequences.lengths, tuple, exponent, normalize))?;
     let config = LaunchConfig::new(count as u32, (policy.lanes, parameters.tuple))
@@ -127,16 +128,16 @@ fn kernel(values: u32) -> &'static DirectKernel {
     }
 }
 
-fn shared_bytes(policy: &Policy, tables: &Tables, device: &DeviceInfo) -> Result<u32> {
-    let available = device.shared_memory_per_block.unwrap_or(0);
+fn shared_bytes(policy: &Policy, tables: &Tables, device: &Device) -> Result<u32> {
+    let available = device.shared_memory_per_block().unwrap_or(0);
     u32::try_from(policy.shared_bytes).ok().filter(|&bytes| bytes <= available).ok_or_else(|| {
         let (alphabet, tuple, dim) = (tables.alphabet_size(), tables.tuple_length(), tables.dim());
         invalid_input(
             OPERATION,
             format!(
                 "{alphabet} letters, tuples of {tuple} and dimension {dim} need {} bytes of shared memory per block, \
-                 and {} has {available}: take a smaller dimension or the device cpu",
-                policy.shared_bytes, device.kind
+                 and {device} has {available}: take a smaller dimension or the device cpu",
+                policy.shared_bytes
             ),
         )
     })
@@ -157,11 +158,19 @@ const MAX_EXPONENT: f64 = 126.0;
 /// The smallest e ≥ 0 such that row k, at most C(n, k) · 2^(−e·k), stays below `f32`'s range for
 /// every k up to t.
 ///
-/// Scaling by a power of two changes no rounding, as long as nothing gets too small: e is at most
-/// 15 for n < 2³² and t = 8, so that the smallest entry of row 8, 2^(−120), is a normal number.
-fn step_exponent(longest: u64, tuple: usize) -> i32 {
+/// Scaling by a power of two changes no rounding, as long as nothing gets too small: the smallest
+/// entry of row t, 2^(−e·t), has to be a normal number. It is for all sequences of fewer than 2³²
+/// letters, where e is at most 15 for t = 8; much longer ones are refused.
+fn step_exponent(longest: u64, tuple: usize) -> Result<i32> {
     let needed = |k: usize| (binomial(longest, k as u64).max(1.0).log2() - MAX_EXPONENT) / k as f64;
-    (1..=tuple).map(needed).fold(0.0, f64::max).ceil() as i32
+    let exponent = (1..=tuple).map(needed).fold(0.0, f64::max).ceil() as i32;
+    if exponent * tuple as i32 <= -f32::MIN_EXP {
+        return Ok(exponent);
+    }
+    let message = format!(
+        "a sequence of {longest} letters is too long for tuples of {tuple}: take the device cpu"
+    );
+    Err(invalid_input(OPERATION, message))
 }
 
 /// What row k of each sequence is multiplied with at the end: it takes the powers of two back, and
@@ -191,11 +200,12 @@ mod tests {
 
     #[test]
     fn sums_stay_in_range() {
-        assert_eq!(step_exponent(0, 8), 0);
-        assert_eq!(step_exponent(1 << 31, 4), 0);
+        assert!(step_exponent(1 << 36, 8).is_err());
+        assert_eq!(step_exponent(0, 8).unwrap(), 0);
+        assert_eq!(step_exponent(1 << 31, 4).unwrap(), 0);
         for n in [300_000u64, 1 << 24, 1 << 32] {
             for tuple in 1..=8 {
-                let e = step_exponent(n, tuple);
+                let e = step_exponent(n, tuple).unwrap();
                 assert!((0..=15).contains(&e));
                 for k in 1..=tuple {
                     let largest = binomial(n, k as u64) * power_of_two(-e * k as i32);

@@ -200,7 +200,8 @@ impl TensorSketch {
 
     /// The sketches of N sequences that are in a device's memory already, left there: N×D.
     ///
-    /// On a GPU it returns before the sketches are made; downloading them waits.
+    /// On a GPU it may return before the sketches are made. Downloading them waits; another stream
+    /// than the device's main one has to wait for an event.
     ///
     /// # Errors
     ///
@@ -236,7 +237,7 @@ impl TensorSketch {
             cpu::sketch(&self.tables, sequences, kept, self.normalize)
         } else {
             let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
-            let buffer = self.run_on_device(&sequences.upload(device)?, rows)?;
+            let buffer = self.run_on_device(&sequences.upload_checked(device, None)?, rows)?;
             Array3::from_shape_vec(shape, buffer.to_vec()?).expect("a buffer of that shape")
         };
         check_range(&result)?;

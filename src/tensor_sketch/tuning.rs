@@ -1,7 +1,5 @@
 //! How the direct kernel is launched: a function of what is sketched and of the device.
 
-use std::fmt;
-
 use tensor_sketch_kernels::{Parameters, shared_words};
 
 /// Values per thread for which there is a kernel, ascending.
@@ -49,20 +47,6 @@ impl Policy {
     }
 }
 
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Policy {
-            values,
-            lanes,
-            shared_bytes,
-        } = self;
-        write!(
-            f,
-            "{values} values per thread, {lanes} threads per row, {shared_bytes} bytes of shared memory"
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +71,24 @@ mod tests {
                 assert!(lanes * values >= dim, "t = {tuple}, D = {dim}");
             }
         }
+    }
+
+    /// The shapes of the test `every_kernel` in tests/tensor_sketch_accuracy.rs, with the usual one.
+    #[test]
+    fn every_kernel_is_chosen_and_tested() {
+        let tested = [
+            (4, 1),
+            (4, 64),
+            (4, 96),
+            (4, 128),
+            (1, 192),
+            (8, 256),
+            (5, 2100),
+            (4, 4096),
+            (8, 2100),
+            (8, 4096),
+        ];
+        assert_eq!(tested.map(|(tuple, dim)| policy(tuple, dim).values), VALUES);
     }
 
     #[test]

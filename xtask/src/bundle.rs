@@ -97,6 +97,10 @@ fn programs(part: &str, messages: &str) -> Vec<Program> {
             "examples" => kind == "example",
             _ => kind == "bench",
         };
+        // It needs the sources and cargo, and nothing of the GPU.
+        if target.name == "ptx" {
+            return None;
+        }
         // The library's own tests and tests/gridstride.rs must not overwrite each other.
         let name = if kind == "lib" {
             format!("{}-unit", target.name)

@@ -58,9 +58,13 @@ impl<T: Copy> DeviceSlice<T> {
     }
 
     /// Element `index`, or `None` past the end, on every device.
+    ///
+    /// # Safety
+    /// Only inside a kernel, and while the elements are allocated: on the host the address may
+    /// be one of a GPU's memory, and the slice does not keep its buffer alive.
     #[inline(always)]
-    pub fn get(&self, index: usize) -> Option<T> {
-        // SAFETY: below the length; initialised by the promise of `from_raw_parts`.
+    pub unsafe fn get(&self, index: usize) -> Option<T> {
+        // SAFETY: below the length; the rest is the caller's promise.
         (index < self.length).then(|| unsafe { self.pointer.add(index).read() })
     }
 

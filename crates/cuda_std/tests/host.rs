@@ -1,7 +1,7 @@
 //! The host's side: kernels as values, launch shapes, and what happens outside of a kernel.
 
-use cuda_std::host::{BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
-use cuda_std::host::{Lane, Position, WarpOperation, enter, is_inside_kernel};
+use cuda_std::host::{self, BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
+use cuda_std::host::{Lane, Position, WarpOperation, is_inside_kernel};
 use cuda_std::prelude::*;
 use std::alloc::Layout;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -54,7 +54,8 @@ fn slices_are_checked_outside_of_a_kernel_too() {
     }
     // SAFETY: as above.
     let slice = unsafe { DeviceSlice::from_raw_parts(data.as_ptr(), 2) };
-    assert_eq!((slice.get(1), slice.get(2)), (Some(2), None));
+    // SAFETY: the elements live on this stack.
+    assert_eq!(unsafe { (slice.get(1), slice.get(2)) }, (Some(2), None));
     assert_eq!((slice.len(), slice.is_empty()), (2, false));
 }
 
@@ -234,7 +235,8 @@ impl Alone {
     }
 }
 
-impl Lane for Alone {
+// SAFETY: it hands out no shared memory.
+unsafe impl Lane for Alone {
     fn position(&self) -> &Position {
         &self.0
     }
@@ -253,10 +255,10 @@ impl Lane for Alone {
         panic!("{operation} {mask} {value} {argument}");
     }
     fn shared_static(&self, _: usize, _: Layout) -> *mut u8 {
-        std::ptr::null_mut()
+        panic!("no shared memory")
     }
     fn shared_dynamic(&self) -> *mut u8 {
-        std::ptr::null_mut()
+        panic!("no shared memory")
     }
     fn out_of_bounds(
         &self,
@@ -267,6 +269,12 @@ impl Lane for Alone {
     ) -> ! {
         panic!("{access} {index} {length}")
     }
+}
+
+/// Enters a lane; nothing here suspends, so calls end in order.
+fn enter<R>(lane: &Alone, run: impl FnOnce() -> R) -> R {
+    // SAFETY: see above, and the lane is borrowed for the whole call.
+    unsafe { host::enter(lane, run) }
 }
 
 #[test]

@@ -95,7 +95,8 @@ impl Worker {
         let place = threads[schedule.current].place();
         // After a failure. Each as its own lane, since destructors may ask for it.
         for (thread, routine) in threads.iter().zip(&mut routines) {
-            host::enter(thread, || routine.force_unwind());
+            // SAFETY: as in `round`.
+            unsafe { host::enter(thread, || routine.force_unwind()) };
         }
         match outcome {
             Ok(result) => result?,
@@ -215,7 +216,10 @@ impl<'a> Schedule<'a> {
             self.current = index as usize;
             let thread = &self.threads[self.current];
             let routine = &mut routines[self.current];
-            if let CoroutineResult::Return(()) = host::enter(thread, || routine.resume(())) {
+            // SAFETY: the coroutine enters nothing that it is suspended out of, since launches do not
+            // nest; `threads` outlives the coroutines and so the calls that they are suspended in.
+            let result = unsafe { host::enter(thread, || routine.resume(())) };
+            if let CoroutineResult::Return(()) = result {
                 thread.state.set(State::Finished);
             }
             match thread.state.get() {

@@ -112,7 +112,9 @@ impl<'a> Thread<'a> {
     }
 }
 
-impl Lane for Thread<'_> {
+// SAFETY: the block's shared memory is allocated with the layouts that are asked for, found by key
+// for all its threads, and freed after they have ended.
+unsafe impl Lane for Thread<'_> {
     #[inline]
     fn position(&self) -> &Position {
         &self.position

@@ -66,8 +66,11 @@ fn accesses_past_the_end_are_found() {
 #[kernel]
 unsafe fn read_get(data: DeviceSlice<u32>, empty: DeviceSlice<u32>, out: DeviceSliceMut<u32>) {
     let i = thread::index_1d();
-    let value = data.get(i).unwrap_or(77);
-    let expected = !data.is_empty() && empty.is_empty() && empty.get(0).is_none();
+    // SAFETY: inside a kernel whose buffers live.
+    let value = unsafe { data.get(i) }.unwrap_or(77);
+    // SAFETY: as above.
+    let is_none = unsafe { empty.get(0) }.is_none();
+    let expected = !data.is_empty() && empty.is_empty() && is_none;
     // SAFETY: there is an element for each thread.
     unsafe { out.set(i, value + u32::from(expected)) };
 }

@@ -132,7 +132,12 @@ impl Allocation {
         // SAFETY: the allocation has that many bytes, and lives until the stream has done this,
         // since freeing waits.
         let result = unsafe { sys::cuMemsetD8Async(self.address, 0, bytes, stream) };
-        self.context.check(result, "setting memory to zero")
+        self.context.check(result, "setting memory to zero")?;
+        if self.context.has_user_streams() {
+            // They do not wait for the main stream, and may use the memory next.
+            self.context.main_stream().synchronize()?;
+        }
+        Ok(())
     }
 
     /// Copies `source` to the GPU, on the main stream, and waits.

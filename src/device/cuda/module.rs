@@ -20,7 +20,9 @@ pub struct LoadedModule {
 #[derive(Clone, Copy)]
 struct Function {
     raw: sys::CUfunction,
-    /// The dynamic shared memory that it may use so far.
+    /// Bytes of its static shared memory.
+    static_shared_bytes: u32,
+    /// Bytes of static and dynamic shared memory that it may use so far.
     shared_bytes: u32,
 }
 
@@ -99,12 +101,20 @@ impl Context {
         };
         let mut function = match loaded.functions.get(kernel) {
             Some(function) => *function,
-            None => Function {
-                raw: self.look_up(loaded.raw, module, kernel)?,
-                shared_bytes: DEFAULT_SHARED_BYTES,
-            },
+            None => self.look_up(loaded.raw, module, kernel)?,
         };
-        if shared_bytes > function.shared_bytes {
+        let wanted = function.static_shared_bytes.saturating_add(shared_bytes);
+        let limit = self.shared_memory_per_block();
+        if wanted > limit {
+            return Err(Error::Launch {
+                kernel: kernel.to_string(),
+                message: format!(
+                    "it needs {wanted} bytes of shared memory per block, {} of them static, and the device has {limit}",
+                    function.static_shared_bytes
+                ),
+            });
+        }
+        if wanted > function.shared_bytes {
             let attribute =
                 sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function was looked up in a module that lives.
@@ -114,18 +124,13 @@ impl Context {
                 result,
                 &format!("giving {kernel} {shared_bytes} bytes of shared memory"),
             )?;
-            function.shared_bytes = shared_bytes;
+            function.shared_bytes = wanted;
         }
         loaded.functions.insert(kernel, function);
         Ok(function.raw)
     }
 
-    fn look_up(
-        &self,
-        loaded: sys::CUmodule,
-        module: &Module,
-        kernel: &str,
-    ) -> Result<sys::CUfunction> {
+    fn look_up(&self, loaded: sys::CUmodule, module: &Module, kernel: &str) -> Result<Function> {
         let launch_error = |message| Error::Launch {
             kernel: kernel.to_string(),
             message,
@@ -145,7 +150,17 @@ impl Context {
             result,
             &format!("looking for {kernel} in the module {}", module.name()),
         )?;
-        Ok(function)
+        let mut static_shared_bytes = 0;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+        // SAFETY: it writes one integer; the function was just looked up.
+        let result =
+            unsafe { sys::cuFuncGetAttribute(&mut static_shared_bytes, attribute, function) };
+        self.check(result, &format!("reading the shared memory of {kernel}"))?;
+        Ok(Function {
+            raw: function,
+            static_shared_bytes: static_shared_bytes as u32,
+            shared_bytes: DEFAULT_SHARED_BYTES,
+        })
     }
 
     /// Loads the image that fits. The context must be current.

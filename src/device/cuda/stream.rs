@@ -1,9 +1,9 @@
 //! Streams and events.
 
 use super::context::Context;
-use crate::device::stream::not_recorded;
+use crate::Result;
+use crate::device::stream::{not_recorded, wrong_order};
 use crate::device::{Device, Kind};
-use crate::{Error, Result};
 use cust::sys::{self, cudaError_enum};
 use std::fmt;
 use std::ptr::null_mut;
@@ -53,7 +53,6 @@ impl Context {
         self.check(result, "making an event")?;
         Ok(EventHandle {
             raw,
-            device: Device(Kind::Cuda(self.clone())),
             context: self.clone(),
         })
     }
@@ -144,7 +143,6 @@ impl Drop for StreamHandle {
 /// An event with timing.
 pub struct EventHandle {
     raw: sys::CUevent,
-    device: Device,
     context: Arc<Context>,
 }
 
@@ -154,8 +152,8 @@ unsafe impl Send for EventHandle {}
 unsafe impl Sync for EventHandle {}
 
 impl EventHandle {
-    pub fn device(&self) -> &Device {
-        &self.device
+    pub fn device(&self) -> Device {
+        Device(Kind::Cuda(self.context.clone()))
     }
 
     pub fn record(&self, stream: &StreamHandle) -> Result<()> {
@@ -192,18 +190,13 @@ impl EventHandle {
         }
         self.context
             .check(result, "reading the time between events")?;
-        Duration::try_from_secs_f64(f64::from(milliseconds) / 1e3).map_err(|_| {
-            Error::InvalidInput {
-                operation: "time between events",
-                message: "the start was recorded after the end".to_string(),
-            }
-        })
+        Duration::try_from_secs_f64(f64::from(milliseconds) / 1e3).map_err(|_| wrong_order())
     }
 }
 
 impl fmt::Debug for EventHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "event on {}", self.device)
+        write!(f, "event on {}", self.context.name())
     }
 }
 

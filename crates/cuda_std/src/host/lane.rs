@@ -23,7 +23,12 @@ pub struct Position {
 ///
 /// A call may suspend the thread until others have caught up. A thread whose executor has found
 /// a mistake does not return from the call: the executor unwinds it.
-pub trait Lane {
+///
+/// # Safety
+/// Kernels trust the answers: memory that [`shared_static`](Self::shared_static) and
+/// [`shared_dynamic`](Self::shared_dynamic) hand out must be aligned, as large as asked for, the
+/// same for all threads of a block, and live as long as the block runs.
+pub unsafe trait Lane {
     /// Where the thread stands.
     fn position(&self) -> &Position;
 
@@ -65,15 +70,21 @@ thread_local! {
 /// of a kernel's thread in it.
 ///
 /// Calls nest; what was current before is so again afterwards, also when `run` unwinds.
-pub fn enter<R>(lane: &dyn Lane, run: impl FnOnce() -> R) -> R {
+///
+/// # Safety
+/// On one OS thread, calls must end in the reverse order of their begin (a coroutine must not be
+/// suspended out of `run`, so that another `enter` outlives this one), and `lane` must outlive
+/// every call of this crate's functions that began in `run`, also one that is suspended.
+pub unsafe fn enter<R>(lane: &dyn Lane, run: impl FnOnce() -> R) -> R {
     struct Restore(Option<*const dyn Lane>);
     impl Drop for Restore {
         fn drop(&mut self) {
             CURRENT.set(self.0);
         }
     }
-    // SAFETY: this only forgets the lifetime. The pointer is used while `run` runs, during which
-    // `lane` is borrowed, and is taken back by `Restore` before that borrow ends.
+    // SAFETY: this only forgets the lifetime. The pointer is current while `run` runs, during which
+    // `lane` is borrowed; that calls end in order, so that `Restore` takes it back, and that
+    // suspended ones do not outlive the lane, is the caller's promise.
     let pointer = unsafe {
         core::mem::transmute::<*const (dyn Lane + '_), *const (dyn Lane + 'static)>(lane)
     };
@@ -97,7 +108,7 @@ pub(crate) fn lane<'a>() -> &'a dyn Lane {
         .get()
         .expect("a function of cuda_std that needs a GPU thread was called outside of a kernel");
     // SAFETY: the pointer is set only while `enter` borrows the lane. The functions of this crate
-    // use the reference within one call made by the kernel's thread, which runs inside `enter`.
+    // use the reference within one call, which the lane outlives by the promise made to `enter`.
     unsafe { &*pointer }
 }
 
