@@ -382,6 +382,66 @@ fn any_thread_may_use_and_drop_anything() {
     }
 }
 
+/// The GPUs of this machine, of which there may be several.
+fn gpus() -> Vec<Device> {
+    let list = Device::list().into_iter();
+    let ordinals = list.filter_map(|info| match info.kind {
+        DeviceKind::Cuda { ordinal } => Some(ordinal),
+        _ => None,
+    });
+    ordinals
+        .map(|ordinal| Device::cuda(ordinal).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_gpu_can_be_opened_again() {
+    if cuda().is_none() {
+        return;
+    }
+    for round in 0..3 {
+        let (one, other) = (Device::cuda(0).unwrap(), Device::cuda(0).unwrap());
+        assert!(one.same_as(&other));
+        let mut values = one.buffer_from(&[round; 100]).unwrap();
+        drop(one);
+        add(&other, &mut values, 1);
+        drop(other);
+        assert_eq!(values.to_vec().unwrap(), [round + 1; 100]);
+    }
+}
+
+#[test]
+fn several_gpus_work_side_by_side() {
+    let gpus = gpus();
+    let [first, second, ..] = &gpus[..] else {
+        eprintln!("skipped: {} GPUs", gpus.len());
+        return;
+    };
+    let event = first.event().unwrap();
+    let mut on_first = first.buffer_from(&[1; 1000]).unwrap();
+    let mut on_second = second.buffer_from(&[2; 1000]).unwrap();
+    for _ in 0..3 {
+        add(first, &mut on_first, 10);
+        first.record(&event).unwrap();
+        // The context of one GPU does not stay current for the calls of the other.
+        second.wait(&event).unwrap();
+        add(second, &mut on_second, 20);
+    }
+    assert!(matches!(
+        second.record(&event),
+        Err(Error::DifferentDevices { .. })
+    ));
+    let stream = second.stream().unwrap();
+    let mixed = stream.scope(|scope| scope.upload(&[0; 1000], &mut on_first));
+    assert!(matches!(mixed, Err(Error::DifferentDevices { .. })));
+    drop(gpus);
+    drop(event);
+    assert_eq!(on_second.to_vec().unwrap(), [62; 1000]);
+    drop(on_second);
+    assert_eq!(on_first.to_vec().unwrap(), [31; 1000]);
+    drop(stream);
+}
+
 #[test]
 fn many_threads_share_a_device() {
     for device in with_kernels() {

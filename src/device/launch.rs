@@ -84,6 +84,7 @@ unsafe fn launch<A: KernelArgs>(
         Kind::Cuda(context) => {
             let stream = stream
                 .and_then(|stream| stream.cuda.as_ref())
+                .map(|stream| stream.handle())
                 .unwrap_or(context.main_stream());
             // SAFETY: the addresses are those of the kernel's own parameter types, in order; the
             // rest is passed on to the caller.

@@ -156,7 +156,7 @@ impl Device {
             #[cfg(feature = "simulator")]
             Kind::Simulator(_) => Ok(()),
             #[cfg(feature = "cuda")]
-            Kind::Cuda(context) => context.main_stream().synchronize(),
+            Kind::Cuda(context) => context.synchronize(),
         }
     }
 

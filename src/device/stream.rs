@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub struct Stream {
     device: Device,
     #[cfg(feature = "cuda")]
-    pub(super) cuda: Option<super::cuda::StreamHandle>,
+    pub(super) cuda: Option<super::cuda::UserStream>,
 }
 
 impl Device {
@@ -110,7 +110,7 @@ impl Stream {
             .require_same(&event.device(), "record an event")?;
         #[cfg(feature = "cuda")]
         if let (Some(stream), Moment::Cuda(event)) = (&self.cuda, &event.0) {
-            return event.record(stream);
+            return event.record(stream.handle());
         }
         event.record_on_host();
         Ok(())
@@ -125,7 +125,7 @@ impl Stream {
     pub fn wait(&self, event: &Event) -> Result<()> {
         #[cfg(feature = "cuda")]
         if let (Some(stream), Moment::Cuda(event)) = (&self.cuda, &event.0) {
-            return event.make_wait(stream);
+            return event.make_wait(stream.handle());
         }
         self.device
             .require_same(&event.device(), "wait for an event")
@@ -200,7 +200,9 @@ impl<'env> StreamScope<'_, 'env> {
         #[cfg(feature = "cuda")]
         if let (Some(stream), Some(allocation)) = (&self.stream.cuda, target.cuda_allocation()) {
             // SAFETY: `source` outlives `'env`, and the scope waits for the stream before that ends.
-            return unsafe { allocation.copy_from_on(stream, bytemuck::cast_slice(source)) };
+            return unsafe {
+                allocation.copy_from_on(stream.handle(), bytemuck::cast_slice(source))
+            };
         }
         target.copy_from(source)
     }
@@ -218,7 +220,9 @@ impl<'env> StreamScope<'_, 'env> {
         if let (Some(stream), Some(allocation)) = (&self.stream.cuda, source.cuda_allocation()) {
             // SAFETY: `target` is borrowed for `'env`, and the scope waits for the stream before
             // that ends.
-            return unsafe { allocation.copy_to_on(stream, bytemuck::cast_slice_mut(target)) };
+            return unsafe {
+                allocation.copy_to_on(stream.handle(), bytemuck::cast_slice_mut(target))
+            };
         }
         source.copy_to(target)
     }

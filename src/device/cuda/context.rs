@@ -24,7 +24,8 @@ pub struct Context {
     multiprocessors: usize,
     shared_memory_per_block: u32,
     pool: Option<Pool>,
-    main_stream: OnceLock<StreamHandle>,
+    /// Made right after the context itself.
+    main_stream: Option<StreamHandle>,
     /// Streams beside the main one.
     user_streams: AtomicUsize,
     modules: Mutex<HashMap<usize, LoadedModule>>,
@@ -75,9 +76,6 @@ impl Context {
             return Ok(context);
         }
         let context = Arc::new(Self::new(ordinal)?);
-        let stream = StreamHandle::without_owner(&context)?;
-        // Nobody else has seen the context yet, so the cell is empty.
-        let _ = context.main_stream.set(stream);
         open[ordinal] = Arc::downgrade(&context);
         Ok(context)
     }
@@ -119,7 +117,7 @@ impl Context {
             multiprocessors,
             shared_memory_per_block,
             pool: None,
-            main_stream: OnceLock::new(),
+            main_stream: None,
             user_streams: AtomicUsize::new(0),
             modules: Mutex::new(HashMap::new()),
         };
@@ -128,6 +126,7 @@ impl Context {
             Pool::new(device.as_raw())
         };
         context.pool = pool;
+        context.main_stream = Some(StreamHandle::new(&context)?);
         Ok(context)
     }
 
@@ -150,8 +149,13 @@ impl Context {
 
     pub fn main_stream(&self) -> &StreamHandle {
         self.main_stream
-            .get()
-            .expect("set before the context is given out")
+            .as_ref()
+            .expect("made before the context is given out")
+    }
+
+    /// Waits for the main stream.
+    pub fn synchronize(&self) -> Result<()> {
+        self.main_stream().synchronize(self)
     }
 
     pub fn pool(&self) -> Option<&Pool> {
@@ -230,7 +234,7 @@ impl Drop for Context {
                 // SAFETY: allocations keep the context alive, so all have been freed.
                 unsafe { pool.destroy() };
             }
-            if let Some(stream) = self.main_stream.get() {
+            if let Some(stream) = &self.main_stream {
                 // SAFETY: the last owner of the context is the last user of its main stream.
                 unsafe { stream.destroy() };
             }
@@ -263,7 +267,8 @@ impl Drop for Bound<'_> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks also what a panic has left: all that is locked here is complete at any time.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -74,7 +74,7 @@ impl Context {
             let mut result = self.try_allocate(&mut address, bytes);
             if result == cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
                 // Memory freed in the order of the stream is there once the stream is done.
-                self.main_stream().synchronize()?;
+                self.synchronize()?;
                 result = self.try_allocate(&mut address, bytes);
             }
             self.check_allocation(result, bytes)?;
@@ -85,7 +85,7 @@ impl Context {
         };
         if bytes > 0 && self.has_user_streams() {
             // They do not wait for the main stream, in whose order the memory comes.
-            self.main_stream().synchronize()?;
+            self.synchronize()?;
         }
         Ok(allocation)
     }
@@ -135,7 +135,7 @@ impl Allocation {
         self.context.check(result, "setting memory to zero")?;
         if self.context.has_user_streams() {
             // They do not wait for the main stream, and may use the memory next.
-            self.context.main_stream().synchronize()?;
+            self.context.synchronize()?;
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Allocation {
         let stream = self.context.main_stream();
         // SAFETY: `source` is borrowed until the wait is over.
         let started = unsafe { self.copy_from_on(stream, source) };
-        started.and(stream.synchronize())
+        started.and(self.context.synchronize())
     }
 
     /// Copies from the GPU into `target`, on the main stream, and waits.
@@ -153,7 +153,7 @@ impl Allocation {
         let stream = self.context.main_stream();
         // SAFETY: `target` is borrowed until the wait is over.
         let started = unsafe { self.copy_to_on(stream, target) };
-        started.and(stream.synchronize())
+        started.and(self.context.synchronize())
     }
 
     /// Starts a copy to the GPU on `stream`.

@@ -16,7 +16,7 @@ mod stream;
 
 pub(super) use context::{Context, device_count};
 pub(super) use memory::{Allocation, HostAllocation};
-pub(super) use stream::{EventHandle, StreamHandle};
+pub(super) use stream::{EventHandle, UserStream};
 
 use crate::Error;
 use cust::sys::{self, cudaError_enum};

@@ -1,19 +1,19 @@
 //! Streams and events.
 
-use super::context::Context;
+use super::context::{Context, lock};
 use crate::Result;
 use crate::device::stream::{not_recorded, wrong_order};
 use crate::device::{Device, Kind};
 use cust::sys::{self, cudaError_enum};
 use std::fmt;
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A stream that does not wait for the legacy default stream.
+/// A stream that does not wait for the legacy default stream. Whoever holds it holds its context
+/// too, and destroys it.
 pub struct StreamHandle {
     raw: sys::CUstream,
-    owner: Owner,
     /// The kernel started last, for the message when waiting fails.
     last_kernel: Mutex<Option<&'static str>>,
 }
@@ -23,57 +23,16 @@ unsafe impl Send for StreamHandle {}
 // SAFETY: as above.
 unsafe impl Sync for StreamHandle {}
 
-enum Owner {
-    /// The stream keeps its context alive and destroys itself.
-    Stream(Arc<Context>),
-    /// The context holds its main stream and destroys it.
-    Context(Weak<Context>),
-}
-
-impl Context {
-    pub fn new_stream(self: &Arc<Self>) -> Result<StreamHandle> {
-        let raw = create(self)?;
-        self.add_user_stream();
-        let stream = StreamHandle {
-            raw,
-            owner: Owner::Stream(self.clone()),
-            last_kernel: Mutex::new(None),
-        };
-        // The new stream may use memory that came in the order of the main stream.
-        self.main_stream().synchronize()?;
-        Ok(stream)
-    }
-
-    pub fn new_event(self: &Arc<Self>) -> Result<EventHandle> {
-        let _bound = self.bind()?;
-        let mut raw = null_mut();
-        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
-        // SAFETY: it writes one handle.
-        let result = unsafe { sys::cuEventCreate(&mut raw, flags) };
-        self.check(result, "making an event")?;
-        Ok(EventHandle {
-            raw,
-            context: self.clone(),
-        })
-    }
-}
-
-fn create(context: &Context) -> Result<sys::CUstream> {
-    let _bound = context.bind()?;
-    let mut raw = null_mut();
-    let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-    // SAFETY: it writes one handle.
-    let result = unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
-    context.check(result, "making a stream")?;
-    Ok(raw)
-}
-
 impl StreamHandle {
-    /// The stream that the context itself will hold.
-    pub fn without_owner(context: &Arc<Context>) -> Result<Self> {
+    pub fn new(context: &Context) -> Result<Self> {
+        let _bound = context.bind()?;
+        let mut raw = null_mut();
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: it writes one handle.
+        let result = unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
+        context.check(result, "making a stream")?;
         Ok(Self {
-            raw: create(context)?,
-            owner: Owner::Context(Arc::downgrade(context)),
+            raw,
             last_kernel: Mutex::new(None),
         })
     }
@@ -84,32 +43,18 @@ impl StreamHandle {
 
     /// Remembers the kernel for messages.
     pub fn set_last_kernel(&self, name: &'static str) {
-        *self
-            .last_kernel
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(name);
+        *lock(&self.last_kernel) = Some(name);
     }
 
-    pub fn synchronize(&self) -> Result<()> {
-        let context = match &self.owner {
-            Owner::Stream(context) => context.clone(),
-            // While something can call this it holds the context.
-            Owner::Context(context) => match context.upgrade() {
-                Some(context) => context,
-                None => return Ok(()),
-            },
-        };
+    /// Waits for the stream, which is of that context.
+    pub fn synchronize(&self, context: &Context) -> Result<()> {
         let _bound = context.bind()?;
         // SAFETY: the stream lives as long as `self`.
         let result = unsafe { sys::cuStreamSynchronize(self.raw) };
         if result == cudaError_enum::CUDA_SUCCESS {
             return Ok(());
         }
-        let last = *self
-            .last_kernel
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        let operation = match last {
+        let operation = match *lock(&self.last_kernel) {
             Some(kernel) => format!("waiting for a stream whose last kernel was {kernel}"),
             None => "waiting for a stream".to_string(),
         };
@@ -124,19 +69,60 @@ impl StreamHandle {
     }
 }
 
-impl Drop for StreamHandle {
+/// A stream beside the main one.
+pub struct UserStream {
+    handle: StreamHandle,
+    context: Arc<Context>,
+}
+
+impl UserStream {
+    pub fn handle(&self) -> &StreamHandle {
+        &self.handle
+    }
+
+    pub fn synchronize(&self) -> Result<()> {
+        self.handle.synchronize(&self.context)
+    }
+}
+
+impl Drop for UserStream {
     fn drop(&mut self) {
-        if let Owner::Stream(context) = &self.owner
-            && let Ok(_bound) = context.bind()
-        {
+        if let Ok(_bound) = self.context.bind() {
             // Memory may only be freed in the order of the main stream while no other is at work.
             // SAFETY: the context is current, and this was the only handle.
             unsafe {
-                sys::cuStreamSynchronize(self.raw);
-                self.destroy();
+                sys::cuStreamSynchronize(self.handle.raw);
+                self.handle.destroy();
             }
-            context.remove_user_stream();
+            self.context.remove_user_stream();
         }
+    }
+}
+
+impl Context {
+    pub fn new_stream(self: &Arc<Self>) -> Result<UserStream> {
+        let handle = StreamHandle::new(self)?;
+        self.add_user_stream();
+        let stream = UserStream {
+            handle,
+            context: self.clone(),
+        };
+        // The new stream may use memory that came in the order of the main stream.
+        self.synchronize()?;
+        Ok(stream)
+    }
+
+    pub fn new_event(self: &Arc<Self>) -> Result<EventHandle> {
+        let _bound = self.bind()?;
+        let mut raw = null_mut();
+        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
+        // SAFETY: it writes one handle.
+        let result = unsafe { sys::cuEventCreate(&mut raw, flags) };
+        self.check(result, "making an event")?;
+        Ok(EventHandle {
+            raw,
+            context: self.clone(),
+        })
     }
 }
 
