@@ -1,4 +1,4 @@
-//! Kernels that call everything in `cuda_std`. `tests/cuda_std.rs` of gridstride runs them on the
+//! Kernels that call everything in `cuda_std`. `tests/cuda_std` of gridstride runs them on the
 //! GPU and in the simulator, and compares both with what it computes on the host.
 //!
 //! # Safety of all launches here

@@ -1,0 +1,70 @@
+//! Every function of cuda_std, in kernels that run on every device, against what is computed here
+//! without any of it.
+
+mod among_lanes;
+mod atomic;
+#[path = "../common/mod.rs"]
+mod common;
+mod float;
+mod parameters;
+mod positions;
+mod shared;
+mod slice;
+
+use common::{devices, simulator, small};
+use cuda_std::host::{Kernel, KernelArgs};
+use cuda_std_tests_kernels::{atomics, floats, launches, shared_memory, slices, threads, warps};
+use gridstride::Device;
+use gridstride::device::{Buffer, DeviceKind, Image, LaunchConfig, Module};
+
+static MODULE: Module = Module::new(
+    "cuda_std_tests",
+    &[Image::new(
+        "sm_70",
+        include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
+    )],
+);
+
+/// The devices that run kernels.
+fn with_kernels() -> impl Iterator<Item = Device> {
+    devices()
+        .into_iter()
+        .filter(|device| device.kind() != DeviceKind::Cpu)
+}
+
+/// # Safety
+/// As of [`Device::launch`].
+unsafe fn launch<A: KernelArgs>(
+    device: &Device,
+    kernel: &Kernel<A>,
+    config: LaunchConfig,
+    arguments: A,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { device.launch(&MODULE, kernel, config, arguments) }.unwrap();
+}
+
+/// Blocks of a launch of many.
+fn blocks() -> u32 {
+    if small() { 2 } else { 17 }
+}
+
+/// Numbers without a pattern (SplitMix64).
+fn random(seed: u64, count: usize) -> Vec<u64> {
+    let mut state = seed;
+    let next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+fn random_u32(seed: u64, count: usize) -> Vec<u32> {
+    random(seed, count)
+        .iter()
+        .map(|&bits| bits as u32)
+        .collect()
+}

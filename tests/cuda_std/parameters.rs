@@ -1,0 +1,313 @@
+//! How parameters arrive, and in which blocks kernels run.
+
+use super::*;
+use cuda_std_tests_kernels::launches::{Aligned, Bytes, Mixed, Nested, Single, Table};
+
+#[test]
+fn a_kernel_needs_no_parameters() {
+    for device in with_kernels() {
+        // SAFETY: it does nothing.
+        unsafe { launch(&device, &launches::nothing, LaunchConfig::new(3, 40), ()) };
+        device.synchronize().unwrap();
+    }
+}
+
+#[test]
+fn scalars_of_every_width_arrive() {
+    for device in with_kernels() {
+        let mut out = device.zeros::<u64>(12).unwrap();
+        let arguments = (
+            0xa1_u8,
+            -1.5e300_f64,
+            -2_i8,
+            0xbeef_u16,
+            i64::MIN + 5,
+            -30_000_i16,
+            -0.0_f32,
+            255_u8,
+            0x0123_4567_89ab_cdef_u64,
+            -7_i32,
+            0xdead_beef_u32,
+            out.slice_mut(),
+            -9_isize,
+        );
+        // SAFETY: there are 12 elements.
+        unsafe {
+            launch(
+                &device,
+                &launches::scalars,
+                LaunchConfig::new(1, 32),
+                arguments,
+            )
+        };
+        let expected = [
+            0xa1,
+            (-1.5e300_f64).to_bits(),
+            -2_i64 as u64,
+            0xbeef,
+            (i64::MIN + 5) as u64,
+            -30_000_i64 as u64,
+            0x8000_0000,
+            255,
+            0x0123_4567_89ab_cdef,
+            -7_i64 as u64,
+            0xdead_beef,
+            -9_i64 as u64,
+        ];
+        assert_eq!(out.to_vec().unwrap(), expected, "{device}");
+    }
+}
+
+#[test]
+fn twenty_four_parameters_arrive() {
+    for device in with_kernels() {
+        let mut out = device.zeros::<[u64; 23]>(1).unwrap();
+        let wide = 0xf0f1_f2f3_f4f5_f6f7;
+        let arguments = (
+            1,
+            wide + 2,
+            3,
+            4,
+            0xf005,
+            6,
+            0xf000_0007,
+            8,
+            wide + 9,
+            0xf00a,
+            0xf00b,
+            wide + 12,
+            13,
+            14,
+            15,
+            0xf000_0010,
+            17,
+            wide as usize + 18,
+            0xf000_0013,
+            0xf014,
+            21,
+            wide + 22,
+            23,
+            out.slice_mut(),
+        );
+        // SAFETY: an element.
+        unsafe { launch(&device, &launches::many, LaunchConfig::new(1, 1), arguments) };
+        let expected = [
+            1,
+            wide + 2,
+            3,
+            4,
+            0xf005,
+            6,
+            0xf000_0007,
+            8,
+            wide + 9,
+            0xf00a,
+            0xf00b,
+            wide + 12,
+            13,
+            14,
+            15,
+            0xf000_0010,
+            17,
+            wide + 18,
+            0xf000_0013,
+            0xf014,
+            21,
+            wide + 22,
+            23,
+        ];
+        assert_eq!(out.to_vec().unwrap(), [expected], "{device}");
+    }
+}
+
+#[test]
+fn structs_arrive_with_their_padding() {
+    for device in with_kernels() {
+        let input = device.buffer_from(&[1_000_000_u32]).unwrap();
+        let mut out = device.zeros::<u64>(13).unwrap();
+        let arguments = (
+            Bytes {
+                first: 200,
+                second: -3,
+                third: 7,
+            },
+            Mixed {
+                byte: 9,
+                double: -0.1,
+                short: 0xfedc,
+                singles: [1.0, 2.0, 3.0],
+                last: -100,
+            },
+            0x77,
+            Single { number: 2.5 },
+            Nested {
+                input: input.slice(),
+                factor: 0xffff,
+                out: out.slice_mut(),
+            },
+            Aligned {
+                words: [11, 12, 13, 14, 15],
+            },
+        );
+        // SAFETY: an element, and 13.
+        unsafe {
+            launch(
+                &device,
+                &launches::structs,
+                LaunchConfig::new(1, 1),
+                arguments,
+            )
+        };
+        let expected = [
+            200,
+            -3_i64 as u64,
+            7,
+            9,
+            (-0.1_f64).to_bits(),
+            0xfedc,
+            321,
+            -100_i64 as u64,
+            0x77,
+            2.5_f32.to_bits().into(),
+            1_000_000 * 0xffff,
+            11,
+            15,
+        ];
+        assert_eq!(out.to_vec().unwrap(), expected, "{device}");
+    }
+}
+
+#[test]
+fn structs_hold_tables() {
+    let mut table = Table { entries: [0; 33] };
+    for (entry, i) in table.entries.iter_mut().zip(0..) {
+        *entry = 60_000 - 1000 * i;
+    }
+    for device in with_kernels() {
+        let mut out = device.zeros::<u16>(100).unwrap();
+        let arguments = (table, out.slice_mut());
+        // SAFETY: an element per thread.
+        unsafe {
+            launch(
+                &device,
+                &launches::table,
+                LaunchConfig::new(2, 50),
+                arguments,
+            )
+        };
+        let expected: Vec<u16> = (0..100).map(|i| table.entries[i % 33]).collect();
+        assert_eq!(out.to_vec().unwrap(), expected, "{device}");
+    }
+}
+
+#[test]
+fn pointers_are_parameters() {
+    let input = random_u32(28, 300);
+    for device in with_kernels() {
+        let source = device.buffer_from(&input).unwrap();
+        let mut target = device.zeros::<u32>(300).unwrap();
+        let arguments = (
+            source.slice().as_ptr(),
+            target.slice_mut().as_mut_ptr(),
+            300,
+        );
+        // SAFETY: both have 300 elements.
+        unsafe {
+            launch(
+                &device,
+                &launches::raw_pointers,
+                LaunchConfig::new(2, 64),
+                arguments,
+            )
+        };
+        assert_eq!(target.to_vec().unwrap(), input, "{device}");
+    }
+}
+
+/// Launches on counters of blocks.
+fn counts(
+    device: &Device,
+    kernel: &Kernel<(cuda_std::DeviceSliceMut<u32>,)>,
+    config: LaunchConfig,
+) -> gridstride::Result<Vec<u32>> {
+    let mut counts: Buffer<u32> = device.zeros(config.grid.x as usize)?;
+    // SAFETY: an element per block.
+    unsafe { device.launch(&MODULE, kernel, config, (counts.slice_mut(),)) }?;
+    counts.to_vec()
+}
+
+#[test]
+fn bounds_admit_what_they_say() {
+    for device in with_kernels() {
+        let exact = |block| counts(&device, &launches::exact_block, LaunchConfig::new(5, block));
+        assert_eq!(exact((4, 2, 3)).unwrap(), [24; 5], "{device}");
+        for other in [(24, 1, 1), (4, 3, 2), (4, 2, 2)] {
+            let error = exact(other).unwrap_err().to_string();
+            assert!(error.contains("blocks of (4, 2, 3) alone"), "{error}");
+        }
+        let bounded = |block| {
+            counts(
+                &device,
+                &launches::bounded_block,
+                LaunchConfig::new(3, block),
+            )
+        };
+        for (block, threads) in [
+            ((128, 1, 1), 128),
+            ((8, 4, 4), 128),
+            ((1, 127, 1), 127),
+            ((1, 1, 1), 1),
+        ] {
+            assert_eq!(bounded(block).unwrap(), [threads; 3], "{device}");
+        }
+        let error = bounded((129, 1, 1)).unwrap_err().to_string();
+        assert!(error.contains("more than the 128 threads"), "{error}");
+    }
+}
+
+#[test]
+fn panics_that_do_not_happen_change_nothing() {
+    for device in with_kernels() {
+        let input = random_u32(29, 500)
+            .iter()
+            .map(|value| value % 1000)
+            .collect::<Vec<_>>();
+        let mut values = device.buffer_from(&input).unwrap();
+        let arguments = (1000, values.slice_mut());
+        // SAFETY: the slice is valid.
+        unsafe {
+            launch(
+                &device,
+                &launches::panics_at,
+                LaunchConfig::new(2, 64),
+                arguments,
+            )
+        };
+        let expected: Vec<u32> = input.iter().map(|value| value + 1).collect();
+        assert_eq!(values.to_vec().unwrap(), expected, "{device}");
+    }
+}
+
+/// In the simulator alone: a trap leaves CUDA's context, which the other tests share, useless.
+#[test]
+fn a_panic_names_its_thread() {
+    let device = simulator();
+    let mut values = device.buffer_from(&[3_u32, 4, 5, 6]).unwrap();
+    let arguments = (5, values.slice_mut());
+    // SAFETY: the slice is valid.
+    let launched = unsafe {
+        device.launch(
+            &MODULE,
+            &launches::panics_at,
+            LaunchConfig::new(1, 4),
+            arguments,
+        )
+    };
+    let message = launched.unwrap_err().to_string();
+    assert!(
+        message.contains("panics_at")
+            && message.contains("5 is forbidden")
+            && message.contains("(2, 0, 0)"),
+        "{message}"
+    );
+}

@@ -1,0 +1,144 @@
+//! Where threads stand, and grid-stride iteration.
+
+use super::*;
+
+#[test]
+fn every_thread_knows_its_place() {
+    // The blocks have 24, 105 and 96 threads: warps that cross rows, and a warp in part.
+    for (grid, block) in [
+        ((2, 3, 4), (4, 3, 2)),
+        ((3, 1, 2), (7, 5, 3)),
+        ((1, 2, 1), (1, 96, 1)),
+    ] {
+        let mut expected = Vec::new();
+        for (bz, by, bx) in each(grid) {
+            for (z, y, x) in each(block) {
+                let index = x + block.0 * (y + block.1 * z);
+                expected.push([
+                    x,
+                    y,
+                    z,
+                    bx,
+                    by,
+                    bz,
+                    block.0,
+                    block.1,
+                    block.2,
+                    grid.0,
+                    grid.1,
+                    grid.2,
+                    index,
+                    index % 32,
+                ]);
+            }
+        }
+        for device in with_kernels() {
+            let mut out = device.zeros::<[u32; 14]>(expected.len()).unwrap();
+            let config = LaunchConfig::new(grid, block);
+            // SAFETY: an element per thread.
+            unsafe { launch(&device, &threads::positions, config, (out.slice_mut(),)) };
+            assert_eq!(out.to_vec().unwrap(), expected, "{device} {config:?}");
+        }
+    }
+}
+
+/// All `(z, y, x)` below a size `(x, y, z)`, x fastest.
+fn each(size: (u32, u32, u32)) -> impl Iterator<Item = (u32, u32, u32)> {
+    (0..size.2)
+        .flat_map(move |z| (0..size.1).flat_map(move |y| (0..size.0).map(move |x| (z, y, x))))
+}
+
+#[test]
+fn indices_cover_lines_and_planes() {
+    for device in with_kernels() {
+        let len = 37 * blocks() as usize;
+        let mut line = device.zeros::<u64>(len).unwrap();
+        let config = LaunchConfig::new(blocks(), 37);
+        // SAFETY: an element per thread.
+        unsafe { launch(&device, &threads::indices_1d, config, (line.slice_mut(),)) };
+        assert_eq!(line.to_vec().unwrap(), (0..len as u64).collect::<Vec<_>>());
+
+        let (width, height) = (3 * 16, 5 * 6);
+        let mut plane = device.zeros::<[u64; 2]>(width * height).unwrap();
+        let config = LaunchConfig::new((3, 5), (16, 6));
+        // SAFETY: an element per thread, `width` threads wide.
+        unsafe {
+            let arguments = (width, plane.slice_mut());
+            launch(&device, &threads::indices_2d, config, arguments)
+        };
+        for (i, place) in plane.to_vec().unwrap().into_iter().enumerate() {
+            assert_eq!(place, [(i % width) as u64, (i / width) as u64]);
+        }
+    }
+}
+
+#[test]
+fn strides_visit_every_index_once() {
+    for device in with_kernels() {
+        for (grid, block, len) in [(1, 1, 5), (2, 32, 63), (3, 20, 60), (2, 33, 200), (4, 8, 0)] {
+            let mut visits = device.zeros::<u32>(len).unwrap();
+            let mut visitors = device.zeros::<u64>(len).unwrap();
+            // SAFETY: as long as each other.
+            unsafe {
+                let arguments = (visits.slice_mut(), visitors.slice_mut());
+                let config = LaunchConfig::new(grid, block);
+                launch(&device, &threads::strides, config, arguments)
+            };
+            assert_eq!(visits.to_vec().unwrap(), vec![1; len]);
+            let all = u64::from(grid * block);
+            let expected: Vec<u64> = (0..len as u64).map(|i| i % all).collect();
+            assert_eq!(visitors.to_vec().unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn strides_end_at_the_end_of_all_indices() {
+    let config = LaunchConfig::new(2, 20);
+    for device in with_kernels() {
+        let mut out = device.zeros::<u64>(40).unwrap();
+        // SAFETY: an element per thread.
+        unsafe {
+            launch(
+                &device,
+                &threads::endless_strides,
+                config,
+                (out.slice_mut(),),
+            )
+        };
+        let expected: Vec<u64> = (0..40).map(|i| i + (i + 40)).collect();
+        assert_eq!(out.to_vec().unwrap(), expected);
+        // SAFETY: an element per thread.
+        unsafe {
+            launch(
+                &device,
+                &threads::first_strides,
+                config,
+                (33, out.slice_mut()),
+            )
+        };
+        let first = |i| if i < 33 { i } else { u64::MAX };
+        assert_eq!(
+            out.to_vec().unwrap(),
+            (0..40).map(first).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn fences_show_writes_to_the_last_block() {
+    for device in with_kernels() {
+        let count = if small() { 5 } else { 300 };
+        let mut parts = device.zeros::<u32>(count + 1).unwrap();
+        let mut arrived = device.zeros::<u32>(1).unwrap();
+        let config = LaunchConfig::new(count as u32, 32);
+        // SAFETY: an element per block and one more.
+        unsafe {
+            let arguments = (parts.slice_mut(), arrived.slice_mut());
+            launch(&device, &threads::last_block_sums, config, arguments)
+        };
+        let sum: u32 = (0..count as u32).map(|block| 3 * block + 1).sum();
+        assert_eq!(parts.to_vec().unwrap()[count], sum);
+        assert_eq!(arrived.to_vec().unwrap(), [count as u32]);
+    }
+}
