@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cuda, devices, simulator};
+use common::{cuda, devices, simulator, with_kernels};
 use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{DeviceArray, DeviceKind, Image, LaunchConfig, Module};
@@ -28,13 +28,6 @@ fn add(device: &Device, values: &mut gridstride::device::Buffer<u32>, amount: u3
     let config = LaunchConfig::for_len(values.len(), 256);
     // SAFETY: the slice is the buffer's, which outlives the launch.
     unsafe { device.launch(&MODULE, &add_to_all, config, (values.slice_mut(), amount)) }.unwrap();
-}
-
-/// The devices that run kernels.
-fn with_kernels() -> impl Iterator<Item = Device> {
-    devices()
-        .into_iter()
-        .filter(|device| device.kind() != DeviceKind::Cpu)
 }
 
 #[test]

@@ -34,12 +34,7 @@ impl Device {
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice.
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
-        let too_large = || Error::Allocation {
-            device: self.to_string(),
-            requested: (len as u64).saturating_mul(size_of::<T>() as u64),
-            free: None,
-            total: None,
-        };
+        let too_large = || self.host_allocation_error::<T>(len);
         let layout = Layout::array::<T>(len)
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
             .map_err(|_| too_large())?;
@@ -54,6 +49,16 @@ impl Device {
             length: len,
             element: PhantomData,
         })
+    }
+
+    /// That the host, which does not tell what it has, cannot allocate `len` elements.
+    pub(super) fn host_allocation_error<T>(&self, len: usize) -> Error {
+        Error::Allocation {
+            device: self.to_string(),
+            requested: (len as u64).saturating_mul(size_of::<T>() as u64),
+            free: None,
+            total: None,
+        }
     }
 
     /// A buffer of `len` elements, all bytes zero.

@@ -196,6 +196,13 @@ fn gpus() -> impl Iterator<Item = Device> {
     (0..count).filter_map(|ordinal| Device::cuda(ordinal).ok())
 }
 
+/// Locks also what a panic has left: all that is locked here is complete at any time.
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 #[cfg(not(all(feature = "cuda", feature = "simulator")))]
 fn without_feature(device: String, feature: &str) -> Error {
     Error::Unavailable {

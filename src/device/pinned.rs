@@ -42,12 +42,7 @@ impl Device {
                 let mut elements = Vec::new();
                 elements
                     .try_reserve_exact(len)
-                    .map_err(|_| crate::Error::Allocation {
-                        device: self.to_string(),
-                        requested: (len as u64).saturating_mul(size_of::<T>() as u64),
-                        free: None,
-                        total: None,
-                    })?;
+                    .map_err(|_| self.host_allocation_error::<T>(len))?;
                 elements.resize(len, T::zeroed());
                 Memory::Host(elements)
             }

@@ -1,6 +1,6 @@
 //! Streams and events: what runs beside what, in which order, and how long it took.
 
-use super::{Buffer, Device, Element};
+use super::{Buffer, Device, Element, lock};
 use crate::Result;
 use std::fmt;
 use std::marker::PhantomData;
@@ -306,7 +306,7 @@ impl Event {
 
     fn host_time(&self) -> Option<Instant> {
         match &self.0 {
-            Moment::Host { at, .. } => *at.lock().unwrap_or_else(|poisoned| poisoned.into_inner()),
+            Moment::Host { at, .. } => *lock(at),
             #[cfg(feature = "cuda")]
             Moment::Cuda(_) => None,
         }
@@ -316,7 +316,7 @@ impl Event {
     fn record_on_host(&self) {
         match &self.0 {
             Moment::Host { at, .. } => {
-                *at.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Instant::now());
+                *lock(at) = Some(Instant::now());
             }
             #[cfg(feature = "cuda")]
             Moment::Cuda(_) => {}

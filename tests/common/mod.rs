@@ -4,6 +4,7 @@
 pub mod sketch;
 
 use gridstride::Device;
+use gridstride::device::DeviceKind;
 
 /// Every device that can run here: each test loops over them.
 ///
@@ -18,6 +19,13 @@ pub fn devices() -> Vec<Device> {
     }
     devices.extend(cuda());
     devices
+}
+
+/// The devices that run kernels.
+pub fn with_kernels() -> impl Iterator<Item = Device> {
+    devices()
+        .into_iter()
+        .filter(|device| device.kind() != DeviceKind::Cpu)
 }
 
 fn is_set(variable: &str) -> bool {

@@ -11,11 +11,11 @@ mod positions;
 mod shared;
 mod slice;
 
-use common::{devices, simulator, small};
+use common::{simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};
 use cuda_std_tests_kernels::{atomics, floats, launches, shared_memory, slices, threads, warps};
 use gridstride::Device;
-use gridstride::device::{Buffer, DeviceKind, Image, LaunchConfig, Module};
+use gridstride::device::{Buffer, Image, LaunchConfig, Module};
 
 static MODULE: Module = Module::new(
     "cuda_std_tests",
@@ -24,13 +24,6 @@ static MODULE: Module = Module::new(
         include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
     )],
 );
-
-/// The devices that run kernels.
-fn with_kernels() -> impl Iterator<Item = Device> {
-    devices()
-        .into_iter()
-        .filter(|device| device.kind() != DeviceKind::Cpu)
-}
 
 /// # Safety
 /// As of [`Device::launch`].

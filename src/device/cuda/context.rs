@@ -4,7 +4,7 @@ use super::check;
 use super::memory::Pool;
 use super::module::LoadedModule;
 use super::stream::StreamHandle;
-use crate::device::{DeviceInfo, DeviceKind};
+use crate::device::{DeviceInfo, DeviceKind, lock};
 use crate::{Error, Result};
 use cust::device::{Device as CustDevice, DeviceAttribute};
 use cust::sys;
@@ -265,11 +265,4 @@ impl Drop for Bound<'_> {
             "contexts are popped in reverse order"
         );
     }
-}
-
-/// Locks also what a panic has left: all that is locked here is complete at any time.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }

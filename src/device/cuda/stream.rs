@@ -1,9 +1,9 @@
 //! Streams and events.
 
-use super::context::{Context, lock};
+use super::context::Context;
 use crate::Result;
 use crate::device::stream::{not_recorded, wrong_order};
-use crate::device::{Device, Kind};
+use crate::device::{Device, Kind, lock};
 use cust::sys::{self, cudaError_enum};
 use std::fmt;
 use std::ptr::null_mut;
