@@ -6,23 +6,26 @@ use std::ops::RangeInclusive;
 use ndarray::{Array3, ArrayViewMut2};
 use rayon::prelude::*;
 
-use super::{Sequences, Tables, binomial};
+use super::{Real, Sequences, Tables, binomial};
 
 /// The sketches' rows `kept`, N×(number of rows)×D.
 ///
 /// Every sum is taken in the order of the reference, so that the result is the reference's, rounded
 /// once to `f32`.
-pub(super) fn sketch(
+pub(super) fn sketch<T: Real>(
     tables: &Tables,
     sequences: &Sequences,
     kept: RangeInclusive<usize>,
     normalize: bool,
-) -> Array3<f32> {
+) -> Array3<T> {
     let (t, dim) = (tables.tuple_length(), tables.dim());
     let steps = Step::table(tables);
-    let mut result = Array3::zeros((sequences.len(), kept.clone().count(), dim));
+    let mut result = Array3::from_elem(
+        (sequences.len(), kept.clone().count(), dim),
+        T::from_f64(0.0),
+    );
     // Threads take from the front: with the longest first, none is left alone at the end.
-    let mut jobs: Vec<(&[u8], ArrayViewMut2<f32>)> =
+    let mut jobs: Vec<(&[u8], ArrayViewMut2<T>)> =
         sequences.slices().zip(result.outer_iter_mut()).collect();
     jobs.sort_by_key(|(codes, _)| Reverse(codes.len()));
     jobs.into_iter().par_bridge().for_each_init(
@@ -40,7 +43,7 @@ pub(super) fn sketch(
                     false => 1.0,
                 };
                 for (target, value) in target.iter_mut().zip(&rows[k * dim..]) {
-                    *target = (value / divisor) as f32;
+                    *target = T::from_f64(value / divisor);
                 }
             }
         },

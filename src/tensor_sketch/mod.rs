@@ -46,6 +46,7 @@ mod device_sequences;
 mod distances;
 #[cfg(feature = "kernels")]
 mod gpu;
+mod real;
 pub mod reference;
 mod sequences;
 mod splitmix;
@@ -53,6 +54,7 @@ mod tables;
 #[cfg(feature = "kernels")]
 mod tuning;
 
+use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, Ix2};
@@ -62,6 +64,7 @@ pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use binomial::binomial;
 pub use device_sequences::DeviceSequences;
 pub use distances::{Metric, distances, pairwise};
+pub use real::Real;
 pub use sequences::Sequences;
 pub use tables::Tables;
 
@@ -93,26 +96,63 @@ const OPERATION: &str = "tensor_sketch";
 /// assert_eq!(sketch, array![0.0, -20.0, 0.0, 0.0]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorSketch {
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorSketch<T: Real = f32> {
     tables: Tables,
     normalize: bool,
+    form: Form,
+    element: PhantomData<T>,
+}
+
+/// How a sketch is computed. The result is the same but for rounding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// What is fastest: the Fourier form.
+    #[default]
+    Auto,
+    /// Letter by letter in the real domain, as the definition reads, on one core or in one block
+    /// for each sequence. Sums are whole numbers until they are normalised: results are exact while
+    /// C(n, t) stays below 2²⁴ in `f32`, below 2⁵³ in `f64` and everywhere on the CPU.
+    Direct,
+    /// Several letters at a time in the Fourier domain, in pieces of the sequences that are computed
+    /// side by side and then composed.
+    Fourier,
 }
 
 impl TensorSketch {
-    /// Sketches with `tables`, not normalised.
+    /// Sketches with `tables`, in `f32`, not normalised.
     pub fn new(tables: Tables) -> TensorSketch {
         TensorSketch {
             tables,
             normalize: false,
+            form: Form::Auto,
+            element: PhantomData,
         }
+    }
+
+    /// The same sketches in `f64`, both in their sums and in their entries: more accurate, slower.
+    pub fn double(self) -> TensorSketch<f64> {
+        TensorSketch {
+            tables: self.tables,
+            normalize: self.normalize,
+            form: self.form,
+            element: PhantomData,
+        }
+    }
+}
+
+impl<T: Real> TensorSketch<T> {
+    /// Chooses how sketches are computed.
+    pub fn form(mut self, form: Form) -> TensorSketch<T> {
+        self.form = form;
+        self
     }
 
     /// Whether row k is divided by C(n, k), the number of tuples in a sequence of n letters.
     ///
     /// With it the sketch is the paper's, and sequences of different lengths can be compared. A
     /// sequence shorter than k has no tuples, and a row k of zeros with or without it.
-    pub fn normalize(mut self, normalize: bool) -> TensorSketch {
+    pub fn normalize(mut self, normalize: bool) -> TensorSketch<T> {
         self.normalize = normalize;
         self
     }
@@ -143,7 +183,7 @@ impl TensorSketch {
     /// assert!(sketches.row(1).iter().all(|&entry| entry == 0.0)); // no pair of letters
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn sketch(&self, device: &Device, sequences: &Sequences) -> Result<Array2<f32>> {
+    pub fn sketch(&self, device: &Device, sequences: &Sequences) -> Result<Array2<T>> {
         let rows = self.run(device, sequences, Rows::Last)?;
         Ok(rows.index_axis_move(Axis(1), 0))
     }
@@ -169,7 +209,7 @@ impl TensorSketch {
     /// assert_eq!(rows.slice(s![.., 2, ..]), sketcher.sketch(&Device::cpu(), &sequences)?);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn sketch_rows(&self, device: &Device, sequences: &Sequences) -> Result<Array3<f32>> {
+    pub fn sketch_rows(&self, device: &Device, sequences: &Sequences) -> Result<Array3<T>> {
         self.run(device, sequences, Rows::All)
     }
 
@@ -192,7 +232,7 @@ impl TensorSketch {
     /// assert_eq!(backwards.len(), 16);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn sketch_one(&self, device: &Device, codes: ArrayView1<u8>) -> Result<Array1<f32>> {
+    pub fn sketch_one(&self, device: &Device, codes: ArrayView1<u8>) -> Result<Array1<T>> {
         let sequences = Sequences::from_iter([codes]);
         let sketches = self.sketch(device, &sequences)?;
         Ok(sketches.index_axis_move(Axis(0), 0))
@@ -224,13 +264,13 @@ impl TensorSketch {
     /// }
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn sketch_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<f32, Ix2>> {
+    pub fn sketch_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<T, Ix2>> {
         let buffer = self.run_on_device(sequences, Rows::Last)?;
         DeviceArray::from_buffer(buffer, Ix2(sequences.len(), self.tables.dim()))
     }
 
     /// The one way to the devices from the host.
-    fn run(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<f32>> {
+    fn run(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
         self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
         let result = if device.kind() == DeviceKind::Cpu {
             let kept = rows.range(self.tables.tuple_length());
@@ -244,7 +284,7 @@ impl TensorSketch {
         Ok(result)
     }
     /// The rows of all sequences one after the other, on their device.
-    fn run_on_device(&self, sequences: &DeviceSequences, rows: Rows) -> Result<Buffer<f32>> {
+    fn run_on_device(&self, sequences: &DeviceSequences, rows: Rows) -> Result<Buffer<T>> {
         self.check_codes(sequences.largest)?;
         match &sequences.memory {
             Memory::Host(host) => {
@@ -256,13 +296,19 @@ impl TensorSketch {
             #[cfg(feature = "kernels")]
             Memory::Device(buffers) => {
                 let all_rows = matches!(rows, Rows::All);
-                gpu::sketch(
+                let made = gpu::sketch(
                     &sequences.device,
                     &self.tables,
                     buffers,
                     all_rows,
                     self.normalize,
-                )
+                )?;
+                let made: Vec<T> = made
+                    .to_vec()?
+                    .iter()
+                    .map(|&v| T::from_f64(f64::from(v)))
+                    .collect();
+                sequences.device.buffer_from(&made)
             }
         }
     }
@@ -308,18 +354,19 @@ impl Rows {
 }
 
 /// Refuses the first sequence with an entry that `f32` cannot hold.
-fn check_range(sketches: &Array3<f32>) -> Result<()> {
+fn check_range<T: Real>(sketches: &Array3<T>) -> Result<()> {
     let overflowed = sketches
         .axis_iter(Axis(0))
         .into_par_iter()
-        .position_first(|sketch| !sketch.iter().all(|entry| entry.is_finite()));
+        .position_first(|sketch| !sketch.iter().all(|entry| entry.to_f64().is_finite()));
     match overflowed {
         None => Ok(()),
         Some(sequence) => Err(Error::Overflow {
             operation: OPERATION,
             message: format!(
-                "the sketch of sequence {sequence} leaves the range of f32 (3.4e38): \
-                 normalise it, or use shorter tuples"
+                "the sketch of sequence {sequence} leaves the range of {}: \
+                 normalise it, or use shorter tuples",
+                T::NAME
             ),
         }),
     }
