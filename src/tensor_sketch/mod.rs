@@ -44,6 +44,7 @@ mod binomial;
 mod cpu;
 mod device_sequences;
 mod distances;
+mod fourier;
 #[cfg(feature = "kernels")]
 mod gpu;
 mod real;
