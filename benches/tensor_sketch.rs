@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
 
 #[derive(Parser)]
@@ -31,6 +31,12 @@ struct Args {
     /// Tuple length t.
     #[arg(long, default_value_t = 4)]
     tuple: usize,
+    /// How to compute.
+    #[arg(long, value_enum, default_value = "fourier")]
+    form: FormArg,
+    /// Compute in f64.
+    #[arg(long)]
+    f64: bool,
     /// Timed runs, after a first one that is not.
     #[arg(long, default_value_t = 7)]
     runs: usize,
@@ -46,6 +52,12 @@ enum Where {
     Simulator,
 }
 
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum FormArg {
+    Direct,
+    Fourier,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Lengths {
     Equal,
@@ -54,6 +66,16 @@ enum Lengths {
 
 fn main() -> gridstride::Result<()> {
     let args = Args::parse();
+    match args.f64 {
+        false => run(&args, |sketcher| sketcher),
+        true => run(&args, TensorSketch::double),
+    }
+}
+
+fn run<T: Real>(
+    args: &Args,
+    precision: impl Fn(TensorSketch) -> TensorSketch<T>,
+) -> gridstride::Result<()> {
     let device = match args.device {
         Where::Cpu => Device::cpu(),
         Where::Cuda => Device::cuda(0)?,
@@ -71,10 +93,17 @@ fn main() -> gridstride::Result<()> {
     );
     for lengths in [Lengths::Equal, Lengths::LogNormal] {
         let sequences = random_sequences(lengths, args.sequences, letters);
-        let sketcher = TensorSketch::new(Tables::from_seed(4, args.tuple, args.dim, 1)?);
+        let tables = Tables::from_seed(4, args.tuple, args.dim, 1)?;
+        let sketcher = precision(TensorSketch::new(tables.clone())).form(match args.form {
+            FormArg::Direct => Form::Direct,
+            FormArg::Fourier => Form::Fourier,
+        });
         let (device_ms, sketches) = time_on_device(&device, &sketcher, &sequences, args.runs)?;
         let call_ms = time_calls(&device, &sketcher, &sequences, args.runs)?;
-        let exact = sketcher.sketch(&Device::cpu(), &sequences)?;
+        let exact = TensorSketch::new(tables)
+            .double()
+            .form(Form::Direct)
+            .sketch(&Device::cpu(), &sequences)?;
         println!(
             "{:<10} {:>9} {:>10} {:>8} {:>2} {:>5} {:>10.3} {:>10.3} {:>9.1e}",
             format!("{lengths:?}"),
@@ -92,12 +121,12 @@ fn main() -> gridstride::Result<()> {
 }
 
 /// The median time from sequences on the device to sketches there, and the sketches.
-fn time_on_device(
+fn time_on_device<T: Real>(
     device: &Device,
-    sketcher: &TensorSketch,
+    sketcher: &TensorSketch<T>,
     sequences: &Sequences,
     runs: usize,
-) -> gridstride::Result<(f64, Array2<f32>)> {
+) -> gridstride::Result<(f64, Array2<T>)> {
     let uploaded = sequences.upload(device)?;
     let (start, end) = (device.event()?, device.event()?);
     let mut sketches = sketcher.sketch_device(&uploaded)?;
@@ -111,9 +140,9 @@ fn time_on_device(
     Ok((median(times), sketches.download()?))
 }
 
-fn time_calls(
+fn time_calls<T: Real>(
     device: &Device,
-    sketcher: &TensorSketch,
+    sketcher: &TensorSketch<T>,
     sequences: &Sequences,
     runs: usize,
 ) -> gridstride::Result<f64> {
@@ -131,13 +160,13 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-fn largest_error(sketches: &Array2<f32>, exact: &Array2<f32>) -> f64 {
+fn largest_error<T: Real>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
     let rows = sketches.axis_iter(Axis(0)).zip(exact.axis_iter(Axis(0)));
     rows.map(|(sketch, exact)| {
         let pairs = sketch.iter().zip(&exact);
-        let error = norm(&mut pairs.map(|(&a, &b)| f64::from(a) - f64::from(b)));
-        error / norm(&mut exact.iter().map(|&x| f64::from(x))).max(f64::MIN_POSITIVE)
+        let error = norm(&mut pairs.map(|(&a, &b)| a.to_f64() - b));
+        error / norm(&mut exact.iter().copied()).max(f64::MIN_POSITIVE)
     })
     .fold(0.0, f64::max)
 }

@@ -156,6 +156,15 @@ fn check(
 }
 
 impl Device {
+    /// The multiprocessors of a GPU, or the threads that the CPU runs at once.
+    pub(crate) fn processors(&self) -> usize {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(context) => context.multiprocessors(),
+            _ => rayon::current_num_threads(),
+        }
+    }
+
     /// The most shared memory that one block can have, of a device that runs kernels.
     pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
         match &self.0 {

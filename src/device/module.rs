@@ -1,5 +1,8 @@
 //! Compiled kernels, as they travel inside a program.
 
+#[cfg(any(feature = "cuda", test))]
+use std::collections::HashMap;
+
 /// A kernel crate compiled to PTX, once per architecture that it has code for.
 ///
 /// ```
@@ -74,6 +77,37 @@ impl Image {
         declared.map_or("of unknown version", str::trim)
     }
 
+    /// The text without the other kernels, so that the driver compiles this one alone. `None` if
+    /// there is no such kernel, or if kernels share variables, which have to stay the same ones.
+    #[cfg(any(feature = "cuda", test))]
+    pub(crate) fn ptx_of(&self, kernel: &str) -> Option<String> {
+        let mut common = String::new();
+        let mut kernels: HashMap<&str, String> = HashMap::new();
+        // The kernel to which the present line belongs, how many braces are open, and whether its
+        // body has begun.
+        let (mut of, mut depth, mut begun) = (None, 0, false);
+        for line in self.ptx.lines() {
+            if depth == 0 && of.is_none() {
+                if let Some((_, rest)) = line.split_once(".entry ") {
+                    of = rest.split(['(', ' ']).next();
+                } else if line.contains(".global ") && !line.contains(".extern ") {
+                    return None;
+                }
+            }
+            let text = of.map_or(&mut common, |name| kernels.entry(name).or_default());
+            text.push_str(line);
+            text.push('\n');
+            let code = line.split("//").next().unwrap_or_default();
+            depth += code.matches('{').count();
+            begun |= depth > 0;
+            depth = depth.saturating_sub(code.matches('}').count());
+            if begun && depth == 0 {
+                (of, begun) = (None, false);
+            }
+        }
+        kernels.remove(kernel).map(|text| common + &text)
+    }
+
     fn is_specific(&self) -> bool {
         self.architecture.ends_with('a')
     }
@@ -115,6 +149,50 @@ mod tests {
         assert_eq!(chosen((9, 0)), Some("sm_90a"));
         assert_eq!(chosen((10, 0)), Some("sm_80"));
         assert_eq!(chosen((12, 0)), Some("sm_80"));
+    }
+
+    const TWO: &str = "\
+.version 7.0
+.target sm_70
+.extern .shared .align 16 .b8 memory[];
+.func (.param .b32 r) shared_by_both(.param .b32 a)
+{
+\tret;
+}
+\t// .globl\tfirst
+.visible .entry first(
+\t.param .u64 x
+)
+.maxntid 64, 1, 1
+{
+\t{
+\tld.global.v2.u32 {%r1, %r2}, [%rd1]; // }
+\t}
+\tret;
+}
+.visible .entry second()
+{
+\tret;
+}
+";
+
+    #[test]
+    fn a_kernel_is_cut_out_with_what_it_may_call() {
+        let image = Image::new("sm_70", TWO);
+        let first = image.ptx_of("first").unwrap();
+        assert_eq!(first, TWO[..TWO.find(".visible .entry second").unwrap()]);
+        let second = image.ptx_of("second").unwrap();
+        assert!(
+            second.contains("shared_by_both")
+                && second.ends_with(".visible .entry second()\n{\n\tret;\n}\n")
+        );
+        assert!(!second.contains("first("));
+        assert_eq!(image.ptx_of("third"), None);
+        let variable = Image::new(
+            "sm_70",
+            ".global .u32 counter;\n.visible .entry first()\n{\n}\n",
+        );
+        assert_eq!(variable.ptx_of("first"), None);
     }
 
     #[test]

@@ -56,22 +56,26 @@ impl Sequences {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn upload(&self, device: &Device) -> Result<DeviceSequences> {
-        self.upload_checked(device, self.largest_code())
+        let largest = self.largest_code();
+        let bound = largest.map_or(0, |largest| usize::from(largest.code) + 1);
+        self.upload_below(device, bound, largest)
     }
 
-    /// The same, for a caller who knows the largest code, or that no code is too large.
-    pub(super) fn upload_checked(
+    /// The same, for a caller who knows that all codes are below `bound`; without the largest one,
+    /// the codes pass every further check.
+    pub(super) fn upload_below(
         &self,
         device: &Device,
+        bound: usize,
         largest: Option<CodeAt>,
     ) -> Result<DeviceSequences> {
         #[cfg(feature = "kernels")]
         let memory = match device.kind() {
             crate::device::DeviceKind::Cpu => Memory::Host(self.clone()),
-            _ => Memory::Device(gpu::SequenceBuffers::upload(device, self)?),
+            _ => Memory::Device(gpu::SequenceBuffers::upload(device, self, bound)?),
         };
         #[cfg(not(feature = "kernels"))]
-        let memory = Memory::Host(self.clone());
+        let (_, memory) = (bound, Memory::Host(self.clone()));
         Ok(DeviceSequences {
             device: device.clone(),
             memory,

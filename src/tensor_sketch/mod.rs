@@ -52,8 +52,6 @@ pub mod reference;
 mod sequences;
 mod splitmix;
 mod tables;
-#[cfg(feature = "kernels")]
-mod tuning;
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -278,7 +276,10 @@ impl<T: Real> TensorSketch<T> {
             cpu::sketch(&self.tables, sequences, kept, self.normalize)
         } else {
             let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
-            let buffer = self.run_on_device(&sequences.upload_checked(device, None)?, rows)?;
+            let buffer = self.run_on_device(
+                &sequences.upload_below(device, self.tables.alphabet_size(), None)?,
+                rows,
+            )?;
             Array3::from_shape_vec(shape, buffer.to_vec()?).expect("a buffer of that shape")
         };
         check_range(&result)?;
@@ -296,20 +297,13 @@ impl<T: Real> TensorSketch<T> {
             }
             #[cfg(feature = "kernels")]
             Memory::Device(buffers) => {
-                let all_rows = matches!(rows, Rows::All);
-                let made = gpu::sketch(
-                    &sequences.device,
-                    &self.tables,
-                    buffers,
-                    all_rows,
-                    self.normalize,
-                )?;
-                let made: Vec<T> = made
-                    .to_vec()?
-                    .iter()
-                    .map(|&v| T::from_f64(f64::from(v)))
-                    .collect();
-                sequences.device.buffer_from(&made)
+                let job = gpu::Job {
+                    tables: &self.tables,
+                    rows,
+                    normalize: self.normalize,
+                    form: self.form,
+                };
+                gpu::sketch(&sequences.device, &job, buffers)
             }
         }
     }

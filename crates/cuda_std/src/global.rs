@@ -57,6 +57,18 @@ impl<T: Copy> DeviceSlice<T> {
         unsafe { self.pointer.add(index).read() }
     }
 
+    /// The address of element `index`, to read it as another type.
+    ///
+    /// # Safety
+    /// `index` must be below the length. The GPU does not check; the simulator does.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn address(&self, index: usize) -> *const T {
+        check("address", index, self.length);
+        // SAFETY: in range by the caller's promise.
+        unsafe { self.pointer.add(index) }
+    }
+
     /// Element `index`, or `None` past the end, on every device.
     ///
     /// # Safety

@@ -31,6 +31,8 @@ pub struct Parameters {
     pub tuple: u32,
     /// Dimension D.
     pub dim: u32,
+    /// Bits of a packed letter: 1, 2, 4 or 8.
+    pub bits: u32,
     /// 1 to write rows 0 to t of each sequence, 0 to write row t alone.
     pub all_rows: u32,
     /// The factor of each match, a power of two: row k of the recurrence carries its k-th power,
@@ -52,9 +54,9 @@ pub const fn shared_words(parameters: &Parameters, row_length: u32) -> u64 {
 /// Sketches sequence `order[block]`.
 ///
 /// # Safety
-/// - `offsets` has an entry more than there are sequences, ascending, the last at most
-///   `codes.len()`; `order` has an entry per block, a sequence's number each.
-/// - every code is below `alphabet`; `tables` has alphabet × tuple entries with rotations below
+/// - `offsets` has an entry more than there are sequences, ascending, and `letters` holds so
+///   many, packed from the lowest bit of each element up; `order` has an entry per block, a sequence's number each.
+/// - every letter is below `alphabet`; `tables` has alphabet × tuple entries with rotations below
 ///   `dim`; `scales` has tuple + 1 entries per sequence.
 /// - the block is (lanes, `tuple`), lanes a multiple of 32 and lanes × `VALUES` at least `dim`;
 ///   dynamic shared memory holds [`shared_words`] for rows of lanes × `VALUES`.
@@ -62,7 +64,7 @@ pub const fn shared_words(parameters: &Parameters, row_length: u32) -> u64 {
 #[inline(always)]
 unsafe fn direct<const VALUES: usize>(
     parameters: Parameters,
-    codes: DeviceSlice<u8>,
+    letters: DeviceSlice<u32>,
     offsets: DeviceSlice<u64>,
     order: DeviceSlice<u32>,
     tables: DeviceSlice<u32>,
@@ -73,6 +75,7 @@ unsafe fn direct<const VALUES: usize>(
         alphabet,
         tuple,
         dim,
+        bits,
         all_rows,
         step,
     } = parameters;
@@ -127,8 +130,10 @@ unsafe fn direct<const VALUES: usize>(
         while i <= count {
             // The letter past the end is only there to be read ahead of time: any code will do.
             let code = if i < count {
+                let bit = (position + i as u64) * bits as u64;
                 // SAFETY: below the sequence's end.
-                unsafe { codes.at((position + i as u64) as usize) }
+                let packed = unsafe { letters.at((bit / 32) as usize) };
+                (packed >> (bit % 32) as u32 & ((1 << bits) - 1)) as u8
             } else {
                 0
             };
@@ -234,7 +239,7 @@ macro_rules! entries {
         #[kernel(max_block = 1024)]
         pub unsafe fn $name(
             parameters: Parameters,
-            codes: DeviceSlice<u8>,
+            letters: DeviceSlice<u32>,
             offsets: DeviceSlice<u64>,
             order: DeviceSlice<u32>,
             tables: DeviceSlice<u32>,
@@ -242,7 +247,7 @@ macro_rules! entries {
             out: DeviceSliceMut<f32>,
         ) {
             // SAFETY: passed on to the caller.
-            unsafe { direct::<$values>(parameters, codes, offsets, order, tables, scales, out) }
+            unsafe { direct::<$values>(parameters, letters, offsets, order, tables, scales, out) }
         }
     )*};
 }

@@ -3,6 +3,7 @@
 #![no_std]
 
 mod direct;
+pub mod fourier;
 
 pub use direct::{NEGATIVE, Parameters, TILE, shared_words};
 pub use direct::{

@@ -28,7 +28,7 @@ pub struct Context {
     main_stream: Option<StreamHandle>,
     /// Streams beside the main one.
     user_streams: AtomicUsize,
-    modules: Mutex<HashMap<usize, LoadedModule>>,
+    modules: Mutex<HashMap<(usize, &'static str), LoadedModule>>,
 }
 
 // SAFETY: the driver's contexts and functions may be used from any thread; the rest is.
@@ -147,6 +147,10 @@ impl Context {
         self.shared_memory_per_block
     }
 
+    pub fn multiprocessors(&self) -> usize {
+        self.multiprocessors
+    }
+
     pub fn main_stream(&self) -> &StreamHandle {
         self.main_stream
             .as_ref()
@@ -175,7 +179,7 @@ impl Context {
         self.user_streams.fetch_sub(1, Ordering::AcqRel);
     }
 
-    pub fn modules(&self) -> MutexGuard<'_, HashMap<usize, LoadedModule>> {
+    pub fn modules(&self) -> MutexGuard<'_, HashMap<(usize, &'static str), LoadedModule>> {
         lock(&self.modules)
     }
 

@@ -94,10 +94,25 @@ impl Context {
         shared_bytes: u32,
     ) -> Result<sys::CUfunction> {
         let mut modules = self.modules();
-        let key = std::ptr::from_ref(module) as usize;
+        // Compiling takes the driver a while: it gets each kernel by itself, when that is launched.
+        let address = std::ptr::from_ref(module) as usize;
+        let whole = (address, "");
+        let key = match modules.contains_key(&whole) {
+            true => whole,
+            false => (address, kernel),
+        };
         let loaded = match modules.entry(key) {
             Entry::Occupied(loaded) => loaded.into_mut(),
-            Entry::Vacant(place) => place.insert(self.load(module)?),
+            Entry::Vacant(place) => {
+                let image = self.image(module)?;
+                match image.ptx_of(kernel) {
+                    Some(alone) => place.insert(self.load(module, image, &alone)?),
+                    None => {
+                        let loaded = self.load(module, image, image.ptx())?;
+                        modules.entry(whole).insert_entry(loaded).into_mut()
+                    }
+                }
+            }
         };
         let mut function = match loaded.functions.get(kernel) {
             Some(function) => *function,
@@ -163,12 +178,12 @@ impl Context {
         })
     }
 
-    /// Loads the image that fits. The context must be current.
-    fn load(&self, module: &Module) -> Result<LoadedModule> {
+    /// The image that fits.
+    fn image(&self, module: &Module) -> Result<&'static Image> {
         let (major, minor) = self.compute_capability();
-        let Some(image) = module.image_for((major, minor)) else {
+        module.image_for((major, minor)).ok_or_else(|| {
             let architectures: Vec<_> = module.images().iter().map(Image::architecture).collect();
-            return Err(self.load_error(
+            self.load_error(
                 module,
                 None,
                 format!(
@@ -176,9 +191,13 @@ impl Context {
                     architectures.join(", ")
                 ),
                 String::new(),
-            ));
-        };
-        let ptx = CString::new(image.ptx()).map_err(|_| {
+            )
+        })
+    }
+
+    /// Loads `ptx`, the text of an image or a part of it. The context must be current.
+    fn load(&self, module: &Module, image: &Image, ptx: &str) -> Result<LoadedModule> {
+        let ptx = CString::new(ptx).map_err(|_| {
             self.load_error(
                 module,
                 Some(image),

@@ -1,19 +1,21 @@
-//! Buffers and launches of the direct kernel, the same for GPU and simulator.
+//! The direct form: one block for each sequence.
 
 use std::cmp::Reverse;
 
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
-use tensor_sketch_kernels::{self as kernels, NEGATIVE, Parameters};
+use tensor_sketch_kernels::{self as kernels, Parameters};
 
-use super::tuning::Policy;
-use super::{OPERATION, Sequences, Tables, binomial, invalid_input};
+use super::letters::SequenceBuffers;
+use super::tuning::direct::Policy;
+use super::{Job, pack_tables};
 use crate::device::{Buffer, LaunchConfig};
+use crate::tensor_sketch::{OPERATION, Rows, Tables, binomial, invalid_input};
 use crate::{Device, Result, modules};
 
 type DirectKernel = Kernel<(
     Parameters,
-    DeviceSlice<u8>,
+    DeviceSlice<u32>,
     DeviceSlice<u64>,
     DeviceSlice<u32>,
     DeviceSlice<u32>,
@@ -21,79 +23,52 @@ type DirectKernel = Kernel<(
     DeviceSliceMut<f32>,
 )>;
 
-/// The sequences in the device's memory.
-#[derive(Debug)]
-pub(super) struct SequenceBuffers {
-    codes: Buffer<u8>,
-    offsets: Buffer<u64>,
-    /// The sequences' numbers, the longest first: the last one to begin is not the last to end.
-    order: Buffer<u32>,
-    lengths: Vec<u64>,
-}
-
-impl SequenceBuffers {
-    pub fn upload(device: &Device, sequences: &Sequences) -> Result<Self> {
-        let lengths: Vec<u64> = sequences.slices().map(|codes| codes.len() as u64).collect();
-        let count = u32::try_from(lengths.len())
-            .ok()
-            .filter(|&count| count <= i32::MAX as u32);
-        let count = count.ok_or_else(|| {
-            invalid_input(
-                OPERATION,
-                format!(
-                    "{} sequences are more than a grid's 2147483647 blocks",
-                    lengths.len()
-                ),
-            )
-        })?;
-        let mut order: Vec<u32> = (0..count).collect();
-        order.sort_by_key(|&sequence| Reverse(lengths[sequence as usize]));
-        Ok(Self {
-            codes: device.buffer_from(sequences.codes())?,
-            offsets: device.buffer_from(sequences.offsets())?,
-            order: device.buffer_from(&order)?,
-            lengths,
-        })
-    }
-}
-
 /// The sketches of all sequences: row t alone, or rows 0 to t, sequence after sequence.
 ///
 /// The device runs kernels and holds `sequences`, whose codes are below the alphabet's size.
 pub(super) fn sketch(
     device: &Device,
-    tables: &Tables,
+    job: &Job,
     sequences: &SequenceBuffers,
-    all_rows: bool,
-    normalize: bool,
 ) -> Result<Buffer<f32>> {
+    let tables = job.tables;
     let (tuple, dim) = (tables.tuple_length(), tables.dim());
-    let count = sequences.lengths.len();
+    let lengths: Vec<u64> = sequences.lengths().collect();
+    let count = lengths.len();
+    let all_rows = matches!(job.rows, Rows::All);
     let rows = if all_rows { tuple + 1 } else { 1 };
     let mut out = device.alloc(count.saturating_mul(rows * dim))?;
     if count == 0 {
         return Ok(out);
     }
-    let longest = sequences.lengths.iter().copied().max().unwrap_or(0);
+    // The longest first: the last one to begin is not the last to end.
+    let mut order: Vec<u32> = (0..grid_size(count)?).collect();
+    order.sort_by_key(|&sequence| Reverse(lengths[sequence as usize]));
+    let longest = lengths[order[0] as usize];
     let exponent = step_exponent(longest, tuple)?;
     let parameters = Parameters {
         alphabet: tables.alphabet_size() as u32,
         tuple: tuple as u32,
         dim: dim as u32,
+        bits: sequences.letters.bits,
         all_rows: u32::from(all_rows),
         step: power_of_two(-exponent) as f32,
     };
     let policy = Policy::new(&parameters);
     let shared_bytes = shared_bytes(&policy, tables, device)?;
-    let packed = device.buffer_from(&pack(tables))?;
-    let scales = device.buffer_from(&scales(&sequences.lengths, tuple, exponent, normalize))?;
+    let packed = device.buffer_from(&pack_tables(tables))?;
+    let scales = device.buffer_from(&scales(&lengths, tuple, exponent, job.normalize))?;
+    let (offsets, order) = (
+        device.buffer_from(&sequences.offsets)?,
+        device.buffer_from(&order)?,
+    );
     let config = LaunchConfig::new(count as u32, (policy.lanes, parameters.tuple))
         .with_shared_bytes(shared_bytes);
     let arguments = (
         parameters,
-        sequences.codes.slice(),
-        sequences.offsets.slice(),
-        sequences.order.slice(),
+        sequences.letters.buffer.slice(),
+        offsets.slice(),
+        order.slice(),
         packed.slice(),
         scales.slice(),
         out.slice_mut(),
@@ -110,6 +85,17 @@ pub(super) fn sketch(
         )?
     };
     Ok(out)
+}
+
+/// The number of sequences as that of a grid's blocks.
+fn grid_size(count: usize) -> Result<u32> {
+    let blocks = u32::try_from(count)
+        .ok()
+        .filter(|&count| count <= i32::MAX as u32);
+    blocks.ok_or_else(|| {
+        let message = format!("{count} sequences are more than a grid's 2147483647 blocks");
+        invalid_input(OPERATION, message)
+    })
 }
 
 fn kernel(values: u32) -> &'static DirectKernel {
@@ -141,14 +127,6 @@ fn shared_bytes(policy: &Policy, tables: &Tables, device: &Device) -> Result<u32
             ),
         )
     })
-}
-
-/// Rotation and sign in one word each, letter after letter.
-fn pack(tables: &Tables) -> Vec<u32> {
-    let entries = tables.hashes().into_iter().zip(tables.signs());
-    entries
-        .map(|(&hash, &sign)| if sign < 0 { hash | NEGATIVE } else { hash })
-        .collect()
 }
 
 /// The largest power of two that the kernel's sums may reach: far enough below `f32`'s 2¹²⁸ that

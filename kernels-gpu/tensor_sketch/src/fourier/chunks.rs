@@ -1,0 +1,344 @@
+//! The matrices of chunks: the kernel in which nearly all the time goes.
+//!
+//! A block keeps the operators of all words for `width` lanes in shared memory, normally eight. A
+//! quarter of a warp, one thread a lane, works on one chunk: for each word it reads the lane's
+//! operator P and does S ← S·P in registers. No thread waits for another, there is no branch on
+//! data, and every 16-byte read of a quarter of a warp is one conflict-free access of 128 bytes.
+//! For t = 4 and words of four letters a step is 80 bytes and 33 instructions of arithmetic for each
+//! component, so that shared memory and instruction issue are both near their limit.
+//!
+//! Rows of the table of operators: the words of m letters, then the single letters, for what a
+//! chunk's length leaves over, then the identity, with which streams are filled up to units of eight
+//! words.
+
+use super::{Complex, MAX_TUPLE, Number, operator_index, pair_index, quads, square_of_z};
+use crate::fourier::words::{Chunk, UNIT};
+use cuda_std::prelude::*;
+
+/// What is the same for all blocks of a launch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters {
+    /// Lanes per block, a power of two up to 8.
+    pub width: u32,
+    /// The first group of this launch, of which block b works on `first_group + b % launched`; group
+    /// g has the lanes from `g · width` on.
+    pub first_group: u32,
+    /// The number of groups of this launch.
+    pub launched: u32,
+    /// Rows of the table of operators.
+    pub rows: u32,
+    /// The number of chunks.
+    pub chunks: u32,
+    /// Letters in a word, m.
+    pub word_letters: u32,
+    /// Where the letters of the first chunk begin.
+    pub origin: u64,
+}
+
+// SAFETY: `repr(C)` of primitives, without pointers.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for Parameters {}
+
+/// Eight words of a chunk.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Unit([u32; 4]);
+
+/// The entries above the diagonal; those that the tuple length does not have never come to be.
+pub(super) type Matrix<N> = [[Complex<N>; MAX_TUPLE + 1]; MAX_TUPLE];
+
+/// # Safety
+/// - `table` has `rows · width · quads` elements for each group, as made by
+///   [`operators`](super::operators); dynamic shared memory holds those of one group.
+/// - `units` holds the words that [`words`](super::words) makes of `chunks`, all below `rows`;
+///   `order` is a permutation of the chunks' numbers.
+/// - the block has one dimension, a multiple of 32; the grid a multiple of `launched`.
+/// - `out` has `entries(T, T) · launched · width` elements for each chunk.
+#[inline(always)]
+unsafe fn chunks<N: Number, const T: usize, const D: usize>(
+    parameters: Parameters,
+    table: DeviceSlice<u128>,
+    units: DeviceSlice<u128>,
+    chunks: DeviceSlice<Chunk>,
+    order: DeviceSlice<u32>,
+    out: DeviceSliceMut<N::Pair>,
+) {
+    let Parameters {
+        width,
+        first_group,
+        launched,
+        rows,
+        ..
+    } = parameters;
+    let (tid, threads) = (thread::thread_idx_x(), thread::block_dim_x());
+    let block = thread::block_idx_x();
+    let group = block % launched;
+
+    let row_quads = width * const { quads::<N>(T, D) } as u32;
+    let shared = shared::dynamic_shared_mem::<u128>();
+    let source = (first_group + group) as usize * (rows * row_quads) as usize;
+    let mut i = tid;
+    while i < rows * row_quads {
+        // SAFETY: within the group's table, on both sides.
+        unsafe { shared.add(i as usize).write(table.at(source + i as usize)) };
+        i += threads;
+    }
+    thread::sync_threads();
+
+    let lane_in_group = tid & (width - 1);
+    let z2 = N::from_f64(square_of_z((first_group + group) * width + lane_in_group));
+    // SAFETY: an operator begins at each row and lane.
+    let operators = unsafe {
+        shared
+            .add(lane_in_group as usize * const { quads::<N>(T, D) })
+            .cast::<N::Quad>()
+    };
+
+    let slots = threads / width;
+    let mut place = (block / launched) * slots + tid / width;
+    let stride = thread::grid_dim_x() / launched * slots;
+    while place < parameters.chunks {
+        // SAFETY: a permutation of the chunks.
+        let (number, chunk) = unsafe {
+            let number = order.at(place as usize) as usize;
+            (number, chunks.at(number))
+        };
+        let letters_before = chunk.first_letter - parameters.origin;
+        let first = Chunk::first_unit(letters_before, number as u64, parameters.word_letters);
+        let mut unit = first as usize;
+        let end = unit + chunk.units(parameters.word_letters) as usize;
+        let mut matrix: Matrix<N> = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+        let read = |unit: usize| {
+            // SAFETY: below the chunk's end.
+            unsafe { units.address(unit).cast::<Unit>().read().0 }
+        };
+        let mut next = if unit < end { read(unit) } else { [0; 4] };
+        while unit < end {
+            let mut words = next;
+            unit += 1;
+            if unit < end {
+                // Read ahead, so that the wait for memory is behind eight steps.
+                next = read(unit);
+            }
+            let mut step = |word: u32| {
+                // SAFETY: words are below `rows`.
+                let operator = unsafe { operators.add((word * row_quads) as usize) };
+                // SAFETY: the operator's quads follow.
+                unsafe { multiply::<N, T, D>(&mut matrix, operator, z2) };
+            };
+            if const { T <= 4 } {
+                step(words[0] & 0xFFFF);
+                step(words[0] >> 16);
+                step(words[1] & 0xFFFF);
+                step(words[1] >> 16);
+                step(words[2] & 0xFFFF);
+                step(words[2] >> 16);
+                step(words[3] & 0xFFFF);
+                step(words[3] >> 16);
+            } else {
+                // A step has hundreds of instructions here, and moving the words costs few.
+                let mut left = UNIT / 2;
+                while left > 0 {
+                    step(words[0] & 0xFFFF);
+                    step(words[0] >> 16);
+                    words = [words[1], words[2], words[3], 0];
+                    left -= 1;
+                }
+            }
+        }
+
+        let lanes = launched * width;
+        let first = number * const { super::entries(T, T) } * lanes as usize;
+        let lane = (group * width + lane_in_group) as usize;
+        let mut store = |a: usize, b: usize, value: Complex<N>| {
+            let index = first + pair_index(T, a, b) * lanes as usize + lane;
+            // SAFETY: entry (a, b) of this chunk and lane.
+            unsafe { out.set(index, N::pair(value)) };
+        };
+        store_column::<N, T, 1>(&matrix, &mut store);
+        store_column::<N, T, 2>(&matrix, &mut store);
+        store_column::<N, T, 3>(&matrix, &mut store);
+        store_column::<N, T, 4>(&matrix, &mut store);
+        store_column::<N, T, 5>(&matrix, &mut store);
+        store_column::<N, T, 6>(&matrix, &mut store);
+        store_column::<N, T, 7>(&matrix, &mut store);
+        store_column::<N, T, 8>(&matrix, &mut store);
+        place += stride;
+    }
+}
+
+/// Gives the entries of column B to `store`.
+#[inline(always)]
+pub(super) fn store_column<N: Number, const T: usize, const B: usize>(
+    matrix: &Matrix<N>,
+    store: &mut impl FnMut(usize, usize, Complex<N>),
+) {
+    if const { B > T } {
+        return;
+    }
+    let mut a = 0;
+    while a < B {
+        store(a, B, matrix[a][B]);
+        a += 1;
+    }
+}
+
+/// S ← S·P. Columns are done from the last to the first, since each reads those before it as they
+/// were.
+///
+/// # Safety
+/// `operator` points to P's quads.
+#[inline(always)]
+unsafe fn multiply<N: Number, const T: usize, const D: usize>(
+    matrix: &mut Matrix<N>,
+    operator: *const N::Quad,
+    z2: N,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        column::<N, T, D, 8>(matrix, operator, z2);
+        column::<N, T, D, 7>(matrix, operator, z2);
+        column::<N, T, D, 6>(matrix, operator, z2);
+        column::<N, T, D, 5>(matrix, operator, z2);
+        column::<N, T, D, 4>(matrix, operator, z2);
+        column::<N, T, D, 3>(matrix, operator, z2);
+        column::<N, T, D, 2>(matrix, operator, z2);
+        column::<N, T, D, 1>(matrix, operator, z2);
+    }
+}
+
+/// Column B: S_{a,B} += P_{a,B} + Σ_m S_{a,m}·P_{m,B}.
+///
+/// # Safety
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn column<N: Number, const T: usize, const D: usize, const B: usize>(
+    matrix: &mut Matrix<N>,
+    operator: *const N::Quad,
+    z2: N,
+) {
+    if const { B > T } {
+        return;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe {
+        entry::<N, T, D, B, 0>(matrix, operator, z2);
+        entry::<N, T, D, B, 1>(matrix, operator, z2);
+        entry::<N, T, D, B, 2>(matrix, operator, z2);
+        entry::<N, T, D, B, 3>(matrix, operator, z2);
+        entry::<N, T, D, B, 4>(matrix, operator, z2);
+        entry::<N, T, D, B, 5>(matrix, operator, z2);
+        entry::<N, T, D, B, 6>(matrix, operator, z2);
+        entry::<N, T, D, B, 7>(matrix, operator, z2);
+    }
+}
+
+/// What P_{M,B} adds to column B.
+///
+/// # Safety
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn entry<N: Number, const T: usize, const D: usize, const B: usize, const M: usize>(
+    matrix: &mut Matrix<N>,
+    operator: *const N::Quad,
+    z2: N,
+) {
+    if const { M >= B || M + D < B } {
+        return;
+    }
+    let index = const {
+        if M >= B || M + D < B {
+            0
+        } else {
+            operator_index(T, D, M, B)
+        }
+    };
+    // SAFETY: an entry of the operator.
+    let quad = unsafe { operator.add(index / N::PER_QUAD).read() };
+    let p = N::of_quad(quad, index % N::PER_QUAD);
+    let y_z2 = N::mul(p.y, z2);
+    let mut a = 0;
+    while a < M {
+        matrix[a][B] = matrix[a][B].plus_product(matrix[a][M], p, y_z2);
+        a += 1;
+    }
+    matrix[M][B] = matrix[M][B].plus(p);
+}
+
+macro_rules! entries {
+    ($number:ty, $pair:ident, $block:literal: $($name:ident = $tuple:literal, $depth:literal;)*) => {$(
+        #[doc = concat!(
+            "The matrices of chunks in `", stringify!($number), "`, for tuples of ", $tuple,
+            " and operators with entries up to ", $depth, " above the diagonal."
+        )]
+        ///
+        /// # Safety
+        /// As stated for the launch in `gridstride::tensor_sketch`: a table of operators of this
+        /// tuple length and depth, words below its rows, a result for each chunk.
+        #[kernel(max_block = $block)]
+        pub unsafe fn $name(
+            parameters: Parameters,
+            table: DeviceSlice<u128>,
+            units: DeviceSlice<u128>,
+            chunk_list: DeviceSlice<Chunk>,
+            order: DeviceSlice<u32>,
+            out: DeviceSliceMut<$pair>,
+        ) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                chunks::<$number, $tuple, $depth>(parameters, table, units, chunk_list, order, out)
+            }
+        }
+    )*};
+}
+
+use super::number::{Pair32, Pair64};
+
+entries! { f32, Pair32, 768:
+    chunks_f32_1_1 = 1, 1;
+    chunks_f32_2_1 = 2, 1;
+    chunks_f32_2_2 = 2, 2;
+    chunks_f32_3_1 = 3, 1;
+    chunks_f32_3_2 = 3, 2;
+    chunks_f32_3_3 = 3, 3;
+    chunks_f32_4_1 = 4, 1;
+    chunks_f32_4_2 = 4, 2;
+    chunks_f32_4_3 = 4, 3;
+    chunks_f32_4_4 = 4, 4;
+}
+entries! { f32, Pair32, 512:
+    chunks_f32_5_1 = 5, 1;
+    chunks_f32_5_2 = 5, 2;
+    chunks_f32_5_3 = 5, 3;
+    chunks_f32_6_1 = 6, 1;
+    chunks_f32_6_2 = 6, 2;
+    chunks_f32_6_3 = 6, 3;
+    chunks_f32_7_1 = 7, 1;
+    chunks_f32_7_2 = 7, 2;
+    chunks_f32_7_3 = 7, 3;
+    chunks_f32_8_1 = 8, 1;
+    chunks_f32_8_2 = 8, 2;
+    chunks_f32_8_3 = 8, 3;
+}
+entries! { f64, Pair64, 512:
+    chunks_f64_1_1 = 1, 1;
+    chunks_f64_2_1 = 2, 1;
+    chunks_f64_2_2 = 2, 2;
+    chunks_f64_3_1 = 3, 1;
+    chunks_f64_3_2 = 3, 2;
+    chunks_f64_3_3 = 3, 3;
+    chunks_f64_4_1 = 4, 1;
+    chunks_f64_4_2 = 4, 2;
+    chunks_f64_4_3 = 4, 3;
+}
+entries! { f64, Pair64, 256:
+    chunks_f64_5_1 = 5, 1;
+    chunks_f64_5_2 = 5, 2;
+    chunks_f64_6_1 = 6, 1;
+    chunks_f64_6_2 = 6, 2;
+    chunks_f64_7_1 = 7, 1;
+    chunks_f64_7_2 = 7, 2;
+    chunks_f64_8_1 = 8, 1;
+    chunks_f64_8_2 = 8, 2;
+}

@@ -1,0 +1,241 @@
+//! Products of neighbouring matrices, in `f64` whatever the matrices of chunks are in.
+
+use super::chunks::{Matrix, store_column};
+use super::number::{Pair32, Pair64};
+use super::{Complex, MAX_TUPLE, Number, entries, pair_index, square_of_z};
+use cuda_std::prelude::*;
+
+/// Where the matrices lie that a launch multiplies, and what it makes of them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters {
+    /// Lanes that the matrices have in memory.
+    pub lanes: u32,
+    /// The number of the first of them: lane 0 differs from the others.
+    pub first_lane: u32,
+    /// 1 if the matrices are in `f32`, those of `singles`, else 0.
+    pub from_singles: u32,
+    /// 1 to make whole matrices, 0 to make first rows.
+    pub matrices: u32,
+    /// The number of products.
+    pub products: u32,
+    /// Lanes that the results have in memory.
+    pub out_lanes: u32,
+    /// Where the first lane of this launch stands among them.
+    pub out_lane: u32,
+    /// The first entry of a first row that is written, 1 for all rows or t for the last alone.
+    pub first_row: u32,
+}
+
+// SAFETY: `repr(C)` of primitives, without pointers.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for Parameters {}
+
+/// Matrices that stand beside each other, from left to right.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(target_arch = "nvptx64"),
+    derive(bytemuck::Pod, bytemuck::Zeroable)
+)]
+pub struct Run {
+    /// The number of the first.
+    pub first: u32,
+    /// How many there are; none gives the identity.
+    pub count: u32,
+    /// The number of the result.
+    pub result: u32,
+    /// 1 if the result is there already and stands to the left of the matrices, else 0. Only for
+    /// first rows, all of whose entries are written.
+    pub append: u32,
+}
+
+/// Threads of a block.
+pub const BLOCK: u32 = 128;
+
+/// # Safety
+/// - The runs are of matrices that `singles` or `doubles` has, `lanes` lanes each.
+/// - `out` has `entries(T, T)` (or T + 1 − `first_row`) × `out_lanes` elements for each result.
+#[inline(always)]
+unsafe fn compose<const T: usize>(
+    parameters: Parameters,
+    runs: DeviceSlice<Run>,
+    singles: DeviceSlice<Pair32>,
+    doubles: DeviceSlice<Pair64>,
+    out: DeviceSliceMut<Pair64>,
+) {
+    let lanes = parameters.lanes as usize;
+    let load = |matrix: usize, pair: usize, lane: usize| {
+        let index = (matrix * const { entries(T, T) } + pair) * lanes + lane;
+        // SAFETY: an entry of a matrix that is there.
+        unsafe {
+            if parameters.from_singles != 0 {
+                let single = f32::unpair(singles.at(index));
+                Complex {
+                    x: single.x as f64,
+                    y: single.y as f64,
+                }
+            } else {
+                f64::unpair(doubles.at(index))
+            }
+        }
+    };
+    for item in thread::grid_stride(parameters.products as usize * lanes) {
+        let lane = item % lanes;
+        // SAFETY: a run for each product.
+        let run = unsafe { runs.at(item / lanes) };
+        let z2 = square_of_z(parameters.first_lane + lane as u32);
+        let out_lane = parameters.out_lane as usize + lane;
+        let mut rows: Matrix<f64> = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+        if parameters.matrices != 0 {
+            let mut next = run.first as usize;
+            let end = next + run.count as usize;
+            while next < end {
+                multiply::<T, T>(&mut rows, |pair| load(next, pair, lane), z2);
+                next += 1;
+            }
+            let result = run.result as usize * const { entries(T, T) };
+            let mut store = |a: usize, b: usize, value: Complex<f64>| {
+                let index = (result + pair_index(T, a, b)) * parameters.out_lanes as usize;
+                // SAFETY: an entry of the result.
+                unsafe { out.set(index + out_lane, f64::pair(value)) };
+            };
+            store_column::<f64, T, 1>(&rows, &mut store);
+            store_column::<f64, T, 2>(&rows, &mut store);
+            store_column::<f64, T, 3>(&rows, &mut store);
+            store_column::<f64, T, 4>(&rows, &mut store);
+            store_column::<f64, T, 5>(&rows, &mut store);
+            store_column::<f64, T, 6>(&rows, &mut store);
+            store_column::<f64, T, 7>(&rows, &mut store);
+            store_column::<f64, T, 8>(&rows, &mut store);
+        } else {
+            let kept = T + 1 - parameters.first_row as usize;
+            let place = |b: usize| {
+                (run.result as usize * kept + b - parameters.first_row as usize)
+                    * parameters.out_lanes as usize
+                    + out_lane
+            };
+            if run.append != 0 {
+                let mut b = 1;
+                while b <= T {
+                    // SAFETY: an entry of the result, which was written before.
+                    rows[0][b] = f64::unpair(unsafe { out.at(place(b)) });
+                    b += 1;
+                }
+            }
+            let mut next = run.first as usize;
+            let end = next + run.count as usize;
+            while next < end {
+                multiply::<T, 1>(&mut rows, |pair| load(next, pair, lane), z2);
+                next += 1;
+            }
+            let mut b = 1;
+            while b <= T {
+                if b >= parameters.first_row as usize {
+                    // SAFETY: an entry of the result.
+                    unsafe { out.set(place(b), f64::pair(rows[0][b])) };
+                }
+                b += 1;
+            }
+        }
+    }
+}
+
+/// The first `ROWS` rows of S ← S·P, the last column first, since each reads those before it as
+/// they were.
+#[inline(always)]
+fn multiply<const T: usize, const ROWS: usize>(
+    rows: &mut Matrix<f64>,
+    load: impl Fn(usize) -> Complex<f64>,
+    z2: f64,
+) {
+    column::<T, ROWS, 8>(rows, &load, z2);
+    column::<T, ROWS, 7>(rows, &load, z2);
+    column::<T, ROWS, 6>(rows, &load, z2);
+    column::<T, ROWS, 5>(rows, &load, z2);
+    column::<T, ROWS, 4>(rows, &load, z2);
+    column::<T, ROWS, 3>(rows, &load, z2);
+    column::<T, ROWS, 2>(rows, &load, z2);
+    column::<T, ROWS, 1>(rows, &load, z2);
+}
+
+#[inline(always)]
+fn column<const T: usize, const ROWS: usize, const B: usize>(
+    rows: &mut Matrix<f64>,
+    load: &impl Fn(usize) -> Complex<f64>,
+    z2: f64,
+) {
+    if const { B > T } {
+        return;
+    }
+    entry::<T, ROWS, B, 0>(rows, load, z2);
+    entry::<T, ROWS, B, 1>(rows, load, z2);
+    entry::<T, ROWS, B, 2>(rows, load, z2);
+    entry::<T, ROWS, B, 3>(rows, load, z2);
+    entry::<T, ROWS, B, 4>(rows, load, z2);
+    entry::<T, ROWS, B, 5>(rows, load, z2);
+    entry::<T, ROWS, B, 6>(rows, load, z2);
+    entry::<T, ROWS, B, 7>(rows, load, z2);
+}
+
+/// What P_{M,B} adds to column B.
+#[inline(always)]
+fn entry<const T: usize, const ROWS: usize, const B: usize, const M: usize>(
+    rows: &mut Matrix<f64>,
+    load: &impl Fn(usize) -> Complex<f64>,
+    z2: f64,
+) {
+    if const { M >= B } {
+        return;
+    }
+    let p = load(
+        const {
+            if M < B && B <= T {
+                pair_index(T, M, B)
+            } else {
+                0
+            }
+        },
+    );
+    let y_z2 = p.y * z2;
+    let mut a = 0;
+    while a < const { if M < ROWS { M } else { ROWS } } {
+        rows[a][B] = rows[a][B].plus_product(rows[a][M], p, y_z2);
+        a += 1;
+    }
+    if const { M < ROWS } {
+        rows[M][B] = rows[M][B].plus(p);
+    }
+}
+
+macro_rules! compositions {
+    ($($name:ident = $tuple:literal;)*) => {$(
+        #[doc = concat!("Products of matrices for tuples of ", $tuple, ".")]
+        ///
+        /// # Safety
+        /// As stated for the launch in `gridstride::tensor_sketch`: runs of matrices that are
+        /// there, with a place for each result.
+        #[kernel(max_block = 128)]
+        pub unsafe fn $name(
+            parameters: Parameters,
+            runs: DeviceSlice<Run>,
+            singles: DeviceSlice<Pair32>,
+            doubles: DeviceSlice<Pair64>,
+            out: DeviceSliceMut<Pair64>,
+        ) {
+            // SAFETY: passed on to the caller.
+            unsafe { compose::<$tuple>(parameters, runs, singles, doubles, out) }
+        }
+    )*};
+}
+
+compositions! {
+    compose_1 = 1;
+    compose_2 = 2;
+    compose_3 = 3;
+    compose_4 = 4;
+    compose_5 = 5;
+    compose_6 = 6;
+    compose_7 = 7;
+    compose_8 = 8;
+}

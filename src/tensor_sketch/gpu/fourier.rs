@@ -1,0 +1,545 @@
+//! The Fourier form: a table of operators, then for each batch words, chunks, composition and the
+//! inverse transform.
+
+use cuda_std::host::{Kernel, LaunchConfig};
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
+use tensor_sketch_kernels::fourier::{self as kernels, Number, entries};
+use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, words};
+
+use super::layout::{Layout, Level};
+use super::letters::{PackedLetters, SequenceBuffers};
+use super::tuning::fourier::Policy;
+use super::{Job, pack_tables};
+use crate::device::{Buffer, Element};
+use crate::tensor_sketch::fourier::{Finish, roots};
+use crate::tensor_sketch::{OPERATION, Real, Tables, invalid_input};
+use crate::{Device, Result, modules};
+
+type ChunksKernel<Pair> = Kernel<(
+    chunks::Parameters,
+    DeviceSlice<u128>,
+    DeviceSlice<u128>,
+    DeviceSlice<words::Chunk>,
+    DeviceSlice<u32>,
+    DeviceSliceMut<Pair>,
+)>;
+type ComposeKernel = Kernel<(
+    compose::Parameters,
+    DeviceSlice<compose::Run>,
+    DeviceSlice<Pair32>,
+    DeviceSlice<Pair64>,
+    DeviceSliceMut<Pair64>,
+)>;
+type OperatorsKernel = Kernel<(
+    operators::Parameters,
+    DeviceSlice<u32>,
+    DeviceSlice<[f64; 2]>,
+    DeviceSliceMut<u128>,
+)>;
+type InverseKernel<T> = Kernel<(
+    inverse::Parameters,
+    DeviceSlice<Pair64>,
+    DeviceSlice<[f64; 2]>,
+    DeviceSlice<inverse::Scale>,
+    DeviceSliceMut<T>,
+)>;
+
+/// The kernels for sketches of a type.
+pub trait Kernels: Element {
+    /// The same type for kernels.
+    type Number: Number<Pair: Element>;
+
+    /// The kernel for the matrices of chunks; for the depths of `Policy`.
+    fn chunks(tuple: u32, depth: u32) -> &'static ChunksKernel<Pair<Self>>;
+    /// The kernel for the table of operators.
+    fn operators() -> &'static OperatorsKernel;
+    /// The kernel for the inverse transform.
+    fn inverse() -> &'static InverseKernel<Self>;
+    /// Matrices as composition takes them, in either of two types.
+    fn sums(buffer: &Buffer<Pair<Self>>) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>);
+}
+
+type Pair<T> = <<T as Kernels>::Number as Number>::Pair;
+
+macro_rules! chunk_kernels {
+    ($tuple:ident, $depth:ident: $($t:literal, $d:literal => $name:ident;)*) => {
+        match ($tuple, $depth) {
+            $(($t, $d) => &chunks::$name,)*
+            _ => unreachable!("tuning chooses from these"),
+        }
+    };
+}
+
+impl Kernels for f32 {
+    type Number = f32;
+
+    fn chunks(tuple: u32, depth: u32) -> &'static ChunksKernel<Pair32> {
+        chunk_kernels! { tuple, depth:
+            1, 1 => chunks_f32_1_1;
+            2, 1 => chunks_f32_2_1;
+            2, 2 => chunks_f32_2_2;
+            3, 1 => chunks_f32_3_1;
+            3, 2 => chunks_f32_3_2;
+            3, 3 => chunks_f32_3_3;
+            4, 1 => chunks_f32_4_1;
+            4, 2 => chunks_f32_4_2;
+            4, 3 => chunks_f32_4_3;
+            4, 4 => chunks_f32_4_4;
+            5, 1 => chunks_f32_5_1;
+            5, 2 => chunks_f32_5_2;
+            5, 3 => chunks_f32_5_3;
+            6, 1 => chunks_f32_6_1;
+            6, 2 => chunks_f32_6_2;
+            6, 3 => chunks_f32_6_3;
+            7, 1 => chunks_f32_7_1;
+            7, 2 => chunks_f32_7_2;
+            7, 3 => chunks_f32_7_3;
+            8, 1 => chunks_f32_8_1;
+            8, 2 => chunks_f32_8_2;
+            8, 3 => chunks_f32_8_3;
+        }
+    }
+    fn operators() -> &'static OperatorsKernel {
+        &operators::operators_f32
+    }
+    fn inverse() -> &'static InverseKernel<f32> {
+        &inverse::inverse_f32
+    }
+    fn sums(buffer: &Buffer<Pair32>) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>) {
+        (buffer.slice(), nothing())
+    }
+}
+
+impl Kernels for f64 {
+    type Number = f64;
+
+    fn chunks(tuple: u32, depth: u32) -> &'static ChunksKernel<Pair64> {
+        chunk_kernels! { tuple, depth:
+            1, 1 => chunks_f64_1_1;
+            2, 1 => chunks_f64_2_1;
+            2, 2 => chunks_f64_2_2;
+            3, 1 => chunks_f64_3_1;
+            3, 2 => chunks_f64_3_2;
+            3, 3 => chunks_f64_3_3;
+            4, 1 => chunks_f64_4_1;
+            4, 2 => chunks_f64_4_2;
+            4, 3 => chunks_f64_4_3;
+            5, 1 => chunks_f64_5_1;
+            5, 2 => chunks_f64_5_2;
+            6, 1 => chunks_f64_6_1;
+            6, 2 => chunks_f64_6_2;
+            7, 1 => chunks_f64_7_1;
+            7, 2 => chunks_f64_7_2;
+            8, 1 => chunks_f64_8_1;
+            8, 2 => chunks_f64_8_2;
+        }
+    }
+    fn operators() -> &'static OperatorsKernel {
+        &operators::operators_f64
+    }
+    fn inverse() -> &'static InverseKernel<f64> {
+        &inverse::inverse_f64
+    }
+    fn sums(buffer: &Buffer<Pair64>) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>) {
+        (nothing(), buffer.slice())
+    }
+}
+
+fn composition(tuple: usize) -> &'static ComposeKernel {
+    match tuple {
+        1 => &compose::compose_1,
+        2 => &compose::compose_2,
+        3 => &compose::compose_3,
+        4 => &compose::compose_4,
+        5 => &compose::compose_5,
+        6 => &compose::compose_6,
+        7 => &compose::compose_7,
+        8 => &compose::compose_8,
+        _ => unreachable!("tables have tuples of 1 to 8"),
+    }
+}
+
+/// A slice that kernels do not look at.
+fn nothing<T: Copy>() -> DeviceSlice<T> {
+    // SAFETY: there is no element.
+    unsafe { DeviceSlice::from_raw_parts(std::ptr::NonNull::dangling().as_ptr(), 0) }
+}
+
+/// Bytes of the matrices of a batch, at most: groups of lanes are worked on one after the other where
+/// all together would take more. One group of the largest batch takes less in `f32`.
+const MATRIX_BYTES: usize = 512 << 20;
+
+/// The sketches of all sequences.
+pub(super) fn sketch<T: Real>(
+    device: &Device,
+    job: &Job,
+    sequences: &SequenceBuffers,
+) -> Result<Buffer<T>> {
+    let engine = Engine::<T>::new(device, job.tables)?;
+    let count = sequences.offsets.len() - 1;
+    let row = job.rows.count(job.tables) * job.tables.dim();
+    let mut out = device.alloc(count.saturating_mul(row))?;
+    let mut lengths = sequences.lengths();
+    let mut unfinished = None;
+    for batch in &sequences.batches {
+        let mut spectra = match unfinished.take() {
+            Some(spectra) if batch.continued => spectra,
+            _ => engine.spectra(
+                batch.sequences as usize,
+                batch.complete && !matches!(job.rows, super::Rows::All),
+            )?,
+        };
+        engine.transform(&sequences.letters, batch, &mut spectra)?;
+        if !batch.complete {
+            unfinished = Some(spectra);
+            continue;
+        }
+        let lengths: Vec<u64> = lengths.by_ref().take(batch.sequences as usize).collect();
+        engine.finish(job, &spectra, &lengths, &mut out, batch.first)?;
+    }
+    Ok(out)
+}
+
+/// What a device needs to sketch with given tables.
+pub(super) struct Engine<'a, T: Real> {
+    device: &'a Device,
+    tables: &'a Tables,
+    policy: Policy,
+    table: Buffer<u128>,
+    roots: Buffer<[f64; 2]>,
+    processors: u32,
+    of: std::marker::PhantomData<T>,
+}
+
+/// First rows of sequences in all lanes.
+pub(super) struct Spectra {
+    buffer: Buffer<Pair64>,
+    /// Rows of each sequence: rows 1 to t, or row t alone.
+    rows: u32,
+}
+
+impl<'a, T: Real> Engine<'a, T> {
+    /// Makes the table of operators.
+    pub fn new(device: &'a Device, tables: &'a Tables) -> Result<Self> {
+        let (alphabet, tuple, dim) = sizes(tables);
+        let shared = device.shared_memory_per_block().unwrap_or(0);
+        let policy = Policy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
+            let message = format!("{device} has only {shared} bytes of shared memory per block");
+            invalid_input(OPERATION, message)
+        })?;
+        let roots = device.buffer_from(&roots(tables.dim()))?;
+        let packed = device.buffer_from(&pack_tables(tables))?;
+        let quads = kernels::quads::<T::Number>(tuple as usize, policy.depth as usize);
+        let lanes = policy.groups as usize * policy.width as usize;
+        let mut table = device.alloc(policy.rows as usize * lanes * quads)?;
+        let parameters = operators::Parameters {
+            alphabet,
+            tuple,
+            dim,
+            word_letters: policy.word_letters,
+            words: policy.words,
+            rows: policy.rows,
+            depth: policy.depth,
+            width: policy.width,
+            groups: policy.groups,
+        };
+        let arguments = (parameters, packed.slice(), roots.slice(), table.slice_mut());
+        let config = LaunchConfig::for_len(table.len(), 256);
+        // SAFETY: tables, roots and table have the sizes of the parameters.
+        unsafe { device.launch(&modules::TENSOR_SKETCH, T::operators(), config, arguments)? };
+        Ok(Self {
+            device,
+            tables,
+            policy,
+            table,
+            roots,
+            processors: device.processors() as u32,
+            of: std::marker::PhantomData,
+        })
+    }
+
+    fn lanes(&self) -> u32 {
+        self.policy.groups * self.policy.width
+    }
+
+    /// Room for the first rows of so many sequences.
+    pub fn spectra(&self, sequences: usize, last_row_alone: bool) -> Result<Spectra> {
+        let rows = if last_row_alone {
+            1
+        } else {
+            self.tables.tuple_length()
+        };
+        Ok(Spectra {
+            buffer: self
+                .device
+                .alloc(sequences * rows * self.lanes() as usize)?,
+            rows: rows as u32,
+        })
+    }
+
+    /// Computes the first rows of a batch's sequences, or brings that of an unfinished one on.
+    pub fn transform(
+        &self,
+        letters: &PackedLetters,
+        batch: &Layout,
+        spectra: &mut Spectra,
+    ) -> Result<()> {
+        let units = self.words(letters, batch)?;
+        let tuple = self.tables.tuple_length();
+        let group_bytes = batch.chunks.len()
+            * entries(tuple, tuple)
+            * self.policy.width as usize
+            * size_of::<Pair<T>>();
+        let together =
+            (MATRIX_BYTES / group_bytes.max(1)).clamp(1, self.policy.groups as usize) as u32;
+        for first_group in (0..self.policy.groups).step_by(together as usize) {
+            let launched = together.min(self.policy.groups - first_group);
+            let matrices = self.chunks(&units, batch, first_group, launched)?;
+            self.compose(
+                T::sums(&matrices),
+                &batch.levels,
+                first_group,
+                launched,
+                spectra,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The words of all chunks.
+    fn words(&self, letters: &PackedLetters, batch: &Layout) -> Result<Buffer<u128>> {
+        let policy = &self.policy;
+        let mut units = self.device.alloc(batch.units(policy.word_letters))?;
+        let chunks = batch.chunks.len() as u32;
+        if chunks == 0 {
+            return Ok(units);
+        }
+        let parameters = words::Parameters {
+            bits: letters.bits,
+            alphabet: self.tables.alphabet_size() as u32,
+            word_letters: policy.word_letters,
+            words: policy.words,
+            nothing: policy.rows - 1,
+            chunks,
+            origin: batch.origin,
+        };
+        let blocks = chunks
+            .div_ceil(words::BLOCK / 32)
+            .min(64 * self.processors.max(1));
+        let config = LaunchConfig::new(blocks, words::BLOCK);
+        let arguments = (
+            parameters,
+            letters.buffer.slice(),
+            batch.chunks.slice(),
+            units.slice_mut(),
+        );
+        // SAFETY: the letters are those of the chunks, below the alphabet's size as checked by the
+        // caller; the units reach to the end of the last chunk's.
+        unsafe {
+            self.device
+                .launch(&modules::TENSOR_SKETCH, &words::words, config, arguments)?
+        };
+        Ok(units)
+    }
+
+    /// The matrices of all chunks in the lanes of some groups.
+    fn chunks(
+        &self,
+        units: &Buffer<u128>,
+        batch: &Layout,
+        first_group: u32,
+        launched: u32,
+    ) -> Result<Buffer<Pair<T>>> {
+        let policy = &self.policy;
+        let tuple = self.tables.tuple_length();
+        let chunks = batch.chunks.len() as u32;
+        let lanes = (launched * policy.width) as usize;
+        let mut matrices = self
+            .device
+            .alloc(chunks as usize * entries(tuple, tuple) * lanes)?;
+        if chunks == 0 {
+            return Ok(matrices);
+        }
+        let parameters = chunks::Parameters {
+            width: policy.width,
+            first_group,
+            launched,
+            rows: policy.rows,
+            chunks,
+            word_letters: policy.word_letters,
+            origin: batch.origin,
+        };
+        let (blocks, threads) = policy.grid(launched, chunks, self.processors);
+        let config =
+            LaunchConfig::new(blocks * launched, threads).with_shared_bytes(policy.shared_bytes);
+        let arguments = (
+            parameters,
+            self.table.slice(),
+            units.slice(),
+            batch.chunks.slice(),
+            batch.order.slice(),
+            matrices.slice_mut(),
+        );
+        let kernel = T::chunks(tuple as u32, policy.depth);
+        // SAFETY: table, units and order were made for these chunks and this policy, and the matrices
+        // have their size.
+        unsafe {
+            self.device
+                .launch(&modules::TENSOR_SKETCH, kernel, config, arguments)?
+        };
+        Ok(matrices)
+    }
+
+    /// Composes the matrices of some groups, level by level.
+    fn compose(
+        &self,
+        (singles, doubles): (DeviceSlice<Pair32>, DeviceSlice<Pair64>),
+        levels: &[Level],
+        first_group: u32,
+        launched: u32,
+        spectra: &mut Spectra,
+    ) -> Result<()> {
+        let tuple = self.tables.tuple_length();
+        let lanes = launched * self.policy.width;
+        let first_lane = first_group * self.policy.width;
+        let kernel = composition(tuple);
+        let mut above: Option<Buffer<Pair64>> = None;
+        for (number, level) in levels.iter().enumerate() {
+            let (singles, doubles) = match &above {
+                None => (singles, doubles),
+                Some(matrices) => (nothing(), matrices.slice()),
+            };
+            let common = compose::Parameters {
+                lanes,
+                first_lane,
+                from_singles: u32::from(number == 0 && size_of::<T>() == size_of::<f32>()),
+                matrices: 0,
+                products: level.rows.len() as u32,
+                out_lanes: self.lanes(),
+                out_lane: first_lane,
+                first_row: tuple as u32 + 1 - spectra.rows,
+            };
+            let config =
+                |products: usize| LaunchConfig::for_len(products * lanes as usize, compose::BLOCK);
+            if !level.rows.is_empty() {
+                let arguments = (
+                    common,
+                    level.rows.slice(),
+                    singles,
+                    doubles,
+                    spectra.buffer.slice_mut(),
+                );
+                // SAFETY: the runs are of matrices of this level, and each has its place in `spectra`.
+                unsafe {
+                    self.device.launch(
+                        &modules::TENSOR_SKETCH,
+                        kernel,
+                        config(level.rows.len()),
+                        arguments,
+                    )?
+                };
+            }
+            let mut next = self
+                .device
+                .alloc(level.matrices.len() * entries(tuple, tuple) * lanes as usize)?;
+            if !level.matrices.is_empty() {
+                let parameters = compose::Parameters {
+                    matrices: 1,
+                    products: level.matrices.len() as u32,
+                    out_lanes: lanes,
+                    out_lane: 0,
+                    ..common
+                };
+                let arguments = (
+                    parameters,
+                    level.matrices.slice(),
+                    singles,
+                    doubles,
+                    next.slice_mut(),
+                );
+                // SAFETY: as above, with a place for each in `next`.
+                unsafe {
+                    self.device.launch(
+                        &modules::TENSOR_SKETCH,
+                        kernel,
+                        config(level.matrices.len()),
+                        arguments,
+                    )?
+                };
+            }
+            above = Some(next);
+        }
+        Ok(())
+    }
+
+    /// Writes the sketches of sequences of these lengths to `out`, from sequence `first` on.
+    pub fn finish(
+        &self,
+        job: &Job,
+        spectra: &Spectra,
+        lengths: &[u64],
+        out: &mut Buffer<T>,
+        first: usize,
+    ) -> Result<()> {
+        let kept = job.rows.range(self.tables.tuple_length());
+        let dim = self.tables.dim();
+        let with_first = u32::from(*kept.start() == 0);
+        let rows = kept.clone().count() as u32 - with_first;
+        let scales: Vec<inverse::Scale> = lengths
+            .iter()
+            .flat_map(|&length| {
+                kept.clone().filter(|&k| k > 0).map(move |k| {
+                    let finish = Finish::new::<T>(self.tables, length, k, job.normalize);
+                    inverse::Scale {
+                        divisor: finish.divisor,
+                        whole: finish.whole.into(),
+                    }
+                })
+            })
+            .collect();
+        let scales = self.device.buffer_from(&scales)?;
+        let spectra_count = lengths.len() as u32 * rows;
+        if spectra_count == 0 {
+            return Ok(());
+        }
+        let parameters = inverse::Parameters {
+            dim: dim as u32,
+            lanes: self.lanes(),
+            spectra: spectra_count,
+            rows,
+            stored_rows: spectra.rows,
+            with_first,
+            scales: spectra_count,
+        };
+        let row = kept.count() * dim;
+        let shared_bytes = inverse::TOGETHER * (dim as u32).div_ceil(2) * 16;
+        let config = LaunchConfig::new(spectra_count.div_ceil(inverse::TOGETHER), inverse::BLOCK)
+            .with_shared_bytes(shared_bytes);
+        let all = out.slice_mut();
+        // SAFETY: the sequences' part of the result.
+        let part = unsafe {
+            DeviceSliceMut::from_raw_parts(all.as_mut_ptr().add(first * row), lengths.len() * row)
+        };
+        let arguments = (
+            parameters,
+            spectra.buffer.slice(),
+            self.roots.slice(),
+            scales.slice(),
+            part,
+        );
+        // SAFETY: spectra, scales and result have the sizes of the parameters.
+        unsafe {
+            self.device
+                .launch(&modules::TENSOR_SKETCH, T::inverse(), config, arguments)
+        }
+    }
+}
+
+fn sizes(tables: &Tables) -> (u32, u32, u32) {
+    (
+        tables.alphabet_size() as u32,
+        tables.tuple_length() as u32,
+        tables.dim() as u32,
+    )
+}

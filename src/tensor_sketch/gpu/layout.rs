@@ -1,0 +1,316 @@
+//! What has to be computed and composed for a set of sequences: chunks, and the levels of their
+//! trees. It depends on their lengths alone.
+
+use std::cmp::Reverse;
+
+use tensor_sketch_kernels::fourier::compose::Run;
+use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
+
+use crate::device::Buffer;
+use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, SEGMENT};
+use crate::{Device, Result};
+
+/// The most letters, chunks and sequences of a batch: enough to fill any GPU, and little enough for
+/// its memory.
+const MAX_LETTERS: u64 = 16 * SEGMENT as u64;
+const MAX_CHUNKS: u64 = 1 << 17;
+
+/// Sequences, or a part of a long one, that are worked on together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Batch {
+    pub parts: Vec<Part>,
+    /// The number of the first sequence.
+    pub first: usize,
+    /// Whether the sequences end in this batch; else it has one alone.
+    pub complete: bool,
+}
+
+/// A sequence, or a piece of a long one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Where its letters begin.
+    pub first_letter: u64,
+    pub letters: u64,
+    /// Whether there are letters of the sequence before these; then these begin a segment.
+    pub continued: bool,
+    /// Whether the sequence is longer than a segment.
+    pub long: bool,
+}
+
+/// Cuts sequences with these offsets into batches.
+pub(super) fn batches(offsets: &[u64]) -> Vec<Batch> {
+    let mut batches = vec![];
+    let mut batch = Batch::default();
+    let (mut letters, mut chunks) = (0, 0);
+    for (number, ends) in offsets.windows(2).enumerate() {
+        let length = ends[1] - ends[0];
+        // An empty sequence takes place too.
+        let needed = length.div_ceil(CHUNK as u64).max(1);
+        if letters + length > MAX_LETTERS || chunks + needed > MAX_CHUNKS {
+            if !batch.parts.is_empty() {
+                batches.push(std::mem::take(&mut batch));
+            }
+            (letters, chunks) = (0, 0);
+        }
+        let part = Part {
+            first_letter: ends[0],
+            letters: length,
+            continued: false,
+            long: length > SEGMENT as u64,
+        };
+        if length > MAX_LETTERS {
+            batches.extend(pieces(part, number));
+            continue;
+        }
+        if batch.parts.is_empty() {
+            batch.first = number;
+            batch.complete = true;
+        }
+        batch.parts.push(part);
+        letters += length;
+        chunks += needed;
+    }
+    if !batch.parts.is_empty() {
+        batches.push(batch);
+    }
+    batches
+}
+
+/// The batches of one sequence that is too long for one.
+fn pieces(whole: Part, number: usize) -> impl Iterator<Item = Batch> {
+    (0..whole.letters)
+        .step_by(MAX_LETTERS as usize)
+        .map(move |begin| Batch {
+            parts: vec![Part {
+                first_letter: whole.first_letter + begin,
+                letters: MAX_LETTERS.min(whole.letters - begin),
+                continued: begin > 0,
+                long: true,
+            }],
+            first: number,
+            complete: begin + MAX_LETTERS >= whole.letters,
+        })
+}
+
+/// A batch on a device.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub first: usize,
+    pub sequences: u32,
+    pub complete: bool,
+    pub continued: bool,
+    /// Where the letters begin, and how many there are.
+    pub origin: u64,
+    pub letters: u64,
+    pub chunks: Buffer<Chunk>,
+    /// The chunks' numbers, the longest first, so that those that a warp works on together are of
+    /// the same length, and none is left for the end.
+    pub order: Buffer<u32>,
+    /// What to do with the matrices of chunks, then with those that come of it, and so on.
+    pub levels: Vec<Level>,
+}
+
+/// What to do with the matrices of a level.
+#[derive(Debug)]
+pub(super) struct Level {
+    /// The products whose first rows are those of whole sequences.
+    pub rows: Buffer<Run>,
+    /// The products that are the next level's matrices.
+    pub matrices: Buffer<Run>,
+}
+
+impl Layout {
+    pub fn upload(device: &Device, batch: &Batch) -> Result<Layout> {
+        let chunks = chunks(&batch.parts);
+        let mut order: Vec<u32> = (0..chunks.len() as u32).collect();
+        order.sort_by_key(|&chunk| Reverse(chunks[chunk as usize].letters));
+        let levels = levels(&batch.parts)
+            .iter()
+            .map(|(rows, matrices)| {
+                Ok(Level {
+                    rows: device.buffer_from(rows)?,
+                    matrices: device.buffer_from(matrices)?,
+                })
+            })
+            .collect::<Result<_>>()?;
+        let first = batch.parts.first();
+        Ok(Layout {
+            first: batch.first,
+            sequences: batch.parts.len() as u32,
+            complete: batch.complete,
+            continued: first.is_some_and(|part| part.continued),
+            origin: first.map_or(0, |part| part.first_letter),
+            letters: batch.parts.iter().map(|part| part.letters).sum(),
+            chunks: device.buffer_from(&chunks)?,
+            order: device.buffer_from(&order)?,
+            levels,
+        })
+    }
+
+    /// The units that the words of all chunks reach to.
+    pub fn units(&self, word_letters: u32) -> usize {
+        let chunks = self.chunks.len() as u64;
+        (Chunk::first_unit(self.letters, chunks, word_letters) + u64::from(UNIT)) as usize
+    }
+}
+
+/// The chunks of all parts, one after the other.
+fn chunks(parts: &[Part]) -> Vec<Chunk> {
+    let of_part = |part: &Part| {
+        let (first, letters) = (part.first_letter, part.letters);
+        (0..letters).step_by(CHUNK).map(move |begin| Chunk {
+            first_letter: first + begin,
+            letters: (letters - begin).min(CHUNK as u64) as u32,
+            reserved: 0,
+        })
+    };
+    parts.iter().flat_map(of_part).collect()
+}
+
+/// For each level the products that are first rows, and those that are the next level's matrices.
+fn levels(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
+    let mut next = 0;
+    let mut spans: Vec<(u32, u32, u32)> = (0..)
+        .zip(parts)
+        .map(|(result, part)| {
+            let (first, count) = (next, part.letters.div_ceil(CHUNK as u64) as u32);
+            next += count;
+            (first, count, result)
+        })
+        .collect();
+    let mut levels = vec![];
+    while !spans.is_empty() {
+        let (mut rows, mut matrices, mut above) = (vec![], vec![], vec![]);
+        for (first, count, result) in spans {
+            let part = parts[result as usize];
+            // The matrices of a long sequence are composed up to those of its segments, so that what
+            // comes of it does not depend on the batches.
+            let done = match part.long {
+                true => levels.len() == 3,
+                false => count <= FAN_IN as u32,
+            };
+            if done {
+                rows.push(Run {
+                    first,
+                    count,
+                    result,
+                    append: part.continued.into(),
+                });
+                continue;
+            }
+            let place = matrices.len() as u32;
+            for begin in (0..count).step_by(FAN_IN) {
+                matrices.push(Run {
+                    first: first + begin,
+                    count: (count - begin).min(FAN_IN as u32),
+                    result: matrices.len() as u32,
+                    append: 0,
+                });
+            }
+            above.push((place, matrices.len() as u32 - place, result));
+        }
+        levels.push((rows, matrices));
+        spans = above;
+    }
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(letters: u64) -> Part {
+        Part {
+            first_letter: 0,
+            letters,
+            continued: false,
+            long: letters > SEGMENT as u64,
+        }
+    }
+
+    #[test]
+    fn batches_hold_all_letters_once() {
+        let lengths = [
+            0,
+            5,
+            MAX_LETTERS - 5,
+            1,
+            3 * MAX_LETTERS + 7,
+            0,
+            MAX_LETTERS,
+            2,
+        ];
+        let mut offsets = vec![0];
+        for length in lengths {
+            offsets.push(offsets[offsets.len() - 1] + length);
+        }
+        let batches = batches(&offsets);
+        let mut at = 0;
+        let mut sequence = 0;
+        for batch in &batches {
+            assert_eq!(batch.first, sequence);
+            for part in &batch.parts {
+                assert_eq!(part.first_letter, at);
+                assert_eq!(part.long, lengths[sequence] > SEGMENT as u64);
+                at += part.letters;
+                if part.continued {
+                    assert_eq!((part.first_letter - offsets[sequence]) % SEGMENT as u64, 0);
+                }
+                sequence += usize::from(batch.complete);
+            }
+        }
+        assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
+        assert!(batches.len() < 9);
+        assert!(super::batches(&[0]).is_empty());
+        let many = vec![0; (MAX_CHUNKS + 2) as usize];
+        assert_eq!(super::batches(&many).len(), 2);
+    }
+
+    #[test]
+    fn levels_compose_all_chunks_in_order() {
+        let chunk = CHUNK as u64;
+        let lengths = [
+            0,
+            1,
+            16 * chunk,
+            16 * chunk + 1,
+            300 * chunk,
+            SEGMENT as u64,
+            SEGMENT as u64 + 1,
+        ];
+        let parts = lengths.map(part);
+        let levels = levels(&parts);
+        assert_eq!(levels.len(), 4);
+        // What each matrix is made of, in chunks.
+        let total: u64 = lengths.iter().map(|n| n.div_ceil(chunk)).sum();
+        let mut spans: Vec<(u64, u64)> = (0..total).map(|i| (i, i + 1)).collect();
+        let mut found = [None; 7];
+        for (rows, matrices) in &levels {
+            let joined = |run: &Run| {
+                let spans = &spans[run.first as usize..][..run.count as usize];
+                assert!(spans.windows(2).all(|pair| pair[0].1 == pair[1].0));
+                spans
+                    .first()
+                    .map_or((0, 0), |first| (first.0, spans[spans.len() - 1].1))
+            };
+            for run in rows {
+                assert_eq!(found[run.result as usize].replace(joined(run)), None);
+            }
+            let next = matrices.iter().map(joined).collect();
+            assert!(
+                matrices
+                    .iter()
+                    .zip(0..)
+                    .all(|(run, i)| run.result == i && run.count <= 16)
+            );
+            spans = next;
+        }
+        let mut at = 0;
+        for (length, found) in lengths.iter().zip(found) {
+            let (first, end) = found.expect("every sequence has a row");
+            assert_eq!(end - first, length.div_ceil(chunk));
+            assert!(*length == 0 || first == at);
+            at += length.div_ceil(chunk);
+        }
+    }
+}

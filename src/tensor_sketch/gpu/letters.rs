@@ -1,0 +1,138 @@
+//! Letters on their way to a device: as few bits as they need.
+
+use rayon::prelude::*;
+
+use super::layout::{Layout, batches};
+use crate::device::Buffer;
+use crate::tensor_sketch::Sequences;
+use crate::{Device, Result};
+
+/// Codes that a thread packs in one go; a multiple of 32.
+const BLOCK: usize = 1 << 16;
+
+/// The sequences in the device's memory.
+#[derive(Debug)]
+pub(in crate::tensor_sketch) struct SequenceBuffers {
+    pub(super) letters: PackedLetters,
+    /// Where each sequence begins, and where the last one ends.
+    pub offsets: Vec<u64>,
+    pub(super) batches: Vec<Layout>,
+}
+
+/// Letters of `bits` bits each, from the lowest bit of each element up.
+#[derive(Debug)]
+pub(super) struct PackedLetters {
+    pub buffer: Buffer<u32>,
+    pub bits: u32,
+}
+
+impl SequenceBuffers {
+    /// Copies `sequences`, all of whose codes are below `bound`.
+    pub fn upload(device: &Device, sequences: &Sequences, bound: usize) -> Result<Self> {
+        let bits = bits_for(bound);
+        let packed = pack(sequences.codes(), bits);
+        let letters = PackedLetters {
+            buffer: device.buffer_from(&packed)?,
+            bits,
+        };
+        let batches = batches(sequences.offsets())
+            .iter()
+            .map(|batch| Layout::upload(device, batch))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            letters,
+            offsets: sequences.offsets().to_vec(),
+            batches,
+        })
+    }
+
+    pub fn lengths(&self) -> impl Iterator<Item = u64> {
+        self.offsets.windows(2).map(|ends| ends[1] - ends[0])
+    }
+}
+
+/// The bits of a letter with a code below `bound`: a power of two, so that no letter is split.
+pub(super) fn bits_for(bound: usize) -> u32 {
+    match bound {
+        0..=2 => 1,
+        3..=4 => 2,
+        5..=16 => 4,
+        _ => 8,
+    }
+}
+
+/// Packs codes on all cores.
+fn pack(codes: &[u8], bits: u32) -> Vec<u32> {
+    let per_word = (32 / bits) as usize;
+    let mut packed = vec![0; codes.len().div_ceil(per_word)];
+    packed
+        .par_chunks_mut(BLOCK / per_word)
+        .zip(codes.par_chunks(BLOCK))
+        .for_each(|(words, codes)| pack_block(codes, bits, words));
+    packed
+}
+
+/// Packs codes into `words`, the last one filled up with zeros.
+pub(super) fn pack_block(codes: &[u8], bits: u32, words: &mut [u32]) {
+    match bits {
+        1 => pack_words::<1>(codes, words),
+        2 => pack_words::<2>(codes, words),
+        4 => pack_words::<4>(codes, words),
+        _ => pack_words::<8>(codes, words),
+    }
+}
+
+fn pack_words<const BITS: u32>(codes: &[u8], words: &mut [u32]) {
+    let per_word = (32 / BITS) as usize;
+    let (whole, rest) = codes.split_at(codes.len() / per_word * per_word);
+    for (word, codes) in words.iter_mut().zip(whole.chunks_exact(per_word)) {
+        *word = 0;
+        for (i, four) in codes.as_chunks::<4>().0.iter().enumerate() {
+            // Four codes lie eight bits apart; each step halves the gaps of the pairs.
+            let mut spread = u32::from_le_bytes(*four);
+            if BITS < 8 {
+                spread |= spread >> (8 - BITS);
+                spread = (spread & ((1 << (2 * BITS)) - 1))
+                    | (spread >> 16 & ((1 << (2 * BITS)) - 1)) << (2 * BITS);
+            }
+            *word |= spread << (4 * BITS * i as u32);
+        }
+    }
+    if !rest.is_empty() {
+        words[whole.len() / per_word] = (0..)
+            .zip(rest)
+            .fold(0, |word, (i, &code)| word | u32::from(code) << (BITS * i));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_letter_is_where_kernels_look_for_it() {
+        for (bound, expected) in [
+            (1, 1),
+            (2, 1),
+            (3, 2),
+            (4, 2),
+            (5, 4),
+            (16, 4),
+            (17, 8),
+            (256, 8),
+        ] {
+            let bits = bits_for(bound);
+            assert_eq!(bits, expected);
+            for length in [0, 1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 1000, BLOCK + 1] {
+                let codes: Vec<u8> = (0..length).map(|i| (i * i % 251 % bound) as u8).collect();
+                let packed = pack(&codes, bits);
+                assert_eq!(packed.len(), (length * bits as usize).div_ceil(32));
+                for (i, &code) in codes.iter().enumerate() {
+                    let bit = i * bits as usize;
+                    let letter = packed[bit / 32] >> (bit % 32) & (u32::MAX >> (32 - bits));
+                    assert_eq!(letter, u32::from(code), "{i} of {length}, {bits} bits");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! How kernels are launched: functions of what is sketched and of the device.
+
+pub(super) mod direct;
+pub(super) mod fourier;
