@@ -40,6 +40,13 @@ pub struct Parameters {
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
+/// Units of a block: so many words come together before they are brought to the chunk's matrix.
+///
+/// A word's operator is the same each time, and once a sum is large, each time it is rounded the same
+/// way when it is added. So errors grow with the number of words in a block, not with its root;
+/// products of whole blocks differ, and their errors go either way.
+const BLOCK_UNITS: u32 = 16;
+
 /// Eight words of a chunk.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
@@ -95,6 +102,7 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
             .cast::<N::Quad>()
     };
 
+    let lanes = (launched * width) as usize;
     let slots = threads / width;
     let mut place = (block / launched) * slots + tid / width;
     let stride = thread::grid_dim_x() / launched * slots;
@@ -108,13 +116,24 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
         let first = Chunk::first_unit(letters_before, number as u64, parameters.word_letters);
         let mut unit = first as usize;
         let end = unit + chunk.units(parameters.word_letters) as usize;
+        let lane = (group * width + lane_in_group) as usize;
+        let result = number * const { super::entries(T, T) } * lanes + lane;
         let mut matrix: Matrix<N> = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
         let read = |unit: usize| {
             // SAFETY: below the chunk's end.
             unsafe { units.address(unit).cast::<Unit>().read().0 }
         };
         let mut next = if unit < end { read(unit) } else { [0; 4] };
+        let mut until_flush = BLOCK_UNITS;
+        let mut flushed = false;
         while unit < end {
+            if until_flush == 0 {
+                // SAFETY: as below.
+                unsafe { flush::<N, T>(&mut matrix, out, result, lanes, flushed, z2) };
+                flushed = true;
+                until_flush = BLOCK_UNITS;
+            }
+            until_flush -= 1;
             let mut words = next;
             unit += 1;
             if unit < end {
@@ -148,24 +167,110 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
             }
         }
 
-        let lanes = launched * width;
-        let first = number * const { super::entries(T, T) } * lanes as usize;
-        let lane = (group * width + lane_in_group) as usize;
-        let mut store = |a: usize, b: usize, value: Complex<N>| {
-            let index = first + pair_index(T, a, b) * lanes as usize + lane;
-            // SAFETY: entry (a, b) of this chunk and lane.
-            unsafe { out.set(index, N::pair(value)) };
-        };
-        store_column::<N, T, 1>(&matrix, &mut store);
-        store_column::<N, T, 2>(&matrix, &mut store);
-        store_column::<N, T, 3>(&matrix, &mut store);
-        store_column::<N, T, 4>(&matrix, &mut store);
-        store_column::<N, T, 5>(&matrix, &mut store);
-        store_column::<N, T, 6>(&matrix, &mut store);
-        store_column::<N, T, 7>(&matrix, &mut store);
-        store_column::<N, T, 8>(&matrix, &mut store);
+        // SAFETY: the chunk's matrix in this lane, which is this thread's alone.
+        unsafe { flush::<N, T>(&mut matrix, out, result, lanes, flushed, z2) };
         place += stride;
     }
+}
+
+/// Brings the matrix of a block of words to the chunk's in memory, from the right, and starts the
+/// next block with the identity. The first one is stored as it is.
+///
+/// # Safety
+/// Entry (a, b) of the chunk's matrix is element `result + pair_index(a, b) · lanes` of `out`, was
+/// written before if `flushed`, and no other thread uses it.
+#[inline(always)]
+unsafe fn flush<N: Number, const T: usize>(
+    matrix: &mut Matrix<N>,
+    out: DeviceSliceMut<N::Pair>,
+    result: usize,
+    lanes: usize,
+    flushed: bool,
+    z2: N,
+) {
+    if flushed {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            append_row::<N, T, 0>(matrix, out, result, lanes, z2);
+            append_row::<N, T, 1>(matrix, out, result, lanes, z2);
+            append_row::<N, T, 2>(matrix, out, result, lanes, z2);
+            append_row::<N, T, 3>(matrix, out, result, lanes, z2);
+            append_row::<N, T, 4>(matrix, out, result, lanes, z2);
+            append_row::<N, T, 5>(matrix, out, result, lanes, z2);
+            append_row::<N, T, 6>(matrix, out, result, lanes, z2);
+            append_row::<N, T, 7>(matrix, out, result, lanes, z2);
+        }
+    } else {
+        let mut store = |a: usize, b: usize, value: Complex<N>| {
+            // SAFETY: passed on to the caller.
+            unsafe { out.set(result + pair_index(T, a, b) * lanes, N::pair(value)) };
+        };
+        store_column::<N, T, 1>(matrix, &mut store);
+        store_column::<N, T, 2>(matrix, &mut store);
+        store_column::<N, T, 3>(matrix, &mut store);
+        store_column::<N, T, 4>(matrix, &mut store);
+        store_column::<N, T, 5>(matrix, &mut store);
+        store_column::<N, T, 6>(matrix, &mut store);
+        store_column::<N, T, 7>(matrix, &mut store);
+        store_column::<N, T, 8>(matrix, &mut store);
+    }
+    *matrix = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+}
+
+/// Row A of the matrix in memory times `matrix`.
+///
+/// # Safety
+/// As [`flush`].
+#[inline(always)]
+unsafe fn append_row<N: Number, const T: usize, const A: usize>(
+    matrix: &Matrix<N>,
+    out: DeviceSliceMut<N::Pair>,
+    result: usize,
+    lanes: usize,
+    z2: N,
+) {
+    if const { A >= T } {
+        return;
+    }
+    let place = |b: usize| result + pair_index(T, A, b) * lanes;
+    let mut row = [Complex::<N>::ZERO; MAX_TUPLE + 1];
+    let mut b = A + 1;
+    while b <= T {
+        // SAFETY: passed on to the caller.
+        row[b] = N::unpair(unsafe { out.at(place(b)) });
+        b += 1;
+    }
+    // SAFETY: passed on to the caller.
+    let mut store = |b: usize, value| unsafe { out.set(place(b), N::pair(value)) };
+    append_entry::<N, T, A, 8>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 7>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 6>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 5>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 4>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 3>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 2>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 1>(&row, matrix, &mut store, z2);
+}
+
+/// Entry (A, B) of the product.
+#[inline(always)]
+fn append_entry<N: Number, const T: usize, const A: usize, const B: usize>(
+    row: &[Complex<N>; MAX_TUPLE + 1],
+    matrix: &Matrix<N>,
+    store: &mut impl FnMut(usize, Complex<N>),
+    z2: N,
+) {
+    if const { B > T || B <= A } {
+        return;
+    }
+    let mut sum = row[B];
+    let mut m = A + 1;
+    while m < B {
+        let p = matrix[m][B];
+        sum = sum.plus_product(row[m], p, N::mul(p.y, z2));
+        m += 1;
+    }
+    store(B, sum.plus(matrix[A][B]));
 }
 
 /// Gives the entries of column B to `store`.
@@ -314,6 +419,8 @@ entries! { f32, Pair32, 512:
     chunks_f32_6_1 = 6, 1;
     chunks_f32_6_2 = 6, 2;
     chunks_f32_6_3 = 6, 3;
+}
+entries! { f32, Pair32, 384:
     chunks_f32_7_1 = 7, 1;
     chunks_f32_7_2 = 7, 2;
     chunks_f32_7_3 = 7, 3;

@@ -133,8 +133,7 @@ unsafe fn entry(
         (row - words, 1)
     };
     let z2 = square_of_z(lane);
-    // The letters come from the last to the first: `sums[d]` is the sum over the choices of d of
-    // the letters so far, for the last d places up to b.
+    // `sums[d]` is the sum over the choices of d of the letters so far, for the d places from a.
     let mut sums = [Complex::<f64>::ZERO; MAX_DEPTH + 1];
     sums[0].x = 1.0;
     let mut i = 0;
@@ -143,10 +142,10 @@ unsafe fn entry(
         rest /= alphabet;
         let mut d = MAX_DEPTH;
         while d > 0 {
-            // The d-th place from the end is that from row b − d.
-            if b >= a + d as u32 {
+            let k = a + d as u32 - 1;
+            if k < b {
                 // SAFETY: a letter of the alphabet, and a row below t.
-                let packed = unsafe { tables.at((letter * tuple + b - d as u32) as usize) };
+                let packed = unsafe { tables.at((letter * tuple + k) as usize) };
                 // SAFETY: the power is below D.
                 let value = unsafe { value(packed, roots, lane, dim) };
                 sums[d] = sums[d].plus_product(sums[d - 1], value, value.y * z2);

@@ -66,8 +66,8 @@ pub struct Parameters {
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
-/// Writes the words of all chunks: m letters x₁…x_m have the number Σ x_i·A^(m−i), a single letter
-/// the number A^m + x.
+/// Writes the words of all chunks: m letters x₀…x_(m−1) have the number Σ x_i·A^i, a single letter the
+/// number A^m + x.
 ///
 /// # Safety
 /// `letters` holds the letters of all chunks, packed from the lowest bit of each element up, all
@@ -103,16 +103,15 @@ pub unsafe fn words(
             let (before, full) = (unit * UNIT, chunk.letters / word_letters);
             let begin = before.min(full) * word_letters + before.saturating_sub(full);
             let bit = (chunk.first_letter + begin as u64) * bits as u64;
+            let mut left = chunk.letters.saturating_sub(begin);
             let mut source = Bits {
                 letters,
                 next: (bit / 32) as usize,
                 buffer: 0,
                 left: 0,
             };
-            let skipped = (bit % 32) as u32;
-            let mut left = chunk.letters.saturating_sub(begin);
-            if left > 0 && skipped > 0 {
-                source.take(skipped);
+            if left > 0 {
+                source.take((bit % 32) as u32);
             }
             // SAFETY: a unit of this chunk, as four times two words.
             let target = unsafe { units.address((first + unit as u64) as usize).cast::<u32>() };
@@ -120,14 +119,8 @@ pub unsafe fn words(
             let mut i = 0;
             while i < UNIT {
                 let word = if left >= word_letters {
-                    let mut word = 0;
-                    let mut k = 0;
-                    while k < word_letters {
-                        word = word * alphabet + source.take(bits);
-                        k += 1;
-                    }
                     left -= word_letters;
-                    word
+                    source.word(bits, alphabet, word_letters)
                 } else if left > 0 {
                     left -= 1;
                     words + source.take(bits)
@@ -151,23 +144,41 @@ pub unsafe fn words(
 struct Bits {
     letters: DeviceSlice<u32>,
     next: usize,
-    buffer: u32,
+    buffer: u64,
     left: u32,
 }
 
 impl Bits {
-    /// The next `count` bits, from 1 to 31; elements are never split by them.
+    /// The next `count` bits, at most 31.
     #[inline(always)]
     fn take(&mut self, count: u32) -> u32 {
-        if self.left == 0 {
+        if self.left < count {
             // SAFETY: the caller takes only bits of letters that exist.
-            self.buffer = unsafe { self.letters.at(self.next) };
+            let more = unsafe { self.letters.at(self.next) };
+            self.buffer |= (more as u64) << self.left;
             self.next += 1;
-            self.left = 32;
+            self.left += 32;
         }
-        let value = self.buffer & ((1 << count) - 1);
+        let value = self.buffer as u32 & ((1 << count) - 1);
         self.buffer >>= count;
         self.left -= count;
         value
+    }
+
+    /// The number of the next `count` letters.
+    #[inline(always)]
+    fn word(&mut self, bits: u32, alphabet: u32, count: u32) -> u32 {
+        if alphabet == 1 << bits {
+            // The letters' bits beside each other are the number.
+            return self.take(bits * count);
+        }
+        let (mut word, mut power) = (0, 1);
+        let mut k = 0;
+        while k < count {
+            word += power * self.take(bits);
+            power *= alphabet;
+            k += 1;
+        }
+        word
     }
 }

@@ -136,7 +136,8 @@ fn max_depth<N: Number>(tuple: u32) -> u32 {
 fn max_threads<N: Number>(tuple: u32) -> u32 {
     match (N::PER_QUAD, tuple) {
         (2, 1..=4) => 768,
-        (2, _) | (_, 1..=4) => 512,
+        (2, 5..=6) | (1, 1..=4) => 512,
+        (2, _) => 384,
         _ => 256,
     }
 }
