@@ -144,7 +144,7 @@ unsafe fn compose<const T: usize>(
 /// The first `ROWS` rows of S ← S·P, the last column first, since each reads those before it as
 /// they were.
 #[inline(always)]
-fn multiply<const T: usize, const ROWS: usize>(
+pub(super) fn multiply<const T: usize, const ROWS: usize>(
     rows: &mut Matrix<f64>,
     load: impl Fn(usize) -> Complex<f64>,
     z2: f64,

@@ -20,6 +20,7 @@ pub mod compose;
 pub mod inverse;
 pub mod number;
 pub mod operators;
+pub mod windows;
 pub mod words;
 
 use number::Complex;
