@@ -50,13 +50,29 @@ fn summary(name: &str) -> PtxSummary {
 /// A compiler that knows nothing of barriers may copy one into both arms of a branch.
 #[test]
 fn barriers_are_neither_copied_nor_lost() {
-    let source = fs::read_to_string(kernels().join("tensor_sketch/src/direct.rs")).unwrap();
-    let written = source.matches("thread::sync_threads()").count();
+    let written = |file: &str| {
+        let source = kernels().join("tensor_sketch/src").join(file);
+        let source = fs::read_to_string(source).unwrap();
+        source.matches("thread::sync_threads()").count()
+    };
+    // The kernels whose names begin so, their number, and the barriers of each.
+    let families = [
+        ("direct_", 10, written("direct.rs")),
+        ("distances_", 2, written("distances.rs")),
+        ("pairwise_", 2, written("distances.rs")),
+        ("largest_", 2, 0),
+    ];
     let summary = summary("tensor_sketch");
-    assert_eq!(summary.entries.len(), 10);
-    for entry in &summary.entries {
-        assert_eq!(summary.barriers[entry], written, "{entry}");
+    for (family, count, written) in families {
+        let entries = summary.entries.iter();
+        let entries: Vec<_> = entries.filter(|entry| entry.starts_with(family)).collect();
+        assert_eq!(entries.len(), count, "{family}");
+        for entry in entries {
+            assert_eq!(summary.barriers[entry], written, "{entry}");
+        }
     }
+    let counted: usize = families.iter().map(|(_, count, _)| count).sum();
+    assert_eq!(summary.entries.len(), counted, "a family is missing above");
 }
 
 #[test]

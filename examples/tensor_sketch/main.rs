@@ -55,7 +55,7 @@ fn run(args: &Args) -> Result<()> {
     }
     if let Some(file) = distances_file {
         let names = input.records.iter().map(|record| record.name.as_str());
-        let distances = pairwise(sketches.view(), Metric::L2)?;
+        let distances = pairwise(&device, sketches.view(), Metric::L2)?;
         file.write_table(names, &distances)?;
     }
     summary::print(&Run {

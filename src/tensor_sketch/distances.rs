@@ -1,10 +1,23 @@
 //! Distances between sketches.
 
-use ndarray::{Array2, ArrayView2};
-use rayon::prelude::*;
+mod cpu;
+#[cfg(feature = "kernels")]
+mod gpu;
+#[cfg(feature = "kernels")]
+mod tuning;
+mod value;
 
-use super::invalid_input;
-use crate::{Error, Result};
+use ndarray::{Array2, ArrayView2, Ix2};
+
+use super::{Real, invalid_input};
+use crate::device::{DeviceArray, DeviceKind};
+use crate::{Device, Error, Result};
+use cpu::Rows;
+use value::Scale;
+pub(super) use value::Value;
+
+const DISTANCES: &str = "distances";
+const PAIRWISE: &str = "pairwise";
 
 /// How to measure the distance of two rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,235 +30,250 @@ pub enum Metric {
 
 /// The distances of all rows of `a` to all rows of `b`: N×D, M×D → N×M.
 ///
-/// Views may have any strides; others than row-major ones are copied. Differences and sums are in
-/// `f64`, because the squares of sketches that were not normalised leave `f32`'s range. Results are
-/// the same from run to run and whatever the number of threads.
+/// Views may have any strides. The numbers are `f32` or `f64`, the distances always `f64`: the
+/// squares of sketches that were not normalised leave `f32`'s range. A distance beyond `f64`'s range
+/// is infinite, one below it subnormal or zero.
+///
+/// # Accuracy
+///
+/// Distances are sums of squared differences, without the cancellation of ‖a‖² + ‖b‖² − 2ab, so
+/// that those of rows close to each other are as accurate as all others. On the CPU the arithmetic
+/// is `f64`, on GPUs and in the simulator that of the numbers. With its unit roundoff u, 2⁻²⁴ for
+/// `f32` and 2⁻⁵³ for `f64`, and γ_n = n·u / (1 − n·u), a distance is off by at most
+///
+/// - γ_{D+4} times itself; for D = 96 and `f32` that is 6·10⁻⁶, and typically it is far less;
+/// - besides, in rows of up to 4096 numbers, 10⁻³⁵ times the largest magnitude in `a` and `b`
+///   (10⁻³⁰⁰ times for `f64`; for [`Metric::SquaredL2`] the square of that): it only matters where
+///   numbers differ by more than 30 orders of magnitude.
+///
+/// All numbers are scaled by a power of two, so that the largest ones' squares just stay in range.
+/// With (1 + δ), |δ| ≤ u, for a rounding, each term d² of a sum then gets at most: one from the
+/// scaled numbers, if they are subnormal, two from d, and one from each of D fused multiplications
+/// and additions; the terms are not negative, so that the sum has no more than that. The square root
+/// halves the error and adds one. What a sum loses where it is subnormal is D times half the
+/// smallest number, scaled back.
+///
+/// Results are the same from run to run, whatever the number of threads; those of two kinds of
+/// devices differ within these bounds.
 ///
 /// # Errors
 ///
 /// - [`Error::Shape`] when the rows of `a` and `b` differ in length.
 /// - [`Error::InvalidInput`] for a row that is not finite.
+/// - [`Error::Allocation`] if the device's memory does not suffice.
 ///
 /// # Examples
 ///
 /// ```
+/// use gridstride::Device;
 /// use gridstride::tensor_sketch::{Metric, distances};
 /// use ndarray::array;
 ///
+/// let device = Device::auto();
 /// let a = array![[0.0, 0.0], [3.0, 0.0]];
 /// let b = array![[3.0, 4.0]];
-/// assert_eq!(distances(a.view(), b.view(), Metric::L2)?, array![[5.0], [4.0]]);
-/// assert_eq!(distances(a.view(), b.view(), Metric::SquaredL2)?, array![[25.0], [16.0]]);
+/// let plain = distances(&device, a.view(), b.view(), Metric::L2)?;
+/// assert_eq!(plain, array![[5.0], [4.0]]);
+/// let squared = distances(&device, a.view(), b.view(), Metric::SquaredL2)?;
+/// assert_eq!(squared, array![[25.0], [16.0]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-pub fn distances(a: ArrayView2<f32>, b: ArrayView2<f32>, metric: Metric) -> Result<Array2<f64>> {
-    const OPERATION: &str = "distances";
-    if a.ncols() != b.ncols() {
-        let message = format!(
-            "a is {:?} and b is {:?}: their rows must have the same length",
-            a.dim(),
-            b.dim()
-        );
-        return Err(Error::Shape {
-            operation: OPERATION,
-            message,
-        });
+pub fn distances<T: Real>(
+    device: &Device,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    metric: Metric,
+) -> Result<Array2<f64>> {
+    check_shapes(a.dim(), b.dim())?;
+    if device.kind() != DeviceKind::Cpu {
+        return distances_device(&device.upload(&a)?, &device.upload(&b)?, metric)?.download();
     }
-    check_finite(OPERATION, "a", a)?;
-    check_finite(OPERATION, "b", b)?;
-    let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
-    let (a, b) = (rows(a.view()), rows(b.view()));
-    let mut result = Array2::zeros((a.len(), b.len()));
-    result
-        .outer_iter_mut()
-        .into_par_iter()
-        .zip(&a)
-        .for_each(|(mut line, row)| {
-            for (distance, other) in line.iter_mut().zip(&b) {
-                *distance = distance_of(row, other, metric);
-            }
-        });
-    Ok(result)
+    let largest = largest(DISTANCES, "a", a)?.max(largest(DISTANCES, "b", b)?);
+    let shape = (a.nrows(), b.nrows());
+    check_size(device, shape)?;
+    let scale = Scale::new(largest, a.ncols(), metric, f64::MAX_EXP - 1);
+    let (a_values, b_values) = (scaled(a, scale), scaled(b, scale));
+    let result = cpu::distances(
+        rows(a, &a_values),
+        rows(b, &b_values),
+        finish(metric, scale),
+    );
+    Ok(Array2::from_shape_vec(shape, result).expect("a distance for each pair"))
 }
 
 /// The distances of all rows of `a` to each other: N×D → N×N, symmetric with a zero diagonal.
 ///
-/// Each pair is computed once; otherwise as [`distances`].
+/// Each pair is computed once; otherwise as [`distances`], to the same bits.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidInput`] for a row that is not finite.
+/// - [`Error::InvalidInput`] for a row that is not finite.
+/// - [`Error::Allocation`] if the device's memory does not suffice.
 ///
 /// # Examples
 ///
 /// ```
+/// use gridstride::Device;
 /// use gridstride::tensor_sketch::{Metric, pairwise};
 /// use ndarray::array;
 ///
 /// let sketches = array![[0.0, 0.0], [3.0, 4.0]];
-/// assert_eq!(pairwise(sketches.view(), Metric::L2)?, array![[0.0, 5.0], [5.0, 0.0]]);
+/// let distances = pairwise(&Device::auto(), sketches.view(), Metric::L2)?;
+/// assert_eq!(distances, array![[0.0, 5.0], [5.0, 0.0]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-pub fn pairwise(a: ArrayView2<f32>, metric: Metric) -> Result<Array2<f64>> {
-    check_finite("pairwise", "a", a)?;
-    let a = a.as_standard_layout();
-    let a = rows(a.view());
-    let mut result = Array2::zeros((a.len(), a.len()));
-    // Long rows of the triangle first, so that no thread is left alone at the end.
-    let lines: Vec<_> = result.outer_iter_mut().enumerate().rev().collect();
-    lines
-        .into_par_iter()
-        .with_max_len(1)
-        .for_each(|(i, mut line)| {
-            for (distance, other) in line.iter_mut().zip(&a[..i]) {
-                *distance = distance_of(a[i], other, metric);
-            }
-        });
-    for i in 0..a.len() {
-        for j in 0..i {
-            result[[j, i]] = result[[i, j]];
-        }
+pub fn pairwise<T: Real>(device: &Device, a: ArrayView2<T>, metric: Metric) -> Result<Array2<f64>> {
+    if device.kind() != DeviceKind::Cpu {
+        return pairwise_device(&device.upload(&a)?, metric)?.download();
     }
-    Ok(result)
+    let largest = largest(PAIRWISE, "a", a)?;
+    let shape = (a.nrows(), a.nrows());
+    check_size(device, shape)?;
+    let scale = Scale::new(largest, a.ncols(), metric, f64::MAX_EXP - 1);
+    let result = cpu::pairwise(rows(a, &scaled(a, scale)), finish(metric, scale));
+    Ok(Array2::from_shape_vec(shape, result).expect("a distance for each pair"))
 }
 
-fn check_finite(operation: &'static str, name: &str, view: ArrayView2<f32>) -> Result<()> {
-    let mut rows = view.outer_iter().enumerate();
-    match rows.find(|(_, row)| !row.iter().all(|value| value.is_finite())) {
-        None => Ok(()),
-        Some((i, _)) => {
-            let message = format!("row {i} of {name} has a value that is NaN or infinite");
-            Err(invalid_input(operation, message))
-        }
+/// [`distances`] of rows that are in a device's memory already, left there: N×D, M×D → N×M.
+///
+/// On a GPU it may return before the distances are computed. Downloading them waits; another stream
+/// than the device's main one has to wait for an event. `a` and `b` may be the same array.
+///
+/// # Errors
+///
+/// Those of [`distances`], and [`Error::DifferentDevices`] when `a` and `b` are on two devices.
+///
+/// # Examples
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::tensor_sketch::{Metric, distances_device};
+/// use ndarray::array;
+///
+/// let device = Device::auto();
+/// let a = device.upload(&array![[0.0, 0.0], [3.0, 0.0]])?;
+/// let b = device.upload(&array![[3.0, 4.0]])?;
+/// let distances = distances_device(&a, &b, Metric::L2)?;
+/// assert_eq!(distances.download()?, array![[5.0], [4.0]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn distances_device<T: Real>(
+    a: &DeviceArray<T, Ix2>,
+    b: &DeviceArray<T, Ix2>,
+    metric: Metric,
+) -> Result<DeviceArray<f64, Ix2>> {
+    let device = a.device();
+    device.require_same(b.device(), DISTANCES)?;
+    check_shapes((a.shape()[0], a.shape()[1]), (b.shape()[0], b.shape()[1]))?;
+    #[cfg(feature = "kernels")]
+    if device.kind() != DeviceKind::Cpu {
+        return gpu::distances(DISTANCES, a, b, metric);
     }
+    let (a, b) = (a.download()?, b.download()?);
+    device.upload(&distances(device, a.view(), b.view(), metric)?)
 }
 
-/// The rows of a row-major view as slices.
-fn rows(view: ArrayView2<'_, f32>) -> Vec<&[f32]> {
-    let dim = view.ncols();
-    view.to_slice().map_or(vec![], |values| {
-        (0..view.nrows())
-            .map(|i| &values[i * dim..][..dim])
-            .collect()
+/// [`pairwise`] of rows that are in a device's memory already, left there: N×D → N×N.
+///
+/// On a GPU it may return before the distances are computed, as [`distances_device`].
+///
+/// # Errors
+///
+/// Those of [`pairwise`].
+///
+/// # Examples
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::tensor_sketch::{
+///     Metric, Sequences, Tables, TensorSketch, pairwise, pairwise_device,
+/// };
+///
+/// let device = Device::auto();
+/// let sequences: Sequences = [[0, 1, 2, 3], [3, 2, 3, 2]].iter().collect();
+/// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+/// let sketches = sketcher.sketch_device(&sequences.upload(&device)?)?;
+/// let distances = pairwise_device(&sketches, Metric::L2)?.download()?;
+/// assert_eq!(distances, pairwise(&device, sketches.download()?.view(), Metric::L2)?);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn pairwise_device<T: Real>(
+    a: &DeviceArray<T, Ix2>,
+    metric: Metric,
+) -> Result<DeviceArray<f64, Ix2>> {
+    let device = a.device();
+    #[cfg(feature = "kernels")]
+    if device.kind() != DeviceKind::Cpu {
+        return gpu::pairwise(PAIRWISE, a, metric);
+    }
+    device.upload(&pairwise(device, a.download()?.view(), metric)?)
+}
+
+fn check_shapes(a: (usize, usize), b: (usize, usize)) -> Result<()> {
+    if a.1 == b.1 {
+        return Ok(());
+    }
+    let message = format!("a is {a:?} and b is {b:?}: their rows must have the same length");
+    Err(Error::Shape {
+        operation: DISTANCES,
+        message,
     })
 }
 
-fn distance_of(a: &[f32], b: &[f32], metric: Metric) -> f64 {
-    let squared = squared_distance(a, b);
-    match metric {
-        Metric::L2 => squared.sqrt(),
-        Metric::SquaredL2 => squared,
+/// Refuses a result of more bytes than there are addresses.
+fn check_size(device: &Device, (rows, columns): (usize, usize)) -> Result<()> {
+    let bytes = rows as u128 * columns as u128 * size_of::<f64>() as u128;
+    if bytes <= isize::MAX as u128 {
+        return Ok(());
+    }
+    Err(Error::Allocation {
+        device: device.to_string(),
+        requested: u64::try_from(bytes).unwrap_or(u64::MAX),
+        free: None,
+        total: None,
+    })
+}
+
+/// The largest magnitude; refuses a row that is not finite.
+fn largest<T: Real>(operation: &'static str, name: &str, view: ArrayView2<T>) -> Result<f64> {
+    let mut largest = 0.0f64;
+    for (i, row) in view.outer_iter().enumerate() {
+        // A sum that is NaN or infinite also tells of numbers that are, and needs no branches.
+        let mut sum = 0.0;
+        for value in row.iter().map(|&value| value.to_f64().abs()) {
+            largest = largest.max(value);
+            sum += value * 0.0;
+        }
+        if sum != 0.0 {
+            return Err(not_finite(operation, name, i));
+        }
+    }
+    Ok(largest)
+}
+
+fn not_finite(operation: &'static str, name: &str, row: usize) -> Error {
+    let message = format!("row {row} of {name} has a value that is NaN or infinite");
+    invalid_input(operation, message)
+}
+
+/// All numbers, scaled, row after row.
+fn scaled<T: Real>(view: ArrayView2<T>, scale: Scale) -> Vec<f64> {
+    let scaled = |&value: &T| value.to_f64() * scale.scale;
+    view.iter().map(scaled).collect()
+}
+
+fn rows<'a, T>(view: ArrayView2<T>, values: &'a [f64]) -> Rows<'a> {
+    Rows {
+        values,
+        count: view.nrows(),
+        dim: view.ncols(),
     }
 }
 
-/// Sums in eight lanes, which lets the compiler use vector instructions without changing the order
-/// of the additions from machine to machine.
-fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
-    let square = |(&a, &b): (&f32, &f32)| (f64::from(a) - f64::from(b)).powi(2);
-    let (a_lanes, a_rest) = a.as_chunks::<8>();
-    let (b_lanes, b_rest) = b.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for (a, b) in a_lanes.iter().zip(b_lanes) {
-        for (sum, pair) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += square(pair);
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(square).sum();
-    sums.iter().sum::<f64>() + rest
-}
-
-#[cfg(test)]
-mod tests {
-    use ndarray::{Array2, array, s};
-
-    use super::{Metric, distances, pairwise};
-
-    /// Whole numbers, so that every order of additions gives the same.
-    fn whole_numbers(rows: usize, columns: usize) -> Array2<f32> {
-        Array2::from_shape_fn((rows, columns), |(i, j)| {
-            (i * 31 + j * j * 7) as f32 % 23.0 - 11.0
-        })
-    }
-
-    #[test]
-    fn the_definition() {
-        for (n, m, dim) in [
-            (3, 4, 1),
-            (5, 2, 7),
-            (4, 4, 8),
-            (2, 9, 100),
-            (0, 3, 4),
-            (3, 0, 4),
-            (2, 2, 0),
-        ] {
-            let (a, b) = (whole_numbers(n, dim), whole_numbers(m, dim) * 3.0);
-            let expected = Array2::from_shape_fn((n, m), |(i, j)| {
-                (&a.row(i) - &b.row(j)).mapv(|d| f64::from(d).powi(2)).sum()
-            });
-            assert_eq!(
-                distances(a.view(), b.view(), Metric::SquaredL2).unwrap(),
-                expected
-            );
-            assert_eq!(
-                distances(a.view(), b.view(), Metric::L2).unwrap(),
-                expected.sqrt()
-            );
-        }
-    }
-
-    #[test]
-    fn views_with_any_strides() {
-        let a = whole_numbers(6, 9);
-        let turned = a.t().as_standard_layout().into_owned();
-        let direct = pairwise(a.view(), Metric::L2).unwrap();
-        assert_eq!(pairwise(turned.t(), Metric::L2).unwrap(), direct);
-        let backwards = pairwise(a.slice(s![..;-1, ..;-1]), Metric::L2).unwrap();
-        assert_eq!(backwards, direct.slice(s![..;-1, ..;-1]));
-    }
-
-    #[test]
-    fn pairwise_is_symmetric_with_a_zero_diagonal() {
-        let a = whole_numbers(17, 33) * 0.1;
-        for metric in [Metric::L2, Metric::SquaredL2] {
-            let result = pairwise(a.view(), metric).unwrap();
-            assert_eq!(result, distances(a.view(), a.view(), metric).unwrap());
-            assert_eq!(result, result.t());
-            assert!(result.diag().iter().all(|&distance| distance == 0.0));
-        }
-        assert_eq!(
-            pairwise(Array2::zeros((0, 5)).view(), Metric::L2)
-                .unwrap()
-                .dim(),
-            (0, 0)
-        );
-    }
-
-    #[test]
-    fn squares_beyond_f32() {
-        let far = array![[f32::MAX], [f32::MIN]];
-        let result = pairwise(far.view(), Metric::SquaredL2).unwrap();
-        assert_eq!(result[[0, 1]], (2.0 * f64::from(f32::MAX)).powi(2));
-    }
-
-    #[test]
-    fn refused_input() {
-        let (a, b) = (whole_numbers(2, 3), whole_numbers(4, 5));
-        let message = distances(a.view(), b.view(), Metric::L2)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            message.contains("(2, 3)") && message.contains("(4, 5)"),
-            "{message}"
-        );
-        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            let mut c = whole_numbers(3, 3);
-            c[[1, 2]] = bad;
-            let message = pairwise(c.view(), Metric::L2).unwrap_err().to_string();
-            assert!(message.contains("row 1 of a"), "{message}");
-            let message = distances(a.view(), c.view(), Metric::L2)
-                .unwrap_err()
-                .to_string();
-            assert!(message.contains("row 1 of b"), "{message}");
-        }
+/// What makes a distance of the scaled sum of squares.
+fn finish(metric: Metric, Scale { unscale, .. }: Scale) -> impl Fn(f64) -> f64 + Sync {
+    move |sum: f64| match metric {
+        Metric::L2 => sum.sqrt() * unscale,
+        Metric::SquaredL2 => sum * unscale,
     }
 }

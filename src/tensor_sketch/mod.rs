@@ -34,7 +34,7 @@
 //! let sketches = sketcher.sketch(&Device::cpu(), &sequences)?;
 //! assert_eq!(sketches.dim(), (3, 64));
 //!
-//! let distances = pairwise(sketches.view(), Metric::L2)?;
+//! let distances = pairwise(&Device::cpu(), sketches.view(), Metric::L2)?;
 //! assert!(distances[[0, 1]] < distances[[0, 2]]);
 //! # Ok::<(), gridstride::Error>(())
 //! ```
@@ -62,7 +62,7 @@ use rayon::prelude::*;
 pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use binomial::binomial;
 pub use device_sequences::DeviceSequences;
-pub use distances::{Metric, distances, pairwise};
+pub use distances::{Metric, distances, distances_device, pairwise, pairwise_device};
 pub use real::Real;
 pub use sequences::Sequences;
 pub use tables::Tables;

@@ -22,10 +22,13 @@ pub trait Real: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
 
 mod sealed {
     #[cfg(not(feature = "kernels"))]
-    pub trait Sealed {}
+    pub trait Sealed: crate::tensor_sketch::distances::Value {}
     /// With the kernels for the type.
     #[cfg(feature = "kernels")]
-    pub trait Sealed: crate::tensor_sketch::gpu::Kernels {}
+    pub trait Sealed:
+        crate::tensor_sketch::distances::Value + crate::tensor_sketch::gpu::Kernels
+    {
+    }
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }

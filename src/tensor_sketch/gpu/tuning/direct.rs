@@ -56,6 +56,7 @@ mod tests {
             alphabet: 4,
             tuple,
             dim,
+            bits: 2,
             all_rows: 0,
             step: 1.0,
         })

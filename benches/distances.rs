@@ -1,0 +1,230 @@
+//! Times the distances of all pairs of rows, from rows in the device's memory to distances there,
+//! and checks sampled ones.
+//!
+//!     cargo bench --features cuda --bench distances -- --device cuda
+//!
+//! `ms` is the median of whole calls by the device's events, the look at the rows for their largest
+//! magnitude included. `limit` is what the device needs at least: for a difference and a fused
+//! multiplication and addition for each pair of numbers, or for reading the rows and writing the
+//! distances once, whichever is longer. It takes the clock and the bandwidth from the options, those
+//! of an H100 SXM by default. `error` is the largest relative error of the sampled distances, and
+//! `bound` the one that is promised.
+
+use clap::{Parser, ValueEnum};
+use gridstride::device::{DeviceKind, Element};
+use gridstride::tensor_sketch::{Metric, Real, distances_device, pairwise_device};
+use gridstride::{Device, Result};
+use ndarray::{Array2, ArrayView1};
+
+#[derive(Parser)]
+struct Args {
+    /// Where to compute.
+    #[arg(long, value_enum, default_value = "cpu")]
+    device: Where,
+    /// Rows of each operand; by default 10000 on a GPU, 2000 on the CPU, 200 in the simulator.
+    #[arg(long)]
+    rows: Option<usize>,
+    /// Numbers in a row, D.
+    #[arg(long, default_value_t = 96)]
+    dim: usize,
+    /// Timed runs, after a first one that is not.
+    #[arg(long, default_value_t = 15)]
+    runs: usize,
+    /// Clock of the GPU in GHz, for the limit.
+    #[arg(long, default_value_t = 1.98)]
+    clock: f64,
+    /// Additions or fused multiplications in `f32` that a multiprocessor begins in a cycle.
+    #[arg(long, default_value_t = 128.0)]
+    singles: f64,
+    /// The same in `f64`.
+    #[arg(long, default_value_t = 64.0)]
+    doubles: f64,
+    /// Bandwidth of the memory in TB/s, for the limit.
+    #[arg(long, default_value_t = 3.35)]
+    bandwidth: f64,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Where {
+    Cpu,
+    Cuda,
+    Simulator,
+}
+
+/// A type of numbers, and what the limits for it are.
+struct Type {
+    name: &'static str,
+    roundoff: f64,
+    per_cycle: f64,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let (device, rows) = match args.device {
+        Where::Cpu => (Device::cpu(), 2000),
+        Where::Cuda => (Device::cuda(0)?, 10_000),
+        Where::Simulator => (Device::simulator()?, 200),
+    };
+    let rows = args.rows.unwrap_or(rows);
+    println!("{}", device.info());
+    println!(
+        "{rows} rows of {} numbers; limits for {} GHz and {} TB/s",
+        args.dim, args.clock, args.bandwidth
+    );
+    println!(
+        "{:<9} {:>4} {:>9}  {:>9} {:>9} {:>6} {:>10} {:>9} {:>9}",
+        "", "type", "metric", "ms", "limit", "share", "pairs/s", "error", "bound"
+    );
+    let single = Type {
+        name: "f32",
+        roundoff: 2f64.powi(-24),
+        per_cycle: args.singles,
+    };
+    let double = Type {
+        name: "f64",
+        roundoff: 2f64.powi(-53),
+        per_cycle: args.doubles,
+    };
+    let matrices = (random(rows, args.dim, 1), random(rows, args.dim, 2));
+    measure::<f64>(&args, &device, &double, &matrices.0, &matrices.1)?;
+    let matrices = (matrices.0.mapv(|x| x as f32), matrices.1.mapv(|x| x as f32));
+    measure::<f32>(&args, &device, &single, &matrices.0, &matrices.1)
+}
+
+fn measure<T: Real + Into<f64>>(
+    args: &Args,
+    device: &Device,
+    numbers: &Type,
+    a: &Array2<T>,
+    b: &Array2<T>,
+) -> Result<()> {
+    let (a_there, b_there) = (device.upload(a)?, device.upload(b)?);
+    for metric in [Metric::L2, Metric::SquaredL2] {
+        let calls: [(&str, f64, &dyn Fn() -> Result<_>); 2] = [
+            ("distances", 1.0, &|| {
+                distances_device(&a_there, &b_there, metric)
+            }),
+            // Half of the arithmetic, but all of the writing.
+            ("pairwise", 0.5, &|| pairwise_device(&a_there, metric)),
+        ];
+        for (name, share_of_pairs, call) in calls {
+            let mut times = Vec::new();
+            let (start, end) = (device.event()?, device.event()?);
+            let mut result = call()?;
+            for _ in 0..args.runs {
+                drop(result);
+                device.record(&start)?;
+                result = call()?;
+                device.record(&end)?;
+                times.push(end.elapsed_since(&start)?.as_secs_f64() * 1e3);
+            }
+            times.sort_by(f64::total_cmp);
+            let ms = times[times.len() / 2];
+            let others = if name == "pairwise" { a } else { b };
+            let error = largest_error(a, others, metric, &result.download()?);
+            let limit = limit(
+                args,
+                device,
+                numbers,
+                a.nrows(),
+                share_of_pairs,
+                size_of::<T>(),
+            );
+            // γ of D + 4, as the documentation says; on the CPU with the roundoff of f64.
+            let roundoff = match device.kind() {
+                DeviceKind::Cpu => 2f64.powi(-53),
+                _ => numbers.roundoff,
+            };
+            let roundings = (args.dim + 4) as f64 * roundoff;
+            // The reference has the error that f64 has.
+            let bound = roundings / (1.0 - roundings) + (args.dim + 4) as f64 * 2f64.powi(-53);
+            println!(
+                "{name:<9} {:>4} {:>9}  {ms:>9.3} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",
+                numbers.name,
+                format!("{metric:?}"),
+                limit.map_or("-".into(), |limit| format!("{limit:.3}")),
+                limit.map_or("-".into(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
+                (a.nrows() * a.nrows()) as f64 / ms * 1e3,
+            );
+            assert!(error <= bound, "the distances are wrong");
+        }
+    }
+    Ok(())
+}
+
+/// The least time in ms that a GPU needs.
+fn limit(
+    args: &Args,
+    device: &Device,
+    numbers: &Type,
+    rows: usize,
+    share_of_pairs: f64,
+    size: usize,
+) -> Option<f64> {
+    if !matches!(device.kind(), DeviceKind::Cuda { .. }) {
+        return None;
+    }
+    let pairs = (rows * rows) as f64;
+    let operations = 2.0 * pairs * share_of_pairs * args.dim as f64;
+    let per_second = numbers.per_cycle * device.info().processors as f64 * args.clock * 1e9;
+    let bytes = 8.0 * pairs + (2 * rows * args.dim * size) as f64;
+    Some(1e3 * (operations / per_second).max(bytes / (args.bandwidth * 1e12)))
+}
+
+/// The largest relative error of a thousand distances, and of those at the corners.
+fn largest_error<T: Element + Into<f64>>(
+    a: &Array2<T>,
+    b: &Array2<T>,
+    metric: Metric,
+    result: &Array2<f64>,
+) -> f64 {
+    let mut random = Random(3);
+    let last = (a.nrows() - 1, b.nrows() - 1);
+    let corners = [(0, 0), (0, last.1), (last.0, 0), last];
+    let sampled = (0..1000).map(|_| (random.below(a.nrows()), random.below(b.nrows())));
+    let errors = sampled.chain(corners).map(|(i, j)| {
+        let exact = distance(a.row(i), b.row(j), metric);
+        (result[[i, j]] - exact).abs() / exact.max(f64::MIN_POSITIVE)
+    });
+    errors.fold(0.0, f64::max)
+}
+
+fn distance<T: Element + Into<f64>>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) -> f64 {
+    let pairs = a.iter().zip(b);
+    let sum: f64 = pairs.map(|(&a, &b)| (a.into() - b.into()).powi(2)).sum();
+    match metric {
+        Metric::L2 => sum.sqrt(),
+        Metric::SquaredL2 => sum,
+    }
+}
+
+fn random(rows: usize, dim: usize, seed: u64) -> Array2<f64> {
+    let mut random = Random(seed);
+    Array2::from_shape_simple_fn((rows, dim), || random.uniform() - 0.5)
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// In (0, 1].
+    fn uniform(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Below `bound`, to about its share of 2⁶⁴.
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}

@@ -1,0 +1,62 @@
+"""PyTorch's distances of all pairs, on the workload of benches/distances.rs.
+
+Run with PyTorch on a machine with a GPU:  python3 distances_torch.py [ROWS [DIM]]
+Each time is a median of 15 runs by CUDA events, rows and distances on the device. The distances have
+the type of the rows; `error` is the largest relative error of sampled ones against float64, once for
+random rows and once for rows that differ by a millionth.
+
+differences: cdist(…, compute_mode='donot_use_mm_for_euclid_dist'), sums of squared differences
+mm:          cdist(…, compute_mode='use_mm_for_euclid_dist'), ‖a‖² + ‖b‖² − 2ab by matrix multiplication
+"""
+
+import sys
+
+import torch
+
+MODES = {
+    "differences": "donot_use_mm_for_euclid_dist",
+    "mm": "use_mm_for_euclid_dist",
+}
+
+
+def median_ms(call, runs=15):
+    call()
+    times = []
+    for _ in range(runs):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return sorted(times)[runs // 2]
+
+
+def largest_error(a, b, mode):
+    """On the pairs of a thousand rows."""
+    a, b = a[:1000], b[:1000]
+    exact = torch.cdist(a.double(), b.double(), compute_mode=MODES["differences"])
+    error = (torch.cdist(a, b, compute_mode=mode).double() - exact).abs() / exact
+    return error.max().item()
+
+
+def main():
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    dim = int(sys.argv[2]) if len(sys.argv) > 2 else 96
+    generator = torch.Generator("cuda").manual_seed(1)
+    print(torch.cuda.get_device_name(0), "torch", torch.__version__, f"{rows} rows of {dim} numbers")
+    print(f"{'mode':<12} {'type':<8} {'ms':>9} {'error':>9} {'of close rows':>14}")
+    for dtype in (torch.float64, torch.float32):
+        a, b = (
+            torch.rand(rows, dim, dtype=dtype, device="cuda", generator=generator) - 0.5
+            for _ in range(2)
+        )
+        close = a * (1 + 1e-6)
+        for name, mode in MODES.items():
+            ms = median_ms(lambda: torch.cdist(a, b, compute_mode=mode))
+            errors = largest_error(a, b, mode), largest_error(a, close, mode)
+            print(f"{name:<12} {str(dtype)[6:]:<8} {ms:>9.3f} {errors[0]:>9.1e} {errors[1]:>14.1e}")
+
+
+if __name__ == "__main__":
+    main()
