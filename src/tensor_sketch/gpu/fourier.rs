@@ -13,7 +13,7 @@ use super::tuning::fourier::Policy;
 use super::{Job, pack_tables};
 use crate::device::{Buffer, Element};
 use crate::tensor_sketch::fourier::{Finish, roots};
-use crate::tensor_sketch::{OPERATION, Real, Tables, invalid_input};
+use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
 use crate::{Device, Result, modules};
 
 type ChunksKernel<Pair> = Kernel<(
@@ -60,7 +60,7 @@ pub trait Kernels: Element {
     fn sums(buffer: &Buffer<Pair<Self>>) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>);
 }
 
-type Pair<T> = <<T as Kernels>::Number as Number>::Pair;
+pub(super) type Pair<T> = <<T as Kernels>::Number as Number>::Pair;
 
 macro_rules! chunk_kernels {
     ($tuple:ident, $depth:ident: $($t:literal, $d:literal => $name:ident;)*) => {
@@ -161,7 +161,7 @@ fn composition(tuple: usize) -> &'static ComposeKernel {
 }
 
 /// A slice that kernels do not look at.
-fn nothing<T: Copy>() -> DeviceSlice<T> {
+pub(super) fn nothing<T: Copy>() -> DeviceSlice<T> {
     // SAFETY: there is no element.
     unsafe { DeviceSlice::from_raw_parts(std::ptr::NonNull::dangling().as_ptr(), 0) }
 }
@@ -177,44 +177,71 @@ pub(super) fn sketch<T: Real>(
     sequences: &SequenceBuffers,
 ) -> Result<Buffer<T>> {
     let engine = Engine::<T>::new(device, job.tables)?;
-    let count = sequences.offsets.len() - 1;
-    let row = job.rows.count(job.tables) * job.tables.dim();
-    let mut out = device.alloc(count.saturating_mul(row))?;
-    let mut lengths = sequences.lengths();
-    let mut unfinished = None;
-    for batch in &sequences.batches {
-        let mut spectra = match unfinished.take() {
-            Some(spectra) if batch.continued => spectra,
-            _ => engine.spectra(
-                batch.sequences as usize,
-                batch.complete && !matches!(job.rows, super::Rows::All),
-            )?,
-        };
-        engine.transform(&sequences.letters, batch, &mut spectra)?;
-        if !batch.complete {
-            unfinished = Some(spectra);
-            continue;
-        }
-        let lengths: Vec<u64> = lengths.by_ref().take(batch.sequences as usize).collect();
-        engine.finish(job, &spectra, &lengths, &mut out, batch.first)?;
-    }
-    Ok(out)
+    let lengths: Vec<u64> = sequences.lengths().collect();
+    engine.sketch(job, &sequences.letters, &sequences.batches, &lengths)
 }
 
 /// What a device needs to sketch with given tables.
 pub(super) struct Engine<'a, T: Real> {
-    device: &'a Device,
-    tables: &'a Tables,
-    policy: Policy,
+    pub device: &'a Device,
+    pub tables: &'a Tables,
+    pub policy: Policy,
     table: Buffer<u128>,
     roots: Buffer<[f64; 2]>,
     processors: u32,
     of: std::marker::PhantomData<T>,
 }
 
+/// Groups of lanes that are worked on together.
+#[derive(Clone, Copy)]
+pub(super) struct Groups {
+    first: u32,
+    count: u32,
+}
+
+impl Groups {
+    pub fn lanes(self, policy: &Policy) -> Lanes {
+        Lanes {
+            first: self.first * policy.width,
+            count: self.count * policy.width,
+        }
+    }
+}
+
+/// The same in lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    pub first: u32,
+    pub count: u32,
+}
+
+/// Matrices in some lanes.
+pub(super) enum Matrices<T: Kernels> {
+    OfChunks(Buffer<Pair<T>>),
+    Composed(Buffer<Pair64>),
+}
+
+impl<T: Kernels> Matrices<T> {
+    /// As kernels take them, in either of two types.
+    pub fn slices(&self) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>) {
+        match self {
+            Matrices::OfChunks(buffer) => T::sums(buffer),
+            Matrices::Composed(buffer) => (nothing(), buffer.slice()),
+        }
+    }
+
+    /// 1 if they are in `f32`, else 0.
+    pub fn from_singles(&self) -> u32 {
+        match self {
+            Matrices::OfChunks(_) => u32::from(size_of::<T>() == size_of::<f32>()),
+            Matrices::Composed(_) => 0,
+        }
+    }
+}
+
 /// First rows of sequences in all lanes.
 pub(super) struct Spectra {
-    buffer: Buffer<Pair64>,
+    pub buffer: Buffer<Pair64>,
     /// Rows of each sequence: rows 1 to t, or row t alone.
     rows: u32,
 }
@@ -259,8 +286,38 @@ impl<'a, T: Real> Engine<'a, T> {
         })
     }
 
-    fn lanes(&self) -> u32 {
+    pub fn lanes(&self) -> u32 {
         self.policy.groups * self.policy.width
+    }
+
+    /// The sketches of sequences of these lengths, which are those of the batches.
+    pub fn sketch(
+        &self,
+        job: &Job,
+        letters: &PackedLetters,
+        batches: &[Layout],
+        lengths: &[u64],
+    ) -> Result<Buffer<T>> {
+        let row = job.rows.count(self.tables) * self.tables.dim();
+        let mut out = self.device.alloc(lengths.len().saturating_mul(row))?;
+        let mut unfinished = None;
+        for batch in batches {
+            let mut spectra = match unfinished.take() {
+                Some(spectra) if batch.continued => spectra,
+                _ => {
+                    let last_row_alone = batch.complete && matches!(job.rows, Rows::Last);
+                    self.spectra(batch.sequences as usize, last_row_alone)?
+                }
+            };
+            self.transform(letters, batch, &mut spectra)?;
+            if !batch.complete {
+                unfinished = Some(spectra);
+                continue;
+            }
+            let lengths = &lengths[batch.first..][..batch.sequences as usize];
+            self.finish(job, &spectra, lengths, &mut out, batch.first)?;
+        }
+        Ok(out)
     }
 
     /// Room for the first rows of so many sequences.
@@ -286,29 +343,35 @@ impl<'a, T: Real> Engine<'a, T> {
         spectra: &mut Spectra,
     ) -> Result<()> {
         let units = self.words(letters, batch)?;
-        let tuple = self.tables.tuple_length();
-        let group_bytes = batch.chunks.len()
-            * entries(tuple, tuple)
-            * self.policy.width as usize
-            * size_of::<Pair<T>>();
-        let together =
-            (MATRIX_BYTES / group_bytes.max(1)).clamp(1, self.policy.groups as usize) as u32;
-        for first_group in (0..self.policy.groups).step_by(together as usize) {
-            let launched = together.min(self.policy.groups - first_group);
-            let matrices = self.chunks(&units, batch, first_group, launched)?;
+        for groups in self.slices(batch.chunks.len()) {
+            let chunks = self.chunks(&units, batch, groups)?;
             self.compose(
-                T::sums(&matrices),
+                chunks,
                 &batch.levels,
-                first_group,
-                launched,
-                spectra,
+                groups.lanes(&self.policy),
+                Some(spectra),
             )?;
         }
         Ok(())
     }
 
+    /// Groups of lanes that are worked on one after the other, for so many matrices.
+    pub fn slices(&self, matrices: usize) -> impl Iterator<Item = Groups> {
+        let tuple = self.tables.tuple_length();
+        let group_bytes =
+            matrices * entries(tuple, tuple) * self.policy.width as usize * size_of::<Pair<T>>();
+        let all = self.policy.groups;
+        let together = (MATRIX_BYTES / group_bytes.max(1)).clamp(1, all as usize) as u32;
+        (0..all)
+            .step_by(together as usize)
+            .map(move |first| Groups {
+                first,
+                count: together.min(all - first),
+            })
+    }
+
     /// The words of all chunks.
-    fn words(&self, letters: &PackedLetters, batch: &Layout) -> Result<Buffer<u128>> {
+    pub fn words(&self, letters: &PackedLetters, batch: &Layout) -> Result<Buffer<u128>> {
         let policy = &self.policy;
         let mut units = self.device.alloc(batch.units(policy.word_letters))?;
         let chunks = batch.chunks.len() as u32;
@@ -344,35 +407,34 @@ impl<'a, T: Real> Engine<'a, T> {
     }
 
     /// The matrices of all chunks in the lanes of some groups.
-    fn chunks(
+    pub fn chunks(
         &self,
         units: &Buffer<u128>,
         batch: &Layout,
-        first_group: u32,
-        launched: u32,
-    ) -> Result<Buffer<Pair<T>>> {
+        groups: Groups,
+    ) -> Result<Matrices<T>> {
         let policy = &self.policy;
         let tuple = self.tables.tuple_length();
         let chunks = batch.chunks.len() as u32;
-        let lanes = (launched * policy.width) as usize;
+        let lanes = groups.lanes(policy).count as usize;
         let mut matrices = self
             .device
             .alloc(chunks as usize * entries(tuple, tuple) * lanes)?;
         if chunks == 0 {
-            return Ok(matrices);
+            return Ok(Matrices::OfChunks(matrices));
         }
         let parameters = chunks::Parameters {
             width: policy.width,
-            first_group,
-            launched,
+            first_group: groups.first,
+            launched: groups.count,
             rows: policy.rows,
             chunks,
             word_letters: policy.word_letters,
             origin: batch.origin,
         };
-        let (blocks, threads) = policy.grid(launched, chunks, self.processors);
-        let config =
-            LaunchConfig::new(blocks * launched, threads).with_shared_bytes(policy.shared_bytes);
+        let (blocks, threads) = policy.grid(groups.count, chunks, self.processors);
+        let config = LaunchConfig::new(blocks * groups.count, threads)
+            .with_shared_bytes(policy.shared_bytes);
         let arguments = (
             parameters,
             self.table.slice(),
@@ -388,89 +450,80 @@ impl<'a, T: Real> Engine<'a, T> {
             self.device
                 .launch(&modules::TENSOR_SKETCH, kernel, config, arguments)?
         };
+        Ok(Matrices::OfChunks(matrices))
+    }
+
+    /// Composes the matrices of some groups, level by level: first rows go to `spectra`, and what the
+    /// last level makes is returned.
+    pub fn compose(
+        &self,
+        chunks: Matrices<T>,
+        levels: &[Level],
+        lanes: Lanes,
+        mut spectra: Option<&mut Spectra>,
+    ) -> Result<Matrices<T>> {
+        let tuple = self.tables.tuple_length();
+        let mut matrices = chunks;
+        for level in levels {
+            if let Some(spectra) = spectra.as_deref_mut()
+                && !level.rows.is_empty()
+            {
+                let to = compose::Parameters {
+                    matrices: 0,
+                    out_lanes: self.lanes(),
+                    out_lane: lanes.first,
+                    first_row: tuple as u32 + 1 - spectra.rows,
+                    ..self.composition(&matrices, &level.rows, lanes)
+                };
+                self.launch_composition(to, &level.rows, &matrices, &mut spectra.buffer)?;
+            }
+            let size = level.matrices.len() * entries(tuple, tuple) * lanes.count as usize;
+            let mut next = self.device.alloc(size)?;
+            if !level.matrices.is_empty() {
+                let to = self.composition(&matrices, &level.matrices, lanes);
+                self.launch_composition(to, &level.matrices, &matrices, &mut next)?;
+            }
+            matrices = Matrices::Composed(next);
+        }
         Ok(matrices)
     }
 
-    /// Composes the matrices of some groups, level by level.
-    fn compose(
+    /// For products that are matrices.
+    fn composition(
         &self,
-        (singles, doubles): (DeviceSlice<Pair32>, DeviceSlice<Pair64>),
-        levels: &[Level],
-        first_group: u32,
-        launched: u32,
-        spectra: &mut Spectra,
-    ) -> Result<()> {
-        let tuple = self.tables.tuple_length();
-        let lanes = launched * self.policy.width;
-        let first_lane = first_group * self.policy.width;
-        let kernel = composition(tuple);
-        let mut above: Option<Buffer<Pair64>> = None;
-        for (number, level) in levels.iter().enumerate() {
-            let (singles, doubles) = match &above {
-                None => (singles, doubles),
-                Some(matrices) => (nothing(), matrices.slice()),
-            };
-            let common = compose::Parameters {
-                lanes,
-                first_lane,
-                from_singles: u32::from(number == 0 && size_of::<T>() == size_of::<f32>()),
-                matrices: 0,
-                products: level.rows.len() as u32,
-                out_lanes: self.lanes(),
-                out_lane: first_lane,
-                first_row: tuple as u32 + 1 - spectra.rows,
-            };
-            let config =
-                |products: usize| LaunchConfig::for_len(products * lanes as usize, compose::BLOCK);
-            if !level.rows.is_empty() {
-                let arguments = (
-                    common,
-                    level.rows.slice(),
-                    singles,
-                    doubles,
-                    spectra.buffer.slice_mut(),
-                );
-                // SAFETY: the runs are of matrices of this level, and each has its place in `spectra`.
-                unsafe {
-                    self.device.launch(
-                        &modules::TENSOR_SKETCH,
-                        kernel,
-                        config(level.rows.len()),
-                        arguments,
-                    )?
-                };
-            }
-            let mut next = self
-                .device
-                .alloc(level.matrices.len() * entries(tuple, tuple) * lanes as usize)?;
-            if !level.matrices.is_empty() {
-                let parameters = compose::Parameters {
-                    matrices: 1,
-                    products: level.matrices.len() as u32,
-                    out_lanes: lanes,
-                    out_lane: 0,
-                    ..common
-                };
-                let arguments = (
-                    parameters,
-                    level.matrices.slice(),
-                    singles,
-                    doubles,
-                    next.slice_mut(),
-                );
-                // SAFETY: as above, with a place for each in `next`.
-                unsafe {
-                    self.device.launch(
-                        &modules::TENSOR_SKETCH,
-                        kernel,
-                        config(level.matrices.len()),
-                        arguments,
-                    )?
-                };
-            }
-            above = Some(next);
+        matrices: &Matrices<T>,
+        runs: &Buffer<compose::Run>,
+        lanes: Lanes,
+    ) -> compose::Parameters {
+        compose::Parameters {
+            lanes: lanes.count,
+            first_lane: lanes.first,
+            from_singles: matrices.from_singles(),
+            matrices: 1,
+            products: runs.len() as u32,
+            out_lanes: lanes.count,
+            out_lane: 0,
+            first_row: 0,
         }
-        Ok(())
+    }
+
+    fn launch_composition(
+        &self,
+        parameters: compose::Parameters,
+        runs: &Buffer<compose::Run>,
+        matrices: &Matrices<T>,
+        out: &mut Buffer<Pair64>,
+    ) -> Result<()> {
+        let (singles, doubles) = matrices.slices();
+        let threads = parameters.products as usize * parameters.lanes as usize;
+        let config = LaunchConfig::for_len(threads, compose::BLOCK);
+        let arguments = (parameters, runs.slice(), singles, doubles, out.slice_mut());
+        let kernel = composition(self.tables.tuple_length());
+        // SAFETY: the runs are of these matrices, and each has its place in `out`.
+        unsafe {
+            self.device
+                .launch(&modules::TENSOR_SKETCH, kernel, config, arguments)
+        }
     }
 
     /// Writes the sketches of sequences of these lengths to `out`, from sequence `first` on.

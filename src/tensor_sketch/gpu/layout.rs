@@ -37,13 +37,13 @@ pub(super) struct Part {
     pub long: bool,
 }
 
-/// Cuts sequences with these offsets into batches.
-pub(super) fn batches(offsets: &[u64]) -> Vec<Batch> {
+/// Gathers sequences, of which each begins at a letter behind the one before and has some letters, into
+/// batches.
+pub(super) fn batches(sequences: impl Iterator<Item = (u64, u64)>) -> Vec<Batch> {
     let mut batches = vec![];
     let mut batch = Batch::default();
     let (mut letters, mut chunks) = (0, 0);
-    for (number, ends) in offsets.windows(2).enumerate() {
-        let length = ends[1] - ends[0];
+    for (number, (first_letter, length)) in sequences.enumerate() {
         // An empty sequence takes place too.
         let needed = length.div_ceil(CHUNK as u64).max(1);
         if letters + length > MAX_LETTERS || chunks + needed > MAX_CHUNKS {
@@ -53,7 +53,7 @@ pub(super) fn batches(offsets: &[u64]) -> Vec<Batch> {
             (letters, chunks) = (0, 0);
         }
         let part = Part {
-            first_letter: ends[0],
+            first_letter,
             letters: length,
             continued: false,
             long: length > SEGMENT as u64,
@@ -99,7 +99,7 @@ pub(super) struct Layout {
     pub sequences: u32,
     pub complete: bool,
     pub continued: bool,
-    /// Where the letters begin, and how many there are.
+    /// Where the letters begin, and how many there are up to the end of the last ones.
     pub origin: u64,
     pub letters: u64,
     pub chunks: Buffer<Chunk>,
@@ -120,11 +120,31 @@ pub(super) struct Level {
 }
 
 impl Layout {
+    /// For the first rows of a batch's sequences.
     pub fn upload(device: &Device, batch: &Batch) -> Result<Layout> {
+        Layout::with_levels(device, batch, levels(&batch.parts))
+    }
+
+    /// For one matrix of each part.
+    pub fn of_matrices(device: &Device, parts: Vec<Part>) -> Result<Layout> {
+        let levels = reductions(&parts);
+        let batch = Batch {
+            parts,
+            first: 0,
+            complete: true,
+        };
+        Layout::with_levels(device, &batch, levels)
+    }
+
+    fn with_levels(
+        device: &Device,
+        batch: &Batch,
+        levels: Vec<(Vec<Run>, Vec<Run>)>,
+    ) -> Result<Layout> {
         let chunks = chunks(&batch.parts);
         let mut order: Vec<u32> = (0..chunks.len() as u32).collect();
         order.sort_by_key(|&chunk| Reverse(chunks[chunk as usize].letters));
-        let levels = levels(&batch.parts)
+        let levels = levels
             .iter()
             .map(|(rows, matrices)| {
                 Ok(Level {
@@ -134,13 +154,15 @@ impl Layout {
             })
             .collect::<Result<_>>()?;
         let first = batch.parts.first();
+        let origin = first.map_or(0, |part| part.first_letter);
+        let last = batch.parts.last();
         Ok(Layout {
             first: batch.first,
             sequences: batch.parts.len() as u32,
             complete: batch.complete,
             continued: first.is_some_and(|part| part.continued),
-            origin: first.map_or(0, |part| part.first_letter),
-            letters: batch.parts.iter().map(|part| part.letters).sum(),
+            origin,
+            letters: last.map_or(0, |part| part.first_letter + part.letters) - origin,
             chunks: device.buffer_from(&chunks)?,
             order: device.buffer_from(&order)?,
             levels,
@@ -199,18 +221,43 @@ fn levels(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
                 continue;
             }
             let place = matrices.len() as u32;
-            for begin in (0..count).step_by(FAN_IN) {
-                matrices.push(Run {
-                    first: first + begin,
-                    count: (count - begin).min(FAN_IN as u32),
-                    result: matrices.len() as u32,
-                    append: 0,
-                });
-            }
+            reduce(first, count, &mut matrices);
             above.push((place, matrices.len() as u32 - place, result));
         }
         levels.push((rows, matrices));
         spans = above;
+    }
+    levels
+}
+
+/// Composes [`FAN_IN`] neighbours at a time.
+fn reduce(first: u32, count: u32, matrices: &mut Vec<Run>) {
+    for begin in (0..count).step_by(FAN_IN) {
+        matrices.push(Run {
+            first: first + begin,
+            count: (count - begin).min(FAN_IN as u32),
+            result: matrices.len() as u32,
+            append: 0,
+        });
+    }
+}
+
+/// As many levels as it takes until each part, none of which is empty, has one matrix.
+fn reductions(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
+    let mut counts: Vec<u32> = parts
+        .iter()
+        .map(|part| part.letters.div_ceil(CHUNK as u64) as u32)
+        .collect();
+    let mut levels = vec![];
+    while counts.iter().any(|&count| count > 1) {
+        let mut matrices = vec![];
+        let mut first = 0;
+        for count in &mut counts {
+            reduce(first, *count, &mut matrices);
+            first += *count;
+            *count = count.div_ceil(FAN_IN as u32);
+        }
+        levels.push((vec![], matrices));
     }
     levels
 }
@@ -244,7 +291,7 @@ mod tests {
         for length in lengths {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
-        let batches = batches(&offsets);
+        let batches = batches(offsets.iter().copied().zip(lengths));
         let mut at = 0;
         let mut sequence = 0;
         for batch in &batches {
@@ -261,9 +308,9 @@ mod tests {
         }
         assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
         assert!(batches.len() < 9);
-        assert!(super::batches(&[0]).is_empty());
-        let many = vec![0; (MAX_CHUNKS + 2) as usize];
-        assert_eq!(super::batches(&many).len(), 2);
+        assert!(super::batches([].into_iter()).is_empty());
+        let many = (0..MAX_CHUNKS + 1).map(|_| (0, 0));
+        assert_eq!(super::batches(many).len(), 2);
     }
 
     #[test]
@@ -312,5 +359,16 @@ mod tests {
             assert!(*length == 0 || first == at);
             at += length.div_ceil(chunk);
         }
+    }
+
+    #[test]
+    fn reductions_end_with_a_matrix_for_each_part() {
+        let chunk = CHUNK as u64;
+        let parts = [1, 300 * chunk + 1, chunk, 17 * chunk].map(part);
+        let levels = reductions(&parts);
+        let counts: Vec<usize> = levels.iter().map(|(_, matrices)| matrices.len()).collect();
+        // 1, 301, 1 and 17 chunks.
+        assert_eq!(counts, [1 + 19 + 1 + 2, 1 + 2 + 1 + 1, 4]);
+        assert!(reductions(&[1, chunk].map(part)).is_empty());
     }
 }

@@ -29,13 +29,9 @@ pub(super) struct PackedLetters {
 impl SequenceBuffers {
     /// Copies `sequences`, all of whose codes are below `bound`.
     pub fn upload(device: &Device, sequences: &Sequences, bound: usize) -> Result<Self> {
-        let bits = bits_for(bound);
-        let packed = pack(sequences.codes(), bits);
-        let letters = PackedLetters {
-            buffer: device.buffer_from(&packed)?,
-            bits,
-        };
-        let batches = batches(sequences.offsets())
+        let letters = PackedLetters::upload(device, sequences.codes(), bound)?;
+        let ends = sequences.offsets().windows(2);
+        let batches = batches(ends.map(|ends| (ends[0], ends[1] - ends[0])))
             .iter()
             .map(|batch| Layout::upload(device, batch))
             .collect::<Result<_>>()?;
@@ -51,8 +47,19 @@ impl SequenceBuffers {
     }
 }
 
+impl PackedLetters {
+    /// Copies `codes`, all of which are below `bound`.
+    pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
+        let bits = bits_for(bound);
+        Ok(Self {
+            buffer: device.buffer_from(&pack(codes, bits))?,
+            bits,
+        })
+    }
+}
+
 /// The bits of a letter with a code below `bound`: a power of two, so that no letter is split.
-pub(super) fn bits_for(bound: usize) -> u32 {
+fn bits_for(bound: usize) -> u32 {
     match bound {
         0..=2 => 1,
         3..=4 => 2,
@@ -73,7 +80,7 @@ fn pack(codes: &[u8], bits: u32) -> Vec<u32> {
 }
 
 /// Packs codes into `words`, the last one filled up with zeros.
-pub(super) fn pack_block(codes: &[u8], bits: u32, words: &mut [u32]) {
+fn pack_block(codes: &[u8], bits: u32, words: &mut [u32]) {
     match bits {
         1 => pack_words::<1>(codes, words),
         2 => pack_words::<2>(codes, words),

@@ -5,6 +5,7 @@ mod fourier;
 mod layout;
 mod letters;
 mod tuning;
+pub(super) mod windows;
 
 use tensor_sketch_kernels::NEGATIVE;
 
