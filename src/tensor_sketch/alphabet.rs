@@ -112,6 +112,20 @@ impl Alphabet {
         self.size
     }
 
+    /// The code of a byte; `None` if it is not a letter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::tensor_sketch::Alphabet;
+    ///
+    /// assert_eq!(Alphabet::dna().code(b'g'), Some(2));
+    /// assert_eq!(Alphabet::dna().code(b'N'), None);
+    /// ```
+    pub fn code(&self, byte: u8) -> Option<u8> {
+        u8::try_from(self.entry_of_byte[usize::from(byte)]).ok()
+    }
+
     /// Turns `text` into codes.
     ///
     /// # Errors
@@ -157,19 +171,15 @@ impl Alphabet {
         let before = codes.len();
         for (number, block) in text.chunks(BLOCK).enumerate() {
             let start = codes.len();
-            // Most blocks are letters throughout: without a branch a byte they take a cycle each.
-            let mut seen = 0;
-            codes.extend(block.iter().map(|&byte| {
-                let entry = self.entry_of_byte[usize::from(byte)];
-                seen |= entry;
-                entry as u8
-            }));
-            if seen & UNKNOWN == 0 {
+            codes.resize(start + block.len(), 0);
+            if self.encode_letters(block, &mut codes[start..]) {
                 continue;
             }
-            codes.truncate(start);
             match unknown {
-                Unknown::Skip => self.append_letters(block, codes),
+                Unknown::Skip => {
+                    let letters = self.encode_and_skip(block, &mut codes[start..]);
+                    codes.truncate(start + letters);
+                }
                 Unknown::Error => {
                     codes.truncate(before);
                     return Err(self.not_a_letter(operation, text, number * BLOCK));
@@ -179,28 +189,37 @@ impl Alphabet {
         Ok(text.len() - (codes.len() - before))
     }
 
-    /// Adds the codes of the bytes that are letters.
-    fn append_letters(&self, block: &[u8], codes: &mut Vec<u8>) {
-        let mut end = codes.len();
-        codes.resize(end + block.len(), 0);
+    /// Writes the codes of bytes that are letters, and returns whether they all were. Most blocks are
+    /// so throughout, and without a branch a byte takes about a cycle.
+    fn encode_letters(&self, block: &[u8], codes: &mut [u8]) -> bool {
+        let mut seen = 0;
+        for (code, &byte) in codes.iter_mut().zip(block) {
+            let entry = self.entry_of_byte[usize::from(byte)];
+            seen |= entry;
+            *code = entry as u8;
+        }
+        seen & UNKNOWN == 0
+    }
+
+    /// Writes the codes of those bytes that are letters, and returns how many are.
+    fn encode_and_skip(&self, block: &[u8], codes: &mut [u8]) -> usize {
+        let mut letters = 0;
         for &byte in block {
             let entry = self.entry_of_byte[usize::from(byte)];
-            // Where the next letter goes too, unless this is one.
-            codes[end] = entry as u8;
-            end += usize::from(entry & UNKNOWN == 0);
+            // The next letter goes to the same place, unless this is one.
+            codes[letters] = entry as u8;
+            letters += usize::from(entry & UNKNOWN == 0);
         }
-        codes.truncate(end);
+        letters
     }
 
     /// The error for the first byte from `start` on that is not a letter; there is one.
     #[cold]
     fn not_a_letter(&self, operation: &'static str, text: &[u8], start: usize) -> Error {
-        let is_unknown = |byte: &u8| self.entry_of_byte[usize::from(*byte)] == UNKNOWN;
-        let position = start
-            + text[start..]
-                .iter()
-                .take_while(|byte| !is_unknown(byte))
-                .count();
+        let letters = text[start..]
+            .iter()
+            .take_while(|byte| self.code(**byte).is_some());
+        let position = start + letters.count();
         let message = format!(
             "{} at position {position} is not a letter",
             name(text[position])
