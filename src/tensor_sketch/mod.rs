@@ -275,7 +275,7 @@ impl<T: Real> TensorSketch<T> {
         self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
         let result = if device.kind() == DeviceKind::Cpu {
             let kept = rows.range(self.tables.tuple_length());
-            cpu::sketch(&self.tables, sequences, kept, self.normalize)
+            cpu::sketch(&self.tables, sequences, kept, self.normalize, self.form)
         } else {
             let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
             let buffer = self.run_on_device(&sequences.upload_checked(device, None)?, rows)?;
@@ -290,7 +290,7 @@ impl<T: Real> TensorSketch<T> {
         match &sequences.memory {
             Memory::Host(host) => {
                 let kept = rows.range(self.tables.tuple_length());
-                let result = cpu::sketch(&self.tables, host, kept, self.normalize);
+                let result = cpu::sketch(&self.tables, host, kept, self.normalize, self.form);
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }
