@@ -288,7 +288,8 @@ impl<T: Real> TensorSketch<T> {
     fn compute(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
         if device.kind() == DeviceKind::Cpu {
             let kept = rows.range(self.tables.tuple_length());
-            return Ok(cpu::sketch(&self.tables, sequences, kept, self.normalize));
+            let (normalize, form) = (self.normalize, self.form);
+            return Ok(cpu::sketch(&self.tables, sequences, kept, normalize, form));
         }
         let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
         let buffer = self.run_on_device(&sequences.upload_checked(device, None)?, rows)?;
@@ -301,7 +302,7 @@ impl<T: Real> TensorSketch<T> {
         match &sequences.memory {
             Memory::Host(host) => {
                 let kept = rows.range(self.tables.tuple_length());
-                let result = cpu::sketch(&self.tables, host, kept, self.normalize);
+                let result = cpu::sketch(&self.tables, host, kept, self.normalize, self.form);
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }

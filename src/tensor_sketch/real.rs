@@ -21,7 +21,7 @@ pub trait Real: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed: crate::tensor_sketch::cpu::Vector {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
