@@ -25,6 +25,8 @@ pub enum Error {
     Overflow {
         /// The operation that was asked for.
         operation: &'static str,
+        /// Which of the results, counted from 0.
+        index: usize,
         /// Which result, and what to do about it.
         message: String,
     },

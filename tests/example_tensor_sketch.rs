@@ -6,13 +6,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{ChildStdin, Command, Output, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gridstride::Device;
 use gridstride::tensor_sketch::{
-    Alphabet, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
+    Alphabet, Form, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
 };
 use ndarray::{Array2, array};
 use ndarray_npy::read_npy;
@@ -74,9 +74,22 @@ fn run(arguments: &[impl AsRef<OsStr>]) -> Output {
     Command::new(example()).args(arguments).output().unwrap()
 }
 
+/// With something on stdin, which it may leave unread.
+fn run_with_stdin(arguments: &[impl AsRef<OsStr>], write: impl FnOnce(ChildStdin)) -> Output {
+    let mut command = Command::new(example());
+    let command = command.args(arguments).stdin(Stdio::piped());
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    write(child.stdin.take().unwrap());
+    child.wait_with_output().unwrap()
+}
+
 /// What it prints on stdout when all is well.
 fn succeed(arguments: &[impl AsRef<OsStr>]) -> String {
-    let output = run(arguments);
+    printed(run(arguments))
+}
+
+fn printed(output: Output) -> String {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && errors.is_empty(), "{errors}");
     String::from_utf8(output.stdout).unwrap()
@@ -150,6 +163,14 @@ fn the_genome_of_lambda() {
     let fields: Vec<_> = line.split_whitespace().collect();
     assert_eq!(fields[..3], ["gi|9626243|ref|NC_001416.1|", "48502", "0"]);
     assert!(printed.contains("48502 letters in "), "{printed}");
+    for part in [
+        "waiting for input",
+        "parsing",
+        "waiting for sketches",
+        "writing",
+    ] {
+        assert!(printed.contains(&format!("{part} ")), "{printed}");
+    }
 
     let genome = fs::read_to_string(LAMBDA).unwrap();
     let letters: String = genome.lines().skip(1).collect();
@@ -200,6 +221,117 @@ fn one_sketch_a_file() {
     let printed = succeed(&["--per-file", &first, &second]);
     let line: Vec<_> = printed.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(line[..3], [&first, "10", "1"]);
+}
+
+#[test]
+fn forms_and_f64() {
+    let folder = Folder::new();
+    let text = "ACGTTGCAAC".repeat(500);
+    let fasta = folder.file("a.fa", format!(">a\n{text}\n>b\n>c\nACGTT\n"));
+    let dna = Alphabet::dna();
+    let texts =
+        [&text, "", "ACGTT"].map(|text| dna.encode(text.as_bytes(), Unknown::Error).unwrap());
+    let sequences: Sequences = texts.iter().map(|encoded| &encoded.codes).collect();
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 4, 96, 0).unwrap());
+    for (name, form) in [
+        ("auto", Form::Auto),
+        ("direct", Form::Direct),
+        ("fourier", Form::Fourier),
+    ] {
+        let expected = sketcher
+            .clone()
+            .form(form)
+            .sketch(&Device::auto(), &sequences)
+            .unwrap();
+        assert_eq!(folder.sketches(&["--form", name, &fasta]), expected);
+
+        let sketcher = sketcher.clone().form(form).double();
+        let expected = sketcher.sketch(&Device::auto(), &sequences).unwrap();
+        let out = folder.path("double.npy");
+        let options = [
+            "--form",
+            name,
+            "--f64",
+            "--out",
+            out.to_str().unwrap(),
+            &fasta,
+        ];
+        assert!(succeed(&options).contains("f64"));
+        assert_eq!(read_npy::<_, Array2<f64>>(out).unwrap(), expected);
+    }
+    refuse_usage(&["--form", "cubic", LAMBDA], "cubic");
+}
+
+#[test]
+fn from_stdin() {
+    let folder = Folder::new();
+    let out = folder.path("sketches.npy");
+    let text = ">a\nACGTACGTAC\n>b\nTTTTT\n";
+    let first = folder.file("first.fa", ">first\nGGG\n");
+    for input in [text.as_bytes(), &gzip(text.as_bytes())] {
+        let options = ["--out", out.to_str().unwrap(), &first, "-"];
+        printed(run_with_stdin(&options, |mut stdin| {
+            stdin.write_all(input).unwrap()
+        }));
+        assert_eq!(
+            read_npy::<_, Array2<f32>>(&out).unwrap(),
+            dna(&["GGG", "ACGTACGTAC", "TTTTT"])
+        );
+    }
+    let shown = printed(run_with_stdin(&["--per-file", "-"], |mut stdin| {
+        stdin.write_all(text.as_bytes()).unwrap();
+    }));
+    let line: Vec<_> = shown.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(line[..3], ["-", "15", "0"]);
+    let output = run_with_stdin(&["-"], drop);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        errors.contains("cannot read -: the file is empty"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn many_records() {
+    let folder = Folder::new();
+    let texts: Vec<_> = (0..30_000)
+        .map(|i: usize| "ACGGTTAAC".repeat(i % 4))
+        .collect();
+    let records = texts
+        .iter()
+        .enumerate()
+        .map(|(i, text)| format!(">{i}\n{text}\n"));
+    let fasta = folder.file("a.fa", records.collect::<String>());
+    let printed = succeed(&["--dim", "8", &fasta]);
+    assert!(printed.contains("... and 29980 more"), "{printed}");
+    assert!(printed.contains("sketches: 30000,"), "{printed}");
+    let device = Device::auto();
+    let tables = Tables::from_seed(4, 4, 8, 0).unwrap();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    let expected = library(&device, &Alphabet::dna(), tables, false, &texts);
+    assert_eq!(folder.sketches(&["--dim", "8", &fasta]), expected);
+}
+
+/// C(300 000, 8) is 1.6e39, and all tuples fall on one place with one sign.
+#[test]
+fn overflow_names_the_record() {
+    let folder = Folder::new();
+    let long = "A".repeat(300_000);
+    let first = folder.file("first.fa", ">a\nACGT\n>b\nACGT\n");
+    let second = folder.file("second.fa", format!(">c\nACGT\n>long one\n{long}\n>d\nA\n"));
+    let options = ["--tuple", "8", "--dim", "1", "--out"];
+    let out = folder.path("sketches.npy");
+    let files = [out.to_str().unwrap(), &first, &second];
+    refuse(
+        &[&options[..], &files].concat(),
+        &[
+            "cannot sketch long: ",
+            "the sketch of sequence 3 leaves the range of f32",
+        ],
+    );
+    assert_eq!(folder.names(), ["first.fa", "second.fa"]);
+    succeed(&["--tuple", "8", "--dim", "1", "--normalize", &second]);
+    succeed(&["--tuple", "8", "--dim", "1", "--f64", &second]);
 }
 
 #[test]
@@ -363,6 +495,42 @@ fn a_record_longer_than_any_buffer() {
     );
 }
 
+/// The text is read in blocks of 1 MiB. Wherever one ends, lines are what they are: a `>` inside of
+/// one begins no record, and a carriage return is a part of a line end or of the text.
+#[test]
+fn lines_across_blocks() {
+    let folder = Folder::new();
+    let lines = "AC>GT\r\nA\rC\r\n\r\n>b c\r\nTT\r\n>\n>d\n\nG\r\r\nC";
+    let expected = dna(&[&format!("{}ACGTAC", "C".repeat(1 << 10)), "TT", "", "GC"]);
+    for before in 0..=lines.len() {
+        // So many bytes of the lines are in the first block.
+        let name = "n".repeat((1 << 20) - (1 << 10) - 3 - before);
+        let fasta = format!(">{name}\n{}\n{lines}", "C".repeat(1 << 10));
+        assert_eq!(fasta.len() - lines.len(), (1 << 20) - before);
+        let fasta = folder.file("a.fa", fasta);
+        assert_eq!(
+            folder.sketches(&[&fasta]),
+            expected,
+            "{before} bytes before"
+        );
+        let printed = succeed(&[&fasta]);
+        let skipped: Vec<_> = printed
+            .lines()
+            .skip(1)
+            .take(4)
+            .map(|line| {
+                let fields: Vec<_> = line.split_whitespace().collect();
+                fields[fields.len() - 6].to_owned()
+            })
+            .collect();
+        assert_eq!(skipped, ["2", "0", "0", "1"], "{before} bytes before");
+        refuse(
+            &["--unknown", "error", &fasta],
+            &["'>' (byte 62) at position 1026"],
+        );
+    }
+}
+
 #[test]
 fn truncated_gzip() {
     let folder = Folder::new();
@@ -398,7 +566,10 @@ fn truncated_gzip() {
 fn unknown_letters() {
     let folder = Folder::new();
     let fasta = folder.file("a.fa", ">a\nACGT\n>b note\nAC\nGRT\n");
-    let place = ["a.fa", "record 2 (b)", "'R' (byte 82) at position 3"];
+    let place = [
+        "cannot read ",
+        "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter",
+    ];
     refuse(&["--unknown", "error", &fasta], &place);
     refuse(&["--unknown", "error", "--per-file", &fasta], &place);
     assert_eq!(

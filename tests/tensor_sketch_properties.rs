@@ -111,6 +111,34 @@ proptest! {
     }
 
     #[test]
+    fn a_stream_is_the_same_however_it_is_divided(
+        (tables, texts) in tables_and_texts(0..8, 60),
+        steps in vec(1..30usize, 1..6),
+        normalize: bool,
+    ) {
+        let sketcher = TensorSketch::new(tables).normalize(normalize);
+        let mut steps = steps.iter().cycle();
+        for device in common::devices() {
+            let mut stream = sketcher.stream(&device).unwrap();
+            let (mut taken, expected) = (0, sketcher.sketch(&device, &texts.iter().collect()).unwrap());
+            for text in &texts {
+                let mut left = &text[..];
+                while !left.is_empty() {
+                    let (now, later) = left.split_at(left.len().min(*steps.next().unwrap()));
+                    stream.push(now).unwrap();
+                    left = later;
+                }
+                stream.end_sequence().unwrap();
+                for row in stream.take_finished().unwrap().outer_iter() {
+                    prop_assert_eq!(row, expected.row(taken));
+                    taken += 1;
+                }
+            }
+            prop_assert_eq!(stream.finish().unwrap(), expected.slice_axis(Axis(0), (taken..).into()));
+        }
+    }
+
+    #[test]
     fn concatenated_sequences_are_the_pushed_ones((_, texts) in tables_and_texts(0..8, 30)) {
         let pushed: Sequences = texts.iter().collect();
         let mut offsets = vec![0];

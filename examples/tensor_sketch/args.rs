@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Alphabet, Unknown};
+use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
 
 /// The tuple length when neither `--tuple` nor `--tables` says it.
 pub const DEFAULT_TUPLE: usize = 4;
@@ -47,11 +47,19 @@ pub struct Args {
     #[arg(long)]
     pub per_file: bool,
 
+    /// How to compute.
+    #[arg(long, value_enum, default_value_t = FormName::Auto)]
+    pub form: FormName,
+
+    /// Compute in f64, and write f64: more accurate, slower.
+    #[arg(long)]
+    pub f64: bool,
+
     /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
     #[arg(long, default_value = "auto")]
     pub device: DeviceName,
 
-    /// Write the sketches to this NPY file, f32, sequences × dimensions.
+    /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions.
     #[arg(long, value_name = "NPY")]
     pub out: Option<PathBuf>,
 
@@ -59,7 +67,7 @@ pub struct Args {
     #[arg(long, value_name = "TSV")]
     pub distances: Option<PathBuf>,
 
-    /// FASTA files, plain or gzip.
+    /// FASTA files, plain or gzip; - is stdin.
     #[arg(required = true, value_name = "FASTA")]
     pub files: Vec<PathBuf>,
 }
@@ -96,6 +104,27 @@ impl UnknownName {
         match self {
             UnknownName::Skip => Unknown::Skip,
             UnknownName::Error => Unknown::Error,
+        }
+    }
+}
+
+/// `Form` as an option.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum FormName {
+    /// What is fastest.
+    Auto,
+    /// Letter by letter; a sequence is in memory as a whole.
+    Direct,
+    /// In the Fourier domain.
+    Fourier,
+}
+
+impl FormName {
+    pub fn form(self) -> Form {
+        match self {
+            FormName::Auto => Form::Auto,
+            FormName::Direct => Form::Direct,
+            FormName::Fourier => Form::Fourier,
         }
     }
 }

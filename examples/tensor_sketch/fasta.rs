@@ -1,182 +1,267 @@
-//! Reading FASTA.
+//! From FASTA text, which comes in blocks cut anywhere, to codes.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::mem;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail};
-use flate2::bufread::MultiGzDecoder;
-use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
-use indicatif::ProgressBar;
-use needletail::parser::{FastaReader, FastxReader};
+use anyhow::{Context, Error, Result, bail};
+use gridstride::tensor_sketch::{Alphabet, Unknown};
+use memchr::memchr;
 
 use crate::args::Args;
-
-/// Input that takes long enough to read for a progress bar, in bytes.
-const LONG_INPUT: u64 = 16 << 20;
-
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-
-/// All that was read.
-pub struct Input {
-    /// One for each of the sequences.
-    pub records: Vec<Record>,
-    pub sequences: Sequences,
-}
 
 /// A sequence as the summary names it.
 pub struct Record {
     /// The header up to the first blank, or the file.
     pub name: String,
     /// Letters in the sequence.
-    pub length: usize,
+    pub length: u64,
     /// Characters that were left out.
-    pub skipped: usize,
+    pub skipped: u64,
 }
 
-/// Reads all files of the command line, in order.
-pub fn read(args: &Args) -> Result<Input> {
-    let mut reader = Reader {
-        alphabet: args.alphabet.alphabet(),
-        unknown: args.unknown.unknown(),
-        progress: progress_bar(args),
-        input: Input {
-            records: Vec::new(),
-            sequences: Sequences::new(),
-        },
-    };
-    for path in &args.files {
-        let result = match args.per_file {
-            true => reader.read_as_one(path),
-            false => reader.read_records(path),
-        };
-        result.with_context(|| format!("cannot read {}", path.display()))?;
-    }
-    reader.progress.finish_and_clear();
-    Ok(reader.input)
-}
-
-/// A bar on stderr, which indicatif draws only on a terminal.
-fn progress_bar(args: &Args) -> ProgressBar {
-    let sizes = args.files.iter().filter_map(|path| path.metadata().ok());
-    match sizes.map(|metadata| metadata.len()).sum() {
-        0..LONG_INPUT => ProgressBar::hidden(),
-        total => ProgressBar::new(total),
+impl Record {
+    fn new(name: String) -> Record {
+        Record {
+            name,
+            length: 0,
+            skipped: 0,
+        }
     }
 }
 
-struct Reader {
-    alphabet: Alphabet,
-    unknown: Unknown,
-    progress: ProgressBar,
-    input: Input,
+/// Reads FASTA. What it has read is to be taken from `codes` and `ended` after each call.
+pub struct Parser {
+    lines: Lines,
+    encoder: Encoder,
 }
 
-impl Reader {
-    fn read_records(&mut self, path: &Path) -> Result<()> {
-        let text = open(path, &self.progress)?;
-        for_each_record(text, |name, text| {
-            let encoded = self.alphabet.encode(text, self.unknown)?;
-            self.input.add(name.into(), &encoded.codes, encoded.skipped);
-            Ok(())
-        })
+impl Parser {
+    pub fn new(args: &Args) -> Parser {
+        Parser {
+            lines: Lines::default(),
+            encoder: Encoder {
+                alphabet: args.alphabet.alphabet(),
+                unknown: args.unknown.unknown(),
+                per_file: args.per_file,
+                codes: Vec::new(),
+                ended: Vec::new(),
+                sequence: None,
+                place: Place::default(),
+            },
+        }
     }
 
-    fn read_as_one(&mut self, path: &Path) -> Result<()> {
-        let (mut codes, mut skipped) = (Vec::new(), 0);
-        for_each_record(open(path, &self.progress)?, |_, text| {
-            let encoded = self.alphabet.encode(text, self.unknown)?;
-            codes.extend(encoded.codes);
-            skipped += encoded.skipped;
-            Ok(())
-        })?;
-        self.input.add(path.display().to_string(), &codes, skipped);
+    /// Reads the next text of the file at `path`, at least a byte. Errors name the record.
+    pub fn text(&mut self, path: &Path, text: &[u8]) -> Result<()> {
+        if self.encoder.place.record == 0 && !self.lines.in_header() {
+            if text[0] != b'>' {
+                let first = text[0].escape_ascii();
+                bail!("it is not FASTA: it begins with '{first}', not with '>'");
+            }
+            if self.encoder.per_file {
+                self.encoder.sequence = Some(Record::new(path.display().to_string()));
+            }
+        }
+        let result = self.lines.split(text, |part| self.encoder.part(part));
+        result.with_context(|| self.encoder.place.to_string())
+    }
+
+    /// Ends the file, which may have ended with an error. Errors name the record.
+    pub fn end_file(&mut self, outcome: Result<()>) -> Result<()> {
+        self.lines.end(|part| self.encoder.part(part))?;
+        let place = mem::take(&mut self.encoder.place);
+        if place.record == 0 {
+            outcome?;
+            bail!("the file is empty");
+        }
+        self.encoder.end_sequence();
+        outcome.with_context(|| format!("the file ends badly in {place}"))
+    }
+
+    /// Calls `visit` with the letters that were read since the last time: those of each sequence that
+    /// ended, with its record, and last those of the one that has not.
+    pub fn take<E>(
+        &mut self,
+        mut visit: impl FnMut(&[u8], Option<Record>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut start = 0;
+        for (end, record) in self.encoder.ended.drain(..) {
+            visit(&self.encoder.codes[start..end], Some(record))?;
+            start = end;
+        }
+        visit(&self.encoder.codes[start..], None)?;
+        self.encoder.codes.clear();
         Ok(())
     }
 }
 
-impl Input {
-    fn add(&mut self, name: String, codes: &[u8], skipped: usize) {
-        self.sequences.push(codes);
-        self.records.push(Record {
-            name,
-            length: codes.len(),
-            skipped,
-        });
-    }
+/// Divides text into headers and lines of letters. Blocks may end anywhere, with the same result.
+///
+/// Libraries either hold a record as a whole or, as noodles' sequence reader does, take a `>` for a
+/// header wherever a block happens to begin with it.
+#[derive(Default)]
+struct Lines {
+    state: State,
+    /// The part of a header that has come.
+    header: Vec<u8>,
 }
 
-/// The text of a file, decompressed.
-fn open(path: &Path, progress: &ProgressBar) -> Result<Box<dyn BufRead + Send>> {
-    let mut raw = BufReader::new(progress.wrap_read(File::open(path)?));
-    let mut text: Box<dyn BufRead + Send> = match raw.fill_buf()?.starts_with(&GZIP_MAGIC) {
-        true => Box::new(BufReader::new(MultiGzDecoder::new(raw))),
-        false => Box::new(raw),
-    };
-    match text
-        .fill_buf()
-        .context("nothing before the first record")?
-        .first()
-    {
-        Some(b'>') => Ok(text),
-        Some(byte) => bail!(
-            "it is not FASTA: it begins with '{}', not with '>'",
-            byte.escape_ascii()
-        ),
-        None => bail!("the file is empty"),
-    }
+#[derive(Clone, Copy, Default, PartialEq)]
+enum State {
+    #[default]
+    LineStart,
+    Header,
+    Letters,
+    /// After a carriage return at the end of a block: a line end if a line feed follows.
+    Return,
 }
 
-/// Calls `visit` with the name and text of each record, without line ends. Errors name the record.
-fn for_each_record(
-    text: impl Read + Send,
-    mut visit: impl FnMut(&str, &[u8]) -> Result<()>,
-) -> Result<()> {
-    let failure = Failure::default();
-    let text = UntilFailure {
-        text,
-        failure: failure.clone(),
-    };
-    // needletail refuses a last record that is a header without a line after it.
-    let mut records = FastaReader::new(text.chain(&b"\n\n"[..]));
-    let mut place = String::new();
-    for number in 1.. {
-        let Some(record) = records.next() else { break };
-        let record = record.with_context(|| format!("record {number}"))?;
-        let header = String::from_utf8_lossy(record.id());
-        let name = header.split_whitespace().next().unwrap_or_default();
-        place = format!("record {number} ({name})");
-        visit(name, &record.seq()).with_context(|| place.clone())?;
-    }
-    match failure
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take()
-    {
-        Some(error) => Err(anyhow!(error).context(format!("the file ends badly in {place}"))),
-        None => Ok(()),
-    }
+enum Part<'a> {
+    /// A line that begins with `>`, without it.
+    Header(&'a [u8]),
+    /// A line, or a part of one.
+    Letters(&'a [u8]),
 }
 
-/// The error at which reading ended.
-type Failure = Arc<Mutex<Option<io::Error>>>;
+impl Lines {
+    fn in_header(&self) -> bool {
+        self.state == State::Header
+    }
 
-/// Ends where reading fails, and keeps the error for afterwards: needletail reads ahead, and would
-/// report it before the records that were read without fault, so that the wrong one is blamed.
-struct UntilFailure<R> {
-    text: R,
-    failure: Failure,
-}
-
-impl<R: Read> Read for UntilFailure<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.text.read(buffer).or_else(|error| {
-            if error.kind() == io::ErrorKind::Interrupted {
-                return Err(error);
+    fn split(&mut self, mut text: &[u8], mut visit: impl FnMut(Part) -> Result<()>) -> Result<()> {
+        while let Some(&first) = text.first() {
+            match self.state {
+                State::LineStart if first == b'>' => {
+                    self.header.clear();
+                    self.state = State::Header;
+                    text = &text[1..];
+                }
+                State::Return if first != b'\n' => {
+                    visit(Part::Letters(b"\r"))?;
+                    self.state = State::Letters;
+                }
+                State::Header => {
+                    let (line, is_whole) = next_line(&mut text);
+                    self.header.extend_from_slice(line);
+                    if is_whole {
+                        visit(Part::Header(&self.header))?;
+                        self.state = State::LineStart;
+                    }
+                }
+                State::LineStart | State::Letters | State::Return => {
+                    let (line, is_whole) = next_line(&mut text);
+                    let letters = line.strip_suffix(b"\r").unwrap_or(line);
+                    if !letters.is_empty() {
+                        visit(Part::Letters(letters))?;
+                    }
+                    self.state = match is_whole {
+                        true => State::LineStart,
+                        false if letters.len() < line.len() => State::Return,
+                        false => State::Letters,
+                    };
+                }
             }
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            Ok(0)
-        })
+        }
+        Ok(())
+    }
+
+    /// Ends the text: a header may lack its line end.
+    fn end(&mut self, mut visit: impl FnMut(Part) -> Result<()>) -> Result<()> {
+        match mem::take(&mut self.state) {
+            State::Header => visit(Part::Header(&self.header)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Takes a line off the text, and tells whether it ends there.
+fn next_line<'a>(text: &mut &'a [u8]) -> (&'a [u8], bool) {
+    let end = memchr(b'\n', text);
+    let line = &text[..end.unwrap_or(text.len())];
+    *text = &text[end.map_or(text.len(), |end| end + 1)..];
+    (line, end.is_some())
+}
+
+struct Encoder {
+    alphabet: Alphabet,
+    unknown: Unknown,
+    per_file: bool,
+    codes: Vec<u8>,
+    /// Sequences that ended, each with the number of `codes` at that time.
+    ended: Vec<(usize, Record)>,
+    /// The sequence that has not ended.
+    sequence: Option<Record>,
+    place: Place,
+}
+
+impl Encoder {
+    fn part(&mut self, part: Part) -> Result<()> {
+        match part {
+            Part::Header(header) => {
+                self.begin_record(header);
+                Ok(())
+            }
+            Part::Letters(text) => self.letters(text),
+        }
+    }
+
+    fn begin_record(&mut self, header: &[u8]) {
+        let header = String::from_utf8_lossy(header);
+        let name = header.split_whitespace().next().unwrap_or_default();
+        self.place.record += 1;
+        self.place.name.clear();
+        self.place.name.push_str(name);
+        self.place.position = 0;
+        if !self.per_file {
+            self.end_sequence();
+            self.sequence = Some(Record::new(name.into()));
+        }
+    }
+
+    fn letters(&mut self, text: &[u8]) -> Result<()> {
+        let before = self.codes.len();
+        let skipped = self
+            .alphabet
+            .encode_into(text, self.unknown, &mut self.codes)
+            .map_err(|error| self.not_a_letter(text).unwrap_or(error.into()))?;
+        self.place.position += text.len() as u64;
+        if let Some(record) = &mut self.sequence {
+            record.length += (self.codes.len() - before) as u64;
+            record.skipped += skipped as u64;
+        }
+        Ok(())
+    }
+
+    /// The error that `encode_into` has found, with its place in the record instead of the line.
+    fn not_a_letter(&self, text: &[u8]) -> Option<Error> {
+        let is_unknown = |byte: &u8| self.alphabet.code(*byte).is_none();
+        let here = text.iter().position(is_unknown)?;
+        let (shown, byte) = (text[here].escape_ascii(), text[here]);
+        let position = self.place.position + here as u64;
+        Some(Error::msg(format!(
+            "'{shown}' (byte {byte}) at position {position} is not a letter"
+        )))
+    }
+
+    fn end_sequence(&mut self) {
+        let record = self.sequence.take();
+        self.ended
+            .extend(record.map(|record| (self.codes.len(), record)));
+    }
+}
+
+/// Where in a file something is wrong.
+#[derive(Default)]
+struct Place {
+    /// The number of the record, from 1.
+    record: usize,
+    name: String,
+    /// Characters of the record before it.
+    position: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "record {} ({})", self.record, self.name)
     }
 }

@@ -7,18 +7,24 @@
 mod args;
 mod fasta;
 mod output;
+mod read_ahead;
+mod results;
+mod sketching;
 mod summary;
 mod tables_file;
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use gridstride::tensor_sketch::{Metric, Tables, TensorSketch, pairwise};
+use gridstride::tensor_sketch::{Metric, Real, Tables, TensorSketch, pairwise};
 
 use args::Args;
-use output::OutputFile;
+use output::{NpyFile, OutputFile};
+use read_ahead::ReadAhead;
+use results::Results;
+use sketching::{sketch_files, timed};
 use summary::Run;
 
 fn main() -> ExitCode {
@@ -32,38 +38,45 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
-    let sketcher = TensorSketch::new(tables(args)?).normalize(args.normalize);
-    let device = args.device.open()?;
+    let sketcher = TensorSketch::new(tables(args)?)
+        .normalize(args.normalize)
+        .form(args.form.form());
+    match args.f64 {
+        false => run_in(args, &sketcher),
+        true => run_in(args, &sketcher.double()),
+    }
+}
+
+fn run_in<T: Real>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     if args.out.is_some() && args.out == args.distances {
         bail!("--out and --distances name the same file");
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
-    let sketches_file = args.out.as_deref().map(OutputFile::create).transpose()?;
-    let distances_file = args
-        .distances
-        .as_deref()
-        .map(OutputFile::create)
-        .transpose()?;
+    let dim = sketcher.tables().dim();
+    let sketches_file = args.out.as_deref().map(|path| NpyFile::create(path, dim));
+    let distances_file = args.distances.as_deref().map(OutputFile::create);
+    let mut results = Results::new(sketches_file.transpose()?, args.distances.is_some());
+    let distances_file = distances_file.transpose()?;
 
-    let input = fasta::read(args)?;
+    // The device takes its time, during which reading begins.
+    let text = ReadAhead::start(&args.files)?;
+    let mut opening = Duration::ZERO;
+    let device = timed(&mut opening, || args.device.open())?;
+
     let start = Instant::now();
-    let sketches = sketcher.sketch(&device, &input.sequences)?;
+    let mut times = sketch_files(args, &text, sketcher, &device, &mut results)?;
+    timed(&mut times.writing, || results.finish_file())?;
     let elapsed = start.elapsed();
-
-    if let Some(file) = sketches_file {
-        file.write_npy(&sketches)?;
-    }
-    if let Some(file) = distances_file {
-        let names = input.records.iter().map(|record| record.name.as_str());
-        let distances = pairwise(&device, sketches.view(), Metric::L2)?;
-        file.write_table(names, &distances)?;
+    if let (Some(file), Some((names, sketches))) = (distances_file, results.take_all(dim)?) {
+        file.write_table(&names, &pairwise(&device, sketches.view(), Metric::L2)?)?;
     }
     summary::print(&Run {
         args,
-        sketcher: &sketcher,
+        sketcher,
         device: &device,
-        input: &input,
-        sketches: &sketches,
+        results: &results,
+        opening,
+        times,
         elapsed,
     })
 }

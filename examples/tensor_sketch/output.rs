@@ -1,12 +1,12 @@
 //! Files that appear whole or not at all.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{Seek, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use ndarray::Array2;
-use ndarray_npy::WriteNpyExt;
+use gridstride::tensor_sketch::Real;
+use ndarray::{Array2, ArrayView2};
 use tempfile::{Builder, NamedTempFile};
 
 /// A file that takes the place of what has its name once it is complete; dropped before, it leaves
@@ -30,44 +30,101 @@ impl OutputFile {
                 temporary: builder().tempfile_in(folder.unwrap_or(Path::new(".")))?,
             })
         };
-        create().with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    /// Writes `array` in numpy's format.
-    pub fn write_npy(self, array: &Array2<f32>) -> Result<()> {
-        self.write(|writer| Ok(array.write_npy(writer)?))
+        create().with_context(|| cannot_write(path))
     }
 
     /// Writes the square `values`, tab-separated, with `names` as the first row and column.
-    pub fn write_table<'a>(
-        self,
-        names: impl Iterator<Item = &'a str> + Clone,
-        values: &Array2<f64>,
-    ) -> Result<()> {
-        self.write(|writer| {
+    pub fn write_table(self, names: &[String], values: &Array2<f64>) -> Result<()> {
+        let write = || -> Result<()> {
             let mut table = csv::WriterBuilder::new()
                 .delimiter(b'\t')
-                .from_writer(writer);
-            table.write_record([""].into_iter().chain(names.clone()))?;
-            for (name, row) in names.zip(values.outer_iter()) {
+                .from_writer(self.temporary.as_file());
+            table.write_record([""].into_iter().chain(names.iter().map(String::as_str)))?;
+            for (name, row) in names.iter().zip(values.outer_iter()) {
                 table.write_field(name)?;
                 table.write_record(row.iter().map(f64::to_string))?;
             }
             Ok(table.flush()?)
-        })
+        };
+        write().with_context(|| cannot_write(&self.path))?;
+        self.publish()
     }
 
-    fn write(self, content: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
-        let write = || -> Result<()> {
-            let mut writer = BufWriter::new(self.temporary.as_file());
-            content(&mut writer)?;
-            writer.flush()?;
-            drop(writer);
+    /// Puts the file in its place, on the disk for good.
+    fn publish(self) -> Result<()> {
+        let publish = || -> Result<()> {
             self.temporary.as_file().sync_all()?;
             self.temporary.persist(&self.path)?;
             Ok(())
         };
-        write().with_context(|| format!("cannot write {}", self.path.display()))
+        publish().with_context(|| cannot_write(&self.path))
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+/// A matrix in numpy's format, to which rows are added as they come: its number of rows is written
+/// into the header at the end.
+pub struct NpyFile<T> {
+    file: OutputFile,
+    rows: usize,
+    dim: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Real> NpyFile<T> {
+    /// Begins with no rows.
+    pub fn create(path: &Path, dim: usize) -> Result<NpyFile<T>> {
+        let mut npy = NpyFile {
+            file: OutputFile::create(path)?,
+            rows: 0,
+            dim,
+            element: PhantomData,
+        };
+        npy.write(npy.header().as_slice())?;
+        Ok(npy)
+    }
+
+    /// Adds rows, N×D.
+    pub fn add(&mut self, rows: ArrayView2<T>) -> Result<()> {
+        self.rows += rows.nrows();
+        let rows = rows.as_standard_layout();
+        let numbers = rows.as_slice().expect("rows in standard layout");
+        self.write(bytemuck::cast_slice(numbers))
+    }
+
+    /// Completes the file.
+    pub fn finish(mut self) -> Result<()> {
+        let rewind = self.file.temporary.rewind();
+        rewind.with_context(|| cannot_write(&self.file.path))?;
+        self.write(self.header().as_slice())?;
+        self.file.publish()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.temporary.write_all(bytes);
+        written.with_context(|| cannot_write(&self.file.path))
+    }
+
+    /// Version 1.0 of the format: 128 bytes, whatever the number of rows.
+    fn header(&self) -> Vec<u8> {
+        const SIZE: usize = 128;
+        let order = if cfg!(target_endian = "little") {
+            '<'
+        } else {
+            '>'
+        };
+        let (bytes, rows, dim) = (size_of::<T>(), self.rows, self.dim);
+        let description = format!(
+            "{{'descr': '{order}f{bytes}', 'fortran_order': False, 'shape': ({rows}, {dim}), }}"
+        );
+        let mut header = b"\x93NUMPY\x01\x00".to_vec();
+        let length = SIZE - header.len() - 2;
+        header.extend((length as u16).to_le_bytes());
+        header.extend(format!("{description:<0$}\n", length - 1).bytes());
+        header
     }
 }
 

@@ -6,28 +6,34 @@ use std::time::Duration;
 
 use anyhow::Result;
 use gridstride::Device;
-use gridstride::tensor_sketch::TensorSketch;
-use ndarray::{Array2, ArrayView1};
+use gridstride::tensor_sketch::{Real, TensorSketch};
 
 use crate::args::Args;
-use crate::fasta::Input;
+use crate::results::Results;
+use crate::sketching::Times;
 
-/// Lines of the table, and values of a sketch, that are shown.
-const SHOWN_RECORDS: usize = 20;
+/// Values of a sketch that are shown.
 const SHOWN_VALUES: usize = 4;
 
+/// Characters that names may have before the columns beside them give way.
+const NAME_WIDTH: usize = 64;
+
 /// A finished run.
-pub struct Run<'a> {
+pub struct Run<'a, T: Real> {
     pub args: &'a Args,
-    pub sketcher: &'a TensorSketch,
+    pub sketcher: &'a TensorSketch<T>,
     pub device: &'a Device,
-    pub input: &'a Input,
-    pub sketches: &'a Array2<f32>,
+    pub results: &'a Results<T>,
+    /// How long it took to open the device.
+    pub opening: Duration,
+    /// The parts of `elapsed`.
+    pub times: Times,
+    /// From the first text to the sketches on the disk.
     pub elapsed: Duration,
 }
 
 /// Prints the summary of a run on stdout.
-pub fn print(run: &Run) -> Result<()> {
+pub fn print<T: Real>(run: &Run<T>) -> Result<()> {
     let mut text = String::new();
     write_summary(&mut text, run)?;
     match io::stdout().write_all(text.as_bytes()) {
@@ -37,19 +43,24 @@ pub fn print(run: &Run) -> Result<()> {
     }
 }
 
-fn write_summary(text: &mut String, run: &Run) -> Result<()> {
-    let records = &run.input.records;
-    let shown = &records[..records.len().min(SHOWN_RECORDS)];
+fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
+    let Results {
+        count,
+        letters,
+        shown,
+        ..
+    } = run.results;
     let width = shown
         .iter()
-        .map(|record| record.name.chars().count())
-        .fold(8, usize::max);
+        .map(|(record, _)| record.name.chars().count())
+        .fold(8, usize::max)
+        .min(NAME_WIDTH);
     writeln!(
         text,
         "{:width$} {:>12} {:>9} {:>11}  first values",
         "name", "length", "skipped", "norm"
     )?;
-    for (record, sketch) in shown.iter().zip(run.sketches.outer_iter()) {
+    for (record, sketch) in shown {
         write!(
             text,
             "{:width$} {:>12} {:>9} {:>11.4e} ",
@@ -59,20 +70,18 @@ fn write_summary(text: &mut String, run: &Run) -> Result<()> {
             norm(sketch)
         )?;
         for value in sketch.iter().take(SHOWN_VALUES) {
-            write!(text, " {value:.4e}")?;
+            write!(text, " {:.4e}", value.to_f64())?;
         }
         writeln!(text)?;
     }
-    if records.len() > shown.len() {
-        writeln!(text, "... and {} more", records.len() - shown.len())?;
+    if *count > shown.len() {
+        writeln!(text, "... and {} more", count - shown.len())?;
     }
     let tables = run.sketcher.tables();
     let origin = match &run.args.tables {
         Some(path) => format!("tables from {}", path.display()),
         None => format!("seed {}", run.args.seed),
     };
-    let letters = run.input.sequences.total_length();
-    let seconds = run.elapsed.as_secs_f64();
     let normalised = if run.args.normalize {
         ", normalised"
     } else {
@@ -80,25 +89,56 @@ fn write_summary(text: &mut String, run: &Run) -> Result<()> {
     };
     writeln!(
         text,
-        "sketches: {}, tuple {}, dim {}, {origin}{normalised}",
-        records.len(),
+        "sketches: {count}, tuple {}, dim {}, {}, {origin}{normalised}",
         tables.tuple_length(),
         tables.dim(),
+        T::NAME,
     )?;
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     writeln!(
         text,
         "{letters} letters in {:.3} ms, {:.1} million a second, on {}",
-        seconds * 1e3,
-        letters as f64 / seconds / 1e6,
+        milliseconds(run.elapsed),
+        *letters as f64 / run.elapsed.as_secs_f64() / 1e6,
         run.device,
     )?;
+    let Times {
+        input,
+        parsing,
+        computing,
+        writing,
+    } = run.times;
+    let parts = [
+        ("waiting for input", input),
+        ("parsing", parsing),
+        ("waiting for sketches", computing),
+        ("writing", writing),
+        ("and before that opening the device", run.opening),
+    ];
+    let parts = parts.map(|(name, time)| format!("{name} {:.3} ms", milliseconds(time)));
+    write!(text, "{}", parts.join(", "))?;
+    match peak_memory() {
+        Some(bytes) => writeln!(
+            text,
+            "; peak memory {:.1} MiB",
+            bytes as f64 / f64::from(1 << 20)
+        )?,
+        None => writeln!(text)?,
+    }
     Ok(())
 }
 
-fn norm(sketch: ArrayView1<f32>) -> f64 {
-    sketch
-        .iter()
-        .map(|&value| f64::from(value).powi(2))
-        .sum::<f64>()
-        .sqrt()
+/// The most memory that this process has had, in bytes, where the system tells (Linux).
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+fn norm<T: Real>(sketch: &[T]) -> f64 {
+    let squares = sketch.iter().map(|value| value.to_f64().powi(2));
+    squares.sum::<f64>().sqrt()
 }

@@ -119,7 +119,7 @@ impl Sequences {
 }
 
 /// Reads the whole block without a branch, which is many times faster than a search.
-fn largest_of(block: &[u8]) -> Option<u8> {
+pub(super) fn largest_of(block: &[u8]) -> Option<u8> {
     block.iter().copied().max()
 }
 

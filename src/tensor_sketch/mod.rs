@@ -40,10 +40,12 @@
 //! ```
 
 mod alphabet;
+mod batch;
 mod binomial;
 mod cpu;
 mod device_sequences;
 mod distances;
+mod engine;
 mod fourier;
 #[cfg(feature = "kernels")]
 mod gpu;
@@ -51,6 +53,7 @@ mod real;
 pub mod reference;
 mod sequences;
 mod splitmix;
+mod stream;
 mod tables;
 
 use std::marker::PhantomData;
@@ -65,6 +68,7 @@ pub use device_sequences::DeviceSequences;
 pub use distances::{Metric, distances, distances_device, pairwise, pairwise_device};
 pub use real::Real;
 pub use sequences::Sequences;
+pub use stream::SketchStream;
 pub use tables::Tables;
 
 use crate::device::{Buffer, DeviceArray, DeviceKind};
@@ -271,27 +275,35 @@ impl<T: Real> TensorSketch<T> {
     /// The one way to the devices from the host.
     fn run(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
         self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
-        let result = if device.kind() == DeviceKind::Cpu {
-            let kept = rows.range(self.tables.tuple_length());
-            cpu::sketch(&self.tables, sequences, kept, self.normalize)
-        } else {
-            let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
-            let buffer = self.run_on_device(
-                &sequences.upload_below(device, self.tables.alphabet_size(), None)?,
-                rows,
-            )?;
-            Array3::from_shape_vec(shape, buffer.to_vec()?).expect("a buffer of that shape")
-        };
-        check_range(&result)?;
+        let result = self.compute(device, sequences, rows)?;
+        let entries = result.as_slice().expect("a new array is contiguous");
+        check_range(entries, rows.count(&self.tables) * self.tables.dim(), 0)?;
         Ok(result)
     }
+
+    /// The same for codes that are known to be right, with infinite entries for what is beyond the
+    /// range of `T`.
+    fn compute(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
+        if device.kind() == DeviceKind::Cpu {
+            let kept = rows.range(self.tables.tuple_length());
+            let (normalize, form) = (self.normalize, self.form);
+            return Ok(cpu::sketch(&self.tables, sequences, kept, normalize, form));
+        }
+        let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
+        let buffer = self.run_on_device(
+            &sequences.upload_below(device, self.tables.alphabet_size(), None)?,
+            rows,
+        )?;
+        Ok(Array3::from_shape_vec(shape, buffer.to_vec()?).expect("a buffer of that shape"))
+    }
+
     /// The rows of all sequences one after the other, on their device.
     fn run_on_device(&self, sequences: &DeviceSequences, rows: Rows) -> Result<Buffer<T>> {
         self.check_codes(sequences.largest)?;
         match &sequences.memory {
             Memory::Host(host) => {
                 let kept = rows.range(self.tables.tuple_length());
-                let result = cpu::sketch(&self.tables, host, kept, self.normalize);
+                let result = cpu::sketch(&self.tables, host, kept, self.normalize, self.form);
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }
@@ -312,16 +324,8 @@ impl<T: Real> TensorSketch<T> {
     fn check_codes(&self, code: Option<CodeAt>) -> Result<()> {
         let alphabet_size = self.tables.alphabet_size();
         match code {
-            Some(CodeAt {
-                code,
-                sequence,
-                position,
-            }) if usize::from(code) >= alphabet_size => {
-                let message = format!(
-                    "the code at position {position} of sequence {sequence} is {code}, \
-                     but the tables have {alphabet_size} letters"
-                );
-                Err(invalid_input(OPERATION, message))
+            Some(at) if usize::from(at.code) >= alphabet_size => {
+                Err(code_too_large(at, alphabet_size))
             }
             _ => Ok(()),
         }
@@ -348,23 +352,38 @@ impl Rows {
     }
 }
 
-/// Refuses the first sequence with an entry that `f32` cannot hold.
-fn check_range<T: Real>(sketches: &Array3<T>) -> Result<()> {
+/// Refuses the first sequence with an entry that `T` cannot hold. The `sketches` have `size` numbers
+/// each, and are those of sequence `first` and the ones after it.
+fn check_range<T: Real>(sketches: &[T], size: usize, first: usize) -> Result<()> {
+    let is_finite = |sketch: &[T]| sketch.iter().all(|entry| entry.to_f64().is_finite());
     let overflowed = sketches
-        .axis_iter(Axis(0))
-        .into_par_iter()
-        .position_first(|sketch| !sketch.iter().all(|entry| entry.to_f64().is_finite()));
-    match overflowed {
-        None => Ok(()),
-        Some(sequence) => Err(Error::Overflow {
-            operation: OPERATION,
-            message: format!(
-                "the sketch of sequence {sequence} leaves the range of {}: \
-                 normalise it, or use shorter tuples",
-                T::NAME
-            ),
-        }),
-    }
+        .par_chunks(size)
+        .position_first(|sketch| !is_finite(sketch));
+    let Some(index) = overflowed.map(|position| first + position) else {
+        return Ok(());
+    };
+    Err(Error::Overflow {
+        operation: OPERATION,
+        index,
+        message: format!(
+            "the sketch of sequence {index} leaves the range of {}: \
+             normalise it, or use shorter tuples",
+            T::NAME
+        ),
+    })
+}
+
+fn code_too_large(at: CodeAt, alphabet_size: usize) -> Error {
+    let CodeAt {
+        code,
+        sequence,
+        position,
+    } = at;
+    let message = format!(
+        "the code at position {position} of sequence {sequence} is {code}, \
+         but the tables have {alphabet_size} letters"
+    );
+    invalid_input(OPERATION, message)
 }
 
 fn invalid_input(operation: &'static str, message: String) -> Error {

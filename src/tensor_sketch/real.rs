@@ -21,14 +21,16 @@ pub trait Real: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
 }
 
 mod sealed {
-    #[cfg(not(feature = "kernels"))]
-    pub trait Sealed: crate::tensor_sketch::distances::Value {}
-    /// With the kernels for the type.
     #[cfg(feature = "kernels")]
-    pub trait Sealed:
-        crate::tensor_sketch::distances::Value + crate::tensor_sketch::gpu::Kernels
-    {
-    }
+    use crate::tensor_sketch::gpu;
+    use crate::tensor_sketch::{cpu, distances};
+
+    /// What the devices need to know of the type.
+    #[cfg(not(feature = "kernels"))]
+    pub trait Sealed: cpu::Vector + distances::Value {}
+    /// What the devices need to know of the type.
+    #[cfg(feature = "kernels")]
+    pub trait Sealed: cpu::Vector + distances::Value + gpu::Kernels {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }

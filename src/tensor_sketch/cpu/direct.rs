@@ -1,33 +1,24 @@
-//! The tensor sketch on the CPU: one thread a sequence, `f64` inside.
+//! The direct form on the CPU: one thread a sequence, `f64` inside.
 
-use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
-use ndarray::{Array3, ArrayViewMut2};
+use ndarray::ArrayViewMut2;
 use rayon::prelude::*;
 
-use super::{Real, Sequences, Tables, binomial};
+use crate::tensor_sketch::{Real, Tables, binomial};
 
-/// The sketches' rows `kept`, N×(number of rows)×D.
+/// Puts the rows `kept` of each sequence's sketch where its view says.
 ///
 /// Every sum is taken in the order of the reference, so that the result is the reference's, rounded
-/// once to `f32`.
+/// once to `T`.
 pub(super) fn sketch<T: Real>(
     tables: &Tables,
-    sequences: &Sequences,
+    jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
     kept: RangeInclusive<usize>,
     normalize: bool,
-) -> Array3<T> {
+) {
     let (t, dim) = (tables.tuple_length(), tables.dim());
     let steps = Step::table(tables);
-    let mut result = Array3::from_elem(
-        (sequences.len(), kept.clone().count(), dim),
-        T::from_f64(0.0),
-    );
-    // Threads take from the front: with the longest first, none is left alone at the end.
-    let mut jobs: Vec<(&[u8], ArrayViewMut2<T>)> =
-        sequences.slices().zip(result.outer_iter_mut()).collect();
-    jobs.sort_by_key(|(codes, _)| Reverse(codes.len()));
     jobs.into_iter().par_bridge().for_each_init(
         || vec![0.0; (t + 1) * dim],
         |rows, (codes, mut sketch)| {
@@ -48,7 +39,6 @@ pub(super) fn sketch<T: Real>(
             }
         },
     );
-    result
 }
 
 /// What a letter does at one place of a tuple.
@@ -96,8 +86,8 @@ fn add(target: &mut [f64], source: &[f64], sign: f64) {
 mod tests {
     use ndarray::{Axis, s};
 
-    use super::super::{Sequences, Tables, reference};
-    use super::sketch;
+    use crate::tensor_sketch::cpu::sketch;
+    use crate::tensor_sketch::{Form, Sequences, Tables, reference};
 
     #[test]
     fn the_reference_rounded_once() {
@@ -107,7 +97,7 @@ mod tests {
             .iter()
             .collect();
         for normalize in [false, true] {
-            let all = sketch::<f32>(&tables, &sequences, 0..=6, normalize);
+            let all = sketch::<f32>(&tables, &sequences, 0..=6, normalize, Form::Direct);
             for (i, codes) in sequences.slices().enumerate() {
                 let mut expected = reference::tensor_sketch(codes.into(), &tables);
                 if normalize {
@@ -116,7 +106,7 @@ mod tests {
                 let expected = expected.mapv(|value| value as f32);
                 assert_eq!(all.index_axis(Axis(0), i), expected);
             }
-            let last = sketch::<f32>(&tables, &sequences, 6..=6, normalize);
+            let last = sketch::<f32>(&tables, &sequences, 6..=6, normalize, Form::Direct);
             assert_eq!(last, all.slice(s![.., 6..=6, ..]));
         }
     }
@@ -126,7 +116,7 @@ mod tests {
     fn sums_beyond_f32_can_be_normalised() {
         let tables = Tables::from_seed(1, 8, 3, 0).unwrap();
         let sequences = Sequences::from_iter([&vec![0; 300_000]]);
-        let sketches = sketch::<f32>(&tables, &sequences, 8..=8, true);
+        let sketches = sketch::<f32>(&tables, &sequences, 8..=8, true, Form::Direct);
         let size: f32 = sketches.iter().map(|value| value.abs()).sum();
         assert!((size - 1.0).abs() < 1e-6, "{sketches}");
     }

@@ -1,0 +1,82 @@
+//! What becomes of finished sketches: they go to the file, and few are kept.
+
+use anyhow::Result;
+use gridstride::tensor_sketch::Real;
+use ndarray::{Array2, ArrayView2};
+
+use crate::fasta::Record;
+use crate::output::NpyFile;
+
+/// Sketches that the summary shows.
+const SHOWN: usize = 20;
+
+/// Takes sketches in order, and keeps no more of them than is asked for.
+pub struct Results<T> {
+    /// How many there were.
+    pub count: usize,
+    /// Of all sequences.
+    pub letters: u64,
+    /// The first ones.
+    pub shown: Vec<(Record, Vec<T>)>,
+    npy: Option<NpyFile<T>>,
+    all: Option<All<T>>,
+}
+
+struct All<T> {
+    names: Vec<String>,
+    values: Vec<T>,
+}
+
+impl<T: Real> Results<T> {
+    /// `keep_all` is for distances.
+    pub fn new(npy: Option<NpyFile<T>>, keep_all: bool) -> Results<T> {
+        Results {
+            count: 0,
+            letters: 0,
+            shown: Vec::new(),
+            npy,
+            all: keep_all.then(|| All {
+                names: Vec::new(),
+                values: Vec::new(),
+            }),
+        }
+    }
+
+    /// Adds sketches, N×D, of `records`.
+    pub fn add(
+        &mut self,
+        records: impl Iterator<Item = Record>,
+        sketches: ArrayView2<T>,
+    ) -> Result<()> {
+        if let Some(npy) = &mut self.npy {
+            npy.add(sketches)?;
+        }
+        if let Some(all) = &mut self.all {
+            all.values.extend(sketches);
+        }
+        for (record, sketch) in records.zip(sketches.outer_iter()) {
+            self.count += 1;
+            if let Some(all) = &mut self.all {
+                all.names.push(record.name.clone());
+            }
+            if self.shown.len() < SHOWN {
+                self.shown.push((record, sketch.to_vec()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the file.
+    pub fn finish_file(&mut self) -> Result<()> {
+        self.npy.take().map_or(Ok(()), NpyFile::finish)
+    }
+
+    /// The names and sketches of all, if they were kept.
+    pub fn take_all(&mut self, dim: usize) -> Result<Option<(Vec<String>, Array2<T>)>> {
+        let Some(All { names, values }) = self.all.take() else {
+            return Ok(None);
+        };
+        let sketches = Array2::from_shape_vec((names.len(), dim), values)?;
+        Ok(Some((names, sketches)))
+    }
+}

@@ -1,0 +1,190 @@
+//! From files to sketches: reading, parsing and computing, side by side.
+//!
+//! A thread reads ahead, this one parses and hands the letters to a stream, whose own thread
+//! computes. Each waits for the next one when it is ahead, so that memory does not grow with the
+//! input.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result};
+use gridstride::Device;
+use gridstride::tensor_sketch::{Real, SketchStream, TensorSketch};
+use indicatif::ProgressBar;
+use ndarray::Array2;
+
+use crate::args::Args;
+use crate::fasta::{Parser, Record};
+use crate::read_ahead::{Piece, ReadAhead};
+use crate::results::Results;
+
+/// Input that takes long enough for a progress bar, in bytes.
+const LONG_INPUT: u64 = 16 << 20;
+
+/// What this thread spent its time on.
+#[derive(Default)]
+pub struct Times {
+    /// Waiting for text.
+    pub input: Duration,
+    pub parsing: Duration,
+    /// Handing letters over, and waiting for the stream.
+    pub computing: Duration,
+    pub writing: Duration,
+}
+
+/// Adds the time that `work` takes.
+pub fn timed<V>(sum: &mut Duration, work: impl FnOnce() -> V) -> V {
+    let start = Instant::now();
+    let value = work();
+    *sum += start.elapsed();
+    value
+}
+
+/// Sketches all files of the command line, in order.
+pub fn sketch_files<T: Real>(
+    args: &Args,
+    text: &ReadAhead,
+    sketcher: &TensorSketch<T>,
+    device: &Device,
+    results: &mut Results<T>,
+) -> Result<Times> {
+    let mut parser = Parser::new(args);
+    let mut sketches = Sketches {
+        stream: sketcher.stream(device)?,
+        finished: Finished {
+            waiting: VecDeque::new(),
+            results,
+            times: Times::default(),
+        },
+    };
+    let mut progress = Progress::new(args);
+    for path in &args.files {
+        sketch_file(path, text, &mut parser, &mut sketches, &mut progress)?;
+    }
+    let times = sketches.finish()?;
+    progress.bar.finish_and_clear();
+    Ok(times)
+}
+
+fn sketch_file<T: Real>(
+    path: &Path,
+    text: &ReadAhead,
+    parser: &mut Parser,
+    sketches: &mut Sketches<T>,
+    progress: &mut Progress,
+) -> Result<()> {
+    let cannot_read = || format!("cannot read {}", path.display());
+    loop {
+        let piece = timed(&mut sketches.finished.times.input, || text.next());
+        let (parsed, block) = timed(&mut sketches.finished.times.parsing, || match piece {
+            Piece::Text(block) => (parser.text(path, &block.text), Some(block)),
+            Piece::End(outcome) => (parser.end_file(outcome), None),
+        });
+        parsed.with_context(cannot_read)?;
+        sketches.add(parser)?;
+        match block {
+            Some(block) => {
+                progress.read(block.read, sketches.finished.results.letters);
+                text.give_back(block);
+            }
+            None => return Ok(()),
+        }
+        progress.computed(sketches.stream.letters_computed());
+    }
+}
+
+/// Sequences on their way through the stream.
+struct Sketches<'a, T: Real> {
+    stream: SketchStream<T>,
+    finished: Finished<'a, T>,
+}
+
+impl<T: Real> Sketches<'_, T> {
+    /// Takes what was parsed, and hands on what is finished.
+    fn add(&mut self, parser: &mut Parser) -> Result<()> {
+        let Sketches { stream, finished } = self;
+        let start = Instant::now();
+        let pushed = parser.take(|codes, record| {
+            finished.results.letters += codes.len() as u64;
+            stream.push(codes)?;
+            let Some(record) = record else { return Ok(()) };
+            finished.waiting.push_back(record);
+            stream.end_sequence()
+        });
+        let taken = pushed.and_then(|()| stream.take_finished());
+        finished.times.computing += start.elapsed();
+        finished.hand_on(taken)
+    }
+
+    fn finish(mut self) -> Result<Times> {
+        let times = &mut self.finished.times;
+        let last = timed(&mut times.computing, || self.stream.finish());
+        self.finished.hand_on(last)?;
+        Ok(self.finished.times)
+    }
+}
+
+/// The end of the way.
+struct Finished<'a, T> {
+    /// What is known of the sequences whose sketches have not come yet.
+    waiting: VecDeque<Record>,
+    results: &'a mut Results<T>,
+    times: Times,
+}
+
+impl<T: Real> Finished<'_, T> {
+    fn hand_on(&mut self, sketches: gridstride::Result<Array2<T>>) -> Result<()> {
+        let sketches = sketches.map_err(|error| self.with_name(error))?;
+        let records = self.waiting.drain(..sketches.nrows());
+        timed(&mut self.times.writing, || {
+            self.results.add(records, sketches.view())
+        })
+    }
+
+    /// The error, with the name of the sequence whose sketch it is about.
+    fn with_name(&self, error: gridstride::Error) -> Error {
+        let record = match error {
+            gridstride::Error::Overflow { index, .. } => index
+                .checked_sub(self.results.count)
+                .and_then(|place| self.waiting.get(place)),
+            _ => None,
+        };
+        match record {
+            Some(record) => Error::new(error).context(format!("cannot sketch {}", record.name)),
+            None => error.into(),
+        }
+    }
+}
+
+/// A bar on stderr, which indicatif draws only on a terminal. It goes up to the size of the files,
+/// and stands where the letters come from that have been computed.
+struct Progress {
+    bar: ProgressBar,
+    /// Bytes read, and how many letters had come from them, in order.
+    marks: VecDeque<(u64, u64)>,
+}
+
+impl Progress {
+    fn new(args: &Args) -> Progress {
+        let sizes = args.files.iter().filter_map(|path| path.metadata().ok());
+        let bar = match sizes.map(|metadata| metadata.len()).sum() {
+            0..LONG_INPUT => ProgressBar::hidden(),
+            total => ProgressBar::new(total),
+        };
+        Progress {
+            bar,
+            marks: VecDeque::new(),
+        }
+    }
+
+    fn read(&mut self, bytes: u64, letters: u64) {
+        self.marks.push_back((bytes, letters));
+    }
+
+    fn computed(&mut self, letters: u64) {
+        while let Some((bytes, _)) = self.marks.pop_front_if(|(_, needed)| *needed <= letters) {
+            self.bar.set_position(bytes);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The inner loop: the matrices S of a chunk in the lanes of one vector, word by word.
+//!
+//! For a word w, S(xw) = S(x) · S(w). Row a of S needs no other row of it, so the rows go through
+//! the text in groups that fit in the registers. Seen from the first row of a group nothing depends
+//! on how many rows there are before it: a group is known by its *width*, the number of entries of
+//! its first row, and entries of operators are stored such that groups need a prefix.
+
+use std::marker::PhantomData;
+
+use pulp::{Simd, WithSimd};
+
+use super::vector::Vector;
+
+/// The largest distance from the diagonal at which operators have entries, unless t is less.
+pub(super) const MAX_DEPTH: usize = 4;
+
+/// How many rows to do at a time, for a first row of `width` entries: as many as leave about a
+/// third of the registers free.
+pub(super) const fn group_rows(width: usize, registers: usize) -> usize {
+    if registers >= 32 {
+        [0, 1, 2, 3, 4, 2, 2, 1, 1][width]
+    } else {
+        [0, 1, 2, 3, 1, 1, 1, 1, 1][width]
+    }
+}
+
+/// Where the entries of an operator from row t − `end` on begin. They are stored from the last row
+/// to the first, each with its entries at distance 1, 2, … from the diagonal.
+pub(super) const fn operator_start(end: usize, depth: usize) -> usize {
+    let mut start = 0;
+    let mut row = 1;
+    while row < end {
+        start += if row < depth { row } else { depth };
+        row += 1;
+    }
+    start
+}
+
+/// The words of a chunk, and what to multiply with for each.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a, T> {
+    /// The numbers of the words.
+    pub words: &'a [u32],
+    /// The operators of all words, one after the other.
+    pub operators: &'a [T],
+    /// The number of entries of an operator.
+    pub entries: usize,
+    /// The largest distance from the diagonal of an entry.
+    pub depth: usize,
+    /// z² in each lane where lane 0 is among them, elsewhere it is −1.
+    pub squares: Option<&'a [T]>,
+}
+
+/// Multiplies rows of S with the operators of `words`, in place: `rows` rows, of which the first has
+/// `width` entries, as pairs of real and imaginary vectors.
+#[inline(always)]
+pub(super) fn advance<T: Vector, S: Simd>(
+    simd: S,
+    width: usize,
+    rows: usize,
+    words: Words<T>,
+    state: &mut [T],
+) {
+    macro_rules! select {
+        ($(($width:literal, $rows:literal): $group:ty, [$($depth:literal)*];)*) => {
+            match (width, rows, words.depth.min(width)) {
+                $($(($width, $rows, $depth) => {
+                    simd.vectorize(Advance::<T, $group, $depth> {
+                        words,
+                        state,
+                        group: PhantomData,
+                    })
+                })*)*
+                shape => unreachable!("no kernel for {shape:?}"),
+            }
+        };
+    }
+    type One = (Row<1>, ());
+    type Two = (Row<2>, One);
+    type Three = (Row<3>, Two);
+    select! {
+        (1, 1): One, [1];
+        (2, 1): (Row<2>, ()), [1 2];
+        (2, 2): Two, [1 2];
+        (3, 1): (Row<3>, ()), [1 2 3];
+        (3, 3): Three, [1 2 3];
+        (4, 1): (Row<4>, ()), [1 2 3 4];
+        (4, 4): (Row<4>, Three), [1 2 3 4];
+        (5, 1): (Row<5>, ()), [1 2 3 4];
+        (5, 2): (Row<5>, (Row<4>, ())), [1 2 3 4];
+        (6, 1): (Row<6>, ()), [1 2 3 4];
+        (6, 2): (Row<6>, (Row<5>, ())), [1 2 3 4];
+        (7, 1): (Row<7>, ()), [1 2 3 4];
+        (8, 1): (Row<8>, ()), [1 2 3 4];
+    }
+}
+
+struct Advance<'a, T, G, const DEPTH: usize> {
+    words: Words<'a, T>,
+    state: &'a mut [T],
+    group: PhantomData<G>,
+}
+
+impl<T: Vector, G: Group, const DEPTH: usize> WithSimd for Advance<'_, T, G, DEPTH> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let entries = self.words.entries;
+        let operators: &[Complex<T, S>] = bytemuck::cast_slice(self.words.operators);
+        let operator = |word: u32| {
+            let operator = &operators[word as usize * entries..][..entries];
+            &operator[..operator_start(G::WIDTH + 1, DEPTH)]
+        };
+        let state: &mut [Complex<T, S>] = bytemuck::cast_slice_mut(self.state);
+        let mut rows = G::load::<T, S>(state);
+        match self.words.squares {
+            None => {
+                for &word in self.words.words {
+                    G::step::<T, S, DEPTH>(simd, &mut rows, operator(word), None);
+                }
+            }
+            Some(squares) => {
+                let squares: &[T::Of<S>] = bytemuck::cast_slice(squares);
+                for &word in self.words.words {
+                    G::step::<T, S, DEPTH>(simd, &mut rows, operator(word), Some(squares[0]));
+                }
+            }
+        }
+        G::store::<T, S>(&rows, state);
+    }
+}
+
+type Complex<T, S> = [<T as Vector>::Of<S>; 2];
+
+/// Rows of S that are in the registers together: `(Row<W>, rows after it)`, or `()`.
+///
+/// All that is done with them is written out for the compiler, which does not keep in registers what
+/// a loop counts through.
+trait Group {
+    const WIDTH: usize;
+    type State<T: Vector, S: Simd>;
+
+    fn load<T: Vector, S: Simd>(state: &[Complex<T, S>]) -> Self::State<T, S>;
+
+    /// S ← S · P.
+    fn step<T: Vector, S: Simd, const DEPTH: usize>(
+        simd: S,
+        rows: &mut Self::State<T, S>,
+        operator: &[Complex<T, S>],
+        squares: Option<T::Of<S>>,
+    );
+
+    fn store<T: Vector, S: Simd>(rows: &Self::State<T, S>, state: &mut [Complex<T, S>]);
+}
+
+/// A row with `WIDTH` entries: entry j is S_{r, r+1+j}.
+struct Row<const WIDTH: usize>;
+
+impl Group for () {
+    const WIDTH: usize = 0;
+    type State<T: Vector, S: Simd> = ();
+
+    #[inline(always)]
+    fn load<T: Vector, S: Simd>(_: &[Complex<T, S>]) {}
+
+    #[inline(always)]
+    fn step<T: Vector, S: Simd, const DEPTH: usize>(
+        _: S,
+        (): &mut (),
+        _: &[Complex<T, S>],
+        _: Option<T::Of<S>>,
+    ) {
+    }
+
+    #[inline(always)]
+    fn store<T: Vector, S: Simd>((): &(), _: &mut [Complex<T, S>]) {}
+}
+
+impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
+    const WIDTH: usize = WIDTH;
+    type State<T: Vector, S: Simd> = ([Complex<T, S>; WIDTH], Rest::State<T, S>);
+
+    #[inline(always)]
+    fn load<T: Vector, S: Simd>(state: &[Complex<T, S>]) -> Self::State<T, S> {
+        let (row, rest) = state.split_first_chunk().expect("a row");
+        (*row, Rest::load::<T, S>(rest))
+    }
+
+    /// A tuple that stays where it is takes one rounding, or two for each of at most DEPTH products
+    /// that are added; one that moves takes no more than that and, without fused operations, one
+    /// for its own product.
+    #[inline(always)]
+    fn step<T: Vector, S: Simd, const DEPTH: usize>(
+        simd: S,
+        (row, rest): &mut Self::State<T, S>,
+        operator: &[Complex<T, S>],
+        squares: Option<T::Of<S>>,
+    ) {
+        // (x + yz)(u + vz) = xu + yvz² + (xv + yu)z
+        let add_product = |sum: Complex<T, S>, entry: Complex<T, S>, operator: Complex<T, S>| {
+            let ([real, imaginary], [x, y], [u, v]) = (sum, entry, operator);
+            let real = T::mul_add(simd, x, u, real);
+            let real = match squares {
+                None => T::mul_sub_from(simd, y, v, real),
+                Some(squares) => T::mul_add(simd, T::mul(simd, y, squares), v, real),
+            };
+            let imaginary = T::mul_add(simd, x, v, imaginary);
+            [real, T::mul_add(simd, y, u, imaginary)]
+        };
+        macro_rules! entry {
+            ($j:literal: $($i:literal)*) => {
+                if const { $j < WIDTH } {
+                    // The operator's own entry in this row, where it has one.
+                    let own = const { $j < DEPTH };
+                    let sum = if own {
+                        operator[const { operator_start(WIDTH, DEPTH) + $j }]
+                    } else {
+                        row[$j]
+                    };
+                    $(
+                        let sum = if const { $j - $i <= DEPTH } {
+                            let place = const {
+                                operator_start(WIDTH.saturating_sub($i + 1), DEPTH) + $j - $i - 1
+                            };
+                            add_product(sum, row[$i], operator[place])
+                        } else {
+                            sum
+                        };
+                    )*
+                    row[$j] = if own {
+                        let [real, imaginary] = row[$j];
+                        [T::add(simd, real, sum[0]), T::add(simd, imaginary, sum[1])]
+                    } else {
+                        sum
+                    };
+                }
+            };
+        }
+        // From the last entry to the first: each reads those before it as they were.
+        entry!(7: 0 1 2 3 4 5 6);
+        entry!(6: 0 1 2 3 4 5);
+        entry!(5: 0 1 2 3 4);
+        entry!(4: 0 1 2 3);
+        entry!(3: 0 1 2);
+        entry!(2: 0 1);
+        entry!(1: 0);
+        entry!(0:);
+        Rest::step::<T, S, DEPTH>(simd, rest, operator, squares);
+    }
+
+    #[inline(always)]
+    fn store<T: Vector, S: Simd>((row, rest): &Self::State<T, S>, state: &mut [Complex<T, S>]) {
+        let (target, others) = state.split_first_chunk_mut().expect("a row");
+        *target = *row;
+        Rest::store::<T, S>(rest, others);
+    }
+}

@@ -1,0 +1,340 @@
+use std::sync::atomic::AtomicUsize;
+
+use ndarray::s;
+use proptest::prelude::*;
+use rayon::prelude::*;
+
+use super::super::{Sequences, Tables};
+use super::*;
+
+/// Small enough that short sequences have several pieces.
+const LIMITS: Limits = Limits {
+    segment: 10,
+    sequences: 4,
+};
+
+fn sketcher() -> TensorSketch<f64> {
+    TensorSketch::new(Tables::from_seed(4, 3, 7, 5).unwrap()).double()
+}
+
+/// A stream with these limits, on the CPU.
+fn small_stream(limits: Limits) -> SketchStream<f64> {
+    let engine = sketcher().engine(&Device::cpu()).unwrap();
+    SketchStream::new(&sketcher(), engine, limits).unwrap()
+}
+
+fn text(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i * i % 31 % 4) as u8).collect()
+}
+
+fn expected(texts: &[Vec<u8>]) -> Array2<f64> {
+    let sequences: Sequences = texts.iter().collect();
+    sketcher().sketch(&Device::cpu(), &sequences).unwrap()
+}
+
+/// Streams the texts, `step` letters at a time.
+fn feed(stream: &mut SketchStream<f64>, texts: &[Vec<u8>], step: usize) -> Result<()> {
+    for text in texts {
+        for piece in text.chunks(step) {
+            stream.push(piece)?;
+        }
+        stream.end_sequence()?;
+    }
+    Ok(())
+}
+
+/// An engine that calls a function for each batch, and keeps the rows of the last `lag` batches back,
+/// as one does that computes on another device.
+struct Custom<F> {
+    engine: Box<dyn Engine<f64>>,
+    before: F,
+    lag: usize,
+    kept: Vec<Vec<f64>>,
+}
+
+impl<F: FnMut(&Batch) -> Result<()> + Send> Engine<f64> for Custom<F> {
+    fn submit(&mut self, batch: &Batch, rows: &mut Vec<f64>) -> Result<()> {
+        (self.before)(batch)?;
+        let mut made = Vec::new();
+        self.engine.submit(batch, &mut made)?;
+        self.kept.push(made);
+        if self.kept.len() > self.lag {
+            rows.extend(self.kept.remove(0));
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self, rows: &mut Vec<f64>) -> Result<()> {
+        rows.extend(self.kept.drain(..).flatten());
+        self.engine.drain(rows)
+    }
+}
+
+fn custom(
+    lag: usize,
+    before: impl FnMut(&Batch) -> Result<()> + Send + 'static,
+) -> SketchStream<f64> {
+    let engine = Custom {
+        engine: sketcher().engine(&Device::cpu()).unwrap(),
+        before,
+        lag,
+        kept: Vec::new(),
+    };
+    SketchStream::new(&sketcher(), Box::new(engine), LIMITS).unwrap()
+}
+
+#[test]
+fn lengths_around_the_segment() {
+    let texts: Vec<_> = [9, 10, 11, 0, 19, 20, 21, 0, 0, 0, 0, 0, 1, 100, 30]
+        .map(text)
+        .into();
+    for step in [1, 3, 10, 11, 1000] {
+        let mut stream = small_stream(LIMITS);
+        feed(&mut stream, &texts, step).unwrap();
+        assert_eq!(
+            stream.finish().unwrap(),
+            expected(&texts),
+            "{step} at a time"
+        );
+    }
+}
+
+#[test]
+fn no_sequences_and_empty_ones() {
+    assert_eq!(small_stream(LIMITS).finish().unwrap().dim(), (0, 7));
+    for count in [1, 3, 4, 5, 1000] {
+        let mut stream = small_stream(LIMITS);
+        feed(&mut stream, &vec![Vec::new(); count], 1).unwrap();
+        stream.push(&[]).unwrap();
+        assert_eq!(stream.finish().unwrap(), Array2::zeros((count, 7)));
+    }
+}
+
+#[test]
+fn many_tiny_sequences_taken_early() {
+    let texts: Vec<_> = (0..3000).map(|i| text(i % 7)).collect();
+    let expected = expected(&texts);
+    for lag in [0, 1, 3] {
+        let mut stream = custom(lag, |_| Ok(()));
+        let (mut taken, mut early) = (0, 0);
+        let mut compare = |sketches: Array2<f64>| {
+            let end = taken + sketches.nrows();
+            assert_eq!(sketches, expected.slice(s![taken..end, ..]));
+            taken = end;
+        };
+        for text in &texts {
+            feed(&mut stream, std::slice::from_ref(text), 2).unwrap();
+            let sketches = stream.take_finished().unwrap();
+            early += sketches.nrows();
+            compare(sketches);
+        }
+        compare(stream.finish().unwrap());
+        assert_eq!(taken, texts.len());
+        assert!(early > texts.len() / 2, "{early} were taken early");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn divisions_do_not_matter(
+        texts in prop::collection::vec(prop::collection::vec(0..4u8, 0..50), 0..12),
+        steps in prop::collection::vec(1..30usize, 1..6),
+        segment in 1..40usize,
+        sequences in 1..6usize,
+    ) {
+        let mut stream = small_stream(Limits { segment, sequences });
+        let mut steps = steps.iter().cycle();
+        for text in &texts {
+            let mut left = &text[..];
+            while !left.is_empty() {
+                let (now, later) = left.split_at((*steps.next().unwrap()).min(left.len()));
+                stream.push(now).unwrap();
+                left = later;
+            }
+            stream.end_sequence().unwrap();
+        }
+        prop_assert_eq!(stream.finish().unwrap(), expected(&texts));
+    }
+}
+
+#[test]
+fn codes_that_are_too_large() {
+    let mut stream = small_stream(LIMITS);
+    stream.push(&[0, 1, 2]).unwrap();
+    stream.end_sequence().unwrap();
+    stream.push(&text(25)).unwrap();
+    let message = stream.push(&[0, 3, 4, 9]).unwrap_err().to_string();
+    assert!(
+        message.contains("position 27 of sequence 1 is 4, but the tables have 4 letters"),
+        "{message}"
+    );
+    // Nothing was added, and all goes on.
+    stream.end_sequence().unwrap();
+    assert_eq!(
+        stream.finish().unwrap(),
+        expected(&[vec![0, 1, 2], text(25)])
+    );
+}
+
+#[test]
+fn a_sequence_that_was_not_ended() {
+    for length in [1, 10, 25] {
+        let mut stream = small_stream(LIMITS);
+        stream.end_sequence().unwrap();
+        stream.push(&text(length)).unwrap();
+        let message = stream.finish().unwrap_err().to_string();
+        let expected = format!("sequence 1 has {length} letters, but has not been ended");
+        assert!(message.contains(&expected), "{message}");
+    }
+}
+
+/// Whatever is called next returns the error, once; what was finished before can be had.
+#[test]
+fn an_error_in_the_middle() {
+    let texts: Vec<_> = (0..1000).map(|_| text(10)).collect();
+    let fails_at = |failing: usize| {
+        let mut number = 0;
+        custom(0, move |_| {
+            number += 1;
+            match number == failing {
+                true => Err(invalid_input("test", "as it was asked to".into())),
+                false => Ok(()),
+            }
+        })
+    };
+    for failing in [1, 2, 3, 7] {
+        let mut stream = fails_at(failing);
+        let message = feed(&mut stream, &texts, 5).unwrap_err().to_string();
+        assert_eq!(message, "test: as it was asked to");
+        let finished = stream.take_finished().unwrap();
+        assert_eq!(finished, expected(&texts[..failing - 1]));
+        let message = feed(&mut stream, &texts, 5).unwrap_err().to_string();
+        assert!(
+            message.contains("has stopped at an error that was returned"),
+            "{message}"
+        );
+        stream.finish().unwrap_err();
+    }
+    let mut stream = fails_at(2);
+    feed(&mut stream, &texts[..2], 5).unwrap();
+    assert_eq!(
+        stream.finish().unwrap_err().to_string(),
+        "test: as it was asked to"
+    );
+    let mut stream = fails_at(1);
+    feed(&mut stream, &texts[..2], 5).unwrap();
+    let error = loop {
+        if let Err(error) = stream.take_finished() {
+            break error;
+        }
+        thread::yield_now();
+    };
+    assert_eq!(error.to_string(), "test: as it was asked to");
+}
+
+/// The sum of all tuples of 8 equal letters among 300 000 is beyond f32's range.
+#[test]
+fn overflow_names_the_sequence() {
+    let tables = Tables::from_seed(1, 8, 1, 0).unwrap();
+    let sketcher = TensorSketch::new(tables);
+    let mut stream = sketcher.stream(&Device::cpu()).unwrap();
+    for length in [5, 20, 300_000, 3] {
+        stream.push(&vec![0; length]).unwrap();
+        stream.end_sequence().unwrap();
+    }
+    let error = stream.finish().unwrap_err();
+    assert!(
+        matches!(error, Error::Overflow { index: 2, .. }),
+        "{error:?}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("sequence 2 leaves the range of f32"),
+        "{error}"
+    );
+}
+
+/// Nobody computes what nobody waits for, and the thread is gone with the stream.
+#[test]
+fn dropped_in_the_middle() {
+    let (gate, passes) = mpsc::channel();
+    let batches = Arc::new(AtomicUsize::new(0));
+    let counter = batches.clone();
+    let mut stream = custom(1, move |_| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        // Goes on as well when the gate is gone.
+        let _ = passes.recv();
+        Ok(())
+    });
+    // One of three batches passes, so that there is one to fill; the second stands at the gate.
+    gate.send(()).unwrap();
+    stream.push(&text(35)).unwrap();
+    while batches.load(Ordering::Relaxed) < 2 {
+        thread::yield_now();
+    }
+    let progress = stream.progress.clone();
+    thread::scope(|scope| {
+        let dropping = scope.spawn(move || drop(stream));
+        while !progress.dropped.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        assert!(!dropping.is_finished());
+        drop(gate);
+    });
+    assert_eq!(batches.load(Ordering::Relaxed), 2);
+    assert_eq!(Arc::strong_count(&batches), 1, "the engine is still there");
+    for pushed in [0, 1, 10, 25] {
+        let mut stream = small_stream(LIMITS);
+        stream.push(&text(pushed)).unwrap();
+    }
+}
+
+#[test]
+fn a_slow_engine_holds_the_caller_back() {
+    let mut stream = custom(0, |batch| {
+        assert!(batch.codes.len() <= LIMITS.segment);
+        thread::sleep(Duration::from_millis(1));
+        Ok(())
+    });
+    let mut pushed = 0;
+    for letter in text(500) {
+        stream.push(&[letter]).unwrap();
+        pushed += 1;
+        let waiting = pushed - stream.letters_computed();
+        assert!(
+            waiting <= (BATCHES * LIMITS.segment) as u64,
+            "{waiting} letters wait"
+        );
+    }
+    stream.end_sequence().unwrap();
+    assert_eq!(stream.finish().unwrap(), expected(&[text(500)]));
+}
+
+#[test]
+fn a_panic_of_the_engine_reaches_the_caller() {
+    let result = std::panic::catch_unwind(|| {
+        let mut stream = custom(0, |_| panic!("as it was asked to"));
+        feed(&mut stream, &[text(100)], 10)
+    });
+    let message = result.unwrap_err();
+    assert_eq!(message.downcast_ref(), Some(&"as it was asked to"));
+}
+
+/// More streams than rayon has threads, on its threads: each engine needs them too.
+#[test]
+fn on_threads_of_rayon() {
+    let texts: Vec<_> = (0..20).map(|i| text(7 * i)).collect();
+    let expected = expected(&texts);
+    let count = 2 * rayon::current_num_threads() + 1;
+    (0..count).into_par_iter().for_each(|i| {
+        let mut finished = small_stream(LIMITS);
+        feed(&mut finished, &texts, 3).unwrap();
+        let mut dropped = small_stream(LIMITS);
+        feed(&mut dropped, &texts[..i % texts.len()], 3).unwrap();
+        drop(dropped);
+        assert_eq!(finished.finish().unwrap(), expected);
+    });
+}
