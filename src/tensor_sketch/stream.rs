@@ -18,7 +18,9 @@ use super::batch::{Batch, Filling, Limits};
 use super::device_sequences::{CodeAt, largest_of};
 use super::engine::{Engine, WholeSequences};
 use super::fourier::SEGMENT;
-use super::{OPERATION, Real, TensorSketch, check_range, code_too_large, invalid_input};
+#[cfg(feature = "kernels")]
+use super::gpu;
+use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, invalid_input};
 use crate::device::DeviceKind;
 use crate::{Device, Error, Result};
 
@@ -121,6 +123,11 @@ impl<T: Real> TensorSketch<T> {
     }
 
     fn engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
+        #[cfg(feature = "kernels")]
+        if device.kind() != DeviceKind::Cpu && self.form != Form::Direct {
+            let engine = gpu::stream::StreamEngine::new(device, &self.tables, self.normalize)?;
+            return Ok(Box::new(engine));
+        }
         Ok(Box::new(WholeSequences::new(self.clone(), device.clone())))
     }
 }

@@ -178,13 +178,19 @@ pub(super) fn sketch<T: Real>(
 ) -> Result<Buffer<T>> {
     let engine = Engine::<T>::new(device, job.tables)?;
     let lengths: Vec<u64> = sequences.lengths().collect();
-    engine.sketch(job, &sequences.letters, &sequences.batches, &lengths)
+    engine.sketch(
+        job.rows,
+        job.normalize,
+        &sequences.letters,
+        &sequences.batches,
+        &lengths,
+    )
 }
 
 /// What a device needs to sketch with given tables.
-pub(super) struct Engine<'a, T: Real> {
-    pub device: &'a Device,
-    pub tables: &'a Tables,
+pub(super) struct Engine<T: Real> {
+    pub device: Device,
+    pub tables: Tables,
     pub policy: Policy,
     table: Buffer<u128>,
     roots: Buffer<[f64; 2]>,
@@ -246,9 +252,9 @@ pub(super) struct Spectra {
     rows: u32,
 }
 
-impl<'a, T: Real> Engine<'a, T> {
+impl<T: Real> Engine<T> {
     /// Makes the table of operators.
-    pub fn new(device: &'a Device, tables: &'a Tables) -> Result<Self> {
+    pub fn new(device: &Device, tables: &Tables) -> Result<Self> {
         let (alphabet, tuple, dim) = sizes(tables);
         let shared = device.shared_memory_per_block().unwrap_or(0);
         let policy = Policy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
@@ -276,8 +282,8 @@ impl<'a, T: Real> Engine<'a, T> {
         // SAFETY: tables, roots and table have the sizes of the parameters.
         unsafe { device.launch(&modules::TENSOR_SKETCH, T::operators(), config, arguments)? };
         Ok(Self {
-            device,
-            tables,
+            device: device.clone(),
+            tables: tables.clone(),
             policy,
             table,
             roots,
@@ -293,19 +299,20 @@ impl<'a, T: Real> Engine<'a, T> {
     /// The sketches of sequences of these lengths, which are those of the batches.
     pub fn sketch(
         &self,
-        job: &Job,
+        rows: Rows,
+        normalize: bool,
         letters: &PackedLetters,
         batches: &[Layout],
         lengths: &[u64],
     ) -> Result<Buffer<T>> {
-        let row = job.rows.count(self.tables) * self.tables.dim();
+        let row = rows.count(&self.tables) * self.tables.dim();
         let mut out = self.device.alloc(lengths.len().saturating_mul(row))?;
         let mut unfinished = None;
         for batch in batches {
             let mut spectra = match unfinished.take() {
                 Some(spectra) if batch.continued => spectra,
                 _ => {
-                    let last_row_alone = batch.complete && matches!(job.rows, Rows::Last);
+                    let last_row_alone = batch.complete && matches!(rows, Rows::Last);
                     self.spectra(batch.sequences as usize, last_row_alone)?
                 }
             };
@@ -315,7 +322,7 @@ impl<'a, T: Real> Engine<'a, T> {
                 continue;
             }
             let lengths = &lengths[batch.first..][..batch.sequences as usize];
-            self.finish(job, &spectra, lengths, &mut out, batch.first)?;
+            self.finish(rows, normalize, &spectra, lengths, &mut out, batch.first)?;
         }
         Ok(out)
     }
@@ -529,13 +536,14 @@ impl<'a, T: Real> Engine<'a, T> {
     /// Writes the sketches of sequences of these lengths to `out`, from sequence `first` on.
     pub fn finish(
         &self,
-        job: &Job,
+        rows: Rows,
+        normalize: bool,
         spectra: &Spectra,
         lengths: &[u64],
         out: &mut Buffer<T>,
         first: usize,
     ) -> Result<()> {
-        let kept = job.rows.range(self.tables.tuple_length());
+        let kept = rows.range(self.tables.tuple_length());
         let dim = self.tables.dim();
         let with_first = u32::from(*kept.start() == 0);
         let rows = kept.clone().count() as u32 - with_first;
@@ -543,7 +551,7 @@ impl<'a, T: Real> Engine<'a, T> {
             .iter()
             .flat_map(|&length| {
                 kept.clone().filter(|&k| k > 0).map(move |k| {
-                    let finish = Finish::new::<T>(self.tables, length, k, job.normalize);
+                    let finish = Finish::new::<T>(&self.tables, length, k, normalize);
                     inverse::Scale {
                         divisor: finish.divisor,
                         whole: finish.whole.into(),

@@ -4,6 +4,7 @@ mod direct;
 mod fourier;
 mod layout;
 mod letters;
+pub(super) mod stream;
 mod tuning;
 pub(super) mod windows;
 

@@ -6,12 +6,11 @@ use cuda_std::{DeviceSlice, DeviceSliceMut};
 use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::windows;
 
-use super::Job;
 use super::fourier::Engine;
 use super::layout::{Layout, Part, batches};
 use super::letters::PackedLetters;
 use crate::device::Buffer;
-use crate::tensor_sketch::Real;
+use crate::tensor_sketch::{Real, Rows, Tables};
 use crate::{Device, Result, modules};
 
 type WindowsKernel = Kernel<(
@@ -52,42 +51,48 @@ pub(in crate::tensor_sketch) struct Windows {
 /// windows need.
 pub(in crate::tensor_sketch) fn sketch<T: Real>(
     device: &Device,
-    job: &Job,
+    tables: &Tables,
+    normalize: bool,
     codes: &[u8],
     of: Windows,
 ) -> Result<Vec<T>> {
-    let engine = Engine::<T>::new(device, job.tables)?;
-    let letters = PackedLetters::upload(device, codes, job.tables.alphabet_size())?;
+    let engine = Engine::<T>::new(device, tables)?;
+    let letters = PackedLetters::upload(device, codes, tables.alphabet_size())?;
     let spacing = of.width / of.stride;
     if spacing == 0 {
         // They have no letter in common.
-        return engine.separate(job, &letters, of);
+        return engine.separate(normalize, &letters, of);
     }
     let per_launch = MAX_WINDOWS.min(MAX_LETTERS / of.stride) / spacing;
     let mut sketches = Vec::new();
     let anchors = (of.count - 1).div_ceil(spacing) + 1;
     for first in (0..anchors).step_by(per_launch.max(1) as usize) {
         let here = per_launch.max(1).min(anchors - first);
-        sketches.extend(engine.windows(job, &letters, of, first, here)?.to_vec()?);
+        sketches.extend(
+            engine
+                .windows(normalize, &letters, of, first, here)?
+                .to_vec()?,
+        );
     }
     Ok(sketches)
 }
 
-impl<T: Real> Engine<'_, T> {
-    fn separate(&self, job: &Job, letters: &PackedLetters, of: Windows) -> Result<Vec<T>> {
+impl<T: Real> Engine<T> {
+    fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Vec<T>> {
         let sequences = (0..of.count).map(|window| (window * of.stride, of.width));
         let batches = batches(sequences)
             .iter()
-            .map(|batch| Layout::upload(self.device, batch))
+            .map(|batch| Layout::upload(&self.device, batch))
             .collect::<Result<Vec<_>>>()?;
         let lengths = vec![of.width; of.count as usize];
-        self.sketch(job, letters, &batches, &lengths)?.to_vec()
+        self.sketch(Rows::Last, normalize, letters, &batches, &lengths)?
+            .to_vec()
     }
 
     /// The windows of some anchors.
     fn windows(
         &self,
-        job: &Job,
+        normalize: bool,
         letters: &PackedLetters,
         of: Windows,
         first_anchor: u64,
@@ -124,8 +129,10 @@ impl<T: Real> Engine<'_, T> {
                 })
                 .collect::<Vec<_>>()
         };
-        let layout =
-            Layout::of_matrices(self.device, (first_window..=end).flat_map(stride).collect())?;
+        let layout = Layout::of_matrices(
+            &self.device,
+            (first_window..=end).flat_map(stride).collect(),
+        )?;
         let units = self.words(letters, &layout)?;
         let tuple = self.tables.tuple_length();
         let mut spectra = self.spectra(windows as usize, true)?;
@@ -169,12 +176,44 @@ impl<T: Real> Engine<'_, T> {
         }
         let mut out = self.device.alloc(windows as usize * self.tables.dim())?;
         self.finish(
-            job,
+            Rows::Last,
+            normalize,
             &spectra,
             &vec![of.width; windows as usize],
             &mut out,
             0,
         )?;
         Ok(out)
+    }
+}
+
+#[cfg(all(test, feature = "simulator"))]
+mod tests {
+    use super::*;
+    use crate::tensor_sketch::reference;
+
+    #[test]
+    fn scratch() {
+        let device = Device::simulator().unwrap();
+        for (n, width, stride, t, dim) in [
+            (50u64, 10u64, 1u64, 3usize, 16usize), (50, 10, 3, 4, 33), (50, 10, 10, 2, 8), (50, 10, 13, 4, 8), (50, 50, 1, 4, 8), (50, 49, 1, 1, 8), (51, 9, 2, 5, 12),
+            (53, 7, 7, 8, 5), (60, 12, 4, 4, 96), (9000, 5000, 3000, 2, 7), (9000, 6100, 37, 2, 7), (200, 1, 1, 2, 7), (70000, 40000, 38000, 1, 4),
+        ] {
+            let codes: Vec<u8> = (0..n).map(|i| (i * i * 7 / 3 % 11 % 4) as u8).collect();
+            let tables = Tables::from_seed(4, t, dim, 3).unwrap();
+            let of = Windows { width, stride, count: (n - width) / stride + 1 };
+            let got = sketch::<f32>(&device, &tables, true, &codes, of).unwrap();
+            assert_eq!(got.len() as u64, of.count * dim as u64);
+            let mut worst = 0.0f64;
+            for (i, row) in got.chunks(dim).enumerate() {
+                let begin = i * stride as usize;
+                let text = &codes[begin..begin + width as usize];
+                let mut r = reference::tensor_sketch(text.into(), &tables);
+                reference::normalize(&mut r, width);
+                for (a, b) in row.iter().zip(r.row(t)) { worst = worst.max((f64::from(*a) - b).abs()); }
+            }
+            println!("{n} {width} {stride} {t} {dim}: {} windows, {worst:e}", of.count);
+            assert!(worst < 1e-6);
+        }
     }
 }
