@@ -55,13 +55,6 @@ pub(super) const fn pairs(tuple: usize) -> usize {
     tuple * (tuple + 1) / 2
 }
 
-/// Where S_{a,b} stands among them: diagonal after diagonal, by b − a, then by a.
-pub(super) const fn pair_index(tuple: usize, a: usize, b: usize) -> usize {
-    let d = b - a;
-    // The diagonals before this one have t, t − 1, …, t − d + 2 entries.
-    (d - 1) * tuple - (d - 1) * d.saturating_sub(2) / 2 + a
-}
-
 /// exp(−2πi·k/D) for k = 0, …, D − 1, as (real, imaginary), each correctly rounded but for the last
 /// bit.
 pub(super) fn roots(dim: usize) -> Vec<[f64; 2]> {
@@ -174,20 +167,6 @@ pub(super) fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pairs_are_numbered_by_diagonals() {
-        for tuple in 1..=8 {
-            let mut next = 0;
-            for d in 1..=tuple {
-                for a in 0..=tuple - d {
-                    assert_eq!(pair_index(tuple, a, a + d), next);
-                    next += 1;
-                }
-            }
-            assert_eq!(pairs(tuple), next);
-        }
-    }
 
     #[test]
     fn roots_of_unity() {

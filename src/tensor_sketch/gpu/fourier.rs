@@ -1,6 +1,8 @@
 //! The Fourier form: a table of operators, then for each batch words, chunks, composition and the
 //! inverse transform.
 
+use std::collections::HashMap;
+
 use cuda_std::host::{Kernel, LaunchConfig};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
@@ -547,23 +549,32 @@ impl<T: Real> Engine<T> {
         let dim = self.tables.dim();
         let with_first = u32::from(*kept.start() == 0);
         let rows = kept.clone().count() as u32 - with_first;
-        let scales: Vec<inverse::Scale> = lengths
-            .iter()
-            .flat_map(|&length| {
-                kept.clone().filter(|&k| k > 0).map(move |k| {
-                    let finish = Finish::new::<T>(&self.tables, length, k, normalize);
-                    inverse::Scale {
-                        divisor: finish.divisor,
-                        whole: finish.whole.into(),
-                    }
-                })
-            })
-            .collect();
+        let scale = |length: u64, k: usize| {
+            let finish = Finish::new::<T>(&self.tables, length, k, normalize);
+            inverse::Scale {
+                divisor: finish.divisor,
+                whole: finish.whole.into(),
+            }
+        };
+        // Many short sequences have few lengths, and binomial coefficients take their time.
+        let mut known: HashMap<u64, Vec<inverse::Scale>> = HashMap::new();
+        let mut scales = Vec::with_capacity(lengths.len() * rows as usize);
+        for &length in lengths {
+            let of_length = known.entry(length).or_insert_with(|| {
+                let rows = kept.clone().filter(|&k| k > 0);
+                rows.map(|k| scale(length, k)).collect()
+            });
+            scales.extend_from_slice(of_length);
+        }
         let scales = self.device.buffer_from(&scales)?;
         let spectra_count = lengths.len() as u32 * rows;
         if spectra_count == 0 {
             return Ok(());
         }
+        // At most 32 KiB, which every device has.
+        let spectrum_bytes = (dim as u32).div_ceil(2) * 16;
+        let shared = self.device.shared_memory_per_block().unwrap_or(0);
+        let together = (shared / spectrum_bytes).clamp(1, inverse::TOGETHER);
         let parameters = inverse::Parameters {
             dim: dim as u32,
             lanes: self.lanes(),
@@ -572,11 +583,11 @@ impl<T: Real> Engine<T> {
             stored_rows: spectra.rows,
             with_first,
             scales: spectra_count,
+            together,
         };
         let row = kept.count() * dim;
-        let shared_bytes = inverse::TOGETHER * (dim as u32).div_ceil(2) * 16;
-        let config = LaunchConfig::new(spectra_count.div_ceil(inverse::TOGETHER), inverse::BLOCK)
-            .with_shared_bytes(shared_bytes);
+        let config = LaunchConfig::new(spectra_count.div_ceil(together), inverse::BLOCK)
+            .with_shared_bytes(together * spectrum_bytes);
         let all = out.slice_mut();
         // SAFETY: the sequences' part of the result.
         let part = unsafe {

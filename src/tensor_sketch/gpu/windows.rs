@@ -196,12 +196,27 @@ mod tests {
     fn scratch() {
         let device = Device::simulator().unwrap();
         for (n, width, stride, t, dim) in [
-            (50u64, 10u64, 1u64, 3usize, 16usize), (50, 10, 3, 4, 33), (50, 10, 10, 2, 8), (50, 10, 13, 4, 8), (50, 50, 1, 4, 8), (50, 49, 1, 1, 8), (51, 9, 2, 5, 12),
-            (53, 7, 7, 8, 5), (60, 12, 4, 4, 96), (9000, 5000, 3000, 2, 7), (9000, 6100, 37, 2, 7), (200, 1, 1, 2, 7), (70000, 40000, 38000, 1, 4),
+            (50u64, 10u64, 1u64, 3usize, 16usize),
+            (50, 10, 3, 4, 33),
+            (50, 10, 10, 2, 8),
+            (50, 10, 13, 4, 8),
+            (50, 50, 1, 4, 8),
+            (50, 49, 1, 1, 8),
+            (51, 9, 2, 5, 12),
+            (53, 7, 7, 8, 5),
+            (60, 12, 4, 4, 96),
+            (9000, 5000, 3000, 2, 7),
+            (9000, 6100, 37, 2, 7),
+            (200, 1, 1, 2, 7),
+            (70000, 40000, 38000, 1, 4),
         ] {
             let codes: Vec<u8> = (0..n).map(|i| (i * i * 7 / 3 % 11 % 4) as u8).collect();
             let tables = Tables::from_seed(4, t, dim, 3).unwrap();
-            let of = Windows { width, stride, count: (n - width) / stride + 1 };
+            let of = Windows {
+                width,
+                stride,
+                count: (n - width) / stride + 1,
+            };
             let got = sketch::<f32>(&device, &tables, true, &codes, of).unwrap();
             assert_eq!(got.len() as u64, of.count * dim as u64);
             let mut worst = 0.0f64;
@@ -210,9 +225,14 @@ mod tests {
                 let text = &codes[begin..begin + width as usize];
                 let mut r = reference::tensor_sketch(text.into(), &tables);
                 reference::normalize(&mut r, width);
-                for (a, b) in row.iter().zip(r.row(t)) { worst = worst.max((f64::from(*a) - b).abs()); }
+                for (a, b) in row.iter().zip(r.row(t)) {
+                    worst = worst.max((f64::from(*a) - b).abs());
+                }
             }
-            println!("{n} {width} {stride} {t} {dim}: {} windows, {worst:e}", of.count);
+            println!(
+                "{n} {width} {stride} {t} {dim}: {} windows, {worst:e}",
+                of.count
+            );
             assert!(worst < 1e-6);
         }
     }

@@ -4,7 +4,7 @@ use super::number::Pair64;
 use super::{Complex, Number};
 use cuda_std::prelude::*;
 
-/// Sketches that a block makes together: it reads the roots of unity once for all of them.
+/// Sketches that a block makes together, at most: it reads the roots of unity once for all of them.
 pub const TOGETHER: u32 = 4;
 
 /// Threads of a block.
@@ -28,6 +28,8 @@ pub struct Parameters {
     pub with_first: u32,
     /// After how many spectra the scales begin anew.
     pub scales: u32,
+    /// Spectra that a block works on, at most [`TOGETHER`].
+    pub together: u32,
 }
 
 // SAFETY: `repr(C)` of primitives, without pointers.
@@ -51,7 +53,7 @@ pub struct Scale {
 /// # Safety
 /// - `spectra` has `lanes` elements for each spectrum, `roots` the powers of exp(−2πi/D), `scales`
 ///   as many elements as stated.
-/// - Dynamic shared memory holds [`TOGETHER`] × `lanes` numbers of 16 bytes.
+/// - Dynamic shared memory holds `together` × ⌈D/2⌉ numbers of 16 bytes.
 /// - `out` has `dim` elements for each row.
 #[inline(always)]
 unsafe fn inverse<N: Number>(
@@ -68,16 +70,17 @@ unsafe fn inverse<N: Number>(
         rows,
         stored_rows,
         with_first,
+        together,
         ..
     } = parameters;
     let (tid, threads) = (thread::thread_idx_x(), thread::block_dim_x());
     let shared = shared::dynamic_shared_mem::<Pair64>();
     let used = dim.div_ceil(2);
-    let first = thread::block_idx_x() * TOGETHER;
-    let here = (count - first).min(TOGETHER);
+    let first = thread::block_idx_x() * together;
+    let here = (count - first).min(together);
 
     let mut i = tid;
-    while i < TOGETHER * used {
+    while i < together * used {
         let (spectrum, lane) = (i / used, i % used);
         let value = if spectrum < here {
             let number = first + spectrum;
@@ -94,8 +97,10 @@ unsafe fn inverse<N: Number>(
     thread::sync_threads();
 
     let read = |spectrum: usize, lane: u32| {
+        // Past the last one, which gives results that nobody uses, the last one again.
+        let spectrum = (spectrum as u32).min(together - 1);
         // SAFETY: within shared memory.
-        f64::unpair(unsafe { shared.add(spectrum * used as usize + lane as usize).read() })
+        f64::unpair(unsafe { shared.add((spectrum * used + lane) as usize).read() })
     };
     // Entries l and D − l have the same cosines, and sines of opposite signs.
     let mut l = tid;
@@ -180,7 +185,7 @@ unsafe fn inverse<N: Number>(
 ///
 /// # Safety
 /// As stated for the launch in `gridstride::tensor_sketch`: spectra, roots and scales as counted in
-/// `parameters`, dynamic shared memory for [`TOGETHER`] spectra.
+/// `parameters`, dynamic shared memory for the spectra of a block.
 #[kernel(max_block = 64)]
 pub unsafe fn inverse_f32(
     parameters: Parameters,
