@@ -1,12 +1,19 @@
-//! Times the tensor sketch on random DNA and checks every result.
+//! Times the tensor sketch on random letters and checks every result.
 //!
 //!     cargo bench --features cuda --bench tensor_sketch -- --device cuda
 //!
 //! `device ms` is from sequences in the device's memory to sketches there, by the device's events;
-//! `call ms` is the whole call, from and to the host's memory, by the clock. Both are medians.
-//! `error` is the largest ‖sketch − exact‖ / ‖exact‖ of any sequence, where the exact sketch is
-//! computed in `f64`.
+//! `call ms` is the whole call, from and to the host's memory, by the clock. Both are medians, with
+//! the range of all runs behind them. `error` is the largest ‖sketch − exact‖ / ‖exact‖ of any
+//! sequence, where the exact sketch is that of the direct form on the CPU, in `f64`.
+//!
+//! `--sizes` goes from 10⁵ letters upwards, `--sweep` gives one sequence a growing share of all
+//! letters, in both forms, and `--windows W:S` sketches the windows of one sequence. `--csv` writes
+//! the medians to a file.
 
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
@@ -22,9 +29,12 @@ struct Args {
     /// Number of sequences.
     #[arg(long, default_value_t = 1410)]
     sequences: usize,
-    /// Letters in all; by default 100 million on a GPU, 10 million on the CPU.
+    /// Letters in all; by default 100 million, and 20 million for the sweep.
     #[arg(long)]
     letters: Option<usize>,
+    /// Letters of the alphabet.
+    #[arg(long, default_value_t = 4)]
+    alphabet: usize,
     /// Dimension D.
     #[arg(long, default_value_t = 96)]
     dim: usize,
@@ -37,9 +47,21 @@ struct Args {
     /// Compute in f64.
     #[arg(long)]
     f64: bool,
+    /// Several numbers of letters.
+    #[arg(long)]
+    sizes: bool,
+    /// Several shares of the longest sequence.
+    #[arg(long)]
+    sweep: bool,
+    /// Width and stride of sliding windows.
+    #[arg(long, value_parser = width_and_stride)]
+    windows: Option<(usize, usize)>,
     /// Timed runs, after a first one that is not.
     #[arg(long, default_value_t = 7)]
     runs: usize,
+    /// Where to write the medians.
+    #[arg(long)]
+    csv: Option<PathBuf>,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -58,13 +80,33 @@ enum FormArg {
     Fourier,
 }
 
+impl From<FormArg> for Form {
+    fn from(form: FormArg) -> Form {
+        match form {
+            FormArg::Direct => Form::Direct,
+            FormArg::Fourier => Form::Fourier,
+        }
+    }
+}
+
+fn width_and_stride(text: &str) -> Result<(usize, usize), String> {
+    let numbers = text.split_once(':');
+    let parsed =
+        numbers.and_then(|(width, stride)| Some((width.parse().ok()?, stride.parse().ok()?)));
+    parsed.ok_or_else(|| "it takes two numbers, WIDTH:STRIDE".into())
+}
+
+/// How the letters are spread over the sequences.
 #[derive(Clone, Copy, Debug)]
 enum Lengths {
     Equal,
+    /// With the spread of the contigs of a genome assembly.
     LogNormal,
+    /// One sequence has this share of all letters, the others have equal ones of the rest.
+    Longest(f64),
 }
 
-fn main() -> gridstride::Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     match args.f64 {
         false => run(&args, |sketcher| sketcher),
@@ -75,58 +117,159 @@ fn main() -> gridstride::Result<()> {
 fn run<T: Real>(
     args: &Args,
     precision: impl Fn(TensorSketch) -> TensorSketch<T>,
-) -> gridstride::Result<()> {
+) -> Result<(), Box<dyn std::error::Error>> {
     let device = match args.device {
         Where::Cpu => Device::cpu(),
         Where::Cuda => Device::cuda(0)?,
         Where::Simulator => Device::simulator()?,
     };
-    let letters = args.letters.unwrap_or(match args.device {
-        Where::Cpu => 10_000_000,
-        Where::Cuda => 100_000_000,
-        Where::Simulator => 100_000,
-    });
+    let tables = Tables::from_seed(args.alphabet, args.tuple, args.dim, 1)?;
+    let sketcher = precision(TensorSketch::new(tables.clone()).normalize(true));
     println!("{}", device.info());
+    if let Some((width, stride)) = args.windows {
+        let letters = args.letters.unwrap_or(10_000_000);
+        return time_windows(&device, &sketcher, letters, width, stride, args.runs);
+    }
+    let letters = args.letters.unwrap_or(match (args.device, args.sweep) {
+        (Where::Simulator, _) => 100_000,
+        (_, false) => 100_000_000,
+        (_, true) => 20_000_000,
+    });
+    let forms = match args.sweep {
+        true => vec![FormArg::Direct, FormArg::Fourier],
+        false => vec![args.form],
+    };
+    for form in &forms {
+        println!("{}", sketcher.clone().form((*form).into()).plan(&device)?);
+    }
+    let smallest = 1.0 / args.sequences as f64;
+    let cases: Vec<(Lengths, usize)> = match (args.sweep, args.sizes) {
+        (true, _) => [smallest, 0.01, 0.03, 0.1, 0.3, 1.0]
+            .map(|share| (Lengths::Longest(share), letters))
+            .to_vec(),
+        (false, true) => (5..=8)
+            .map(|power| (Lengths::Equal, 10usize.pow(power)))
+            .collect(),
+        (false, false) => vec![(Lengths::Equal, letters), (Lengths::LogNormal, letters)],
+    };
+    let mut csv = args.csv.as_ref().map(File::create).transpose()?;
+    if let Some(csv) = &mut csv {
+        writeln!(csv, "form,sequences,letters,longest,device_ms,call_ms")?;
+    }
     println!(
-        "{:<10} {:>9} {:>10} {:>8} {:>2} {:>5} {:>10} {:>10} {:>9}",
-        "lengths", "sequences", "letters", "longest", "t", "D", "device ms", "call ms", "error"
+        "{:<8} {:>9} {:>10} {:>9} {:>2} {:>4} {:>24} {:>24} {:>8}",
+        "form", "sequences", "letters", "longest", "t", "D", "device ms", "call ms", "error"
     );
-    for lengths in [Lengths::Equal, Lengths::LogNormal] {
-        let sequences = random_sequences(lengths, args.sequences, letters);
-        let tables = Tables::from_seed(4, args.tuple, args.dim, 1)?;
-        let sketcher = precision(TensorSketch::new(tables.clone())).form(match args.form {
-            FormArg::Direct => Form::Direct,
-            FormArg::Fourier => Form::Fourier,
-        });
-        let (device_ms, sketches) = time_on_device(&device, &sketcher, &sequences, args.runs)?;
-        let call_ms = time_calls(&device, &sketcher, &sequences, args.runs)?;
-        let exact = TensorSketch::new(tables)
-            .double()
-            .form(Form::Direct)
-            .sketch(&Device::cpu(), &sequences)?;
-        println!(
-            "{:<10} {:>9} {:>10} {:>8} {:>2} {:>5} {:>10.3} {:>10.3} {:>9.1e}",
-            format!("{lengths:?}"),
-            sequences.len(),
-            sequences.total_length(),
-            sequences.longest(),
-            args.tuple,
-            args.dim,
-            device_ms,
-            call_ms,
-            largest_error(&sketches, &exact),
-        );
+    for (lengths, letters) in cases {
+        let sequences = random_sequences(lengths, args.sequences, letters, args.alphabet);
+        let exact = reference_sketches(&tables, &sequences)?;
+        for form in &forms {
+            let sketcher = sketcher.clone().form((*form).into());
+            let (on_device, sketches) = time_on_device(&device, &sketcher, &sequences, args.runs)?;
+            let calls = time_calls(&device, &sketcher, &sequences, args.runs)?;
+            let name = form.to_possible_value().expect("not skipped");
+            println!(
+                "{:<8} {:>9} {:>10} {:>9} {:>2} {:>4} {:>24} {:>24} {:>8.1e}",
+                name.get_name(),
+                sequences.len(),
+                sequences.total_length(),
+                sequences.longest(),
+                args.tuple,
+                args.dim,
+                on_device.to_string(),
+                calls.to_string(),
+                largest_error(&sketches, &exact),
+            );
+            if let Some(csv) = &mut csv {
+                writeln!(
+                    csv,
+                    "{},{},{},{},{:.4},{:.4}",
+                    name.get_name(),
+                    sequences.len(),
+                    sequences.total_length(),
+                    sequences.longest(),
+                    on_device.median,
+                    calls.median
+                )?;
+            }
+        }
     }
     Ok(())
 }
 
-/// The median time from sequences on the device to sketches there, and the sketches.
+/// In `f64`, letter by letter.
+fn reference_sketches(tables: &Tables, sequences: &Sequences) -> gridstride::Result<Array2<f64>> {
+    let reference = TensorSketch::new(tables.clone()).normalize(true).double();
+    reference
+        .form(Form::Direct)
+        .sketch(&Device::cpu(), sequences)
+}
+
+fn time_windows<T: Real>(
+    device: &Device,
+    sketcher: &TensorSketch<T>,
+    letters: usize,
+    width: usize,
+    stride: usize,
+    runs: usize,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let alphabet = sketcher.tables().alphabet_size();
+    let sequence = random_sequences(Lengths::Equal, 1, letters, alphabet);
+    let codes = sequence.get(0).expect("one sequence");
+    let mut sketches = sketcher.windows(device, codes, width, stride)?;
+    let mut times = Vec::new();
+    for _ in 0..runs {
+        let start = Instant::now();
+        sketches = sketcher.windows(device, codes, width, stride)?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    // A few windows by themselves: the last ones are those that drift would show in.
+    let count = sketches.nrows();
+    let checked: Vec<usize> = (0..8).map(|i| (count - 1) * i / 7).collect();
+    let alone: Sequences = checked
+        .iter()
+        .map(|i| &sequence.codes()[i * stride..i * stride + width])
+        .collect();
+    let exact = reference_sketches(sketcher.tables(), &alone)?;
+    println!(
+        "{count} windows of {width} letters at every {stride}-th of {letters}: {} ms for the call, error {:.1e}",
+        Times::of(times),
+        largest_error(&sketches.select(Axis(0), &checked), &exact)
+    );
+    Ok(())
+}
+
+/// The times of all runs in milliseconds.
+struct Times {
+    median: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Times {
+    fn of(mut times: Vec<f64>) -> Times {
+        times.sort_by(f64::total_cmp);
+        Times {
+            median: times[times.len() / 2],
+            least: times[0],
+            most: times[times.len() - 1],
+        }
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.3} ({:.2}-{:.2})", self.median, self.least, self.most)
+    }
+}
+
+/// From sequences on the device to sketches there, and the sketches.
 fn time_on_device<T: Real>(
     device: &Device,
     sketcher: &TensorSketch<T>,
     sequences: &Sequences,
     runs: usize,
-) -> gridstride::Result<(f64, Array2<T>)> {
+) -> gridstride::Result<(Times, Array2<T>)> {
     let uploaded = sequences.upload(device)?;
     let (start, end) = (device.event()?, device.event()?);
     let mut sketches = sketcher.sketch_device(&uploaded)?;
@@ -137,7 +280,7 @@ fn time_on_device<T: Real>(
         device.record(&end)?;
         times.push(end.elapsed_since(&start)?.as_secs_f64() * 1e3);
     }
-    Ok((median(times), sketches.download()?))
+    Ok((Times::of(times), sketches.download()?))
 }
 
 fn time_calls<T: Real>(
@@ -145,19 +288,14 @@ fn time_calls<T: Real>(
     sketcher: &TensorSketch<T>,
     sequences: &Sequences,
     runs: usize,
-) -> gridstride::Result<f64> {
+) -> gridstride::Result<Times> {
     let mut times = Vec::new();
     for _ in 0..runs {
         let start = Instant::now();
         sketcher.sketch(device, sequences)?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    Ok(median(times))
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    Ok(Times::of(times))
 }
 
 fn largest_error<T: Real>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {
@@ -171,21 +309,24 @@ fn largest_error<T: Real>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {
     .fold(0.0, f64::max)
 }
 
-/// Random DNA: `count` sequences that have about `letters` letters together.
-fn random_sequences(lengths: Lengths, count: usize, letters: usize) -> Sequences {
+/// Random letters: `count` sequences that have about `letters` together.
+fn random_sequences(lengths: Lengths, count: usize, letters: usize, alphabet: usize) -> Sequences {
     let mut random = Random(1);
+    let rest = (count - 1).max(1) as f64;
     let weights: Vec<f64> = (0..count)
-        .map(|_| match lengths {
+        .map(|i| match lengths {
             Lengths::Equal => 1.0,
-            // The spread of the contigs of a genome assembly.
             Lengths::LogNormal => (1.2 * random.normal()).exp(),
+            Lengths::Longest(share) if i == 0 => share,
+            Lengths::Longest(share) => (1.0 - share) / rest,
         })
         .collect();
     let sum: f64 = weights.iter().sum();
     let mut sequences = Sequences::new();
     for weight in weights {
         let length = (weight / sum * letters as f64) as usize;
-        let codes: Vec<u8> = (0..length).map(|_| (random.next() >> 62) as u8).collect();
+        let letter = |random: u64| ((u128::from(random) * alphabet as u128) >> 64) as u8;
+        let codes: Vec<u8> = (0..length).map(|_| letter(random.next())).collect();
         sequences.push(&codes);
     }
     sequences

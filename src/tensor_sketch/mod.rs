@@ -49,6 +49,7 @@ mod engine;
 mod fourier;
 #[cfg(feature = "kernels")]
 mod gpu;
+mod plan;
 mod real;
 pub mod reference;
 mod sequences;
@@ -66,6 +67,7 @@ pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use binomial::binomial;
 pub use device_sequences::DeviceSequences;
 pub use distances::{Metric, distances, distances_device, pairwise, pairwise_device};
+pub use plan::Plan;
 pub use real::Real;
 pub use sequences::Sequences;
 pub use stream::SketchStream;

@@ -43,6 +43,18 @@ pub(super) fn sketch<T: Real>(
     result
 }
 
+/// How it is done, for people.
+pub(super) fn plan(tables: &Tables, form: Form) -> String {
+    let threads = rayon::current_num_threads();
+    match form {
+        Form::Direct => format!("a sequence a thread, {threads} threads"),
+        Form::Auto | Form::Fourier => format!(
+            "words of up to {} letters on {threads} threads",
+            operators::word_letters(tables, usize::MAX)
+        ),
+    }
+}
+
 /// The most letters, and numbers of results, that a thread takes in short sequences together.
 const BATCH: usize = 1 << 15;
 

@@ -87,6 +87,23 @@ pub(super) fn sketch(
     Ok(out)
 }
 
+/// How it is launched, for people.
+pub(super) fn plan(device: &Device, tables: &Tables) -> Result<String> {
+    let policy = Policy::new(&Parameters {
+        alphabet: tables.alphabet_size() as u32,
+        tuple: tables.tuple_length() as u32,
+        dim: tables.dim() as u32,
+        bits: 8,
+        all_rows: 0,
+        step: 1.0,
+    });
+    let shared_bytes = shared_bytes(&policy, tables, device)?;
+    Ok(format!(
+        "{} threads of {} values for each row, {shared_bytes} bytes of shared memory",
+        policy.lanes, policy.values
+    ))
+}
+
 /// The number of sequences as that of a grid's blocks.
 fn grid_size(count: usize) -> Result<u32> {
     let blocks = u32::try_from(count)
@@ -122,7 +139,7 @@ fn shared_bytes(policy: &Policy, tables: &Tables, device: &Device) -> Result<u32
             OPERATION,
             format!(
                 "{alphabet} letters, tuples of {tuple} and dimension {dim} need {} bytes of shared memory per block, \
-                 and {device} has {available}: take a smaller dimension or the device cpu",
+                 and {device} has {available}: take a smaller dimension or the Fourier form",
                 policy.shared_bytes
             ),
         )

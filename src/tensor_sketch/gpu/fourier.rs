@@ -189,6 +189,16 @@ pub(super) fn sketch<T: Real>(
     )
 }
 
+/// What is launched for these tables.
+pub(super) fn policy<T: Real>(device: &Device, tables: &Tables) -> Result<Policy> {
+    let (alphabet, tuple, dim) = sizes(tables);
+    let shared = device.shared_memory_per_block().unwrap_or(0);
+    Policy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
+        let message = format!("{device} has only {shared} bytes of shared memory per block");
+        invalid_input(OPERATION, message)
+    })
+}
+
 /// What a device needs to sketch with given tables.
 pub(super) struct Engine<T: Real> {
     pub device: Device,
@@ -258,11 +268,7 @@ impl<T: Real> Engine<T> {
     /// Makes the table of operators.
     pub fn new(device: &Device, tables: &Tables) -> Result<Self> {
         let (alphabet, tuple, dim) = sizes(tables);
-        let shared = device.shared_memory_per_block().unwrap_or(0);
-        let policy = Policy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
-            let message = format!("{device} has only {shared} bytes of shared memory per block");
-            invalid_input(OPERATION, message)
-        })?;
+        let policy = policy::<T>(device, tables)?;
         let roots = device.buffer_from(&roots(tables.dim()))?;
         let packed = device.buffer_from(&pack_tables(tables))?;
         let quads = kernels::quads::<T::Number>(tuple as usize, policy.depth as usize);

@@ -8,13 +8,15 @@ pub(super) mod stream;
 mod tuning;
 pub(super) mod windows;
 
+use std::any::Any;
+
 use tensor_sketch_kernels::NEGATIVE;
 
 pub use fourier::Kernels;
 pub(super) use letters::SequenceBuffers;
 
 use super::{Form, OPERATION, Real, Rows, Tables, invalid_input};
-use crate::device::{Buffer, Element};
+use crate::device::Buffer;
 use crate::{Device, Result};
 
 /// What is to be sketched, and how.
@@ -36,23 +38,32 @@ pub(super) fn sketch<T: Real>(
     match job.form {
         Form::Auto | Form::Fourier => fourier::sketch(device, job, sequences),
         Form::Direct => {
-            let sketches = direct::sketch(device, job, sequences)?;
-            same_type(sketches).ok_or_else(|| {
-                let message = format!(
-                    "on {device} the direct form computes in f32 alone: take the Fourier form"
-                );
-                invalid_input(OPERATION, message)
-            })
+            require_single::<T>(device)?;
+            let sketches: Box<dyn Any> = Box::new(direct::sketch(device, job, sequences)?);
+            Ok(*sketches.downcast().expect("both are f32"))
         }
     }
 }
 
-/// The buffer itself, if it is of that type.
-fn same_type<A: Element, B: Element>(buffer: Buffer<A>) -> Option<Buffer<B>> {
-    (Box::new(buffer) as Box<dyn std::any::Any>)
-        .downcast()
-        .ok()
-        .map(|buffer| *buffer)
+/// The direct form has kernels for `f32` alone.
+fn require_single<T: Real>(device: &Device) -> Result<()> {
+    if size_of::<T>() == size_of::<f32>() {
+        return Ok(());
+    }
+    let message =
+        format!("on {device} the direct form computes in f32 alone: take the Fourier form");
+    Err(invalid_input(OPERATION, message))
+}
+
+/// How it is done, for people.
+pub(super) fn plan<T: Real>(device: &Device, tables: &Tables, form: Form) -> Result<String> {
+    match form {
+        Form::Auto | Form::Fourier => Ok(fourier::policy::<T>(device, tables)?.to_string()),
+        Form::Direct => {
+            require_single::<T>(device)?;
+            direct::plan(device, tables)
+        }
+    }
 }
 
 /// Rotation and sign in one word each, letter after letter.
