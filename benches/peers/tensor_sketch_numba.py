@@ -1,6 +1,6 @@
 """The published Numba CUDA kernels of the tensor sketch, on the workload of benches/tensor_sketch.rs.
 
-Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 tensor_sketch_numba.py
+Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 tensor_sketch_numba.py [--sweep --csv OUT.csv]
 Each time is a median of 7 runs by CUDA events, sequences and results on the device. The results
 are checked on a prefix of the first sequences against exact integers.
 
@@ -11,6 +11,7 @@ Both read position l + h where the definition rolls by +h, as published: their s
 definition's, with the positions in reverse order.
 """
 
+import sys
 import warnings
 
 import numpy as np
@@ -138,19 +139,35 @@ def main():
         kernel[(1, 1), shape](dh, ds, cuda.to_device(short), starts, T)
         assert (T.copy_to_host()[0][t] == expected).all(), f"{name} computes something else"
 
+    def measure(name, lengths, runs=7):
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        seq = rng.integers(0, A, offsets[-1]).astype(np.int8)
+        dseq, dstarts = cuda.to_device(seq), cuda.to_device(offsets)
+        T = cuda.device_array((N, ROWS, D), np.float32)
+        for version, kernel, shape in (("v7", v7, (D, t)), ("v11", v11, (DL, t))):
+            ms = median_ms(lambda: kernel[(N, 1), shape](dh, ds, dseq, dstarts, T), runs)
+            print(f"{name:<10} {N:>9} {offsets[-1]:>10} {lengths.max():>8}  numba {version:<4} {ms:>9.3f} ms", flush=True)
+            yield version, ms
+
+    if "--sweep" in sys.argv:
+        # As benches/tensor_sketch.rs --sweep: one sequence has a growing share of all letters.
+        letters = 20_000_000
+        with open(sys.argv[sys.argv.index("--csv") + 1], "w") as csv:
+            csv.write("form,sequences,letters,longest,device_ms\n")
+            for share in (1 / N, 0.01, 0.03, 0.1, 0.3, 1.0):
+                lengths = np.full(N, int(letters * (1 - share) / (N - 1)))
+                lengths[0] = int(letters * share)
+                for version, ms in measure(f"{share:.4f}", lengths, runs=3):
+                    csv.write(f"numba {version},{N},{lengths.sum()},{lengths.max()},{ms:.4f}\n")
+        return
     for name in ("Equal", "LogNormal"):
         if name == "Equal":
             lengths = np.full(N, LETTERS // N)
         else:
             weights = rng.lognormal(10, 1.2, N)
             lengths = np.sort((weights / weights.sum() * LETTERS).astype(int) + 1)[::-1]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        seq = rng.integers(0, A, offsets[-1]).astype(np.int8)
-        dseq, dstarts = cuda.to_device(seq), cuda.to_device(offsets)
-        T = cuda.device_array((N, ROWS, D), np.float32)
-        for version, kernel, shape in (("v7", v7, (D, t)), ("v11", v11, (DL, t))):
-            ms = median_ms(lambda: kernel[(N, 1), shape](dh, ds, dseq, dstarts, T))
-            print(f"{name:<10} {N:>9} {offsets[-1]:>10} {lengths.max():>8}  numba {version:<4} {ms:>9.3f} ms")
+        for _ in measure(name, lengths):
+            pass
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 mod bundle;
 mod kernels;
+mod plot;
 mod ptx;
 mod ptxas;
 mod table;
@@ -47,6 +48,8 @@ enum Chore {
     /// Gather the release builds of tests, examples and benchmarks in gpu-bundle, to run them on a
     /// machine with a GPU and without a toolchain.
     Bundle,
+    /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
+    Plot,
 }
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Chore::Ptxas { arch } => ptxas::assemble_all(&arch),
         Chore::Barriers => ptx::barriers(),
         Chore::Bundle => bundle::gather(),
+        Chore::Plot => plot::draw(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
