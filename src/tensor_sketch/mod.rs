@@ -276,11 +276,53 @@ impl<T: Real> TensorSketch<T> {
 
     /// The one way to the devices from the host.
     fn run(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
-        self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
-        let result = self.compute(device, sequences, rows)?;
+        let from_host = self.sketch_from_host(device, sequences, rows)?;
+        let result = match from_host {
+            Some(result) => result,
+            None => {
+                self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
+                self.compute(device, sequences, rows)?
+            }
+        };
         let entries = result.as_slice().expect("a new array is contiguous");
         check_range(entries, rows.count(&self.tables) * self.tables.dim(), 0)?;
         Ok(result)
+    }
+
+    /// The fastest way from the host's memory, if the device has one and no code is too large.
+    #[cfg(feature = "kernels")]
+    fn sketch_from_host(
+        &self,
+        device: &Device,
+        sequences: &Sequences,
+        rows: Rows,
+    ) -> Result<Option<Array3<T>>> {
+        if device.kind() == DeviceKind::Cpu || self.form == Form::Direct {
+            return Ok(None);
+        }
+        let Some(buffer) = gpu::sketch_from_host(device, &self.job(rows), sequences)? else {
+            return Ok(None);
+        };
+        let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
+        let entries = buffer.to_vec()?;
+        Ok(Some(
+            Array3::from_shape_vec(shape, entries).expect("a buffer of that shape"),
+        ))
+    }
+
+    #[cfg(not(feature = "kernels"))]
+    fn sketch_from_host(&self, _: &Device, _: &Sequences, _: Rows) -> Result<Option<Array3<T>>> {
+        Ok(None)
+    }
+
+    #[cfg(feature = "kernels")]
+    fn job(&self, rows: Rows) -> gpu::Job<'_> {
+        gpu::Job {
+            tables: &self.tables,
+            rows,
+            normalize: self.normalize,
+            form: self.form,
+        }
     }
 
     /// The same for codes that are known to be right, with infinite entries for what is beyond the
@@ -310,15 +352,7 @@ impl<T: Real> TensorSketch<T> {
                 sequences.device.buffer_from(elements)
             }
             #[cfg(feature = "kernels")]
-            Memory::Device(buffers) => {
-                let job = gpu::Job {
-                    tables: &self.tables,
-                    rows,
-                    normalize: self.normalize,
-                    form: self.form,
-                };
-                gpu::sketch(&sequences.device, &job, buffers)
-            }
+            Memory::Device(buffers) => gpu::sketch(&sequences.device, &self.job(rows), buffers),
         }
     }
 

@@ -9,13 +9,13 @@ use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::{self as kernels, Number, entries};
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, words};
 
-use super::layout::{Layout, Level};
-use super::letters::{PackedLetters, SequenceBuffers};
+use super::layout::{Layout, Level, batches};
+use super::letters::{Packed, PackedLetters, SequenceBuffers};
 use super::tuning::fourier::Policy;
 use super::{Job, pack_tables};
 use crate::device::{Buffer, Element};
-use crate::tensor_sketch::fourier::{Finish, roots};
-use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
+use crate::tensor_sketch::fourier::{Finish, SEGMENT, roots};
+use crate::tensor_sketch::{OPERATION, Real, Rows, Sequences, Tables, invalid_input};
 use crate::{Device, Result, modules};
 
 type ChunksKernel<Pair> = Kernel<(
@@ -189,6 +189,52 @@ pub(super) fn sketch<T: Real>(
     )
 }
 
+/// Letters of a batch that is packed while the one before is computed, at most: few, because nothing is
+/// computed before the first is packed.
+const HOST_LETTERS: u64 = 3 * SEGMENT as u64;
+
+/// The sketches of sequences in the host's memory, or `None` if a code is too large.
+///
+/// A batch is packed by all cores while the device computes the one before: nothing here waits for
+/// the device but what follows upon packing.
+pub(super) fn sketch_from_host<T: Real>(
+    device: &Device,
+    job: &Job,
+    sequences: &Sequences,
+) -> Result<Option<Buffer<T>>> {
+    let engine = Engine::<T>::new(device, job.tables)?;
+    let lengths: Vec<u64> = sequences.slices().map(|codes| codes.len() as u64).collect();
+    let row = job.rows.count(job.tables) * job.tables.dim();
+    let mut out = device.alloc(lengths.len().saturating_mul(row))?;
+    let mut finish = |(first, spectra): (usize, Spectra)| {
+        let lengths = &lengths[first..][..spectra.sequences];
+        engine.finish(job.rows, job.normalize, &spectra, lengths, &mut out, first)
+    };
+    let (mut unfinished, mut begun) = (None, None);
+    let parts = sequences
+        .offsets()
+        .iter()
+        .copied()
+        .zip(lengths.iter().copied());
+    for mut batch in batches(parts, HOST_LETTERS) {
+        let codes = batch.take_letters(sequences.codes());
+        let packed = Packed::new(codes, job.tables.alphabet_size());
+        if packed
+            .largest
+            .is_some_and(|code| usize::from(code) >= job.tables.alphabet_size())
+        {
+            return Ok(None);
+        }
+        begun.take().map_or(Ok(()), &mut finish)?;
+        let letters = packed.upload(device)?;
+        let layout = Layout::upload(device, &batch)?;
+        let spectra = engine.begin(job.rows, &letters, &layout, &mut unfinished)?;
+        begun = spectra.map(|spectra| (batch.first, spectra));
+    }
+    begun.map_or(Ok(()), &mut finish)?;
+    Ok(Some(out))
+}
+
 /// What is launched for these tables.
 pub(super) fn policy<T: Real>(device: &Device, tables: &Tables) -> Result<Policy> {
     let (alphabet, tuple, dim) = sizes(tables);
@@ -262,6 +308,7 @@ pub(super) struct Spectra {
     pub buffer: Buffer<Pair64>,
     /// Rows of each sequence: rows 1 to t, or row t alone.
     rows: u32,
+    sequences: usize,
 }
 
 impl<T: Real> Engine<T> {
@@ -317,22 +364,36 @@ impl<T: Real> Engine<T> {
         let mut out = self.device.alloc(lengths.len().saturating_mul(row))?;
         let mut unfinished = None;
         for batch in batches {
-            let mut spectra = match unfinished.take() {
-                Some(spectra) if batch.continued => spectra,
-                _ => {
-                    let last_row_alone = batch.complete && matches!(rows, Rows::Last);
-                    self.spectra(batch.sequences as usize, last_row_alone)?
-                }
-            };
-            self.transform(letters, batch, &mut spectra)?;
-            if !batch.complete {
-                unfinished = Some(spectra);
-                continue;
+            if let Some(spectra) = self.begin(rows, letters, batch, &mut unfinished)? {
+                let lengths = &lengths[batch.first..][..batch.sequences as usize];
+                self.finish(rows, normalize, &spectra, lengths, &mut out, batch.first)?;
             }
-            let lengths = &lengths[batch.first..][..batch.sequences as usize];
-            self.finish(rows, normalize, &spectra, lengths, &mut out, batch.first)?;
         }
         Ok(out)
+    }
+
+    /// Transforms a batch, and returns the spectra of its sequences if they end with it; else they are
+    /// `unfinished`, and the next batch brings them on.
+    pub fn begin(
+        &self,
+        rows: Rows,
+        letters: &PackedLetters,
+        batch: &Layout,
+        unfinished: &mut Option<Spectra>,
+    ) -> Result<Option<Spectra>> {
+        let mut spectra = match unfinished.take() {
+            Some(spectra) if batch.continued => spectra,
+            _ => {
+                let last_row_alone = batch.complete && matches!(rows, Rows::Last);
+                self.spectra(batch.sequences as usize, last_row_alone)?
+            }
+        };
+        self.transform(letters, batch, &mut spectra)?;
+        if batch.complete {
+            return Ok(Some(spectra));
+        }
+        *unfinished = Some(spectra);
+        Ok(None)
     }
 
     /// Room for the first rows of so many sequences.
@@ -347,6 +408,7 @@ impl<T: Real> Engine<T> {
                 .device
                 .alloc(sequences * rows * self.lanes() as usize)?,
             rows: rows as u32,
+            sequences,
         })
     }
 

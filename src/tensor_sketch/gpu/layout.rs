@@ -14,9 +14,9 @@ use crate::{Device, Result};
 /// bound for rounding errors is that of [`fourier::CHUNK`] letters.
 const CHUNK: usize = 4 * fourier::CHUNK;
 
-/// The most letters, chunks and sequences of a batch: enough to fill any GPU, and little enough for
+/// The most letters, and chunks or sequences, of a batch: enough to fill any GPU, and little enough for
 /// its memory.
-const MAX_LETTERS: u64 = 16 * SEGMENT as u64;
+pub(super) const MAX_LETTERS: u64 = 16 * SEGMENT as u64;
 const MAX_CHUNKS: u64 = 1 << 17;
 
 /// Sequences, or a part of a long one, that are worked on together.
@@ -27,6 +27,21 @@ pub(super) struct Batch {
     pub first: usize,
     /// Whether the sequences end in this batch; else it has one alone.
     pub complete: bool,
+}
+
+impl Batch {
+    /// The letters of the batch, of those of all batches; afterwards it counts from the first of them.
+    pub fn take_letters<'a>(&mut self, all: &'a [u8]) -> &'a [u8] {
+        let origin = self.parts.first().map_or(0, |part| part.first_letter);
+        let end = self
+            .parts
+            .last()
+            .map_or(0, |part| part.first_letter + part.letters);
+        for part in &mut self.parts {
+            part.first_letter -= origin;
+        }
+        &all[origin as usize..end as usize]
+    }
 }
 
 /// A sequence, or a piece of a long one.
@@ -42,15 +57,15 @@ pub(super) struct Part {
 }
 
 /// Gathers sequences, of which each begins at a letter behind the one before and has some letters, into
-/// batches.
-pub(super) fn batches(sequences: impl Iterator<Item = (u64, u64)>) -> Vec<Batch> {
+/// batches of at most `most` letters, a multiple of [`SEGMENT`].
+pub(super) fn batches(sequences: impl Iterator<Item = (u64, u64)>, most: u64) -> Vec<Batch> {
     let mut batches = vec![];
     let mut batch = Batch::default();
     let (mut letters, mut chunks) = (0, 0);
     for (number, (first_letter, length)) in sequences.enumerate() {
         // An empty sequence takes place too.
         let needed = length.div_ceil(CHUNK as u64).max(1);
-        if letters + length > MAX_LETTERS || chunks + needed > MAX_CHUNKS {
+        if letters + length > most || chunks + needed > MAX_CHUNKS {
             if !batch.parts.is_empty() {
                 batches.push(std::mem::take(&mut batch));
             }
@@ -62,8 +77,8 @@ pub(super) fn batches(sequences: impl Iterator<Item = (u64, u64)>) -> Vec<Batch>
             continued: false,
             long: length > SEGMENT as u64,
         };
-        if length > MAX_LETTERS {
-            batches.extend(pieces(part, number));
+        if length > most {
+            batches.extend(pieces(part, number, most));
             continue;
         }
         if batch.parts.is_empty() {
@@ -81,18 +96,18 @@ pub(super) fn batches(sequences: impl Iterator<Item = (u64, u64)>) -> Vec<Batch>
 }
 
 /// The batches of one sequence that is too long for one.
-fn pieces(whole: Part, number: usize) -> impl Iterator<Item = Batch> {
+fn pieces(whole: Part, number: usize, most: u64) -> impl Iterator<Item = Batch> {
     (0..whole.letters)
-        .step_by(MAX_LETTERS as usize)
+        .step_by(most as usize)
         .map(move |begin| Batch {
             parts: vec![Part {
                 first_letter: whole.first_letter + begin,
-                letters: MAX_LETTERS.min(whole.letters - begin),
+                letters: most.min(whole.letters - begin),
                 continued: begin > 0,
                 long: true,
             }],
             first: number,
-            complete: begin + MAX_LETTERS >= whole.letters,
+            complete: begin + most >= whole.letters,
         })
 }
 
@@ -295,7 +310,7 @@ mod tests {
         for length in lengths {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
-        let batches = batches(offsets.iter().copied().zip(lengths));
+        let batches = batches(offsets.iter().copied().zip(lengths), MAX_LETTERS);
         let mut at = 0;
         let mut sequence = 0;
         for batch in &batches {
@@ -312,9 +327,9 @@ mod tests {
         }
         assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
         assert!(batches.len() < 9);
-        assert!(super::batches([].into_iter()).is_empty());
+        assert!(super::batches([].into_iter(), MAX_LETTERS).is_empty());
         let many = (0..MAX_CHUNKS + 1).map(|_| (0, 0));
-        assert_eq!(super::batches(many).len(), 2);
+        assert_eq!(super::batches(many, MAX_LETTERS).len(), 2);
     }
 
     #[test]

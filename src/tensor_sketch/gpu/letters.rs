@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::layout::{Layout, batches};
+use super::layout::{Layout, MAX_LETTERS, batches};
 use crate::device::Buffer;
 use crate::tensor_sketch::Sequences;
+use crate::tensor_sketch::device_sequences::largest_of;
 use crate::{Device, Result};
 
 /// Codes that a thread packs in one go; a multiple of 32.
@@ -31,7 +32,8 @@ impl SequenceBuffers {
     pub fn upload(device: &Device, sequences: &Sequences, bound: usize) -> Result<Self> {
         let letters = PackedLetters::upload(device, sequences.codes(), bound)?;
         let ends = sequences.offsets().windows(2);
-        let batches = batches(ends.map(|ends| (ends[0], ends[1] - ends[0])))
+        let ends = ends.map(|ends| (ends[0], ends[1] - ends[0]));
+        let batches = batches(ends, MAX_LETTERS)
             .iter()
             .map(|batch| Layout::upload(device, batch))
             .collect::<Result<_>>()?;
@@ -50,10 +52,44 @@ impl SequenceBuffers {
 impl PackedLetters {
     /// Copies `codes`, all of which are below `bound`.
     pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
+        Packed::new(codes, bound).upload(device)
+    }
+}
+
+/// Letters on the host, packed as on the device.
+pub(super) struct Packed {
+    words: Vec<u32>,
+    bits: u32,
+    /// The largest of them.
+    pub largest: Option<u8>,
+}
+
+impl Packed {
+    /// Packs codes that are to be below `bound`, on all cores; what is larger is cut off.
+    pub fn new(codes: &[u8], bound: usize) -> Packed {
         let bits = bits_for(bound);
-        Ok(Self {
-            buffer: device.buffer_from(&pack(codes, bits))?,
+        let per_word = (32 / bits) as usize;
+        let mut words = vec![0; codes.len().div_ceil(per_word)];
+        let blocks = words
+            .par_chunks_mut(BLOCK / per_word)
+            .zip(codes.par_chunks(BLOCK));
+        let largest = blocks.map(|(words, codes)| {
+            pack_block(codes, bits, words);
+            // The block is still in the cache.
+            largest_of(codes)
+        });
+        let largest = largest.max().flatten();
+        Packed {
+            words,
             bits,
+            largest,
+        }
+    }
+
+    pub fn upload(&self, device: &Device) -> Result<PackedLetters> {
+        Ok(PackedLetters {
+            buffer: device.buffer_from(&self.words)?,
+            bits: self.bits,
         })
     }
 }
@@ -66,17 +102,6 @@ fn bits_for(bound: usize) -> u32 {
         5..=16 => 4,
         _ => 8,
     }
-}
-
-/// Packs codes on all cores.
-fn pack(codes: &[u8], bits: u32) -> Vec<u32> {
-    let per_word = (32 / bits) as usize;
-    let mut packed = vec![0; codes.len().div_ceil(per_word)];
-    packed
-        .par_chunks_mut(BLOCK / per_word)
-        .zip(codes.par_chunks(BLOCK))
-        .for_each(|(words, codes)| pack_block(codes, bits, words));
-    packed
 }
 
 /// Packs codes into `words`, the last one filled up with zeros.
@@ -132,7 +157,9 @@ mod tests {
             assert_eq!(bits, expected);
             for length in [0, 1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 1000, BLOCK + 1] {
                 let codes: Vec<u8> = (0..length).map(|i| (i * i % 251 % bound) as u8).collect();
-                let packed = pack(&codes, bits);
+                let packed = Packed::new(&codes, bound);
+                assert_eq!(packed.largest, codes.iter().copied().max());
+                let packed = packed.words;
                 assert_eq!(packed.len(), (length * bits as usize).div_ceil(32));
                 for (i, &code) in codes.iter().enumerate() {
                     let bit = i * bits as usize;

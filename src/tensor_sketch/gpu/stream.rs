@@ -30,25 +30,21 @@ impl<T: Real> StreamEngine<T> {
 
     /// Starts the work on pieces that are either all of whole sequences, or one of a part of one.
     fn start(&mut self, letters: &PackedLetters, pieces: &[Piece]) -> Result<()> {
-        let Some(first) = pieces.first() else {
+        if pieces.is_empty() {
             return Ok(());
-        };
-        let complete = pieces.iter().all(|piece| piece.ends);
+        }
         let batch = Batch {
             parts: pieces.iter().map(part).collect(),
             first: 0,
-            complete,
+            complete: pieces.iter().all(|piece| piece.ends),
         };
         let layout = Layout::upload(&self.engine.device, &batch)?;
-        let mut spectra = match self.unfinished.take() {
-            Some(spectra) if first.continues => spectra,
-            _ => self.engine.spectra(pieces.len(), complete)?,
-        };
-        self.engine.transform(letters, &layout, &mut spectra)?;
-        if !complete {
-            self.unfinished = Some(spectra);
+        let begun = self
+            .engine
+            .begin(Rows::Last, letters, &layout, &mut self.unfinished)?;
+        let Some(spectra) = begun else {
             return Ok(());
-        }
+        };
         let lengths: Vec<u64> = pieces.iter().map(|piece| piece.length).collect();
         let size = pieces.len() * self.engine.tables.dim();
         let mut sketches = self.engine.device.alloc(size)?;

@@ -7,7 +7,7 @@ use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::windows;
 
 use super::fourier::Engine;
-use super::layout::{Layout, Part, batches};
+use super::layout::{self, Layout, Part, batches};
 use super::letters::PackedLetters;
 use crate::device::Buffer;
 use crate::tensor_sketch::{Real, Rows, Tables};
@@ -80,7 +80,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
 impl<T: Real> Engine<T> {
     fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Vec<T>> {
         let sequences = (0..of.count).map(|window| (window * of.stride, of.width));
-        let batches = batches(sequences)
+        let batches = batches(sequences, layout::MAX_LETTERS)
             .iter()
             .map(|batch| Layout::upload(&self.device, batch))
             .collect::<Result<Vec<_>>>()?;
