@@ -312,6 +312,42 @@ fn many_records() {
     assert_eq!(folder.sketches(&["--dim", "8", &fasta]), expected);
 }
 
+/// One record that is much longer than what may be in memory: 25 million letters in batches, and a few
+/// blocks of text.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_record() {
+    const MIB: usize = 1 << 20;
+    let line = ["ACGTTGCATT".repeat(8), "\n".into()].concat();
+    let block = line.repeat(MIB / line.len());
+    let peak = |blocks: usize| {
+        let options = ["--dim", "1", "--tuple", "1", "--device", "cpu", "-"];
+        let output = run_with_stdin(&options, |mut stdin| {
+            stdin.write_all(b">long\n").unwrap();
+            for _ in 0..blocks {
+                stdin.write_all(block.as_bytes()).unwrap();
+            }
+        });
+        let printed = printed(output);
+        let letters = blocks * block.len() / 81 * 80;
+        assert!(
+            printed.contains(&format!("{letters} letters in ")),
+            "{printed}"
+        );
+        let (_, peak) = printed.rsplit_once("peak memory ").unwrap();
+        peak.trim_end()
+            .strip_suffix(" MiB")
+            .unwrap()
+            .parse::<f64>()
+            .unwrap()
+    };
+    let (small, large) = (peak(1), peak(120));
+    assert!(
+        large - small < 60.0,
+        "{large} MiB for 120 MiB of text, {small} for one"
+    );
+}
+
 /// C(300 000, 8) is 1.6e39, and all tuples fall on one place with one sign.
 #[test]
 fn overflow_names_the_record() {

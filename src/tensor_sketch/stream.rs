@@ -18,7 +18,7 @@ use super::batch::{Batch, Filling, Limits};
 use super::device_sequences::{CodeAt, largest_of};
 use super::engine::{Engine, WholeSequences};
 use super::fourier::SEGMENT;
-use super::{OPERATION, Real, TensorSketch, check_range, code_too_large, invalid_input};
+use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu, invalid_input};
 use crate::device::DeviceKind;
 use crate::{Device, Error, Result};
 
@@ -34,7 +34,7 @@ const NUMBERS: usize = 1 << 22;
 /// [`finish`](Self::finish) returns the sketches of all. Computing runs on a thread of the stream's
 /// own, beside the caller. When the caller is ahead by about 16 million letters, `push` and
 /// `end_sequence` wait: at most 25 million letters are in memory, however long a sequence is. With
-/// [`Form::Direct`](super::Form::Direct), which does not work on parts of a sequence, a sequence is in
+/// [`Form::Direct`], which does not work on parts of a sequence, a sequence is in
 /// memory as a whole besides.
 ///
 /// Finished sketches stay in memory until they are taken. Who cannot hold all of them calls
@@ -121,7 +121,12 @@ impl<T: Real> TensorSketch<T> {
     }
 
     fn engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
-        Ok(Box::new(WholeSequences::new(self.clone(), device.clone())))
+        Ok(match (device.kind(), self.form) {
+            (DeviceKind::Cpu, Form::Auto | Form::Fourier) => {
+                Box::new(cpu::Batches::new(&self.tables, self.normalize))
+            }
+            _ => Box::new(WholeSequences::new(self.clone(), device.clone())),
+        })
     }
 }
 
