@@ -15,9 +15,10 @@ use indicatif::ProgressBar;
 use ndarray::Array2;
 
 use crate::args::Args;
-use crate::fasta::{Parser, Record};
+use crate::fasta::{Parser, Record, Sequence};
 use crate::read_ahead::{Piece, ReadAhead};
-use crate::results::Results;
+use crate::results::{Name, Results};
+use crate::windows::Windows;
 
 /// Input that takes long enough for a progress bar, in bytes.
 const LONG_INPUT: u64 = 16 << 20;
@@ -52,6 +53,8 @@ pub fn sketch_files<T: Real>(
     let mut parser = Parser::new(args);
     let mut sketches = Sketches {
         stream: sketcher.stream(device)?,
+        pushed: 0,
+        windows: args.windows.map(Windows::new),
         finished: Finished {
             waiting: VecDeque::new(),
             results,
@@ -85,7 +88,7 @@ fn sketch_file<T: Real>(
         sketches.add(parser)?;
         match block {
             Some(block) => {
-                progress.read(block.read, sketches.finished.results.letters);
+                progress.read(block.read, sketches.pushed);
                 text.give_back(block);
             }
             None => return Ok(()),
@@ -97,24 +100,57 @@ fn sketch_file<T: Real>(
 /// Sequences on their way through the stream.
 struct Sketches<'a, T: Real> {
     stream: SketchStream<T>,
+    /// Letters that went into the stream.
+    pushed: u64,
+    /// If windows are sketched instead of sequences.
+    windows: Option<Windows>,
     finished: Finished<'a, T>,
 }
 
 impl<T: Real> Sketches<'_, T> {
     /// Takes what was parsed, and hands on what is finished.
     fn add(&mut self, parser: &mut Parser) -> Result<()> {
-        let Sketches { stream, finished } = self;
         let start = Instant::now();
-        let pushed = parser.take(|codes, record| {
-            finished.results.letters += codes.len() as u64;
-            stream.push(codes)?;
-            let Some(record) = record else { return Ok(()) };
-            finished.waiting.push_back(record);
-            stream.end_sequence()
+        let pushed = parser.take(|codes, sequence| {
+            self.finished.results.letters += codes.len() as u64;
+            match self.windows {
+                None => self.push(codes, sequence),
+                Some(_) => self.push_windows(codes, sequence),
+            }
         });
-        let taken = pushed.and_then(|()| stream.take_finished());
-        finished.times.computing += start.elapsed();
-        finished.hand_on(taken)
+        let taken = pushed.and_then(|()| self.stream.take_finished());
+        self.finished.times.computing += start.elapsed();
+        self.finished.hand_on(taken)
+    }
+
+    fn push(&mut self, codes: &[u8], sequence: Sequence) -> gridstride::Result<()> {
+        self.pushed += codes.len() as u64;
+        self.stream.push(codes)?;
+        let Sequence::Ended(record) = sequence else {
+            return Ok(());
+        };
+        self.finished.waiting.push_back(Name::from(record));
+        self.stream.end_sequence()
+    }
+
+    fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> gridstride::Result<()> {
+        let Some(windows) = &mut self.windows else {
+            return Ok(());
+        };
+        windows.add(codes, |window, start| {
+            self.pushed += window.len() as u64;
+            self.finished.waiting.push_back(Name {
+                name: format!("{}:{start}", sequence.record().name),
+                length: window.len() as u64,
+                skipped: None,
+            });
+            self.stream.push(window)?;
+            self.stream.end_sequence()
+        })?;
+        if let Sequence::Ended(_) = sequence {
+            windows.end_sequence();
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Times> {
@@ -125,10 +161,20 @@ impl<T: Real> Sketches<'_, T> {
     }
 }
 
+impl From<Record> for Name {
+    fn from(record: Record) -> Name {
+        Name {
+            name: record.name,
+            length: record.length,
+            skipped: Some(record.skipped),
+        }
+    }
+}
+
 /// The end of the way.
 struct Finished<'a, T> {
     /// What is known of the sequences whose sketches have not come yet.
-    waiting: VecDeque<Record>,
+    waiting: VecDeque<Name>,
     results: &'a mut Results<T>,
     times: Times,
 }
@@ -136,22 +182,22 @@ struct Finished<'a, T> {
 impl<T: Real> Finished<'_, T> {
     fn hand_on(&mut self, sketches: gridstride::Result<Array2<T>>) -> Result<()> {
         let sketches = sketches.map_err(|error| self.with_name(error))?;
-        let records = self.waiting.drain(..sketches.nrows());
+        let names = self.waiting.drain(..sketches.nrows());
         timed(&mut self.times.writing, || {
-            self.results.add(records, sketches.view())
+            self.results.add(names, sketches.view())
         })
     }
 
     /// The error, with the name of the sequence whose sketch it is about.
     fn with_name(&self, error: gridstride::Error) -> Error {
-        let record = match error {
+        let name = match error {
             gridstride::Error::Overflow { index, .. } => index
                 .checked_sub(self.results.count)
                 .and_then(|place| self.waiting.get(place)),
             _ => None,
         };
-        match record {
-            Some(record) => Error::new(error).context(format!("cannot sketch {}", record.name)),
+        match name {
+            Some(name) => Error::new(error).context(format!("cannot sketch {}", name.name)),
             None => error.into(),
         }
     }
