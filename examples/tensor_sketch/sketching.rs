@@ -23,6 +23,9 @@ use crate::windows::Windows;
 /// Input that takes long enough for a progress bar, in bytes.
 const LONG_INPUT: u64 = 16 << 20;
 
+/// Sequences that are on their way when their sketches are asked for, or a multiple of it.
+const TAKEN: usize = 1024;
+
 /// What this thread spent its time on.
 #[derive(Default)]
 pub struct Times {
@@ -110,47 +113,67 @@ struct Sketches<'a, T: Real> {
 impl<T: Real> Sketches<'_, T> {
     /// Takes what was parsed, and hands on what is finished.
     fn add(&mut self, parser: &mut Parser) -> Result<()> {
-        let start = Instant::now();
-        let pushed = parser.take(|codes, sequence| {
+        let (start, written) = (Instant::now(), self.finished.times.writing);
+        parser.take(|codes, sequence| {
             self.finished.results.letters += codes.len() as u64;
             match self.windows {
                 None => self.push(codes, sequence),
                 Some(_) => self.push_windows(codes, sequence),
             }
-        });
-        let taken = pushed.and_then(|()| self.stream.take_finished());
-        self.finished.times.computing += start.elapsed();
-        self.finished.hand_on(taken)
+        })?;
+        self.take_finished()?;
+        let times = &mut self.finished.times;
+        times.computing += start.elapsed() - (times.writing - written);
+        Ok(())
     }
 
-    fn push(&mut self, codes: &[u8], sequence: Sequence) -> gridstride::Result<()> {
-        self.pushed += codes.len() as u64;
-        self.stream.push(codes)?;
-        let Sequence::Ended(record) = sequence else {
-            return Ok(());
-        };
-        self.finished.waiting.push_back(Name::from(record));
-        self.stream.end_sequence()
+    fn push(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
+        self.push_letters(codes)?;
+        match sequence {
+            Sequence::Open(_) => Ok(()),
+            Sequence::Ended(record) => self.end_sequence(Name::from(record)),
+        }
     }
 
-    fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> gridstride::Result<()> {
-        let Some(windows) = &mut self.windows else {
+    fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
+        let Some(mut windows) = self.windows.take() else {
             return Ok(());
         };
         windows.add(codes, |window, start| {
-            self.pushed += window.len() as u64;
-            self.finished.waiting.push_back(Name {
+            self.push_letters(window)?;
+            self.end_sequence(Name {
                 name: format!("{}:{start}", sequence.record().name),
                 length: window.len() as u64,
                 skipped: None,
-            });
-            self.stream.push(window)?;
-            self.stream.end_sequence()
+            })
         })?;
         if let Sequence::Ended(_) = sequence {
             windows.end_sequence();
         }
+        self.windows = Some(windows);
         Ok(())
+    }
+
+    fn push_letters(&mut self, codes: &[u8]) -> Result<()> {
+        self.pushed += codes.len() as u64;
+        let pushed = self.stream.push(codes);
+        pushed.map_err(|error| self.finished.with_name(error))
+    }
+
+    fn end_sequence(&mut self, name: Name) -> Result<()> {
+        self.finished.waiting.push_back(name);
+        let ended = self.stream.end_sequence();
+        ended.map_err(|error| self.finished.with_name(error))?;
+        // A block of text may have as many windows as letters: their sketches must not pile up.
+        match self.finished.waiting.len().is_multiple_of(TAKEN) {
+            true => self.take_finished(),
+            false => Ok(()),
+        }
+    }
+
+    fn take_finished(&mut self) -> Result<()> {
+        let sketches = self.stream.take_finished();
+        self.finished.hand_on(sketches)
     }
 
     fn finish(mut self) -> Result<Times> {
