@@ -263,6 +263,58 @@ fn forms_and_f64() {
 }
 
 #[test]
+fn windows_of_each_record() {
+    let folder = Folder::new();
+    // Windows begin on both sides of the ends of blocks of 1 MiB.
+    let long = "ACGTTGCAACCATG".repeat(100_000);
+    let lines: Vec<_> = long
+        .as_bytes()
+        .chunks(70)
+        .map(|line| str::from_utf8(line).unwrap())
+        .collect();
+    let fasta = format!(
+        ">a\nACGTACGTN\nTT\n>short\nACG\n>b\n{}\n>c\nACGT\n",
+        lines.join("\n")
+    );
+    let fasta = folder.file("a.fa", fasta);
+    let texts = ["ACGTACGTTT", "ACG", &long, "ACGT"];
+    for (width, stride) in [
+        (4, 3),
+        (4, 4),
+        (1, 1_000_000),
+        (5, 200_000),
+        (700_000, 350_000),
+    ] {
+        let mut windows = Vec::new();
+        let mut names = Vec::new();
+        for (text, name) in texts.iter().zip(["a", "short", "b", "c"]) {
+            let starts = (0..text.len()).step_by(stride);
+            for start in starts.filter(|start| start + width <= text.len()) {
+                windows.push(&text[start..start + width]);
+                names.push(format!("{name}:{start}"));
+            }
+        }
+        let option = format!("{width}:{stride}");
+        let tables = Tables::from_seed(4, 3, 4, 0).unwrap();
+        let expected = library(&Device::auto(), &Alphabet::dna(), tables, false, &windows);
+        let options = ["--windows", &option, "--tuple", "3", "--dim", "4", &fasta];
+        assert_eq!(folder.sketches(&options), expected, "{option}");
+        let printed = succeed(&options);
+        for (line, name) in printed.lines().skip(1).zip(names.iter().take(20)) {
+            let fields: Vec<_> = line.split_whitespace().take(3).collect();
+            assert_eq!(fields, [name, &width.to_string(), "-"]);
+        }
+        assert!(printed.contains("1400017 letters in "), "{printed}");
+    }
+    for bad in ["5", "5:", "0:1", "1:0", "-1:1", "a:b", "1:1:1"] {
+        refuse_usage(
+            &[&format!("--windows={bad}"), LAMBDA],
+            "not WIDTH:STRIDE, two positive numbers",
+        );
+    }
+}
+
+#[test]
 fn from_stdin() {
     let folder = Folder::new();
     let out = folder.path("sketches.npy");
@@ -310,6 +362,42 @@ fn many_records() {
     let texts: Vec<_> = texts.iter().map(String::as_str).collect();
     let expected = library(&device, &Alphabet::dna(), tables, false, &texts);
     assert_eq!(folder.sketches(&["--dim", "8", &fasta]), expected);
+}
+
+/// One record that is much longer than what may be in memory: 25 million letters in batches, and a few
+/// blocks of text.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_record() {
+    const MIB: usize = 1 << 20;
+    let line = ["ACGTTGCATT".repeat(8), "\n".into()].concat();
+    let block = line.repeat(MIB / line.len());
+    let peak = |blocks: usize| {
+        let options = ["--dim", "1", "--tuple", "1", "--device", "cpu", "-"];
+        let output = run_with_stdin(&options, |mut stdin| {
+            stdin.write_all(b">long\n").unwrap();
+            for _ in 0..blocks {
+                stdin.write_all(block.as_bytes()).unwrap();
+            }
+        });
+        let printed = printed(output);
+        let letters = blocks * block.len() / 81 * 80;
+        assert!(
+            printed.contains(&format!("{letters} letters in ")),
+            "{printed}"
+        );
+        let (_, peak) = printed.rsplit_once("peak memory ").unwrap();
+        peak.trim_end()
+            .strip_suffix(" MiB")
+            .unwrap()
+            .parse::<f64>()
+            .unwrap()
+    };
+    let (small, large) = (peak(1), peak(120));
+    assert!(
+        large - small < 60.0,
+        "{large} MiB for 120 MiB of text, {small} for one"
+    );
 }
 
 /// C(300 000, 8) is 1.6e39, and all tuples fall on one place with one sign.

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -46,6 +47,11 @@ pub struct Args {
     /// One sketch a file, of its records one after the other as if they were one sequence.
     #[arg(long)]
     pub per_file: bool,
+
+    /// Sketch the windows of so many letters of each sequence, one every STRIDE letters, instead of
+    /// whole sequences.
+    #[arg(long, value_name = "WIDTH:STRIDE")]
+    pub windows: Option<Windows>,
 
     /// How to compute.
     #[arg(long, value_enum, default_value_t = FormName::Auto)]
@@ -126,6 +132,28 @@ impl FormName {
             FormName::Direct => Form::Direct,
             FormName::Fourier => Form::Fourier,
         }
+    }
+}
+
+/// Which windows are sketched, in letters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Windows {
+    pub width: NonZeroUsize,
+    /// From the beginning of one to that of the next.
+    pub stride: NonZeroUsize,
+}
+
+impl FromStr for Windows {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let windows = text.split_once(':').and_then(|(width, stride)| {
+            Some(Windows {
+                width: width.parse().ok()?,
+                stride: stride.parse().ok()?,
+            })
+        });
+        windows.ok_or_else(|| format!("not WIDTH:STRIDE, two positive numbers: {text}"))
     }
 }
 

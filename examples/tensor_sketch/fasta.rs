@@ -13,10 +13,27 @@ use crate::args::Args;
 pub struct Record {
     /// The header up to the first blank, or the file.
     pub name: String,
-    /// Letters in the sequence.
+    /// Letters in the sequence, so far.
     pub length: u64,
-    /// Characters that were left out.
+    /// Characters that were left out, so far.
     pub skipped: u64,
+}
+
+/// What letters belong to.
+pub enum Sequence<'a> {
+    /// A sequence of which they are the last ones.
+    Ended(Record),
+    /// A sequence that goes on.
+    Open(&'a Record),
+}
+
+impl Sequence<'_> {
+    pub fn record(&self) -> &Record {
+        match self {
+            Sequence::Ended(record) => record,
+            Sequence::Open(record) => record,
+        }
+    }
 }
 
 impl Record {
@@ -78,19 +95,26 @@ impl Parser {
         outcome.with_context(|| format!("the file ends badly in {place}"))
     }
 
-    /// Calls `visit` with the letters that were read since the last time: those of each sequence that
-    /// ended, with its record, and last those of the one that has not.
+    /// Calls `visit` with the letters that were read since the last time, sequence after sequence.
     pub fn take<E>(
         &mut self,
-        mut visit: impl FnMut(&[u8], Option<Record>) -> Result<(), E>,
+        mut visit: impl FnMut(&[u8], Sequence) -> Result<(), E>,
     ) -> Result<(), E> {
+        let Encoder {
+            codes,
+            ended,
+            sequence,
+            ..
+        } = &mut self.encoder;
         let mut start = 0;
-        for (end, record) in self.encoder.ended.drain(..) {
-            visit(&self.encoder.codes[start..end], Some(record))?;
+        for (end, record) in ended.drain(..) {
+            visit(&codes[start..end], Sequence::Ended(record))?;
             start = end;
         }
-        visit(&self.encoder.codes[start..], None)?;
-        self.encoder.codes.clear();
+        if let Some(record) = sequence {
+            visit(&codes[start..], Sequence::Open(record))?;
+        }
+        codes.clear();
         Ok(())
     }
 }

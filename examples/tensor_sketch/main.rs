@@ -12,6 +12,7 @@ mod results;
 mod sketching;
 mod summary;
 mod tables_file;
+mod windows;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -4,20 +4,29 @@ use anyhow::Result;
 use gridstride::tensor_sketch::Real;
 use ndarray::{Array2, ArrayView2};
 
-use crate::fasta::Record;
 use crate::output::NpyFile;
 
 /// Sketches that the summary shows.
 const SHOWN: usize = 20;
 
+/// What a sketch is of.
+pub struct Name {
+    /// The sequence, and where a window begins in it.
+    pub name: String,
+    /// Letters.
+    pub length: u64,
+    /// Characters that were left out, which is known of whole sequences.
+    pub skipped: Option<u64>,
+}
+
 /// Takes sketches in order, and keeps no more of them than is asked for.
 pub struct Results<T> {
     /// How many there were.
     pub count: usize,
-    /// Of all sequences.
+    /// Letters of all sequences.
     pub letters: u64,
     /// The first ones.
-    pub shown: Vec<(Record, Vec<T>)>,
+    pub shown: Vec<(Name, Vec<T>)>,
     npy: Option<NpyFile<T>>,
     all: Option<All<T>>,
 }
@@ -42,10 +51,10 @@ impl<T: Real> Results<T> {
         }
     }
 
-    /// Adds sketches, N×D, of `records`.
+    /// Adds sketches, N×D, of so many `names`.
     pub fn add(
         &mut self,
-        records: impl Iterator<Item = Record>,
+        names: impl Iterator<Item = Name>,
         sketches: ArrayView2<T>,
     ) -> Result<()> {
         if let Some(npy) = &mut self.npy {
@@ -54,13 +63,13 @@ impl<T: Real> Results<T> {
         if let Some(all) = &mut self.all {
             all.values.extend(sketches);
         }
-        for (record, sketch) in records.zip(sketches.outer_iter()) {
+        for (name, sketch) in names.zip(sketches.outer_iter()) {
             self.count += 1;
             if let Some(all) = &mut self.all {
-                all.names.push(record.name.clone());
+                all.names.push(name.name.clone());
             }
             if self.shown.len() < SHOWN {
-                self.shown.push((record, sketch.to_vec()));
+                self.shown.push((name, sketch.to_vec()));
             }
         }
         Ok(())

@@ -15,12 +15,16 @@ use indicatif::ProgressBar;
 use ndarray::Array2;
 
 use crate::args::Args;
-use crate::fasta::{Parser, Record};
+use crate::fasta::{Parser, Record, Sequence};
 use crate::read_ahead::{Piece, ReadAhead};
-use crate::results::Results;
+use crate::results::{Name, Results};
+use crate::windows::Windows;
 
 /// Input that takes long enough for a progress bar, in bytes.
 const LONG_INPUT: u64 = 16 << 20;
+
+/// Sequences that are on their way when their sketches are asked for, or a multiple of it.
+const TAKEN: usize = 1024;
 
 /// What this thread spent its time on.
 #[derive(Default)]
@@ -52,6 +56,8 @@ pub fn sketch_files<T: Real>(
     let mut parser = Parser::new(args);
     let mut sketches = Sketches {
         stream: sketcher.stream(device)?,
+        pushed: 0,
+        windows: args.windows.map(Windows::new),
         finished: Finished {
             waiting: VecDeque::new(),
             results,
@@ -85,7 +91,7 @@ fn sketch_file<T: Real>(
         sketches.add(parser)?;
         match block {
             Some(block) => {
-                progress.read(block.read, sketches.finished.results.letters);
+                progress.read(block.read, sketches.pushed);
                 text.give_back(block);
             }
             None => return Ok(()),
@@ -97,24 +103,77 @@ fn sketch_file<T: Real>(
 /// Sequences on their way through the stream.
 struct Sketches<'a, T: Real> {
     stream: SketchStream<T>,
+    /// Letters that went into the stream.
+    pushed: u64,
+    /// If windows are sketched instead of sequences.
+    windows: Option<Windows>,
     finished: Finished<'a, T>,
 }
 
 impl<T: Real> Sketches<'_, T> {
     /// Takes what was parsed, and hands on what is finished.
     fn add(&mut self, parser: &mut Parser) -> Result<()> {
-        let Sketches { stream, finished } = self;
-        let start = Instant::now();
-        let pushed = parser.take(|codes, record| {
-            finished.results.letters += codes.len() as u64;
-            stream.push(codes)?;
-            let Some(record) = record else { return Ok(()) };
-            finished.waiting.push_back(record);
-            stream.end_sequence()
-        });
-        let taken = pushed.and_then(|()| stream.take_finished());
-        finished.times.computing += start.elapsed();
-        finished.hand_on(taken)
+        let (start, written) = (Instant::now(), self.finished.times.writing);
+        parser.take(|codes, sequence| {
+            self.finished.results.letters += codes.len() as u64;
+            match self.windows {
+                None => self.push(codes, sequence),
+                Some(_) => self.push_windows(codes, sequence),
+            }
+        })?;
+        self.take_finished()?;
+        let times = &mut self.finished.times;
+        times.computing += start.elapsed() - (times.writing - written);
+        Ok(())
+    }
+
+    fn push(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
+        self.push_letters(codes)?;
+        match sequence {
+            Sequence::Open(_) => Ok(()),
+            Sequence::Ended(record) => self.end_sequence(Name::from(record)),
+        }
+    }
+
+    fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
+        let Some(mut windows) = self.windows.take() else {
+            return Ok(());
+        };
+        windows.add(codes, |window, start| {
+            self.push_letters(window)?;
+            self.end_sequence(Name {
+                name: format!("{}:{start}", sequence.record().name),
+                length: window.len() as u64,
+                skipped: None,
+            })
+        })?;
+        if let Sequence::Ended(_) = sequence {
+            windows.end_sequence();
+        }
+        self.windows = Some(windows);
+        Ok(())
+    }
+
+    fn push_letters(&mut self, codes: &[u8]) -> Result<()> {
+        self.pushed += codes.len() as u64;
+        let pushed = self.stream.push(codes);
+        pushed.map_err(|error| self.finished.with_name(error))
+    }
+
+    fn end_sequence(&mut self, name: Name) -> Result<()> {
+        self.finished.waiting.push_back(name);
+        let ended = self.stream.end_sequence();
+        ended.map_err(|error| self.finished.with_name(error))?;
+        // A block of text may have as many windows as letters: their sketches must not pile up.
+        match self.finished.waiting.len().is_multiple_of(TAKEN) {
+            true => self.take_finished(),
+            false => Ok(()),
+        }
+    }
+
+    fn take_finished(&mut self) -> Result<()> {
+        let sketches = self.stream.take_finished();
+        self.finished.hand_on(sketches)
     }
 
     fn finish(mut self) -> Result<Times> {
@@ -125,10 +184,20 @@ impl<T: Real> Sketches<'_, T> {
     }
 }
 
+impl From<Record> for Name {
+    fn from(record: Record) -> Name {
+        Name {
+            name: record.name,
+            length: record.length,
+            skipped: Some(record.skipped),
+        }
+    }
+}
+
 /// The end of the way.
 struct Finished<'a, T> {
     /// What is known of the sequences whose sketches have not come yet.
-    waiting: VecDeque<Record>,
+    waiting: VecDeque<Name>,
     results: &'a mut Results<T>,
     times: Times,
 }
@@ -136,22 +205,22 @@ struct Finished<'a, T> {
 impl<T: Real> Finished<'_, T> {
     fn hand_on(&mut self, sketches: gridstride::Result<Array2<T>>) -> Result<()> {
         let sketches = sketches.map_err(|error| self.with_name(error))?;
-        let records = self.waiting.drain(..sketches.nrows());
+        let names = self.waiting.drain(..sketches.nrows());
         timed(&mut self.times.writing, || {
-            self.results.add(records, sketches.view())
+            self.results.add(names, sketches.view())
         })
     }
 
     /// The error, with the name of the sequence whose sketch it is about.
     fn with_name(&self, error: gridstride::Error) -> Error {
-        let record = match error {
+        let name = match error {
             gridstride::Error::Overflow { index, .. } => index
                 .checked_sub(self.results.count)
                 .and_then(|place| self.waiting.get(place)),
             _ => None,
         };
-        match record {
-            Some(record) => Error::new(error).context(format!("cannot sketch {}", record.name)),
+        match name {
+            Some(name) => Error::new(error).context(format!("cannot sketch {}", name.name)),
             None => error.into(),
         }
     }

@@ -52,7 +52,7 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
     } = run.results;
     let width = shown
         .iter()
-        .map(|(record, _)| record.name.chars().count())
+        .map(|(name, _)| name.name.chars().count())
         .fold(8, usize::max)
         .min(NAME_WIDTH);
     writeln!(
@@ -60,13 +60,14 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
         "{:width$} {:>12} {:>9} {:>11}  first values",
         "name", "length", "skipped", "norm"
     )?;
-    for (record, sketch) in shown {
+    for (name, sketch) in shown {
+        let skipped = name.skipped.map_or("-".into(), |count| count.to_string());
         write!(
             text,
             "{:width$} {:>12} {:>9} {:>11.4e} ",
-            record.name,
-            record.length,
-            record.skipped,
+            name.name,
+            name.length,
+            skipped,
             norm(sketch)
         )?;
         for value in sketch.iter().take(SHOWN_VALUES) {

@@ -20,7 +20,7 @@ use super::engine::{Engine, WholeSequences};
 use super::fourier::SEGMENT;
 #[cfg(feature = "kernels")]
 use super::gpu;
-use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, invalid_input};
+use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu, invalid_input};
 use crate::device::DeviceKind;
 use crate::{Device, Error, Result};
 
@@ -36,7 +36,7 @@ const NUMBERS: usize = 1 << 22;
 /// [`finish`](Self::finish) returns the sketches of all. Computing runs on a thread of the stream's
 /// own, beside the caller. When the caller is ahead by about 16 million letters, `push` and
 /// `end_sequence` wait: at most 25 million letters are in memory, however long a sequence is. With
-/// [`Form::Direct`](super::Form::Direct), which does not work on parts of a sequence, a sequence is in
+/// [`Form::Direct`], which does not work on parts of a sequence, a sequence is in
 /// memory as a whole besides.
 ///
 /// Finished sketches stay in memory until they are taken. Who cannot hold all of them calls
@@ -123,12 +123,15 @@ impl<T: Real> TensorSketch<T> {
     }
 
     fn engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
-        #[cfg(feature = "kernels")]
-        if device.kind() != DeviceKind::Cpu && self.form != Form::Direct {
-            let engine = gpu::stream::StreamEngine::new(device, &self.tables, self.normalize)?;
-            return Ok(Box::new(engine));
-        }
-        Ok(Box::new(WholeSequences::new(self.clone(), device.clone())))
+        Ok(match (device.kind(), self.form) {
+            (_, Form::Direct) => Box::new(WholeSequences::new(self.clone(), device.clone())),
+            #[cfg(feature = "kernels")]
+            (DeviceKind::Simulator | DeviceKind::Cuda { .. }, _) => {
+                let engine = gpu::stream::StreamEngine::new(device, &self.tables, self.normalize)?;
+                Box::new(engine)
+            }
+            _ => Box::new(cpu::Batches::new(&self.tables, self.normalize)),
+        })
     }
 }
 

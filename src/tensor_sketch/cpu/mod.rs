@@ -1,5 +1,6 @@
 //! The tensor sketch on the CPU.
 
+mod batches;
 mod direct;
 mod engine;
 mod inverse;
@@ -16,10 +17,10 @@ use rayon::prelude::*;
 
 use super::{Form, Real, Sequences, Tables};
 
-pub(super) use engine::Fourier;
+pub(super) use batches::Batches;
+use engine::Fourier;
 use engine::LEAF;
-#[allow(unused_imports)]
-pub(super) use matrix::Matrix;
+use matrix::Matrix;
 pub(super) use vector::Vector;
 
 /// The sketches' rows `kept`, N×(number of rows)×D.
@@ -38,7 +39,9 @@ pub(super) fn sketch<T: Real>(
     jobs.sort_by_key(|(codes, _)| Reverse(codes.len()));
     match form {
         Form::Direct => direct::sketch(tables, jobs, kept, normalize),
-        Form::Auto | Form::Fourier => sketch_fourier(tables, jobs, kept, normalize),
+        Form::Auto | Form::Fourier => {
+            sketch_fourier(&Fourier::new(tables), jobs, kept, normalize);
+        }
     }
     result
 }
@@ -58,14 +61,14 @@ pub(super) fn plan(tables: &Tables, form: Form) -> String {
 /// The most letters, and numbers of results, that a thread takes in short sequences together.
 const BATCH: usize = 1 << 15;
 
-/// Long sequences one after the other, each by all threads; short ones in batches, each by one.
+/// Long sequences one after the other, each by all threads; short ones in batches, each by one. The
+/// longest comes first.
 fn sketch_fourier<T: Real>(
-    tables: &Tables,
+    fourier: &Fourier<T>,
     mut long: Vec<(&[u8], ArrayViewMut2<T>)>,
     kept: RangeInclusive<usize>,
     normalize: bool,
 ) {
-    let fourier = Fourier::new(tables);
     let short = long.split_off(long.partition_point(|(codes, _)| codes.len() > LEAF));
     let mut batches: Vec<Vec<(&[u8], ArrayViewMut2<T>)>> = Vec::new();
     let mut filled = (0, 0);

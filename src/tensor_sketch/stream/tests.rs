@@ -99,6 +99,26 @@ fn lengths_around_the_segment() {
     }
 }
 
+/// Where sums are rounded, which order they are taken in shows: it is the same as in one go.
+#[test]
+fn sequences_longer_than_a_segment() {
+    let tables = Tables::from_seed(4, 2, 3, 7).unwrap();
+    let texts = [SEGMENT + 12_345, 40_000, SEGMENT, 3].map(text);
+    let sequences: Sequences = texts.iter().collect();
+    for form in [Form::Fourier, Form::Direct] {
+        let sketcher = TensorSketch::new(tables.clone()).form(form).normalize(true);
+        let mut stream = sketcher.stream(&Device::cpu()).unwrap();
+        for text in &texts {
+            for piece in text.chunks(1_234_567) {
+                stream.push(piece).unwrap();
+            }
+            stream.end_sequence().unwrap();
+        }
+        let expected = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
+        assert_eq!(stream.finish().unwrap(), expected, "{form:?}");
+    }
+}
+
 #[test]
 fn no_sequences_and_empty_ones() {
     assert_eq!(small_stream(LIMITS).finish().unwrap().dim(), (0, 7));

@@ -1,0 +1,79 @@
+//! The Fourier form on the CPU for sequences that come in batches.
+
+use std::cmp::Reverse;
+
+use ndarray::ArrayViewMut2;
+
+use super::{Fourier, Matrix, sketch_fourier};
+use crate::Result;
+use crate::tensor_sketch::batch::Batch;
+use crate::tensor_sketch::engine::Engine;
+use crate::tensor_sketch::{Real, Tables};
+
+/// Sketches each batch at once, and keeps the matrix of a sequence that has not ended.
+pub(in crate::tensor_sketch) struct Batches<T> {
+    fourier: Fourier<T>,
+    tuple: usize,
+    dim: usize,
+    normalize: bool,
+    begun: Option<Matrix>,
+}
+
+impl<T: Real> Batches<T> {
+    pub fn new(tables: &Tables, normalize: bool) -> Batches<T> {
+        Batches {
+            fourier: Fourier::new(tables),
+            tuple: tables.tuple_length(),
+            dim: tables.dim(),
+            normalize,
+            begun: None,
+        }
+    }
+
+    /// The matrix of a sequence up to the end of a piece with these letters.
+    fn go_on(&mut self, letters: &[u8], continues: bool) -> Matrix {
+        match self.begun.take().filter(|_| continues) {
+            None => self.fourier.matrix_rows(letters, 1),
+            Some(mut matrix) => {
+                matrix.append(&self.fourier.matrix(letters));
+                matrix
+            }
+        }
+    }
+}
+
+impl<T: Real> Engine<T> for Batches<T> {
+    fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()> {
+        let (start, dim, kept) = (rows.len(), self.dim, self.tuple..=self.tuple);
+        let ended = batch.pieces.iter().filter(|piece| piece.ends).count();
+        rows.resize(start + ended * dim, T::from_f64(0.0));
+        let mut out = rows[start..]
+            .chunks_exact_mut(dim)
+            .map(|row| ArrayViewMut2::from_shape((1, dim), row).expect("a row of D numbers"));
+        let mut whole = Vec::new();
+        for piece in &batch.pieces {
+            let letters = batch.letters(piece);
+            let row = if piece.ends { out.next() } else { None };
+            if piece.ends && !piece.continues {
+                whole.extend(row.map(|row| (letters, row)));
+                continue;
+            }
+            let matrix = self.go_on(letters, piece.continues);
+            match row {
+                None => self.begun = Some(matrix),
+                Some(row) => {
+                    let (length, kept) = (piece.length, kept.clone());
+                    self.fourier
+                        .rows(&matrix, length, kept, self.normalize, row);
+                }
+            }
+        }
+        whole.sort_by_key(|(letters, _)| Reverse(letters.len()));
+        sketch_fourier(&self.fourier, whole, kept, self.normalize);
+        Ok(())
+    }
+
+    fn drain(&mut self, _: &mut Vec<T>) -> Result<()> {
+        Ok(())
+    }
+}
