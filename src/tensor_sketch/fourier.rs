@@ -23,24 +23,28 @@
 //! [`FAN_IN`] neighbours at a time, from left to right, until one is left. Where the cuts lie depends
 //! on the sequence alone, so a sketch does not depend on what else is sketched with it.
 //!
-//! Short chunks also keep rounding errors small, in proportion to their length: a sum of a letter's
-//! few values lies on the grid of its last bit, where adding the same value is always off by the
-//! same, so that errors add up instead of cancelling, within a chunk and from chunk to chunk. No sum
-//! in `T` has more than [`CHUNK`] terms.
+//! Short chunks also keep rounding errors small, in proportion to their length: a sum lies on the
+//! grid of its last bit, where adding the same value is always off by the same. A text has few
+//! different letters, so that errors add up instead of cancelling, within a chunk and from chunk to
+//! chunk. So chunks are made of blocks of at most [`BLOCK`] letters.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_4, SQRT_2};
 
 use super::{Real, Tables, binomial};
 
-/// The most letters whose sums are taken one after the other in the type of the result: a chunk.
-pub(super) const CHUNK: usize = 512;
+/// Letters per chunk.
+pub(super) const CHUNK: usize = 2048;
+
+/// The most letters that are summed up one after the other in the type of the result: devices cut
+/// chunks into blocks of at most so many, up to [`FAN_IN`] of them.
+pub(super) const BLOCK: usize = 512;
 
 /// Neighbours that are composed at a time.
 pub(super) const FAN_IN: usize = 16;
 
-/// Letters per segment, 8 Mi. Longer sequences are worked on segment by segment, each composed with
-/// the ones before it.
-pub(super) const SEGMENT: usize = 4 * CHUNK * FAN_IN * FAN_IN * FAN_IN;
+/// Letters per segment: [`FAN_IN`]³ chunks, 8 Mi letters. Longer sequences are worked on segment by
+/// segment, each composed with the ones before it.
+pub(super) const SEGMENT: usize = CHUNK * FAN_IN * FAN_IN * FAN_IN;
 
 /// The most letters that a step of a recurrence takes at once.
 pub(super) const LONGEST_WORD: usize = 8;
@@ -146,8 +150,10 @@ impl Finish {
 /// product of complex numbers, and a sum, made with roundings of at most γ, is off by at most √2·γ
 /// times the product of the moduli. Composing chunks takes at most 2t + 2 roundings in `f64` each,
 /// of which a tuple meets at most [`FAN_IN`] in each of four levels and one in each segment, and the
-/// inverse transform D + 4. A GPU brings the blocks of a chunk together in the type of the result, in
-/// at most 2t − 1 roundings, which is less than what it saves where there are several.
+/// inverse transform D + 4, if it is made as the sum that it is; a fast transform, whose error grows
+/// with the logarithm of D, stays below that. A GPU composes blocks in the type of the result. That
+/// takes at most 2t − 1 roundings each, and a block that is not the first of a long text has so many
+/// fewer than the [`BLOCK`] letters that are counted.
 pub(super) fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64 {
     let gamma = |roundings: f64, unit: f64| {
         let product = roundings * unit;
@@ -157,7 +163,7 @@ pub(super) fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64
             f64::INFINITY
         }
     };
-    let in_chunk = 2.0 * (length as f64).min(CHUNK as f64) + (4 * tuple) as f64;
+    let in_chunk = 2.0 * (length as f64).min(BLOCK as f64) + (4 * tuple) as f64;
     let operators = (tuple * (3 * LONGEST_WORD + 2)) as f64;
     let composed = 4.0 * FAN_IN as f64 + length as f64 / SEGMENT as f64;
     let in_double = operators + composed * (2 * tuple + 2) as f64 + dim as f64 + 4.0;

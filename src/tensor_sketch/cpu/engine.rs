@@ -7,19 +7,23 @@ use ndarray::ArrayViewMut2;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::aligned::Aligned;
 use super::inverse::Inverse;
-use super::kernel::{advance, group_rows};
-use super::matrix::{BLOCK, Entry, Matrix, append_block, row_start};
+use super::kernel::advance_rows;
+use super::matrix::{BLOCK, Matrix, append_block, block_size, entries};
 use super::operators::{Operators, word_letters};
 use super::vector::lanes_of;
-use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT, pairs};
+use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT};
 use crate::tensor_sketch::{Real, Tables};
 
 /// Letters whose chunks are composed first.
 pub(super) const LEAF: usize = CHUNK * FAN_IN;
 
-/// Leaves that a thread works on together.
-const TOGETHER: usize = 4;
+/// Letters per part of a chunk, which are summed in `f32`; parts are composed like chunks, in `f64`.
+const PART: usize = 128;
+
+/// Letters of a text that is a single part.
+const SHORT: usize = 512;
 
 /// Computes the matrices S of texts in `T`, and rows of sketches from them.
 pub(in crate::tensor_sketch) struct Fourier<T> {
@@ -68,34 +72,24 @@ impl<T: Real> Fourier<T> {
         matrix
     }
 
-    /// The matrix of at most [`SEGMENT`] letters: of [`FAN_IN`] neighbours that are trees as well,
-    /// or chunks.
+    /// The matrix of at most [`SEGMENT`] letters: that of a leaf, or of [`FAN_IN`] neighbours.
     fn tree(&self, codes: &[u8], rows: usize, operators: &Operators<T>) -> Matrix {
+        if codes.len() <= LEAF {
+            let mut leaves = self.leaves(std::iter::once((codes, rows)), operators);
+            return leaves.pop().expect("one matrix for one text");
+        }
         let mut size = LEAF;
         while size * FAN_IN < codes.len() {
             size *= FAN_IN;
         }
-        let rows_of = |child: usize| {
-            if child == 0 {
-                rows
-            } else {
-                self.tables.tuple_length()
-            }
-        };
-        let children: Vec<Matrix> = if size > LEAF {
-            let children = codes.par_chunks(size).enumerate();
-            children
-                .map(|(i, codes)| self.tree(codes, rows_of(i), operators))
-                .collect()
-        } else {
-            let together = codes.par_chunks(LEAF * TOGETHER).enumerate();
-            together
-                .flat_map_iter(|(i, codes)| {
-                    let leaves = codes.chunks(LEAF).zip(i * TOGETHER..);
-                    self.leaves(leaves.map(|(codes, i)| (codes, rows_of(i))), operators)
-                })
-                .collect()
-        };
+        let children: Vec<Matrix> = codes
+            .par_chunks(size)
+            .enumerate()
+            .map(|(i, codes)| {
+                let whole = self.tables.tuple_length();
+                self.tree(codes, if i == 0 { rows } else { whole }, operators)
+            })
+            .collect();
         let mut children = children.into_iter();
         let mut matrix = children.next().expect("there is a child");
         children.for_each(|child| matrix.append(&child));
@@ -110,14 +104,18 @@ impl<T: Real> Fourier<T> {
         operators: &Operators<T>,
     ) -> Vec<Matrix> {
         let (tuple, dim) = (self.tables.tuple_length(), self.tables.dim());
+        let letters = self.operators(1);
         let (texts, matrices) = texts
-            .map(|(codes, rows)| (codes, Matrix::identity_rows(tuple, dim, rows)))
+            .map(|(codes, rows)| {
+                let text = Text::new(codes, operators, letters);
+                (text, Matrix::identity_rows(tuple, dim, rows))
+            })
             .unzip();
         self.arch.dispatch(Leaves {
             tuple,
             texts,
             operators,
-            letters: self.operators(1),
+            letters,
             matrices,
         })
     }
@@ -167,7 +165,7 @@ impl<T: Real> Fourier<T> {
                 continue;
             }
             let finish = Finish::new::<T>(&self.tables, length, k, normalize);
-            let sums = self.inverse.sums(|block| &matrix.block(block)[k - 1]);
+            let sums = self.inverse.sums(|lane| matrix.first_row(k, lane));
             for (entry, sum) in row.iter_mut().zip(sums) {
                 *entry = T::from_f64(finish.apply(sum));
             }
@@ -175,16 +173,68 @@ impl<T: Real> Fourier<T> {
     }
 }
 
-/// Computes the matrices of the chunks of several texts and appends each text's to each other,
-/// block by block of lanes, so that a block's operators stay in the cache.
+/// Computes the matrices of several texts block by block of lanes, so that a block's operators stay
+/// in the cache.
 struct Leaves<'a, T> {
     tuple: usize,
-    texts: Vec<&'a [u8]>,
+    texts: Vec<Text>,
     /// Of words, and of single letters for those left over.
     operators: &'a Operators<T>,
     letters: &'a Operators<T>,
     /// The texts' matrices, of ones and zeros.
     matrices: Vec<Matrix>,
+}
+
+/// A text of at most [`LEAF`] letters, word by word.
+struct Text {
+    words: Vec<u32>,
+    /// Where each part begins among them, and where its words of single letters do.
+    parts: Vec<[usize; 2]>,
+    parts_of_chunk: usize,
+}
+
+impl Text {
+    fn new<T: Real>(codes: &[u8], operators: &Operators<T>, letters: &Operators<T>) -> Text {
+        let part_letters = part_letters::<T>(codes.len());
+        let mut text = Text {
+            words: Vec::with_capacity(codes.len() / operators.letters + operators.letters),
+            parts: Vec::with_capacity(codes.len() / part_letters + 2),
+            parts_of_chunk: CHUNK / part_letters,
+        };
+        for part in codes.chunks(part_letters) {
+            let start = text.words.len();
+            let (whole, left_over) = part.split_at(part.len() - part.len() % operators.letters);
+            operators.words(whole, &mut text.words);
+            text.parts.push([start, text.words.len()]);
+            letters.words(left_over, &mut text.words);
+        }
+        text.parts.push([text.words.len(); 2]);
+        text
+    }
+
+    /// The words of each part, those of several letters and those of one, chunk by chunk.
+    fn chunks(&self) -> impl Iterator<Item = impl Iterator<Item = [&[u32]; 2]>> {
+        let words = |part: usize| {
+            let [start, single] = self.parts[part];
+            let [end, _] = self.parts[part + 1];
+            [&self.words[start..single], &self.words[single..end]]
+        };
+        let parts = self.parts.len() - 1;
+        let ends = move |start: usize| (start + self.parts_of_chunk).min(parts);
+        let starts = (0..parts).step_by(self.parts_of_chunk);
+        starts.map(move |start| (start..ends(start)).map(words))
+    }
+}
+
+/// The number of letters that are summed in `T`: shorter than a chunk where that is what limits the
+/// accuracy.
+fn part_letters<T: Real>(length: usize) -> usize {
+    let double = T::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
+    match length {
+        _ if double => CHUNK,
+        0..=SHORT => SHORT,
+        _ => PART,
+    }
 }
 
 impl<T: Real> WithSimd for Leaves<'_, T> {
@@ -193,89 +243,114 @@ impl<T: Real> WithSimd for Leaves<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) -> Vec<Matrix> {
         let mut matrices = std::mem::take(&mut self.matrices);
-        let (words, ends) = self.words();
-        // The matrix of a chunk in the lanes of a vector, and in those of a block.
-        let mut state = [T::from_f64(0.0); pairs(8) * 2 * BLOCK];
-        let mut made = [[[0.0; BLOCK]; 2]; pairs(8)];
-        let blocks = matrices.first().map_or(0, Matrix::blocks);
-        for block in 0..blocks {
-            let mut ends = ends.iter();
-            let mut start = 0;
+        let mut buffers = Buffers::new(self.tuple);
+        for block in 0..matrices.first().map_or(0, Matrix::blocks) {
             for (text, matrix) in self.texts.iter().zip(&mut matrices) {
                 let rows = matrix.rows();
-                let target = matrix.block_mut(block);
-                for chunk in 0..text.len().div_ceil(CHUNK) {
-                    let &[whole, all] = ends.next().expect("an end for each chunk");
-                    let words = [&words[start..whole], &words[whole..all]];
-                    start = all;
-                    let rows_here = if chunk == 0 { rows } else { self.tuple };
-                    let made = &mut made[..row_start(self.tuple, rows_here)];
-                    for vector in 0..BLOCK / lanes_of::<T, S>() {
-                        self.chunk(simd, words, [block, vector], rows_here, &mut state, made);
-                    }
-                    if chunk == 0 {
-                        target.copy_from_slice(made);
-                    } else {
-                        append_block(target, made, self.tuple, rows, block);
-                    }
-                }
+                self.text(
+                    simd,
+                    text,
+                    block,
+                    rows,
+                    matrix.block_mut(block),
+                    &mut buffers,
+                );
             }
         }
         matrices
     }
 }
 
-impl<T: Real> Leaves<'_, T> {
-    /// The words of all chunks, and where they end among them: those of several letters, then those
-    /// of one.
-    fn words(&self) -> (Vec<u32>, Vec<[usize; 2]>) {
-        let mut words = Vec::new();
-        let mut ends = Vec::new();
-        for chunk in self.texts.iter().flat_map(|text| text.chunks(CHUNK)) {
-            let left_over = chunk.len() % self.operators.letters;
-            self.operators.words(chunk, &mut words);
-            let whole = words.len();
-            self.letters
-                .words(&chunk[chunk.len() - left_over..], &mut words);
-            ends.push([whole, words.len()]);
+/// Memory for a block of lanes.
+struct Buffers<T> {
+    chunk: Aligned<f64>,
+    part: Aligned<f64>,
+    state: Aligned<T>,
+    wide: Aligned<f64>,
+}
+
+impl<T: Real> Buffers<T> {
+    fn new(tuple: usize) -> Buffers<T> {
+        Buffers {
+            chunk: Aligned::zeros(block_size(tuple, tuple)),
+            part: Aligned::zeros(block_size(tuple, tuple)),
+            state: Aligned::zeros(block_size(tuple, tuple)),
+            wide: Aligned::zeros(block_size(tuple, tuple)),
         }
-        (words, ends)
+    }
+}
+
+impl<T: Real> Leaves<'_, T> {
+    /// The first `rows` rows of a text's matrix in the lanes of a block.
+    #[inline(always)]
+    fn text<S: Simd>(
+        &self,
+        simd: S,
+        text: &Text,
+        block: usize,
+        rows: usize,
+        made: &mut [f64],
+        buffers: &mut Buffers<T>,
+    ) {
+        let (part, state, wide) = (
+            buffers.part.get_mut(),
+            buffers.state.get_mut(),
+            buffers.wide.get_mut(),
+        );
+        let tuple = self.tuple;
+        for (i, parts) in text.chunks().enumerate() {
+            let chunk_rows = if i == 0 { rows } else { tuple };
+            let chunk = &mut buffers.chunk.get_mut()[..block_size(tuple, chunk_rows)];
+            for (j, words) in parts.enumerate() {
+                if j == 0 {
+                    self.part(simd, words, block, chunk_rows, chunk, (state, wide));
+                } else {
+                    self.part(simd, words, block, tuple, part, (state, wide));
+                    append_block(simd, chunk, part, tuple, chunk_rows, block);
+                }
+            }
+            if i == 0 {
+                made.copy_from_slice(chunk);
+            } else {
+                append_block(simd, made, chunk, tuple, rows, block);
+            }
+        }
     }
 
-    /// The first `rows` rows of a chunk's matrix in one vector of lanes.
+    /// The first `rows` rows of a part's matrix in the lanes of a block.
     #[inline(always)]
-    fn chunk<S: Simd>(
+    fn part<S: Simd>(
         &self,
         simd: S,
         [words, left_over]: [&[u32]; 2],
-        [block, vector]: [usize; 2],
+        block: usize,
         rows: usize,
-        state: &mut [T],
-        made: &mut [Entry],
+        made: &mut [f64],
+        (state, wide): (&mut [T], &mut [f64]),
     ) {
         let lanes = lanes_of::<T, S>();
-        let start = |row| row_start(self.tuple, row) * 2 * lanes;
-        let state = &mut state[..start(rows)];
-        state.fill(T::from_f64(0.0));
-        let mut row = 0;
-        while row < rows {
-            let width = self.tuple - row;
-            let group = if rows == 1 {
-                1
-            } else {
-                group_rows(width, S::REGISTER_COUNT)
-            };
-            let state = &mut state[start(row)..start(row + group)];
+        let entries = entries(self.tuple, rows);
+        let state = &mut state[..entries * 2 * lanes];
+        let made = made.chunks_exact_mut(entries * 2 * lanes);
+        for (vector, made) in made.enumerate() {
+            state.fill(T::from_f64(0.0));
             let with = self.operators.of::<S>(words, block, vector);
-            advance(simd, width, group, with, state);
-            let with = self.letters.of::<S>(left_over, block, vector);
-            advance(simd, width, group, with, state);
-            row += group;
-        }
-        let parts = made.iter_mut().flatten();
-        for (part, values) in parts.zip(state.chunks_exact(lanes)) {
-            for (target, value) in part[vector * lanes..].iter_mut().zip(values) {
-                *target = value.to_f64();
+            advance_rows(simd, self.tuple, rows, with, state);
+            if !left_over.is_empty() {
+                let with = self.letters.of::<S>(left_over, block, vector);
+                advance_rows(simd, self.tuple, rows, with, state);
+            }
+            for (wide, value) in wide.iter_mut().zip(&*state) {
+                *wide = value.to_f64();
+            }
+            // A vector of `f32` is two of `f64`.
+            let wide: &[S::f64s] = bytemuck::cast_slice(&wide[..state.len()]);
+            let made: &mut [S::f64s] = bytemuck::cast_slice_mut(made);
+            let vectors = made.len() / (entries * 2);
+            for (i, made) in made.chunks_exact_mut(entries * 2).enumerate() {
+                for (made, wide) in made.iter_mut().zip(wide.chunks_exact(vectors)) {
+                    *made = wide[i];
+                }
             }
         }
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use realfft::num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner};
 
-use super::matrix::BLOCK;
 use crate::tensor_sketch::fourier::lanes;
 
 /// The inverse transform for one dimension D.
@@ -23,14 +22,13 @@ impl Inverse {
     /// The sums over lanes, which [`Finish`](crate::tensor_sketch::fourier::Finish) takes: D of
     /// them.
     ///
-    /// `entry(block)` are the values in the lanes of that block.
-    pub fn sums<'a>(&self, entry: impl Fn(usize) -> &'a [[f64; BLOCK]; 2]) -> Vec<f64> {
+    /// `lane(j)` is the value in lane j.
+    pub fn sums(&self, lane: impl Fn(usize) -> [f64; 2]) -> Vec<f64> {
         let dim = self.transform.len();
-        let lane = |lane: usize| entry(lane / BLOCK).map(|part| part[lane % BLOCK]);
         // The transform adds each lane and its conjugate: twice the real part.
         let halved = |lane: [f64; 2]| Complex::new(0.5 * lane[0], 0.5 * lane[1]);
         let mut spectrum = self.transform.make_input_vec();
-        for (value, lane) in spectrum.iter_mut().zip((0..lanes(dim)).map(lane)) {
+        for (value, lane) in spectrum.iter_mut().zip((0..lanes(dim)).map(&lane)) {
             *value = halved(lane);
         }
         let [a, b] = lane(0);

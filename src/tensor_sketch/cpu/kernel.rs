@@ -9,18 +9,22 @@ use std::marker::PhantomData;
 
 use pulp::{Simd, WithSimd};
 
-use super::vector::Vector;
+use super::vector::{Vector, lanes_of};
+use crate::tensor_sketch::fourier::pairs;
 
-/// The largest distance from the diagonal at which operators have entries, unless t is less.
+/// The largest distance from the diagonal at which operators of words have entries, unless t is
+/// less.
 pub(super) const MAX_DEPTH: usize = 4;
 
 /// How many rows to do at a time, for a first row of `width` entries: as many as leave about a
 /// third of the registers free.
-pub(super) const fn group_rows(width: usize, registers: usize) -> usize {
-    if registers >= 32 {
-        [0, 1, 2, 3, 4, 2, 2, 1, 1][width]
-    } else {
-        [0, 1, 2, 3, 1, 1, 1, 1, 1][width]
+fn group_rows(width: usize, registers: usize) -> usize {
+    // In memory of their own, not built on the stack for each call.
+    static WITH_16: [usize; 9] = [0, 1, 2, 3, 1, 1, 1, 1, 1];
+    static WITH_32: [usize; 9] = [0, 1, 2, 3, 4, 2, 2, 1, 1];
+    match registers {
+        ..32 => WITH_16[width],
+        _ => WITH_32[width],
     }
 }
 
@@ -51,10 +55,32 @@ pub(super) struct Words<'a, T> {
     pub squares: Option<&'a [T]>,
 }
 
-/// Multiplies rows of S with the operators of `words`, in place: `rows` rows, of which the first has
-/// `width` entries, as pairs of real and imaginary vectors.
+/// Multiplies the first row of S, or all `rows` = t rows, with the operators of `words`, in place.
+/// `state` holds the real and the imaginary vectors of each entry, row t − 1 first.
 #[inline(always)]
-pub(super) fn advance<T: Vector, S: Simd>(
+pub(super) fn advance_rows<T: Vector, S: Simd>(
+    simd: S,
+    tuple: usize,
+    rows: usize,
+    words: Words<T>,
+    mut state: &mut [T],
+) {
+    if rows == 1 {
+        return advance(simd, tuple, 1, words, state);
+    }
+    let mut width = tuple;
+    while width > 0 {
+        let group = group_rows(width, S::REGISTER_COUNT);
+        let (others, rows) = state.split_at_mut(pairs(width - group) * 2 * lanes_of::<T, S>());
+        advance(simd, width, group, words, rows);
+        state = others;
+        width -= group;
+    }
+}
+
+/// Multiplies `rows` rows, of which the first has `width` entries.
+#[inline(always)]
+fn advance<T: Vector, S: Simd>(
     simd: S,
     width: usize,
     rows: usize,
@@ -86,12 +112,12 @@ pub(super) fn advance<T: Vector, S: Simd>(
         (3, 3): Three, [1 2 3];
         (4, 1): (Row<4>, ()), [1 2 3 4];
         (4, 4): (Row<4>, Three), [1 2 3 4];
-        (5, 1): (Row<5>, ()), [1 2 3 4];
-        (5, 2): (Row<5>, (Row<4>, ())), [1 2 3 4];
-        (6, 1): (Row<6>, ()), [1 2 3 4];
-        (6, 2): (Row<6>, (Row<5>, ())), [1 2 3 4];
-        (7, 1): (Row<7>, ()), [1 2 3 4];
-        (8, 1): (Row<8>, ()), [1 2 3 4];
+        (5, 1): (Row<5>, ()), [1 2 3 4 5];
+        (5, 2): (Row<5>, (Row<4>, ())), [1 2 3 4 5];
+        (6, 1): (Row<6>, ()), [1 2 3 4 6];
+        (6, 2): (Row<6>, (Row<5>, ())), [1 2 3 4 6];
+        (7, 1): (Row<7>, ()), [1 2 3 4 7];
+        (8, 1): (Row<8>, ()), [1 2 3 4 8];
     }
 }
 
@@ -183,7 +209,7 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
 
     #[inline(always)]
     fn load<T: Vector, S: Simd>(state: &[Complex<T, S>]) -> Self::State<T, S> {
-        let (row, rest) = state.split_first_chunk().expect("a row");
+        let (rest, row) = state.split_last_chunk().expect("a row");
         (*row, Rest::load::<T, S>(rest))
     }
 
@@ -251,7 +277,7 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
 
     #[inline(always)]
     fn store<T: Vector, S: Simd>((row, rest): &Self::State<T, S>, state: &mut [Complex<T, S>]) {
-        let (target, others) = state.split_first_chunk_mut().expect("a row");
+        let (others, target) = state.split_last_chunk_mut().expect("a row");
         *target = *row;
         Rest::store::<T, S>(rest, others);
     }

@@ -2,30 +2,36 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::aligned::Aligned;
+use super::kernel::{Words, advance_rows};
 use crate::tensor_sketch::fourier::{lanes, pairs};
 
 /// Lanes per block: a multiple of what vectors hold.
 pub(super) const BLOCK: usize = 16;
 
-/// An entry of S in the lanes of a block: real parts, then imaginary parts.
-pub(super) type Entry = [[f64; BLOCK]; 2];
-
 /// The matrix S of a piece of text in all lanes: what is above its diagonal of ones, or the first
 /// row of that.
 ///
-/// Entries stand block of lanes after block, in each row after row.
-#[derive(Clone, Debug, PartialEq)]
+/// It stands vector of lanes after vector, in each entry after entry, row t − 1 first, in each the
+/// real and the imaginary parts: as operators do, so that a product is a step with the right factor
+/// as the operator.
+#[derive(Clone, Debug)]
 pub(in crate::tensor_sketch) struct Matrix {
     tuple: usize,
     rows: usize,
     blocks: usize,
-    entries: Vec<Entry>,
+    lanes_of_vector: usize,
+    values: Aligned<f64>,
 }
 
-/// Where row `a` begins among the entries of a block.
-pub(super) const fn row_start(tuple: usize, a: usize) -> usize {
-    // The rows before it have t, t − 1, …, t − a + 1 entries.
-    pairs(tuple) - pairs(tuple - a)
+/// The number of entries of a matrix of which the first `rows` rows are there: one or all.
+pub(super) const fn entries(tuple: usize, rows: usize) -> usize {
+    if rows == 1 { tuple } else { pairs(tuple) }
+}
+
+/// The number of `f64` that a block of lanes takes.
+pub(super) const fn block_size(tuple: usize, rows: usize) -> usize {
+    entries(tuple, rows) * 2 * BLOCK
 }
 
 impl Matrix {
@@ -34,14 +40,15 @@ impl Matrix {
         Matrix::identity_rows(tuple, dim, tuple)
     }
 
-    /// Its first `rows` rows.
+    /// Its first `rows` rows: one or all.
     pub(super) fn identity_rows(tuple: usize, dim: usize, rows: usize) -> Matrix {
         let blocks = lanes(dim).div_ceil(BLOCK);
         Matrix {
             tuple,
             rows,
             blocks,
-            entries: vec![[[0.0; BLOCK]; 2]; blocks * row_start(tuple, rows)],
+            lanes_of_vector: Arch::new().dispatch(LanesOfVector),
+            values: Aligned::zeros(blocks * block_size(tuple, rows)),
         }
     }
 
@@ -55,15 +62,22 @@ impl Matrix {
         Arch::new().dispatch(Append { left: self, right });
     }
 
-    /// The entries of block `block`.
-    pub(super) fn block(&self, block: usize) -> &[Entry] {
-        let size = row_start(self.tuple, self.rows);
-        &self.entries[block * size..][..size]
+    /// The value of S_{0,k} in a lane.
+    pub(super) fn first_row(&self, k: usize, lane: usize) -> [f64; 2] {
+        let entries = entries(self.tuple, self.rows);
+        let (vector, lane) = (lane / self.lanes_of_vector, lane % self.lanes_of_vector);
+        let entry = vector * entries + entries - self.tuple + k - 1;
+        [0, 1].map(|part| self.values.get()[(2 * entry + part) * self.lanes_of_vector + lane])
     }
 
-    pub(super) fn block_mut(&mut self, block: usize) -> &mut [Entry] {
-        let size = row_start(self.tuple, self.rows);
-        &mut self.entries[block * size..][..size]
+    pub(super) fn block(&self, block: usize) -> &[f64] {
+        let size = block_size(self.tuple, self.rows);
+        &self.values.get()[block * size..][..size]
+    }
+
+    pub(super) fn block_mut(&mut self, block: usize) -> &mut [f64] {
+        let size = block_size(self.tuple, self.rows);
+        &mut self.values.get_mut()[block * size..][..size]
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -72,6 +86,17 @@ impl Matrix {
 
     pub(super) fn rows(&self) -> usize {
         self.rows
+    }
+}
+
+struct LanesOfVector;
+
+impl WithSimd for LanesOfVector {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        S::F64_LANES
     }
 }
 
@@ -84,52 +109,37 @@ impl WithSimd for Append<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let (tuple, rows) = (self.left.tuple, self.left.rows);
         for block in 0..self.left.blocks {
             let left = self.left.block_mut(block);
-            append_block(left, self.right.block(block), tuple, rows, block);
+            append_block(simd, left, self.right.block(block), tuple, rows, block);
         }
     }
 }
 
-/// S(x) ← S(x) · S(y) in the lanes of one block, for the first `rows` rows of S(x).
+/// S(x) ← S(x) · S(y) in the lanes of one block, where the first `rows` rows of S(x) are there.
 #[inline(always)]
-pub(super) fn append_block(
-    left: &mut [Entry],
-    right: &[Entry],
+pub(super) fn append_block<S: Simd>(
+    simd: S,
+    left: &mut [f64],
+    right: &[f64],
     tuple: usize,
     rows: usize,
     block: usize,
 ) {
     let squares = squares(block);
-    for a in 0..rows {
-        let row = &mut left[row_start(tuple, a)..][..tuple - a];
-        // From the last entry to the first: each reads those before it as they were.
-        for b in (a + 1..=tuple).rev() {
-            let mut sum = right[row_start(tuple, a) + b - a - 1];
-            for m in a + 1..b {
-                let factor = &right[row_start(tuple, m) + b - m - 1];
-                add_product(&mut sum, &row[m - a - 1], factor, &squares);
-            }
-            let entry = &mut row[b - a - 1];
-            for part in 0..2 {
-                for lane in 0..BLOCK {
-                    entry[part][lane] += sum[part][lane];
-                }
-            }
-        }
-    }
-}
-
-/// Adds (x + yz)(u + vz) = xu + yvz² + (xv + yu)z.
-#[inline(always)]
-pub(super) fn add_product(sum: &mut Entry, left: &Entry, right: &Entry, squares: &[f64; BLOCK]) {
-    for lane in 0..BLOCK {
-        let (x, y) = (left[0][lane], left[1][lane]);
-        let (u, v) = (right[0][lane], right[1][lane]);
-        sum[0][lane] = sum[0][lane] + x * u + squares[lane] * y * v;
-        sum[1][lane] = sum[1][lane] + x * v + y * u;
+    let left = left.chunks_exact_mut(entries(tuple, rows) * 2 * S::F64_LANES);
+    let right = right.chunks_exact(pairs(tuple) * 2 * S::F64_LANES);
+    for (vector, (left, right)) in left.zip(right).enumerate() {
+        let words = Words {
+            words: &[0],
+            operators: right,
+            entries: pairs(tuple),
+            depth: tuple,
+            squares: (block == 0 && vector == 0).then_some(&squares[..]),
+        };
+        advance_rows(simd, tuple, rows, words, left);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tensor sketch on the CPU.
 
+mod aligned;
 mod batches;
 mod direct;
 mod engine;

@@ -1,11 +1,11 @@
 //! Operators: the matrices S of all words of a few letters.
 
-use bytemuck::{Pod, Zeroable};
 use pulp::{Arch, Simd, WithSimd};
 
+use super::aligned::Aligned;
 use super::kernel::{MAX_DEPTH, Words, operator_start};
-use super::matrix::{BLOCK, Entry, add_product, squares};
-use super::vector::{Vector, lanes_of};
+use super::matrix::{BLOCK, squares};
+use super::vector::lanes_of;
 use crate::tensor_sketch::fourier::{LONGEST_WORD, lanes, letter_value, roots};
 use crate::tensor_sketch::{Real, Tables};
 
@@ -46,6 +46,9 @@ fn operator_bytes(tuple: usize, letters: usize) -> usize {
 fn depth(tuple: usize, letters: usize) -> usize {
     tuple.min(letters)
 }
+
+/// Real and imaginary parts in the lanes of a block.
+type Entry = [[f64; BLOCK]; 2];
 
 /// The operators of all words of `letters` letters, in `T`.
 pub(super) struct Operators<T> {
@@ -163,21 +166,9 @@ impl<T: Real> WithSimd for Fill<'_, T> {
                     let word = &mut longer[word..];
                     for a in 0..tuple {
                         for b in (a + 1..=tuple.min(a + depth)).rev() {
-                            let value = &values[b - 1];
-                            if b - 1 > a {
-                                add_product(
-                                    &mut word[place(a, b)],
-                                    &operator[place(a, b - 1)],
-                                    value,
-                                    &squares,
-                                );
-                            } else {
-                                for part in 0..2 {
-                                    for lane in 0..BLOCK {
-                                        word[place(a, b)][part][lane] += value[part][lane];
-                                    }
-                                }
-                            }
+                            let before = (b - 1 > a).then(|| &operator[place(a, b - 1)]);
+                            let entry = &mut word[place(a, b)];
+                            add_step(entry, before, &values[b - 1], &squares);
                         }
                     }
                 }
@@ -200,6 +191,17 @@ impl<T: Real> WithSimd for Fill<'_, T> {
     }
 }
 
+/// Adds a letter's value times what there is in the row before; one if that is nothing.
+#[inline(always)]
+fn add_step(entry: &mut Entry, before: Option<&Entry>, value: &Entry, squares: &[f64; BLOCK]) {
+    for lane in 0..BLOCK {
+        let [u, v] = value.map(|part| part[lane]);
+        let [x, y] = before.map_or([1.0, 0.0], |before| before.map(|part| part[lane]));
+        entry[0][lane] += x * u + squares[lane] * y * v;
+        entry[1][lane] += x * v + y * u;
+    }
+}
+
 /// The values of all letters' steps in the lanes of a block, t for each letter; 0 in lanes that
 /// there are not.
 fn letter_values(tables: &Tables, roots: &[[f64; 2]], block: usize) -> Vec<Entry> {
@@ -215,33 +217,4 @@ fn letter_values(tables: &Tables, roots: &[[f64; 2]], block: usize) -> Vec<Entry
         }
     }
     values
-}
-
-/// Numbers that begin where a cache line does, so that no vector lies in two.
-pub(super) struct Aligned<T> {
-    lines: Vec<Line>,
-    length: usize,
-    element: std::marker::PhantomData<T>,
-}
-
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
-impl<T: Vector> Aligned<T> {
-    pub fn zeros(length: usize) -> Aligned<T> {
-        Aligned {
-            lines: vec![Line::zeroed(); (length * size_of::<T>()).div_ceil(size_of::<Line>())],
-            length,
-            element: std::marker::PhantomData,
-        }
-    }
-
-    pub fn get(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.lines)[..self.length]
-    }
-
-    pub fn get_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.length]
-    }
 }

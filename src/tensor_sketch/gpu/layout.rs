@@ -7,12 +7,8 @@ use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
 
 use crate::device::Buffer;
-use crate::tensor_sketch::fourier::{self, FAN_IN, SEGMENT};
+use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, SEGMENT};
 use crate::{Device, Result};
-
-/// Letters per chunk of a GPU. The kernel composes it of blocks of at most so many words that its
-/// bound for rounding errors is that of [`fourier::CHUNK`] letters.
-const CHUNK: usize = 4 * fourier::CHUNK;
 
 /// The most letters, and chunks or sequences, of a batch: enough to fill any GPU, and little enough for
 /// its memory.
