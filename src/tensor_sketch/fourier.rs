@@ -139,7 +139,8 @@ impl Finish {
     /// makes them exact.
     pub fn apply(&self, sum: f64) -> f64 {
         let entry = sum * self.factor;
-        let entry = if self.whole { entry.round() } else { entry };
+        // Adding zero makes a negative zero positive.
+        let entry = if self.whole { entry.round() + 0.0 } else { entry };
         entry / self.divisor
     }
 }
