@@ -54,11 +54,12 @@ mod splitmix;
 mod tables;
 #[cfg(feature = "kernels")]
 mod tuning;
+mod windows;
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, Ix2};
+use ndarray::{Array, Array1, Array2, Array3, ArrayView1, Axis, Dimension, Ix2, RemoveAxis};
 use rayon::prelude::*;
 
 pub use alphabet::{Alphabet, Encoded, Unknown};
@@ -281,9 +282,10 @@ impl<T: Real> TensorSketch<T> {
             let buffer = self.run_on_device(&sequences.upload_checked(device, None)?, rows)?;
             Array3::from_shape_vec(shape, buffer.to_vec()?).expect("a buffer of that shape")
         };
-        check_range(&result)?;
+        check_range(&result, "sequence")?;
         Ok(result)
     }
+
     /// The rows of all sequences one after the other, on their device.
     fn run_on_device(&self, sequences: &DeviceSequences, rows: Rows) -> Result<Buffer<T>> {
         self.check_codes(sequences.largest)?;
@@ -354,18 +356,18 @@ impl Rows {
     }
 }
 
-/// Refuses the first sequence with an entry that `f32` cannot hold.
-fn check_range<T: Real>(sketches: &Array3<T>) -> Result<()> {
+/// Refuses the first sketch with an entry that `T` cannot hold; `of` is what each is the sketch of.
+fn check_range<T: Real, D: Dimension + RemoveAxis>(sketches: &Array<T, D>, of: &str) -> Result<()> {
     let overflowed = sketches
         .axis_iter(Axis(0))
         .into_par_iter()
         .position_first(|sketch| !sketch.iter().all(|entry| entry.to_f64().is_finite()));
     match overflowed {
         None => Ok(()),
-        Some(sequence) => Err(Error::Overflow {
+        Some(place) => Err(Error::Overflow {
             operation: OPERATION,
             message: format!(
-                "the sketch of sequence {sequence} leaves the range of {}: \
+                "the sketch of {of} {place} leaves the range of {}: \
                  normalise it, or use shorter tuples",
                 T::NAME
             ),

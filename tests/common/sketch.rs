@@ -134,6 +134,8 @@ pub struct Reference<'a> {
     rows: Array2<f64>,
     /// The same with all signs +1.
     magnitudes: Array2<f64>,
+    /// Products of matrices in `f64` beyond those of chunks.
+    products: usize,
 }
 
 impl<'a> Reference<'a> {
@@ -149,7 +151,18 @@ impl<'a> Reference<'a> {
             length: codes.len(),
             rows: reference::tensor_sketch(codes, tables),
             magnitudes: reference::tensor_sketch(codes, &all_positive),
+            products: 0,
         }
+    }
+
+    /// For a sketch that goes through `products` more products of matrices than those of chunks.
+    pub fn after_products(self, products: usize) -> Reference<'a> {
+        Reference { products, ..self }
+    }
+
+    /// Compares the sketch, made in a form, with what it should be.
+    pub fn check_last_row<T: Real>(&self, row: ArrayView1<T>, normalize: bool, form: Form) {
+        self.check_row(row, self.tables.tuple_length(), normalize, form);
     }
 
     /// Compares row k, made in a form, with what it should be.
@@ -207,7 +220,7 @@ impl<'a> Reference<'a> {
     fn fourier_bound<T: Real>(&self) -> f64 {
         let (n, t, dim) = (self.length, self.tables.tuple_length(), self.tables.dim());
         let in_chunk = 2 * n.min(CHUNK) + 2 * t;
-        let products = 4 * 16 + n.div_ceil(CHUNK * 16usize.pow(3));
+        let products = self.products + 4 * 16 + n.div_ceil(CHUNK * 16usize.pow(3));
         let in_double = t * (3 * 8 + 2) + products * (2 * t + 2) + dim + 4;
         2f64.sqrt() * (gamma(in_chunk, T::UNIT_ROUNDOFF) + gamma(in_double, 2f64.powi(-53)))
     }

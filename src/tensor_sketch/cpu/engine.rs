@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use ndarray::ArrayViewMut2;
+use ndarray::{ArrayViewMut1, ArrayViewMut2};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::aligned::Aligned;
 use super::inverse::Inverse;
 use super::kernel::advance_rows;
-use super::matrix::{BLOCK, Matrix, append_block, block_size, entries};
+use super::matrix::{Matrix, append_block, block_size, entries};
 use super::operators::{Operators, word_letters};
 use super::vector::lanes_of;
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT};
@@ -36,6 +36,7 @@ pub(in crate::tensor_sketch) struct Fourier<T> {
 }
 
 impl<T: Real> Fourier<T> {
+    /// For sketches with `tables`.
     pub fn new(tables: &Tables) -> Fourier<T> {
         Fourier {
             arch: Arch::new(),
@@ -120,6 +121,19 @@ impl<T: Real> Fourier<T> {
         })
     }
 
+    /// The matrices of texts of equal length. Short ones are worked on together, by one thread.
+    pub(super) fn matrices<'a>(
+        &self,
+        texts: impl Iterator<Item = &'a [u8]>,
+        length: usize,
+    ) -> Vec<Matrix> {
+        if length > LEAF {
+            return texts.map(|codes| self.matrix(codes)).collect();
+        }
+        let rows = self.tables.tuple_length();
+        self.leaves(texts.map(|codes| (codes, rows)), self.operators_for(length))
+    }
+
     /// Sketches texts of at most [`LEAF`] letters that have words of the same number of letters:
     /// their rows `kept` into their views, (number of rows)×D each.
     pub(super) fn sketch_short(
@@ -140,6 +154,10 @@ impl<T: Real> Fourier<T> {
         word_letters(&self.tables, length)
     }
 
+    pub(super) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
     fn operators_for(&self, length: usize) -> &Operators<T> {
         self.operators(word_letters(&self.tables, length))
     }
@@ -158,17 +176,22 @@ impl<T: Real> Fourier<T> {
         normalize: bool,
         mut out: ArrayViewMut2<T>,
     ) {
-        for (k, mut row) in kept.zip(out.outer_iter_mut()) {
-            if k == 0 {
-                row.fill(T::from_f64(0.0));
-                row[0] = T::from_f64(1.0);
-                continue;
-            }
+        for (k, row) in kept.zip(out.outer_iter_mut()) {
             let finish = Finish::new::<T>(&self.tables, length, k, normalize);
-            let sums = self.inverse.sums(|lane| matrix.first_row(k, lane));
-            for (entry, sum) in row.iter_mut().zip(sums) {
-                *entry = T::from_f64(finish.apply(sum));
-            }
+            self.row(matrix, k, finish, row);
+        }
+    }
+
+    /// Row `k` of it, into `out`, D numbers.
+    pub(super) fn row(&self, matrix: &Matrix, k: usize, finish: Finish, mut out: ArrayViewMut1<T>) {
+        if k == 0 {
+            out.fill(T::from_f64(0.0));
+            out[0] = T::from_f64(1.0);
+            return;
+        }
+        let sums = self.inverse.sums(|lane| matrix.first_row(k, lane));
+        for (entry, sum) in out.iter_mut().zip(sums) {
+            *entry = T::from_f64(finish.apply(sum));
         }
     }
 }

@@ -62,6 +62,27 @@ impl Matrix {
         Arch::new().dispatch(Append { left: self, right });
     }
 
+    /// The first row alone.
+    pub(super) fn to_first_row(&self) -> Matrix {
+        let entries = entries(self.tuple, self.rows);
+        let part = |entries: usize| entries * 2 * self.lanes_of_vector;
+        let mut row = Matrix {
+            rows: 1,
+            values: Aligned::zeros(self.blocks * block_size(self.tuple, 1)),
+            ..*self
+        };
+        let to = row.values.get_mut().chunks_exact_mut(part(self.tuple));
+        for (to, from) in to.zip(self.values.get().chunks_exact(part(entries))) {
+            to.copy_from_slice(&from[part(entries - self.tuple)..]);
+        }
+        row
+    }
+
+    /// The memory that the matrix of a text takes, in bytes.
+    pub(super) fn bytes(tuple: usize, dim: usize) -> usize {
+        lanes(dim).div_ceil(BLOCK) * block_size(tuple, tuple) * size_of::<f64>()
+    }
+
     /// The value of S_{0,k} in a lane.
     pub(super) fn first_row(&self, k: usize, lane: usize) -> [f64; 2] {
         let entries = entries(self.tuple, self.rows);

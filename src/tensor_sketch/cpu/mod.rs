@@ -8,6 +8,7 @@ mod kernel;
 mod matrix;
 mod operators;
 mod vector;
+mod windows;
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -17,11 +18,9 @@ use rayon::prelude::*;
 
 use super::{Form, Real, Sequences, Tables};
 
-pub(super) use engine::Fourier;
-use engine::LEAF;
-#[allow(unused_imports)]
-pub(super) use matrix::Matrix;
+use engine::{Fourier, LEAF};
 pub(super) use vector::Vector;
+pub(super) use windows::windows;
 
 /// The sketches' rows `kept`, N×(number of rows)×D.
 pub(super) fn sketch<T: Real>(
@@ -39,7 +38,7 @@ pub(super) fn sketch<T: Real>(
     jobs.sort_by_key(|(codes, _)| Reverse(codes.len()));
     match form {
         Form::Direct => direct::sketch(tables, jobs, kept, normalize),
-        Form::Auto | Form::Fourier => sketch_fourier(tables, jobs, kept, normalize),
+        Form::Auto | Form::Fourier => sketch_fourier(&Fourier::new(tables), jobs, kept, normalize),
     }
     result
 }
@@ -47,14 +46,14 @@ pub(super) fn sketch<T: Real>(
 /// The most letters, and numbers of results, that a thread takes in short sequences together.
 const BATCH: usize = 1 << 15;
 
-/// Long sequences one after the other, each by all threads; short ones in batches, each by one.
+/// Long sequences first, each by all threads that are free; short ones in batches, each by one.
+/// They come from the longest to the shortest.
 fn sketch_fourier<T: Real>(
-    tables: &Tables,
+    fourier: &Fourier<T>,
     mut long: Vec<(&[u8], ArrayViewMut2<T>)>,
     kept: RangeInclusive<usize>,
     normalize: bool,
 ) {
-    let fourier = Fourier::new(tables);
     let short = long.split_off(long.partition_point(|(codes, _)| codes.len() > LEAF));
     let mut batches: Vec<Vec<(&[u8], ArrayViewMut2<T>)>> = Vec::new();
     let mut filled = (0, 0);
