@@ -77,10 +77,15 @@ fn cases(letters: usize) -> Vec<Case> {
         ..DNA
     };
     cases.extend([reads, protein]);
-    for (tuple, dim) in [(8, 96), (4, 1000), (4, 4096), (8, 4096)] {
+    for (name, tuple, dim) in [
+        ("long tuples", 8, 96),
+        ("D = 1000", 4, 1000),
+        ("D = 4096", 4, 4096),
+        ("the largest", 8, 4096),
+    ] {
         let share = 10 * (dim / 96) * (tuple / 4);
         cases.push(Case {
-            name: "other shapes",
+            name,
             tuple,
             dim,
             letters: letters / share,

@@ -56,7 +56,8 @@ pub(super) const fn pairs(tuple: usize) -> usize {
     tuple * (tuple + 1) / 2
 }
 
-/// Where S_{a,b} stands among them: diagonal after diagonal, by b − a, then by a.
+/// Where S_{a,b} stands among them in kernels: diagonal after diagonal, by b − a, then by a.
+#[cfg_attr(not(test), allow(dead_code))]
 pub(super) const fn pair_index(tuple: usize, a: usize, b: usize) -> usize {
     let d = b - a;
     // The diagonals before this one have t, t − 1, …, t − d + 2 entries.

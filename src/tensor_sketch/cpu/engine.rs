@@ -19,7 +19,8 @@ use crate::tensor_sketch::{Real, Tables};
 /// Letters whose chunks are composed first.
 pub(super) const LEAF: usize = CHUNK * FAN_IN;
 
-/// Letters per part of a chunk, which are summed in `f32`; parts are composed like chunks, in `f64`.
+/// Letters per part of a chunk, which are summed in `f32`, for tuples of up to four letters; parts
+/// are composed like chunks, in `f64`.
 const PART: usize = 128;
 
 /// Letters of a text that is a single part.
@@ -38,8 +39,13 @@ pub(in crate::tensor_sketch) struct Fourier<T> {
 impl<T: Real> Fourier<T> {
     /// For sketches with `tables`.
     pub fn new(tables: &Tables) -> Fourier<T> {
+        Fourier::with_arch(Arch::new(), tables)
+    }
+
+    /// In a given instruction set.
+    fn with_arch(arch: Arch, tables: &Tables) -> Fourier<T> {
         Fourier {
-            arch: Arch::new(),
+            arch,
             operators: [const { OnceLock::new() }; LONGEST_WORD],
             inverse: Inverse::new(tables.dim()),
             tables: tables.clone(),
@@ -63,7 +69,7 @@ impl<T: Real> Fourier<T> {
         let (tuple, dim) = (self.tables.tuple_length(), self.tables.dim());
         let mut segments = codes.chunks(SEGMENT);
         let mut matrix = match segments.next() {
-            None => Matrix::identity_rows(tuple, dim, rows),
+            None => Matrix::identity_rows(self.arch, tuple, dim, rows),
             Some(first) => self.tree(first, rows, self.operators_for(first.len())),
         };
         for segment in segments {
@@ -108,8 +114,8 @@ impl<T: Real> Fourier<T> {
         let letters = self.operators(1);
         let (texts, matrices) = texts
             .map(|(codes, rows)| {
-                let text = Text::new(codes, operators, letters);
-                (text, Matrix::identity_rows(tuple, dim, rows))
+                let text = Text::new(tuple, codes, operators, letters);
+                (text, Matrix::identity_rows(self.arch, tuple, dim, rows))
             })
             .unzip();
         self.arch.dispatch(Leaves {
@@ -217,14 +223,22 @@ struct Text {
 }
 
 impl Text {
-    fn new<T: Real>(codes: &[u8], operators: &Operators<T>, letters: &Operators<T>) -> Text {
-        let part_letters = part_letters::<T>(codes.len());
+    fn new<T: Real>(
+        tuple: usize,
+        codes: &[u8],
+        operators: &Operators<T>,
+        letters: &Operators<T>,
+    ) -> Text {
+        // Whole words: letters are left over at the end of a chunk alone.
+        let part_letters = part_letters::<T>(tuple, codes.len());
+        let part_letters = part_letters.next_multiple_of(operators.letters);
         let mut text = Text {
             words: Vec::with_capacity(codes.len() / operators.letters + operators.letters),
             parts: Vec::with_capacity(codes.len() / part_letters + 2),
-            parts_of_chunk: CHUNK / part_letters,
+            parts_of_chunk: CHUNK.div_ceil(part_letters),
         };
-        for part in codes.chunks(part_letters) {
+        let chunks = codes.chunks(CHUNK);
+        for part in chunks.flat_map(|chunk| chunk.chunks(part_letters)) {
             let start = text.words.len();
             let (whole, left_over) = part.split_at(part.len() - part.len() % operators.letters);
             operators.words(whole, &mut text.words);
@@ -250,13 +264,14 @@ impl Text {
 }
 
 /// The number of letters that are summed in `T`: shorter than a chunk where that is what limits the
-/// accuracy.
-fn part_letters<T: Real>(length: usize) -> usize {
+/// accuracy. The longer the tuples, the more work it is to compose.
+fn part_letters<T: Real>(tuple: usize, length: usize) -> usize {
     let double = T::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
-    match length {
+    match (tuple, length) {
         _ if double => CHUNK,
-        0..=SHORT => SHORT,
-        _ => PART,
+        (_, 0..=SHORT) => SHORT,
+        (0..=4, _) => PART,
+        _ => 2 * PART,
     }
 }
 
@@ -376,5 +391,99 @@ impl<T: Real> Leaves<'_, T> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::tensor_sketch::fourier::error_bound;
+    use crate::tensor_sketch::{binomial, reference};
+
+    fn codes(length: usize, alphabet_size: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            ((state >> 33) % alphabet_size as u64) as u8
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    /// Every instruction set that this machine has.
+    fn archs() -> Vec<Arch> {
+        let mut archs = vec![Arch::new(), Arch::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        archs.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        archs
+    }
+
+    fn all_rows<T: Real>(arch: Arch, tables: &Tables, codes: &[u8]) -> Array2<T> {
+        let (tuple, dim) = (tables.tuple_length(), tables.dim());
+        let fourier = Fourier::<T>::with_arch(arch, tables);
+        let matrix = fourier.matrix(codes);
+        let first_row = fourier.matrix_rows(codes, 1);
+        let mut rows = Array2::from_elem((tuple + 1, dim), T::from_f64(0.0));
+        let mut again = rows.clone();
+        let length = codes.len() as u64;
+        fourier.rows(&matrix, length, 0..=tuple, false, rows.view_mut());
+        fourier.rows(&first_row, length, 0..=tuple, false, again.view_mut());
+        assert_eq!(rows, again);
+        rows
+    }
+
+    #[test]
+    fn every_instruction_set() {
+        fn check<T: Real>(arch: Arch, tables: &Tables, codes: &[u8]) {
+            let expected = reference::tensor_sketch(codes.into(), tables);
+            let (tuple, dim, length) = (tables.tuple_length(), tables.dim(), codes.len() as u64);
+            let bound = error_bound::<T>(dim, tuple, length);
+            let rows = all_rows::<T>(arch, tables, codes);
+            for (((k, l), made), expected) in rows.indexed_iter().zip(&expected) {
+                let rounding = T::UNIT_ROUNDOFF * expected.abs();
+                let bound = bound * binomial(length, k as u64) + rounding;
+                let error = (made.to_f64() - expected).abs();
+                assert!(
+                    error <= bound,
+                    "{arch:?}, {} of {length} letters, row {k}, entry {l}: {error:e}",
+                    T::NAME
+                );
+            }
+        }
+        for arch in archs() {
+            for tuple in 1..=8 {
+                let (alphabet_size, dim) = [(4, 70), (1, 1), (2, 33), (20, 2)][tuple % 4];
+                let tables = Tables::from_seed(alphabet_size, tuple, dim, 3).unwrap();
+                for length in [0, 1, 9, 70, 300, 513, 4200] {
+                    let codes = codes(length, alphabet_size);
+                    check::<f32>(arch, &tables, &codes);
+                    check::<f64>(arch, &tables, &codes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_of_segments_are_the_whole() {
+        let tables = Tables::from_seed(2, 2, 3, 5).unwrap();
+        let codes = codes(SEGMENT + 100_000, 2);
+        let fourier = Fourier::<f32>::new(&tables);
+        let rows = |matrix: &Matrix| {
+            let mut rows = Array2::zeros((3, 3));
+            fourier.rows(matrix, codes.len() as u64, 0..=2, true, rows.view_mut());
+            rows
+        };
+        let mut pieces = Matrix::identity(2, 3);
+        for piece in codes.chunks(SEGMENT) {
+            pieces.append(&fourier.matrix(piece));
+        }
+        let whole = fourier.matrix(&codes);
+        assert_eq!(rows(&pieces), rows(&whole));
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let by_one_thread = one_thread.unwrap().install(|| fourier.matrix(&codes));
+        assert_eq!(rows(&by_one_thread), rows(&whole));
     }
 }

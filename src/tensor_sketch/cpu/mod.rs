@@ -18,7 +18,9 @@ use rayon::prelude::*;
 
 use super::{Form, Real, Sequences, Tables};
 
-use engine::{Fourier, LEAF};
+pub(super) use engine::Fourier;
+use engine::LEAF;
+pub(super) use matrix::Matrix;
 pub(super) use vector::Vector;
 pub(super) use windows::windows;
 

@@ -10,9 +10,8 @@ use std::collections::VecDeque;
 use ndarray::{Array2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
-use super::engine::{Fourier, LEAF};
-use super::matrix::Matrix;
-use super::sketch_fourier;
+use super::engine::LEAF;
+use super::{Fourier, Matrix, sketch_fourier};
 use crate::tensor_sketch::fourier::Finish;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{Real, Tables};
