@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
 
 #[derive(Parser)]
@@ -74,7 +74,8 @@ fn main() -> gridstride::Result<()> {
         let sketcher = TensorSketch::new(Tables::from_seed(4, args.tuple, args.dim, 1)?);
         let (device_ms, sketches) = time_on_device(&device, &sketcher, &sequences, args.runs)?;
         let call_ms = time_calls(&device, &sketcher, &sequences, args.runs)?;
-        let exact = sketcher.sketch(&Device::cpu(), &sequences)?;
+        let direct = sketcher.clone().form(Form::Direct).double();
+        let exact = direct.sketch(&Device::cpu(), &sequences)?;
         println!(
             "{:<10} {:>9} {:>10} {:>8} {:>2} {:>5} {:>10.3} {:>10.3} {:>9.1e}",
             format!("{lengths:?}"),
@@ -131,13 +132,13 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-fn largest_error(sketches: &Array2<f32>, exact: &Array2<f32>) -> f64 {
+fn largest_error(sketches: &Array2<f32>, exact: &Array2<f64>) -> f64 {
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
     let rows = sketches.axis_iter(Axis(0)).zip(exact.axis_iter(Axis(0)));
     rows.map(|(sketch, exact)| {
         let pairs = sketch.iter().zip(&exact);
-        let error = norm(&mut pairs.map(|(&a, &b)| f64::from(a) - f64::from(b)));
-        error / norm(&mut exact.iter().map(|&x| f64::from(x))).max(f64::MIN_POSITIVE)
+        let error = norm(&mut pairs.map(|(&a, &b)| f64::from(a) - b));
+        error / norm(&mut exact.iter().copied()).max(f64::MIN_POSITIVE)
     })
     .fold(0.0, f64::max)
 }

@@ -9,7 +9,7 @@ use gridstride::tensor_sketch::{
     Form, Metric, Sequences, Tables, TensorSketch, binomial, distances,
 };
 use gridstride::{Device, Error};
-use ndarray::{Array1, Array2, ArrayView1, array, s};
+use ndarray::{Array1, Array2, array, s};
 
 /// The sketch in each form.
 fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> Vec<(Form, Array1<f32>)> {

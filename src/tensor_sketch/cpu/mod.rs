@@ -5,6 +5,7 @@ mod direct;
 mod engine;
 mod inverse;
 mod kernel;
+mod leaves;
 mod matrix;
 mod operators;
 mod vector;
