@@ -61,6 +61,12 @@ fn barriers_are_neither_copied_nor_lost() {
         ("distances_", 2, written("distances.rs")),
         ("pairwise_", 2, written("distances.rs")),
         ("largest_", 2, 0),
+        ("operators_", 2, 0),
+        ("words", 1, 0),
+        ("chunks_", 39, written("fourier/chunks.rs")),
+        ("compose_", 8, 0),
+        ("windows_", 8, 0),
+        ("inverse_", 2, written("fourier/inverse.rs")),
     ];
     let summary = summary("tensor_sketch");
     for (family, count, written) in families {

@@ -1,17 +1,23 @@
-//! What is known of tensor sketches without computing them, and what is refused, on every device.
+//! What is known of tensor sketches without computing them, and what is refused, on every device and in
+//! every form.
 
 mod common;
 
-use common::sketch::{check, codes};
-use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch, binomial};
+use common::sketch::{CHUNK, check, codes, forms};
+use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch, binomial};
 use gridstride::{Device, Error};
-use ndarray::{Array1, Array2, ArrayView1, array, s};
+use ndarray::{Array1, Array2, array, s};
 
-fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> Array1<f32> {
+/// The sketch in each form.
+fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> Vec<(Form, Array1<f32>)> {
     let sketcher = TensorSketch::new(tables.clone());
-    sketcher
-        .sketch_one(device, ArrayView1::from(codes))
-        .unwrap()
+    let forms = forms(device).into_iter();
+    forms
+        .map(|form| {
+            let sketcher = sketcher.clone().form(form);
+            (form, sketcher.sketch_one(device, codes.into()).unwrap())
+        })
+        .collect()
 }
 
 /// ±`value` at the one place where the tuple of the first t letters falls.
@@ -34,17 +40,17 @@ fn worked_by_hand() {
         3,
     );
     let sketcher = TensorSketch::new(tables.unwrap());
+    let text = Sequences::from_iter([&[0, 1, 1]]);
     for device in common::devices() {
-        let rows = sketcher
-            .sketch_rows(&device, &Sequences::from_iter([&[0, 1, 1]]))
-            .unwrap();
-        let expected = array![[[1.0, 0.0, 0.0], [-2.0, 0.0, 1.0], [0.0, -2.0, 1.0]]];
-        assert_eq!(rows, expected);
-        let normalized = sketcher.clone().normalize(true);
-        let rows = normalized
-            .sketch_rows(&device, &Sequences::from_iter([&[0, 1, 1]]))
-            .unwrap();
-        assert_eq!(rows, expected / array![[1.0], [3.0], [3.0]]);
+        for form in forms(&device) {
+            let sketcher = sketcher.clone().form(form);
+            let rows = sketcher.sketch_rows(&device, &text).unwrap();
+            let expected = array![[[1.0, 0.0, 0.0], [-2.0, 0.0, 1.0], [0.0, -2.0, 1.0]]];
+            assert_eq!(rows, expected);
+            let normalized = sketcher.normalize(true);
+            let rows = normalized.sketch_rows(&device, &text).unwrap();
+            assert_eq!(rows, expected / array![[1.0], [3.0], [3.0]]);
+        }
     }
 }
 
@@ -58,8 +64,13 @@ fn fewer_letters_than_a_tuple_give_zeros() {
                 .collect::<Vec<_>>()
                 .iter()
                 .collect();
-            for normalize in [false, true] {
-                let sketcher = TensorSketch::new(tables.clone()).normalize(normalize);
+            for (form, normalize) in forms(&device)
+                .into_iter()
+                .flat_map(|f| [(f, false), (f, true)])
+            {
+                let sketcher = TensorSketch::new(tables.clone())
+                    .form(form)
+                    .normalize(normalize);
                 let sketches = sketcher.sketch(&device, &texts).unwrap();
                 assert_eq!(sketches, Array2::zeros((t, 32)));
             }
@@ -73,10 +84,9 @@ fn one_tuple_falls_on_one_place() {
         for t in 1..=8 {
             let tables = Tables::from_seed(20, t, 97, 2).unwrap();
             let text = codes(t, 20, 3);
-            assert_eq!(
-                sketch_one(&device, &tables, &text),
-                at_one_place(&tables, &text, 1.0)
-            );
+            for (form, sketch) in sketch_one(&device, &tables, &text) {
+                assert_eq!(sketch, at_one_place(&tables, &text, 1.0), "{form:?}");
+            }
         }
     }
 }
@@ -88,7 +98,13 @@ fn equal_letters_fall_on_one_place() {
             let tables = Tables::from_seed(4, t, 96, 8).unwrap();
             // C(26, 8) is below 2^24.
             let expected = at_one_place(&tables, &[2; 26], binomial(26, t as u64));
-            assert_eq!(sketch_one(&device, &tables, &[2; 26]), expected);
+            for (form, sketch) in sketch_one(&device, &tables, &[2; 26]) {
+                if form == Form::Direct {
+                    assert_eq!(sketch, expected);
+                } else {
+                    check(&device, &tables, &Sequences::from_iter([&[2; 26]]));
+                }
+            }
         }
     }
 }
@@ -102,8 +118,9 @@ fn tuples_of_one_letter_are_counts() {
     )
     .unwrap();
     for device in common::devices() {
-        let sketch = sketch_one(&device, &tables, &[0, 0, 1, 2, 1, 1, 2, 0]);
-        assert_eq!(sketch, array![-3.0, 0.0, 0.0, 5.0, 0.0]);
+        for (form, sketch) in sketch_one(&device, &tables, &[0, 0, 1, 2, 1, 1, 2, 0]) {
+            assert_eq!(sketch, array![-3.0, 0.0, 0.0, 5.0, 0.0], "{form:?}");
+        }
     }
 }
 
@@ -111,7 +128,9 @@ fn tuples_of_one_letter_are_counts() {
 fn one_dimension_counts_all_tuples() {
     let tables = Tables::new(array![[0, 0, 0]].view(), array![[1, 1, 1]].view(), 1).unwrap();
     for device in common::devices() {
-        assert_eq!(sketch_one(&device, &tables, &[0; 100]), array![161_700.0]);
+        for (form, sketch) in sketch_one(&device, &tables, &[0; 100]) {
+            assert_eq!(sketch, array![161_700.0], "{form:?}");
+        }
     }
 }
 
@@ -156,13 +175,16 @@ fn views_with_any_strides() {
         matrix.row(4),
     ];
     for device in common::devices() {
-        let together = sketcher
-            .sketch(&device, &views.iter().copied().collect())
-            .unwrap();
-        for (view, row) in views.iter().zip(together.outer_iter()) {
-            let packed = view.to_vec();
-            assert_eq!(sketcher.sketch_one(&device, *view).unwrap(), row);
-            assert_eq!(sketch_one(&device, sketcher.tables(), &packed), row);
+        for form in forms(&device) {
+            let sketcher = sketcher.clone().form(form);
+            let together = sketcher
+                .sketch(&device, &views.iter().copied().collect())
+                .unwrap();
+            for (view, row) in views.iter().zip(together.outer_iter()) {
+                let packed = Array1::from(view.to_vec());
+                assert_eq!(sketcher.sketch_one(&device, *view).unwrap(), row);
+                assert_eq!(sketcher.sketch_one(&device, packed.view()).unwrap(), row);
+            }
         }
     }
 }
@@ -173,9 +195,48 @@ fn the_same_from_run_to_run() {
     let texts: Sequences = [500, 0, 900, 77].map(|n| codes(n, 4, 1)).iter().collect();
     let sketcher = TensorSketch::new(tables).normalize(true);
     for device in common::devices() {
-        let first = sketcher.sketch(&device, &texts).unwrap();
-        for _ in 0..5 {
-            assert_eq!(sketcher.sketch(&device, &texts).unwrap(), first);
+        for form in forms(&device) {
+            let sketcher = sketcher.clone().form(form);
+            let first = sketcher.sketch(&device, &texts).unwrap();
+            for _ in 0..5 {
+                assert_eq!(sketcher.sketch(&device, &texts).unwrap(), first);
+            }
+        }
+    }
+}
+
+/// Lengths that are worked on in different ways: together with others, alone, in several leaves.
+#[test]
+fn a_sketch_does_not_depend_on_others() {
+    if common::small() {
+        eprintln!("skipped: it takes 200 000 letters");
+        return;
+    }
+    let tables = Tables::from_seed(4, 3, 40, 1).unwrap();
+    let lengths = [
+        1,
+        63,
+        64,
+        512,
+        513,
+        CHUNK,
+        16 * CHUNK,
+        16 * CHUNK + 1,
+        70_921,
+    ];
+    let texts = lengths.map(|n| codes(n, 4, n as u64));
+    let sketcher = TensorSketch::new(tables).normalize(true);
+    let device = Device::cpu();
+    for form in forms(&device) {
+        let sketcher = sketcher.clone().form(form);
+        let together = sketcher.sketch(&device, &texts.iter().collect()).unwrap();
+        let one_thread = rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .build()
+            .unwrap();
+        for (text, row) in texts.iter().zip(together.outer_iter()) {
+            let alone = one_thread.install(|| sketcher.sketch_one(&device, text.into()));
+            assert_eq!(alone.unwrap(), row, "{form:?}, {} letters", text.len());
         }
     }
 }
@@ -234,13 +295,14 @@ fn a_sketch_beyond_f32_is_an_error() {
     let tables = Tables::new(Array2::zeros((1, 8)).view(), Array2::ones((1, 8)).view(), 1).unwrap();
     let texts: Sequences = [vec![0; 10], vec![0; 300_000]].iter().collect();
     for device in common::devices() {
-        let error = TensorSketch::new(tables.clone())
-            .sketch(&device, &texts)
-            .unwrap_err();
-        assert!(matches!(error, Error::Overflow { .. }));
-        assert!(
-            error.to_string().contains("the sketch of sequence 1 "),
-            "{error}"
-        );
+        for form in forms(&device) {
+            let sketcher = TensorSketch::new(tables.clone()).form(form);
+            let error = sketcher.sketch(&device, &texts).unwrap_err();
+            assert!(matches!(error, Error::Overflow { .. }));
+            assert!(
+                error.to_string().contains("the sketch of sequence 1 "),
+                "{error}"
+            );
+        }
     }
 }

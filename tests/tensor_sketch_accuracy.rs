@@ -1,10 +1,14 @@
-//! Every entry of the tensor sketch, on every device, against the bound derived in
+//! Every entry of the tensor sketch, on every device and in every form, against the bound derived in
 //! `common/sketch.rs`, around the sizes at which implementations change what they do.
 
 mod common;
 
-use common::sketch::{check, codes};
-use gridstride::tensor_sketch::{Sequences, Tables};
+use approx::assert_abs_diff_eq;
+use common::sketch::{CHUNK, check, codes, forms};
+use gridstride::Device;
+use gridstride::device::DeviceKind;
+use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
+use ndarray::{Array1, ArrayView1};
 
 const ALPHABETS: [usize; 5] = [4, 1, 20, 2, 256];
 const DIMS: [usize; 13] = [1, 2, 3, 31, 32, 33, 64, 96, 97, 128, 255, 256, 1000];
@@ -41,7 +45,9 @@ fn short_sequences_in_every_shape() {
 #[test]
 fn long_sequences_in_some_shapes() {
     for device in common::devices() {
-        for (i, n) in lengths_around(&[64, 128, 256, 1024, 2048])
+        // Words of the Fourier form have one letter more from 4·A^m letters on, its parts have 128
+        // letters, its chunks 2048, 16 of which are composed at a time.
+        for (i, n) in lengths_around(&[64, 128, 256, 512, 1024, CHUNK, 16 * CHUNK])
             .into_iter()
             .enumerate()
         {
@@ -102,6 +108,51 @@ fn all_letters_equal() {
             let tables = Tables::from_seed(2, t, 33, t as u64).unwrap();
             let texts = [40, 500].map(|n| vec![1; n]);
             check(&device, &tables, &texts.iter().collect());
+        }
+    }
+}
+
+fn relative_error(values: Array1<f64>, expected: &Array1<f64>) -> f64 {
+    let norm = |values: &Array1<f64>| values.dot(values).sqrt();
+    norm(&(values - expected)) / norm(expected)
+}
+
+/// Rounding errors of sums on few letters do not cancel: their sums must be short.
+#[test]
+fn a_million_letters() {
+    if common::small() {
+        eprintln!("skipped: it takes a million letters");
+        return;
+    }
+    let random = codes(1_000_000, 4, 1);
+    let (equal, pair) = (vec![2; 1_000_000], [1, 3].repeat(500_000));
+    for text in [random, equal, pair] {
+        for seed in 0..3 {
+            let tables = Tables::from_seed(4, 4, 96, seed).unwrap();
+            let text = ArrayView1::from(&text);
+            // In f64: γ_{10⁶}(2⁻⁵³) is 1e-10.
+            let direct = TensorSketch::new(tables.clone())
+                .form(Form::Direct)
+                .double();
+            let expected = direct.sketch_one(&Device::cpu(), text).unwrap();
+            for device in common::devices() {
+                if device.kind() == DeviceKind::Simulator && seed > 0 {
+                    continue; // It takes seconds.
+                }
+                for form in forms(&device) {
+                    if form == Form::Direct {
+                        continue; // Its error grows with the square root of the length.
+                    }
+                    let sketcher = TensorSketch::new(tables.clone()).form(form);
+                    let single = sketcher.sketch_one(&device, text).unwrap();
+                    let error = relative_error(single.mapv(f64::from), &expected);
+                    println!("{device}, {form:?}, seed {seed}: {error:e}");
+                    assert_abs_diff_eq!(error, 0.0, epsilon = 1e-6);
+                    let double = sketcher.double().sketch_one(&device, text).unwrap();
+                    let error = relative_error(double, &expected);
+                    assert_abs_diff_eq!(error, 0.0, epsilon = 1e-12);
+                }
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Properties of the tensor sketch, on random input and every device.
+//! Properties of the tensor sketch, on random input, on every device and in every form.
 
 mod common;
 
-use common::sketch::{check, columns_from};
-use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+use common::sketch::{check, columns_from, forms, has_double};
+use gridstride::Device;
+use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array1, Array3, ArrayView1, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -36,12 +37,27 @@ fn tables_and_texts(
     })
 }
 
-fn convolve(a: ArrayView1<f32>, b: ArrayView1<f32>) -> Array1<f64> {
+/// All rows in all ways that are exact as long as C(n, t) is below 2²⁴: the direct form in `f32`, and
+/// every form in `f64`.
+fn exact_rows(device: &Device, tables: &Tables, sequences: &Sequences) -> Vec<Array3<f64>> {
+    let sketcher = TensorSketch::new(tables.clone()).form(Form::Direct);
+    let rows = sketcher.sketch_rows(device, sequences).unwrap();
+    let mut ways = vec![rows.mapv(f64::from)];
+    for form in forms(device) {
+        if has_double(device, form) {
+            let sketcher = sketcher.clone().form(form).double();
+            ways.push(sketcher.sketch_rows(device, sequences).unwrap());
+        }
+    }
+    ways
+}
+
+fn convolve(a: ArrayView1<f64>, b: ArrayView1<f64>) -> Array1<f64> {
     let dim = a.len();
     let mut result = Array1::zeros(dim);
     for (i, &x) in a.iter().enumerate() {
         for (j, &y) in b.iter().enumerate() {
-            result[(i + j) % dim] += f64::from(x) * f64::from(y);
+            result[(i + j) % dim] += x * y;
         }
     }
     result
@@ -67,22 +83,22 @@ proptest! {
         let sequences = Sequences::from_iter([&texts[0], &texts[1], &whole]);
         for device in common::devices() {
             // From each row a < t: (x, y, xy) × (rows a to t) × D. From row t there is only row t.
-            let mut from: Vec<Array3<f32>> = (0..t)
-                .map(|a| {
-                    let sketcher = TensorSketch::new(columns_from(&tables, a));
-                    sketcher.sketch_rows(&device, &sequences).unwrap()
-                })
+            let from: Vec<Vec<Array3<f64>>> = (0..t)
+                .map(|a| exact_rows(&device, &columns_from(&tables, a), &sequences))
                 .collect();
-            from.push(from[0].slice_axis(Axis(1), (0..1).into()).to_owned());
-            let s = |a: usize, b: usize, sequence: usize| {
-                from[a].index_axis(Axis(0), sequence).index_axis_move(Axis(0), b - a)
-            };
-            for a in 0..=t {
-                for b in a..=t {
-                    let composed = (a..=b)
-                        .map(|m| convolve(s(a, m, 0), s(m, b, 1)))
-                        .fold(Array1::zeros(tables.dim()), |sum, term| sum + term);
-                    prop_assert_eq!(s(a, b, 2).mapv(f64::from), composed, "S_{},{}", a, b);
+            for way in 0..from[0].len() {
+                let mut from: Vec<_> = from.iter().map(|ways| ways[way].clone()).collect();
+                from.push(from[0].slice_axis(Axis(1), (0..1).into()).to_owned());
+                let s = |a: usize, b: usize, sequence: usize| {
+                    from[a].index_axis(Axis(0), sequence).index_axis_move(Axis(0), b - a)
+                };
+                for a in 0..=t {
+                    for b in a..=t {
+                        let composed = (a..=b)
+                            .map(|m| convolve(s(a, m, 0), s(m, b, 1)))
+                            .fold(Array1::zeros(tables.dim()), |sum, term| sum + term);
+                        prop_assert_eq!(s(a, b, 2), composed, "S_{},{}", a, b);
+                    }
                 }
             }
         }
@@ -94,18 +110,20 @@ proptest! {
         normalize: bool,
         rotation in 0..8usize,
     ) {
-        let sketcher = TensorSketch::new(tables).normalize(normalize);
         let mut others = texts.clone();
         others.rotate_left(rotation % texts.len());
         others.reverse();
         for device in common::devices() {
-            let sketches = sketcher.sketch(&device, &texts.iter().collect()).unwrap();
-            let reordered = sketcher.sketch(&device, &others.iter().collect()).unwrap();
-            for (text, sketch) in texts.iter().zip(sketches.outer_iter()) {
-                let alone = sketcher.sketch_one(&device, ArrayView1::from(text)).unwrap();
-                prop_assert_eq!(sketch, alone.view());
-                let place = others.iter().position(|other| other == text).unwrap();
-                prop_assert_eq!(sketch, reordered.row(place));
+            for form in forms(&device) {
+                let sketcher = TensorSketch::new(tables.clone()).form(form).normalize(normalize);
+                let sketches = sketcher.sketch(&device, &texts.iter().collect()).unwrap();
+                let reordered = sketcher.sketch(&device, &others.iter().collect()).unwrap();
+                for (text, sketch) in texts.iter().zip(sketches.outer_iter()) {
+                    let alone = sketcher.sketch_one(&device, ArrayView1::from(text)).unwrap();
+                    prop_assert_eq!(sketch, alone.view());
+                    let place = others.iter().position(|other| other == text).unwrap();
+                    prop_assert_eq!(sketch, reordered.row(place));
+                }
             }
         }
     }

@@ -123,10 +123,24 @@ pub(super) struct Finish {
 impl Finish {
     /// For row `k` of a sequence of `length` letters whose chunks were computed in `T`.
     pub fn new<T: Real>(tables: &Tables, length: u64, k: usize, normalize: bool) -> Finish {
+        Finish::after::<T>(0, tables, length, k, normalize)
+    }
+
+    /// The same after `products` more products of matrices than it takes to compose the chunks.
+    pub fn after<T: Real>(
+        products: usize,
+        tables: &Tables,
+        length: u64,
+        k: usize,
+        normalize: bool,
+    ) -> Finish {
         let tuples = binomial(length, k as u64);
+        let more = (products * (2 * tables.tuple_length() + 2)) as f64;
+        let bound = error_bound::<T>(tables.dim(), tables.tuple_length(), length)
+            + SQRT_2 * gamma(more, f64::UNIT_ROUNDOFF);
         Finish {
             factor: 2.0 / tables.dim() as f64,
-            whole: error_bound::<T>(tables.dim(), tables.tuple_length(), length) * tuples < 0.5,
+            whole: bound * tuples < 0.5,
             divisor: if normalize { tuples.max(1.0) } else { 1.0 },
         }
     }
@@ -135,7 +149,12 @@ impl Finish {
     /// makes them exact.
     pub fn apply(&self, sum: f64) -> f64 {
         let entry = sum * self.factor;
-        let entry = if self.whole { entry.round() } else { entry };
+        // Adding zero makes a negative zero positive.
+        let entry = if self.whole {
+            entry.round() + 0.0
+        } else {
+            entry
+        };
         entry / self.divisor
     }
 }
@@ -155,19 +174,21 @@ impl Finish {
 /// takes at most 2t − 1 roundings each, and a block that is not the first of a long text has so many
 /// fewer than the [`BLOCK`] letters that are counted.
 pub(super) fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64 {
-    let gamma = |roundings: f64, unit: f64| {
-        let product = roundings * unit;
-        if product < 0.5 {
-            product / (1.0 - product)
-        } else {
-            f64::INFINITY
-        }
-    };
     let in_chunk = 2.0 * (length as f64).min(BLOCK as f64) + (4 * tuple) as f64;
     let operators = (tuple * (3 * LONGEST_WORD + 2)) as f64;
     let composed = 4.0 * FAN_IN as f64 + length as f64 / SEGMENT as f64;
     let in_double = operators + composed * (2 * tuple + 2) as f64 + dim as f64 + 4.0;
     SQRT_2 * (gamma(in_chunk, T::UNIT_ROUNDOFF) + gamma(in_double, f64::UNIT_ROUNDOFF))
+}
+
+/// n·u / (1 − n·u): no product of n factors (1 + δ) with |δ| ≤ u is farther from 1.
+fn gamma(roundings: f64, unit: f64) -> f64 {
+    let product = roundings * unit;
+    if product < 0.5 {
+        product / (1.0 - product)
+    } else {
+        f64::INFINITY
+    }
 }
 
 #[cfg(test)]

@@ -405,7 +405,7 @@ impl<T: Real> Worker<T> {
 
     /// Sends rows or an error to the caller, and returns whether there was no error.
     fn hand_over(&self, outcome: Result<()>, rows: Vec<T>, next: &mut usize) -> bool {
-        let outcome = outcome.and_then(|()| check_range(&rows, self.dim, *next));
+        let outcome = outcome.and_then(|()| check_range(&rows, self.dim, *next, "sequence"));
         *next += rows.len() / self.dim;
         let failed = outcome.is_err();
         // Without a caller it is not needed.

@@ -3,27 +3,19 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use ndarray::ArrayViewMut2;
-use pulp::{Arch, Simd, WithSimd};
+use ndarray::{ArrayViewMut1, ArrayViewMut2};
+use pulp::Arch;
 use rayon::prelude::*;
 
-use super::aligned::Aligned;
 use super::inverse::Inverse;
-use super::kernel::advance_rows;
-use super::matrix::{BLOCK, Matrix, append_block, block_size, entries};
+use super::leaves::{Leaves, Text};
+use super::matrix::Matrix;
 use super::operators::{Operators, word_letters};
-use super::vector::lanes_of;
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT};
 use crate::tensor_sketch::{Real, Tables};
 
 /// Letters whose chunks are composed first.
 pub(super) const LEAF: usize = CHUNK * FAN_IN;
-
-/// Letters per part of a chunk, which are summed in `f32`; parts are composed like chunks, in `f64`.
-const PART: usize = 128;
-
-/// Letters of a text that is a single part.
-const SHORT: usize = 512;
 
 /// Computes the matrices S of texts in `T`, and rows of sketches from them.
 pub(in crate::tensor_sketch) struct Fourier<T> {
@@ -36,9 +28,15 @@ pub(in crate::tensor_sketch) struct Fourier<T> {
 }
 
 impl<T: Real> Fourier<T> {
+    /// For sketches with `tables`.
     pub fn new(tables: &Tables) -> Fourier<T> {
+        Fourier::with_arch(Arch::new(), tables)
+    }
+
+    /// In a given instruction set.
+    fn with_arch(arch: Arch, tables: &Tables) -> Fourier<T> {
         Fourier {
-            arch: Arch::new(),
+            arch,
             operators: [const { OnceLock::new() }; LONGEST_WORD],
             inverse: Inverse::new(tables.dim()),
             tables: tables.clone(),
@@ -62,7 +60,7 @@ impl<T: Real> Fourier<T> {
         let (tuple, dim) = (self.tables.tuple_length(), self.tables.dim());
         let mut segments = codes.chunks(SEGMENT);
         let mut matrix = match segments.next() {
-            None => Matrix::identity_rows(tuple, dim, rows),
+            None => Matrix::identity_rows(self.arch, tuple, dim, rows),
             Some(first) => self.tree(first, rows, self.operators_for(first.len())),
         };
         for segment in segments {
@@ -107,8 +105,8 @@ impl<T: Real> Fourier<T> {
         let letters = self.operators(1);
         let (texts, matrices) = texts
             .map(|(codes, rows)| {
-                let text = Text::new(codes, operators, letters);
-                (text, Matrix::identity_rows(tuple, dim, rows))
+                let text = Text::new(tuple, codes, operators, letters);
+                (text, Matrix::identity_rows(self.arch, tuple, dim, rows))
             })
             .unzip();
         self.arch.dispatch(Leaves {
@@ -118,6 +116,19 @@ impl<T: Real> Fourier<T> {
             letters,
             matrices,
         })
+    }
+
+    /// The matrices of texts of equal length. Short ones are worked on together, by one thread.
+    pub(super) fn matrices<'a>(
+        &self,
+        texts: impl Iterator<Item = &'a [u8]>,
+        length: usize,
+    ) -> Vec<Matrix> {
+        if length > LEAF {
+            return texts.map(|codes| self.matrix(codes)).collect();
+        }
+        let rows = self.tables.tuple_length();
+        self.leaves(texts.map(|codes| (codes, rows)), self.operators_for(length))
     }
 
     /// Sketches texts of at most [`LEAF`] letters that have words of the same number of letters:
@@ -140,6 +151,10 @@ impl<T: Real> Fourier<T> {
         word_letters(&self.tables, length)
     }
 
+    pub(super) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
     fn operators_for(&self, length: usize) -> &Operators<T> {
         self.operators(word_letters(&self.tables, length))
     }
@@ -158,200 +173,116 @@ impl<T: Real> Fourier<T> {
         normalize: bool,
         mut out: ArrayViewMut2<T>,
     ) {
-        for (k, mut row) in kept.zip(out.outer_iter_mut()) {
-            if k == 0 {
-                row.fill(T::from_f64(0.0));
-                row[0] = T::from_f64(1.0);
-                continue;
-            }
+        for (k, row) in kept.zip(out.outer_iter_mut()) {
             let finish = Finish::new::<T>(&self.tables, length, k, normalize);
-            let sums = self.inverse.sums(|lane| matrix.first_row(k, lane));
-            for (entry, sum) in row.iter_mut().zip(sums) {
-                *entry = T::from_f64(finish.apply(sum));
-            }
+            self.row(matrix, k, finish, row);
+        }
+    }
+
+    /// Row `k` of it, into `out`, D numbers.
+    pub(super) fn row(&self, matrix: &Matrix, k: usize, finish: Finish, mut out: ArrayViewMut1<T>) {
+        if k == 0 {
+            out.fill(T::from_f64(0.0));
+            out[0] = T::from_f64(1.0);
+            return;
+        }
+        let sums = self.inverse.sums(|lane| matrix.first_row(k, lane));
+        for (entry, sum) in out.iter_mut().zip(sums) {
+            *entry = T::from_f64(finish.apply(sum));
         }
     }
 }
 
-/// Computes the matrices of several texts block by block of lanes, so that a block's operators stay
-/// in the cache.
-struct Leaves<'a, T> {
-    tuple: usize,
-    texts: Vec<Text>,
-    /// Of words, and of single letters for those left over.
-    operators: &'a Operators<T>,
-    letters: &'a Operators<T>,
-    /// The texts' matrices, of ones and zeros.
-    matrices: Vec<Matrix>,
-}
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
 
-/// A text of at most [`LEAF`] letters, word by word.
-struct Text {
-    words: Vec<u32>,
-    /// Where each part begins among them, and where its words of single letters do.
-    parts: Vec<[usize; 2]>,
-    parts_of_chunk: usize,
-}
+    use super::*;
+    use crate::tensor_sketch::fourier::error_bound;
+    use crate::tensor_sketch::{binomial, reference};
 
-impl Text {
-    fn new<T: Real>(codes: &[u8], operators: &Operators<T>, letters: &Operators<T>) -> Text {
-        let part_letters = part_letters::<T>(codes.len());
-        let mut text = Text {
-            words: Vec::with_capacity(codes.len() / operators.letters + operators.letters),
-            parts: Vec::with_capacity(codes.len() / part_letters + 2),
-            parts_of_chunk: CHUNK / part_letters,
+    fn codes(length: usize, alphabet_size: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            ((state >> 33) % alphabet_size as u64) as u8
         };
-        for part in codes.chunks(part_letters) {
-            let start = text.words.len();
-            let (whole, left_over) = part.split_at(part.len() - part.len() % operators.letters);
-            operators.words(whole, &mut text.words);
-            text.parts.push([start, text.words.len()]);
-            letters.words(left_over, &mut text.words);
-        }
-        text.parts.push([text.words.len(); 2]);
-        text
+        (0..length).map(|_| next()).collect()
     }
 
-    /// The words of each part, those of several letters and those of one, chunk by chunk.
-    fn chunks(&self) -> impl Iterator<Item = impl Iterator<Item = [&[u32]; 2]>> {
-        let words = |part: usize| {
-            let [start, single] = self.parts[part];
-            let [end, _] = self.parts[part + 1];
-            [&self.words[start..single], &self.words[single..end]]
-        };
-        let parts = self.parts.len() - 1;
-        let ends = move |start: usize| (start + self.parts_of_chunk).min(parts);
-        let starts = (0..parts).step_by(self.parts_of_chunk);
-        starts.map(move |start| (start..ends(start)).map(words))
+    /// Every instruction set that this machine has.
+    fn archs() -> Vec<Arch> {
+        let mut archs = vec![Arch::new(), Arch::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        archs.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        archs
     }
-}
 
-/// The number of letters that are summed in `T`: shorter than a chunk where that is what limits the
-/// accuracy.
-fn part_letters<T: Real>(length: usize) -> usize {
-    let double = T::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
-    match length {
-        _ if double => CHUNK,
-        0..=SHORT => SHORT,
-        _ => PART,
+    fn all_rows<T: Real>(arch: Arch, tables: &Tables, codes: &[u8]) -> Array2<T> {
+        let (tuple, dim) = (tables.tuple_length(), tables.dim());
+        let fourier = Fourier::<T>::with_arch(arch, tables);
+        let matrix = fourier.matrix(codes);
+        let first_row = fourier.matrix_rows(codes, 1);
+        let mut rows = Array2::from_elem((tuple + 1, dim), T::from_f64(0.0));
+        let mut again = rows.clone();
+        let length = codes.len() as u64;
+        fourier.rows(&matrix, length, 0..=tuple, false, rows.view_mut());
+        fourier.rows(&first_row, length, 0..=tuple, false, again.view_mut());
+        assert_eq!(rows, again);
+        rows
     }
-}
 
-impl<T: Real> WithSimd for Leaves<'_, T> {
-    type Output = Vec<Matrix>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) -> Vec<Matrix> {
-        let mut matrices = std::mem::take(&mut self.matrices);
-        let mut buffers = Buffers::new(self.tuple);
-        for block in 0..matrices.first().map_or(0, Matrix::blocks) {
-            for (text, matrix) in self.texts.iter().zip(&mut matrices) {
-                let rows = matrix.rows();
-                self.text(
-                    simd,
-                    text,
-                    block,
-                    rows,
-                    matrix.block_mut(block),
-                    &mut buffers,
+    #[test]
+    fn every_instruction_set() {
+        fn check<T: Real>(arch: Arch, tables: &Tables, codes: &[u8]) {
+            let expected = reference::tensor_sketch(codes.into(), tables);
+            let (tuple, dim, length) = (tables.tuple_length(), tables.dim(), codes.len() as u64);
+            let bound = error_bound::<T>(dim, tuple, length);
+            let rows = all_rows::<T>(arch, tables, codes);
+            for (((k, l), made), expected) in rows.indexed_iter().zip(&expected) {
+                let rounding = T::UNIT_ROUNDOFF * expected.abs();
+                let bound = bound * binomial(length, k as u64) + rounding;
+                let error = (made.to_f64() - expected).abs();
+                assert!(
+                    error <= bound,
+                    "{arch:?}, {} of {length} letters, row {k}, entry {l}: {error:e}",
+                    T::NAME
                 );
             }
         }
-        matrices
-    }
-}
-
-/// Memory for a block of lanes.
-struct Buffers<T> {
-    chunk: Aligned<f64>,
-    part: Aligned<f64>,
-    state: Aligned<T>,
-    wide: Aligned<f64>,
-}
-
-impl<T: Real> Buffers<T> {
-    fn new(tuple: usize) -> Buffers<T> {
-        Buffers {
-            chunk: Aligned::zeros(block_size(tuple, tuple)),
-            part: Aligned::zeros(block_size(tuple, tuple)),
-            state: Aligned::zeros(block_size(tuple, tuple)),
-            wide: Aligned::zeros(block_size(tuple, tuple)),
-        }
-    }
-}
-
-impl<T: Real> Leaves<'_, T> {
-    /// The first `rows` rows of a text's matrix in the lanes of a block.
-    #[inline(always)]
-    fn text<S: Simd>(
-        &self,
-        simd: S,
-        text: &Text,
-        block: usize,
-        rows: usize,
-        made: &mut [f64],
-        buffers: &mut Buffers<T>,
-    ) {
-        let (part, state, wide) = (
-            buffers.part.get_mut(),
-            buffers.state.get_mut(),
-            buffers.wide.get_mut(),
-        );
-        let tuple = self.tuple;
-        for (i, parts) in text.chunks().enumerate() {
-            let chunk_rows = if i == 0 { rows } else { tuple };
-            let chunk = &mut buffers.chunk.get_mut()[..block_size(tuple, chunk_rows)];
-            for (j, words) in parts.enumerate() {
-                if j == 0 {
-                    self.part(simd, words, block, chunk_rows, chunk, (state, wide));
-                } else {
-                    self.part(simd, words, block, tuple, part, (state, wide));
-                    append_block(simd, chunk, part, tuple, chunk_rows, block);
-                }
-            }
-            if i == 0 {
-                made.copy_from_slice(chunk);
-            } else {
-                append_block(simd, made, chunk, tuple, rows, block);
-            }
-        }
-    }
-
-    /// The first `rows` rows of a part's matrix in the lanes of a block.
-    #[inline(always)]
-    fn part<S: Simd>(
-        &self,
-        simd: S,
-        [words, left_over]: [&[u32]; 2],
-        block: usize,
-        rows: usize,
-        made: &mut [f64],
-        (state, wide): (&mut [T], &mut [f64]),
-    ) {
-        let lanes = lanes_of::<T, S>();
-        let entries = entries(self.tuple, rows);
-        let state = &mut state[..entries * 2 * lanes];
-        let made = made.chunks_exact_mut(entries * 2 * lanes);
-        for (vector, made) in made.enumerate() {
-            state.fill(T::from_f64(0.0));
-            let with = self.operators.of::<S>(words, block, vector);
-            advance_rows(simd, self.tuple, rows, with, state);
-            if !left_over.is_empty() {
-                let with = self.letters.of::<S>(left_over, block, vector);
-                advance_rows(simd, self.tuple, rows, with, state);
-            }
-            for (wide, value) in wide.iter_mut().zip(&*state) {
-                *wide = value.to_f64();
-            }
-            // A vector of `f32` is two of `f64`.
-            let wide: &[S::f64s] = bytemuck::cast_slice(&wide[..state.len()]);
-            let made: &mut [S::f64s] = bytemuck::cast_slice_mut(made);
-            let vectors = made.len() / (entries * 2);
-            for (i, made) in made.chunks_exact_mut(entries * 2).enumerate() {
-                for (made, wide) in made.iter_mut().zip(wide.chunks_exact(vectors)) {
-                    *made = wide[i];
+        for arch in archs() {
+            for tuple in 1..=8 {
+                let (alphabet_size, dim) = [(4, 70), (1, 1), (2, 33), (20, 2)][tuple % 4];
+                let tables = Tables::from_seed(alphabet_size, tuple, dim, 3).unwrap();
+                for length in [0, 1, 9, 70, 300, 513, 4200] {
+                    let codes = codes(length, alphabet_size);
+                    check::<f32>(arch, &tables, &codes);
+                    check::<f64>(arch, &tables, &codes);
                 }
             }
         }
+    }
+
+    #[test]
+    fn pieces_of_segments_are_the_whole() {
+        let tables = Tables::from_seed(2, 2, 3, 5).unwrap();
+        let codes = codes(SEGMENT + 100_000, 2);
+        let fourier = Fourier::<f32>::new(&tables);
+        let rows = |matrix: &Matrix| {
+            let mut rows = Array2::zeros((3, 3));
+            fourier.rows(matrix, codes.len() as u64, 0..=2, true, rows.view_mut());
+            rows
+        };
+        let mut pieces = Matrix::identity(2, 3);
+        for piece in codes.chunks(SEGMENT) {
+            pieces.append(&fourier.matrix(piece));
+        }
+        let whole = fourier.matrix(&codes);
+        assert_eq!(rows(&pieces), rows(&whole));
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let by_one_thread = one_thread.unwrap().install(|| fourier.matrix(&codes));
+        assert_eq!(rows(&by_one_thread), rows(&whole));
     }
 }

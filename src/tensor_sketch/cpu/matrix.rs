@@ -17,6 +17,7 @@ pub(super) const BLOCK: usize = 16;
 /// as the operator.
 #[derive(Clone, Debug)]
 pub(in crate::tensor_sketch) struct Matrix {
+    arch: Arch,
     tuple: usize,
     rows: usize,
     blocks: usize,
@@ -37,17 +38,18 @@ pub(super) const fn block_size(tuple: usize, rows: usize) -> usize {
 impl Matrix {
     /// The matrix of the empty text.
     pub fn identity(tuple: usize, dim: usize) -> Matrix {
-        Matrix::identity_rows(tuple, dim, tuple)
+        Matrix::identity_rows(Arch::new(), tuple, dim, tuple)
     }
 
     /// Its first `rows` rows: one or all.
-    pub(super) fn identity_rows(tuple: usize, dim: usize, rows: usize) -> Matrix {
+    pub(super) fn identity_rows(arch: Arch, tuple: usize, dim: usize, rows: usize) -> Matrix {
         let blocks = lanes(dim).div_ceil(BLOCK);
         Matrix {
+            arch,
             tuple,
             rows,
             blocks,
-            lanes_of_vector: Arch::new().dispatch(LanesOfVector),
+            lanes_of_vector: arch.dispatch(LanesOfVector),
             values: Aligned::zeros(blocks * block_size(tuple, rows)),
         }
     }
@@ -55,11 +57,37 @@ impl Matrix {
     /// Makes the matrix of a text that of the same text followed by another one.
     pub fn append(&mut self, right: &Matrix) {
         assert_eq!(
-            (self.tuple, self.blocks, right.rows),
-            (right.tuple, right.blocks, right.tuple),
+            (self.tuple, self.blocks, self.lanes_of_vector, right.rows),
+            (
+                right.tuple,
+                right.blocks,
+                right.lanes_of_vector,
+                right.tuple
+            ),
             "only whole matrices of one kind can be appended"
         );
-        Arch::new().dispatch(Append { left: self, right });
+        self.arch.dispatch(Append { left: self, right });
+    }
+
+    /// The first row alone.
+    pub(super) fn to_first_row(&self) -> Matrix {
+        let entries = entries(self.tuple, self.rows);
+        let part = |entries: usize| entries * 2 * self.lanes_of_vector;
+        let mut row = Matrix {
+            rows: 1,
+            values: Aligned::zeros(self.blocks * block_size(self.tuple, 1)),
+            ..*self
+        };
+        let to = row.values.get_mut().chunks_exact_mut(part(self.tuple));
+        for (to, from) in to.zip(self.values.get().chunks_exact(part(entries))) {
+            to.copy_from_slice(&from[part(entries - self.tuple)..]);
+        }
+        row
+    }
+
+    /// The memory that the matrix of a text takes, in bytes.
+    pub(super) fn bytes(tuple: usize, dim: usize) -> usize {
+        lanes(dim).div_ceil(BLOCK) * block_size(tuple, tuple) * size_of::<f64>()
     }
 
     /// The value of S_{0,k} in a lane.

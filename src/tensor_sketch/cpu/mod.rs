@@ -6,9 +6,11 @@ mod direct;
 mod engine;
 mod inverse;
 mod kernel;
+mod leaves;
 mod matrix;
 mod operators;
 mod vector;
+mod windows;
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -23,6 +25,7 @@ use engine::Fourier;
 use engine::LEAF;
 use matrix::Matrix;
 pub(super) use vector::Vector;
+pub(super) use windows::windows;
 
 /// The sketches' rows `kept`, N×(number of rows)×D.
 pub(super) fn sketch<T: Real>(
@@ -40,9 +43,7 @@ pub(super) fn sketch<T: Real>(
     jobs.sort_by_key(|(codes, _)| Reverse(codes.len()));
     match form {
         Form::Direct => direct::sketch(tables, jobs, kept, normalize),
-        Form::Auto | Form::Fourier => {
-            sketch_fourier(&Fourier::new(tables), jobs, kept, normalize);
-        }
+        Form::Auto | Form::Fourier => sketch_fourier(&Fourier::new(tables), jobs, kept, normalize),
     }
     result
 }
@@ -62,8 +63,8 @@ pub(super) fn plan(tables: &Tables, form: Form) -> String {
 /// The most letters, and numbers of results, that a thread takes in short sequences together.
 const BATCH: usize = 1 << 15;
 
-/// Long sequences one after the other, each by all threads; short ones in batches, each by one. The
-/// longest comes first.
+/// Long sequences first, each by all threads that are free; short ones in batches, each by one.
+/// They come from the longest to the shortest.
 fn sketch_fourier<T: Real>(
     fourier: &Fourier<T>,
     mut long: Vec<(&[u8], ArrayViewMut2<T>)>,

@@ -209,9 +209,11 @@ fn letter_values(tables: &Tables, roots: &[[f64; 2]], block: usize) -> Vec<Entry
     for letter in 0..tables.alphabet_size() {
         for k in 0..tables.tuple_length() {
             let mut entry = [[0.0; BLOCK]; 2];
-            for lane in 0..BLOCK.min(lanes(tables.dim()) - block * BLOCK) {
-                let value = letter_value(tables, roots, letter as u8, k, block * BLOCK + lane);
-                (entry[0][lane], entry[1][lane]) = value.into();
+            let there_are = (block * BLOCK..lanes(tables.dim())).take(BLOCK);
+            for (place, lane) in there_are.enumerate() {
+                let [real, imaginary] = letter_value(tables, roots, letter as u8, k, lane);
+                entry[0][place] = real;
+                entry[1][place] = imaginary;
             }
             values.push(entry);
         }

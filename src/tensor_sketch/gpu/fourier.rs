@@ -309,6 +309,8 @@ pub(super) struct Spectra {
     /// Rows of each sequence: rows 1 to t, or row t alone.
     rows: u32,
     sequences: usize,
+    /// Products of matrices beyond those of chunks that they come of.
+    pub products: usize,
 }
 
 impl<T: Real> Engine<T> {
@@ -409,6 +411,7 @@ impl<T: Real> Engine<T> {
                 .alloc(sequences * rows * self.lanes() as usize)?,
             rows: rows as u32,
             sequences,
+            products: 0,
         })
     }
 
@@ -618,7 +621,8 @@ impl<T: Real> Engine<T> {
         let with_first = u32::from(*kept.start() == 0);
         let rows = kept.clone().count() as u32 - with_first;
         let scale = |length: u64, k: usize| {
-            let finish = Finish::new::<T>(&self.tables, length, k, normalize);
+            let products = spectra.products;
+            let finish = Finish::after::<T>(products, &self.tables, length, k, normalize);
             inverse::Scale {
                 divisor: finish.divisor,
                 whole: finish.whole.into(),

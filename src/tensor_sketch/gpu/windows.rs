@@ -10,6 +10,7 @@ use super::fourier::Engine;
 use super::layout::{self, Layout, Part, batches};
 use super::letters::PackedLetters;
 use crate::device::Buffer;
+use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{Real, Rows, Tables};
 use crate::{Device, Result, modules};
 
@@ -39,12 +40,12 @@ fn kernel(tuple: usize) -> &'static WindowsKernel {
 const MAX_WINDOWS: u64 = 1 << 16;
 const MAX_LETTERS: u64 = 1 << 27;
 
-/// Windows of `width` letters at every `stride`-th one.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::tensor_sketch) struct Windows {
-    pub width: u64,
-    pub stride: u64,
-    pub count: u64,
+/// The same as [`Windows`], in the type of offsets.
+#[derive(Clone, Copy)]
+struct Range {
+    width: u64,
+    stride: u64,
+    count: u64,
 }
 
 /// The sketches of all windows of `codes`, which are below the alphabet's size and as many as the
@@ -56,6 +57,14 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
     codes: &[u8],
     of: Windows,
 ) -> Result<Vec<T>> {
+    let of = Range {
+        width: of.width as u64,
+        stride: of.stride as u64,
+        count: of.count as u64,
+    };
+    if of.count == 0 {
+        return Ok(Vec::new());
+    }
     let engine = Engine::<T>::new(device, tables)?;
     let letters = PackedLetters::upload(device, codes, tables.alphabet_size())?;
     let spacing = of.width / of.stride;
@@ -78,7 +87,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
 }
 
 impl<T: Real> Engine<T> {
-    fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Vec<T>> {
+    fn separate(&self, normalize: bool, letters: &PackedLetters, of: Range) -> Result<Vec<T>> {
         let sequences = (0..of.count).map(|window| (window * of.stride, of.width));
         let batches = batches(sequences, layout::MAX_LETTERS)
             .iter()
@@ -94,7 +103,7 @@ impl<T: Real> Engine<T> {
         &self,
         normalize: bool,
         letters: &PackedLetters,
-        of: Windows,
+        of: Range,
         first_anchor: u64,
         anchors: u64,
     ) -> Result<Buffer<T>> {
@@ -136,6 +145,7 @@ impl<T: Real> Engine<T> {
         let units = self.words(letters, &layout)?;
         let tuple = self.tables.tuple_length();
         let mut spectra = self.spectra(windows as usize, true)?;
+        spectra.products = (spacing as usize).saturating_mul(2 * pieces) + 2;
         for groups in self.slices(layout.chunks.len()) {
             let lanes = groups.lanes(&self.policy);
             let chunks = self.chunks(&units, &layout, groups)?;
@@ -184,56 +194,5 @@ impl<T: Real> Engine<T> {
             0,
         )?;
         Ok(out)
-    }
-}
-
-#[cfg(all(test, feature = "simulator"))]
-mod tests {
-    use super::*;
-    use crate::tensor_sketch::reference;
-
-    #[test]
-    fn scratch() {
-        let device = Device::simulator().unwrap();
-        for (n, width, stride, t, dim) in [
-            (50u64, 10u64, 1u64, 3usize, 16usize),
-            (50, 10, 3, 4, 33),
-            (50, 10, 10, 2, 8),
-            (50, 10, 13, 4, 8),
-            (50, 50, 1, 4, 8),
-            (50, 49, 1, 1, 8),
-            (51, 9, 2, 5, 12),
-            (53, 7, 7, 8, 5),
-            (60, 12, 4, 4, 96),
-            (9000, 5000, 3000, 2, 7),
-            (9000, 6100, 37, 2, 7),
-            (200, 1, 1, 2, 7),
-            (70000, 40000, 38000, 1, 4),
-        ] {
-            let codes: Vec<u8> = (0..n).map(|i| (i * i * 7 / 3 % 11 % 4) as u8).collect();
-            let tables = Tables::from_seed(4, t, dim, 3).unwrap();
-            let of = Windows {
-                width,
-                stride,
-                count: (n - width) / stride + 1,
-            };
-            let got = sketch::<f32>(&device, &tables, true, &codes, of).unwrap();
-            assert_eq!(got.len() as u64, of.count * dim as u64);
-            let mut worst = 0.0f64;
-            for (i, row) in got.chunks(dim).enumerate() {
-                let begin = i * stride as usize;
-                let text = &codes[begin..begin + width as usize];
-                let mut r = reference::tensor_sketch(text.into(), &tables);
-                reference::normalize(&mut r, width);
-                for (a, b) in row.iter().zip(r.row(t)) {
-                    worst = worst.max((f64::from(*a) - b).abs());
-                }
-            }
-            println!(
-                "{n} {width} {stride} {t} {dim}: {} windows, {worst:e}",
-                of.count
-            );
-            assert!(worst < 1e-6);
-        }
     }
 }

@@ -45,7 +45,7 @@ unsafe impl cuda_std::host::DeviceParam for Parameters {}
 /// A word's operator is the same each time, and once a sum is large, each time it is rounded the same
 /// way when it is added. So errors grow with the number of words in a block, not with its root;
 /// products of whole blocks differ, and their errors go either way.
-const BLOCK_UNITS: u32 = 16;
+const BLOCK_UNITS: u32 = 4;
 
 /// Eight words of a chunk.
 #[repr(C, align(16))]

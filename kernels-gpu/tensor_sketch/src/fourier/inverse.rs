@@ -154,7 +154,8 @@ unsafe fn inverse<N: Number>(
                 let finish = |sum: f64| {
                     let mut value = sum * (2.0 / dim as f64);
                     if scale.whole != 0 {
-                        value = float::round_ties_even_f64(value);
+                        // Adding zero makes a negative zero positive.
+                        value = float::round_ties_even_f64(value) + 0.0;
                     }
                     N::from_f64(value / scale.divisor)
                 };

@@ -1,0 +1,250 @@
+//! Times the Fourier form on the CPU, on random sequences, and checks results.
+//!
+//!     cargo bench --bench tensor_sketch_cpu
+//!
+//! Times are medians of whole calls by the clock. `error` is ‖sketches − exact‖ / ‖exact‖ of a sample:
+//! the first sequences, or the first windows, of together at most a million letters, whose exact
+//! sketches are computed in the direct form in `f64`. `RAYON_NUM_THREADS` limits the number of cores.
+
+use std::time::Instant;
+
+use clap::Parser;
+use gridstride::Device;
+use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
+use ndarray::{Array2, ArrayView1, s};
+
+#[derive(Parser)]
+struct Args {
+    /// Letters in all of the largest cases.
+    #[arg(long, default_value_t = 100_000_000)]
+    letters: usize,
+    /// Timed runs, after a first one that is not.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Only cases whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// What is sketched.
+struct Case {
+    name: &'static str,
+    sequences: usize,
+    letters: usize,
+    alphabet_size: usize,
+    tuple: usize,
+    dim: usize,
+    /// Width and stride of windows, in place of whole sequences.
+    windows: Option<[usize; 2]>,
+}
+
+/// DNA with t = 4 and D = 96.
+const DNA: Case = Case {
+    name: "equal lengths",
+    sequences: 1410,
+    letters: 0,
+    alphabet_size: 4,
+    tuple: 4,
+    dim: 96,
+    windows: None,
+};
+
+fn cases(letters: usize) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for letters in [letters / 1000, letters / 100, letters / 10, letters] {
+        cases.push(Case { letters, ..DNA });
+        let (name, sequences) = ("one sequence", 1);
+        cases.push(Case {
+            name,
+            sequences,
+            letters,
+            ..DNA
+        });
+    }
+    let reads = Case {
+        name: "reads of 150",
+        sequences: letters / 1500,
+        letters: letters / 10,
+        ..DNA
+    };
+    let protein = Case {
+        name: "protein",
+        alphabet_size: 20,
+        letters: letters / 10,
+        ..DNA
+    };
+    cases.extend([reads, protein]);
+    for (name, tuple, dim) in [
+        ("long tuples", 8, 96),
+        ("D = 1000", 4, 1000),
+        ("D = 4096", 4, 4096),
+        ("the largest", 8, 4096),
+    ] {
+        let share = 10 * (dim / 96) * (tuple / 4);
+        cases.push(Case {
+            name,
+            tuple,
+            dim,
+            letters: letters / share,
+            ..DNA
+        });
+    }
+    for (width, stride) in [
+        (1000, 1),
+        (1000, 100),
+        (10_000, 100),
+        (10_000, 1000),
+        (100_000, 1000),
+    ] {
+        let letters = if stride == 1 {
+            letters / 100
+        } else {
+            letters / 10
+        };
+        let (name, sequences) = ("windows", 1);
+        let windows = Some([width, stride]);
+        cases.push(Case {
+            name,
+            sequences,
+            letters,
+            windows,
+            ..DNA
+        });
+    }
+    cases
+}
+
+fn main() -> gridstride::Result<()> {
+    let args = Args::parse();
+    println!("{}", Device::cpu().info());
+    println!(
+        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>9} {:>9} {:>8}",
+        "case",
+        "width",
+        "stride",
+        "sketches",
+        "letters",
+        "A",
+        "t",
+        "D",
+        "type",
+        "ms",
+        "ns/letter",
+        "error"
+    );
+    for case in cases(args.letters) {
+        if !case.name.contains(&args.only) {
+            continue;
+        }
+        let sequences = random_sequences(&case);
+        let tables = Tables::from_seed(case.alphabet_size, case.tuple, case.dim, 1)?;
+        let sketcher = TensorSketch::new(tables).normalize(true);
+        time(&case, &sketcher, &sequences, args.runs)?;
+        time(&case, &sketcher.double(), &sequences, args.runs)?;
+    }
+    Ok(())
+}
+
+fn time<T: Real>(
+    case: &Case,
+    sketcher: &TensorSketch<T>,
+    sequences: &Sequences,
+    runs: usize,
+) -> gridstride::Result<()> {
+    let device = Device::cpu();
+    let call = || match case.windows {
+        None => sketcher.sketch(&device, sequences),
+        Some([width, stride]) => sketcher.windows(&device, sequences.codes().into(), width, stride),
+    };
+    let sketches = call()?;
+    let mut times = Vec::new();
+    for _ in 0..runs {
+        let start = Instant::now();
+        call()?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let seconds = times[runs / 2];
+    let [width, stride] = case
+        .windows
+        .map_or([String::new(), String::new()], |numbers| {
+            numbers.map(|number| number.to_string())
+        });
+    println!(
+        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>9.2} {:>9.2} {:>8.1e}",
+        case.name,
+        width,
+        stride,
+        sketches.nrows(),
+        sequences.total_length(),
+        case.alphabet_size,
+        case.tuple,
+        case.dim,
+        T::NAME,
+        seconds * 1e3,
+        seconds * 1e9 / sequences.total_length() as f64,
+        error(case, sketcher, sequences, &sketches)?,
+    );
+    Ok(())
+}
+
+/// The error of the first sketches, as many as have a million letters.
+fn error<T: Real>(
+    case: &Case,
+    sketcher: &TensorSketch<T>,
+    sequences: &Sequences,
+    sketches: &Array2<T>,
+) -> gridstride::Result<f64> {
+    const SAMPLE: usize = 1_000_000;
+    let mut sample = Sequences::new();
+    let texts = (0..sketches.nrows()).map(|i| match case.windows {
+        None => sequences.get(i).expect("as many sequences as sketches"),
+        Some([width, stride]) => ArrayView1::from(&sequences.codes()[i * stride..][..width]),
+    });
+    for text in texts {
+        sample.push(text);
+        if sample.total_length() + text.len() > SAMPLE {
+            break;
+        }
+    }
+    if sample.total_length() > 2 * SAMPLE {
+        // One sequence: the direct form takes seconds.
+        eprintln!("checking {} letters", sample.total_length());
+    }
+    let exact = TensorSketch::new(sketcher.tables().clone());
+    let exact = exact.normalize(true).form(Form::Direct).double();
+    let exact = exact.sketch(&Device::cpu(), &sample)?;
+    let made = sketches.slice(s![..sample.len(), ..]).mapv(T::to_f64);
+    let norm = |values: Array2<f64>| values.iter().map(|x| x * x).sum::<f64>().sqrt();
+    Ok(norm(made - &exact) / norm(exact))
+}
+
+fn random_sequences(case: &Case) -> Sequences {
+    let mut random = Random(1);
+    let mut sequences = Sequences::new();
+    let mut codes = Vec::new();
+    for _ in 0..case.sequences {
+        let length = case.letters / case.sequences;
+        codes.clear();
+        codes.extend((0..length).map(|_| random.below(case.alphabet_size)));
+        sequences.push(&codes);
+    }
+    sequences
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> u8 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((u128::from(z) * bound as u128) >> 64) as u8
+    }
+}

@@ -1,0 +1,139 @@
+//! Sketches of all windows of a sequence.
+//!
+//! # Algorithm
+//! Windows of `width` letters begin every `stride` letters. With q = ⌊width / stride⌋ and
+//! r = `width` mod `stride`, the text is cut into *steps* of `stride` letters, and each step after
+//! its first r letters, so that a window consists of q whole steps and the head of the next one:
+//!
+//! ```text
+//! window i = F(i) F(i+1) … F(i+q−1) A(i+q)        F(k): step k, A(k): its first r letters
+//! ```
+//!
+//! In the Fourier form each of them is a matrix, and their product the window's (see `fourier`).
+//! Matrices have inverses, but to divide what leaves the window out of the product would add up
+//! rounding errors from window to window. Instead every q steps there is an anchor, and each window
+//! contains exactly one that it does not begin at, or begins at one:
+//!
+//! ```text
+//! window i = F(i) … F(anchor−1) · F(anchor) … F(i+q−1) · A(i+q)
+//! ```
+//!
+//! The left products are made from the anchor backwards, the right ones forwards, one step at a
+//! time, so each window takes two products of matrices and two of a row with a matrix, however
+//! long it is, and depends on no letter outside of it. This is how minima of sliding windows are
+//! found (M. van Herk, 'A fast algorithm for local minimum and maximum filters'; J. Gil and
+//! M. Werman, 'Computing 2-D min, median, and max filters').
+
+use ndarray::{Array2, ArrayView1};
+
+#[cfg(feature = "kernels")]
+use super::gpu;
+use super::{OPERATION, Real, Sequences, TensorSketch, check_range, cpu, invalid_input};
+use crate::device::DeviceKind;
+use crate::{Device, Result};
+
+/// Where the windows of a text lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    /// Letters per window, at least one.
+    pub width: usize,
+    /// Letters from the beginning of a window to that of the next, at least one.
+    pub stride: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Windows {
+    fn new(length: usize, width: usize, stride: usize) -> Result<Windows> {
+        for (name, value) in [("width", width), ("stride", stride)] {
+            if value == 0 {
+                let message = format!("the {name} of windows is 0, not at least 1");
+                return Err(invalid_input(OPERATION, message));
+            }
+        }
+        let count = length
+            .checked_sub(width)
+            .map_or(0, |rest| rest / stride + 1);
+        Ok(Windows {
+            width,
+            stride,
+            count,
+        })
+    }
+}
+
+impl<T: Real> TensorSketch<T> {
+    /// The sketches of all windows of `width` letters that begin at letters 0, `stride`,
+    /// 2·`stride`, … of a sequence of n letters and end within it: (⌊(n − `width`) / `stride`⌋ + 1)×D,
+    /// 0×D if there is none. The view may have any strides.
+    ///
+    /// Always in the Fourier form, whatever [`form`](TensorSketch::form) says, and by all threads.
+    /// The time is that for one sketch of the sequence, and for each window a time that does not
+    /// depend on its width; each window's sketch is made of its own letters alone, so that errors do
+    /// not grow along the sequence. The result is the same from run to run.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::InvalidInput`] for a `width` or a `stride` of 0, and for a code that is not below
+    ///   the alphabet size of the tables.
+    /// - [`Error::Overflow`] as for [`sketch`](TensorSketch::sketch).
+    /// - [`Error::Allocation`] if the memory does not suffice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Tables, TensorSketch};
+    /// use ndarray::{array, s};
+    ///
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?).normalize(true);
+    /// let codes = array![0, 1, 2, 3, 2, 1, 0, 0, 1];
+    /// let windows = sketcher.windows(&Device::cpu(), codes.view(), 4, 2)?;
+    /// assert_eq!(windows.dim(), (3, 16));
+    /// let second = sketcher.sketch_one(&Device::cpu(), codes.slice(s![2..6]))?;
+    /// assert_eq!(windows.row(1), second);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    ///
+    /// # Source
+    ///
+    /// Windows are put together from two products that meet at an anchor, as M. van Herk does for
+    /// minima in 'A fast algorithm for local minimum and maximum filters'.
+    pub fn windows(
+        &self,
+        device: &Device,
+        codes: ArrayView1<u8>,
+        width: usize,
+        stride: usize,
+    ) -> Result<Array2<T>> {
+        let windows = Windows::new(codes.len(), width, stride)?;
+        let sequence = Sequences::from_iter([codes]);
+        self.check_codes(sequence.first_code_from(self.tables.alphabet_size()))?;
+        let sketches = match device.kind() {
+            DeviceKind::Cpu => {
+                cpu::windows(&self.tables, sequence.codes(), windows, self.normalize)
+            }
+            _ => self.windows_by_kernels(device, sequence.codes(), windows)?,
+        };
+        let entries = sketches.as_slice().expect("a new array is contiguous");
+        check_range(entries, self.tables.dim(), 0, "window")?;
+        Ok(sketches)
+    }
+
+    #[cfg(feature = "kernels")]
+    fn windows_by_kernels(
+        &self,
+        device: &Device,
+        codes: &[u8],
+        windows: Windows,
+    ) -> Result<Array2<T>> {
+        let entries = gpu::windows::sketch(device, &self.tables, self.normalize, codes, windows)?;
+        let shape = (windows.count, self.tables.dim());
+        Ok(Array2::from_shape_vec(shape, entries).expect("a row for each window"))
+    }
+
+    #[cfg(not(feature = "kernels"))]
+    fn windows_by_kernels(&self, _: &Device, _: &[u8], _: Windows) -> Result<Array2<T>> {
+        unreachable!("without kernels there is only the CPU")
+    }
+}
