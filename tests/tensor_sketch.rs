@@ -275,7 +275,9 @@ fn a_sketch_that_does_not_fit_a_block_is_refused() {
     let texts: Sequences = [[0; 10]].iter().collect();
     let sketch = |dim| {
         let tables = Tables::from_seed(4, 4, dim, 1).unwrap();
-        TensorSketch::new(tables).sketch(&device, &texts)
+        TensorSketch::new(tables)
+            .form(Form::Direct)
+            .sketch(&device, &texts)
     };
     assert!(sketch(1024).is_ok());
     let message = sketch(4096).unwrap_err().to_string();

@@ -3,8 +3,8 @@
 mod common;
 
 use common::sketch::{Reference, codes};
+use gridstride::Error;
 use gridstride::tensor_sketch::{Form, Real, Tables, TensorSketch};
-use gridstride::{Device, Error};
 use ndarray::{Array1, Array2, ArrayView1, array, s};
 
 /// Compares every `every`-th window with the reference.

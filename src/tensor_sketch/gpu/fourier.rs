@@ -295,7 +295,7 @@ impl<T: Kernels> Matrices<T> {
     }
 
     /// 1 if they are in `f32`, else 0.
-    pub fn from_singles(&self) -> u32 {
+    pub fn are_singles(&self) -> u32 {
         match self {
             Matrices::OfChunks(_) => u32::from(size_of::<T>() == size_of::<f32>()),
             Matrices::Composed(_) => 0,
@@ -578,7 +578,7 @@ impl<T: Real> Engine<T> {
         compose::Parameters {
             lanes: lanes.count,
             first_lane: lanes.first,
-            from_singles: matrices.from_singles(),
+            from_singles: matrices.are_singles(),
             matrices: 1,
             products: runs.len() as u32,
             out_lanes: lanes.count,

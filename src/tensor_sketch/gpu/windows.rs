@@ -156,7 +156,7 @@ impl<T: Real> Engine<T> {
             let parameters = windows::Parameters {
                 lanes: lanes.count,
                 first_lane: lanes.first,
-                from_singles: matrices.from_singles(),
+                from_singles: matrices.are_singles(),
                 pieces: pieces as u32,
                 spacing: spacing as u32,
                 anchors: anchors as u32,

@@ -136,7 +136,7 @@ unsafe fn inverse<N: Number>(
                 let at = |l: u32| {
                     if dim % 2 == 1 {
                         value.x * 0.5
-                    } else if l % 2 == 0 {
+                    } else if l & 1 == 0 {
                         value.x
                     } else {
                         value.y

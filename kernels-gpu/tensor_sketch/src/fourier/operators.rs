@@ -185,7 +185,7 @@ unsafe fn value(packed: u32, roots: DeviceSlice<[f64; 2]>, lane: u32, dim: u32) 
         };
     }
     // Modulo z² − 1, or modulo z − 1 where D is odd.
-    if dim % 2 == 0 && hash % 2 == 1 {
+    if dim & 1 == 0 && hash & 1 == 1 {
         Complex { x: 0.0, y: sign }
     } else {
         Complex { x: sign, y: 0.0 }
