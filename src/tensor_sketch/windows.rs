@@ -74,10 +74,10 @@ impl<T: Real> TensorSketch<T> {
     ///
     /// # Errors
     ///
-    /// - [`Error::InvalidInput`] for a `width` or a `stride` of 0, and for a code that is not below
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a `width` or a `stride` of 0, and for a code that is not below
     ///   the alphabet size of the tables.
-    /// - [`Error::Overflow`] as for [`sketch`](TensorSketch::sketch).
-    /// - [`Error::Allocation`] if the memory does not suffice.
+    /// - [`Error::Overflow`](crate::Error::Overflow) as for [`sketch`](TensorSketch::sketch).
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
     ///
     /// # Examples
     ///
