@@ -11,7 +11,9 @@
 //! chunk's length leaves over, then the identity, with which streams are filled up to units of eight
 //! words.
 
-use super::{Complex, MAX_TUPLE, Number, operator_index, pair_index, quads, square_of_z};
+use super::matrix::{Matrix, entry_index, identity, multiply, store};
+use super::number::{Pair32, Pair64};
+use super::{Complex, MAX_TUPLE, Number, quads, square_of_z};
 use crate::fourier::words::{Chunk, UNIT};
 use cuda_std::prelude::*;
 
@@ -51,9 +53,6 @@ const BLOCK_UNITS: u32 = 4;
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Unit([u32; 4]);
-
-/// The entries above the diagonal; those that the tuple length does not have never come to be.
-pub(super) type Matrix<N> = [[Complex<N>; MAX_TUPLE + 1]; MAX_TUPLE];
 
 /// # Safety
 /// - `table` has `rows · width · quads` elements for each group, as made by
@@ -118,7 +117,7 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
         let end = unit + chunk.units(parameters.word_letters) as usize;
         let lane = (group * width + lane_in_group) as usize;
         let result = number * const { super::entries(T, T) } * lanes + lane;
-        let mut matrix: Matrix<N> = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+        let mut matrix = identity::<N>();
         let read = |unit: usize| {
             // SAFETY: below the chunk's end.
             unsafe { units.address(unit).cast::<Unit>().read().0 }
@@ -143,8 +142,12 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
             let mut step = |word: u32| {
                 // SAFETY: words are below `rows`.
                 let operator = unsafe { operators.add((word * row_quads) as usize) };
-                // SAFETY: the operator's quads follow.
-                unsafe { multiply::<N, T, D>(&mut matrix, operator, z2) };
+                let load = |index: usize| {
+                    // SAFETY: the operator's quads follow.
+                    let quad = unsafe { operator.add(index / N::PER_QUAD).read() };
+                    N::of_quad(quad, index % N::PER_QUAD)
+                };
+                multiply::<N, T, D, T>(&mut matrix, load, z2);
             };
             if const { T <= 4 } {
                 step(words[0] & 0xFFFF);
@@ -177,7 +180,7 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
 /// next block with the identity. The first one is stored as it is.
 ///
 /// # Safety
-/// Entry (a, b) of the chunk's matrix is element `result + pair_index(a, b) · lanes` of `out`, was
+/// Entry (a, b) of the chunk's matrix is element `result + entry_index(a, b) · lanes` of `out`, was
 /// written before if `flushed`, and no other thread uses it.
 #[inline(always)]
 unsafe fn flush<N: Number, const T: usize>(
@@ -201,20 +204,12 @@ unsafe fn flush<N: Number, const T: usize>(
             append_row::<N, T, 7>(matrix, out, result, lanes, z2);
         }
     } else {
-        let mut store = |a: usize, b: usize, value: Complex<N>| {
+        store::<N, T>(matrix, |index, value| {
             // SAFETY: passed on to the caller.
-            unsafe { out.set(result + pair_index(T, a, b) * lanes, N::pair(value)) };
-        };
-        store_column::<N, T, 1>(matrix, &mut store);
-        store_column::<N, T, 2>(matrix, &mut store);
-        store_column::<N, T, 3>(matrix, &mut store);
-        store_column::<N, T, 4>(matrix, &mut store);
-        store_column::<N, T, 5>(matrix, &mut store);
-        store_column::<N, T, 6>(matrix, &mut store);
-        store_column::<N, T, 7>(matrix, &mut store);
-        store_column::<N, T, 8>(matrix, &mut store);
+            unsafe { out.set(result + index * lanes, N::pair(value)) };
+        });
     }
-    *matrix = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+    *matrix = identity();
 }
 
 /// Row A of the matrix in memory times `matrix`.
@@ -232,7 +227,7 @@ unsafe fn append_row<N: Number, const T: usize, const A: usize>(
     if const { A >= T } {
         return;
     }
-    let place = |b: usize| result + pair_index(T, A, b) * lanes;
+    let place = |b: usize| result + entry_index(T, A, b) * lanes;
     let mut row = [Complex::<N>::ZERO; MAX_TUPLE + 1];
     let mut b = A + 1;
     while b <= T {
@@ -273,104 +268,6 @@ fn append_entry<N: Number, const T: usize, const A: usize, const B: usize>(
     store(B, sum.plus(matrix[A][B]));
 }
 
-/// Gives the entries of column B to `store`.
-#[inline(always)]
-pub(super) fn store_column<N: Number, const T: usize, const B: usize>(
-    matrix: &Matrix<N>,
-    store: &mut impl FnMut(usize, usize, Complex<N>),
-) {
-    if const { B > T } {
-        return;
-    }
-    let mut a = 0;
-    while a < B {
-        store(a, B, matrix[a][B]);
-        a += 1;
-    }
-}
-
-/// S ← S·P. Columns are done from the last to the first, since each reads those before it as they
-/// were.
-///
-/// # Safety
-/// `operator` points to P's quads.
-#[inline(always)]
-unsafe fn multiply<N: Number, const T: usize, const D: usize>(
-    matrix: &mut Matrix<N>,
-    operator: *const N::Quad,
-    z2: N,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        column::<N, T, D, 8>(matrix, operator, z2);
-        column::<N, T, D, 7>(matrix, operator, z2);
-        column::<N, T, D, 6>(matrix, operator, z2);
-        column::<N, T, D, 5>(matrix, operator, z2);
-        column::<N, T, D, 4>(matrix, operator, z2);
-        column::<N, T, D, 3>(matrix, operator, z2);
-        column::<N, T, D, 2>(matrix, operator, z2);
-        column::<N, T, D, 1>(matrix, operator, z2);
-    }
-}
-
-/// Column B: S_{a,B} += P_{a,B} + Σ_m S_{a,m}·P_{m,B}.
-///
-/// # Safety
-/// As [`multiply`].
-#[inline(always)]
-unsafe fn column<N: Number, const T: usize, const D: usize, const B: usize>(
-    matrix: &mut Matrix<N>,
-    operator: *const N::Quad,
-    z2: N,
-) {
-    if const { B > T } {
-        return;
-    }
-    // SAFETY: passed on to the caller.
-    unsafe {
-        entry::<N, T, D, B, 0>(matrix, operator, z2);
-        entry::<N, T, D, B, 1>(matrix, operator, z2);
-        entry::<N, T, D, B, 2>(matrix, operator, z2);
-        entry::<N, T, D, B, 3>(matrix, operator, z2);
-        entry::<N, T, D, B, 4>(matrix, operator, z2);
-        entry::<N, T, D, B, 5>(matrix, operator, z2);
-        entry::<N, T, D, B, 6>(matrix, operator, z2);
-        entry::<N, T, D, B, 7>(matrix, operator, z2);
-    }
-}
-
-/// What P_{M,B} adds to column B.
-///
-/// # Safety
-/// As [`multiply`].
-#[inline(always)]
-unsafe fn entry<N: Number, const T: usize, const D: usize, const B: usize, const M: usize>(
-    matrix: &mut Matrix<N>,
-    operator: *const N::Quad,
-    z2: N,
-) {
-    if const { M >= B || M + D < B } {
-        return;
-    }
-    let index = const {
-        if M >= B || M + D < B {
-            0
-        } else {
-            operator_index(T, D, M, B)
-        }
-    };
-    // SAFETY: an entry of the operator.
-    let quad = unsafe { operator.add(index / N::PER_QUAD).read() };
-    let p = N::of_quad(quad, index % N::PER_QUAD);
-    let y_z2 = N::mul(p.y, z2);
-    let mut a = 0;
-    while a < M {
-        matrix[a][B] = matrix[a][B].plus_product(matrix[a][M], p, y_z2);
-        a += 1;
-    }
-    matrix[M][B] = matrix[M][B].plus(p);
-}
-
 macro_rules! entries {
     ($number:ty, $pair:ident, $block:literal: $($name:ident = $tuple:literal, $depth:literal;)*) => {$(
         #[doc = concat!(
@@ -397,8 +294,6 @@ macro_rules! entries {
         }
     )*};
 }
-
-use super::number::{Pair32, Pair64};
 
 entries! { f32, Pair32, 768:
     chunks_f32_1_1 = 1, 1;

@@ -1,8 +1,8 @@
 //! Products of neighbouring matrices, in `f64` whatever the matrices of chunks are in.
 
-use super::chunks::{Matrix, store_column};
+use super::matrix::{Stored, identity, multiply, store};
 use super::number::{Pair32, Pair64};
-use super::{Complex, MAX_TUPLE, Number, entries, pair_index, square_of_z};
+use super::{Number, entries, square_of_z};
 use cuda_std::prelude::*;
 
 /// Where the matrices lie that a launch multiplies, and what it makes of them.
@@ -65,49 +65,34 @@ unsafe fn compose<const T: usize>(
     out: DeviceSliceMut<Pair64>,
 ) {
     let lanes = parameters.lanes as usize;
-    let load = |matrix: usize, pair: usize, lane: usize| {
-        let index = (matrix * const { entries(T, T) } + pair) * lanes + lane;
-        // SAFETY: an entry of a matrix that is there.
-        unsafe {
-            if parameters.from_singles != 0 {
-                let single = f32::unpair(singles.at(index));
-                Complex {
-                    x: single.x as f64,
-                    y: single.y as f64,
-                }
-            } else {
-                f64::unpair(doubles.at(index))
-            }
-        }
+    let stored = Stored {
+        singles,
+        doubles,
+        are_singles: parameters.from_singles != 0,
+        lanes,
     };
+    // SAFETY: an entry of a matrix that is there.
+    let load = |matrix, index, lane| unsafe { stored.entry::<T>(matrix, index, lane) };
     for item in thread::grid_stride(parameters.products as usize * lanes) {
         let lane = item % lanes;
         // SAFETY: a run for each product.
         let run = unsafe { runs.at(item / lanes) };
         let z2 = square_of_z(parameters.first_lane + lane as u32);
         let out_lane = parameters.out_lane as usize + lane;
-        let mut rows: Matrix<f64> = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+        let mut rows = identity::<f64>();
         if parameters.matrices != 0 {
             let mut next = run.first as usize;
             let end = next + run.count as usize;
             while next < end {
-                multiply::<T, T>(&mut rows, |pair| load(next, pair, lane), z2);
+                multiply::<f64, T, T, T>(&mut rows, |index| load(next, index, lane), z2);
                 next += 1;
             }
             let result = run.result as usize * const { entries(T, T) };
-            let mut store = |a: usize, b: usize, value: Complex<f64>| {
-                let index = (result + pair_index(T, a, b)) * parameters.out_lanes as usize;
+            store::<f64, T>(&rows, |index, value| {
+                let place = (result + index) * parameters.out_lanes as usize + out_lane;
                 // SAFETY: an entry of the result.
-                unsafe { out.set(index + out_lane, f64::pair(value)) };
-            };
-            store_column::<f64, T, 1>(&rows, &mut store);
-            store_column::<f64, T, 2>(&rows, &mut store);
-            store_column::<f64, T, 3>(&rows, &mut store);
-            store_column::<f64, T, 4>(&rows, &mut store);
-            store_column::<f64, T, 5>(&rows, &mut store);
-            store_column::<f64, T, 6>(&rows, &mut store);
-            store_column::<f64, T, 7>(&rows, &mut store);
-            store_column::<f64, T, 8>(&rows, &mut store);
+                unsafe { out.set(place, f64::pair(value)) };
+            });
         } else {
             let kept = T + 1 - parameters.first_row as usize;
             let place = |b: usize| {
@@ -126,7 +111,7 @@ unsafe fn compose<const T: usize>(
             let mut next = run.first as usize;
             let end = next + run.count as usize;
             while next < end {
-                multiply::<T, 1>(&mut rows, |pair| load(next, pair, lane), z2);
+                multiply::<f64, T, T, 1>(&mut rows, |index| load(next, index, lane), z2);
                 next += 1;
             }
             let mut b = 1;
@@ -138,73 +123,6 @@ unsafe fn compose<const T: usize>(
                 b += 1;
             }
         }
-    }
-}
-
-/// The first `ROWS` rows of S ← S·P, the last column first, since each reads those before it as
-/// they were.
-#[inline(always)]
-pub(super) fn multiply<const T: usize, const ROWS: usize>(
-    rows: &mut Matrix<f64>,
-    load: impl Fn(usize) -> Complex<f64>,
-    z2: f64,
-) {
-    column::<T, ROWS, 8>(rows, &load, z2);
-    column::<T, ROWS, 7>(rows, &load, z2);
-    column::<T, ROWS, 6>(rows, &load, z2);
-    column::<T, ROWS, 5>(rows, &load, z2);
-    column::<T, ROWS, 4>(rows, &load, z2);
-    column::<T, ROWS, 3>(rows, &load, z2);
-    column::<T, ROWS, 2>(rows, &load, z2);
-    column::<T, ROWS, 1>(rows, &load, z2);
-}
-
-#[inline(always)]
-fn column<const T: usize, const ROWS: usize, const B: usize>(
-    rows: &mut Matrix<f64>,
-    load: &impl Fn(usize) -> Complex<f64>,
-    z2: f64,
-) {
-    if const { B > T } {
-        return;
-    }
-    entry::<T, ROWS, B, 0>(rows, load, z2);
-    entry::<T, ROWS, B, 1>(rows, load, z2);
-    entry::<T, ROWS, B, 2>(rows, load, z2);
-    entry::<T, ROWS, B, 3>(rows, load, z2);
-    entry::<T, ROWS, B, 4>(rows, load, z2);
-    entry::<T, ROWS, B, 5>(rows, load, z2);
-    entry::<T, ROWS, B, 6>(rows, load, z2);
-    entry::<T, ROWS, B, 7>(rows, load, z2);
-}
-
-/// What P_{M,B} adds to column B.
-#[inline(always)]
-fn entry<const T: usize, const ROWS: usize, const B: usize, const M: usize>(
-    rows: &mut Matrix<f64>,
-    load: &impl Fn(usize) -> Complex<f64>,
-    z2: f64,
-) {
-    if const { M >= B } {
-        return;
-    }
-    let p = load(
-        const {
-            if M < B && B <= T {
-                pair_index(T, M, B)
-            } else {
-                0
-            }
-        },
-    );
-    let y_z2 = p.y * z2;
-    let mut a = 0;
-    while a < const { if M < ROWS { M } else { ROWS } } {
-        rows[a][B] = rows[a][B].plus_product(rows[a][M], p, y_z2);
-        a += 1;
-    }
-    if const { M < ROWS } {
-        rows[M][B] = rows[M][B].plus(p);
     }
 }
 

@@ -18,6 +18,7 @@
 pub mod chunks;
 pub mod compose;
 pub mod inverse;
+mod matrix;
 pub mod number;
 pub mod operators;
 pub mod windows;
@@ -41,7 +42,7 @@ pub const fn entries(tuple: usize, depth: usize) -> usize {
     count
 }
 
-/// Where entry (a, b) stands in an operator, in the order in which [`chunks`] uses them: by b from
+/// Where entry (a, b) stands in an operator, in the order in which products use them: by b from
 /// `tuple` down, then by a upwards from b − `depth`.
 pub const fn operator_index(tuple: usize, depth: usize, a: usize, b: usize) -> usize {
     let mut index = 0;
@@ -51,11 +52,6 @@ pub const fn operator_index(tuple: usize, depth: usize, a: usize, b: usize) -> u
         column -= 1;
     }
     index + a - b.saturating_sub(depth)
-}
-
-/// Where entry (a, b) of a matrix stands: by b − a, then by a.
-pub const fn pair_index(tuple: usize, a: usize, b: usize) -> usize {
-    entries(tuple, b - a - 1) + a
 }
 
 /// The 16-byte words of one lane's operator, an odd number of them: then the eight lanes that a

@@ -8,9 +8,9 @@
 //! grow from the anchor to the left and to the right, a piece at a time. So the work for a window
 //! does not depend on its width, and nothing is ever subtracted.
 
-use super::chunks::Matrix;
+use super::matrix::{Matrix, Stored, entry_index, identity, multiply};
 use super::number::{Pair32, Pair64};
-use super::{Complex, MAX_TUPLE, Number, entries, pair_index, square_of_z};
+use super::{Complex, MAX_TUPLE, Number, square_of_z};
 use cuda_std::prelude::*;
 
 /// What a launch works on: the windows of some anchors, which stand beside each other.
@@ -73,21 +73,15 @@ unsafe fn windows<const T: usize>(
         ..
     } = parameters;
     let lanes = parameters.lanes as usize;
-    let load = |matrix: u64, pair: usize, lane: usize| {
-        let index = (matrix as usize * const { entries(T, T) } + pair) * lanes + lane;
-        // SAFETY: an entry of a matrix that is there.
-        unsafe {
-            if parameters.from_singles != 0 {
-                let single = f32::unpair(singles.at(index));
-                Complex {
-                    x: single.x as f64,
-                    y: single.y as f64,
-                }
-            } else {
-                f64::unpair(doubles.at(index))
-            }
-        }
+    let stored = Stored {
+        singles,
+        doubles,
+        are_singles: parameters.from_singles != 0,
+        lanes,
     };
+    // SAFETY: an entry of a matrix that is there.
+    let load =
+        |matrix: u64, index, lane| unsafe { stored.entry::<T>(matrix as usize, index, lane) };
     for item in thread::grid_stride(parameters.anchors as usize * lanes) {
         let (number, lane) = (item / lanes, item % lanes);
         let z2 = square_of_z(parameters.first_lane + lane as u32);
@@ -97,7 +91,7 @@ unsafe fn windows<const T: usize>(
         };
 
         // To the left: the first rows of what stands before the anchor.
-        let mut rows: Matrix<f64> = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+        let mut rows = identity::<f64>();
         let mut j = 0;
         while j < spacing as u64 && j <= anchor {
             // Window anchor − j exists if any before it does.
@@ -106,7 +100,7 @@ unsafe fn windows<const T: usize>(
                 let mut piece = pieces as u64;
                 while piece > 0 {
                     piece -= 1;
-                    prepend::<T>(&mut rows, |pair| load(stride + piece, pair, lane), z2);
+                    prepend::<T>(&mut rows, |index| load(stride + piece, index, lane), z2);
                 }
             }
             let mut b = 1;
@@ -119,12 +113,12 @@ unsafe fn windows<const T: usize>(
         }
 
         // To the right, with a window at each step.
-        let mut rows: Matrix<f64> = [[Complex::ZERO; MAX_TUPLE + 1]; MAX_TUPLE];
+        let mut rows = identity::<f64>();
         let mut k = 0;
         while k <= spacing as u64 {
             let matrix = (anchor + k - first_stride) * pieces as u64;
             if pieces == 2 && matrix < parameters.matrices {
-                append::<T>(&mut rows, |pair| load(matrix, pair, lane), z2);
+                multiply::<f64, T, T, T>(&mut rows, |index| load(matrix, index, lane), z2);
             }
             let window = (anchor + k).wrapping_sub(spacing as u64);
             if k > 0 && window < windows {
@@ -141,7 +135,7 @@ unsafe fn windows<const T: usize>(
             }
             let last = matrix + pieces as u64 - 1;
             if k < spacing as u64 && last < parameters.matrices {
-                append::<T>(&mut rows, |pair| load(last, pair, lane), z2);
+                multiply::<f64, T, T, T>(&mut rows, |index| load(last, index, lane), z2);
             }
             k += 1;
         }
@@ -163,12 +157,6 @@ fn joined<const T: usize>(
         m += 1;
     }
     sum.plus(left(T))
-}
-
-/// S ← S·P.
-#[inline(always)]
-fn append<const T: usize>(rows: &mut Matrix<f64>, load: impl Fn(usize) -> Complex<f64>, z2: f64) {
-    super::compose::multiply::<T, T>(rows, load, z2);
 }
 
 /// S ← P·S, from the first row on, since each reads those behind it as they were.
@@ -213,7 +201,7 @@ fn prepend_entry<const T: usize, const A: usize, const M: usize>(
     let p = load(
         const {
             if M > A && M <= T {
-                pair_index(T, A, M)
+                entry_index(T, A, M)
             } else {
                 0
             }
