@@ -388,22 +388,6 @@ fn gpus() -> Vec<Device> {
 }
 
 #[test]
-fn a_gpu_can_be_opened_again() {
-    if cuda().is_none() {
-        return;
-    }
-    for round in 0..3 {
-        let (one, other) = (Device::cuda(0).unwrap(), Device::cuda(0).unwrap());
-        assert!(one.same_as(&other));
-        let mut values = one.buffer_from(&[round; 100]).unwrap();
-        drop(one);
-        add(&other, &mut values, 1);
-        drop(other);
-        assert_eq!(values.to_vec().unwrap(), [round + 1; 100]);
-    }
-}
-
-#[test]
 fn several_gpus_work_side_by_side() {
     let gpus = gpus();
     let [first, second, ..] = &gpus[..] else {

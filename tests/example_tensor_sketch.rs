@@ -241,14 +241,19 @@ fn forms_and_f64() {
         let expected = sketcher
             .clone()
             .form(form)
-            .sketch(&Device::auto(), &sequences)
+            .sketch(&Device::cpu(), &sequences)
             .unwrap();
-        assert_eq!(folder.sketches(&["--form", name, &fasta]), expected);
+        assert_eq!(
+            folder.sketches(&["--device", "cpu", "--form", name, &fasta]),
+            expected
+        );
 
         let sketcher = sketcher.clone().form(form).double();
-        let expected = sketcher.sketch(&Device::auto(), &sequences).unwrap();
+        let expected = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
         let out = folder.path("double.npy");
         let options = [
+            "--device",
+            "cpu",
             "--form",
             name,
             "--f64",

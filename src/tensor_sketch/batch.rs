@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What a batch may hold.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub struct Limits {
     /// Letters in a batch, and in a piece.
     pub segment: usize,
     /// Sequences that end in a batch.
@@ -18,7 +18,7 @@ pub(super) struct Limits {
 /// and the last is the first piece of its batch. So the pieces of a sequence depend on nothing but its
 /// length.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub struct Batch {
     /// The letters of all pieces, one after the other.
     pub codes: Vec<u8>,
     /// At least one.
@@ -27,7 +27,7 @@ pub(super) struct Batch {
 
 /// A sequence or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub struct Piece {
     /// Where its letters are in the batch. Without any it is an empty sequence.
     pub range: Range<usize>,
     /// Whether the piece before it, the only one of the batch before, belongs to the same sequence.

@@ -12,7 +12,7 @@ use crate::{Device, Result};
 ///
 /// After an error an engine is only dropped. Dropping it, with work under way or not, waits for what
 /// uses its memory.
-pub(super) trait Engine<T>: Send {
+pub trait Engine<T>: Send {
     /// Begins with a batch, and may return before it is done with it; the batch itself is free to be
     /// filled anew then. If its last piece does not end its sequence, what has been computed of that is
     /// kept for the next batch.

@@ -197,7 +197,7 @@ impl<T: Real> TensorSketch<T> {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn sketch(&self, device: &Device, sequences: &Sequences) -> Result<Array2<T>> {
-        let rows = self.run(device, sequences, Rows::Last)?;
+        let rows = T::run(self, device, sequences, Rows::Last)?;
         Ok(rows.index_axis_move(Axis(1), 0))
     }
 
@@ -223,7 +223,7 @@ impl<T: Real> TensorSketch<T> {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn sketch_rows(&self, device: &Device, sequences: &Sequences) -> Result<Array3<T>> {
-        self.run(device, sequences, Rows::All)
+        T::run(self, device, sequences, Rows::All)
     }
 
     /// The sketch of one sequence, D numbers. The view may have any strides.
@@ -278,7 +278,7 @@ impl<T: Real> TensorSketch<T> {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn sketch_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<T, Ix2>> {
-        let buffer = self.run_on_device(sequences, Rows::Last)?;
+        let buffer = T::run_on_device(self, sequences, Rows::Last)?;
         DeviceArray::from_buffer(buffer, Ix2(sequences.len(), self.tables.dim()))
     }
 
@@ -383,8 +383,10 @@ impl<T: Real> TensorSketch<T> {
 
 /// Which rows of the sketches a caller asks for.
 #[derive(Clone, Copy)]
-enum Rows {
+pub enum Rows {
+    /// Row t.
     Last,
+    /// Rows 0 to t.
     All,
 }
 

@@ -21,18 +21,92 @@ pub trait Real: Element + PartialOrd + std::fmt::Debug + sealed::Sealed {
 }
 
 mod sealed {
+    use ndarray::{Array2, Array3};
+
+    use crate::device::Buffer;
     #[cfg(feature = "kernels")]
     use crate::tensor_sketch::gpu;
+    use crate::tensor_sketch::windows::Windows;
+    use crate::tensor_sketch::{DeviceSequences, Rows, Sequences, TensorSketch, engine};
     use crate::tensor_sketch::{cpu, distances};
+    use crate::{Device, Result};
 
     /// What the devices need to know of the type.
     #[cfg(not(feature = "kernels"))]
-    pub trait Sealed: cpu::Vector + distances::Value {}
+    pub trait Sealed: cpu::Vector + distances::Value + Instances {}
     /// What the devices need to know of the type.
     #[cfg(feature = "kernels")]
-    pub trait Sealed: cpu::Vector + distances::Value + gpu::Kernels {}
+    pub trait Sealed: cpu::Vector + distances::Value + gpu::Kernels + Instances {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
+
+    /// The doors to what is large and generic. Behind them it is compiled here, once for each type,
+    /// and not again in each crate that sketches.
+    pub trait Instances: Sized {
+        fn run(of: &TensorSketch<Self>, _: &Device, _: &Sequences, _: Rows) -> Result<Array3<Self>>
+        where
+            Self: super::Real;
+        fn run_on_device(
+            of: &TensorSketch<Self>,
+            _: &DeviceSequences,
+            _: Rows,
+        ) -> Result<Buffer<Self>>
+        where
+            Self: super::Real;
+        fn windows(
+            of: &TensorSketch<Self>,
+            _: &Device,
+            _: &[u8],
+            _: Windows,
+        ) -> Result<Array2<Self>>
+        where
+            Self: super::Real;
+        fn engine(of: &TensorSketch<Self>, _: &Device) -> Result<Box<dyn engine::Engine<Self>>>
+        where
+            Self: super::Real;
+    }
+
+    macro_rules! instances {
+        ($type:ty) => {
+            impl Instances for $type {
+                fn run(
+                    of: &TensorSketch<Self>,
+                    device: &Device,
+                    sequences: &Sequences,
+                    rows: Rows,
+                ) -> Result<Array3<Self>> {
+                    of.run(device, sequences, rows)
+                }
+
+                fn run_on_device(
+                    of: &TensorSketch<Self>,
+                    sequences: &DeviceSequences,
+                    rows: Rows,
+                ) -> Result<Buffer<Self>> {
+                    of.run_on_device(sequences, rows)
+                }
+
+                fn windows(
+                    of: &TensorSketch<Self>,
+                    device: &Device,
+                    codes: &[u8],
+                    windows: Windows,
+                ) -> Result<Array2<Self>> {
+                    of.run_windows(device, codes, windows)
+                }
+
+                fn engine(
+                    of: &TensorSketch<Self>,
+                    device: &Device,
+                ) -> Result<Box<dyn engine::Engine<Self>>> {
+                    of.new_engine(device)
+                }
+            }
+        };
+    }
+
+    instances!(f32);
+    instances!(f64);
 }
 
 impl Real for f32 {

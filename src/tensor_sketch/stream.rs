@@ -119,10 +119,11 @@ impl<T: Real> TensorSketch<T> {
             segment: SEGMENT,
             sequences: (NUMBERS / self.tables.dim()).max(1),
         };
-        SketchStream::new(self, self.engine(device)?, limits)
+        SketchStream::new(self, T::engine(self, device)?, limits)
     }
 
-    fn engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
+    /// What computes the batches on a device.
+    pub(super) fn new_engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
         Ok(match (device.kind(), self.form) {
             (_, Form::Direct) => Box::new(WholeSequences::new(self.clone(), device.clone())),
             #[cfg(feature = "kernels")]

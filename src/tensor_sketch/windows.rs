@@ -34,7 +34,7 @@ use crate::{Device, Result};
 
 /// Where the windows of a text lie.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Windows {
+pub struct Windows {
     /// Letters per window, at least one.
     pub width: usize,
     /// Letters from the beginning of a window to that of the next, at least one.
@@ -109,11 +109,19 @@ impl<T: Real> TensorSketch<T> {
         let windows = Windows::new(codes.len(), width, stride)?;
         let sequence = Sequences::from_iter([codes]);
         self.check_codes(sequence.first_code_from(self.tables.alphabet_size()))?;
+        T::windows(self, device, sequence.codes(), windows)
+    }
+
+    /// The sketches of windows of right codes.
+    pub(super) fn run_windows(
+        &self,
+        device: &Device,
+        codes: &[u8],
+        windows: Windows,
+    ) -> Result<Array2<T>> {
         let sketches = match device.kind() {
-            DeviceKind::Cpu => {
-                cpu::windows(&self.tables, sequence.codes(), windows, self.normalize)
-            }
-            _ => self.windows_by_kernels(device, sequence.codes(), windows)?,
+            DeviceKind::Cpu => cpu::windows(&self.tables, codes, windows, self.normalize),
+            _ => self.windows_by_kernels(device, codes, windows)?,
         };
         let entries = sketches.as_slice().expect("a new array is contiguous");
         check_range(entries, self.tables.dim(), 0, "window")?;

@@ -3,6 +3,8 @@
 
 pub mod sketch;
 
+use std::sync::OnceLock;
+
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 
@@ -40,8 +42,14 @@ pub fn simulator() -> Device {
     Device::simulator_with(simt::Simulator::default().seed(seed))
 }
 
-/// The first GPU, if there is one.
+/// The first GPU, if there is one. It stays open: opening it takes a tenth of a second.
 pub fn cuda() -> Option<Device> {
+    static CUDA: OnceLock<Option<Device>> = OnceLock::new();
+    CUDA.get_or_init(open_cuda).clone()
+}
+
+/// The same, opened unless something holds it.
+pub fn open_cuda() -> Option<Device> {
     match Device::cuda(0) {
         Ok(device) => Some(device),
         Err(error) => {

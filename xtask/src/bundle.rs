@@ -24,30 +24,49 @@ const PARTS: [(&str, &[&str]); 3] = [
     ("benches", &["bench", "--no-run", "--benches"]),
 ];
 
-/// Builds the programs and gathers them in `gpu-bundle`, with a script that runs them.
+/// Builds the programs and gathers them in `gpu-bundle`, packed, with a script that unpacks and runs
+/// them.
 pub fn gather() -> Result<()> {
     let bundle = workspace().join("gpu-bundle");
-    if bundle.exists() {
-        fs::remove_dir_all(&bundle)?;
+    let programs = workspace().join("target/gpu-bundle");
+    for folder in [&bundle, &programs] {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        fs::create_dir_all(folder)?;
     }
     let mut table = Table::new(&["program", "KiB"]);
-    let mut total = 0;
     for (part, arguments) in PARTS {
-        fs::create_dir_all(bundle.join(part))?;
+        fs::create_dir(programs.join(part))?;
         for program in build(part, arguments)? {
             let name = format!("{part}/{}", program.name);
-            let size = fs::copy(&program.executable, bundle.join(&name))?;
-            total += size;
+            let size = fs::copy(&program.executable, programs.join(&name))?;
             table.add(vec![name, (size >> 10).to_string()]);
         }
     }
     write_script(&bundle.join("run.sh"))?;
-    table.add(vec!["in all".to_owned(), (total >> 10).to_string()]);
+    let size = pack(&programs, &bundle.join("programs.tar.gz"))?;
+    table.add(vec!["packed".to_owned(), (size >> 10).to_string()]);
     table.print();
-    if total > LIMIT {
+    if size > LIMIT {
         return Err(format!("the bundle is larger than {} MiB", LIMIT >> 20).into());
     }
     Ok(())
+}
+
+/// Packs the programs and returns the size of the archive.
+fn pack(programs: &Path, archive: &Path) -> Result<u64> {
+    let status = Command::new("tar")
+        .arg("-czf")
+        .arg(archive)
+        .arg("-C")
+        .arg(programs)
+        .args(PARTS.map(|(part, _)| part))
+        .status()?;
+    if !status.success() {
+        return Err("tar could not pack the programs".into());
+    }
+    Ok(fs::metadata(archive)?.len())
 }
 
 struct Program {

@@ -5,6 +5,7 @@
 #                                likewise racecheck, initcheck and synccheck
 #   run.sh benches [ARGS…]       every benchmark
 #   run.sh examples [ARGS…]      every example
+#   run.sh unpack                nothing yet: the programs are in tests, benches and examples then
 # Fails if a program fails, or if there is none to run.
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
@@ -12,6 +13,7 @@ bundle=$(cd "$(dirname "$0")" && pwd)
 cd "$bundle/.." || exit 1
 CARGO_MANIFEST_DIR=$PWD
 export CARGO_MANIFEST_DIR
+[ -d "$bundle/tests" ] || tar -xzf "$bundle/programs.tar.gz" -C "$bundle" || exit 1
 
 mode=${1:-tests}
 [ $# -gt 0 ] && shift
@@ -44,8 +46,11 @@ case $mode in
     examples)
         part=examples
         ;;
+    unpack)
+        exit 0
+        ;;
     *)
-        echo "error: $mode is none of tests, memcheck, racecheck, initcheck, synccheck, benches, examples" >&2
+        echo "error: $mode is none of tests, memcheck, racecheck, initcheck, synccheck, benches, examples, unpack" >&2
         exit 1
         ;;
 esac

@@ -19,7 +19,7 @@ fn sketcher() -> TensorSketch<f64> {
 
 /// A stream with these limits, on the CPU.
 fn small_stream(limits: Limits) -> SketchStream<f64> {
-    let engine = sketcher().engine(&Device::cpu()).unwrap();
+    let engine = sketcher().new_engine(&Device::cpu()).unwrap();
     SketchStream::new(&sketcher(), engine, limits).unwrap()
 }
 
@@ -75,7 +75,7 @@ fn custom(
     before: impl FnMut(&Batch) -> Result<()> + Send + 'static,
 ) -> SketchStream<f64> {
     let engine = Custom {
-        engine: sketcher().engine(&Device::cpu()).unwrap(),
+        engine: sketcher().new_engine(&Device::cpu()).unwrap(),
         before,
         lag,
         kept: Vec::new(),
