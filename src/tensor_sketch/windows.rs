@@ -11,18 +11,18 @@
 //!
 //! In the Fourier form each of them is a matrix, and their product the window's (see `fourier`).
 //! Matrices have inverses, but to divide what leaves the window out of the product would add up
-//! rounding errors from window to window. Instead every q steps there is an anchor, and each window
-//! contains exactly one that it does not begin at, or begins at one:
+//! rounding errors from window to window. Instead steps are gathered into runs. Windows that begin in
+//! the same run have the steps between that run and the one in which the first of them ends in common:
 //!
 //! ```text
-//! window i = F(i) … F(anchor−1) · F(anchor) … F(i+q−1) · A(i+q)
+//! window i = F(i) … F(end of the run − 1) · middle · F(…) … F(i+q−1) · A(i+q)
 //! ```
 //!
-//! The left products are made from the anchor backwards, the right ones forwards, one step at a
-//! time, so each window takes two products of matrices and two of a row with a matrix, however
-//! long it is, and depends on no letter outside of it. This is how minima of sliding windows are
-//! found (M. van Herk, 'A fast algorithm for local minimum and maximum filters'; J. Gil and
-//! M. Werman, 'Computing 2-D min, median, and max filters').
+//! The left products are made from the end of a run backwards, the right ones forwards, one step at a
+//! time, and the middle once for all of them. So each window takes few products of matrices, however
+//! long it is, and depends on no letter outside of it. With one run per window there is no middle,
+//! and this is how minima of sliding windows are found (M. van Herk, 'A fast algorithm for local
+//! minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min, median, and max filters').
 
 use ndarray::{Array2, ArrayView1};
 
@@ -97,8 +97,8 @@ impl<T: Real> TensorSketch<T> {
     ///
     /// # Source
     ///
-    /// Windows are put together from two products that meet at an anchor, as M. van Herk does for
-    /// minima in 'A fast algorithm for local minimum and maximum filters'.
+    /// Windows are put together from products that grow to both sides from places in the text, as
+    /// M. van Herk does for minima in 'A fast algorithm for local minimum and maximum filters'.
     pub fn windows(
         &self,
         device: &Device,

@@ -557,18 +557,33 @@ impl<T: Real> Engine<T> {
                 };
                 self.launch_composition(to, &level.rows, &matrices, &mut spectra.buffer)?;
             }
-            let size = level.matrices.len() * entries(tuple, tuple) * lanes.count as usize;
-            let mut next = self.device.alloc(size)?;
-            if !level.matrices.is_empty() {
-                let to = self.composition(&matrices, &level.matrices, lanes);
-                self.launch_composition(to, &level.matrices, &matrices, &mut next)?;
-            }
-            matrices = Matrices::Composed(next);
+            matrices = self.products(&matrices, &level.matrices, 1, lanes)?;
         }
         Ok(matrices)
     }
 
-    /// For products that are matrices.
+    /// Products of matrices that stand so far from each other.
+    pub fn products(
+        &self,
+        matrices: &Matrices<T>,
+        runs: &Buffer<compose::Run>,
+        distance: u32,
+        lanes: Lanes,
+    ) -> Result<Matrices<T>> {
+        let tuple = self.tables.tuple_length();
+        let size = runs.len() * entries(tuple, tuple) * lanes.count as usize;
+        let mut products = self.device.alloc(size)?;
+        if !runs.is_empty() {
+            let parameters = compose::Parameters {
+                distance,
+                ..self.composition(matrices, runs, lanes)
+            };
+            self.launch_composition(parameters, runs, matrices, &mut products)?;
+        }
+        Ok(Matrices::Composed(products))
+    }
+
+    /// For products of neighbours that are matrices.
     fn composition(
         &self,
         matrices: &Matrices<T>,
@@ -584,6 +599,7 @@ impl<T: Real> Engine<T> {
             out_lanes: lanes.count,
             out_lane: 0,
             first_row: 0,
+            distance: 1,
         }
     }
 

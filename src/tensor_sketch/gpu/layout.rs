@@ -1,8 +1,6 @@
 //! What has to be computed and composed for a set of sequences: chunks, and the levels of their
 //! trees. It depends on their lengths alone.
 
-use std::cmp::Reverse;
-
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
 
@@ -157,8 +155,7 @@ impl Layout {
         levels: Vec<(Vec<Run>, Vec<Run>)>,
     ) -> Result<Layout> {
         let chunks = chunks(&batch.parts);
-        let mut order: Vec<u32> = (0..chunks.len() as u32).collect();
-        order.sort_by_key(|&chunk| Reverse(chunks[chunk as usize].letters));
+        let order = longest_first(&chunks);
         let levels = levels
             .iter()
             .map(|(rows, matrices)| {
@@ -202,6 +199,25 @@ fn chunks(parts: &[Part]) -> Vec<Chunk> {
         })
     };
     parts.iter().flat_map(of_part).collect()
+}
+
+/// The numbers of all chunks, by length, counted and then put in their places.
+fn longest_first(chunks: &[Chunk]) -> Vec<u32> {
+    let mut next = [0; CHUNK + 1];
+    for chunk in chunks {
+        next[chunk.letters as usize] += 1;
+    }
+    let mut longer = 0;
+    for place in next.iter_mut().rev() {
+        longer += std::mem::replace(place, longer);
+    }
+    let mut order = vec![0; chunks.len()];
+    for (number, chunk) in (0..).zip(chunks) {
+        let place = &mut next[chunk.letters as usize];
+        order[*place] = number;
+        *place += 1;
+    }
+    order
 }
 
 /// For each level the products that are first rows, and those that are the next level's matrices.
@@ -374,6 +390,13 @@ mod tests {
             assert!(*length == 0 || first == at);
             at += length.div_ceil(chunk);
         }
+    }
+
+    #[test]
+    fn the_longest_chunks_come_first() {
+        let chunk = CHUNK as u64;
+        let chunks = chunks(&[5, 2 * chunk + 7, 5, chunk].map(part));
+        assert_eq!(longest_first(&chunks), [1, 2, 5, 3, 0, 4]);
     }
 
     #[test]

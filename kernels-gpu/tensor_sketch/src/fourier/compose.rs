@@ -1,4 +1,4 @@
-//! Products of neighbouring matrices, in `f64` whatever the matrices of chunks are in.
+//! Products of matrices at equal distances, in `f64` whatever the matrices of chunks are in.
 
 use super::matrix::{Stored, identity, multiply, store};
 use super::number::{Pair32, Pair64};
@@ -25,13 +25,15 @@ pub struct Parameters {
     pub out_lane: u32,
     /// The first entry of a first row that is written, 1 for all rows or t for the last alone.
     pub first_row: u32,
+    /// From one matrix of a product to the next one: 1 for neighbours.
+    pub distance: u32,
 }
 
 // SAFETY: `repr(C)` of primitives, without pointers.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
-/// Matrices that stand beside each other, from left to right.
+/// Matrices that are multiplied, from left to right.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
@@ -82,10 +84,10 @@ unsafe fn compose<const T: usize>(
         let mut rows = identity::<f64>();
         if parameters.matrices != 0 {
             let mut next = run.first as usize;
-            let end = next + run.count as usize;
+            let end = next + run.count as usize * parameters.distance as usize;
             while next < end {
                 multiply::<f64, T, T, T>(&mut rows, |index| load(next, index, lane), z2);
-                next += 1;
+                next += parameters.distance as usize;
             }
             let result = run.result as usize * const { entries(T, T) };
             store::<f64, T>(&rows, |index, value| {
@@ -109,10 +111,10 @@ unsafe fn compose<const T: usize>(
                 }
             }
             let mut next = run.first as usize;
-            let end = next + run.count as usize;
+            let end = next + run.count as usize * parameters.distance as usize;
             while next < end {
                 multiply::<f64, T, T, 1>(&mut rows, |index| load(next, index, lane), z2);
-                next += 1;
+                next += parameters.distance as usize;
             }
             let mut b = 1;
             while b <= T {

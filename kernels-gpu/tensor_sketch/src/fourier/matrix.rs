@@ -136,6 +136,36 @@ fn entry<
     }
 }
 
+/// The matrix whose entry with an [`entry_index`] is what `load` gives.
+#[inline(always)]
+pub fn read<N: Number, const T: usize>(load: impl Fn(usize) -> Complex<N>) -> Matrix<N> {
+    let mut matrix = identity();
+    read_column::<N, T, 1>(&mut matrix, &load);
+    read_column::<N, T, 2>(&mut matrix, &load);
+    read_column::<N, T, 3>(&mut matrix, &load);
+    read_column::<N, T, 4>(&mut matrix, &load);
+    read_column::<N, T, 5>(&mut matrix, &load);
+    read_column::<N, T, 6>(&mut matrix, &load);
+    read_column::<N, T, 7>(&mut matrix, &load);
+    read_column::<N, T, 8>(&mut matrix, &load);
+    matrix
+}
+
+#[inline(always)]
+fn read_column<N: Number, const T: usize, const B: usize>(
+    matrix: &mut Matrix<N>,
+    load: &impl Fn(usize) -> Complex<N>,
+) {
+    if const { B > T } {
+        return;
+    }
+    let mut a = 0;
+    while a < B {
+        matrix[a][B] = load(entry_index(T, a, B));
+        a += 1;
+    }
+}
+
 /// Gives every entry to `store`, with its [`entry_index`].
 #[inline(always)]
 pub fn store<N: Number, const T: usize>(

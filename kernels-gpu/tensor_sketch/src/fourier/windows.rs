@@ -2,18 +2,18 @@
 //!
 //! Windows of w letters begin at every s-th one. With q = ⌊w/s⌋ ≥ 1 and r = w mod s, the text is cut
 //! at all multiples of s, and if r > 0 also r letters after each: stride k is a head of r letters and
-//! a tail. Every q-th multiple of s is an anchor. Window i contains exactly one of the anchors from i
-//! to i + q − 1, strides counted: it is what stands before the anchor, j strides, and what
-//! stands behind it, q − j strides and a head. All q windows of an anchor are made from products that
-//! grow from the anchor to the left and to the right, a piece at a time. So the work for a window
-//! does not depend on its width, and nothing is ever subtracted.
+//! a tail. Strides are gathered into runs of L ≤ q. A window that begins in a run consists of the rest
+//! of it, u whole runs, v + x strides and a head, where x counts the windows of the run from 0 and
+//! q = (u + 1)·L + v. The products of u whole runs are made before, once for each run; the others
+//! grow from the end of the run to the left and from the end of the whole runs to the right, a piece
+//! at a time. So the work for a window does not depend on its width, and nothing is ever subtracted.
 
-use super::matrix::{Matrix, Stored, entry_index, identity, multiply};
+use super::matrix::{Matrix, Stored, entry_index, identity, multiply, read};
 use super::number::{Pair32, Pair64};
-use super::{Complex, MAX_TUPLE, Number, square_of_z};
+use super::{Complex, MAX_TUPLE, Number, entries, square_of_z};
 use cuda_std::prelude::*;
 
-/// What a launch works on: the windows of some anchors, which stand beside each other.
+/// What a launch works on: windows that stand beside each other, from the first stride on.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
@@ -21,24 +21,18 @@ pub struct Parameters {
     pub lanes: u32,
     /// The number of the first of them: lane 0 differs from the others.
     pub first_lane: u32,
-    /// 1 if the matrices are in `f32`, those of `singles`, else 0.
+    /// 1 if the matrices of pieces are in `f32`, those of `singles`, else 0.
     pub from_singles: u32,
     /// Pieces of a stride: 2, head and tail, or 1 if there are no heads.
     pub pieces: u32,
-    /// Strides between anchors, q.
-    pub spacing: u32,
-    /// The number of anchors.
-    pub anchors: u32,
-    /// The stride at which the first anchor stands, a multiple of `spacing`.
-    pub first_anchor: u64,
-    /// The stride of which the first matrix is the first piece.
-    pub first_stride: u64,
-    /// The number of matrices: windows whose pieces are not all there do not exist.
-    pub matrices: u64,
-    /// The number of windows of the whole text.
-    pub windows: u64,
-    /// The window whose result stands first.
-    pub first_window: u64,
+    /// Strides in a run, L.
+    pub run: u32,
+    /// Whole runs in a window, u.
+    pub whole_runs: u32,
+    /// Strides behind them in the first window of a run, v.
+    pub rest: u32,
+    /// The number of windows.
+    pub windows: u32,
     /// Lanes that the results have in memory.
     pub out_lanes: u32,
     /// Where the first lane of this launch stands among them.
@@ -53,26 +47,21 @@ unsafe impl cuda_std::host::DeviceParam for Parameters {}
 pub const BLOCK: u32 = 128;
 
 /// # Safety
-/// - `singles` or `doubles` has `matrices` matrices of `lanes` lanes: the pieces of all strides from
-///   `first_stride` on that the windows of the anchors contain.
-/// - `suffixes` has T · `lanes` elements for each stride before each anchor, `spacing` of them.
-/// - `out` has `out_lanes` elements for each window of the anchors.
+/// - `singles` or `doubles` has a matrix of `lanes` lanes for each piece of the windows.
+/// - `middles` has one for each run if there are whole ones: the product of those behind it.
+/// - `suffixes` has T · `lanes` elements, and `out` has `out_lanes`, for each window.
 #[inline(always)]
 unsafe fn windows<const T: usize>(
     parameters: Parameters,
     singles: DeviceSlice<Pair32>,
     doubles: DeviceSlice<Pair64>,
+    middles: DeviceSlice<Pair64>,
     suffixes: DeviceSliceMut<Pair64>,
     out: DeviceSliceMut<Pair64>,
 ) {
-    let Parameters {
-        pieces,
-        spacing,
-        first_stride,
-        windows,
-        ..
-    } = parameters;
     let lanes = parameters.lanes as usize;
+    let (length, windows) = (parameters.run as usize, parameters.windows as usize);
+    let pieces = parameters.pieces as usize;
     let stored = Stored {
         singles,
         doubles,
@@ -80,64 +69,70 @@ unsafe fn windows<const T: usize>(
         lanes,
     };
     // SAFETY: an entry of a matrix that is there.
-    let load =
-        |matrix: u64, index, lane| unsafe { stored.entry::<T>(matrix as usize, index, lane) };
-    for item in thread::grid_stride(parameters.anchors as usize * lanes) {
-        let (number, lane) = (item / lanes, item % lanes);
+    let load = |matrix, index, lane| unsafe { stored.entry::<T>(matrix, index, lane) };
+    let runs = windows.div_ceil(length);
+    for item in thread::grid_stride(runs * lanes) {
+        let (run, lane) = (item / lanes, item % lanes);
         let z2 = square_of_z(parameters.first_lane + lane as u32);
-        let anchor = parameters.first_anchor + number as u64 * spacing as u64;
-        let suffix = |j: u64, b: usize| {
-            ((number as u64 * spacing as u64 + j) as usize * T + b - 1) * lanes + lane
-        };
+        let first = run * length;
+        let suffix = |window: usize, b: usize| (window * T + b - 1) * lanes + lane;
 
-        // To the left: the first rows of what stands before the anchor.
+        // To the left: first rows of what stands in the run.
         let mut rows = identity::<f64>();
-        let mut j = 0;
-        while j < spacing as u64 && j <= anchor {
-            // Window anchor − j exists if any before it does.
-            if j > 0 {
-                let stride = (anchor - j - first_stride) * pieces as u64;
-                let mut piece = pieces as u64;
-                while piece > 0 {
-                    piece -= 1;
-                    prepend::<T>(&mut rows, |index| load(stride + piece, index, lane), z2);
-                }
+        let mut stride = first + length;
+        while stride > first {
+            stride -= 1;
+            let mut piece = pieces;
+            while piece > 0 {
+                piece -= 1;
+                let matrix = stride * pieces + piece;
+                prepend::<T>(&mut rows, |index| load(matrix, index, lane), z2);
             }
             let mut b = 1;
-            while b <= T {
+            while b <= T && stride < windows {
                 // SAFETY: this thread's own place.
-                unsafe { suffixes.set(suffix(j, b), f64::pair(rows[0][b])) };
+                unsafe { suffixes.set(suffix(stride, b), f64::pair(rows[0][b])) };
                 b += 1;
             }
-            j += 1;
         }
 
-        // To the right, with a window at each step.
+        // To the right, in the end with a window at each step.
         let mut rows = identity::<f64>();
-        let mut k = 0;
-        while k <= spacing as u64 {
-            let matrix = (anchor + k - first_stride) * pieces as u64;
-            if pieces == 2 && matrix < parameters.matrices {
+        if parameters.whole_runs > 0 {
+            rows = read::<f64, T>(|index| {
+                let place = (run * const { entries(T, T) } + index) * lanes + lane;
+                // SAFETY: the matrix of this run.
+                f64::unpair(unsafe { middles.at(place) })
+            });
+        }
+        let behind = first + (1 + parameters.whole_runs as usize) * length;
+        let mut matrix = behind * pieces;
+        let mut before = parameters.rest;
+        let mut window = first;
+        let end = (first + length).min(windows);
+        loop {
+            if pieces == 2 {
                 multiply::<f64, T, T, T>(&mut rows, |index| load(matrix, index, lane), z2);
+                matrix += 1;
             }
-            let window = (anchor + k).wrapping_sub(spacing as u64);
-            if k > 0 && window < windows {
-                let j = spacing as u64 - k;
+            if before > 0 {
+                before -= 1;
+            } else {
                 // SAFETY: written above by this thread.
-                let left = |b: usize| f64::unpair(unsafe { suffixes.at(suffix(j, b)) });
-                let last = joined::<T>(&rows, left, z2);
-                let place = (window - parameters.first_window) as usize
-                    * parameters.out_lanes as usize
-                    + parameters.out_lane as usize
-                    + lane;
+                let left = |b: usize| f64::unpair(unsafe { suffixes.at(suffix(window, b)) });
+                let joined = joined::<T>(&rows, left, z2);
+                let place =
+                    window * parameters.out_lanes as usize + parameters.out_lane as usize + lane;
                 // SAFETY: the place of this window and lane.
-                unsafe { out.set(place, f64::pair(last)) };
+                unsafe { out.set(place, f64::pair(joined)) };
+                window += 1;
+                if window == end {
+                    break;
+                }
             }
-            let last = matrix + pieces as u64 - 1;
-            if k < spacing as u64 && last < parameters.matrices {
-                multiply::<f64, T, T, T>(&mut rows, |index| load(last, index, lane), z2);
-            }
-            k += 1;
+            // What is behind the head, up to the next one.
+            multiply::<f64, T, T, T>(&mut rows, |index| load(matrix, index, lane), z2);
+            matrix += 1;
         }
     }
 }
@@ -221,18 +216,19 @@ macro_rules! windows_of {
         #[doc = concat!("First rows of sliding windows for tuples of ", $tuple, ".")]
         ///
         /// # Safety
-        /// As stated for the launch in `gridstride::tensor_sketch`: the pieces of all windows, with
-        /// room for what stands before the anchors and for the results.
+        /// As stated for the launch in `gridstride::tensor_sketch`: the pieces of all windows and the
+        /// products of whole runs, with room for what stands in the runs and for the results.
         #[kernel(max_block = 128)]
         pub unsafe fn $name(
             parameters: Parameters,
             singles: DeviceSlice<Pair32>,
             doubles: DeviceSlice<Pair64>,
+            middles: DeviceSlice<Pair64>,
             suffixes: DeviceSliceMut<Pair64>,
             out: DeviceSliceMut<Pair64>,
         ) {
             // SAFETY: passed on to the caller.
-            unsafe { windows::<$tuple>(parameters, singles, doubles, suffixes, out) }
+            unsafe { windows::<$tuple>(parameters, singles, doubles, middles, suffixes, out) }
         }
     )*};
 }

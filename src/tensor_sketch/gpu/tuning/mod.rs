@@ -2,3 +2,4 @@
 
 pub(super) mod direct;
 pub(super) mod fourier;
+pub(super) mod windows;
