@@ -2,6 +2,8 @@
 
 mod common;
 
+use common::sketch::{Reference, codes};
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -14,7 +16,7 @@ use gridstride::Device;
 use gridstride::tensor_sketch::{
     Alphabet, Form, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
 };
-use ndarray::{Array2, array};
+use ndarray::{Array2, ArrayView1, array};
 use ndarray_npy::read_npy;
 use tempfile::TempDir;
 
@@ -301,9 +303,16 @@ fn windows_of_each_record() {
         }
         let option = format!("{width}:{stride}");
         let tables = Tables::from_seed(4, 3, 4, 0).unwrap();
-        let expected = library(&Device::auto(), &Alphabet::dna(), tables, false, &windows);
         let options = ["--windows", &option, "--tuple", "3", "--dim", "4", &fasta];
-        assert_eq!(folder.sketches(&options), expected, "{option}");
+        let sketches = folder.sketches(&options);
+        assert_eq!(sketches.nrows(), windows.len(), "{option}");
+        for (sketch, window) in sketches.outer_iter().zip(windows) {
+            let codes = Alphabet::dna().encode(window.as_bytes(), Unknown::Error);
+            // Products on the way to both ends, at most, and a few more.
+            Reference::new(&tables, ArrayView1::from(&codes.unwrap().codes))
+                .after_products(2 * width + 64)
+                .check_last_row(sketch, false, Form::Fourier);
+        }
         let printed = succeed(&options);
         for (line, name) in printed.lines().skip(1).zip(names.iter().take(20)) {
             let fields: Vec<_> = line.split_whitespace().take(3).collect();
@@ -317,6 +326,29 @@ fn windows_of_each_record() {
             "not WIDTH:STRIDE, two positive numbers",
         );
     }
+}
+
+/// More windows than are sketched at a time.
+#[test]
+fn many_windows() {
+    let folder = Folder::new();
+    let codes = codes(20_000, 4, 1);
+    let text: String = codes
+        .iter()
+        .map(|&code| char::from(b"ACGT"[usize::from(code)]))
+        .collect();
+    let fasta = folder.file("a.fa", format!(">a\n{text}\n"));
+    let tables = Tables::from_seed(4, 1, 1024, 0).unwrap();
+    let sketches = folder.sketches(&["--windows", "10:3", "--tuple", "1", "--dim", "1024", &fasta]);
+    let windows = codes.windows(10).step_by(3);
+    assert_eq!(sketches.nrows(), windows.len());
+    for (sketch, window) in sketches.outer_iter().zip(windows) {
+        Reference::new(&tables, window.into()).check_last_row(sketch, false, Form::Fourier);
+    }
+    refuse(
+        &["--windows", "10:3", "--form", "direct", &fasta],
+        &["not with --form direct"],
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn check(tables: &Tables, text: &[u8], width: usize, stride: usize, every: usize
         .step_by(every)
         .map(|i| {
             let window = ArrayView1::from(&text[i * stride..][..width]);
-            // Two products for each letter between the anchor and the ends, at most, and a few more.
+            // Two products for each letter on its way to the ends, at most, and a few more.
             let reference = Reference::new(tables, window).after_products(2 * width + 64);
             (i, reference)
         })
@@ -75,7 +75,7 @@ fn every_shape() {
     }
 }
 
-/// Runs of steps, of which there are several between anchors, and steps of several chunks.
+/// Runs of steps, of which a window has several, and steps of several chunks.
 #[test]
 fn long_texts() {
     if common::small() {

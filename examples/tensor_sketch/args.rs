@@ -115,7 +115,7 @@ impl UnknownName {
 }
 
 /// `Form` as an option.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum FormName {
     /// What is fastest.
     Auto,

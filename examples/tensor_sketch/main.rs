@@ -21,7 +21,7 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use gridstride::tensor_sketch::{Metric, Real, Tables, TensorSketch, pairwise};
 
-use args::Args;
+use args::{Args, FormName};
 use output::{NpyFile, OutputFile};
 use read_ahead::ReadAhead;
 use results::Results;
@@ -51,6 +51,9 @@ fn run(args: &Args) -> Result<()> {
 fn run_in<T: Real>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     if args.out.is_some() && args.out == args.distances {
         bail!("--out and --distances name the same file");
+    }
+    if args.windows.is_some() && args.form == FormName::Direct {
+        bail!("--windows sketches in the Fourier form alone, not with --form direct");
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let dim = sketcher.tables().dim();

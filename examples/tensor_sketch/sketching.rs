@@ -57,7 +57,9 @@ pub fn sketch_files<T: Real>(
     let mut sketches = Sketches {
         stream: sketcher.stream(device)?,
         pushed: 0,
-        windows: args.windows.map(Windows::new),
+        windows: args
+            .windows
+            .map(|windows| Windows::new(sketcher, device, windows)),
         finished: Finished {
             waiting: VecDeque::new(),
             results,
@@ -96,17 +98,17 @@ fn sketch_file<T: Real>(
             }
             None => return Ok(()),
         }
-        progress.computed(sketches.stream.letters_computed());
+        progress.computed(sketches.letters_computed());
     }
 }
 
 /// Sequences on their way through the stream.
 struct Sketches<'a, T: Real> {
     stream: SketchStream<T>,
-    /// Letters that went into the stream.
+    /// Letters that went into the stream, or into windows.
     pushed: u64,
     /// If windows are sketched instead of sequences.
-    windows: Option<Windows>,
+    windows: Option<Windows<'a, T>>,
     finished: Finished<'a, T>,
 }
 
@@ -136,21 +138,27 @@ impl<T: Real> Sketches<'_, T> {
     }
 
     fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
-        let Some(mut windows) = self.windows.take() else {
+        let Some(windows) = &mut self.windows else {
             return Ok(());
         };
-        windows.add(codes, |window, start| {
-            self.push_letters(window)?;
-            self.end_sequence(Name {
-                name: format!("{}:{start}", sequence.record().name),
-                length: window.len() as u64,
+        let name = &sequence.record().name;
+        let (width, stride) = (windows.width as u64, windows.stride as u64);
+        let finished = &mut self.finished;
+        let mut visit = |start, sketches: Array2<T>| {
+            let names = (0..sketches.nrows() as u64).map(|i| Name {
+                name: format!("{name}:{}", start + i * stride),
+                length: width,
                 skipped: None,
+            });
+            timed(&mut finished.times.writing, || {
+                finished.results.add(names, sketches.view())
             })
-        })?;
+        };
+        windows.add(name, codes, &mut visit)?;
         if let Sequence::Ended(_) = sequence {
-            windows.end_sequence();
+            windows.end_sequence(name, &mut visit)?;
         }
-        self.windows = Some(windows);
+        self.pushed += codes.len() as u64;
         Ok(())
     }
 
@@ -164,10 +172,18 @@ impl<T: Real> Sketches<'_, T> {
         self.finished.waiting.push_back(name);
         let ended = self.stream.end_sequence();
         ended.map_err(|error| self.finished.with_name(error))?;
-        // A block of text may have as many windows as letters: their sketches must not pile up.
+        // A block of text may have as many sequences as letters: their sketches must not pile up.
         match self.finished.waiting.len().is_multiple_of(TAKEN) {
             true => self.take_finished(),
             false => Ok(()),
+        }
+    }
+
+    /// Letters of what has been computed.
+    fn letters_computed(&self) -> u64 {
+        match self.windows {
+            None => self.stream.letters_computed(),
+            Some(_) => self.pushed,
         }
     }
 

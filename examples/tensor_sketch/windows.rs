@@ -1,11 +1,26 @@
-//! Sequences cut into windows while they come.
+//! Windows of sequences, sketched while these come.
+
+use anyhow::{Error, Result};
+use gridstride::Device;
+use gridstride::tensor_sketch::{Real, TensorSketch};
+use ndarray::{Array2, ArrayView1};
 
 use crate::args;
 
-/// Cuts one sequence after the other, and holds no more of it than a window.
-pub struct Windows {
-    width: usize,
-    stride: usize,
+/// Letters, and numbers of sketches, that are worked on together, or a multiple of it.
+const LETTERS: usize = 16 << 20;
+const NUMBERS: usize = 1 << 22;
+
+/// Sketches the windows of one sequence after the other, many at a time, and holds no more letters
+/// than those have.
+pub struct Windows<'a, T: Real> {
+    sketcher: &'a TensorSketch<T>,
+    device: &'a Device,
+    pub width: usize,
+    /// Letters from the beginning of a window to that of the next.
+    pub stride: usize,
+    /// Letters that are worth a call.
+    enough: usize,
     /// The letters from the beginning of the next window on, or, while that has not come, none.
     held: Vec<u8>,
     /// Letters to leave out before that.
@@ -14,44 +29,83 @@ pub struct Windows {
     start: u64,
 }
 
-impl Windows {
-    pub fn new(windows: args::Windows) -> Windows {
+impl<'a, T: Real> Windows<'a, T> {
+    pub fn new(sketcher: &'a TensorSketch<T>, device: &'a Device, windows: args::Windows) -> Self {
+        let (width, stride) = (windows.width.get(), windows.stride.get());
+        let together = (LETTERS / stride).min(NUMBERS / sketcher.tables().dim());
         Windows {
-            width: windows.width.get(),
-            stride: windows.stride.get(),
+            sketcher,
+            device,
+            width,
+            stride,
+            enough: stride.saturating_mul(together).saturating_add(width),
             held: Vec::new(),
             gap: 0,
             start: 0,
         }
     }
 
-    /// Adds letters to the sequence, and calls `visit` with each window that is whole now and the
-    /// place where it begins.
-    pub fn add<E>(
+    /// Adds letters to the sequence `name`, and calls `visit` with the sketches of neighbouring
+    /// windows and the place where the first of them begins.
+    pub fn add(
         &mut self,
-        codes: &[u8],
-        mut visit: impl FnMut(&[u8], u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let left_out = self.gap.min(codes.len());
-        self.gap -= left_out;
-        self.held.extend_from_slice(&codes[left_out..]);
-        let mut begin = 0;
-        while let Some(window) = self.held.get(begin..begin + self.width) {
-            visit(window, self.start)?;
-            begin += self.stride;
-            self.start += self.stride as u64;
-            if begin > self.held.len() {
-                self.gap = begin - self.held.len();
-                begin = self.held.len();
+        name: &str,
+        mut codes: &[u8],
+        mut visit: impl FnMut(u64, Array2<T>) -> Result<()>,
+    ) -> Result<()> {
+        while !codes.is_empty() {
+            let left_out = self.gap.min(codes.len());
+            self.gap -= left_out;
+            codes = &codes[left_out..];
+            let (now, later) = codes.split_at(codes.len().min(self.enough - self.held.len()));
+            self.held.extend_from_slice(now);
+            codes = later;
+            if self.held.len() == self.enough {
+                self.sketch(name, &mut visit)?;
             }
         }
-        self.held.drain(..begin);
         Ok(())
     }
 
-    /// Ends the sequence: what does not fill a window is left out.
-    pub fn end_sequence(&mut self) {
+    /// Ends the sequence `name`: what does not fill a window is left out.
+    pub fn end_sequence(
+        &mut self,
+        name: &str,
+        mut visit: impl FnMut(u64, Array2<T>) -> Result<()>,
+    ) -> Result<()> {
+        if self.held.len() >= self.width {
+            self.sketch(name, &mut visit)?;
+        }
         self.held.clear();
         (self.gap, self.start) = (0, 0);
+        Ok(())
+    }
+
+    /// Sketches all windows that are whole, of which there is one.
+    fn sketch(
+        &mut self,
+        name: &str,
+        visit: &mut impl FnMut(u64, Array2<T>) -> Result<()>,
+    ) -> Result<()> {
+        let codes = ArrayView1::from(&self.held);
+        let sketches = self
+            .sketcher
+            .windows(self.device, codes, self.width, self.stride)
+            .map_err(|error| self.with_name(name, error))?;
+        let next = sketches.nrows() * self.stride;
+        visit(self.start, sketches)?;
+        self.start += next as u64;
+        self.gap = next.saturating_sub(self.held.len());
+        self.held.drain(..next.min(self.held.len()));
+        Ok(())
+    }
+
+    /// The error, with the name of the window whose sketch it is about.
+    fn with_name(&self, name: &str, error: gridstride::Error) -> Error {
+        let gridstride::Error::Overflow { index, .. } = error else {
+            return error.into();
+        };
+        let start = self.start + (index * self.stride) as u64;
+        Error::new(error).context(format!("cannot sketch {name}:{start}"))
     }
 }

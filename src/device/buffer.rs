@@ -2,6 +2,7 @@
 
 use super::Device;
 use crate::{Error, Result};
+use rayon::prelude::*;
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
 use std::marker::PhantomData;
@@ -166,7 +167,7 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// As [`copy_to`](Self::copy_to).
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = vec![T::zeroed(); self.length];
+        let mut elements = zeroed(self.length);
         self.copy_to(&mut elements)?;
         Ok(elements)
     }
@@ -221,6 +222,21 @@ impl<T: Element> Buffer<T> {
         self.length * size_of::<T>()
     }
 }
+
+/// Zeros whose pages are all there: the system makes them when they are touched, which all threads
+/// do side by side. Where one thread copies to them, as a GPU's driver does, that is what takes most
+/// of its time.
+pub(crate) fn zeroed<T: Element>(length: usize) -> Vec<T> {
+    let mut elements = vec![T::zeroed(); length];
+    let pages = elements.par_chunks_mut((PAGE / size_of::<T>().max(1)).max(1));
+    pages
+        .with_min_len(64)
+        .for_each(|page| page[0] = T::zeroed());
+    elements
+}
+
+/// The bytes of a page of memory, or of a part of one.
+const PAGE: usize = 4096;
 
 impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -96,16 +96,8 @@ impl Sequences {
 
     /// The first code that is not below `bound`.
     pub(super) fn first_code_from(&self, bound: usize) -> Option<CodeAt> {
-        if bound > usize::from(u8::MAX) {
-            return None;
-        }
         let codes = self.codes();
-        let reaches = |code: u8| usize::from(code) >= bound;
-        let block = codes
-            .par_chunks(BLOCK)
-            .position_first(|block| largest_of(block).is_some_and(reaches))?
-            * BLOCK;
-        let place = block + codes[block..].iter().position(|&code| reaches(code))?;
+        let place = first_code_from(codes, bound)?;
         let sequence = self
             .offsets()
             .partition_point(|&offset| offset <= place as u64)
@@ -118,7 +110,21 @@ impl Sequences {
     }
 }
 
+/// The place of the first code that is not below `bound`.
+pub(super) fn first_code_from(codes: &[u8], bound: usize) -> Option<usize> {
+    if bound > usize::from(u8::MAX) {
+        return None;
+    }
+    let reaches = |code: u8| usize::from(code) >= bound;
+    let block = codes
+        .par_chunks(BLOCK)
+        .position_first(|block| largest_of(block).is_some_and(reaches))?
+        * BLOCK;
+    Some(block + codes[block..].iter().position(|&code| reaches(code))?)
+}
+
 /// Reads the whole block without a branch, which is many times faster than a search.
+#[inline(always)]
 pub(super) fn largest_of(block: &[u8]) -> Option<u8> {
     block.iter().copied().max()
 }

@@ -24,11 +24,14 @@
 //! and this is how minima of sliding windows are found (M. van Herk, 'A fast algorithm for local
 //! minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min, median, and max filters').
 
+use std::borrow::Cow;
+
 use ndarray::{Array2, ArrayView1};
 
+use super::device_sequences::{CodeAt, first_code_from};
 #[cfg(feature = "kernels")]
 use super::gpu;
-use super::{OPERATION, Real, Sequences, TensorSketch, check_range, cpu, invalid_input};
+use super::{OPERATION, Real, TensorSketch, check_range, cpu, invalid_input};
 use crate::device::DeviceKind;
 use crate::{Device, Result};
 
@@ -107,9 +110,18 @@ impl<T: Real> TensorSketch<T> {
         stride: usize,
     ) -> Result<Array2<T>> {
         let windows = Windows::new(codes.len(), width, stride)?;
-        let sequence = Sequences::from_iter([codes]);
-        self.check_codes(sequence.first_code_from(self.tables.alphabet_size()))?;
-        T::windows(self, device, sequence.codes(), windows)
+        let codes = match codes.to_slice() {
+            Some(codes) => Cow::Borrowed(codes),
+            None => Cow::Owned(codes.to_vec()),
+        };
+        self.check_codes(
+            first_code_from(&codes, self.tables.alphabet_size()).map(|place| CodeAt {
+                code: codes[place],
+                sequence: 0,
+                position: place as u64,
+            }),
+        )?;
+        T::windows(self, device, &codes, windows)
     }
 
     /// The sketches of windows of right codes.

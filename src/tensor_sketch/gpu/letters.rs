@@ -1,5 +1,6 @@
 //! Letters on their way to a device: as few bits as they need.
 
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::layout::{Layout, MAX_LETTERS, batches};
@@ -73,10 +74,14 @@ impl Packed {
         let blocks = words
             .par_chunks_mut(BLOCK / per_word)
             .zip(codes.par_chunks(BLOCK));
+        // Compiled for each instruction set, by which the compiler makes vectors of the loops.
+        let arch = Arch::new();
         let largest = blocks.map(|(words, codes)| {
-            pack_block(codes, bits, words);
-            // The block is still in the cache.
-            largest_of(codes)
+            arch.dispatch(|| {
+                pack_block(codes, bits, words);
+                // The block is still in the cache.
+                largest_of(codes)
+            })
         });
         let largest = largest.max().flatten();
         Packed {
@@ -105,36 +110,45 @@ fn bits_for(bound: usize) -> u32 {
 }
 
 /// Packs codes into `words`, the last one filled up with zeros.
+#[inline(always)]
 fn pack_block(codes: &[u8], bits: u32, words: &mut [u32]) {
     match bits {
-        1 => pack_words::<1>(codes, words),
-        2 => pack_words::<2>(codes, words),
-        4 => pack_words::<4>(codes, words),
-        _ => pack_words::<8>(codes, words),
+        1 => pack_words::<1, 32>(codes, words),
+        2 => pack_words::<2, 16>(codes, words),
+        4 => pack_words::<4, 8>(codes, words),
+        _ => pack_words::<8, 4>(codes, words),
     }
 }
 
-fn pack_words<const BITS: u32>(codes: &[u8], words: &mut [u32]) {
-    let per_word = (32 / BITS) as usize;
-    let (whole, rest) = codes.split_at(codes.len() / per_word * per_word);
-    for (word, codes) in words.iter_mut().zip(whole.chunks_exact(per_word)) {
-        *word = 0;
-        for (i, four) in codes.as_chunks::<4>().0.iter().enumerate() {
-            // Four codes lie eight bits apart; each step halves the gaps of the pairs.
-            let mut spread = u32::from_le_bytes(*four);
-            if BITS < 8 {
-                spread |= spread >> (8 - BITS);
-                spread = (spread & ((1 << (2 * BITS)) - 1))
-                    | (spread >> 16 & ((1 << (2 * BITS)) - 1)) << (2 * BITS);
-            }
-            *word |= spread << (4 * BITS * i as u32);
-        }
+/// The same for `BITS` bits, of which a word has `PER_WORD`.
+#[inline(always)]
+fn pack_words<const BITS: u32, const PER_WORD: usize>(codes: &[u8], words: &mut [u32]) {
+    let (whole, rest) = codes.as_chunks::<PER_WORD>();
+    for (word, codes) in words.iter_mut().zip(whole) {
+        *word = pack(codes, BITS);
     }
     if !rest.is_empty() {
-        words[whole.len() / per_word] = (0..)
-            .zip(rest)
-            .fold(0, |word, (i, &code)| word | u32::from(code) << (BITS * i));
+        let mut last = [0; PER_WORD];
+        last[..rest.len()].copy_from_slice(rest);
+        words[whole.len()] = pack(&last, BITS);
     }
+}
+
+/// One word.
+#[inline(always)]
+fn pack<const PER_WORD: usize>(codes: &[u8; PER_WORD], bits: u32) -> u32 {
+    let mut word = 0;
+    for (i, four) in codes.as_chunks::<4>().0.iter().enumerate() {
+        // Four codes lie eight bits apart; each step halves the gaps of the pairs.
+        let mut four = u32::from_le_bytes(*four);
+        if bits < 8 {
+            let pair = (1 << (2 * bits)) - 1;
+            four |= four >> (8 - bits);
+            four = (four & pair) | (four >> (16 - 2 * bits) & pair << (2 * bits));
+        }
+        word |= four << (4 * bits * i as u32);
+    }
+    word
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::fourier::{Engine, Lanes, Matrices, nothing};
 use super::layout::{self, Layout, Part, batches};
 use super::letters::PackedLetters;
 use super::tuning::windows::Runs;
-use crate::device::Buffer;
+use crate::device::{Buffer, zeroed};
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{Real, Rows, Tables};
 use crate::{Device, Result, modules};
@@ -69,7 +69,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
     let length = runs.length as usize;
     let together = MAX_WINDOWS.min(MAX_LETTERS / of.stride).max(strides);
     let together = together.next_multiple_of(length);
-    let mut sketches = vec![T::from_f64(0.0); of.count * tables.dim()];
+    let mut sketches = zeroed(of.count * tables.dim());
     let mut places = sketches.chunks_mut(together * tables.dim());
     let mut begun: Option<Buffer<T>> = None;
     for first in (0..of.count).step_by(together) {
