@@ -10,7 +10,10 @@
 //! of an H100 SXM by default. `error` is the largest relative error of the sampled distances, and
 //! `bound` the one that is promised.
 
+mod common;
+
 use clap::{Parser, ValueEnum};
+use common::{Random, Times};
 use gridstride::device::{DeviceKind, Element};
 use gridstride::tensor_sketch::{Metric, Real, distances_device, pairwise_device};
 use gridstride::{Device, Result};
@@ -121,8 +124,7 @@ fn measure<T: Real + Into<f64>>(
                 device.record(&end)?;
                 times.push(end.elapsed_since(&start)?.as_secs_f64() * 1e3);
             }
-            times.sort_by(f64::total_cmp);
-            let ms = times[times.len() / 2];
+            let ms = Times::of(times).median;
             let others = if name == "pairwise" { a } else { b };
             let error = largest_error(a, others, metric, &result.download()?);
             let limit = limit(
@@ -204,27 +206,4 @@ fn distance<T: Element + Into<f64>>(a: ArrayView1<T>, b: ArrayView1<T>, metric: 
 fn random(rows: usize, dim: usize, seed: u64) -> Array2<f64> {
     let mut random = Random(seed);
     Array2::from_shape_simple_fn((rows, dim), || random.uniform() - 0.5)
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In (0, 1].
-    fn uniform(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Below `bound`, to about its share of 2⁶⁴.
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
 }

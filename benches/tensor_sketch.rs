@@ -11,12 +11,15 @@
 //! letters, in both forms, and `--windows W:S` sketches the windows of one sequence. `--csv` writes
 //! the medians to a file.
 
+mod common;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
+use common::{Random, Times};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
@@ -239,30 +242,6 @@ fn time_windows<T: Real>(
     Ok(())
 }
 
-/// The times of all runs in milliseconds.
-struct Times {
-    median: f64,
-    least: f64,
-    most: f64,
-}
-
-impl Times {
-    fn of(mut times: Vec<f64>) -> Times {
-        times.sort_by(f64::total_cmp);
-        Times {
-            median: times[times.len() / 2],
-            least: times[0],
-            most: times[times.len() - 1],
-        }
-    }
-}
-
-impl std::fmt::Display for Times {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.3} ({:.2}-{:.2})", self.median, self.least, self.most)
-    }
-}
-
 /// From sequences on the device to sketches there, and the sketches.
 fn time_on_device<T: Real>(
     device: &Device,
@@ -325,33 +304,8 @@ fn random_sequences(lengths: Lengths, count: usize, letters: usize, alphabet: us
     let mut sequences = Sequences::new();
     for weight in weights {
         let length = (weight / sum * letters as f64) as usize;
-        let letter = |random: u64| ((u128::from(random) * alphabet as u128) >> 64) as u8;
-        let codes: Vec<u8> = (0..length).map(|_| letter(random.next())).collect();
+        let codes: Vec<u8> = (0..length).map(|_| random.below(alphabet) as u8).collect();
         sequences.push(&codes);
     }
     sequences
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In (0, 1].
-    fn uniform(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    /// By the method of Box and Muller.
-    fn normal(&mut self) -> f64 {
-        let angle = std::f64::consts::TAU * self.uniform();
-        (-2.0 * self.uniform().ln()).sqrt() * angle.cos()
-    }
 }

@@ -6,9 +6,12 @@
 //! the first sequences, or the first windows, of together at most a million letters, whose exact
 //! sketches are computed in the direct form in `f64`. `RAYON_NUM_THREADS` limits the number of cores.
 
+mod common;
+
 use std::time::Instant;
 
 use clap::Parser;
+use common::{Random, Times};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, ArrayView1, s};
@@ -164,10 +167,9 @@ fn time<T: Real>(
     for _ in 0..runs {
         let start = Instant::now();
         call()?;
-        times.push(start.elapsed().as_secs_f64());
+        times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    times.sort_by(f64::total_cmp);
-    let seconds = times[runs / 2];
+    let ms = Times::of(times).median;
     let [width, stride] = case
         .windows
         .map_or([String::new(), String::new()], |numbers| {
@@ -184,8 +186,8 @@ fn time<T: Real>(
         case.tuple,
         case.dim,
         T::NAME,
-        seconds * 1e3,
-        seconds * 1e9 / sequences.total_length() as f64,
+        ms,
+        ms * 1e6 / sequences.total_length() as f64,
         error(case, sketcher, sequences, &sketches)?,
     );
     Ok(())
@@ -229,22 +231,8 @@ fn random_sequences(case: &Case) -> Sequences {
     for _ in 0..case.sequences {
         let length = case.letters / case.sequences;
         codes.clear();
-        codes.extend((0..length).map(|_| random.below(case.alphabet_size)));
+        codes.extend((0..length).map(|_| random.below(case.alphabet_size) as u8));
         sequences.push(&codes);
     }
     sequences
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> u8 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((u128::from(z) * bound as u128) >> 64) as u8
-    }
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::sketch::{CHUNK, check, codes, forms};
+use common::sketch::{CHUNK, FORMS, check, codes};
 use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch, binomial};
 use gridstride::{Device, Error};
 use ndarray::{Array1, Array2, array, s};
@@ -11,13 +11,12 @@ use ndarray::{Array1, Array2, array, s};
 /// The sketch in each form.
 fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> Vec<(Form, Array1<f32>)> {
     let sketcher = TensorSketch::new(tables.clone());
-    let forms = forms(device).into_iter();
-    forms
+    FORMS
         .map(|form| {
             let sketcher = sketcher.clone().form(form);
             (form, sketcher.sketch_one(device, codes.into()).unwrap())
         })
-        .collect()
+        .into()
 }
 
 /// ±`value` at the one place where the tuple of the first t letters falls.
@@ -42,7 +41,7 @@ fn worked_by_hand() {
     let sketcher = TensorSketch::new(tables.unwrap());
     let text = Sequences::from_iter([&[0, 1, 1]]);
     for device in common::devices() {
-        for form in forms(&device) {
+        for form in FORMS {
             let sketcher = sketcher.clone().form(form);
             let rows = sketcher.sketch_rows(&device, &text).unwrap();
             let expected = array![[[1.0, 0.0, 0.0], [-2.0, 0.0, 1.0], [0.0, -2.0, 1.0]]];
@@ -64,10 +63,7 @@ fn fewer_letters_than_a_tuple_give_zeros() {
                 .collect::<Vec<_>>()
                 .iter()
                 .collect();
-            for (form, normalize) in forms(&device)
-                .into_iter()
-                .flat_map(|f| [(f, false), (f, true)])
-            {
+            for (form, normalize) in FORMS.into_iter().flat_map(|f| [(f, false), (f, true)]) {
                 let sketcher = TensorSketch::new(tables.clone())
                     .form(form)
                     .normalize(normalize);
@@ -175,7 +171,7 @@ fn views_with_any_strides() {
         matrix.row(4),
     ];
     for device in common::devices() {
-        for form in forms(&device) {
+        for form in FORMS {
             let sketcher = sketcher.clone().form(form);
             let together = sketcher
                 .sketch(&device, &views.iter().copied().collect())
@@ -195,7 +191,7 @@ fn the_same_from_run_to_run() {
     let texts: Sequences = [500, 0, 900, 77].map(|n| codes(n, 4, 1)).iter().collect();
     let sketcher = TensorSketch::new(tables).normalize(true);
     for device in common::devices() {
-        for form in forms(&device) {
+        for form in FORMS {
             let sketcher = sketcher.clone().form(form);
             let first = sketcher.sketch(&device, &texts).unwrap();
             for _ in 0..5 {
@@ -227,7 +223,7 @@ fn a_sketch_does_not_depend_on_others() {
     let texts = lengths.map(|n| codes(n, 4, n as u64));
     let sketcher = TensorSketch::new(tables).normalize(true);
     let device = Device::cpu();
-    for form in forms(&device) {
+    for form in FORMS {
         let sketcher = sketcher.clone().form(form);
         let together = sketcher.sketch(&device, &texts.iter().collect()).unwrap();
         let one_thread = rayon::ThreadPoolBuilder::new()
@@ -297,7 +293,7 @@ fn a_sketch_beyond_f32_is_an_error() {
     let tables = Tables::new(Array2::zeros((1, 8)).view(), Array2::ones((1, 8)).view(), 1).unwrap();
     let texts: Sequences = [vec![0; 10], vec![0; 300_000]].iter().collect();
     for device in common::devices() {
-        for form in forms(&device) {
+        for form in FORMS {
             let sketcher = TensorSketch::new(tables.clone()).form(form);
             let error = sketcher.sketch(&device, &texts).unwrap_err();
             assert!(matches!(error, Error::Overflow { .. }));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::sketch::{check, columns_from, forms, has_double};
+use common::sketch::{FORMS, check, columns_from, has_double};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array1, Array3, ArrayView1, Axis};
@@ -43,7 +43,7 @@ fn exact_rows(device: &Device, tables: &Tables, sequences: &Sequences) -> Vec<Ar
     let sketcher = TensorSketch::new(tables.clone()).form(Form::Direct);
     let rows = sketcher.sketch_rows(device, sequences).unwrap();
     let mut ways = vec![rows.mapv(f64::from)];
-    for form in forms(device) {
+    for form in FORMS {
         if has_double(device, form) {
             let sketcher = sketcher.clone().form(form).double();
             ways.push(sketcher.sketch_rows(device, sequences).unwrap());
@@ -114,7 +114,7 @@ proptest! {
         others.rotate_left(rotation % texts.len());
         others.reverse();
         for device in common::devices() {
-            for form in forms(&device) {
+            for form in FORMS {
                 let sketcher = TensorSketch::new(tables.clone()).form(form).normalize(normalize);
                 let sketches = sketcher.sketch(&device, &texts.iter().collect()).unwrap();
                 let reordered = sketcher.sketch(&device, &others.iter().collect()).unwrap();

@@ -82,15 +82,19 @@ const OPERATION: &str = "tensor_sketch";
 
 /// Sketches sequences with given [`Tables`].
 ///
-/// On the CPU, in the Fourier form, all cores work on the pieces of all sequences, in vectors of the
-/// widest instruction set that the machine has. An entry of row k is off by at most about
-/// 6000·2⁻²⁴·C(n, k), and exact where that is below 1/2; in practice a sketch is off by about 10⁻⁷ of
-/// its norm. In the direct form each sequence is one thread's work there, and all sums are in `f64`
-/// and rounded once at the end.
+/// All devices compute in the Fourier form unless [`form`](Self::form) says otherwise: sequences are
+/// cut into chunks, which are worked on side by side, several letters at a time, and composed; see
+/// [`Form`]. On the CPU that takes all cores, in vectors of the widest instruction set that the
+/// machine has; [`plan`](Self::plan) says what a device chooses.
 ///
-/// On a GPU, and in the simulator, each sequence is one block's work, and all sums are in `f32`: an
-/// entry is off by at most about n·2⁻²⁴ times the sum of its terms' absolute values, and exact while
-/// that sum is below 2²⁴.
+/// # Accuracy
+///
+/// In the Fourier form an entry of row k is off by at most about 1500·2⁻²⁴·C(n, k) in `f32`, and
+/// 1500·2⁻⁵³·C(n, k) and a little more in `f64`. Where that is below 1/2 the entry, a whole number, is
+/// exact. In practice a sketch is off by 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and by 10⁻¹⁴ in `f64`.
+///
+/// In the direct form all sums are in `f64` on the CPU and rounded once at the end. Elsewhere they are
+/// in `f32`: an entry is off by at most about n·2⁻²⁴ times the sum of its terms' absolute values.
 ///
 /// Everywhere the result is the same from run to run, whatever the number of threads, and does not
 /// depend on what else is sketched. Instruction sets differ in the last bits.
@@ -124,8 +128,9 @@ pub enum Form {
     #[default]
     Auto,
     /// Letter by letter in the real domain, as the definition reads, on one core or in one block
-    /// for each sequence. Sums are whole numbers until they are normalised: results are exact while
-    /// C(n, t) stays below 2²⁴ in `f32`, below 2⁵³ in `f64` and everywhere on the CPU.
+    /// for each sequence: slow where one is long. Sums are whole numbers until they are normalised:
+    /// results are exact while C(n, k) stays below 2²⁴ for all rows k, on the CPU below 2⁵³ but for
+    /// the last rounding. GPUs and the simulator have it in `f32` alone.
     Direct,
     /// Several letters at a time in the Fourier domain, in pieces of the sequences that are computed
     /// side by side and then composed.

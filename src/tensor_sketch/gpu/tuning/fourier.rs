@@ -174,6 +174,8 @@ impl fmt::Display for Policy {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     const H100: u32 = 227 << 10;
@@ -214,6 +216,25 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// With the alphabets of the test `every_kernel_of_the_fourier_form` in
+    /// tests/tensor_sketch_accuracy.rs.
+    #[test]
+    fn every_kernel_is_chosen_and_tested() {
+        for shared in [48 << 10, 99 << 10, 163 << 10, H100] {
+            for tuple in 1..=8 {
+                let (mut singles, mut doubles) = (BTreeSet::new(), BTreeSet::new());
+                for alphabet in [3, 4, 6, 8, 16, 256] {
+                    singles
+                        .extend(Policy::new::<f32>(alphabet, tuple, 33, shared).map(|p| p.depth));
+                    doubles
+                        .extend(Policy::new::<f64>(alphabet, tuple, 33, shared).map(|p| p.depth));
+                }
+                assert!(singles.into_iter().eq(1..=max_depth::<f32>(tuple)));
+                assert!(doubles.into_iter().eq(1..=max_depth::<f64>(tuple)));
             }
         }
     }

@@ -1,0 +1,55 @@
+//! What the benchmarks share. Each program uses a part of it.
+#![allow(dead_code)]
+
+/// The times of all runs in milliseconds.
+pub struct Times {
+    pub median: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Times {
+    pub fn of(mut times: Vec<f64>) -> Times {
+        times.sort_by(f64::total_cmp);
+        Times {
+            median: times[times.len() / 2],
+            least: times[0],
+            most: times[times.len() - 1],
+        }
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.3} ({:.2}-{:.2})", self.median, self.least, self.most)
+    }
+}
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// In (0, 1].
+    pub fn uniform(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// By the method of Box and Muller.
+    pub fn normal(&mut self) -> f64 {
+        let angle = std::f64::consts::TAU * self.uniform();
+        (-2.0 * self.uniform().ln()).sqrt() * angle.cos()
+    }
+
+    /// Below `bound`, to about its share of 2⁶⁴.
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
