@@ -18,6 +18,14 @@ struct Measured {
     device_ms: f64,
 }
 
+/// Of Okabe and Ito: they differ for the colour-blind too.
+const COLORS: [RGBColor; 4] = [
+    RGBColor(0, 158, 115),
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+];
+
 /// Lines by the name of what was measured.
 type Series = BTreeMap<String, Vec<(f64, f64)>>;
 
@@ -51,10 +59,12 @@ fn read(files: &[PathBuf], point: impl Fn(&Measured) -> (f64, f64)) -> Result<Se
             .into_deserialize();
         for line in lines {
             let line: Measured = line?;
-            series
-                .entry(line.form.clone())
-                .or_default()
-                .push(point(&line));
+            // Our own benchmark names the form alone.
+            let name = match line.form.starts_with("numba") {
+                true => line.form.clone(),
+                false => format!("gridstride, {} form", line.form),
+            };
+            series.entry(name).or_default().push(point(&line));
         }
     }
     Ok(series)
@@ -99,7 +109,7 @@ fn lines(path: &Path, labels: &Labels, series: &Series) -> Result<()> {
             .y_label_formatter(&|value| value.to_string())
             .draw()?;
         for (number, (name, points)) in series.iter().enumerate() {
-            let style = Palette99::pick(number).stroke_width(2);
+            let style = COLORS[number % COLORS.len()].stroke_width(2);
             let marks = points
                 .iter()
                 .map(|&point| Circle::new(point, 3, style.filled()));

@@ -211,6 +211,7 @@ pub(super) fn sketch_from_host<T: Real>(
         engine.finish(job.rows, job.normalize, &spectra, lengths, &mut out, first)
     };
     let (mut unfinished, mut begun) = (None, None);
+    let mut packed = Packed::default();
     let parts = sequences
         .offsets()
         .iter()
@@ -218,7 +219,7 @@ pub(super) fn sketch_from_host<T: Real>(
         .zip(lengths.iter().copied());
     for mut batch in batches(parts, HOST_LETTERS) {
         let codes = batch.take_letters(sequences.codes());
-        let packed = Packed::new(codes, job.tables.alphabet_size());
+        packed.pack(codes, job.tables.alphabet_size());
         if packed
             .largest
             .is_some_and(|code| usize::from(code) >= job.tables.alphabet_size())

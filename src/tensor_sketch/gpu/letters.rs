@@ -53,11 +53,15 @@ impl SequenceBuffers {
 impl PackedLetters {
     /// Copies `codes`, all of which are below `bound`.
     pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
-        Packed::new(codes, bound).upload(device)
+        let mut packed = Packed::default();
+        packed.pack(codes, bound);
+        packed.upload(device)
     }
 }
 
-/// Letters on the host, packed as on the device.
+/// Letters on the host, packed as on the device. Packing anew takes the same memory: fresh pages would
+/// take longer than the work.
+#[derive(Default)]
 pub(super) struct Packed {
     words: Vec<u32>,
     bits: u32,
@@ -66,12 +70,13 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Packs codes that are to be below `bound`, on all cores; what is larger is cut off.
-    pub fn new(codes: &[u8], bound: usize) -> Packed {
+    /// Packs codes that are to be below `bound`, on all cores; one that is larger spoils its word.
+    pub fn pack(&mut self, codes: &[u8], bound: usize) {
         let bits = bits_for(bound);
         let per_word = (32 / bits) as usize;
-        let mut words = vec![0; codes.len().div_ceil(per_word)];
-        let blocks = words
+        self.words.resize(codes.len().div_ceil(per_word), 0);
+        let blocks = self
+            .words
             .par_chunks_mut(BLOCK / per_word)
             .zip(codes.par_chunks(BLOCK));
         // Compiled for each instruction set, by which the compiler makes vectors of the loops.
@@ -83,12 +88,8 @@ impl Packed {
                 largest_of(codes)
             })
         });
-        let largest = largest.max().flatten();
-        Packed {
-            words,
-            bits,
-            largest,
-        }
+        self.largest = largest.max().flatten();
+        self.bits = bits;
     }
 
     pub fn upload(&self, device: &Device) -> Result<PackedLetters> {
@@ -157,6 +158,7 @@ mod tests {
 
     #[test]
     fn every_letter_is_where_kernels_look_for_it() {
+        let mut packed = Packed::default();
         for (bound, expected) in [
             (1, 1),
             (2, 1),
@@ -171,9 +173,9 @@ mod tests {
             assert_eq!(bits, expected);
             for length in [0, 1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 1000, BLOCK + 1] {
                 let codes: Vec<u8> = (0..length).map(|i| (i * i % 251 % bound) as u8).collect();
-                let packed = Packed::new(&codes, bound);
+                packed.pack(&codes, bound);
                 assert_eq!(packed.largest, codes.iter().copied().max());
-                let packed = packed.words;
+                let packed = &packed.words;
                 assert_eq!(packed.len(), (length * bits as usize).div_ceil(32));
                 for (i, &code) in codes.iter().enumerate() {
                     let bit = i * bits as usize;

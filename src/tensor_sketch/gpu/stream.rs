@@ -2,7 +2,7 @@
 
 use super::fourier::{Engine, Spectra};
 use super::layout::{Batch, Layout, Part};
-use super::letters::PackedLetters;
+use super::letters::{Packed, PackedLetters};
 use crate::device::Buffer;
 use crate::tensor_sketch::batch::{self, Piece};
 use crate::tensor_sketch::{Real, Rows, Tables, engine};
@@ -16,6 +16,7 @@ pub(in crate::tensor_sketch) struct StreamEngine<T: Real> {
     unfinished: Option<Spectra>,
     /// Sketches that may not have been made yet.
     pending: Vec<Buffer<T>>,
+    packed: Packed,
 }
 
 impl<T: Real> StreamEngine<T> {
@@ -25,6 +26,7 @@ impl<T: Real> StreamEngine<T> {
             normalize,
             unfinished: None,
             pending: Vec::new(),
+            packed: Packed::default(),
         })
     }
 
@@ -72,7 +74,8 @@ impl<T: Real> engine::Engine<T> for StreamEngine<T> {
     fn submit(&mut self, batch: &batch::Batch, rows: &mut Vec<T>) -> Result<()> {
         let alphabet_size = self.engine.tables.alphabet_size();
         let before = self.pending.len();
-        let letters = PackedLetters::upload(&self.engine.device, &batch.codes, alphabet_size)?;
+        self.packed.pack(&batch.codes, alphabet_size);
+        let letters = self.packed.upload(&self.engine.device)?;
         let continuing = usize::from(batch.pieces.first().is_some_and(|piece| piece.continues));
         let (continuing, others) = batch.pieces.split_at(continuing);
         self.start(&letters, continuing)?;
