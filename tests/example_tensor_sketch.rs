@@ -351,6 +351,63 @@ fn many_windows() {
     );
 }
 
+/// Records with little to share between windows, and one with much, keep their order; errors name the
+/// window.
+#[test]
+fn windows_of_short_and_long_records() {
+    let folder = Folder::new();
+    let text = |length, seed| -> String {
+        let codes = codes(length, 4, seed).into_iter();
+        codes
+            .map(|code| char::from(b"ACGT"[usize::from(code)]))
+            .collect()
+    };
+    let texts = [text(300, 1), text(30_000, 2), text(299, 3), text(300, 4)];
+    let records: String = (0..)
+        .zip(&texts)
+        .map(|(i, text)| format!(">{i}\n{text}\n"))
+        .collect();
+    let fasta = folder.file("a.fa", records);
+    let tables = Tables::from_seed(4, 2, 6, 0).unwrap();
+    let options = ["--windows", "200:1", "--tuple", "2", "--dim", "6", &fasta];
+    let sketches = folder.sketches(&options);
+    let windows = texts.iter().flat_map(|text| {
+        let codes = Alphabet::dna()
+            .encode(text.as_bytes(), Unknown::Error)
+            .unwrap()
+            .codes;
+        codes.windows(200).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    });
+    let windows: Vec<_> = windows.collect();
+    assert_eq!(sketches.nrows(), windows.len());
+    for (sketch, window) in sketches.outer_iter().zip(&windows) {
+        Reference::new(&tables, ArrayView1::from(window))
+            .after_products(464)
+            .check_last_row(sketch, false, Form::Fourier);
+    }
+
+    // C(300 000, 8) is 1.6e39: equal letters leave f32's range, in any form.
+    let zeros = folder.path("zeros.json");
+    let table = |value| vec![vec![value; 8]; 4];
+    let json = serde_json::json!({ "hashes": table(0), "signs": table(1) });
+    fs::write(&zeros, json.to_string()).unwrap();
+    let records = format!(">short\nACGT\n>long\n{}\n", "A".repeat(300_100));
+    let fasta = folder.file("long.fa", records);
+    let zeros = zeros.to_str().unwrap();
+    for (windows, named) in [("300000:90", "long:0"), ("300000:300000", "long:0")] {
+        let options = [
+            "--tables",
+            zeros,
+            "--dim",
+            "1",
+            "--windows",
+            windows,
+            &fasta,
+        ];
+        refuse(&options, &[&format!("cannot sketch {named}")]);
+    }
+}
+
 #[test]
 fn from_stdin() {
     let folder = Folder::new();

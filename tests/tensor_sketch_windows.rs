@@ -7,14 +7,14 @@ use gridstride::Error;
 use gridstride::tensor_sketch::{Form, Real, Tables, TensorSketch};
 use ndarray::{Array1, Array2, ArrayView1, array, s};
 
-/// Compares every `every`-th window with the reference.
+/// Compares every `every`-th window, and the last one, with the reference.
 fn check(tables: &Tables, text: &[u8], width: usize, stride: usize, every: usize) {
     let count = match text.len() >= width {
         true => (text.len() - width) / stride + 1,
         false => 0,
     };
-    let references: Vec<_> = (0..count)
-        .step_by(every)
+    let sampled = (0..count).step_by(every).chain(count.checked_sub(1));
+    let references: Vec<_> = sampled
         .map(|i| {
             let window = ArrayView1::from(&text[i * stride..][..width]);
             // Two products for each letter on its way to the ends, at most, and a few more.
@@ -75,6 +75,21 @@ fn every_shape() {
     }
 }
 
+/// Windows of several runs of strides, whose numbers have none, one and several factors, with and
+/// without a rest and heads; the last run is not full.
+#[test]
+fn several_runs() {
+    let lengths = if common::small() { 2..=4 } else { 1..=8 };
+    for t in lengths {
+        let tables = Tables::from_seed(4, t, 5, t as u64).unwrap();
+        let text = codes(1300, 4, t as u64);
+        for (width, stride) in [(100, 1), (333, 1), (1000, 1), (202, 2), (667, 2), (1001, 2)] {
+            let count = (text.len() - width) / stride + 1;
+            check(&tables, &text, width, stride, count.div_ceil(7));
+        }
+    }
+}
+
 /// Runs of steps, of which a window has several, and steps of several chunks.
 #[test]
 fn long_texts() {
@@ -84,6 +99,9 @@ fn long_texts() {
     }
     let tables = Tables::from_seed(4, 3, 24, 5).unwrap();
     let text = codes(100_000, 4, 7);
+    let many = codes(200_000, 4, 8);
+    // More windows than are worked on together.
+    check(&tables, &many, 7, 3, 9001);
     for (width, stride) in [
         (1000, 1),
         (5000, 3),

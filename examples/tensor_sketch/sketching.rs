@@ -2,7 +2,7 @@
 //!
 //! A thread reads ahead, this one parses and hands the letters to a stream, whose own thread
 //! computes. Each waits for the next one when it is ahead, so that memory does not grow with the
-//! input.
+//! input. Windows that share many letters are sketched together, by this thread.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::fasta::{Parser, Record, Sequence};
 use crate::read_ahead::{Piece, ReadAhead};
 use crate::results::{Name, Results};
-use crate::windows::Windows;
+use crate::windows::{Found, Windows};
 
 /// Input that takes long enough for a progress bar, in bytes.
 const LONG_INPUT: u64 = 16 << 20;
@@ -55,6 +55,8 @@ pub fn sketch_files<T: Real>(
 ) -> Result<Times> {
     let mut parser = Parser::new(args);
     let mut sketches = Sketches {
+        sketcher,
+        device,
         stream: sketcher.stream(device)?,
         pushed: 0,
         windows: args
@@ -62,6 +64,7 @@ pub fn sketch_files<T: Real>(
             .map(|windows| Windows::new(sketcher, device, windows)),
         finished: Finished {
             waiting: VecDeque::new(),
+            from_stream: 0,
             results,
             times: Times::default(),
         },
@@ -104,6 +107,8 @@ fn sketch_file<T: Real>(
 
 /// Sequences on their way through the stream.
 struct Sketches<'a, T: Real> {
+    sketcher: &'a TensorSketch<T>,
+    device: &'a Device,
     stream: SketchStream<T>,
     /// Letters that went into the stream, or into windows.
     pushed: u64,
@@ -138,27 +143,48 @@ impl<T: Real> Sketches<'_, T> {
     }
 
     fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
-        let Some(windows) = &mut self.windows else {
+        let Some(mut windows) = self.windows.take() else {
             return Ok(());
         };
         let name = &sequence.record().name;
         let (width, stride) = (windows.width as u64, windows.stride as u64);
-        let finished = &mut self.finished;
-        let mut visit = |start, sketches: Array2<T>| {
-            let names = (0..sketches.nrows() as u64).map(|i| Name {
-                name: format!("{name}:{}", start + i * stride),
-                length: width,
-                skipped: None,
-            });
-            timed(&mut finished.times.writing, || {
-                finished.results.add(names, sketches.view())
-            })
+        let name_of = |start: u64| Name {
+            name: format!("{name}:{start}"),
+            length: width,
+            skipped: None,
+        };
+        let mut visit = |start: u64, found: Found<T>| match found {
+            Found::Window(window) => {
+                self.push_letters(window)?;
+                self.end_sequence(name_of(start))
+            }
+            Found::Sketches(sketches) => {
+                // Those of the windows before come first.
+                self.finish_stream()?;
+                self.pushed += sketches.nrows() as u64 * stride;
+                let names = (0..).map(|i| name_of(start + i * stride));
+                timed(&mut self.finished.times.writing, || {
+                    self.finished.results.add(names, sketches.view())
+                })
+            }
         };
         windows.add(name, codes, &mut visit)?;
         if let Sequence::Ended(_) = sequence {
             windows.end_sequence(name, &mut visit)?;
         }
-        self.pushed += codes.len() as u64;
+        self.windows = Some(windows);
+        Ok(())
+    }
+
+    /// Hands on all that went into the stream, and goes on with a new one.
+    fn finish_stream(&mut self) -> Result<()> {
+        if self.finished.waiting.is_empty() {
+            return Ok(());
+        }
+        let next = self.sketcher.stream(self.device)?;
+        let last = std::mem::replace(&mut self.stream, next).finish();
+        self.finished.hand_on(last)?;
+        self.finished.from_stream = 0;
         Ok(())
     }
 
@@ -214,6 +240,8 @@ impl From<Record> for Name {
 struct Finished<'a, T> {
     /// What is known of the sequences whose sketches have not come yet.
     waiting: VecDeque<Name>,
+    /// Sketches that have come from the present stream.
+    from_stream: usize,
     results: &'a mut Results<T>,
     times: Times,
 }
@@ -222,6 +250,7 @@ impl<T: Real> Finished<'_, T> {
     fn hand_on(&mut self, sketches: gridstride::Result<Array2<T>>) -> Result<()> {
         let sketches = sketches.map_err(|error| self.with_name(error))?;
         let names = self.waiting.drain(..sketches.nrows());
+        self.from_stream += sketches.nrows();
         timed(&mut self.times.writing, || {
             self.results.add(names, sketches.view())
         })
@@ -231,7 +260,7 @@ impl<T: Real> Finished<'_, T> {
     fn with_name(&self, error: gridstride::Error) -> Error {
         let name = match error {
             gridstride::Error::Overflow { index, .. } => index
-                .checked_sub(self.results.count)
+                .checked_sub(self.from_stream)
                 .and_then(|place| self.waiting.get(place)),
             _ => None,
         };

@@ -7,9 +7,24 @@ use ndarray::{Array2, ArrayView1};
 
 use crate::args;
 
-/// Letters, and numbers of sketches, that are worked on together, or a multiple of it.
+/// Letters, and numbers of sketches, that are worked on together.
 const LETTERS: usize = 16 << 20;
 const NUMBERS: usize = 1 << 22;
+
+/// Numbers where windows are so long that few of them would share little.
+const MOST_NUMBERS: usize = 1 << 26;
+
+/// Letters that all windows of a sequence have together, counted as often as they are in one, that are
+/// sketched faster window by window, with those of other sequences.
+const FEW_LETTERS: usize = 1 << 22;
+
+/// What becomes of windows.
+pub enum Found<'a, T> {
+    /// A window to be sketched as a sequence.
+    Window(&'a [u8]),
+    /// The sketches of neighbouring windows.
+    Sketches(Array2<T>),
+}
 
 /// Sketches the windows of one sequence after the other, many at a time, and holds no more letters
 /// than those have.
@@ -32,7 +47,11 @@ pub struct Windows<'a, T: Real> {
 impl<'a, T: Real> Windows<'a, T> {
     pub fn new(sketcher: &'a TensorSketch<T>, device: &'a Device, windows: args::Windows) -> Self {
         let (width, stride) = (windows.width.get(), windows.stride.get());
-        let together = (LETTERS / stride).min(NUMBERS / sketcher.tables().dim());
+        let dim = sketcher.tables().dim();
+        // As many as a window has strides, to work on each letter twice at most.
+        let together = (LETTERS / stride)
+            .min(NUMBERS / dim)
+            .max((width / stride).min(MOST_NUMBERS / dim));
         Windows {
             sketcher,
             device,
@@ -45,13 +64,13 @@ impl<'a, T: Real> Windows<'a, T> {
         }
     }
 
-    /// Adds letters to the sequence `name`, and calls `visit` with the sketches of neighbouring
-    /// windows and the place where the first of them begins.
+    /// Adds letters to the sequence `name`, and calls `visit` with what was found and the place where
+    /// it begins.
     pub fn add(
         &mut self,
         name: &str,
         mut codes: &[u8],
-        mut visit: impl FnMut(u64, Array2<T>) -> Result<()>,
+        mut visit: impl FnMut(u64, Found<T>) -> Result<()>,
     ) -> Result<()> {
         while !codes.is_empty() {
             let left_out = self.gap.min(codes.len());
@@ -71,9 +90,15 @@ impl<'a, T: Real> Windows<'a, T> {
     pub fn end_sequence(
         &mut self,
         name: &str,
-        mut visit: impl FnMut(u64, Array2<T>) -> Result<()>,
+        mut visit: impl FnMut(u64, Found<T>) -> Result<()>,
     ) -> Result<()> {
-        if self.held.len() >= self.width {
+        let windows = || self.held.windows(self.width).step_by(self.stride);
+        if windows().len().saturating_mul(self.width) <= FEW_LETTERS {
+            for (i, window) in windows().enumerate() {
+                let start = self.start + (i * self.stride) as u64;
+                visit(start, Found::Window(window))?;
+            }
+        } else {
             self.sketch(name, &mut visit)?;
         }
         self.held.clear();
@@ -81,11 +106,11 @@ impl<'a, T: Real> Windows<'a, T> {
         Ok(())
     }
 
-    /// Sketches all windows that are whole, of which there is one.
+    /// Sketches all windows that are whole, at least one.
     fn sketch(
         &mut self,
         name: &str,
-        visit: &mut impl FnMut(u64, Array2<T>) -> Result<()>,
+        visit: &mut impl FnMut(u64, Found<T>) -> Result<()>,
     ) -> Result<()> {
         let codes = ArrayView1::from(&self.held);
         let sketches = self
@@ -93,7 +118,7 @@ impl<'a, T: Real> Windows<'a, T> {
             .windows(self.device, codes, self.width, self.stride)
             .map_err(|error| self.with_name(name, error))?;
         let next = sketches.nrows() * self.stride;
-        visit(self.start, sketches)?;
+        visit(self.start, Found::Sketches(sketches))?;
         self.start += next as u64;
         self.gap = next.saturating_sub(self.held.len());
         self.held.drain(..next.min(self.held.len()));

@@ -165,9 +165,9 @@ impl<T: Element> Buffer<T> {
     /// The elements, copied to the host.
     ///
     /// # Errors
-    /// As [`copy_to`](Self::copy_to).
+    /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not suffice.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = zeroed(self.length);
+        let mut elements = zeroed(self.length)?;
         self.copy_to(&mut elements)?;
         Ok(elements)
     }
@@ -223,20 +223,37 @@ impl<T: Element> Buffer<T> {
     }
 }
 
-/// Zeros whose pages are all there: the system makes them when they are touched, which all threads
-/// do side by side. Where one thread copies to them, as a GPU's driver does, that is what takes most
-/// of its time.
-pub(crate) fn zeroed<T: Element>(length: usize) -> Vec<T> {
-    let mut elements = vec![T::zeroed(); length];
-    let pages = elements.par_chunks_mut((PAGE / size_of::<T>().max(1)).max(1));
-    pages
-        .with_min_len(64)
-        .for_each(|page| page[0] = T::zeroed());
+/// Zeros in the host's memory, written by all threads side by side: the system makes pages when they
+/// are written to, and where one thread copies to them, as a GPU's driver does, that would take most of
+/// its time.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
     elements
+        .try_reserve_exact(length)
+        .map_err(|_| Error::Allocation {
+            device: super::DeviceKind::Cpu.to_string(),
+            requested: length.saturating_mul(size_of::<T>()) as u64,
+            free: None,
+            total: None,
+        })?;
+    let places = &mut elements.spare_capacity_mut()[..length];
+    places
+        .par_chunks_mut(ZEROED_BY_A_THREAD)
+        .for_each(|places| {
+            for place in places {
+                place.write(T::zeroed());
+            }
+        });
+    // SAFETY: just written, all of them.
+    unsafe { elements.set_len(length) };
+    Ok(elements)
 }
 
-/// The bytes of a page of memory, or of a part of one.
-const PAGE: usize = 4096;
+/// Elements that a thread writes in one go.
+const ZEROED_BY_A_THREAD: usize = 1 << 16;
 
 impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

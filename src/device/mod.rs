@@ -37,7 +37,6 @@ mod pinned;
 mod stream;
 
 pub use array::DeviceArray;
-#[cfg(feature = "kernels")]
 pub(crate) use buffer::zeroed;
 pub use buffer::{Buffer, Element};
 pub use info::{DeviceInfo, DeviceKind};

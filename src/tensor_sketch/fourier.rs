@@ -36,7 +36,7 @@ use super::{Real, Tables, binomial};
 pub(super) const CHUNK: usize = 2048;
 
 /// The most letters that are summed up one after the other in the type of the result: devices cut
-/// chunks into blocks of at most so many, up to [`FAN_IN`] of them.
+/// chunks into blocks of at most so many.
 pub(super) const BLOCK: usize = 512;
 
 /// Neighbours that are composed at a time.
@@ -135,8 +135,10 @@ impl Finish {
         normalize: bool,
     ) -> Finish {
         let tuples = binomial(length, k as u64);
-        let more = (products * (2 * tables.tuple_length() + 2)) as f64;
-        let bound = error_bound::<T>(tables.dim(), tables.tuple_length(), length)
+        // Each part of a tuple may go through all of them.
+        let tuple = tables.tuple_length();
+        let more = (tuple * products * (2 * tuple + 2)) as f64;
+        let bound = error_bound::<T>(tables.dim(), tuple, length)
             + SQRT_2 * gamma(more, f64::UNIT_ROUNDOFF);
         Finish {
             factor: 2.0 / tables.dim() as f64,
@@ -161,24 +163,28 @@ impl Finish {
 
 /// A bound for the error of each entry of row k before rounding, divided by C(n, k).
 ///
-/// Every tuple adds a number of modulus 1 to a lane. On its way through a chunk it goes through at
-/// most two roundings a letter, since adding a product to a sum takes two in each component, and
-/// operators of several letters take no more. With each of its at most t moves it meets up to two
-/// more, of the operator's own entry and, without fused operations, of the product. Operators are
+/// Every tuple adds a number of modulus 1 to a lane, the product of what its parts add to the matrices
+/// of blocks: there are at most t parts, in at most t blocks. On its way through a block a part goes
+/// through at most two roundings a letter, since adding a product to a sum takes two in each component,
+/// and operators of several letters take no more. With each of its at most t moves a tuple meets up to
+/// two more, of the operator's own entry and, without fused operations, of the product. Operators are
 /// made in `f64`, with up to three roundings a letter and two for a root of unity. A
 /// product of complex numbers, and a sum, made with roundings of at most γ, is off by at most √2·γ
 /// times the product of the moduli. Composing chunks takes at most 2t + 2 roundings in `f64` each,
-/// of which a tuple meets at most [`FAN_IN`] in each of four levels and one in each segment, and the
+/// of which a part meets at most [`FAN_IN`] in each of four levels and one in each segment, and the
 /// inverse transform D + 4, if it is made as the sum that it is; a fast transform, whose error grows
-/// with the logarithm of D, stays below that. A GPU composes blocks in the type of the result. That
-/// takes at most 2t − 1 roundings each, and a block that is not the first of a long text has so many
-/// fewer than the [`BLOCK`] letters that are counted.
+/// with the logarithm of D, stays below that.
+///
+/// A GPU has blocks of 32 words of m letters, and composes the 64/m of a chunk in the type of the
+/// result. That takes at most 2t − 1 roundings each, in all at most 64·m + (64/m − 1)·(2t − 1) in a
+/// chunk, which is less than the 2·[`BLOCK`] that are counted; in a short text no more than two for each
+/// letter, and 2t for a last block that is not full.
 pub(super) fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64 {
-    let in_chunk = 2.0 * (length as f64).min(BLOCK as f64) + (4 * tuple) as f64;
+    let in_blocks = 2.0 * (length as f64).min((tuple * BLOCK) as f64) + (6 * tuple) as f64;
     let operators = (tuple * (3 * LONGEST_WORD + 2)) as f64;
-    let composed = 4.0 * FAN_IN as f64 + length as f64 / SEGMENT as f64;
+    let composed = tuple as f64 * (4.0 * FAN_IN as f64 + length as f64 / SEGMENT as f64);
     let in_double = operators + composed * (2 * tuple + 2) as f64 + dim as f64 + 4.0;
-    SQRT_2 * (gamma(in_chunk, T::UNIT_ROUNDOFF) + gamma(in_double, f64::UNIT_ROUNDOFF))
+    SQRT_2 * (gamma(in_blocks, T::UNIT_ROUNDOFF) + gamma(in_double, f64::UNIT_ROUNDOFF))
 }
 
 /// n·u / (1 − n·u): no product of n factors (1 + δ) with |δ| ≤ u is farther from 1.

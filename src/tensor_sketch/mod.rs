@@ -52,6 +52,7 @@ mod gpu;
 mod plan;
 mod real;
 pub mod reference;
+mod rows;
 mod sequences;
 mod splitmix;
 mod stream;
@@ -59,7 +60,6 @@ mod tables;
 mod windows;
 
 use std::marker::PhantomData;
-use std::ops::RangeInclusive;
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, Ix2};
 use rayon::prelude::*;
@@ -77,6 +77,7 @@ pub use tables::Tables;
 use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::{Device, Error, Result};
 use device_sequences::{CodeAt, Memory};
+use rows::Rows;
 
 const OPERATION: &str = "tensor_sketch";
 
@@ -89,9 +90,8 @@ const OPERATION: &str = "tensor_sketch";
 ///
 /// # Accuracy
 ///
-/// In the Fourier form an entry of row k is off by at most about 1500·2⁻²⁴·C(n, k) in `f32`, and
-/// 1500·2⁻⁵³·C(n, k) and a little more in `f64`. Where that is below 1/2 the entry, a whole number, is
-/// exact. In practice a sketch is off by 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and by 10⁻¹⁴ in `f64`.
+/// In the Fourier form an entry of row k is off by at most about 1500·t·2⁻²⁴·C(n, k) in `f32`, and
+/// (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. Where that is below 1/2 the entry, a whole number, is exact. In practice a sketch is off by 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and by 10⁻¹⁴ in `f64`.
 ///
 /// In the direct form all sums are in `f64` on the CPU and rounded once at the end. Elsewhere they are
 /// in `f32`: an entry is off by at most about n·2⁻²⁴ times the sum of its terms' absolute values.
@@ -383,28 +383,6 @@ impl<T: Real> TensorSketch<T> {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Which rows of the sketches a caller asks for.
-#[derive(Clone, Copy)]
-pub enum Rows {
-    /// Row t.
-    Last,
-    /// Rows 0 to t.
-    All,
-}
-
-impl Rows {
-    fn range(self, tuple_length: usize) -> RangeInclusive<usize> {
-        match self {
-            Rows::Last => tuple_length..=tuple_length,
-            Rows::All => 0..=tuple_length,
-        }
-    }
-
-    fn count(self, tables: &Tables) -> usize {
-        self.range(tables.tuple_length()).count()
     }
 }
 

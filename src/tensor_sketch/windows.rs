@@ -75,6 +75,9 @@ impl<T: Real> TensorSketch<T> {
     /// depend on its width; each window's sketch is made of its own letters alone, so that errors do
     /// not grow along the sequence. The result is the same from run to run.
     ///
+    /// Besides the letters and the result, the CPU needs little memory. Other devices need up to
+    /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, at least 65 536.
+    ///
     /// # Errors
     ///
     /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a `width` or a `stride` of 0, and for a code that is not below
@@ -132,7 +135,7 @@ impl<T: Real> TensorSketch<T> {
         windows: Windows,
     ) -> Result<Array2<T>> {
         let sketches = match device.kind() {
-            DeviceKind::Cpu => cpu::windows(&self.tables, codes, windows, self.normalize),
+            DeviceKind::Cpu => cpu::windows(&self.tables, codes, windows, self.normalize)?,
             _ => self.windows_by_kernels(device, codes, windows)?,
         };
         let entries = sketches.as_slice().expect("a new array is contiguous");

@@ -21,23 +21,26 @@
 //!
 //! # The bound of the Fourier form
 //!
-//! In each lane every one of the C(n, k) tuples contributes a number of modulus 1. In a chunk of
-//! m ≤ [`CHUNK`] letters it passes
+//! In each lane every one of the C(n, k) tuples contributes a number of modulus 1, the product of what
+//! its letters contribute to the chunks that they lie in, at most t. In a chunk of m ≤ [`CHUNK`]
+//! letters that passes
 //!
 //! - where it stays in its row for a letter, at most two roundings: those of adding a product;
-//! - where it moves, two more: of the operator's entry, and of the product if it is not fused. It
+//! - where it moves, two more: of the operator's entry, and of the product if it is not fused. A tuple
 //!   moves t times at most;
-//! - where blocks are composed in the same type, 2t more, and so many fewer in the block.
+//! - where blocks are composed in the same type, 2t more, and so many fewer in the block, but for a last
+//!   block that is not full.
 //!
+//! Together r = 2·min(n, t·[`CHUNK`]) + 6t.
 //! A sum of products of complex numbers whose terms pass at most r roundings in each component is
-//! off by at most √2·γ_r times the sum of the products of moduli: by √2·γ_{2m+4t}(u)·C(n, k) here.
+//! off by at most √2·γ_r times the sum of the products of moduli: by √2·γ_r(u)·C(n, k) here.
 //! The rest is done in `f64`: operators of up to 8 letters, with 3 roundings a letter and 2 for a
-//! root of unity; products of matrices, 2t + 2 roundings each, of which a tuple meets 16 in each of
-//! four levels and one for each 16³ chunks; and the inverse transform, D + 4 for D terms. With r' of
+//! root of unity; products of matrices, 2t + 2 roundings each, of which each part of a tuple meets 16 in
+//! each of four levels and one for each 16³ chunks; and the inverse transform, D + 4 for D terms. With r' of
 //! those, and since the inverse transform's D lanes of modulus 1 are divided by D, an entry of the
 //! sum is off by at most
 //!
-//! E = √2·(γ_{2m+4t}(u) + γ_{r'}(2⁻⁵³))·C(n, k).
+//! E = √2·(γ_r(u) + γ_{r'}(2⁻⁵³))·C(n, k).
 //!
 //! If E < 1/2 it is rounded to the whole number that it is. Else, or if it is divided by C(n, k), it
 //! passes the same three roundings as above. The reference's own error is the one above.
@@ -220,9 +223,9 @@ impl<'a> Reference<'a> {
     /// E / C(n, k).
     fn fourier_bound<T: Real>(&self) -> f64 {
         let (n, t, dim) = (self.length, self.tables.tuple_length(), self.tables.dim());
-        let in_chunk = 2 * n.min(CHUNK) + 4 * t;
-        let products = self.products + 4 * 16 + n.div_ceil(CHUNK * 16usize.pow(3));
+        let in_chunks = 2 * n.min(t * CHUNK) + 6 * t;
+        let products = t * (self.products + 4 * 16 + n.div_ceil(CHUNK * 16usize.pow(3)));
         let in_double = t * (3 * 8 + 2) + products * (2 * t + 2) + dim + 4;
-        2f64.sqrt() * (gamma(in_chunk, T::UNIT_ROUNDOFF) + gamma(in_double, 2f64.powi(-53)))
+        2f64.sqrt() * (gamma(in_chunks, T::UNIT_ROUNDOFF) + gamma(in_double, 2f64.powi(-53)))
     }
 }

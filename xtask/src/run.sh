@@ -5,7 +5,7 @@
 #                                likewise racecheck, initcheck and synccheck
 #   run.sh benches [ARGS…]       every benchmark
 #   run.sh examples [ARGS…]      every example
-#   run.sh unpack                nothing yet: the programs are in tests, benches and examples then
+#   run.sh unpack                nothing: the programs are in tests, benches and examples then
 # Fails if a program fails, or if there is none to run.
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +13,11 @@ bundle=$(cd "$(dirname "$0")" && pwd)
 cd "$bundle/.." || exit 1
 CARGO_MANIFEST_DIR=$PWD
 export CARGO_MANIFEST_DIR
-[ -d "$bundle/tests" ] || tar -xzf "$bundle/programs.tar.gz" -C "$bundle" || exit 1
+# Anew if the archive was replaced, or if unpacking it was interrupted.
+if [ ! "$bundle/unpacked" -nt "$bundle/programs.tar.gz" ]; then
+    rm -rf "$bundle/tests" "$bundle/examples" "$bundle/benches"
+    tar -xzf "$bundle/programs.tar.gz" -C "$bundle" && touch "$bundle/unpacked" || exit 1
+fi
 
 mode=${1:-tests}
 [ $# -gt 0 ] && shift

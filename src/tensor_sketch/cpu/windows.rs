@@ -1,9 +1,10 @@
 //! Sliding windows on the CPU; see [`windows`](crate::tensor_sketch::windows).
 //!
-//! Between two anchors there may be any number of steps, whose products would have to wait in memory
-//! for each other. So the steps after an anchor are cut into *runs*, and what lies between the end
-//! of a window's first run and the beginning of its last one is the same for all windows that begin
-//! in the same run: a middle factor, made once.
+//! Every q-th step begins with an *anchor*, so that a window that does not begin at one contains exactly
+//! one. Between two of them there may be any number of steps, whose products would have to wait in
+//! memory for each other. So the steps after an anchor are cut into runs, and what lies between the end
+//! of a window's first run and the beginning of its last one is the same for all windows that begin in
+//! the same run: a middle factor, made once.
 
 use std::collections::VecDeque;
 
@@ -12,6 +13,8 @@ use rayon::prelude::*;
 
 use super::engine::LEAF;
 use super::{Fourier, Matrix, sketch_fourier};
+use crate::Result;
+use crate::device::zeroed;
 use crate::tensor_sketch::fourier::Finish;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{Real, Tables};
@@ -32,15 +35,16 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
     codes: &[u8],
     windows: Windows,
     normalize: bool,
-) -> Array2<T> {
+) -> Result<Array2<T>> {
     let Windows {
         width,
         stride,
         count,
     } = windows;
-    let mut result = Array2::from_elem((count, tables.dim()), T::from_f64(0.0));
+    let numbers = zeroed(count.saturating_mul(tables.dim()))?;
+    let mut result = Array2::from_shape_vec((count, tables.dim()), numbers).expect("so many");
     if count == 0 {
-        return result;
+        return Ok(result);
     }
     let tuple = tables.tuple_length();
     let fourier = Fourier::new(tables);
@@ -51,7 +55,7 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
             .map(|step| &step[..width.min(step.len())]);
         let jobs = texts.zip(result.axis_chunks_iter_mut(Axis(0), 1)).collect();
         sketch_fourier(&fourier, jobs, tuple..=tuple, normalize);
-        return result;
+        return Ok(result);
     }
     let steps = width / stride;
     let run = run(count, steps, Matrix::bytes(tuple, tables.dim()));
@@ -66,7 +70,7 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
         run,
     }
     .sketch(result.view_mut());
-    result
+    Ok(result)
 }
 
 /// Steps per run, for matrices of so many bytes.

@@ -168,8 +168,9 @@ pub(super) fn nothing<T: Copy>() -> DeviceSlice<T> {
     unsafe { DeviceSlice::from_raw_parts(std::ptr::NonNull::dangling().as_ptr(), 0) }
 }
 
-/// Bytes of the matrices of a batch, at most: groups of lanes are worked on one after the other where
-/// all together would take more. One group of the largest batch takes less in `f32`.
+/// Bytes of the matrices of a batch's chunks, at most: groups of lanes are worked on one after the other
+/// where all together would take more. One group of the largest batch takes less in `f32`, but for
+/// windows of very many strides.
 const MATRIX_BYTES: usize = 512 << 20;
 
 /// The sketches of all sequences.

@@ -15,7 +15,7 @@ use super::letters::PackedLetters;
 use super::tuning::windows::Runs;
 use crate::device::{Buffer, zeroed};
 use crate::tensor_sketch::windows::Windows;
-use crate::tensor_sketch::{Real, Rows, Tables};
+use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
 use crate::{Device, Result, modules};
 
 type WindowsKernel = Kernel<(
@@ -46,6 +46,10 @@ fn kernel(tuple: usize) -> &'static WindowsKernel {
 const MAX_WINDOWS: usize = 1 << 16;
 const MAX_LETTERS: usize = 1 << 27;
 
+/// Strides in a window at most: those of a batch, up to twice as many, are counted in 32 bits, each with
+/// up to two pieces.
+const MAX_STRIDES: usize = 1 << 29;
+
 /// The sketches of all windows of `codes`, which are below the alphabet's size and as many as the
 /// windows need.
 pub(in crate::tensor_sketch) fn sketch<T: Real>(
@@ -61,6 +65,14 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
     let engine = Engine::<T>::new(device, tables)?;
     let letters = PackedLetters::upload(device, codes, tables.alphabet_size())?;
     let strides = of.width / of.stride;
+    if strides > MAX_STRIDES {
+        let message = format!(
+            "windows of {} letters at every {}-th are more than {MAX_STRIDES} strides long: \
+             take a larger stride, or sketch them on the CPU",
+            of.width, of.stride
+        );
+        return Err(invalid_input(OPERATION, message));
+    }
     if strides == 0 {
         // They have no letter in common.
         return engine.separate(normalize, &letters, of);
@@ -69,22 +81,19 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
     let length = runs.length as usize;
     let together = MAX_WINDOWS.min(MAX_LETTERS / of.stride).max(strides);
     let together = together.next_multiple_of(length);
-    let mut sketches = zeroed(of.count * tables.dim());
-    let mut places = sketches.chunks_mut(together * tables.dim());
-    let mut begun: Option<Buffer<T>> = None;
-    for first in (0..of.count).step_by(together) {
-        let count = together.min(of.count - first);
-        // The host prepares a batch while the device computes the one before.
-        let next = engine.windows(normalize, &letters, of, &runs, first..first + count)?;
-        if let Some(done) = begun.replace(next) {
-            done.copy_to(places.next().expect("one for each batch"))?;
-        }
-    }
-    if let Some(last) = begun {
-        last.copy_to(places.next().expect("one for each batch"))?;
+    let mut sketches = zeroed(of.count.saturating_mul(tables.dim()))?;
+    let places = sketches.chunks_mut(together * tables.dim());
+    for (first, place) in (0..of.count).step_by(together).zip(places) {
+        let batch = first..of.count.min(first + together);
+        engine
+            .windows(normalize, &letters, of, &runs, batch)?
+            .copy_to(place)?;
     }
     Ok(sketches)
 }
+
+/// Products of runs that stand so far from each other.
+type Products = (u32, Buffer<Run>);
 
 impl<T: Real> Engine<T> {
     fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Vec<T>> {
@@ -116,11 +125,12 @@ impl<T: Real> Engine<T> {
         let tuple = self.tables.tuple_length();
         let mut spectra = self.spectra(count, true)?;
         spectra.products = runs.depth(pieces as u64) as usize;
+        let plan = self.plan_middles(runs, pieces as u32, count)?;
         for groups in self.slices(layout.chunks.len()) {
             let lanes = groups.lanes(&self.policy);
             let chunks = self.chunks(&units, &layout, groups)?;
             let matrices = self.compose(chunks, &layout.levels, lanes, None)?;
-            let middles = self.middles(&matrices, runs, pieces as u32, count, lanes)?;
+            let middles = self.middles(&matrices, &plan, lanes)?;
             let (singles, doubles) = matrices.slices();
             let mut suffixes = self.device.alloc(count * lanes.count as usize * tuple)?;
             let parameters = windows::Parameters {
@@ -148,8 +158,8 @@ impl<T: Real> Engine<T> {
                 spectra.buffer.slice_mut(),
             );
             // SAFETY: the matrices are those of the pieces from the first window's begin to the last
-            // one's end, the products those of the runs that windows begin in, with room for what is
-            // made of them.
+            // one's end, the products those of the whole runs behind each run that windows begin in,
+            // which is no longer than a window, and there is room for what is made of them.
             unsafe {
                 self.device
                     .launch(&modules::TENSOR_SKETCH, kernel(tuple), config, arguments)?
@@ -161,37 +171,42 @@ impl<T: Real> Engine<T> {
         Ok(out)
     }
 
-    /// For each run in which windows begin, of so many, the product of the whole runs behind it, if
-    /// there are any.
-    fn middles(
-        &self,
-        pieces: &Matrices<T>,
-        runs: &Runs,
-        pieces_of_stride: u32,
-        windows: usize,
-        lanes: Lanes,
-    ) -> Result<Option<Matrices<T>>> {
-        if runs.whole() == 0 {
-            return Ok(None);
+    /// How to make, for each run in which so many windows begin, the product of the whole runs behind
+    /// it: first the runs from pieces, then products of those, and of those.
+    fn plan_middles(&self, runs: &Runs, pieces: u32, windows: usize) -> Result<Vec<Products>> {
+        let whole = runs.whole() as u32;
+        if whole == 0 {
+            return Ok(Vec::new());
         }
         let beginnings = windows.div_ceil(runs.length as usize) as u32;
-        let whole = runs.whole() as u32;
-        let in_run = runs.length as u32 * pieces_of_stride;
+        let in_run = runs.length as u32 * pieces;
         // Of the runs from the second one on.
         let second_on = neighbours(beginnings + whole - 1, |run| (run + 1) * in_run, in_run);
-        let second_on = self.device.buffer_from(&second_on)?;
-        let mut products = self.products(pieces, &second_on, 1, lanes)?;
+        let mut plan = vec![(1, self.device.buffer_from(&second_on)?)];
         let mut multiplied = 1;
         for &factor in runs.factors.iter().filter(|&&factor| factor > 1) {
             let factor = factor as u32;
             let count = beginnings + whole - multiplied * factor;
-            let factors = self
-                .device
-                .buffer_from(&neighbours(count, |run| run, factor))?;
-            products = self.products(&products, &factors, multiplied, lanes)?;
+            let products = neighbours(count, |run| run, factor);
+            plan.push((multiplied, self.device.buffer_from(&products)?));
             multiplied *= factor;
         }
-        Ok(Some(products))
+        Ok(plan)
+    }
+
+    /// The products of whole runs, if there are any.
+    fn middles(
+        &self,
+        pieces: &Matrices<T>,
+        plan: &[Products],
+        lanes: Lanes,
+    ) -> Result<Option<Matrices<T>>> {
+        let mut middles = None;
+        for (distance, products) in plan {
+            let of = middles.as_ref().unwrap_or(pieces);
+            middles = Some(self.products(of, products, *distance, lanes)?);
+        }
+        Ok(middles)
     }
 }
 

@@ -36,7 +36,7 @@ impl Stored {
     /// The entry with that index of a matrix, in one lane.
     ///
     /// # Safety
-    /// There are so many matrices and lanes, for tuples of `T`.
+    /// `matrix`, `index` and `lane` are below what there is, for tuples of `T`.
     #[inline(always)]
     pub unsafe fn entry<const T: usize>(
         &self,

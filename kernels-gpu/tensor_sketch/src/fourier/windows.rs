@@ -47,6 +47,7 @@ unsafe impl cuda_std::host::DeviceParam for Parameters {}
 pub const BLOCK: u32 = 128;
 
 /// # Safety
+/// - A run has at least one stride, and no more than a window.
 /// - `singles` or `doubles` has a matrix of `lanes` lanes for each piece of the windows.
 /// - `middles` has one for each run if there are whole ones: the product of those behind it.
 /// - `suffixes` has T · `lanes` elements, and `out` has `out_lanes`, for each window.

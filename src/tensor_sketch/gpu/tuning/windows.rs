@@ -6,6 +6,9 @@ const LONGEST: u64 = 64;
 /// The fewest strides in a run that is one of several in a window.
 const SHORTEST: u64 = 16;
 
+/// The largest prime factor of the number of whole runs: a thread multiplies so many matrices.
+const LARGEST_PRIME: u64 = 61;
+
 /// The most matrices that a thread multiplies at a time between runs, if their number allows it.
 const TOGETHER: u64 = 16;
 
@@ -72,10 +75,10 @@ impl Runs {
     }
 }
 
-/// Factors of a number: primes of at most [`LONGEST`], as many as fit together up to [`TOGETHER`].
+/// Factors of a number: primes of at most [`LARGEST_PRIME`], as many as fit together up to [`TOGETHER`].
 fn factors(mut number: u64) -> Option<Vec<u64>> {
     let mut factors = vec![1];
-    for prime in 2..=LONGEST {
+    for prime in 2..=LARGEST_PRIME {
         while number.is_multiple_of(prime) {
             number /= prime;
             match factors.last_mut() {
