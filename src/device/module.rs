@@ -26,6 +26,28 @@ pub struct Image {
     ptx: &'static str,
 }
 
+/// The text of an image, cut at its kernels.
+#[cfg(any(feature = "cuda", test))]
+pub(crate) struct Split {
+    /// What is outside of them.
+    common: String,
+    kernels: HashMap<&'static str, &'static str>,
+}
+
+#[cfg(any(feature = "cuda", test))]
+impl Split {
+    #[cfg(feature = "cuda")]
+    pub fn has(&self, kernel: &str) -> bool {
+        self.kernels.contains_key(kernel)
+    }
+
+    /// The text without the other kernels. `None` if there is no such kernel.
+    pub fn ptx_of(&self, kernel: &str) -> Option<String> {
+        let text = self.kernels.get(kernel)?;
+        Some([&self.common, *text].concat())
+    }
+}
+
 impl Module {
     /// A module of that name, for messages, with its images in any order.
     pub const fn new(name: &'static str, images: &'static [Image]) -> Self {
@@ -77,35 +99,46 @@ impl Image {
         declared.map_or("of unknown version", str::trim)
     }
 
-    /// The text without the other kernels, so that the driver compiles this one alone. `None` if
-    /// there is no such kernel, or if kernels share variables, which have to stay the same ones.
+    /// The text by kernels, so that the driver can compile each alone. `None` if kernels share
+    /// variables, which have to stay the same ones.
     #[cfg(any(feature = "cuda", test))]
-    pub(crate) fn ptx_of(&self, kernel: &str) -> Option<String> {
-        let mut common = String::new();
-        let mut kernels: HashMap<&str, String> = HashMap::new();
-        // The kernel to which the present line belongs, how many braces are open, and whether its
-        // body has begun.
+    pub(crate) fn split(&self) -> Option<Split> {
+        let mut split = Split {
+            common: String::new(),
+            kernels: HashMap::new(),
+        };
+        // The kernel to which the present line belongs and where that begins, how many braces are
+        // open, and whether its body has begun.
         let (mut of, mut depth, mut begun) = (None, 0, false);
-        for line in self.ptx.lines() {
+        let mut place = 0;
+        for line in self.ptx.split_inclusive('\n') {
+            let start = place;
+            place += line.len();
             if depth == 0 && of.is_none() {
                 if let Some((_, rest)) = line.split_once(".entry ") {
-                    of = rest.split(['(', ' ']).next();
+                    of = rest
+                        .split(['(', ' ', '\n'])
+                        .next()
+                        .map(|name| (name, start));
                 } else if line.contains(".global ") && !line.contains(".extern ") {
                     return None;
                 }
             }
-            let text = of.map_or(&mut common, |name| kernels.entry(name).or_default());
-            text.push_str(line);
-            text.push('\n');
+            if of.is_none() {
+                split.common.push_str(line);
+            }
             let code = line.split("//").next().unwrap_or_default();
             depth += code.matches('{').count();
             begun |= depth > 0;
             depth = depth.saturating_sub(code.matches('}').count());
             if begun && depth == 0 {
-                (of, begun) = (None, false);
+                if let Some((name, start)) = of.take() {
+                    split.kernels.insert(name, &self.ptx[start..place]);
+                }
+                begun = false;
             }
         }
-        kernels.remove(kernel).map(|text| common + &text)
+        Some(split)
     }
 
     fn is_specific(&self) -> bool {
@@ -179,20 +212,21 @@ mod tests {
     #[test]
     fn a_kernel_is_cut_out_with_what_it_may_call() {
         let image = Image::new("sm_70", TWO);
-        let first = image.ptx_of("first").unwrap();
+        let split = image.split().unwrap();
+        let first = split.ptx_of("first").unwrap();
         assert_eq!(first, TWO[..TWO.find(".visible .entry second").unwrap()]);
-        let second = image.ptx_of("second").unwrap();
+        let second = split.ptx_of("second").unwrap();
         assert!(
             second.contains("shared_by_both")
                 && second.ends_with(".visible .entry second()\n{\n\tret;\n}\n")
         );
         assert!(!second.contains("first("));
-        assert_eq!(image.ptx_of("third"), None);
+        assert_eq!(split.ptx_of("third"), None);
         let variable = Image::new(
             "sm_70",
             ".global .u32 counter;\n.visible .entry first()\n{\n}\n",
         );
-        assert_eq!(variable.ptx_of("first"), None);
+        assert!(variable.split().is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::check;
 use super::memory::Pool;
-use super::module::LoadedModule;
+use super::module::PresentModule;
 use super::stream::StreamHandle;
 use crate::device::{DeviceInfo, DeviceKind, lock};
 use crate::{Error, Result};
@@ -28,7 +28,7 @@ pub struct Context {
     main_stream: Option<StreamHandle>,
     /// Streams beside the main one.
     user_streams: AtomicUsize,
-    modules: Mutex<HashMap<(usize, &'static str), LoadedModule>>,
+    modules: Mutex<HashMap<usize, PresentModule>>,
 }
 
 // SAFETY: the driver's contexts and functions may be used from any thread; the rest is.
@@ -179,7 +179,7 @@ impl Context {
         self.user_streams.fetch_sub(1, Ordering::AcqRel);
     }
 
-    pub fn modules(&self) -> MutexGuard<'_, HashMap<(usize, &'static str), LoadedModule>> {
+    pub fn modules(&self) -> MutexGuard<'_, HashMap<usize, PresentModule>> {
         lock(&self.modules)
     }
 

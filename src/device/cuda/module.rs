@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::stream::StreamHandle;
-use crate::device::module::{Image, Module};
+use crate::device::module::{Image, Module, Split};
 use crate::error::{Error, LoadError, Result};
 use cuda_std::host::LaunchConfig;
 use cust::sys::{self, CUjit_option, cudaError_enum};
@@ -11,8 +11,17 @@ use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 
-/// A module as the driver loaded it, and the functions looked up in it so far.
-pub struct LoadedModule {
+/// A module of which kernels have been launched.
+pub struct PresentModule {
+    image: &'static Image,
+    /// If kernels can be loaded alone.
+    split: Option<Split>,
+    /// By the kernel that was loaded alone; `None` has all of them.
+    loaded: HashMap<Option<&'static str>, LoadedModule>,
+}
+
+/// A module, or one kernel of it, as the driver loaded it, and the functions looked up in it so far.
+struct LoadedModule {
     raw: sys::CUmodule,
     functions: HashMap<&'static str, Function>,
 }
@@ -31,12 +40,14 @@ const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
 
 const LOG_BYTES: usize = 16 * 1024;
 
-impl LoadedModule {
+impl PresentModule {
     /// # Safety
     /// The module's context is current, and nothing uses its functions any more.
     pub unsafe fn unload(self) {
-        // SAFETY: passed on to the caller.
-        unsafe { sys::cuModuleUnload(self.raw) };
+        for loaded in self.loaded.into_values() {
+            // SAFETY: passed on to the caller.
+            unsafe { sys::cuModuleUnload(loaded.raw) };
+        }
     }
 }
 
@@ -94,24 +105,32 @@ impl Context {
         shared_bytes: u32,
     ) -> Result<sys::CUfunction> {
         let mut modules = self.modules();
-        // Compiling takes the driver a while: it gets each kernel by itself, when that is launched.
-        let address = std::ptr::from_ref(module) as usize;
-        let whole = (address, "");
-        let key = match modules.contains_key(&whole) {
-            true => whole,
-            false => (address, kernel),
-        };
-        let loaded = match modules.entry(key) {
-            Entry::Occupied(loaded) => loaded.into_mut(),
+        let present = match modules.entry(std::ptr::from_ref(module) as usize) {
+            Entry::Occupied(present) => present.into_mut(),
             Entry::Vacant(place) => {
                 let image = self.image(module)?;
-                match image.ptx_of(kernel) {
-                    Some(alone) => place.insert(self.load(module, image, &alone)?),
-                    None => {
-                        let loaded = self.load(module, image, image.ptx())?;
-                        modules.entry(whole).insert_entry(loaded).into_mut()
-                    }
-                }
+                place.insert(PresentModule {
+                    image,
+                    split: image.split(),
+                    loaded: HashMap::new(),
+                })
+            }
+        };
+        // Compiling takes the driver a while: it gets each kernel by itself, when that is launched.
+        let alone = present
+            .split
+            .as_ref()
+            .is_some_and(|split| split.has(kernel));
+        let loaded = match present.loaded.entry(alone.then_some(kernel)) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => {
+                let image = present.image;
+                let ptx = present
+                    .split
+                    .as_ref()
+                    .and_then(|split| split.ptx_of(kernel));
+                let ptx = ptx.as_deref().unwrap_or(image.ptx());
+                place.insert(self.load(module, image, ptx)?)
             }
         };
         let mut function = match loaded.functions.get(kernel) {
