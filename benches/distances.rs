@@ -12,8 +12,8 @@
 
 mod common;
 
-use clap::{Parser, ValueEnum};
-use common::{Random, Times};
+use clap::Parser;
+use common::{Random, Times, Where};
 use gridstride::device::{DeviceKind, Element};
 use gridstride::tensor_sketch::{Metric, Real, distances_device, pairwise_device};
 use gridstride::{Device, Result};
@@ -50,13 +50,6 @@ struct Args {
     bench: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Where {
-    Cpu,
-    Cuda,
-    Simulator,
-}
-
 /// A type of numbers, and what the limits for it are.
 struct Type {
     name: &'static str,
@@ -66,12 +59,12 @@ struct Type {
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let (device, rows) = match args.device {
-        Where::Cpu => (Device::cpu(), 2000),
-        Where::Cuda => (Device::cuda(0)?, 10_000),
-        Where::Simulator => (Device::simulator()?, 200),
-    };
-    let rows = args.rows.unwrap_or(rows);
+    let device = args.device.open()?;
+    let rows = args.rows.unwrap_or(match args.device {
+        Where::Cpu => 2000,
+        Where::Cuda => 10_000,
+        Where::Simulator => 200,
+    });
     println!("{}", device.info());
     println!(
         "{rows} rows of {} numbers; limits for {} GHz and {} TB/s",

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
-use common::{Random, Times};
+use common::{Random, Times, Where};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
@@ -71,13 +71,6 @@ struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Where {
-    Cpu,
-    Cuda,
-    Simulator,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum FormArg {
     Direct,
     Fourier,
@@ -121,11 +114,7 @@ fn run<T: Real>(
     args: &Args,
     precision: impl Fn(TensorSketch) -> TensorSketch<T>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let device = match args.device {
-        Where::Cpu => Device::cpu(),
-        Where::Cuda => Device::cuda(0)?,
-        Where::Simulator => Device::simulator()?,
-    };
+    let device = args.device.open()?;
     let tables = Tables::from_seed(args.alphabet, args.tuple, args.dim, 1)?;
     let sketcher = precision(TensorSketch::new(tables.clone()).normalize(true));
     println!("{}", device.info());

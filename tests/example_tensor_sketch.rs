@@ -120,6 +120,12 @@ fn refuse_usage(arguments: &[&str], part: &str) {
     assert!(errors.contains(part), "no {part:?} in {errors}");
 }
 
+/// Codes of DNA as text.
+fn dna_text(codes: &[u8]) -> String {
+    let letters = codes.iter().map(|&code| b"ACGT"[usize::from(code)]);
+    letters.map(char::from).collect()
+}
+
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text).unwrap();
@@ -333,11 +339,7 @@ fn windows_of_each_record() {
 fn many_windows() {
     let folder = Folder::new();
     let codes = codes(20_000, 4, 1);
-    let text: String = codes
-        .iter()
-        .map(|&code| char::from(b"ACGT"[usize::from(code)]))
-        .collect();
-    let fasta = folder.file("a.fa", format!(">a\n{text}\n"));
+    let fasta = folder.file("a.fa", format!(">a\n{}\n", dna_text(&codes)));
     let tables = Tables::from_seed(4, 1, 1024, 0).unwrap();
     let sketches = folder.sketches(&["--windows", "10:3", "--tuple", "1", "--dim", "1024", &fasta]);
     let windows = codes.windows(10).step_by(3);
@@ -356,32 +358,20 @@ fn many_windows() {
 #[test]
 fn windows_of_short_and_long_records() {
     let folder = Folder::new();
-    let text = |length, seed| -> String {
-        let codes = codes(length, 4, seed).into_iter();
-        codes
-            .map(|code| char::from(b"ACGT"[usize::from(code)]))
-            .collect()
-    };
-    let texts = [text(300, 1), text(30_000, 2), text(299, 3), text(300, 4)];
+    let texts = [(300, 1), (30_000, 2), (299, 3), (300, 4)];
+    let texts = texts.map(|(length, seed)| codes(length, 4, seed));
     let records: String = (0..)
         .zip(&texts)
-        .map(|(i, text)| format!(">{i}\n{text}\n"))
+        .map(|(i, codes)| format!(">{i}\n{}\n", dna_text(codes)))
         .collect();
     let fasta = folder.file("a.fa", records);
     let tables = Tables::from_seed(4, 2, 6, 0).unwrap();
     let options = ["--windows", "200:1", "--tuple", "2", "--dim", "6", &fasta];
     let sketches = folder.sketches(&options);
-    let windows = texts.iter().flat_map(|text| {
-        let codes = Alphabet::dna()
-            .encode(text.as_bytes(), Unknown::Error)
-            .unwrap()
-            .codes;
-        codes.windows(200).map(<[u8]>::to_vec).collect::<Vec<_>>()
-    });
-    let windows: Vec<_> = windows.collect();
+    let windows: Vec<_> = texts.iter().flat_map(|codes| codes.windows(200)).collect();
     assert_eq!(sketches.nrows(), windows.len());
-    for (sketch, window) in sketches.outer_iter().zip(&windows) {
-        Reference::new(&tables, ArrayView1::from(window))
+    for (sketch, window) in sketches.outer_iter().zip(windows) {
+        Reference::new(&tables, window.into())
             .after_products(464)
             .check_last_row(sketch, false, Form::Fourier);
     }

@@ -1,6 +1,27 @@
 //! What the benchmarks share. Each program uses a part of it.
 #![allow(dead_code)]
 
+use clap::ValueEnum;
+use gridstride::{Device, Result};
+
+/// A device that was asked for.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum Where {
+    Cpu,
+    Cuda,
+    Simulator,
+}
+
+impl Where {
+    pub fn open(self) -> Result<Device> {
+        match self {
+            Where::Cpu => Ok(Device::cpu()),
+            Where::Cuda => Device::cuda(0),
+            Where::Simulator => Device::simulator(),
+        }
+    }
+}
+
 /// The times of all runs in milliseconds.
 pub struct Times {
     pub median: f64,

@@ -198,7 +198,7 @@ const HOST_LETTERS: u64 = 3 * SEGMENT as u64;
 ///
 /// A batch is packed by all cores while the device computes the one before: nothing here waits for
 /// the device but what follows upon packing.
-pub(super) fn sketch_from_host<T: Real>(
+pub(in crate::tensor_sketch) fn sketch_from_host<T: Real>(
     device: &Device,
     job: &Job,
     sequences: &Sequences,

@@ -13,9 +13,10 @@ use std::any::Any;
 use tensor_sketch_kernels::NEGATIVE;
 
 pub use fourier::Kernels;
+pub(super) use fourier::sketch_from_host;
 pub(super) use letters::SequenceBuffers;
 
-use super::{Form, OPERATION, Real, Rows, Sequences, Tables, invalid_input};
+use super::{Form, OPERATION, Real, Rows, Tables, invalid_input};
 use crate::device::Buffer;
 use crate::{Device, Result};
 
@@ -43,15 +44,6 @@ pub(super) fn sketch<T: Real>(
             Ok(*sketches.downcast().expect("both are f32"))
         }
     }
-}
-
-/// The sketches of sequences in the host's memory in the Fourier form, or `None` if a code is too large.
-pub(super) fn sketch_from_host<T: Real>(
-    device: &Device,
-    job: &Job,
-    sequences: &Sequences,
-) -> Result<Option<Buffer<T>>> {
-    fourier::sketch_from_host(device, job, sequences)
 }
 
 /// The direct form has kernels for `f32` alone.
