@@ -24,6 +24,7 @@
 //! - `build-ptx`: compiles the kernels' sources while building, instead of embedding the PTX that
 //!   comes with the crate.
 
+pub mod box_overlap;
 pub mod device;
 mod error;
 #[cfg(feature = "kernels")]

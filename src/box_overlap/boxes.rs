@@ -1,0 +1,187 @@
+//! Sets of boxes on the host: their types, their shapes, and what makes a row a box.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayView2, ArrayViewMut2, Zip};
+use rayon::prelude::*;
+
+use super::invalid_input;
+use crate::device::{Element, zeroed};
+use crate::{Error, Result};
+
+/// The most rows of a set: they are numbered with `i32` in the matrix form.
+pub(super) const MAX_ROWS: usize = i32::MAX as usize;
+
+/// Rows that a thread looks at in one go.
+const BLOCK: usize = 1 << 14;
+
+/// `f32`, `f64` or `i32`: the type of a box's coordinates.
+///
+/// Sealed: there is no fourth one.
+pub trait Coordinate: Element + PartialOrd + std::fmt::Debug + super::sealed::Sealed {
+    /// The name of the type, for messages.
+    const NAME: &'static str;
+
+    /// The same number.
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! coordinate {
+    ($($type:ident)*) => {$(
+        impl Coordinate for $type {
+            const NAME: &'static str = stringify!($type);
+
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+        }
+    )*};
+}
+coordinate! { f32 f64 i32 }
+
+/// The number of axes of rows with so many columns, or what the shape should be.
+pub(super) fn axes(operation: &'static str, name: &str, shape: (usize, usize)) -> Result<usize> {
+    let (rows, columns) = shape;
+    if columns != 4 && columns != 6 {
+        let message = format!(
+            "{name} is {rows}×{columns}: a box is a row of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, \
+             or of 4 without Z"
+        );
+        return Err(Error::Shape { operation, message });
+    }
+    if rows > MAX_ROWS {
+        let message = format!("{name} has {rows} rows, more than {MAX_ROWS}");
+        return Err(invalid_input(operation, message));
+    }
+    Ok(columns / 2)
+}
+
+/// Fails unless boxes of both sets have the same number of axes.
+pub(super) fn same_axes(
+    operation: &'static str,
+    set1: (usize, usize),
+    set2: (usize, usize),
+) -> Result<()> {
+    if axes(operation, "set1", set1)? == axes(operation, "set2", set2)? {
+        return Ok(());
+    }
+    let message =
+        format!("set1 is {set1:?} and set2 is {set2:?}: their rows must have the same length");
+    Err(Error::Shape { operation, message })
+}
+
+/// What is wrong with a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub row: usize,
+    /// 0 for x, 1 for y, 2 for z.
+    pub axis: usize,
+    pub is_nan: bool,
+}
+
+impl Fault {
+    /// The error that names the row.
+    pub fn error(self, operation: &'static str, name: &str) -> Error {
+        let Fault { row, axis, is_nan } = self;
+        let axis = ["x", "y", "z"][axis];
+        let what = match is_nan {
+            true => "a limit is NaN",
+            false => "the minimum is above the maximum",
+        };
+        invalid_input(
+            operation,
+            format!("row {row} of {name} is no box: along {axis} {what}"),
+        )
+    }
+}
+
+/// Boxes in row-major order without gaps: all minima of a box, then all its maxima.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Boxes<'a, T> {
+    pub numbers: &'a [T],
+    pub axes: usize,
+}
+
+impl<'a, T: Coordinate> Boxes<'a, T> {
+    pub fn len(&self) -> usize {
+        self.numbers.len() / (2 * self.axes)
+    }
+
+    pub fn row(&self, index: usize) -> &'a [T] {
+        let width = 2 * self.axes;
+        &self.numbers[index * width..][..width]
+    }
+
+    /// Fails for the first row that is no box.
+    pub fn check(&self, operation: &'static str, name: &str) -> Result<()> {
+        let width = 2 * self.axes;
+        let blocks = self.numbers.par_chunks(BLOCK * width);
+        let first = blocks.enumerate().find_map_first(|(block, numbers)| {
+            let bad = numbers.chunks_exact(width).position(|row| !is_box(row))?;
+            Some(fault(block * BLOCK + bad, &numbers[bad * width..][..width]))
+        });
+        first.map_or(Ok(()), |fault| Err(fault.error(operation, name)))
+    }
+}
+
+/// Whether a row's minima are at most its maxima, which NaN never is.
+fn is_box<T: Coordinate>(row: &[T]) -> bool {
+    let (minima, maxima) = row.split_at(row.len() / 2);
+    minima.iter().zip(maxima).all(|(min, max)| min <= max)
+}
+
+/// What is wrong with a row that is no box, along the first axis where something is.
+fn fault<T: Coordinate>(row: usize, numbers: &[T]) -> Fault {
+    let (minima, maxima) = numbers.split_at(numbers.len() / 2);
+    let ordered = |(min, max): (&T, &T)| min <= max;
+    let axis = minima.iter().zip(maxima).position(|pair| !ordered(pair));
+    let axis = axis.expect("a row that is no box");
+    Fault {
+        row,
+        axis,
+        is_nan: minima[axis].partial_cmp(&maxima[axis]).is_none(),
+    }
+}
+
+/// Whether two boxes overlap; touching counts.
+#[inline(always)]
+pub(super) fn overlap<T: Coordinate>(a: &[T], b: &[T]) -> bool {
+    let (a_min, a_max) = a.split_at(a.len() / 2);
+    let (b_min, b_max) = b.split_at(b.len() / 2);
+    let mut axes = a_min.iter().zip(a_max).zip(b_min.iter().zip(b_max));
+    axes.all(|((a_min, a_max), (b_min, b_max))| a_min <= b_max && a_max >= b_min)
+}
+
+/// A set of boxes that is contiguous: borrowed if the view was, else copied.
+#[derive(Debug)]
+pub(super) struct Packed<'a, T: Coordinate> {
+    numbers: Cow<'a, [T]>,
+    axes: usize,
+}
+
+impl<'a, T: Coordinate> Packed<'a, T> {
+    /// The shape must have been checked.
+    pub fn new(view: ArrayView2<'a, T>) -> Result<Self> {
+        let axes = view.ncols() / 2;
+        let numbers = match view.to_slice() {
+            Some(numbers) => Cow::Borrowed(numbers),
+            None => {
+                let mut numbers = zeroed(view.len())?;
+                let mut target = ArrayViewMut2::from_shape(view.dim(), &mut numbers)
+                    .expect("as many numbers as the view");
+                Zip::from(&mut target)
+                    .and(&view)
+                    .par_for_each(|target, &number| *target = number);
+                Cow::Owned(numbers)
+            }
+        };
+        Ok(Packed { numbers, axes })
+    }
+
+    pub fn boxes(&self) -> Boxes<'_, T> {
+        Boxes {
+            numbers: &self.numbers,
+            axes: self.axes,
+        }
+    }
+}

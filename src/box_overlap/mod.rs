@@ -1,0 +1,312 @@
+//! Box overlap: all pairs of axis-aligned boxes of two sets that overlap.
+//!
+//! A box is a row of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z, of type `f32`,
+//! `f64` or `i32`. Two boxes overlap when on every axis min₁ ≤ max₂ and max₁ ≥ min₂: touching counts,
+//! and a box may be a point. The answer is exact, without a tolerance: the same pairs in the same
+//! order on every device, with every algorithm and on every run. Infinite limits are numbers like
+//! others; NaN is refused, and so is a minimum above its maximum.
+//!
+//! # Examples
+//!
+//! ```
+//! use gridstride::Device;
+//! use gridstride::box_overlap::overlaps;
+//! use ndarray::array;
+//!
+//! let welds = array![[0.9f32, 0.0, 0.0, 1.1, 0.2, 0.2], [4.0, 4.0, 4.0, 4.1, 4.1, 4.1]];
+//! let pipes = array![[0.0f32, 0.0, 0.0, 1.0, 0.1, 0.1], [1.0, 0.0, 0.0, 2.0, 0.1, 0.1]];
+//! let found = overlaps(&Device::auto(), welds.view(), pipes.view())?;
+//! assert_eq!(found.pairs()?, array![[0, 0], [0, 1]]);
+//! assert_eq!(found.counts(), array![2, 0]);
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+
+mod boxes;
+mod cpu;
+mod overlaps;
+pub mod reference;
+mod search;
+mod slices;
+
+use ndarray::{Array1, ArrayView2};
+
+use crate::{Device, Error, Result};
+pub use boxes::Coordinate;
+use boxes::{Packed, axes, same_axes};
+pub use overlaps::{OverlapMatrix, Overlaps};
+use search::Problem;
+pub use slices::{OverlapSlice, OverlapSlices};
+
+const OVERLAPS: &str = "overlaps";
+const SELF_OVERLAPS: &str = "self_overlaps";
+const MATRIX: &str = "overlap matrix";
+
+/// How pairs are found. All find the same ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Algorithm {
+    /// The one of the two that is expected to be faster.
+    #[default]
+    Auto,
+    /// Tests every pair: best for small sets, and where most boxes overlap.
+    BruteForce,
+    /// Sorts the boxes along a space-filling curve, builds a tree of bounding boxes over the second set, and
+    /// walks it for each box of the first.
+    Indexed,
+}
+
+/// A search for overlapping boxes with settings of one's own; [`overlaps`] is one with the defaults.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::box_overlap::{Algorithm, BoxOverlap};
+/// use ndarray::array;
+///
+/// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
+/// let search = BoxOverlap::new().algorithm(Algorithm::Indexed);
+/// let found = search.self_overlaps(&Device::auto(), boxes.view())?;
+/// assert_eq!(found.pairs()?, array![[0, 1], [1, 2]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BoxOverlap {
+    algorithm: Algorithm,
+}
+
+/// All pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4, as compressed rows.
+///
+/// # Errors
+/// Those of [`BoxOverlap::overlaps`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::box_overlap::overlaps;
+/// use ndarray::array;
+///
+/// let set1 = array![[0.0, 0.0, 1.0, 1.0]];
+/// let set2 = array![[1.0, 1.0, 2.0, 2.0], [1.5, 0.0, 2.0, 1.0]];
+/// assert_eq!(overlaps(&Device::auto(), set1.view(), set2.view())?.pairs()?, array![[0, 0]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn overlaps<T: Coordinate>(
+    device: &Device,
+    set1: ArrayView2<T>,
+    set2: ArrayView2<T>,
+) -> Result<Overlaps> {
+    BoxOverlap::new().overlaps(device, set1, set2)
+}
+
+/// All pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
+///
+/// # Errors
+/// Those of [`BoxOverlap::overlaps`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::box_overlap::self_overlaps;
+/// use ndarray::array;
+///
+/// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
+/// let found = self_overlaps(&Device::auto(), boxes.view())?;
+/// assert_eq!(found.pairs()?, array![[0, 1], [1, 2]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn self_overlaps<T: Coordinate>(device: &Device, set: ArrayView2<T>) -> Result<Overlaps> {
+    BoxOverlap::new().self_overlaps(device, set)
+}
+
+impl BoxOverlap {
+    /// A search with the defaults.
+    pub fn new() -> BoxOverlap {
+        BoxOverlap::default()
+    }
+
+    /// How pairs are found; by default [`Algorithm::Auto`].
+    pub fn algorithm(self, algorithm: Algorithm) -> BoxOverlap {
+        BoxOverlap { algorithm }
+    }
+
+    /// All pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4, as compressed rows.
+    ///
+    /// Views may have any strides; one in row-major order without gaps is not copied on the host.
+    ///
+    /// # Errors
+    /// - [`Error::Shape`] for rows of another length than 4 or 6, or of two lengths.
+    /// - [`Error::InvalidInput`] for more than 2³¹ − 1 rows, and for a row with NaN or with a minimum above its
+    ///   maximum: the first one is named.
+    /// - [`Error::Allocation`] if the memory does not suffice; [`slices`](Self::slices) need less.
+    pub fn overlaps<T: Coordinate>(
+        &self,
+        device: &Device,
+        set1: ArrayView2<T>,
+        set2: ArrayView2<T>,
+    ) -> Result<Overlaps> {
+        let rows = 0..set1.nrows();
+        T::search(device, self.problem(set1, set2)?)?.overlaps(rows)
+    }
+
+    /// All pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps).
+    pub fn self_overlaps<T: Coordinate>(
+        &self,
+        device: &Device,
+        set: ArrayView2<T>,
+    ) -> Result<Overlaps> {
+        let rows = 0..set.nrows();
+        T::search(device, self.self_problem(set)?)?.overlaps(rows)
+    }
+
+    /// How many boxes of `set2` overlap each box of `set1`, without the pairs: N numbers.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
+    /// let counts = BoxOverlap::new().counts(&Device::auto(), boxes.view(), boxes.view())?;
+    /// assert_eq!(counts, array![2, 3, 2]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn counts<T: Coordinate>(
+        &self,
+        device: &Device,
+        set1: ArrayView2<T>,
+        set2: ArrayView2<T>,
+    ) -> Result<Array1<u32>> {
+        let mut search = T::search(device, self.problem(set1, set2)?)?;
+        Ok(search.counts()?.into())
+    }
+
+    /// How many boxes j > i of the set overlap box i: N numbers.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps).
+    pub fn self_counts<T: Coordinate>(
+        &self,
+        device: &Device,
+        set: ArrayView2<T>,
+    ) -> Result<Array1<u32>> {
+        let mut search = T::search(device, self.self_problem(set)?)?;
+        Ok(search.counts()?.into())
+    }
+
+    /// The pairs as a matrix N×`limit`, filled up with −1, and the true number of each row's pairs, by
+    /// which a row that has more than `limit` is seen.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
+    /// let found = BoxOverlap::new().matrix(&Device::auto(), boxes.view(), boxes.view(), 2)?;
+    /// assert_eq!(found.indices, array![[0, 1], [0, 1], [1, 2]]);
+    /// assert_eq!(found.counts, array![2, 3, 2]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matrix<T: Coordinate>(
+        &self,
+        device: &Device,
+        set1: ArrayView2<T>,
+        set2: ArrayView2<T>,
+        limit: usize,
+    ) -> Result<OverlapMatrix> {
+        self.overlaps(device, set1, set2)?.to_matrix(limit)
+    }
+
+    /// The pairs in slices of consecutive rows, for results larger than memory: each has at most
+    /// `max_pairs` pairs, or a single row.
+    ///
+    /// The boxes stay on the device meanwhile, and a row's pairs are found when its slice is asked for.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
+    /// let (device, search) = (Device::auto(), BoxOverlap::new());
+    /// let mut written = 0;
+    /// for slice in search.slices(&device, boxes.view(), boxes.view(), 3)? {
+    ///     let slice = slice?;
+    ///     assert!(slice.overlaps.pair_count() <= 3);
+    ///     written += slice.overlaps.pair_count();
+    /// }
+    /// assert_eq!(written, 7);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn slices<'a, T: Coordinate>(
+        &self,
+        device: &Device,
+        set1: ArrayView2<'a, T>,
+        set2: ArrayView2<'a, T>,
+        max_pairs: usize,
+    ) -> Result<OverlapSlices<'a>> {
+        OverlapSlices::new(T::search(device, self.problem(set1, set2)?)?, max_pairs)
+    }
+
+    fn problem<'a, T: Coordinate>(
+        &self,
+        set1: ArrayView2<'a, T>,
+        set2: ArrayView2<'a, T>,
+    ) -> Result<Problem<'a, T>> {
+        same_axes(OVERLAPS, set1.dim(), set2.dim())?;
+        Ok(Problem {
+            operation: OVERLAPS,
+            algorithm: self.algorithm,
+            set1: Packed::new(set1)?,
+            set2: Some(Packed::new(set2)?),
+        })
+    }
+
+    fn self_problem<'a, T: Coordinate>(&self, set: ArrayView2<'a, T>) -> Result<Problem<'a, T>> {
+        axes(SELF_OVERLAPS, "set", set.dim())?;
+        Ok(Problem {
+            operation: SELF_OVERLAPS,
+            algorithm: self.algorithm,
+            set1: Packed::new(set)?,
+            set2: None,
+        })
+    }
+}
+
+fn invalid_input(operation: &'static str, message: String) -> Error {
+    Error::InvalidInput { operation, message }
+}
+
+mod sealed {
+    use super::cpu::CpuSearch;
+    use super::search::{Problem, Search};
+    use crate::{Device, Result};
+
+    /// The door to what is large and generic: behind it that is compiled here, once for each type, and
+    /// not again in each crate that searches.
+    pub trait Sealed: Sized {
+        /// Prepares a search.
+        fn search<'a>(_: &Device, _: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>
+        where
+            Self: super::Coordinate;
+    }
+
+    macro_rules! doors {
+        ($($type:ident)*) => {$(
+            impl Sealed for $type {
+                fn search<'a>(_device: &Device, problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
+                    Ok(Box::new(CpuSearch::new(problem)?))
+                }
+            }
+        )*};
+    }
+    doors! { f32 f64 i32 }
+}

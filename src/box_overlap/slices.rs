@@ -1,0 +1,86 @@
+//! Results in parts, for those that are larger than memory.
+
+use std::ops::Range;
+
+use super::Overlaps;
+use super::search::Search;
+use crate::Result;
+
+/// The pairs of consecutive rows of the first set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverlapSlice {
+    /// Which boxes of the first set these are.
+    pub rows: Range<usize>,
+    /// Their pairs: row i of it is box `rows.start + i`.
+    pub overlaps: Overlaps,
+}
+
+/// The iterator of [`BoxOverlap::slices`](super::BoxOverlap::slices): all rows, in order.
+pub struct OverlapSlices<'a> {
+    search: Box<dyn Search + 'a>,
+    /// The numbers of pairs of all rows.
+    counts: Vec<u32>,
+    max_pairs: u64,
+    next: usize,
+}
+
+impl<'a> OverlapSlices<'a> {
+    pub(super) fn new(mut search: Box<dyn Search + 'a>, max_pairs: usize) -> Result<Self> {
+        Ok(OverlapSlices {
+            counts: search.counts()?,
+            search,
+            max_pairs: max_pairs as u64,
+            next: 0,
+        })
+    }
+
+    /// How many boxes of the second set overlap each box of the first, for all rows.
+    pub fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+
+    /// The number of pairs in all slices together.
+    pub fn pair_count(&self) -> u64 {
+        self.counts.iter().map(|&count| u64::from(count)).sum()
+    }
+
+    /// The next rows: as many as have at most so many pairs together, at least one.
+    fn rows(&mut self) -> Option<Range<usize>> {
+        let start = self.next;
+        let mut pairs = u64::from(*self.counts.get(start)?);
+        let mut end = start + 1;
+        while let Some(&count) = self.counts.get(end) {
+            pairs += u64::from(count);
+            if pairs > self.max_pairs {
+                break;
+            }
+            end += 1;
+        }
+        self.next = end;
+        Some(start..end)
+    }
+}
+
+impl Iterator for OverlapSlices<'_> {
+    type Item = Result<OverlapSlice>;
+
+    /// After an error there is nothing more.
+    fn next(&mut self) -> Option<Self::Item> {
+        let rows = self.rows()?;
+        let overlaps = self.search.overlaps(rows.clone());
+        if overlaps.is_err() {
+            self.next = self.counts.len();
+        }
+        Some(overlaps.map(|overlaps| OverlapSlice { rows, overlaps }))
+    }
+}
+
+impl std::fmt::Debug for OverlapSlices<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OverlapSlices")
+            .field("rows", &self.counts.len())
+            .field("max_pairs", &self.max_pairs)
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}
