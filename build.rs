@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The kernel crates under kernels-gpu, and the architectures that each has code for.
-const MODULES: [(&str, &[&str]); 1] = [("tensor_sketch", &["sm_70"])];
+const MODULES: [(&str, &[&str]); 3] = [
+    ("box_overlap", &["sm_70"]),
+    ("primitives", &["sm_70"]),
+    ("tensor_sketch", &["sm_70"]),
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -29,6 +29,7 @@ pub mod device;
 mod error;
 #[cfg(feature = "kernels")]
 mod modules;
+pub mod primitives;
 pub mod tensor_sketch;
 
 pub use device::Device;

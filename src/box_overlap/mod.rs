@@ -23,16 +23,21 @@
 
 mod boxes;
 mod cpu;
+mod device_overlaps;
+#[cfg(feature = "kernels")]
+mod gpu;
 mod overlaps;
 pub mod reference;
 mod search;
 mod slices;
 
-use ndarray::{Array1, ArrayView2};
+use ndarray::{Array1, ArrayView2, Ix2};
 
+use crate::device::DeviceArray;
 use crate::{Device, Error, Result};
 pub use boxes::Coordinate;
 use boxes::{Packed, axes, same_axes};
+pub use device_overlaps::DeviceOverlaps;
 pub use overlaps::{OverlapMatrix, Overlaps};
 use search::Problem;
 pub use slices::{OverlapSlice, OverlapSlices};
@@ -256,6 +261,50 @@ impl BoxOverlap {
         OverlapSlices::new(T::search(device, self.problem(set1, set2)?)?, max_pairs)
     }
 
+    /// [`overlaps`](Self::overlaps) of boxes that are in a device's memory, left there: N×6 and M×6 or N×4
+    /// and M×4.
+    ///
+    /// It waits for the device once or twice, since the number of pairs must be known before they are
+    /// written. Both may be the same array.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two devices.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let set1 = device.upload(&array![[0.0, 0.0, 1.0, 1.0]])?;
+    /// let set2 = device.upload(&array![[1.0, 1.0, 2.0, 2.0], [1.5, 0.0, 2.0, 1.0]])?;
+    /// let found = BoxOverlap::new().overlaps_device(&set1, &set2)?;
+    /// assert_eq!(found.download()?.pairs()?, array![[0, 0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn overlaps_device<T: Coordinate>(
+        &self,
+        set1: &DeviceArray<T, Ix2>,
+        set2: &DeviceArray<T, Ix2>,
+    ) -> Result<DeviceOverlaps> {
+        set1.device().require_same(set2.device(), OVERLAPS)?;
+        same_axes(OVERLAPS, dim(set1), dim(set2))?;
+        T::on_device(self.algorithm, set1, Some(set2))
+    }
+
+    /// [`self_overlaps`](Self::self_overlaps) of boxes that are in a device's memory, left there: N×6 or
+    /// N×4.
+    ///
+    /// # Errors
+    /// Those of [`self_overlaps`](Self::self_overlaps).
+    pub fn self_overlaps_device<T: Coordinate>(
+        &self,
+        set: &DeviceArray<T, Ix2>,
+    ) -> Result<DeviceOverlaps> {
+        axes(SELF_OVERLAPS, "set", dim(set))?;
+        T::on_device(self.algorithm, set, None)
+    }
+
     fn problem<'a, T: Coordinate>(
         &self,
         set1: ArrayView2<'a, T>,
@@ -281,29 +330,81 @@ impl BoxOverlap {
     }
 }
 
+fn dim<T: Coordinate>(set: &DeviceArray<T, Ix2>) -> (usize, usize) {
+    (set.shape()[0], set.shape()[1])
+}
+
 fn invalid_input(operation: &'static str, message: String) -> Error {
     Error::InvalidInput { operation, message }
 }
 
 mod sealed {
+    use ndarray::Ix2;
+
     use super::cpu::CpuSearch;
+    #[cfg(feature = "kernels")]
+    use super::gpu;
     use super::search::{Problem, Search};
+    use super::{Algorithm, BoxOverlap, DeviceOverlaps, OVERLAPS, SELF_OVERLAPS};
+    use crate::device::{DeviceArray, DeviceKind};
     use crate::{Device, Result};
 
-    /// The door to what is large and generic: behind it that is compiled here, once for each type, and
+    /// What the devices need to know of the type.
+    #[cfg(not(feature = "kernels"))]
+    pub trait Sealed: Doors {}
+    /// What the devices need to know of the type.
+    #[cfg(feature = "kernels")]
+    pub trait Sealed: Doors + gpu::HasKernels {}
+
+    /// The doors to what is large and generic: behind them that is compiled here, once for each type, and
     /// not again in each crate that searches.
-    pub trait Sealed: Sized {
+    pub trait Doors: Sized {
         /// Prepares a search.
         fn search<'a>(_: &Device, _: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>
+        where
+            Self: super::Coordinate;
+        /// Searches on the sets' device. Without a second set, for pairs within the first.
+        fn on_device(
+            _: Algorithm,
+            set1: &DeviceArray<Self, Ix2>,
+            set2: Option<&DeviceArray<Self, Ix2>>,
+        ) -> Result<DeviceOverlaps>
         where
             Self: super::Coordinate;
     }
 
     macro_rules! doors {
         ($($type:ident)*) => {$(
-            impl Sealed for $type {
-                fn search<'a>(_device: &Device, problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
-                    Ok(Box::new(CpuSearch::new(problem)?))
+            impl Sealed for $type {}
+            impl Doors for $type {
+                fn search<'a>(device: &Device, problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
+                    match device.kind() {
+                        DeviceKind::Cpu => Ok(Box::new(CpuSearch::new(problem)?)),
+                        #[cfg(feature = "kernels")]
+                        _ => Ok(Box::new(gpu::GpuSearch::new(device, problem)?)),
+                        #[cfg(not(feature = "kernels"))]
+                        _ => unreachable!("this build has the CPU alone"),
+                    }
+                }
+
+                fn on_device(
+                    algorithm: Algorithm,
+                    set1: &DeviceArray<$type, Ix2>,
+                    set2: Option<&DeviceArray<$type, Ix2>>,
+                ) -> Result<DeviceOverlaps> {
+                    let device = set1.device();
+                    #[cfg(feature = "kernels")]
+                    if device.kind() != DeviceKind::Cpu {
+                        let operation = if set2.is_some() { OVERLAPS } else { SELF_OVERLAPS };
+                        return gpu::overlaps(operation, algorithm, set1, set2);
+                    }
+                    let search = BoxOverlap { algorithm };
+                    let set1 = set1.download()?;
+                    let found = match set2 {
+                        Some(set2) => search.overlaps(device, set1.view(), set2.download()?.view())?,
+                        None => search.self_overlaps(device, set1.view())?,
+                    };
+                    DeviceOverlaps::upload(device, &found)
                 }
             }
         )*};

@@ -172,6 +172,15 @@ impl<T: Element> Buffer<T> {
         Ok(elements)
     }
 
+    /// The first `len` of them, in the same memory.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn truncated(self, len: usize) -> Buffer<T> {
+        Buffer {
+            length: len.min(self.length),
+            ..self
+        }
+    }
+
     /// The elements as a parameter of a kernel that reads them.
     #[cfg(feature = "kernels")]
     pub fn slice(&self) -> cuda_std::DeviceSlice<T> {

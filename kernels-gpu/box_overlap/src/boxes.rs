@@ -1,0 +1,204 @@
+//! Boxes as they come, and as the searches use them.
+//!
+//! Most tests are made on *filter boxes*: six `f32` each, made of the numbers by a map that never falls
+//! (the same for minima and maxima). If two boxes overlap, so do their filter boxes. For `f32` the map is
+//! the identity, and nothing is left to do; for other types what the filter lets through is tested on the
+//! numbers themselves.
+
+use core::cmp::PartialOrd;
+use cuda_std::prelude::*;
+
+use crate::domain::Domain;
+
+/// Added to the code of a fault if a limit is NaN.
+pub const NAN_FAULT: u64 = 1;
+
+/// Two sets of boxes, row-major without gaps, minima before maxima. For the search within a set the second
+/// is the first again, with `above` set.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Sets<T> {
+    /// The first set.
+    pub set1: DeviceSlice<T>,
+    /// The second set.
+    pub set2: DeviceSlice<T>,
+    /// Rows of the first set.
+    pub rows1: u32,
+    /// Rows of the second set.
+    pub rows2: u32,
+    /// 2 or 3.
+    pub axes: u32,
+    /// 1 if only pairs (i, j) with i < j count, else 0.
+    pub above: u32,
+}
+
+impl<T> Clone for Sets<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Sets<T> {}
+
+// SAFETY: `repr(C)` of primitives and device slices, which every thread may read.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl<T: Copy + 'static> cuda_std::host::DeviceParam for Sets<T> {}
+
+/// A type of coordinates.
+pub trait Number: Copy + PartialOrd {
+    /// Whether filter boxes are the boxes themselves.
+    const EXACT: bool;
+    /// The same number.
+    fn to_f64(self) -> f64;
+    /// What stands for the number in filter boxes; never NaN.
+    fn filtered(self, domain: &Domain, axis: usize) -> f32;
+}
+
+impl Number for f32 {
+    const EXACT: bool = true;
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+
+    #[inline(always)]
+    fn filtered(self, _: &Domain, _: usize) -> f32 {
+        self
+    }
+}
+
+impl Number for f64 {
+    const EXACT: bool = false;
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn filtered(self, domain: &Domain, axis: usize) -> f32 {
+        domain.place(self, axis) as f32
+    }
+}
+
+impl Number for i32 {
+    const EXACT: bool = false;
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+
+    #[inline(always)]
+    fn filtered(self, domain: &Domain, axis: usize) -> f32 {
+        domain.place(self as f64, axis) as f32
+    }
+}
+
+/// The body, once for each of the three axes.
+macro_rules! for_each_axis {
+    ($axis:ident $body:block) => {
+        for_each_axis! { $axis in [0 1 2] $body }
+    };
+    ($axis:ident in [$($number:literal)*] $body:block) => {
+        $({
+            let $axis: usize = $number;
+            $body
+        })*
+    };
+}
+pub(crate) use for_each_axis;
+
+impl<T: Number> Sets<T> {
+    /// The numbers of a row, counted through both sets, those of the first before those of the second:
+    /// minima, maxima. Two axes have a third on which all boxes are the same point.
+    ///
+    /// # Safety
+    /// There is such a row.
+    #[inline(always)]
+    pub unsafe fn row(&self, row: usize) -> ([f64; 3], [f64; 3], [T; 6]) {
+        let (set, index) = if row < self.rows1 as usize {
+            (self.set1, row)
+        } else {
+            (self.set2, row - self.rows1 as usize)
+        };
+        let axes = self.axes as usize;
+        // SAFETY: the set has the row.
+        let first = unsafe { set.at(index * 2 * axes) };
+        let mut numbers = [first; 6];
+        let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
+        for_each_axis! { axis {
+            if axis < axes {
+                let place = index * 2 * axes + axis;
+                // SAFETY: as above.
+                let (min, max) = unsafe { (set.at(place), set.at(place + axes)) };
+                (numbers[axis], numbers[axis + 3]) = (min, max);
+                (low[axis], high[axis]) = (min.to_f64(), max.to_f64());
+            }
+        }}
+        (low, high, numbers)
+    }
+
+    /// The filter box of a row as [`row`](Self::row) counts them.
+    ///
+    /// # Safety
+    /// There is such a row.
+    #[inline(always)]
+    pub unsafe fn filter_box(&self, row: usize, domain: &Domain) -> FilterBox {
+        // SAFETY: passed on to the caller.
+        let (_, _, numbers) = unsafe { self.row(row) };
+        let mut filter = FilterBox {
+            min: [0.0; 3],
+            max: [0.0; 3],
+        };
+        for_each_axis! { axis {
+            if axis < self.axes as usize {
+                filter.min[axis] = numbers[axis].filtered(domain, axis);
+                filter.max[axis] = numbers[axis + 3].filtered(domain, axis);
+            }
+        }}
+        filter
+    }
+
+    /// Whether row i of the first set and j of the second are a pair, if their filter boxes overlap.
+    ///
+    /// # Safety
+    /// There are such rows.
+    #[inline(always)]
+    pub unsafe fn confirmed(&self, i: u32, j: u32) -> bool {
+        if self.above != 0 && j <= i {
+            return false;
+        }
+        // SAFETY: passed on to the caller.
+        T::EXACT || unsafe { self.overlap(i, j) }
+    }
+
+    /// Whether row i of the first set and j of the second overlap.
+    ///
+    /// # Safety
+    /// There are such rows.
+    #[inline(always)]
+    pub unsafe fn overlap(&self, i: u32, j: u32) -> bool {
+        let axes = self.axes as usize;
+        let (a, b) = (i as usize * 2 * axes, j as usize * 2 * axes);
+        let mut result = true;
+        for_each_axis! { axis {
+            if axis < axes {
+                // SAFETY: the sets have the rows.
+                unsafe {
+                    result &= self.set1.at(a + axis) <= self.set2.at(b + axes + axis);
+                    result &= self.set1.at(a + axes + axis) >= self.set2.at(b + axis);
+                }
+            }
+        }}
+        result
+    }
+}
+
+/// A box of the filter.
+#[derive(Clone, Copy)]
+pub struct FilterBox {
+    pub min: [f32; 3],
+    pub max: [f32; 3],
+}

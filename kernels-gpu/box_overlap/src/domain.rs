@@ -1,0 +1,197 @@
+//! Looks at all boxes once: whether they are boxes, and where their centres are.
+
+use core::cmp::{max, min};
+use cuda_std::prelude::*;
+
+use crate::boxes::{NAN_FAULT, Number, Sets, for_each_axis};
+use crate::counters::Counters;
+
+/// Bits of a number as an integer that is ordered as the numbers are.
+#[inline(always)]
+fn ordered(value: f64) -> i64 {
+    let bits = value.to_bits() as i64;
+    bits ^ ((bits >> 63) & i64::MAX)
+}
+
+/// The number that [`ordered`] was made of.
+#[inline(always)]
+fn number(ordered: i64) -> f64 {
+    f64::from_bits((ordered ^ ((ordered >> 63) & i64::MAX)) as u64)
+}
+
+/// Where the centres of all boxes are, those with an infinite limit aside.
+#[derive(Clone, Copy)]
+pub struct Domain {
+    /// Half of the lowest along each axis: the difference of halves does not overflow.
+    low: [f64; 3],
+    /// What brings half an extent of the domain to 1.
+    scale: [f64; 3],
+    /// The mean of the boxes' extents along their longest axis, times the scale of the domain's
+    /// longest axis.
+    pub mean_extent: f64,
+}
+
+impl Domain {
+    /// # Safety
+    /// `counters` are those that `examine` has left, of `boxes` boxes.
+    #[inline(always)]
+    pub unsafe fn load(counters: DeviceSlice<u64>, boxes: u32) -> Domain {
+        let (mut low, mut scale) = ([0.0; 3], [1.0; 3]);
+        for_each_axis! { axis {
+            // SAFETY: passed on to the caller.
+            let (least, most) = unsafe {
+                (
+                    counters.at(Counters::LOW + axis) as i64,
+                    counters.at(Counters::HIGH + axis) as i64,
+                )
+            };
+            if least <= most {
+                low[axis] = 0.5 * number(least);
+                let half = 0.5 * number(most) - low[axis];
+                if half > 0.0 {
+                    // Of a subnormal number the reciprocal is infinite.
+                    scale[axis] = (1.0 / half).min(f64::MAX);
+                }
+            }
+        }}
+        // SAFETY: passed on to the caller.
+        let sum = f64::from_bits(unsafe { counters.at(Counters::EXTENT) });
+        Domain {
+            low,
+            scale,
+            mean_extent: sum / boxes as f64,
+        }
+    }
+
+    /// Where a coordinate is between the lowest centre, 0, and the highest, 1: never falling, and never
+    /// NaN, since the half of any number is finite or infinite itself, and the scale is neither 0 nor
+    /// infinite.
+    #[inline(always)]
+    pub fn place(&self, coordinate: f64, axis: usize) -> f64 {
+        (0.5 * coordinate - self.low[axis]) * self.scale[axis]
+    }
+}
+
+/// Half the box's extent along its longest axis.
+#[inline(always)]
+pub fn half_extent(low: &[f64; 3], high: &[f64; 3]) -> f64 {
+    let mut extent = 0.0f64;
+    for_each_axis! { axis {
+        extent = extent.max(0.5 * high[axis] - 0.5 * low[axis]);
+    }}
+    extent
+}
+
+/// Looks at the rows of both sets (of one alone if they are the same): notes the first that is no box, the
+/// range of the centres, and the sum of the extents.
+///
+/// # Safety
+/// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256 threads.
+#[inline(always)]
+unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
+    const WARPS: usize = 8;
+    let of_warps = shared_array![i64; 6 * WARPS];
+    let mut rows = sets.rows1 as usize;
+    if sets.above == 0 {
+        rows += sets.rows2 as usize;
+    }
+    let (mut least, mut most) = ([i64::MAX; 3], [i64::MIN; 3]);
+    let mut extents = 0.0f64;
+    for row in thread::grid_stride(rows) {
+        // SAFETY: below the number of rows.
+        let (low, high, numbers) = unsafe { sets.row(row) };
+        for_each_axis! { axis {
+            if axis < sets.axes as usize {
+                let (min_number, max_number) = (numbers[axis], numbers[axis + 3]);
+                if !(min_number <= max_number) {
+                    let is_second = row >= sets.rows1 as usize;
+                    let index = if is_second { row - sets.rows1 as usize } else { row };
+                    let is_nan = min_number.partial_cmp(&max_number).is_none();
+                    let kind = if is_nan { NAN_FAULT } else { 0 };
+                    let fault = (index as u64) << 3 | (axis as u64) << 1 | kind;
+                    // SAFETY: a place for each set, which all threads only take minima of.
+                    unsafe {
+                        let place = counters.address(Counters::FAULTS + is_second as usize);
+                        atomic::min(place, fault);
+                    }
+                }
+            }
+        }}
+        for_each_axis! { axis {
+            // An infinite limit gives an infinite centre, or none.
+            let centre = 0.5 * low[axis] + 0.5 * high[axis];
+            if centre.abs() <= f64::MAX {
+                least[axis] = min(least[axis], ordered(centre));
+                most[axis] = max(most[axis], ordered(centre));
+            }
+        }}
+        let extent = half_extent(&low, &high);
+        if extent <= f64::MAX {
+            extents += extent;
+        }
+    }
+    let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() as usize / 32);
+    for_each_axis! { axis {
+        least[axis] = warp::reduce_min(least[axis]);
+        most[axis] = warp::reduce_max(most[axis]);
+    }}
+    let extents = warp::reduce_sum(extents);
+    if lane == 0 {
+        for_each_axis! { axis {
+            // SAFETY: six elements for each warp.
+            unsafe {
+                of_warps.add(axis * WARPS + warp).write(least[axis]);
+                of_warps.add((axis + 3) * WARPS + warp).write(most[axis]);
+            }
+        }}
+        // SAFETY: the place of an `f64`, to which all threads only add.
+        unsafe { atomic::add_f64(counters.address(Counters::EXTENT) as *mut f64, extents) };
+    }
+    thread::sync_threads();
+    // A thread for each of the six limits.
+    let limit = thread::thread_idx_x() as usize;
+    if limit < 6 {
+        // SAFETY: written before the barrier.
+        let of_warp = |warp: usize| unsafe { of_warps.add(limit * WARPS + warp).read() };
+        let mut best = of_warp(0);
+        let mut warp = 1;
+        while warp < WARPS {
+            best = if limit < 3 {
+                min(best, of_warp(warp))
+            } else {
+                max(best, of_warp(warp))
+            };
+            warp += 1;
+        }
+        // SAFETY: places that all threads only take minima or maxima of.
+        unsafe {
+            let place = counters.address(Counters::LOW + limit) as *mut i64;
+            if limit < 3 {
+                atomic::min(place, best);
+            } else {
+                atomic::max(place, best);
+            }
+        }
+    }
+}
+
+macro_rules! entries {
+    ($($type:ty, $name:ident;)*) => {$(
+        #[doc = concat!("Looks at all rows of `", stringify!($type), "`: which is no box, where the centres are, how large boxes are.")]
+        ///
+        /// # Safety
+        /// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256
+        /// threads.
+        #[kernel(block = 256)]
+        pub unsafe fn $name(sets: Sets<$type>, counters: DeviceSliceMut<u64>) {
+            // SAFETY: passed on to the caller.
+            unsafe { examine(sets, counters) }
+        }
+    )*};
+}
+
+entries! {
+    f32, examine_f32;
+    f64, examine_f64;
+    i32, examine_i32;
+}

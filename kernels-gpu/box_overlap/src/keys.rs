@@ -1,0 +1,178 @@
+//! The order in which boxes are put: neighbours in space become neighbours in memory.
+//!
+//! A key has, from its highest bit down: the set; the class of the box's size; the place of its centre on a
+//! Morton curve (the bits of its coordinates, interleaved).
+//!
+//! Classes keep boxes that are many times larger than most apart: as they come before all others, they get
+//! subtrees of their own, and the bounding boxes of all other nodes stay small. Without that a few giants
+//! would make every query look at all their ancestors.
+
+use cuda_std::prelude::*;
+
+use crate::boxes::{Number, Sets, for_each_axis};
+use crate::domain::{Domain, half_extent};
+
+/// How keys are made.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KeyParameters {
+    /// Bits of a coordinate in a key, at most 20.
+    pub bits: u32,
+}
+
+// SAFETY: `repr(C)` of primitives, without pointers.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for KeyParameters {}
+
+impl KeyParameters {
+    /// Bits of a whole key.
+    pub const fn key_bits(self, axes: u32) -> u32 {
+        1 + CLASS_BITS + axes * self.bits
+    }
+}
+
+const CLASS_BITS: u32 = 2;
+
+/// Each class has boxes up to so many times larger than the one behind it, the last one up to so many times
+/// larger than the mean.
+const CLASS_RATIO: f64 = 8.0;
+
+/// The class of a box's size, the largest ones first.
+#[inline(always)]
+fn class(extent: f64, mean: f64) -> u64 {
+    let mut class = 0;
+    // Not the other way round: what cannot be compared is a giant.
+    if extent <= CLASS_RATIO * CLASS_RATIO * CLASS_RATIO * mean {
+        class += 1;
+    }
+    if extent <= CLASS_RATIO * CLASS_RATIO * mean {
+        class += 1;
+    }
+    if extent <= CLASS_RATIO * mean {
+        class += 1;
+    }
+    class
+}
+
+/// Every third bit is one of `value`, which has 20 at most; or every second one.
+#[inline(always)]
+fn spread(value: u32, axes: u32) -> u64 {
+    let mut x = value as u64;
+    if axes == 3 {
+        x = (x | x << 32) & 0x001f_0000_0000_ffff;
+        x = (x | x << 16) & 0x001f_0000_ff00_00ff;
+        x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
+        x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
+        x = (x | x << 2) & 0x1249_2492_4924_9249;
+    } else {
+        x = (x | x << 16) & 0x0000_ffff_0000_ffff;
+        x = (x | x << 8) & 0x00ff_00ff_00ff_00ff;
+        x = (x | x << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+        x = (x | x << 2) & 0x3333_3333_3333_3333;
+        x = (x | x << 1) & 0x5555_5555_5555_5555;
+    }
+    x
+}
+
+/// Writes each row's key and number. Rows are counted through both sets; within one set each has a single
+/// key, as one of the second.
+///
+/// # Safety
+/// The sets are as they say, `counters` are those that `examine` has left, `keys` and `rows` have an element
+/// for each row.
+#[inline(always)]
+unsafe fn make_keys<T: Number>(
+    parameters: KeyParameters,
+    sets: Sets<T>,
+    counters: DeviceSlice<u64>,
+    keys: DeviceSliceMut<u64>,
+    rows: DeviceSliceMut<u32>,
+) {
+    let KeyParameters { bits } = parameters;
+    let count = keys.len();
+    // SAFETY: passed on to the caller.
+    let domain = unsafe { Domain::load(counters, count as u32) };
+    for row in thread::grid_stride(count) {
+        // SAFETY: below the number of rows.
+        let (low, high, _) = unsafe { sets.row(row) };
+        let mut curve = 0;
+        for_each_axis! { axis {
+            if axis < sets.axes as usize {
+                let centre = 0.5 * low[axis] + 0.5 * high[axis];
+                // In steps of the grid; NaN, of a box without a centre, becomes 0.
+                let steps = domain.place(centre, axis) * (1u64 << bits) as f64;
+                let last = (1u32 << bits) - 1;
+                let step = if steps >= last as f64 { last } else { steps as u32 };
+                curve |= spread(step, sets.axes) << axis;
+            }
+        }}
+        let class = class(half_extent(&low, &high), domain.mean_extent);
+        let is_second = (row >= sets.rows1 as usize || sets.above != 0) as u64;
+        let key = (is_second << CLASS_BITS | class) << (sets.axes * bits) | curve;
+        // SAFETY: an element for each row.
+        unsafe {
+            keys.set(row, key);
+            rows.set(row, row as u32);
+        }
+    }
+}
+
+macro_rules! entries {
+    ($($type:ty, $name:ident;)*) => {$(
+        #[doc = concat!("The keys by which boxes of `", stringify!($type), "` are sorted, and the rows' numbers.")]
+        ///
+        /// # Safety
+        /// The sets are as they say, `counters` are those that `examine` has left; `keys` and `rows` have
+        /// an element for each row of both sets, or of one if they are the same.
+        #[kernel(max_block = 256)]
+        pub unsafe fn $name(
+            parameters: KeyParameters,
+            sets: Sets<$type>,
+            counters: DeviceSlice<u64>,
+            keys: DeviceSliceMut<u64>,
+            rows: DeviceSliceMut<u32>,
+        ) {
+            // SAFETY: passed on to the caller.
+            unsafe { make_keys(parameters, sets, counters, keys, rows) }
+        }
+    )*};
+}
+
+entries! {
+    f32, keys_f32;
+    f64, keys_f64;
+    i32, keys_i32;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_spread() {
+        for value in [0, 1, 2, 0b1011, 0xf_ffff, 0xa_5a5a] {
+            for axes in [2, 3] {
+                let expected = (0..20).map(|bit| u64::from(value >> bit & 1) << (bit * axes));
+                assert_eq!(spread(value, axes), expected.sum(), "{value:b}, {axes}");
+            }
+        }
+    }
+
+    #[test]
+    fn giants_come_first() {
+        let extents = [
+            f64::NAN,
+            f64::INFINITY,
+            600.0,
+            500.0,
+            65.0,
+            64.0,
+            9.0,
+            8.0,
+            0.0,
+        ];
+        let classes = extents.map(|extent| class(extent, 1.0));
+        assert_eq!(classes, [0, 0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(class(0.0, 0.0), 3);
+    }
+}

@@ -1,0 +1,33 @@
+//! The GPU kernels of gridstride's box overlap. `gridstride::box_overlap` launches them and states what
+//! they find.
+#![no_std]
+
+mod boxes;
+mod brute;
+mod build;
+mod counters;
+mod cursor;
+mod domain;
+mod keys;
+mod output;
+mod queries;
+mod rows;
+mod tree;
+
+pub use boxes::{NAN_FAULT, Sets};
+pub use brute::{
+    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BruteParameters, brute_count_f32, brute_count_f64,
+    brute_count_i32, brute_fill_f32, brute_fill_f64, brute_fill_i32, codes_f32, codes_f64,
+    codes_i32,
+};
+pub use build::{BUILD_THREADS, LEVELS_A_LAUNCH, leaves_f32, leaves_f64, leaves_i32, levels};
+pub use counters::{Counters, start};
+pub use domain::{examine_f32, examine_f64, examine_i32};
+pub use keys::{KeyParameters, keys_f32, keys_f64, keys_i32};
+pub use output::{matrix, pair_list, row_offsets};
+pub use queries::{QueryParameters, SLOTS, VISITS, find_f32, find_f64, find_i32, write_rows};
+pub use rows::{
+    PACKET_LEVEL, RowParameters, count_rows_f32, count_rows_f64, count_rows_i32, fill_rows_f32,
+    fill_rows_f64, fill_rows_i32, place_rows, row_counts,
+};
+pub use tree::{CHILDREN, MAX_LEVELS, NODE_WORDS, entries, first_nodes, nodes};

@@ -1,0 +1,266 @@
+//! The search of one thread for each box of the first set, in the order of the tree, so that neighbours
+//! in a warp take nearly the same way.
+//!
+//! What a thread finds goes to an array of slots, so that the tree need not be walked again when it is
+//! known where each row begins. A query that has more pairs than slots, or visits too many nodes, is left to
+//! whole warps: alone it would keep its warp and the GPU waiting.
+
+use cuda_std::prelude::*;
+
+use crate::boxes::{Number, Sets};
+use crate::counters::Counters;
+use crate::cursor::Cursor;
+use crate::domain::Domain;
+use crate::tree::{CHILDREN, MAX_LEVELS, Tree};
+
+/// Pairs that are kept of a query.
+pub const SLOTS: usize = 16;
+
+/// Nodes that a query visits at most.
+pub const VISITS: u32 = 512;
+
+/// In a query's first slot: it was left to a warp.
+const LEFT: u32 = u32::MAX;
+
+/// What is the same for all queries.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct QueryParameters {
+    /// The level of the tree's root.
+    pub root_level: u32,
+}
+
+// SAFETY: `repr(C)` of primitives, without pointers.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for QueryParameters {}
+
+/// Searches for the pairs of each query.
+///
+/// # Safety
+/// As of the kernels below.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn find<T: Number>(
+    parameters: QueryParameters,
+    sets: Sets<T>,
+    order: DeviceSlice<u32>,
+    counters: DeviceSliceMut<u64>,
+    nodes: DeviceSlice<f32>,
+    counts: DeviceSliceMut<u32>,
+    slots: DeviceSliceMut<u32>,
+    left: DeviceSliceMut<u64>,
+) {
+    let firsts = shared_array![u64; MAX_LEVELS];
+    // SAFETY: what is read of it here is not written any more.
+    let known = unsafe { DeviceSlice::from_raw_parts(counters.as_mut_ptr(), counters.len()) };
+    // SAFETY: passed on to the caller.
+    let (tree, domain) = unsafe {
+        (
+            Tree::load(nodes, known, firsts),
+            Domain::load(known, order.len() as u32),
+        )
+    };
+    let queries = sets.rows1 as usize;
+    let query = thread::index_1d();
+    if query >= queries {
+        return;
+    }
+    // SAFETY: as many rows as queries, at least, and the set has them.
+    let (row, own) = unsafe {
+        let row = order.at(query);
+        (row, sets.filter_box(row as usize, &domain))
+    };
+    // Where the second set's rows begin in the order, and in the count of rows.
+    let first_leaf = order.len() - sets.rows2 as usize;
+    let first_row = if sets.above != 0 { 0 } else { sets.rows1 };
+
+    let mut cursor = Cursor::at(parameters.root_level, 0);
+    let (mut count, mut visits) = (0usize, 0);
+    loop {
+        // SAFETY: the cursor only goes to nodes that there are.
+        let mut hits = unsafe { tree.overlapping(cursor.level, cursor.node, &own) };
+        visits += 1;
+        if cursor.level > 0 {
+            cursor.visit_later(hits);
+        } else {
+            while hits != 0 {
+                let leaf = cursor.node * CHILDREN + hits.trailing_zeros();
+                hits &= hits - 1;
+                // SAFETY: a leaf that overlaps is one of the second set's rows.
+                let index = unsafe { order.at(first_leaf + leaf as usize) } - first_row;
+                // SAFETY: rows of the sets.
+                if unsafe { sets.confirmed(row, index) } {
+                    if count < SLOTS {
+                        // SAFETY: slots for each query.
+                        unsafe { slots.set(count * queries + query, index) };
+                    }
+                    count += 1;
+                }
+            }
+        }
+        if count > SLOTS || visits > VISITS {
+            // SAFETY: room for all queries; all threads only add to the counter.
+            unsafe {
+                let place = atomic::add(counters.address(Counters::LEFT), 1);
+                left.set(place as usize, row as u64);
+                slots.set(query, LEFT);
+            }
+            count = 0;
+            break;
+        }
+        if !cursor.advance() {
+            break;
+        }
+    }
+    // SAFETY: a count for each row, and each row once.
+    unsafe { counts.set(row as usize, count as u32) };
+}
+
+macro_rules! entries {
+    ($($type:ty, $name:ident;)*) => {$(
+        #[doc = concat!("Searches for the pairs of each box of the first set, of `", stringify!($type), "`.")]
+        ///
+        /// `counts` become the numbers of pairs by row, 0 for those that are left; `slots` get the pairs
+        /// of each query, \[slot\]\[query\], in no particular order; `left` the rows that are left, as many as
+        /// [`Counters::LEFT`] says.
+        ///
+        /// # Safety
+        /// The sets are as they say, neither empty; `order`, `counters` and `nodes` belong to their tree;
+        /// `counts` and `left` have an element for each query, `slots` [`SLOTS`]; the grid has a thread
+        /// for each, in whole warps.
+        #[kernel(max_block = 128)]
+        pub unsafe fn $name(
+            parameters: QueryParameters,
+            sets: Sets<$type>,
+            order: DeviceSlice<u32>,
+            counters: DeviceSliceMut<u64>,
+            nodes: DeviceSlice<f32>,
+            counts: DeviceSliceMut<u32>,
+            slots: DeviceSliceMut<u32>,
+            left: DeviceSliceMut<u64>,
+        ) {
+            // SAFETY: passed on to the caller.
+            unsafe { find(parameters, sets, order, counters, nodes, counts, slots, left) }
+        }
+    )*};
+}
+
+entries! {
+    f32, find_f32;
+    f64, find_f64;
+    i32, find_i32;
+}
+
+/// Puts two of the values into order.
+macro_rules! exchange {
+    ($values:ident: $(($low:literal $high:literal))*) => {$(
+        let (low, high) = ($values[$low], $values[$high]);
+        $values[$low] = if low < high { low } else { high };
+        $values[$high] = if low < high { high } else { low };
+    )*};
+}
+
+/// Sorts by Batcher's odd-even merge network for 8, all indices known, so that values are in registers.
+#[inline(always)]
+fn sort_8(v: &mut [u32; SLOTS]) {
+    exchange!(v: (0 1)(2 3)(4 5)(6 7) (0 2)(1 3)(4 6)(5 7) (1 2)(5 6) (0 4)(1 5)(2 6)(3 7)
+        (2 4)(3 5) (1 2)(3 4)(5 6));
+}
+
+/// Sorts 16 values of which the lower eight are sorted.
+#[inline(always)]
+fn sort_upper_and_merge(v: &mut [u32; SLOTS]) {
+    exchange!(v: (8 9)(10 11)(12 13)(14 15) (8 10)(9 11)(12 14)(13 15) (9 10)(13 14)
+        (8 12)(9 13)(10 14)(11 15) (10 12)(11 13) (9 10)(11 12)(13 14)
+        (0 8)(1 9)(2 10)(3 11)(4 12)(5 13)(6 14)(7 15)
+        (4 8)(5 9)(6 10)(7 11) (2 4)(3 5)(6 8)(7 9)(10 12)(11 13)
+        (1 2)(3 4)(5 6)(7 8)(9 10)(11 12)(13 14));
+}
+
+/// The body, once for each slot.
+macro_rules! for_each_slot {
+    ($index:ident in [$($number:literal)*] $body:block) => {
+        $({
+            let $index: usize = $number;
+            $body
+        })*
+    };
+}
+
+/// Writes the pairs that were kept to where their rows begin, sorted, for rows from `first_row` up to
+/// `end_row`. The first of these rows begins at the beginning of `indices`.
+///
+/// # Safety
+/// `order`, `counts` and `slots` are as `find` left them, for `queries` queries, `offsets` say where each row
+/// begins; `indices` has room for the rows' pairs; the grid has a thread for each query.
+#[kernel(max_block = 256)]
+pub unsafe fn write_rows(
+    queries: u32,
+    first_row: u32,
+    end_row: u32,
+    order: DeviceSlice<u32>,
+    counts: DeviceSlice<u32>,
+    slots: DeviceSlice<u32>,
+    offsets: DeviceSlice<u64>,
+    indices: DeviceSliceMut<u32>,
+) {
+    let query = thread::index_1d();
+    let queries = queries as usize;
+    if query >= queries {
+        return;
+    }
+    // SAFETY: below the number of queries, which are the first in the order.
+    let row = unsafe { order.at(query) };
+    if row < first_row || row >= end_row {
+        return;
+    }
+    // SAFETY: a count for each row.
+    let count = unsafe { counts.at(row as usize) } as usize;
+    // A row that was left may have been counted since.
+    // SAFETY: slots for each query, of which the first is set then.
+    if count == 0 || unsafe { slots.at(query) } == LEFT {
+        return;
+    }
+    let mut values = [u32::MAX; SLOTS];
+    for_each_slot! { slot in [0 1 2 3 4 5 6 7] {
+        if slot < count {
+            // SAFETY: as above.
+            values[slot] = unsafe { slots.at(slot * queries + query) };
+        }
+    }}
+    sort_8(&mut values);
+    if count > 8 {
+        for_each_slot! { slot in [8 9 10 11 12 13 14 15] {
+            if slot < count {
+                // SAFETY: as above.
+                values[slot] = unsafe { slots.at(slot * queries + query) };
+            }
+        }}
+        sort_upper_and_merge(&mut values);
+    }
+    // SAFETY: an offset for each row.
+    let start = unsafe { offsets.at(row as usize) - offsets.at(first_row as usize) } as usize;
+    for_each_slot! { slot in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+        if slot < count {
+            // SAFETY: the row's own places.
+            unsafe { indices.set(start + slot, values[slot]) };
+        }
+    }}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_sort() {
+        // A network sorts all sequences if it sorts those of zeros and ones.
+        for bits in 0..1u32 << 16 {
+            let mut values: [u32; SLOTS] = core::array::from_fn(|i| bits >> i & 1);
+            sort_8(&mut values);
+            assert!(values[..8].is_sorted());
+            sort_upper_and_merge(&mut values);
+            assert!(values.is_sorted(), "{bits:b}");
+        }
+    }
+}

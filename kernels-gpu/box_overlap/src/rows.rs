@@ -1,0 +1,265 @@
+//! The search of whole warps for rows that a thread alone has left: those with many pairs, or a long way.
+//!
+//! The tree below a row is cut at a level into subtrees, a task for each, so that even a single giant that
+//! overlaps everything occupies the whole GPU. All lanes walk the same way down to nodes of 64 leaves, and
+//! then test those side by side.
+//!
+//! Rows are searched twice, first to count and then to note the pairs, as keys that are sorted afterwards.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use crate::boxes::{Number, Sets};
+use crate::cursor::Cursor;
+use crate::domain::Domain;
+use crate::tree::{MAX_LEVELS, Tree};
+
+/// The level below whose nodes the leaves are tested side by side: 4³ = 64 of them.
+pub const PACKET_LEVEL: u32 = 2;
+
+/// What is the same for all tasks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RowParameters {
+    /// The level at whose nodes tasks begin.
+    pub start_level: u32,
+    /// The number of its nodes.
+    pub subtrees: u32,
+    /// The first row among those that were left.
+    pub first: u32,
+    /// How many of them.
+    pub count: u32,
+    /// Bits of a row's number in the second set.
+    pub index_bits: u32,
+}
+
+// SAFETY: `repr(C)` of primitives, without pointers.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for RowParameters {}
+
+/// Walks through the tasks. `found` gets the task, the row's number among those left, the number of pairs of
+/// the task before, how many lanes below this one have found one, and what this lane has found;
+/// `finish` the task and the number of its pairs.
+///
+/// # Safety
+/// As of the kernels below.
+#[inline(always)]
+unsafe fn search<T: Number>(
+    parameters: RowParameters,
+    sets: Sets<T>,
+    order: DeviceSlice<u32>,
+    counters: DeviceSlice<u64>,
+    nodes: DeviceSlice<f32>,
+    left: DeviceSlice<u64>,
+    found: impl Fn(usize, u32, u32, u32),
+    finish: impl Fn(usize, u32),
+) {
+    let RowParameters {
+        start_level,
+        subtrees,
+        first,
+        count,
+        ..
+    } = parameters;
+    let firsts = shared_array![u64; MAX_LEVELS];
+    // SAFETY: passed on to the caller.
+    let (tree, domain) = unsafe {
+        (
+            Tree::load(nodes, counters, firsts),
+            Domain::load(counters, order.len() as u32),
+        )
+    };
+    let first_leaf = order.len() - sets.rows2 as usize;
+    let first_row = if sets.above != 0 { 0 } else { sets.rows1 };
+    let lane = warp::lane_id();
+    let lower_lanes = (1u32 << lane) - 1;
+
+    let warps = thread::grid_dim_x() as usize * (thread::block_dim_x() / WARP_SIZE) as usize;
+    let tasks = count as usize * subtrees as usize;
+    let mut task = thread::index_1d() / WARP_SIZE as usize;
+    while task < tasks {
+        let number = (task / subtrees as usize) as u32;
+        let subtree = (task % subtrees as usize) as u32;
+        // SAFETY: one of those left, which is a row of the first set.
+        let (row, own) = unsafe {
+            let row = left.at((first + number) as usize) as u32;
+            (row, sets.filter_box(row as usize, &domain))
+        };
+        let mut pairs = 0;
+        let mut cursor = Cursor::at(start_level, subtree);
+        loop {
+            if cursor.level > PACKET_LEVEL {
+                // SAFETY: the cursor only goes to nodes that there are.
+                let hits = unsafe { tree.overlapping(cursor.level, cursor.node, &own) };
+                cursor.visit_later(hits);
+            } else {
+                let leaves = 4u32 << (2 * cursor.level);
+                // In 64 bits: the last node's leaves may end behind 2³².
+                let begin = cursor.node as u64 * leaves as u64;
+                let mut start = 0;
+                while start < leaves && begin + (start as u64) < sets.rows2 as u64 {
+                    let leaf = begin + (start + lane) as u64;
+                    let mut is_hit = false;
+                    let mut index = 0;
+                    if start + lane < leaves && leaf < sets.rows2 as u64 {
+                        // SAFETY: there is such a leaf, and it is one of the second set's rows.
+                        unsafe {
+                            if tree.leaf_overlaps(leaf as u32, &own) {
+                                index = order.at(first_leaf + leaf as usize) - first_row;
+                                is_hit = sets.confirmed(row, index);
+                            }
+                        }
+                    }
+                    let hits = warp::ballot(FULL_MASK, is_hit);
+                    if is_hit {
+                        found(
+                            task,
+                            number,
+                            pairs + (hits & lower_lanes).count_ones(),
+                            index,
+                        );
+                    }
+                    pairs += hits.count_ones();
+                    start += WARP_SIZE;
+                }
+            }
+            if !cursor.advance() {
+                break;
+            }
+        }
+        if lane == 0 {
+            finish(task, pairs);
+        }
+        task += warps;
+    }
+}
+
+macro_rules! entries {
+    ($($type:ty, $count:ident, $fill:ident;)*) => {$(
+        #[doc = concat!("Counts the pairs of each task, of rows of `", stringify!($type), "` that were left.")]
+        ///
+        /// # Safety
+        /// The sets are as they say, neither empty; `order`, `counters` and `nodes` belong to their tree;
+        /// `left` has the rows that the parameters name, `counts` an element for each task: each row with
+        /// each subtree. Blocks are whole warps.
+        #[kernel(max_block = 128)]
+        pub unsafe fn $count(
+            parameters: RowParameters,
+            sets: Sets<$type>,
+            order: DeviceSlice<u32>,
+            counters: DeviceSlice<u64>,
+            nodes: DeviceSlice<f32>,
+            left: DeviceSlice<u64>,
+            counts: DeviceSliceMut<u32>,
+        ) {
+            // SAFETY: passed on to the caller; an element for each task.
+            unsafe {
+                search(parameters, sets, order, counters, nodes, left, |_, _, _, _| (), |task, pairs| {
+                    counts.set(task, pairs)
+                })
+            }
+        }
+
+        #[doc = concat!("Writes the pairs of rows of `", stringify!($type), "` that were left, as keys:")]
+        /// the row's number among those that the parameters name, then that in the second set.
+        ///
+        /// # Safety
+        /// As for the counts; `sums` are how many pairs the tasks of all rows left before each one have,
+        /// `keys` has room for all.
+        #[kernel(max_block = 128)]
+        pub unsafe fn $fill(
+            parameters: RowParameters,
+            sets: Sets<$type>,
+            order: DeviceSlice<u32>,
+            counters: DeviceSlice<u64>,
+            nodes: DeviceSlice<f32>,
+            left: DeviceSlice<u64>,
+            sums: DeviceSlice<u64>,
+            keys: DeviceSliceMut<u64>,
+        ) {
+            let first_task = parameters.first as usize * parameters.subtrees as usize;
+            // SAFETY: passed on to the caller; a sum for each task, and a place for each of its pairs.
+            unsafe {
+                search(
+                    parameters,
+                    sets,
+                    order,
+                    counters,
+                    nodes,
+                    left,
+                    |task, number, place, index| {
+                        let start = sums.at(first_task + task) - sums.at(first_task);
+                        let key = (number as u64) << parameters.index_bits | index as u64;
+                        keys.set(start as usize + place as usize, key);
+                    },
+                    |_, _| (),
+                )
+            }
+        }
+    )*};
+}
+
+entries! {
+    f32, count_rows_f32, fill_rows_f32;
+    f64, count_rows_f64, fill_rows_f64;
+    i32, count_rows_i32, fill_rows_i32;
+}
+
+/// Sets the numbers of pairs of the rows that were left.
+///
+/// # Safety
+/// `left` has the rows that the parameters name, `sums` the pairs before each of their tasks and at the end,
+/// `counts` a number for each row.
+#[kernel]
+pub unsafe fn row_counts(
+    parameters: RowParameters,
+    left: DeviceSlice<u64>,
+    sums: DeviceSlice<u64>,
+    counts: DeviceSliceMut<u32>,
+) {
+    for number in thread::grid_stride(parameters.count as usize) {
+        let task = number * parameters.subtrees as usize;
+        // SAFETY: as the caller says; each row is among them once.
+        unsafe {
+            let pairs = sums.at(task + parameters.subtrees as usize) - sums.at(task);
+            counts.set(left.at(number) as usize, pairs as u32);
+        }
+    }
+}
+
+/// Takes the sorted keys to where their rows begin. The row `first_row` begins at the beginning of
+/// `indices`.
+///
+/// # Safety
+/// `keys` are all those of the rows that the parameters name, sorted; `offsets` say where each row begins, and
+/// `indices` has room for these.
+#[kernel]
+pub unsafe fn place_rows(
+    parameters: RowParameters,
+    first_row: u32,
+    left: DeviceSlice<u64>,
+    sums: DeviceSlice<u64>,
+    keys: DeviceSlice<u64>,
+    offsets: DeviceSlice<u64>,
+    indices: DeviceSliceMut<u32>,
+) {
+    let RowParameters {
+        subtrees,
+        first,
+        index_bits,
+        ..
+    } = parameters;
+    for place in thread::grid_stride(keys.len()) {
+        // SAFETY: as the caller says; the row has a place for each of its pairs.
+        unsafe {
+            let key = keys.at(place);
+            let number = first as usize + (key >> index_bits) as usize;
+            let first_task = first as usize * subtrees as usize;
+            let before = sums.at(number * subtrees as usize) - sums.at(first_task);
+            let row = left.at(number) as usize;
+            let start = offsets.at(row) - offsets.at(first_row as usize);
+            let index = key & ((1 << index_bits) - 1);
+            indices.set((start + place as u64 - before) as usize, index as u32);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The pairs of overlapping boxes, in the memory of a device.
+
+use ndarray::{Ix1, Ix2};
+
+#[cfg(feature = "kernels")]
+use super::gpu;
+use super::overlaps::matrix_size;
+use super::{OverlapMatrix, Overlaps};
+use crate::device::{Buffer, DeviceArray, DeviceKind};
+use crate::{Device, Result};
+
+/// The pairs of boxes that overlap, as [`Overlaps`], in the memory of a device.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::box_overlap::BoxOverlap;
+/// use ndarray::array;
+///
+/// let device = Device::auto();
+/// let set1 = device.upload(&array![[0, 0, 2, 2], [9, 9, 9, 9]])?;
+/// let set2 = device.upload(&array![[2, 2, 3, 3], [5, 5, 6, 6], [1, 0, 1, 0]])?;
+/// let found = BoxOverlap::new().overlaps_device(&set1, &set2)?;
+/// assert_eq!(found.pair_count(), 2);
+/// assert_eq!(found.offsets().download()?, array![0, 2, 2]);
+/// assert_eq!(found.indices().download()?, array![0, 2]);
+/// assert_eq!(found.matrix(3)?.download()?, array![[0, 2, -1], [-1, -1, -1]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct DeviceOverlaps {
+    offsets: DeviceArray<u64, Ix1>,
+    indices: DeviceArray<u32, Ix1>,
+}
+
+impl DeviceOverlaps {
+    pub(super) fn new(offsets: Buffer<u64>, indices: Buffer<u32>) -> Result<Self> {
+        let (rows, pairs) = (offsets.len(), indices.len());
+        Ok(DeviceOverlaps {
+            offsets: DeviceArray::from_buffer(offsets, Ix1(rows))?,
+            indices: DeviceArray::from_buffer(indices, Ix1(pairs))?,
+        })
+    }
+
+    pub(super) fn upload(device: &Device, overlaps: &Overlaps) -> Result<Self> {
+        Ok(DeviceOverlaps {
+            offsets: device.upload(&overlaps.offsets())?,
+            indices: device.upload(&overlaps.indices())?,
+        })
+    }
+
+    /// The number of boxes of the first set, N.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether the first set has no boxes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of pairs.
+    pub fn pair_count(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1
+    /// numbers.
+    pub fn offsets(&self) -> &DeviceArray<u64, Ix1> {
+        &self.offsets
+    }
+
+    /// The boxes of the second set, row after row, ascending in each.
+    pub fn indices(&self) -> &DeviceArray<u32, Ix1> {
+        &self.indices
+    }
+
+    /// Copies the pairs to the host.
+    ///
+    /// # Errors
+    /// As [`DeviceArray::download`].
+    pub fn download(&self) -> Result<Overlaps> {
+        Ok(Overlaps::new(
+            self.offsets.buffer().to_vec()?,
+            self.indices.buffer().to_vec()?,
+        ))
+    }
+
+    /// The pairs (box of the first set, box of the second), sorted: P×2, on the device.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice,
+    /// [`Error::Driver`](crate::Error::Driver) if the GPU fails.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
+    /// let found = BoxOverlap::new().self_overlaps_device(&boxes)?;
+    /// assert_eq!(found.pairs()?.download()?, array![[0, 1], [1, 2]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn pairs(&self) -> Result<DeviceArray<u32, Ix2>> {
+        let device = self.offsets.device();
+        #[cfg(feature = "kernels")]
+        if device.kind() != DeviceKind::Cpu {
+            let pairs = gpu::pair_list(&self.offsets, &self.indices)?;
+            return DeviceArray::from_buffer(pairs, Ix2(self.pair_count(), 2));
+        }
+        device.upload(&self.download()?.pairs()?)
+    }
+
+    /// The pairs as a matrix N×`limit`, on the device, filled up with −1. How many pairs a row really has,
+    /// the offsets tell.
+    ///
+    /// # Errors
+    /// As [`pairs`](Self::pairs), and
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for more than 2³¹ − 1 columns.
+    pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
+        let device = self.offsets.device();
+        let shape = (self.len(), limit);
+        let size = matrix_size(shape)?;
+        #[cfg(feature = "kernels")]
+        if device.kind() != DeviceKind::Cpu {
+            let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size)?;
+            return DeviceArray::from_buffer(matrix, Ix2(shape.0, shape.1));
+        }
+        let _ = size;
+        let OverlapMatrix { indices, .. } = self.download()?.to_matrix(limit)?;
+        device.upload(&indices)
+    }
+}

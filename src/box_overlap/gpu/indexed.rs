@@ -1,0 +1,336 @@
+//! Launches of the search in a tree.
+
+use std::ops::Range;
+
+use box_overlap_kernels::{
+    self as box_kernels, Counters, KeyParameters, LEVELS_A_LAUNCH, NODE_WORDS, QueryParameters,
+    RowParameters, SLOTS, Sets, nodes,
+};
+
+use super::brute::Brute;
+use super::tuning::{self, SEARCH_THREADS, THREADS};
+use super::{Counted, How, Known, MODULE, counter};
+use crate::box_overlap::{Algorithm, Coordinate};
+use crate::device::{Buffer, LaunchConfig};
+use crate::primitives::{sort_keys, sort_pairs, sums_and_total};
+use crate::{Device, Result};
+
+/// The tree, and what the first stage has left for the second.
+pub(super) struct Indexed {
+    tree: Tree,
+    /// The pairs of each query, in the order of the tree.
+    slots: Buffer<u32>,
+    /// Rows that were left to warps, if any.
+    left: Option<Left>,
+}
+
+/// The second set's boxes, sorted, and the bounding boxes over them.
+struct Tree {
+    counters: Buffer<u64>,
+    /// The rows of both sets, of the first before those of the second, or of one if they are the same.
+    order: Buffer<u32>,
+    nodes: Buffer<f32>,
+    root_level: u32,
+}
+
+/// Rows with many pairs, ascending.
+struct Left {
+    rows: Buffer<u64>,
+    count: u32,
+    start_level: u32,
+    subtrees: u32,
+    /// How many pairs stand before those of each row and subtree.
+    sums: Buffer<u64>,
+    /// Of all these rows.
+    pairs: u64,
+}
+
+impl Indexed {
+    pub fn count<T: Coordinate>(
+        device: &Device,
+        sets: Sets<T>,
+        counters: Buffer<u64>,
+        algorithm: Algorithm,
+        read: impl Fn(&Buffer<u64>) -> Result<Known>,
+    ) -> Result<Counted<T>> {
+        let rows1 = sets.rows1 as usize;
+        let mut tree = Tree::build(device, sets, counters)?;
+        let mut counts = device.alloc::<u32>(rows1)?;
+        let mut slots = device.alloc::<u32>(rows1 * SLOTS)?;
+        let mut left = device.alloc::<u64>(rows1)?;
+        let config = LaunchConfig::new(tuning::blocks(rows1, SEARCH_THREADS), SEARCH_THREADS);
+        let parameters = QueryParameters {
+            root_level: tree.root_level,
+        };
+        let arguments = (
+            parameters,
+            sets,
+            tree.order.slice(),
+            tree.counters.slice_mut(),
+            tree.nodes.slice(),
+            counts.slice_mut(),
+            slots.slice_mut(),
+            left.slice_mut(),
+        );
+        // SAFETY: the tree is that of the sets, neither of which is empty; a count, slots and room among
+        // those left for each row. Buffers are of this device and freed after the kernels have run.
+        let mut offsets = unsafe {
+            device.launch(MODULE, T::KERNELS.find, config, arguments)?;
+            sums_and_total(&counts, counter(&mut tree.counters, Counters::PAIRS))?
+        };
+        let known = read(&tree.counters)?;
+        let (mut pairs, mut of_left) = (known.pairs(), None);
+        if known.left() > 0 {
+            let left = left.truncated(known.left() as usize);
+            if algorithm == Algorithm::Auto
+                && tuning::gives_up(sets.rows1, sets.rows2, known.left())
+            {
+                drop((counts, slots, left, offsets));
+                return Brute::count(device, sets, tree.counters, read);
+            }
+            let mut left = Left::count(device, sets, &mut tree, left, &mut counts)?;
+            // SAFETY: as above.
+            offsets =
+                unsafe { sums_and_total(&counts, counter(&mut tree.counters, Counters::PAIRS))? };
+            let known = read(&tree.counters)?;
+            left.pairs = known.left_pairs();
+            pairs = known.pairs();
+            of_left = Some(left);
+        }
+        Ok(Counted {
+            device: device.clone(),
+            sets,
+            offsets,
+            counts,
+            pairs,
+            how: How::Indexed(Indexed {
+                tree,
+                slots,
+                left: of_left,
+            }),
+        })
+    }
+
+    /// Writes the pairs of these rows.
+    pub fn fill<T: Coordinate>(
+        &self,
+        search: &Counted<T>,
+        rows: Range<u32>,
+        indices: &mut Buffer<u32>,
+    ) -> Result<()> {
+        let queries = search.sets.rows1;
+        let config = LaunchConfig::new(tuning::blocks(queries as usize, THREADS), THREADS);
+        let arguments = (
+            queries,
+            rows.start,
+            rows.end,
+            self.tree.order.slice(),
+            search.counts.slice(),
+            self.slots.slice(),
+            search.offsets.slice(),
+            indices.slice_mut(),
+        );
+        // SAFETY: as the search has left them, with room for the pairs of all these rows.
+        unsafe {
+            search
+                .device
+                .launch(MODULE, &box_kernels::write_rows, config, arguments)?
+        };
+        match &self.left {
+            Some(left) => left.fill(search, &self.tree, rows, indices),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Tree {
+    fn build<T: Coordinate>(device: &Device, sets: Sets<T>, counters: Buffer<u64>) -> Result<Tree> {
+        let rows = sets.rows2 as usize
+            + if sets.above != 0 {
+                0
+            } else {
+                sets.rows1 as usize
+            };
+        let parameters = KeyParameters {
+            bits: tuning::key_bits(sets.axes),
+        };
+        let mut keys = device.alloc::<u64>(rows)?;
+        let mut order = device.alloc::<u32>(rows)?;
+        let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
+        let arguments = (
+            parameters,
+            sets,
+            counters.slice(),
+            keys.slice_mut(),
+            order.slice_mut(),
+        );
+        // SAFETY: the sets are as they say and have been examined; an element for each row. Buffers are of
+        // this device and freed after the kernels have run.
+        unsafe { device.launch(MODULE, T::KERNELS.keys, config, arguments)? };
+        let (keys, order) = sort_pairs(keys, order, 0..parameters.key_bits(sets.axes))?;
+        drop(keys);
+
+        let leaves = sets.rows2;
+        let root_level = tuning::root_level(leaves);
+        let mut nodes = device.alloc::<f32>(tuning::tree_nodes(leaves) * NODE_WORDS)?;
+        let config = LaunchConfig::new(tuning::build_blocks(leaves, 0), THREADS);
+        let arguments = (
+            sets,
+            order.slice(),
+            counters.slice(),
+            root_level,
+            nodes.slice_mut(),
+        );
+        // SAFETY: as above, with room for all nodes, and blocks as the kernel wants them.
+        unsafe { device.launch(MODULE, T::KERNELS.leaves, config, arguments)? };
+        for level in (LEVELS_A_LAUNCH..root_level + 1).step_by(LEVELS_A_LAUNCH as usize) {
+            let config = LaunchConfig::new(tuning::build_blocks(leaves, level), THREADS);
+            let arguments = (
+                leaves,
+                level,
+                root_level,
+                counters.slice(),
+                nodes.slice_mut(),
+            );
+            // SAFETY: as above, and the level's entries have been written.
+            unsafe { device.launch(MODULE, &box_kernels::levels, config, arguments)? };
+        }
+        Ok(Tree {
+            counters,
+            order,
+            nodes,
+            root_level,
+        })
+    }
+}
+
+impl Left {
+    /// Counts the pairs of the rows that were left, and sets their counts.
+    fn count<T: Coordinate>(
+        device: &Device,
+        sets: Sets<T>,
+        tree: &mut Tree,
+        rows: Buffer<u64>,
+        counts: &mut Buffer<u32>,
+    ) -> Result<Left> {
+        let count = rows.len() as u32;
+        let rows = sort_keys(rows, 0..bits(sets.rows1))?;
+        let start_level = tuning::start_level(sets.rows2, count);
+        let subtrees = nodes(sets.rows2, start_level);
+        let tasks = u64::from(count) * u64::from(subtrees);
+        let mut of_tasks = device.alloc::<u32>(tasks as usize)?;
+        let mut left = Left {
+            rows,
+            count,
+            start_level,
+            subtrees,
+            sums: device.alloc(0)?,
+            pairs: 0,
+        };
+        let parameters = left.parameters(sets.rows2, 0..count);
+        // SAFETY: the tree is that of the sets, neither of which is empty; a count for each task. Buffers are
+        // of this device and freed after the kernels have run.
+        unsafe {
+            let arguments = (
+                parameters,
+                sets,
+                tree.order.slice(),
+                tree.counters.slice(),
+                tree.nodes.slice(),
+                left.rows.slice(),
+                of_tasks.slice_mut(),
+            );
+            let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
+            device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
+            left.sums =
+                sums_and_total(&of_tasks, counter(&mut tree.counters, Counters::LEFT_PAIRS))?;
+            let arguments = (
+                parameters,
+                left.rows.slice(),
+                left.sums.slice(),
+                counts.slice_mut(),
+            );
+            let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
+            device.launch(MODULE, &box_kernels::row_counts, config, arguments)?;
+        }
+        Ok(left)
+    }
+
+    /// Writes the pairs of those of the rows that were left.
+    fn fill<T: Coordinate>(
+        &self,
+        search: &Counted<T>,
+        tree: &Tree,
+        rows: Range<u32>,
+        indices: &mut Buffer<u32>,
+    ) -> Result<()> {
+        let (device, sets) = (&search.device, search.sets);
+        let (numbers, pairs) = self.within(search, rows.clone())?;
+        if pairs == 0 {
+            return Ok(());
+        }
+        let mut keys = device.alloc::<u64>(pairs)?;
+        let parameters = self.parameters(sets.rows2, numbers.clone());
+        let tasks = u64::from(parameters.count) * u64::from(self.subtrees);
+        let arguments = (
+            parameters,
+            sets,
+            tree.order.slice(),
+            tree.counters.slice(),
+            tree.nodes.slice(),
+            self.rows.slice(),
+            self.sums.slice(),
+            keys.slice_mut(),
+        );
+        let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
+        // SAFETY: as counted, with a key for each pair.
+        unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
+        let key_bits = parameters.index_bits + bits(parameters.count);
+        let keys = sort_keys(keys, 0..key_bits)?;
+        let arguments = (
+            parameters,
+            rows.start,
+            self.rows.slice(),
+            self.sums.slice(),
+            keys.slice(),
+            search.offsets.slice(),
+            indices.slice_mut(),
+        );
+        let config = LaunchConfig::new(tuning::striding_blocks(pairs), THREADS);
+        // SAFETY: the keys are sorted; room for the pairs of all these rows.
+        unsafe { device.launch(MODULE, &box_kernels::place_rows, config, arguments) }
+    }
+
+    /// Which of the rows that were left are among these, and how many pairs they have.
+    fn within<T: Coordinate>(
+        &self,
+        search: &Counted<T>,
+        rows: Range<u32>,
+    ) -> Result<(Range<u32>, usize)> {
+        if rows == (0..search.sets.rows1) {
+            return Ok((0..self.count, self.pairs as usize));
+        }
+        let left = self.rows.to_vec()?;
+        let before = |row: u32| left.partition_point(|&left| left < u64::from(row)) as u32;
+        let numbers = before(rows.start)..before(rows.end);
+        let sums = self.sums.to_vec()?;
+        let at = |number: u32| sums[number as usize * self.subtrees as usize];
+        let pairs = at(numbers.end) - at(numbers.start);
+        Ok((numbers, pairs as usize))
+    }
+
+    fn parameters(&self, leaves: u32, numbers: Range<u32>) -> RowParameters {
+        RowParameters {
+            start_level: self.start_level,
+            subtrees: self.subtrees,
+            first: numbers.start,
+            count: numbers.end - numbers.start,
+            index_bits: bits(leaves),
+        }
+    }
+}
+
+/// Bits of numbers below `count`, at least one.
+fn bits(count: u32) -> u32 {
+    (count.max(2) - 1).ilog2() + 1
+}

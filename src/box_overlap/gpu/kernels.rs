@@ -1,0 +1,105 @@
+//! The kernels for each type of coordinates.
+
+use box_overlap_kernels::{
+    self as kernels, BruteParameters, KeyParameters, QueryParameters, RowParameters, Sets,
+};
+use cuda_std::host::Kernel;
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+
+/// The kernels for one type. What they take is theirs to document.
+pub struct Kernels<T: 'static> {
+    pub(super) examine: &'static Kernel<(Sets<T>, DeviceSliceMut<u64>)>,
+    pub(super) keys: &'static Kernel<(
+        KeyParameters,
+        Sets<T>,
+        DeviceSlice<u64>,
+        DeviceSliceMut<u64>,
+        DeviceSliceMut<u32>,
+    )>,
+    pub(super) leaves: &'static Kernel<(
+        Sets<T>,
+        DeviceSlice<u32>,
+        DeviceSlice<u64>,
+        u32,
+        DeviceSliceMut<f32>,
+    )>,
+    pub(super) find: &'static Kernel<(
+        QueryParameters,
+        Sets<T>,
+        DeviceSlice<u32>,
+        DeviceSliceMut<u64>,
+        DeviceSlice<f32>,
+        DeviceSliceMut<u32>,
+        DeviceSliceMut<u32>,
+        DeviceSliceMut<u64>,
+    )>,
+    pub(super) count_rows: &'static Kernel<(
+        RowParameters,
+        Sets<T>,
+        DeviceSlice<u32>,
+        DeviceSlice<u64>,
+        DeviceSlice<f32>,
+        DeviceSlice<u64>,
+        DeviceSliceMut<u32>,
+    )>,
+    pub(super) fill_rows: &'static Kernel<(
+        RowParameters,
+        Sets<T>,
+        DeviceSlice<u32>,
+        DeviceSlice<u64>,
+        DeviceSlice<f32>,
+        DeviceSlice<u64>,
+        DeviceSlice<u64>,
+        DeviceSliceMut<u64>,
+    )>,
+    pub(super) codes: &'static Kernel<(Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>)>,
+    pub(super) brute_count: &'static Kernel<(
+        BruteParameters,
+        Sets<T>,
+        DeviceSlice<f32>,
+        DeviceSliceMut<u32>,
+        DeviceSliceMut<u32>,
+    )>,
+    pub(super) brute_fill: &'static Kernel<(
+        BruteParameters,
+        Sets<T>,
+        DeviceSlice<f32>,
+        DeviceSlice<u64>,
+        DeviceSlice<u32>,
+        DeviceSliceMut<u32>,
+    )>,
+}
+
+/// A type of coordinates that there are kernels for.
+pub trait HasKernels: Sized + 'static {
+    /// Its kernels.
+    const KERNELS: Kernels<Self>;
+}
+
+macro_rules! has_kernels {
+    ($($type:ident: $examine:ident $keys:ident $leaves:ident $find:ident $count_rows:ident $fill_rows:ident
+        $codes:ident $brute_count:ident $brute_fill:ident;)*) => {$(
+        impl HasKernels for $type {
+            const KERNELS: Kernels<$type> = Kernels {
+                examine: &kernels::$examine,
+                keys: &kernels::$keys,
+                leaves: &kernels::$leaves,
+                find: &kernels::$find,
+                count_rows: &kernels::$count_rows,
+                fill_rows: &kernels::$fill_rows,
+                codes: &kernels::$codes,
+                brute_count: &kernels::$brute_count,
+                brute_fill: &kernels::$brute_fill,
+            };
+        }
+    )*};
+}
+
+has_kernels! {
+    f32: examine_f32 keys_f32 leaves_f32 find_f32 count_rows_f32 fill_rows_f32
+        codes_f32 brute_count_f32 brute_fill_f32;
+    f64: examine_f64 keys_f64 leaves_f64 find_f64 count_rows_f64 fill_rows_f64
+        codes_f64 brute_count_f64 brute_fill_f64;
+    i32: examine_i32 keys_i32 leaves_i32 find_i32 count_rows_i32 fill_rows_i32
+        codes_i32 brute_count_i32 brute_fill_i32;
+}

@@ -1,0 +1,309 @@
+//! The search on GPUs and in the simulator.
+//!
+//! It has two stages: first the number of pairs of each row is found, and by prefix sums where each row
+//! begins, then the pairs are written, of all rows or of some.
+
+mod brute;
+mod indexed;
+mod kernels;
+mod tuning;
+
+use std::ops::Range;
+
+use box_overlap_kernels::{self as box_kernels, Counters, Sets};
+use cuda_std::DeviceSliceMut;
+use ndarray::{Ix1, Ix2};
+
+use super::boxes::Fault;
+use super::search::{Problem, Search};
+use super::{Algorithm, Coordinate, DeviceOverlaps, Overlaps};
+use crate::device::{Buffer, DeviceArray, LaunchConfig, Module};
+use crate::{Device, Result, modules};
+use brute::Brute;
+use indexed::Indexed;
+pub(super) use kernels::HasKernels;
+
+const MODULE: &Module = &modules::BOX_OVERLAP;
+
+/// Both sets in the memory of a device, which is to outlive the search.
+pub(super) struct OnDevice<'a, T: Coordinate> {
+    pub operation: &'static str,
+    pub algorithm: Algorithm,
+    pub device: Device,
+    pub set1: &'a Buffer<T>,
+    /// None for pairs (i, j), i < j, of the first set.
+    pub set2: Option<&'a Buffer<T>>,
+    pub axes: usize,
+}
+
+impl<T: Coordinate> OnDevice<'_, T> {
+    fn sets(&self) -> Sets<T> {
+        let rows = |set: &Buffer<T>| (set.len() / (2 * self.axes)) as u32;
+        let set2 = self.set2.unwrap_or(self.set1);
+        Sets {
+            set1: self.set1.slice(),
+            set2: set2.slice(),
+            rows1: rows(self.set1),
+            rows2: rows(set2),
+            axes: self.axes as u32,
+            above: u32::from(self.set2.is_none()),
+        }
+    }
+}
+
+/// A search whose rows are counted. The boxes must stay on the device while it is used.
+pub(super) struct Counted<T: Coordinate> {
+    device: Device,
+    sets: Sets<T>,
+    /// Where each row's pairs begin, and where the last one's end.
+    offsets: Buffer<u64>,
+    counts: Buffer<u32>,
+    /// Of all rows.
+    pairs: u64,
+    how: How,
+}
+
+enum How {
+    /// There are no pairs, since one of the sets is empty.
+    Empty,
+    Brute(Brute),
+    Indexed(Indexed),
+}
+
+/// What has been found out on the way, on the host.
+struct Known(Vec<u64>);
+
+impl Known {
+    /// Waits for the kernels. Fails if a row is no box.
+    fn read(counters: &Buffer<u64>, operation: &'static str, is_one_set: bool) -> Result<Known> {
+        let known = Known(counters.to_vec()?);
+        let names = if is_one_set {
+            ["set", "set"]
+        } else {
+            ["set1", "set2"]
+        };
+        for (set, name) in names.into_iter().enumerate() {
+            let fault = known.0[Counters::FAULTS + set];
+            if fault != Counters::NO_FAULT {
+                let fault = Fault {
+                    row: (fault >> 3) as usize,
+                    axis: (fault >> 1 & 3) as usize,
+                    is_nan: fault & box_kernels::NAN_FAULT != 0,
+                };
+                return Err(fault.error(operation, name));
+            }
+        }
+        Ok(known)
+    }
+
+    fn pairs(&self) -> u64 {
+        self.0[Counters::PAIRS]
+    }
+
+    fn left_pairs(&self) -> u64 {
+        self.0[Counters::LEFT_PAIRS]
+    }
+
+    /// How many rows were left to warps.
+    fn left(&self) -> u32 {
+        self.0[Counters::LEFT] as u32
+    }
+}
+
+/// The place of one counter, as a parameter of a kernel.
+fn counter(counters: &mut Buffer<u64>, place: usize) -> DeviceSliceMut<u64> {
+    let all = counters.slice_mut();
+    // SAFETY: all counters are there; who launches a kernel with it vouches for its lifetime.
+    unsafe { DeviceSliceMut::from_raw_parts(all.as_mut_ptr().wrapping_add(place), 1) }
+}
+
+/// Counts the pairs of each row.
+pub(super) fn count<T: Coordinate>(boxes: &OnDevice<T>) -> Result<Counted<T>> {
+    let device = &boxes.device;
+    let sets = boxes.sets();
+    let rows1 = sets.rows1 as usize;
+    let is_one_set = sets.above != 0;
+    let mut counters = device.alloc(Counters::COUNT)?;
+    let rows = rows1 + if is_one_set { 0 } else { sets.rows2 as usize };
+    // SAFETY: the counters are all there, the sets as they say; buffers are of this device and freed after
+    // the kernels have run.
+    unsafe {
+        let config = LaunchConfig::new(1, 32);
+        let arguments = (sets.rows2, counters.slice_mut());
+        device.launch(MODULE, &box_kernels::start, config, arguments)?;
+        let config = LaunchConfig::new(tuning::examining_blocks(rows), tuning::THREADS);
+        let arguments = (sets, counters.slice_mut());
+        device.launch(MODULE, T::KERNELS.examine, config, arguments)?;
+    }
+    let read = |counters: &Buffer<u64>| Known::read(counters, boxes.operation, is_one_set);
+    if sets.rows1 == 0 || sets.rows2 == 0 {
+        read(&counters)?;
+        return Ok(Counted {
+            device: device.clone(),
+            sets,
+            offsets: device.zeros(rows1 + 1)?,
+            counts: device.zeros(rows1)?,
+            pairs: 0,
+            how: How::Empty,
+        });
+    }
+    let is_small = tuning::prefers_brute_force(sets.rows1, sets.rows2);
+    if boxes.algorithm == Algorithm::BruteForce || (boxes.algorithm == Algorithm::Auto && is_small)
+    {
+        return Brute::count(device, sets, counters, read);
+    }
+    Indexed::count(device, sets, counters, boxes.algorithm, read)
+}
+
+impl<T: Coordinate> Counted<T> {
+    /// The indices of the pairs of these rows, `pairs` in number.
+    fn fill(&self, rows: Range<u32>, pairs: usize) -> Result<Buffer<u32>> {
+        let mut indices = self.device.alloc(pairs)?;
+        if pairs > 0 {
+            match &self.how {
+                How::Empty => {}
+                How::Brute(brute) => brute.fill(self, rows, &mut indices)?,
+                How::Indexed(indexed) => indexed.fill(self, rows, &mut indices)?,
+            }
+        }
+        Ok(indices)
+    }
+
+    /// All pairs, left on the device.
+    pub fn into_overlaps(self) -> Result<DeviceOverlaps> {
+        let indices = self.fill(0..self.sets.rows1, self.pairs as usize)?;
+        DeviceOverlaps::new(self.offsets, indices)
+    }
+}
+
+/// A search over boxes of the host.
+pub(super) struct GpuSearch<T: Coordinate> {
+    operation: &'static str,
+    algorithm: Algorithm,
+    device: Device,
+    set1: Buffer<T>,
+    set2: Option<Buffer<T>>,
+    axes: usize,
+    counted: Option<Counted<T>>,
+    /// Where each row begins, on the host, if that has been asked for.
+    offsets: Option<Vec<u64>>,
+}
+
+impl<T: Coordinate> GpuSearch<T> {
+    /// Copies the boxes to the device.
+    pub fn new(device: &Device, problem: Problem<'_, T>) -> Result<Self> {
+        let (boxes1, set2) = (problem.set1.boxes(), problem.set2.as_ref());
+        let upload = |numbers: &[T]| device.buffer_from(numbers);
+        Ok(GpuSearch {
+            operation: problem.operation,
+            algorithm: problem.algorithm,
+            device: device.clone(),
+            set1: upload(boxes1.numbers)?,
+            set2: set2.map(|set2| upload(set2.boxes().numbers)).transpose()?,
+            axes: boxes1.axes,
+            counted: None,
+            offsets: None,
+        })
+    }
+
+    fn counted(&mut self) -> Result<&Counted<T>> {
+        if self.counted.is_none() {
+            self.counted = Some(count(&OnDevice {
+                operation: self.operation,
+                algorithm: self.algorithm,
+                device: self.device.clone(),
+                set1: &self.set1,
+                set2: self.set2.as_ref(),
+                axes: self.axes,
+            })?);
+        }
+        Ok(self.counted.as_ref().expect("just counted"))
+    }
+}
+
+impl<T: Coordinate> Search for GpuSearch<T> {
+    fn counts(&mut self) -> Result<Vec<u32>> {
+        self.counted()?.counts.to_vec()
+    }
+
+    fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
+        if self.offsets.is_none() {
+            self.offsets = Some(self.counted()?.offsets.to_vec()?);
+        }
+        let all = self.offsets.as_ref().expect("just read");
+        let first = all[rows.start];
+        let offsets: Vec<u64> = match rows.start == 0 && rows.end == all.len() - 1 {
+            true => self.offsets.take().expect("just read"),
+            false => all[rows.start..=rows.end]
+                .iter()
+                .map(|offset| offset - first)
+                .collect(),
+        };
+        let pairs = offsets[offsets.len() - 1] as usize;
+        let rows = rows.start as u32..rows.end as u32;
+        let indices = self.counted()?.fill(rows, pairs)?.to_vec()?;
+        Ok(Overlaps::new(offsets, indices))
+    }
+}
+
+/// The pairs of compressed rows.
+pub(super) fn pair_list(
+    offsets: &DeviceArray<u64, Ix1>,
+    indices: &DeviceArray<u32, Ix1>,
+) -> Result<Buffer<u32>> {
+    let device = indices.device();
+    let mut pairs = device.alloc(2 * indices.len())?;
+    if !pairs.is_empty() {
+        let config = LaunchConfig::new(tuning::striding_blocks(indices.len()), tuning::THREADS);
+        let arguments = (
+            offsets.buffer().slice(),
+            indices.buffer().slice(),
+            pairs.slice_mut(),
+        );
+        // SAFETY: two elements for each index, and offsets that belong to them; buffers are of this device
+        // and freed after the kernel has run.
+        unsafe { device.launch(MODULE, &box_kernels::pair_list, config, arguments)? };
+    }
+    Ok(pairs)
+}
+
+/// The matrix of compressed rows, with so many columns and elements.
+pub(super) fn matrix(
+    offsets: &DeviceArray<u64, Ix1>,
+    indices: &DeviceArray<u32, Ix1>,
+    limit: u32,
+    size: usize,
+) -> Result<Buffer<i32>> {
+    let device = indices.device();
+    let mut matrix = device.alloc(size)?;
+    if size > 0 {
+        let config = LaunchConfig::new(tuning::striding_blocks(size), tuning::THREADS);
+        let arguments = (
+            limit,
+            offsets.buffer().slice(),
+            indices.buffer().slice(),
+            matrix.slice_mut(),
+        );
+        // SAFETY: `limit` elements for each row; otherwise as above.
+        unsafe { device.launch(MODULE, &box_kernels::matrix, config, arguments)? };
+    }
+    Ok(matrix)
+}
+
+/// All pairs of boxes in a device's memory.
+pub(super) fn overlaps<T: Coordinate>(
+    operation: &'static str,
+    algorithm: Algorithm,
+    set1: &DeviceArray<T, Ix2>,
+    set2: Option<&DeviceArray<T, Ix2>>,
+) -> Result<DeviceOverlaps> {
+    let boxes = OnDevice {
+        operation,
+        algorithm,
+        device: set1.device().clone(),
+        set1: set1.buffer(),
+        set2: set2.map(DeviceArray::buffer),
+        axes: set1.shape()[1] / 2,
+    };
+    count(&boxes)?.into_overlaps()
+}

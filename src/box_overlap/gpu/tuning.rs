@@ -1,0 +1,185 @@
+//! How the kernels of the box overlap are launched, and which algorithm is taken.
+
+use box_overlap_kernels::{
+    BRUTE_ROWS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, PACKET_LEVEL, entries, nodes,
+};
+
+/// Threads of a block that goes through rows or pairs.
+pub(super) const THREADS: u32 = 256;
+
+/// Threads of a block that searches: small, so that a long search keeps few others waiting.
+pub(super) const SEARCH_THREADS: u32 = 128;
+
+/// Blocks that go through all rows with a stride: enough to fill a GPU, few enough that what they do once
+/// at the end does not matter.
+const STRIDING_BLOCKS: usize = 1024;
+
+/// Blocks that look at the boxes: each ends with atomic operations on the same few numbers.
+const EXAMINING_BLOCKS: usize = 264;
+
+/// Blocks of warps that search for rows left to them.
+const ROW_BLOCKS: usize = 1 << 15;
+
+/// Tasks that are enough to occupy a GPU: several warps on each of some hundred multiprocessors.
+const ENOUGH_TASKS: u64 = 1 << 14;
+
+/// The subtrees that the search for a row is divided into, at most: 4³.
+const MAX_SUBTREES: u32 = 64;
+
+/// Blocks of the brute force that are enough to fill a GPU several times over.
+const BRUTE_BLOCKS: usize = 2048;
+
+/// The most chunks of the brute force: the extent of a grid along y.
+const MAX_CHUNKS: usize = 65_535;
+
+/// Blocks for so many elements, a thread for each.
+pub(super) fn blocks(elements: usize, threads: u32) -> u32 {
+    elements.div_ceil(threads as usize).max(1) as u32
+}
+
+/// Blocks that go through so many elements with a stride.
+pub(super) fn striding_blocks(elements: usize) -> u32 {
+    blocks(elements, THREADS).min(STRIDING_BLOCKS as u32)
+}
+
+/// Blocks that look at so many boxes, four a thread at least.
+pub(super) fn examining_blocks(rows: usize) -> u32 {
+    blocks(rows.div_ceil(4), THREADS).min(EXAMINING_BLOCKS as u32)
+}
+
+/// Bits of a coordinate in the keys by which boxes are sorted. A pass sorts by 8 bits; with 15 a key of three
+/// coordinates has 48.
+pub(super) fn key_bits(axes: u32) -> u32 {
+    if axes == 3 { 15 } else { 18 }
+}
+
+/// The level of the tree's root: the lowest with a single node.
+pub(super) fn root_level(leaves: u32) -> u32 {
+    (0..MAX_LEVELS as u32)
+        .find(|&level| nodes(leaves, level) == 1)
+        .expect("the highest level has one node")
+}
+
+/// The number of nodes of a whole tree.
+pub(super) fn tree_nodes(leaves: u32) -> usize {
+    (0..=root_level(leaves))
+        .map(|level| nodes(leaves, level) as usize)
+        .sum()
+}
+
+/// Blocks that build levels over the entries of one: a multiple of four, so that the nodes of the highest one
+/// are filled up.
+pub(super) fn build_blocks(leaves: u32, level: u32) -> u32 {
+    entries(leaves, level).div_ceil(CHILDREN * BUILD_THREADS) * CHILDREN
+}
+
+/// The level at whose nodes the tasks of rows left to warps begin: a high one if there are many rows, else
+/// one with more nodes.
+pub(super) fn start_level(leaves: u32, rows: u32) -> u32 {
+    let is_wanted = |&level: &u32| {
+        let subtrees = nodes(leaves, level);
+        subtrees <= MAX_SUBTREES && u64::from(subtrees) * u64::from(rows) <= ENOUGH_TASKS
+    };
+    let root = root_level(leaves);
+    (PACKET_LEVEL.min(root)..=root)
+        .find(is_wanted)
+        .unwrap_or(root)
+}
+
+/// Blocks of warps for so many tasks.
+pub(super) fn row_blocks(tasks: u64) -> u32 {
+    tasks
+        .div_ceil(u64::from(SEARCH_THREADS / 32))
+        .clamp(1, ROW_BLOCKS as u64) as u32
+}
+
+/// How the brute force divides its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BruteShape {
+    /// Blocks along the first set.
+    pub blocks: u32,
+    /// Chunks of the second set.
+    pub chunks: u32,
+    /// Tiles of a chunk.
+    pub tiles: u32,
+}
+
+impl BruteShape {
+    pub fn new(rows1: u32, rows2: u32) -> BruteShape {
+        let blocks = rows1.div_ceil(BRUTE_ROWS).max(1);
+        let tiles = rows2.div_ceil(BRUTE_TILE).max(1) as usize;
+        let wanted = BRUTE_BLOCKS.div_ceil(blocks as usize).clamp(1, MAX_CHUNKS);
+        let of_each = tiles.div_ceil(wanted);
+        BruteShape {
+            blocks,
+            chunks: tiles.div_ceil(of_each) as u32,
+            tiles: of_each as u32,
+        }
+    }
+
+    /// Words of the bits that tell in which tiles warps found something.
+    pub fn words(&self) -> usize {
+        let warps = self.blocks as usize * (THREADS / 32) as usize;
+        warps * self.chunks as usize * self.tiles.div_ceil(32) as usize
+    }
+}
+
+/// Whether testing every pair of so many boxes takes less time than building an index.
+pub(super) fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
+    u64::from(rows1) * u64::from(rows2) <= BRUTE_PAIRS
+}
+
+/// So many pairs are tested in the time that an index of small sets takes.
+const BRUTE_PAIRS: u64 = 1 << 29;
+
+/// Whether to test every pair after all, because so many of the rows were left to warps.
+pub(super) fn gives_up(rows1: u32, rows2: u32, left: u32) -> bool {
+    let _ = (rows1, rows2, left);
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_have_all_levels() {
+        for (leaves, root) in [
+            (1, 0),
+            (4, 0),
+            (5, 1),
+            (16, 1),
+            (17, 2),
+            (i32::MAX as u32, 15),
+        ] {
+            assert_eq!(root_level(leaves), root);
+        }
+        assert_eq!(tree_nodes(17), 5 + 2 + 1);
+        assert_eq!(build_blocks(1, 0), 4);
+        assert_eq!(build_blocks(1025, 0), 8);
+        assert_eq!(build_blocks(1025, 1), 4);
+    }
+
+    #[test]
+    fn few_rows_are_divided_and_many_are_not() {
+        assert_eq!(start_level(1, 1), 0);
+        assert_eq!(start_level(200, 1), 2);
+        assert_eq!(nodes(200_000, start_level(200_000, 1)), 49);
+        assert_eq!(start_level(200_000, 1 << 20), root_level(200_000));
+        assert!(nodes(i32::MAX as u32, start_level(i32::MAX as u32, 1)) <= MAX_SUBTREES);
+    }
+
+    #[test]
+    fn the_brute_force_covers_all_pairs() {
+        for rows1 in [1, 2048, 2049, 200_000, i32::MAX as u32] {
+            for rows2 in [1, 256, 257, 200_000, i32::MAX as u32] {
+                let shape = BruteShape::new(rows1, rows2);
+                assert!(u64::from(shape.blocks) * u64::from(BRUTE_ROWS) >= u64::from(rows1));
+                let tiles = u64::from(shape.chunks) * u64::from(shape.tiles);
+                assert!(tiles * u64::from(BRUTE_TILE) >= u64::from(rows2));
+                assert!(shape.chunks as usize <= MAX_CHUNKS);
+                assert!(shape.words() > 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What many kernels are built of: prefix sums and radix sort, over buffers that stay on their device.
+//!
+//! ```
+//! use gridstride::Device;
+//! use gridstride::primitives::{exclusive_sums, sort_pairs};
+//!
+//! let device = Device::auto();
+//! let sums = exclusive_sums(&device.buffer_from(&[3u32, 0, 4])?)?;
+//! assert_eq!(sums.to_vec()?, [0, 3, 3, 7]);
+//!
+//! let (keys, values) = (device.buffer_from(&[5u64, 3, 5, 1])?, device.buffer_from(&[0, 1, 2, 3])?);
+//! let (keys, values) = sort_pairs(keys, values, 0..64)?;
+//! assert_eq!(keys.to_vec()?, [1, 3, 5, 5]);
+//! assert_eq!(values.to_vec()?, [3, 1, 0, 2]);
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+
+#[cfg(feature = "kernels")]
+mod gpu;
+#[cfg(feature = "kernels")]
+mod tuning;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::device::{Buffer, DeviceKind};
+use crate::{Error, Result};
+#[cfg(feature = "kernels")]
+pub(crate) use gpu::sums_and_total;
+
+/// The sums of all elements below each one, and of all: one more than there are values. Exact: the sum of
+/// 2³² numbers of 32 bits fits.
+///
+/// # Errors
+/// [`Error::Allocation`] if the device's memory does not suffice, [`Error::Driver`] if a GPU fails.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::primitives::exclusive_sums;
+///
+/// let values = Device::auto().buffer_from(&[u32::MAX, 1, 2])?;
+/// assert_eq!(exclusive_sums(&values)?.to_vec()?, [0, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0002]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
+    let device = values.device();
+    #[cfg(feature = "kernels")]
+    if device.kind() != DeviceKind::Cpu {
+        return gpu::exclusive_sums(values);
+    }
+    let mut sum = 0;
+    let mut sums = vec![0];
+    for value in values.to_vec()? {
+        sum += u64::from(value);
+        sums.push(sum);
+    }
+    device.buffer_from(&sums)
+}
+
+/// Sorts keys by the bits that `bits` names, from the lowest one on; stable, and the same on every device.
+///
+/// Radix sort, a pass for 8 bits: naming only the bits that differ saves time. It takes as much memory again.
+///
+/// # Errors
+/// [`Error::InvalidInput`] for bits that 64 do not have, and for more than 2³² keys; otherwise as
+/// [`exclusive_sums`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::primitives::sort_keys;
+///
+/// let keys = Device::auto().buffer_from(&[0x1_0002u64, 0x2_0001])?;
+/// assert_eq!(sort_keys(keys, 0..16)?.to_vec()?, [0x2_0001, 0x1_0002]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
+    let bits = checked(keys.len(), bits)?;
+    #[cfg(feature = "kernels")]
+    if keys.device().kind() != DeviceKind::Cpu {
+        return gpu::sort_keys(keys, bits);
+    }
+    let mut sorted = keys.to_vec()?;
+    sorted.par_sort_by_key(|&key| masked(key, &bits));
+    keys.device().buffer_from(&sorted)
+}
+
+/// Sorts keys as [`sort_keys`], and moves the values with them.
+///
+/// # Errors
+/// [`Error::Shape`] unless there are as many values as keys, [`Error::DifferentDevices`] unless they are on
+/// the same device; otherwise as [`sort_keys`].
+pub fn sort_pairs(
+    keys: Buffer<u64>,
+    values: Buffer<u32>,
+    bits: Range<u32>,
+) -> Result<(Buffer<u64>, Buffer<u32>)> {
+    let bits = checked(keys.len(), bits)?;
+    keys.device().require_same(values.device(), SORT)?;
+    if keys.len() != values.len() {
+        let message = format!("{} keys have {} values", keys.len(), values.len());
+        return Err(Error::Shape {
+            operation: SORT,
+            message,
+        });
+    }
+    #[cfg(feature = "kernels")]
+    if keys.device().kind() != DeviceKind::Cpu {
+        return gpu::sort_pairs(keys, values, bits);
+    }
+    let device = keys.device();
+    let mut sorted: Vec<_> = keys.to_vec()?.into_iter().zip(values.to_vec()?).collect();
+    sorted.par_sort_by_key(|&(key, _)| masked(key, &bits));
+    let (keys, values): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
+    Ok((device.buffer_from(&keys)?, device.buffer_from(&values)?))
+}
+
+const SORT: &str = "sort";
+
+fn checked(keys: usize, bits: Range<u32>) -> Result<Range<u32>> {
+    let message = if bits.end > u64::BITS || bits.start > bits.end {
+        format!("a key has no bits from {} up to {}", bits.start, bits.end)
+    } else if keys as u64 > 1 << 32 {
+        format!("{keys} keys are more than 2³²")
+    } else {
+        return Ok(bits);
+    };
+    Err(Error::InvalidInput {
+        operation: SORT,
+        message,
+    })
+}
+
+fn masked(key: u64, bits: &Range<u32>) -> u64 {
+    match bits.len() {
+        0 => 0,
+        count => key >> bits.start & (u64::MAX >> (u64::BITS as usize - count)),
+    }
+}
