@@ -19,8 +19,10 @@
 //! that overlaps, is tested on the numbers.
 //!
 //! The first pass counts, and notes for each warp in which tiles it found something; the second goes only
-//! through those.
+//! through those. A row that overlaps much of a chunk is left to its whole warp there, which tests 32 boxes
+//! side by side and writes their numbers side by side.
 
+use core::cmp::min;
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
@@ -50,6 +52,10 @@ const TELLING: u32 = 0xff80_0000 | 1 << 15 | 1 << 7;
 
 /// What they are if all guards are set: the exponent is that of 2²³.
 const PASSED: u32 = (1f32 * (1 << 23) as f32).to_bits() | 1 << 15 | 1 << 7;
+
+/// A row that overlaps more than one in so many boxes of a chunk is written by a whole warp: that tests every
+/// box on its numbers, but writes neighbours together.
+const DENSE: u64 = 8;
 
 /// In the place of a minimum of what is no box, and negative of a maximum: both differences are negative.
 const BEYOND: f32 = (1 << 25) as f32;
@@ -355,15 +361,27 @@ unsafe fn fill<T: Number>(
     // SAFETY: as the caller says.
     let mine = unsafe { Mine::load(&sets, codes, block) };
     let own_place = |i: u32| places.wrapping_add((i * BRUTE_THREADS + me) as usize);
+    let chunk_boxes = parameters.tiles * BRUTE_TILE;
+    let chunk_start = chunk * chunk_boxes;
+    // Bits of the thread's boxes that have pairs: few, or many.
+    let (mut few, mut many) = (0, 0);
     for_each_box! { i {
         let row = mine.first_row + i as u32 * BRUTE_THREADS;
+        // Read by the whole warp below.
+        // SAFETY: a place for each of the thread's boxes, here and below: its own.
+        unsafe { own_place(i as u32).write(0) };
         if row < parameters.end_row && row >= parameters.first_row {
-            // SAFETY: a sum for each row and chunk; a place for each of the thread's boxes, here and
-            // below: its own.
+            // SAFETY: a sum for each row and chunk.
             unsafe {
                 let first = sums.at(parameters.first_row as usize * chunks);
-                let start = sums.at(row as usize * chunks + chunk as usize);
+                let part = row as usize * chunks + chunk as usize;
+                let (start, end) = (sums.at(part), sums.at(part + 1));
                 own_place(i as u32).write(start - first);
+                if (end - start) * DENSE > chunk_boxes as u64 {
+                    many |= 1 << i;
+                } else if end > start {
+                    few |= 1 << i;
+                }
             }
         }
     }}
@@ -374,26 +392,25 @@ unsafe fn fill<T: Number>(
     };
     let first_word = parameters.first_word(block, me / WARP_SIZE);
     let mut word_index = 0;
-    while word_index < parameters.words() {
+    while word_index < parameters.words() && warp::any(FULL_MASK, few != 0) {
         // SAFETY: the words of this warp.
         let mut word = unsafe { tiles_with_pairs.at(first_word + word_index as usize) };
         while word != 0 {
             let tile = word_index * 32 + word.trailing_zeros();
             word &= word - 1;
-            let start = (chunk * parameters.tiles + tile) * BRUTE_TILE;
-            let mut j = start;
-            while j < start + BRUTE_TILE && j < sets.rows2 {
+            let mut j = chunk_start + tile * BRUTE_TILE;
+            let end = min(sets.rows2, j + BRUTE_TILE);
+            while j < end {
                 // SAFETY: a row of the second set.
                 let other = unsafe { code(codes, first_code + j as usize, true) };
-                let mut passing = mine.passing(other);
+                let mut passing = mine.passing(other) & few;
                 while passing != 0 {
                     let box_of_mine = passing.trailing_zeros();
                     passing &= passing - 1;
                     let i = mine.first_row + box_of_mine * BRUTE_THREADS;
-                    let is_wanted = i >= parameters.first_row && i < parameters.end_row;
                     // SAFETY: what passes is a row; the place is the pair's own.
                     unsafe {
-                        if is_wanted && is_pair(&sets, i, j) {
+                        if is_pair(&sets, i, j) {
                             let place = own_place(box_of_mine);
                             indices.set(place.read() as usize, j);
                             *place += 1;
@@ -404,6 +421,36 @@ unsafe fn fill<T: Number>(
             }
         }
         word_index += 1;
+    }
+
+    let lane = me % WARP_SIZE;
+    let lower_lanes = (1u32 << lane) - 1;
+    let chunk_end = min(sets.rows2, chunk_start + chunk_boxes);
+    let mut box_of_mine = 0;
+    while box_of_mine < PER_THREAD as u32 {
+        // SAFETY: its own place; it means something if the row is one of those.
+        let own_start = unsafe { own_place(box_of_mine).read() };
+        let mut lanes = warp::ballot(FULL_MASK, many >> box_of_mine & 1 != 0);
+        while lanes != 0 {
+            let of_lane = lanes.trailing_zeros();
+            lanes &= lanes - 1;
+            let i = mine.first_row - lane + of_lane + box_of_mine * BRUTE_THREADS;
+            let mut place = warp::shuffle_idx(FULL_MASK, own_start, of_lane) as usize;
+            let mut start = chunk_start;
+            while start < chunk_end {
+                let j = start + lane;
+                // SAFETY: rows of the sets.
+                let is_hit = j < chunk_end && unsafe { is_pair(&sets, i, j) };
+                let hits = warp::ballot(FULL_MASK, is_hit);
+                if is_hit {
+                    // SAFETY: the pair's own place.
+                    unsafe { indices.set(place + (hits & lower_lanes).count_ones() as usize, j) };
+                }
+                place += hits.count_ones() as usize;
+                start += WARP_SIZE;
+            }
+        }
+        box_of_mine += 1;
     }
 }
 

@@ -29,6 +29,8 @@ pub struct RowParameters {
     pub first: u32,
     /// How many of them.
     pub count: u32,
+    /// From each to the next: 1 for all, more for a sample.
+    pub stride: u32,
     /// Bits of a row's number in the second set.
     pub index_bits: u32,
 }
@@ -59,6 +61,7 @@ unsafe fn search<T: Number>(
         subtrees,
         first,
         count,
+        stride,
         ..
     } = parameters;
     let firsts = shared_array![u64; MAX_LEVELS];
@@ -82,7 +85,7 @@ unsafe fn search<T: Number>(
         let subtree = (task % subtrees as usize) as u32;
         // SAFETY: one of those left, which is a row of the first set.
         let (row, own) = unsafe {
-            let row = left.at((first + number) as usize) as u32;
+            let row = left.at((first + number * stride) as usize) as u32;
             (row, sets.filter_box(row as usize, &domain))
         };
         let mut pairs = 0;

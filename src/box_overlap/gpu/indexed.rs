@@ -33,12 +33,17 @@ struct Tree {
     root_level: u32,
 }
 
+/// The subtrees that the search for a row is divided into.
+#[derive(Clone, Copy)]
+struct Subtrees {
+    start_level: u32,
+    count: u32,
+}
+
 /// Rows with many pairs, ascending.
 struct Left {
     rows: Buffer<u64>,
-    count: u32,
-    start_level: u32,
-    subtrees: u32,
+    subtrees: Subtrees,
     /// How many pairs stand before those of each row and subtree.
     sums: Buffer<u64>,
     /// Of all these rows.
@@ -83,7 +88,12 @@ impl Indexed {
         if known.left() > 0 {
             let left = left.truncated(known.left() as usize);
             if algorithm == Algorithm::Auto
-                && tuning::gives_up(sets.rows1, sets.rows2, known.left())
+                && tuning::may_be_dense(sets.rows2, known.left())
+                && tuning::is_dense(
+                    sets.rows1,
+                    sets.rows2,
+                    estimate(device, sets, &mut tree, &left, &read)?,
+                )
             {
                 drop((counts, slots, left, offsets));
                 return Brute::count(device, sets, tree.counters, read);
@@ -141,6 +151,25 @@ impl Indexed {
             None => Ok(()),
         }
     }
+}
+
+/// The number of pairs in the rows that were left, by a sample of them.
+fn estimate<T: Coordinate>(
+    device: &Device,
+    sets: Sets<T>,
+    tree: &mut Tree,
+    left: &Buffer<u64>,
+    read: impl Fn(&Buffer<u64>) -> Result<Known>,
+) -> Result<u64> {
+    let rows = left.len() as u32;
+    let stride = tuning::sample_stride(rows);
+    let subtrees = Subtrees::new(sets.rows2, rows / stride);
+    let parameters = RowParameters {
+        stride,
+        ..subtrees.parameters(sets.rows2, 0..rows / stride)
+    };
+    subtrees.count(device, sets, tree, left, parameters)?;
+    Ok(read(&tree.counters)?.left_pairs() * u64::from(stride))
 }
 
 impl Tree {
@@ -204,6 +233,62 @@ impl Tree {
     }
 }
 
+impl Subtrees {
+    /// For so many rows.
+    fn new(leaves: u32, rows: u32) -> Subtrees {
+        let start_level = tuning::start_level(leaves, rows);
+        Subtrees {
+            start_level,
+            count: nodes(leaves, start_level),
+        }
+    }
+
+    /// For these of the rows that were left.
+    fn parameters(self, leaves: u32, numbers: Range<u32>) -> RowParameters {
+        RowParameters {
+            start_level: self.start_level,
+            subtrees: self.count,
+            first: numbers.start,
+            count: numbers.end - numbers.start,
+            stride: 1,
+            index_bits: bits(leaves),
+        }
+    }
+
+    fn tasks(self, rows: u32) -> u64 {
+        u64::from(rows) * u64::from(self.count)
+    }
+
+    /// Counts how many pairs stand before those of each row and subtree, and notes how many there are.
+    fn count<T: Coordinate>(
+        self,
+        device: &Device,
+        sets: Sets<T>,
+        tree: &mut Tree,
+        rows: &Buffer<u64>,
+        parameters: RowParameters,
+    ) -> Result<Buffer<u64>> {
+        let tasks = self.tasks(parameters.count);
+        let mut of_tasks = device.alloc::<u32>(tasks as usize)?;
+        let arguments = (
+            parameters,
+            sets,
+            tree.order.slice(),
+            tree.counters.slice(),
+            tree.nodes.slice(),
+            rows.slice(),
+            of_tasks.slice_mut(),
+        );
+        let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
+        // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs; a count
+        // for each task. Buffers are of this device and freed after the kernels have run.
+        unsafe {
+            device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
+            sums_and_total(&of_tasks, counter(&mut tree.counters, Counters::LEFT_PAIRS))
+        }
+    }
+}
+
 impl Left {
     /// Counts the pairs of the rows that were left, and sets their counts.
     fn count<T: Coordinate>(
@@ -215,45 +300,19 @@ impl Left {
     ) -> Result<Left> {
         let count = rows.len() as u32;
         let rows = sort_keys(rows, 0..bits(sets.rows1))?;
-        let start_level = tuning::start_level(sets.rows2, count);
-        let subtrees = nodes(sets.rows2, start_level);
-        let tasks = u64::from(count) * u64::from(subtrees);
-        let mut of_tasks = device.alloc::<u32>(tasks as usize)?;
-        let mut left = Left {
+        let subtrees = Subtrees::new(sets.rows2, count);
+        let parameters = subtrees.parameters(sets.rows2, 0..count);
+        let sums = subtrees.count(device, sets, tree, &rows, parameters)?;
+        let arguments = (parameters, rows.slice(), sums.slice(), counts.slice_mut());
+        let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
+        // SAFETY: a sum for each task and one for the end, a count for each row. Buffers as above.
+        unsafe { device.launch(MODULE, &box_kernels::row_counts, config, arguments)? };
+        Ok(Left {
             rows,
-            count,
-            start_level,
             subtrees,
-            sums: device.alloc(0)?,
+            sums,
             pairs: 0,
-        };
-        let parameters = left.parameters(sets.rows2, 0..count);
-        // SAFETY: the tree is that of the sets, neither of which is empty; a count for each task. Buffers are
-        // of this device and freed after the kernels have run.
-        unsafe {
-            let arguments = (
-                parameters,
-                sets,
-                tree.order.slice(),
-                tree.counters.slice(),
-                tree.nodes.slice(),
-                left.rows.slice(),
-                of_tasks.slice_mut(),
-            );
-            let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
-            device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
-            left.sums =
-                sums_and_total(&of_tasks, counter(&mut tree.counters, Counters::LEFT_PAIRS))?;
-            let arguments = (
-                parameters,
-                left.rows.slice(),
-                left.sums.slice(),
-                counts.slice_mut(),
-            );
-            let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
-            device.launch(MODULE, &box_kernels::row_counts, config, arguments)?;
-        }
-        Ok(left)
+        })
     }
 
     /// Writes the pairs of those of the rows that were left.
@@ -270,8 +329,8 @@ impl Left {
             return Ok(());
         }
         let mut keys = device.alloc::<u64>(pairs)?;
-        let parameters = self.parameters(sets.rows2, numbers.clone());
-        let tasks = u64::from(parameters.count) * u64::from(self.subtrees);
+        let parameters = self.subtrees.parameters(sets.rows2, numbers);
+        let tasks = self.subtrees.tasks(parameters.count);
         let arguments = (
             parameters,
             sets,
@@ -308,25 +367,15 @@ impl Left {
         rows: Range<u32>,
     ) -> Result<(Range<u32>, usize)> {
         if rows == (0..search.sets.rows1) {
-            return Ok((0..self.count, self.pairs as usize));
+            return Ok((0..self.rows.len() as u32, self.pairs as usize));
         }
         let left = self.rows.to_vec()?;
         let before = |row: u32| left.partition_point(|&left| left < u64::from(row)) as u32;
         let numbers = before(rows.start)..before(rows.end);
         let sums = self.sums.to_vec()?;
-        let at = |number: u32| sums[number as usize * self.subtrees as usize];
+        let at = |number: u32| sums[number as usize * self.subtrees.count as usize];
         let pairs = at(numbers.end) - at(numbers.start);
         Ok((numbers, pairs as usize))
-    }
-
-    fn parameters(&self, leaves: u32, numbers: Range<u32>) -> RowParameters {
-        RowParameters {
-            start_level: self.start_level,
-            subtrees: self.subtrees,
-            first: numbers.start,
-            count: numbers.end - numbers.start,
-            index_bits: bits(leaves),
-        }
     }
 }
 

@@ -1,0 +1,188 @@
+//! Times the search for overlapping boxes, from boxes in the device's memory to compressed rows there.
+//!
+//!     cargo bench --features cuda --bench box_overlap -- --device cuda
+//!
+//! `ms` is the median of whole calls by the device's events, with the least and the most: the tree is built
+//! within each call. Results of the algorithms are compared; with `--sweep` sizes from 10³ on are measured
+//! instead, and written as CSV for the plot. `--write DIR` writes the boxes as NPY files for the programs in
+//! benches/peers.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Parser;
+use common::boxes::{self, Sets};
+use common::{Times, Where};
+use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, DeviceOverlaps};
+use gridstride::device::DeviceKind;
+use gridstride::{Device, Result};
+use ndarray::Array2;
+
+#[derive(Parser)]
+struct Args {
+    /// Where to search.
+    #[arg(long, value_enum, default_value = "cpu")]
+    device: Where,
+    /// Boxes of each set; by default 200000 on a GPU and on the CPU, 2000 in the simulator.
+    #[arg(long)]
+    rows: Option<usize>,
+    /// Kinds of boxes to take; all by default.
+    #[arg(long, value_delimiter = ',')]
+    kinds: Vec<String>,
+    /// Algorithms to take, brute, indexed, auto; all by default.
+    #[arg(long, value_delimiter = ',', default_value = "brute,indexed,auto")]
+    algorithms: Vec<String>,
+    /// Timed runs, after a first one that is not.
+    #[arg(long, default_value_t = 15)]
+    runs: usize,
+    /// Measures sizes up to this one, pipes and welds only, and prints CSV.
+    #[arg(long)]
+    sweep: Option<usize>,
+    /// Writes the pipes and welds to set1.npy and set2.npy in this folder, and ends.
+    #[arg(long)]
+    write: Option<PathBuf>,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+type Kind = (&'static str, fn(usize) -> Sets, usize);
+
+/// Kinds of boxes, and by what their numbers are divided.
+const KINDS: [Kind; 7] = [
+    ("pipes", boxes::pipes, 1),
+    ("uniform", boxes::uniform, 1),
+    ("giants", boxes::giants, 1),
+    ("equal", boxes::equal, 20),
+    ("dense", boxes::dense, 5),
+    ("clustered", boxes::clustered, 1),
+    ("sticks", boxes::sticks, 1),
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args = Args::parse();
+    let rows = args.rows.unwrap_or(match args.device {
+        Where::Cpu | Where::Cuda => 200_000,
+        Where::Simulator => 2000,
+    });
+    if let Some(folder) = &args.write {
+        fs::create_dir_all(folder)?;
+        for (set, name) in boxes::pipes(rows).iter().zip(["set1.npy", "set2.npy"]) {
+            ndarray_npy::write_npy(folder.join(name), set)?;
+        }
+        return Ok(());
+    }
+    let device = args.device.open()?;
+    if let Some(most) = args.sweep {
+        return Ok(sweep(&args, &device, most)?);
+    }
+    println!("{}", device.info());
+    println!(
+        "{:<10} {:>9} {:>5} {:>8} {:>22} {:>11}",
+        "kind", "rows", "type", "", "ms", "pairs"
+    );
+    for (name, make, divisor) in KINDS {
+        if !args.kinds.is_empty() && !args.kinds.iter().any(|kind| kind == name) {
+            continue;
+        }
+        let sets = make(rows / divisor);
+        measure::<f32>(&args, &device, name, &sets)?;
+        if name == "pipes" {
+            // Whole numbers of millimetres.
+            let whole = sets
+                .each_ref()
+                .map(|set| set.mapv(|x| (x * 1000.0).round() as i32));
+            measure::<i32>(&args, &device, name, &whole)?;
+            let double = sets.each_ref().map(|set| set.mapv(f64::from));
+            measure::<f64>(&args, &device, name, &double)?;
+        }
+    }
+    Ok(())
+}
+
+fn measure<T: Coordinate>(
+    args: &Args,
+    device: &Device,
+    kind: &str,
+    sets: &[Array2<T>; 2],
+) -> Result<()> {
+    let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
+    let mut first = None;
+    for (name, algorithm) in algorithms(args) {
+        let search = BoxOverlap::new().algorithm(algorithm);
+        let call = || search.overlaps_device(&there[0], &there[1]);
+        let (times, found) = time(device, args.runs, &call)?;
+        let found = found.download()?;
+        println!(
+            "{kind:<10} {:>9} {:>5} {name:>8} {:>22} {:>11}",
+            sets[0].nrows(),
+            T::NAME,
+            times.to_string(),
+            found.pair_count()
+        );
+        match &first {
+            None => first = Some(found),
+            Some(first) => assert_eq!(first, &found, "{kind}, {name}: other pairs"),
+        }
+    }
+    Ok(())
+}
+
+fn algorithms(args: &Args) -> impl Iterator<Item = (&'static str, Algorithm)> {
+    let all = [
+        ("brute", Algorithm::BruteForce),
+        ("indexed", Algorithm::Indexed),
+        ("auto", Algorithm::Auto),
+    ];
+    let wanted = |name: &str| args.algorithms.iter().any(|wanted| wanted == name);
+    all.into_iter().filter(move |(name, _)| wanted(name))
+}
+
+/// The times of calls by the device's events (by the clock on the CPU), and the last result.
+fn time(
+    device: &Device,
+    runs: usize,
+    call: &dyn Fn() -> Result<DeviceOverlaps>,
+) -> Result<(Times, DeviceOverlaps)> {
+    let (start, end) = (device.event()?, device.event()?);
+    let mut times = Vec::new();
+    let mut found = call()?;
+    for _ in 0..runs {
+        drop(found);
+        let begin = Instant::now();
+        device.record(&start)?;
+        found = call()?;
+        device.record(&end)?;
+        let elapsed = match device.kind() {
+            DeviceKind::Cpu => begin.elapsed(),
+            _ => end.elapsed_since(&start)?,
+        };
+        times.push(elapsed.as_secs_f64() * 1e3);
+    }
+    Ok((Times::of(times), found))
+}
+
+/// Sizes at which the brute force takes too long to be measured.
+const BRUTE_LIMIT: usize = 1_000_000;
+
+fn sweep(args: &Args, device: &Device, most: usize) -> Result<()> {
+    println!("method,boxes,ms,pairs");
+    let sizes = (3..).flat_map(|power| [1, 2, 5].map(|step| step * 10usize.pow(power)));
+    for rows in sizes.take_while(|&rows| rows <= most) {
+        let sets = boxes::pipes(rows);
+        let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
+        for (name, algorithm) in algorithms(args) {
+            if algorithm == Algorithm::BruteForce && rows > BRUTE_LIMIT {
+                continue;
+            }
+            let search = BoxOverlap::new().algorithm(algorithm);
+            let call = || search.overlaps_device(&there[0], &there[1]);
+            let (times, found) = time(device, args.runs, &call)?;
+            println!("{name},{rows},{:.4},{}", times.median, found.pair_count());
+        }
+    }
+    Ok(())
+}
