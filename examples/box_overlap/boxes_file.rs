@@ -84,8 +84,8 @@ fn read_file<T: Number>(
         .flexible(true)
         // A carriage return before it is blank space around a cell.
         .terminator(Terminator::Any(b'\n'))
-        // So that the last line has an end too.
-        .from_reader(text.chain(b"\n".as_slice()));
+        // So that the last line has an end too, also where a quote is open: what is left is blank.
+        .from_reader(text.chain(b"\n\"\n".as_slice()));
     let mut header = ByteRecord::new();
     ensure!(next_record(&mut reader, &mut header)?, "the file is empty");
     let columns = Columns::find(&header).with_context(|| format!("line {}", line(&header)))?;
@@ -243,7 +243,7 @@ impl Columns {
         };
         let [min, max] = [axis, axis + axes].map(|column| {
             let (name, place) = self.places[column];
-            format!("{name} {}", record[place].trim_ascii().escape_ascii())
+            format!("{name} {}", shown(&record[place]))
         });
         bail!("line {}: {min} is above {max}", line(record))
     }
@@ -256,5 +256,15 @@ fn parse_cell<T: Number>(cell: &[u8]) -> Result<T, String> {
     }
     // What is not UTF-8 is no number either.
     let parsed = T::parse(str::from_utf8(cell).unwrap_or_default());
-    parsed.map_err(|what| format!("'{}' {what}", cell.escape_ascii()))
+    parsed.map_err(|what| format!("'{}' {what}", shown(cell)))
+}
+
+/// The text of a cell for a message, not the whole of it if a quote was left open.
+fn shown(cell: &[u8]) -> String {
+    const LENGTH: usize = 60;
+    let cell = cell.trim_ascii();
+    match cell.get(..LENGTH) {
+        Some(start) if cell.len() > LENGTH => format!("{}...", start.escape_ascii()),
+        _ => cell.escape_ascii().to_string(),
+    }
 }
