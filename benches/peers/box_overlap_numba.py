@@ -1,7 +1,9 @@
 """Box overlap in Numba CUDA, as it is commonly written: every pair is tested.
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 box_overlap_numba.py SET1.npy SET2.npy
-The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ. Each time is a median of 7 runs
+The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ; those of the example are
+numpy.loadtxt(CSV, numpy.float32, delimiter=",", skiprows=1, usecols=range(1, 7)).
+Each time is a median of 7 runs
 by CUDA events, boxes and results on the device, for the best of several block sizes. The result is a
 matrix of up to 6 matches a box of the first set, filled with -1 before; it is checked on a sample of rows
 against NumPy. Without a GPU: NUMBA_ENABLE_CUDASIM=1, with some hundred boxes.

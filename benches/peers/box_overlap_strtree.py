@@ -1,7 +1,9 @@
 """Box overlap with Shapely's STRtree on the CPU: a tree on x and y, and a filter on z.
 
 Run with Shapely and NumPy (pip install shapely):  python3 box_overlap_strtree.py SET1.npy SET2.npy
-The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ. Each time is a median of 5 runs on
+The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ; those of the example are
+numpy.loadtxt(CSV, numpy.float32, delimiter=",", skiprows=1, usecols=range(1, 7)).
+Each time is a median of 5 runs on
 one core, which is what Shapely uses. The pairs are checked on a sample of rows against NumPy.
 """
 

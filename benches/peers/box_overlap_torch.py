@@ -1,7 +1,9 @@
 """Box overlap in PyTorch: all pairs by broadcasting, some rows of the first set at a time.
 
 Run with PyTorch on a machine with a GPU:  python3 box_overlap_torch.py SET1.npy SET2.npy
-The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ. Each time is a median of 5 runs by
+The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ; those of the example are
+numpy.loadtxt(CSV, numpy.float32, delimiter=",", skiprows=1, usecols=range(1, 7)).
+Each time is a median of 5 runs by
 CUDA events, boxes and pairs on the device, for several numbers of rows at a time; those for which the
 memory does not suffice are left out. The pairs are checked on a sample of rows against NumPy.
 """

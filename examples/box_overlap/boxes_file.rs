@@ -52,7 +52,7 @@ impl<T: Number> Reading<T> {
     /// The boxes of each file, N×6 or N×4.
     pub fn finish(self) -> Result<Vec<Array2<T>>> {
         let mut sets: Vec<Array2<T>> = Vec::new();
-        for (path, file) in &mut self.files.into_iter() {
+        for (path, file) in self.files {
             let cannot_read = || format!("cannot read {}", path.display());
             let set = file.join().expect("reading does not panic");
             let set = set.with_context(cannot_read)?;
