@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: if common::small() { 8 } else { 32 },
+        cases: if common::small() { 4 } else { 16 },
         // Failures are printed with their input; files beside the tests would be litter.
         failure_persistence: None,
         ..ProptestConfig::default()

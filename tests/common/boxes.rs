@@ -7,6 +7,11 @@ use ndarray::{Array2, ArrayView2, Axis};
 
 pub const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::BruteForce, Algorithm::Indexed];
 
+/// The algorithms to try on a device: where that is slow, the two that `Auto` chooses from.
+pub fn algorithms(device: &Device) -> &'static [Algorithm] {
+    &ALGORITHMS[usize::from(is_slow(device))..]
+}
+
 /// What tests need of coordinates.
 pub trait Number: Coordinate {
     /// The same number, which is exact: whole ones below 2²⁴ in magnitude are in all types.
@@ -133,7 +138,7 @@ pub fn is_slow(device: &Device) -> bool {
     super::small() || device.kind() == DeviceKind::Simulator
 }
 
-/// Finds the pairs with every algorithm, and compares.
+/// Finds the pairs with all [`algorithms`], and compares.
 #[track_caller]
 pub fn check<T: Number>(
     device: &Device,
@@ -142,7 +147,7 @@ pub fn check<T: Number>(
     expected: &Overlaps,
     what: &str,
 ) {
-    for algorithm in ALGORITHMS {
+    for &algorithm in algorithms(device) {
         let search = BoxOverlap::new().algorithm(algorithm);
         let found = search.overlaps(device, set1, set2).unwrap();
         let what = format!("{what}, {algorithm:?} on {device}");
@@ -167,7 +172,7 @@ pub fn check_on<T: Number>(
 #[track_caller]
 pub fn check_self<T: Number>(device: &Device, set: &Array2<T>, what: &str) {
     let expected = reference::self_overlaps(set.view()).unwrap();
-    for algorithm in ALGORITHMS {
+    for &algorithm in algorithms(device) {
         let search = BoxOverlap::new().algorithm(algorithm);
         let found = search.self_overlaps(device, set.view()).unwrap();
         let what = format!("{what} with itself, {algorithm:?} on {device}");
