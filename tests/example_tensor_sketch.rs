@@ -2,13 +2,11 @@
 
 mod common;
 
+use common::example::{Example, Folder, gzip, printed};
 use common::sketch::{Reference, codes};
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Output, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,118 +16,23 @@ use gridstride::tensor_sketch::{
 };
 use ndarray::{Array2, ArrayView1, array};
 use ndarray_npy::read_npy;
-use tempfile::TempDir;
 
 /// The genome. Tests run in the package's folder, also those of a bundle that was moved elsewhere.
 const LAMBDA: &str = "examples/data/lambda_phage.fa";
 
-/// A folder for one test.
-struct Folder(TempDir);
+const EXAMPLE: Example = Example("tensor_sketch");
 
-impl Folder {
-    fn new() -> Folder {
-        Folder(TempDir::new().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// Writes a file, and returns its path for a command line.
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        fs::write(self.path(name), content).unwrap();
-        self.path(name).to_str().unwrap().into()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<_> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-
-    /// Runs the example with `--out`, and reads what it wrote.
-    fn sketches(&self, arguments: &[&str]) -> Array2<f32> {
-        let out = self.path("sketches.npy");
-        succeed(&[arguments, &["--out", out.to_str().unwrap()]].concat());
-        read_npy(out).unwrap()
-    }
-}
-
-/// The example, which `cargo test` builds beside the tests.
-fn example() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let name = format!("tensor_sketch{}", std::env::consts::EXE_SUFFIX);
-    let example = profile.join("examples").join(name);
-    assert!(
-        example.exists(),
-        "{} is missing: run `cargo build --example tensor_sketch` with the profile of the tests",
-        example.display()
-    );
-    example
-}
-
-fn run(arguments: &[impl AsRef<OsStr>]) -> Output {
-    Command::new(example()).args(arguments).output().unwrap()
-}
-
-/// With something on stdin, which it may leave unread.
-fn run_with_stdin(arguments: &[impl AsRef<OsStr>], write: impl FnOnce(ChildStdin)) -> Output {
-    let mut command = Command::new(example());
-    let command = command.args(arguments).stdin(Stdio::piped());
-    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    write(child.stdin.take().unwrap());
-    child.wait_with_output().unwrap()
-}
-
-/// What it prints on stdout when all is well.
-fn succeed(arguments: &[impl AsRef<OsStr>]) -> String {
-    printed(run(arguments))
-}
-
-fn printed(output: Output) -> String {
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && errors.is_empty(), "{errors}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Expects exit code 1 and one sentence on stderr with all of `parts` in it.
-fn refuse(arguments: &[impl AsRef<OsStr>], parts: &[&str]) {
-    let output = run(arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(output.stdout.is_empty());
-    assert!(
-        errors.starts_with("error: ") && errors.lines().count() == 1,
-        "{errors}"
-    );
-    for part in parts {
-        assert!(errors.contains(part), "no {part:?} in {errors}");
-    }
-}
-
-/// Expects a command line to be refused, with clap's exit code 2.
-fn refuse_usage(arguments: &[&str], part: &str) {
-    let output = run(arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains(part), "no {part:?} in {errors}");
+/// Runs the example with `--out`, and reads what it wrote.
+fn sketches(folder: &Folder, arguments: &[&str]) -> Array2<f32> {
+    let out = folder.path("sketches.npy");
+    EXAMPLE.succeed(&[arguments, &["--out", out.to_str().unwrap()]].concat());
+    read_npy(out).unwrap()
 }
 
 /// Codes of DNA as text.
 fn dna_text(codes: &[u8]) -> String {
     let letters = codes.iter().map(|&code| b"ACGT"[usize::from(code)]);
     letters.map(char::from).collect()
-}
-
-fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
 }
 
 /// The library's sketches of `texts`.
@@ -166,7 +69,7 @@ fn dna(texts: &[&str]) -> Array2<f32> {
 #[test]
 fn the_genome_of_lambda() {
     let folder = Folder::new();
-    let printed = succeed(&[LAMBDA]);
+    let printed = EXAMPLE.succeed(&[LAMBDA]);
     let line = printed.lines().nth(1).unwrap();
     let fields: Vec<_> = line.split_whitespace().collect();
     assert_eq!(fields[..3], ["gi|9626243|ref|NC_001416.1|", "48502", "0"]);
@@ -182,7 +85,7 @@ fn the_genome_of_lambda() {
 
     let genome = fs::read_to_string(LAMBDA).unwrap();
     let letters: String = genome.lines().skip(1).collect();
-    assert_eq!(folder.sketches(&[LAMBDA]), dna(&[&letters]));
+    assert_eq!(sketches(&folder, &[LAMBDA]), dna(&[&letters]));
 }
 
 #[test]
@@ -199,11 +102,11 @@ fn all_options_of_a_sketch() {
         let options = [&options[..], &["--device", &name]].concat();
         let tables = Tables::from_seed(20, 3, 40, u64::MAX).unwrap();
         let expected = library(&device, &Alphabet::protein(), tables, true, &texts);
-        assert_eq!(folder.sketches(&options), expected);
-        assert!(succeed(&options).contains(&format!("on {name}")));
+        assert_eq!(sketches(&folder, &options), expected);
+        assert!(EXAMPLE.succeed(&options).contains(&format!("on {name}")));
     }
 
-    let printed = succeed(&options);
+    let printed = EXAMPLE.succeed(&options);
     let fields = |line: usize| -> Vec<_> {
         printed
             .lines()
@@ -224,9 +127,9 @@ fn one_sketch_a_file() {
     let folder = Folder::new();
     let first = folder.file("first.fa", ">a\nACGTAC\n>b\nGGNTT\n>c\n");
     let second = folder.file("second.fa", ">a\nTTTTTT\n");
-    let sketches = folder.sketches(&["--per-file", &first, &second]);
+    let sketches = sketches(&folder, &["--per-file", &first, &second]);
     assert_eq!(sketches, dna(&["ACGTACGGTT", "TTTTTT"]));
-    let printed = succeed(&["--per-file", &first, &second]);
+    let printed = EXAMPLE.succeed(&["--per-file", &first, &second]);
     let line: Vec<_> = printed.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(line[..3], [&first, "10", "1"]);
 }
@@ -252,7 +155,7 @@ fn forms_and_f64() {
             .sketch(&Device::cpu(), &sequences)
             .unwrap();
         assert_eq!(
-            folder.sketches(&["--device", "cpu", "--form", name, &fasta]),
+            sketches(&folder, &["--device", "cpu", "--form", name, &fasta]),
             expected
         );
 
@@ -269,10 +172,10 @@ fn forms_and_f64() {
             out.to_str().unwrap(),
             &fasta,
         ];
-        assert!(succeed(&options).contains("f64"));
+        assert!(EXAMPLE.succeed(&options).contains("f64"));
         assert_eq!(read_npy::<_, Array2<f64>>(out).unwrap(), expected);
     }
-    refuse_usage(&["--form", "cubic", LAMBDA], "cubic");
+    EXAMPLE.refuse_usage(&["--form", "cubic", LAMBDA], "cubic");
 }
 
 #[test]
@@ -310,7 +213,7 @@ fn windows_of_each_record() {
         let option = format!("{width}:{stride}");
         let tables = Tables::from_seed(4, 3, 4, 0).unwrap();
         let options = ["--windows", &option, "--tuple", "3", "--dim", "4", &fasta];
-        let sketches = folder.sketches(&options);
+        let sketches = sketches(&folder, &options);
         assert_eq!(sketches.nrows(), windows.len(), "{option}");
         for (sketch, window) in sketches.outer_iter().zip(windows) {
             let codes = Alphabet::dna().encode(window.as_bytes(), Unknown::Error);
@@ -319,7 +222,7 @@ fn windows_of_each_record() {
                 .after_products(2 * width + 64)
                 .check_last_row(sketch, false, Form::Fourier);
         }
-        let printed = succeed(&options);
+        let printed = EXAMPLE.succeed(&options);
         for (line, name) in printed.lines().skip(1).zip(names.iter().take(20)) {
             let fields: Vec<_> = line.split_whitespace().take(3).collect();
             assert_eq!(fields, [name, &width.to_string(), "-"]);
@@ -327,7 +230,7 @@ fn windows_of_each_record() {
         assert!(printed.contains("1400017 letters in "), "{printed}");
     }
     for bad in ["5", "5:", "0:1", "1:0", "-1:1", "a:b", "1:1:1"] {
-        refuse_usage(
+        EXAMPLE.refuse_usage(
             &[&format!("--windows={bad}"), LAMBDA],
             "not WIDTH:STRIDE, two positive numbers",
         );
@@ -341,13 +244,16 @@ fn many_windows() {
     let codes = codes(20_000, 4, 1);
     let fasta = folder.file("a.fa", format!(">a\n{}\n", dna_text(&codes)));
     let tables = Tables::from_seed(4, 1, 1024, 0).unwrap();
-    let sketches = folder.sketches(&["--windows", "10:3", "--tuple", "1", "--dim", "1024", &fasta]);
+    let sketches = sketches(
+        &folder,
+        &["--windows", "10:3", "--tuple", "1", "--dim", "1024", &fasta],
+    );
     let windows = codes.windows(10).step_by(3);
     assert_eq!(sketches.nrows(), windows.len());
     for (sketch, window) in sketches.outer_iter().zip(windows) {
         Reference::new(&tables, window.into()).check_last_row(sketch, false, Form::Fourier);
     }
-    refuse(
+    EXAMPLE.refuse(
         &["--windows", "10:3", "--form", "direct", &fasta],
         &["not with --form direct"],
     );
@@ -367,7 +273,7 @@ fn windows_of_short_and_long_records() {
     let fasta = folder.file("a.fa", records);
     let tables = Tables::from_seed(4, 2, 6, 0).unwrap();
     let options = ["--windows", "200:1", "--tuple", "2", "--dim", "6", &fasta];
-    let sketches = folder.sketches(&options);
+    let sketches = sketches(&folder, &options);
     let windows: Vec<_> = texts.iter().flat_map(|codes| codes.windows(200)).collect();
     assert_eq!(sketches.nrows(), windows.len());
     for (sketch, window) in sketches.outer_iter().zip(windows) {
@@ -394,7 +300,7 @@ fn windows_of_short_and_long_records() {
             windows,
             &fasta,
         ];
-        refuse(&options, &[&format!("cannot sketch {named}")]);
+        EXAMPLE.refuse(&options, &[&format!("cannot sketch {named}")]);
     }
 }
 
@@ -406,20 +312,18 @@ fn from_stdin() {
     let first = folder.file("first.fa", ">first\nGGG\n");
     for input in [text.as_bytes(), &gzip(text.as_bytes())] {
         let options = ["--out", out.to_str().unwrap(), &first, "-"];
-        printed(run_with_stdin(&options, |mut stdin| {
-            stdin.write_all(input).unwrap()
-        }));
+        printed(EXAMPLE.run_with_stdin(&options, |mut stdin| stdin.write_all(input).unwrap()));
         assert_eq!(
             read_npy::<_, Array2<f32>>(&out).unwrap(),
             dna(&["GGG", "ACGTACGTAC", "TTTTT"])
         );
     }
-    let shown = printed(run_with_stdin(&["--per-file", "-"], |mut stdin| {
+    let shown = printed(EXAMPLE.run_with_stdin(&["--per-file", "-"], |mut stdin| {
         stdin.write_all(text.as_bytes()).unwrap();
     }));
     let line: Vec<_> = shown.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(line[..3], ["-", "15", "0"]);
-    let output = run_with_stdin(&["-"], drop);
+    let output = EXAMPLE.run_with_stdin(&["-"], drop);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
         errors.contains("cannot read -: the file is empty"),
@@ -438,14 +342,14 @@ fn many_records() {
         .enumerate()
         .map(|(i, text)| format!(">{i}\n{text}\n"));
     let fasta = folder.file("a.fa", records.collect::<String>());
-    let printed = succeed(&["--dim", "8", &fasta]);
+    let printed = EXAMPLE.succeed(&["--dim", "8", &fasta]);
     assert!(printed.contains("... and 29980 more"), "{printed}");
     assert!(printed.contains("sketches: 30000,"), "{printed}");
     let device = Device::auto();
     let tables = Tables::from_seed(4, 4, 8, 0).unwrap();
     let texts: Vec<_> = texts.iter().map(String::as_str).collect();
     let expected = library(&device, &Alphabet::dna(), tables, false, &texts);
-    assert_eq!(folder.sketches(&["--dim", "8", &fasta]), expected);
+    assert_eq!(sketches(&folder, &["--dim", "8", &fasta]), expected);
 }
 
 /// One record that is much longer than what may be in memory: 25 million letters in batches, and a few
@@ -458,7 +362,7 @@ fn memory_does_not_grow_with_the_record() {
     let block = line.repeat(MIB / line.len());
     let peak = |blocks: usize| {
         let options = ["--dim", "1", "--tuple", "1", "--device", "cpu", "-"];
-        let output = run_with_stdin(&options, |mut stdin| {
+        let output = EXAMPLE.run_with_stdin(&options, |mut stdin| {
             stdin.write_all(b">long\n").unwrap();
             for _ in 0..blocks {
                 stdin.write_all(block.as_bytes()).unwrap();
@@ -494,7 +398,7 @@ fn overflow_names_the_record() {
     let options = ["--tuple", "8", "--dim", "1", "--out"];
     let out = folder.path("sketches.npy");
     let files = [out.to_str().unwrap(), &first, &second];
-    refuse(
+    EXAMPLE.refuse(
         &[&options[..], &files].concat(),
         &[
             "cannot sketch long: ",
@@ -502,8 +406,8 @@ fn overflow_names_the_record() {
         ],
     );
     assert_eq!(folder.names(), ["first.fa", "second.fa"]);
-    succeed(&["--tuple", "8", "--dim", "1", "--normalize", &second]);
-    succeed(&["--tuple", "8", "--dim", "1", "--f64", &second]);
+    EXAMPLE.succeed(&["--tuple", "8", "--dim", "1", "--normalize", &second]);
+    EXAMPLE.succeed(&["--tuple", "8", "--dim", "1", "--f64", &second]);
 }
 
 #[test]
@@ -524,16 +428,16 @@ fn tables_from_json() {
         &["ACGTACGTTT"],
     );
     let options = ["--tables", &tables_file, "--dim", "5", &fasta];
-    assert_eq!(folder.sketches(&options), expected);
+    assert_eq!(sketches(&folder, &options), expected);
     assert_eq!(
-        folder.sketches(&[&options[..], &["--tuple", "2"]].concat()),
+        sketches(&folder, &[&options[..], &["--tuple", "2"]].concat()),
         expected
     );
-    refuse(
+    EXAMPLE.refuse(
         &[&options[..], &["--tuple", "3"]].concat(),
         &["tables.json", "tuples of 2"],
     );
-    refuse_usage(
+    EXAMPLE.refuse_usage(
         &[&options[..], &["--seed", "0"]].concat(),
         "cannot be used with",
     );
@@ -573,9 +477,9 @@ fn bad_tables() {
     ];
     for (json, expected) in cases {
         let tables = folder.file("tables.json", json);
-        refuse(&["--tables", &tables, &fasta], &["tables.json", expected]);
+        EXAMPLE.refuse(&["--tables", &tables, &fasta], &["tables.json", expected]);
     }
-    refuse(
+    EXAMPLE.refuse(
         &["--tables", "missing.json", &fasta],
         &["missing.json", "No such file"],
     );
@@ -589,7 +493,7 @@ fn distances_as_a_table() {
         ">one first\nACGTACGT\n>two\nACGTTCGT\n>three\nGGGGGG\n",
     );
     let path = folder.path("distances.tsv");
-    succeed(&["--distances", path.to_str().unwrap(), &fasta]);
+    EXAMPLE.succeed(&["--distances", path.to_str().unwrap(), &fasta]);
     let sketches = dna(&["ACGTACGT", "ACGTTCGT", "GGGGGG"]);
     // The example takes the same device, where distances are the same to the bit.
     let expected = pairwise(&Device::auto(), sketches.view(), Metric::L2).unwrap();
@@ -621,20 +525,20 @@ fn every_way_to_write_fasta() {
         ">a\nacgtacgtac\n>b\nNN-\n>c\nuuUUt\n",
     ] {
         assert_eq!(
-            folder.sketches(&[&folder.file("a.fa", text)]),
+            sketches(&folder, &[&folder.file("a.fa", text)]),
             expected,
             "{text:?}"
         );
         let compressed = gzip(text.as_bytes());
         assert_eq!(
-            folder.sketches(&[&folder.file("a.fa.gz", compressed)]),
+            sketches(&folder, &[&folder.file("a.fa.gz", compressed)]),
             expected,
             "{text:?}"
         );
     }
     for text in [">", ">\n", ">a", ">a\n", ">a\r\n", ">a\n\n"] {
         assert_eq!(
-            folder.sketches(&[&folder.file("a.fa", text)]),
+            sketches(&folder, &[&folder.file("a.fa", text)]),
             dna(&[""]),
             "{text:?}"
         );
@@ -646,7 +550,7 @@ fn every_way_to_write_fasta() {
     ]
     .concat();
     assert_eq!(
-        folder.sketches(&[&folder.file("members.fa.gz", members)]),
+        sketches(&folder, &[&folder.file("members.fa.gz", members)]),
         expected
     );
 }
@@ -662,7 +566,7 @@ fn a_record_longer_than_any_buffer() {
         .collect();
     let fasta = format!(">short\nACGT\n>long\n{}\n>last\nTTTT\n", lines.join("\n"));
     assert_eq!(
-        folder.sketches(&[&folder.file("a.fa", fasta)]),
+        sketches(&folder, &[&folder.file("a.fa", fasta)]),
         dna(&["ACGT", &text, "TTTT"])
     );
 }
@@ -681,11 +585,11 @@ fn lines_across_blocks() {
         assert_eq!(fasta.len() - lines.len(), (1 << 20) - before);
         let fasta = folder.file("a.fa", fasta);
         assert_eq!(
-            folder.sketches(&[&fasta]),
+            sketches(&folder, &[&fasta]),
             expected,
             "{before} bytes before"
         );
-        let printed = succeed(&[&fasta]);
+        let printed = EXAMPLE.succeed(&[&fasta]);
         let skipped: Vec<_> = printed
             .lines()
             .skip(1)
@@ -696,7 +600,7 @@ fn lines_across_blocks() {
             })
             .collect();
         assert_eq!(skipped, ["2", "0", "0", "1"], "{before} bytes before");
-        refuse(
+        EXAMPLE.refuse(
             &["--unknown", "error", &fasta],
             &["'>' (byte 62) at position 1026"],
         );
@@ -721,14 +625,14 @@ fn truncated_gzip() {
     let kept = folder.file("kept.npy", "as it was");
     for (length, place) in cases {
         let path = folder.file("cut.fa.gz", &whole[..length]);
-        refuse(&[&path, "--out", &kept], &["cut.fa.gz", place]);
+        EXAMPLE.refuse(&[&path, "--out", &kept], &["cut.fa.gz", place]);
     }
     assert_eq!(fs::read(&kept).unwrap(), b"as it was");
     assert_eq!(folder.names(), ["cut.fa.gz", "kept.npy"]);
 
     let mut damaged = whole.clone();
     damaged[whole.len() - 12] ^= 1;
-    refuse(
+    EXAMPLE.refuse(
         &[&folder.file("bad.fa.gz", damaged)],
         &["bad.fa.gz", "record 3 (c)", "corrupt"],
     );
@@ -742,10 +646,10 @@ fn unknown_letters() {
         "cannot read ",
         "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter",
     ];
-    refuse(&["--unknown", "error", &fasta], &place);
-    refuse(&["--unknown", "error", "--per-file", &fasta], &place);
+    EXAMPLE.refuse(&["--unknown", "error", &fasta], &place);
+    EXAMPLE.refuse(&["--unknown", "error", "--per-file", &fasta], &place);
     assert_eq!(
-        folder.sketches(&["--unknown", "skip", &fasta]),
+        sketches(&folder, &["--unknown", "skip", &fasta]),
         dna(&["ACGT", "ACGT"])
     );
 }
@@ -753,52 +657,52 @@ fn unknown_letters() {
 #[test]
 fn files_that_are_not_fasta() {
     let folder = Folder::new();
-    refuse(
+    EXAMPLE.refuse(
         &[&folder.file("empty.fa", "")],
         &["empty.fa", "the file is empty"],
     );
-    refuse(
+    EXAMPLE.refuse(
         &[&folder.file("empty.fa.gz", gzip(b""))],
         &["empty.fa.gz", "the file is empty"],
     );
-    refuse(
+    EXAMPLE.refuse(
         &[&folder.file("words.fa", "words")],
         &["words.fa", "it begins with 'w', not with '>'"],
     );
-    refuse(&[LAMBDA, "missing.fa"], &["missing.fa", "No such file"]);
-    refuse(&[folder.0.path()], &["cannot read"]);
+    EXAMPLE.refuse(&[LAMBDA, "missing.fa"], &["missing.fa", "No such file"]);
+    EXAMPLE.refuse(&[folder.0.path()], &["cannot read"]);
 }
 
 #[test]
 fn parameters_that_cannot_be() {
-    refuse(&["--dim", "0", LAMBDA], &["the dimension is 0"]);
-    refuse(&["--dim", "4097", LAMBDA], &["the dimension is 4097"]);
-    refuse(&["--tuple", "9", LAMBDA], &["by 9 places"]);
-    refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
-    refuse_usage(&["--seed=-1", LAMBDA], "--seed");
-    refuse_usage(
+    EXAMPLE.refuse(&["--dim", "0", LAMBDA], &["the dimension is 0"]);
+    EXAMPLE.refuse(&["--dim", "4097", LAMBDA], &["the dimension is 4097"]);
+    EXAMPLE.refuse(&["--tuple", "9", LAMBDA], &["by 9 places"]);
+    EXAMPLE.refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
+    EXAMPLE.refuse_usage(&["--seed=-1", LAMBDA], "--seed");
+    EXAMPLE.refuse_usage(
         &["--device", "cuda:x", LAMBDA],
         "not auto, cpu, cuda, cuda:N or simulator: cuda:x",
     );
-    refuse_usage(&[], "<FASTA>");
+    EXAMPLE.refuse_usage(&[], "<FASTA>");
 }
 
 #[test]
 fn outputs_that_cannot_be_written() {
     let folder = Folder::new();
     let nowhere = folder.path("nowhere/sketches.npy");
-    refuse(
+    EXAMPLE.refuse(
         &["--out", nowhere.to_str().unwrap(), LAMBDA],
         &["cannot write", "sketches.npy"],
     );
     let itself = folder.0.path().to_str().unwrap();
-    refuse(
+    EXAMPLE.refuse(
         &["--distances", itself, LAMBDA],
         &["cannot write", "it is not a file"],
     );
     let both = folder.path("both");
     let both = both.to_str().unwrap();
-    refuse(
+    EXAMPLE.refuse(
         &["--out", both, "--distances", both, LAMBDA],
         &["name the same file"],
     );

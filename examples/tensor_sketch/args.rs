@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
-use gridstride::Device;
 use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
+
+use crate::common::device_name::DeviceName;
 
 /// The tuple length when neither `--tuple` nor `--tables` says it.
 pub const DEFAULT_TUPLE: usize = 4;
@@ -154,43 +155,5 @@ impl FromStr for Windows {
             })
         });
         windows.ok_or_else(|| format!("not WIDTH:STRIDE, two positive numbers: {text}"))
-    }
-}
-
-/// A device that was asked for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DeviceName {
-    Auto,
-    Cpu,
-    Cuda(usize),
-    Simulator,
-}
-
-impl DeviceName {
-    pub fn open(&self) -> gridstride::Result<Device> {
-        match *self {
-            DeviceName::Auto => Ok(Device::auto()),
-            DeviceName::Cpu => Ok(Device::cpu()),
-            DeviceName::Cuda(ordinal) => Device::cuda(ordinal),
-            DeviceName::Simulator => Device::simulator(),
-        }
-    }
-}
-
-impl FromStr for DeviceName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("not auto, cpu, cuda, cuda:N or simulator: {text}");
-        match text {
-            "auto" => Ok(DeviceName::Auto),
-            "cpu" => Ok(DeviceName::Cpu),
-            "cuda" => Ok(DeviceName::Cuda(0)),
-            "simulator" => Ok(DeviceName::Simulator),
-            _ => {
-                let ordinal = text.strip_prefix("cuda:").ok_or_else(unknown)?;
-                ordinal.parse().map(DeviceName::Cuda).map_err(|_| unknown())
-            }
-        }
     }
 }

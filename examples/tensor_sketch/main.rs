@@ -5,8 +5,10 @@
 //! ```
 
 mod args;
+#[path = "../common/mod.rs"]
+mod common;
+mod distances_file;
 mod fasta;
-mod output;
 mod read_ahead;
 mod results;
 mod sketching;
@@ -22,10 +24,11 @@ use clap::Parser;
 use gridstride::tensor_sketch::{Metric, Real, Tables, TensorSketch, pairwise};
 
 use args::{Args, FormName};
-use output::{NpyFile, OutputFile};
+use common::output::{NpyFile, OutputFile};
+use common::report::timed;
 use read_ahead::ReadAhead;
 use results::Results;
-use sketching::{sketch_files, timed};
+use sketching::sketch_files;
 use summary::Run;
 
 fn main() -> ExitCode {
@@ -57,7 +60,10 @@ fn run_in<T: Real>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let dim = sketcher.tables().dim();
-    let sketches_file = args.out.as_deref().map(|path| NpyFile::create(path, dim));
+    let sketches_file = args
+        .out
+        .as_deref()
+        .map(|path| NpyFile::create(path, 'f', dim));
     let distances_file = args.distances.as_deref().map(OutputFile::create);
     let mut results = Results::new(sketches_file.transpose()?, args.distances.is_some());
     let distances_file = distances_file.transpose()?;
@@ -72,7 +78,8 @@ fn run_in<T: Real>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     timed(&mut times.writing, || results.finish_file())?;
     let elapsed = start.elapsed();
     if let (Some(file), Some((names, sketches))) = (distances_file, results.take_all(dim)?) {
-        file.write_table(&names, &pairwise(&device, sketches.view(), Metric::L2)?)?;
+        let distances = pairwise(&device, sketches.view(), Metric::L2)?;
+        distances_file::write(file, &names, &distances)?;
     }
     summary::print(&Run {
         args,

@@ -1,23 +1,21 @@
 //! Reading files on a thread of its own, ahead of their use.
 
-use std::cell::Cell;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
 
 use anyhow::{Context, Result};
-use flate2::bufread::MultiGzDecoder;
+
+use crate::common::input::open;
 
 /// Bytes of text that are handed over in one go.
 const BLOCK: usize = 1 << 20;
 
 /// Blocks that wait to be used, at most.
 const AHEAD: usize = 4;
-
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads files one after the other, and decompresses them. It ends when dropped.
 pub struct ReadAhead {
@@ -66,10 +64,10 @@ impl ReadAhead {
 }
 
 fn read_files(paths: &[PathBuf], to_user: &SyncSender<Piece>, spent: &Receiver<Vec<u8>>) {
-    let read = Rc::new(Cell::new(0));
+    let read = Arc::new(AtomicU64::new(0));
     for path in paths {
         let outcome = read_file(path, &read, |text| {
-            let read = read.get();
+            let read = read.load(Ordering::Relaxed);
             let sent = to_user.send(Piece::Text(Block { text, read })).is_ok();
             sent.then(|| spent.try_recv().unwrap_or_default())
         });
@@ -83,7 +81,7 @@ fn read_files(paths: &[PathBuf], to_user: &SyncSender<Piece>, spent: &Receiver<V
 /// fill next, or nothing if nobody wants more.
 fn read_file(
     path: &Path,
-    read: &Rc<Cell<u64>>,
+    read: &Arc<AtomicU64>,
     mut hand_over: impl FnMut(Vec<u8>) -> Option<Vec<u8>>,
 ) -> Result<()> {
     let mut text = open(path, read.clone())?;
@@ -106,31 +104,5 @@ fn read_file(
             Err(error) if any => return Err(error.into()),
             Err(error) => return Err(error).context("nothing before the first record"),
         }
-    }
-}
-
-fn open(path: &Path, read: Rc<Cell<u64>>) -> Result<Box<dyn Read>> {
-    let inner: Box<dyn Read> = match path == Path::new("-") {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(path)?),
-    };
-    let mut raw = BufReader::new(Counting { inner, read });
-    Ok(match raw.fill_buf()?.starts_with(&GZIP_MAGIC) {
-        true => Box::new(MultiGzDecoder::new(raw)),
-        false => Box::new(raw),
-    })
-}
-
-/// Counts the bytes that go through it.
-struct Counting<R> {
-    inner: R,
-    read: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Read for Counting<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.read.set(self.read.get() + count as u64);
-        Ok(count)
     }
 }

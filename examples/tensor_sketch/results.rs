@@ -4,7 +4,7 @@ use anyhow::Result;
 use gridstride::tensor_sketch::Real;
 use ndarray::{Array2, ArrayView2};
 
-use crate::output::NpyFile;
+use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.
 const SHOWN: usize = 20;

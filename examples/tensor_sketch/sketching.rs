@@ -15,13 +15,12 @@ use indicatif::ProgressBar;
 use ndarray::Array2;
 
 use crate::args::Args;
+use crate::common::input::LONG_INPUT;
+use crate::common::report::{bar, timed, total_size};
 use crate::fasta::{Parser, Record, Sequence};
 use crate::read_ahead::{Piece, ReadAhead};
 use crate::results::{Name, Results};
 use crate::windows::{Found, Windows};
-
-/// Input that takes long enough for a progress bar, in bytes.
-const LONG_INPUT: u64 = 16 << 20;
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
@@ -35,14 +34,6 @@ pub struct Times {
     /// Handing letters over, and waiting for the stream.
     pub computing: Duration,
     pub writing: Duration,
-}
-
-/// Adds the time that `work` takes.
-pub fn timed<V>(sum: &mut Duration, work: impl FnOnce() -> V) -> V {
-    let start = Instant::now();
-    let value = work();
-    *sum += start.elapsed();
-    value
 }
 
 /// Sketches all files of the command line, in order.
@@ -271,7 +262,7 @@ impl<T: Real> Finished<'_, T> {
     }
 }
 
-/// A bar on stderr, which indicatif draws only on a terminal. It goes up to the size of the files,
+/// A bar that goes up to the size of the files,
 /// and stands where the letters come from that have been computed.
 struct Progress {
     bar: ProgressBar,
@@ -281,13 +272,8 @@ struct Progress {
 
 impl Progress {
     fn new(args: &Args) -> Progress {
-        let sizes = args.files.iter().filter_map(|path| path.metadata().ok());
-        let bar = match sizes.map(|metadata| metadata.len()).sum() {
-            0..LONG_INPUT => ProgressBar::hidden(),
-            total => ProgressBar::new(total),
-        };
         Progress {
-            bar,
+            bar: bar(total_size(&args.files), LONG_INPUT),
             marks: VecDeque::new(),
         }
     }

@@ -1,7 +1,6 @@
 //! What is printed.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,6 +8,7 @@ use gridstride::Device;
 use gridstride::tensor_sketch::{Real, TensorSketch};
 
 use crate::args::Args;
+use crate::common::report::{self, milliseconds, peak_memory};
 use crate::results::Results;
 use crate::sketching::Times;
 
@@ -36,11 +36,7 @@ pub struct Run<'a, T: Real> {
 pub fn print<T: Real>(run: &Run<T>) -> Result<()> {
     let mut text = String::new();
     write_summary(&mut text, run)?;
-    match io::stdout().write_all(text.as_bytes()) {
-        // Whoever reads has read enough: `| head`.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
+    report::print(&text)
 }
 
 fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
@@ -95,7 +91,6 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
         tables.dim(),
         T::NAME,
     )?;
-    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     writeln!(
         text,
         "{letters} letters in {:.3} ms, {:.1} million a second, on {}",
@@ -117,26 +112,8 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
         ("and before that opening the device", run.opening),
     ];
     let parts = parts.map(|(name, time)| format!("{name} {:.3} ms", milliseconds(time)));
-    write!(text, "{}", parts.join(", "))?;
-    match peak_memory() {
-        Some(bytes) => writeln!(
-            text,
-            "; peak memory {:.1} MiB",
-            bytes as f64 / f64::from(1 << 20)
-        )?,
-        None => writeln!(text)?,
-    }
+    writeln!(text, "{}{}", parts.join(", "), peak_memory())?;
     Ok(())
-}
-
-/// The most memory that this process has had, in bytes, where the system tells (Linux).
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes << 10)
 }
 
 fn norm<T: Real>(sketch: &[T]) -> f64 {

@@ -261,6 +261,31 @@ impl BoxOverlap {
         OverlapSlices::new(T::search(device, self.problem(set1, set2)?)?, max_pairs)
     }
 
+    /// The pairs (i, j), i < j, of one set in slices, as [`slices`](Self::slices) are of two.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
+    /// let slices = BoxOverlap::new().self_slices(&Device::auto(), boxes.view(), 1)?;
+    /// assert_eq!(slices.counts(), [1, 1, 0]);
+    /// assert_eq!(slices.count(), 2);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn self_slices<'a, T: Coordinate>(
+        &self,
+        device: &Device,
+        set: ArrayView2<'a, T>,
+        max_pairs: usize,
+    ) -> Result<OverlapSlices<'a>> {
+        OverlapSlices::new(T::search(device, self.self_problem(set)?)?, max_pairs)
+    }
+
     /// [`overlaps`](Self::overlaps) of boxes that are in a device's memory, left there: N×6 and M×6 or N×4
     /// and M×4.
     ///

@@ -1,6 +1,8 @@
 //! What the tests share. Each test program uses a part of it.
 #![allow(dead_code)]
 
+pub mod boxes;
+pub mod example;
 pub mod sketch;
 
 use std::sync::OnceLock;

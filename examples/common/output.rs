@@ -1,12 +1,13 @@
 //! Files that appear whole or not at all.
 
+use std::fs::File;
 use std::io::{Seek, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use gridstride::tensor_sketch::Real;
-use ndarray::{Array2, ArrayView2};
+use gridstride::device::Element;
+use ndarray::ArrayView2;
 use tempfile::{Builder, NamedTempFile};
 
 /// A file that takes the place of what has its name once it is complete; dropped before, it leaves
@@ -33,25 +34,13 @@ impl OutputFile {
         create().with_context(|| cannot_write(path))
     }
 
-    /// Writes the square `values`, tab-separated, with `names` as the first row and column.
-    pub fn write_table(self, names: &[String], values: &Array2<f64>) -> Result<()> {
-        let write = || -> Result<()> {
-            let mut table = csv::WriterBuilder::new()
-                .delimiter(b'\t')
-                .from_writer(self.temporary.as_file());
-            table.write_record([""].into_iter().chain(names.iter().map(String::as_str)))?;
-            for (name, row) in names.iter().zip(values.outer_iter()) {
-                table.write_field(name)?;
-                table.write_record(row.iter().map(f64::to_string))?;
-            }
-            Ok(table.flush()?)
-        };
-        write().with_context(|| cannot_write(&self.path))?;
-        self.publish()
+    /// Adds to the file what `write` writes.
+    pub fn write(&mut self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+        write(self.temporary.as_file_mut()).with_context(|| cannot_write(&self.path))
     }
 
     /// Puts the file in its place, on the disk for good.
-    fn publish(self) -> Result<()> {
+    pub fn publish(self) -> Result<()> {
         let publish = || -> Result<()> {
             self.temporary.as_file().sync_all()?;
             self.temporary.persist(&self.path)?;
@@ -69,25 +58,27 @@ fn cannot_write(path: &Path) -> String {
 /// into the header at the end.
 pub struct NpyFile<T> {
     file: OutputFile,
+    kind: char,
     rows: usize,
-    dim: usize,
+    columns: usize,
     element: PhantomData<T>,
 }
 
-impl<T: Real> NpyFile<T> {
-    /// Begins with no rows.
-    pub fn create(path: &Path, dim: usize) -> Result<NpyFile<T>> {
+impl<T: Element> NpyFile<T> {
+    /// Begins with no rows. `kind` is numpy's letter for the kind of numbers that `T` is: f or i.
+    pub fn create(path: &Path, kind: char, columns: usize) -> Result<NpyFile<T>> {
         let mut npy = NpyFile {
             file: OutputFile::create(path)?,
+            kind,
             rows: 0,
-            dim,
+            columns,
             element: PhantomData,
         };
         npy.write(npy.header().as_slice())?;
         Ok(npy)
     }
 
-    /// Adds rows, N×D.
+    /// Adds rows, N×columns.
     pub fn add(&mut self, rows: ArrayView2<T>) -> Result<()> {
         self.rows += rows.nrows();
         let rows = rows.as_standard_layout();
@@ -97,15 +88,13 @@ impl<T: Real> NpyFile<T> {
 
     /// Completes the file.
     pub fn finish(mut self) -> Result<()> {
-        let rewind = self.file.temporary.rewind();
-        rewind.with_context(|| cannot_write(&self.file.path))?;
+        self.file.write(|file| Ok(file.rewind()?))?;
         self.write(self.header().as_slice())?;
         self.file.publish()
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.file.temporary.write_all(bytes);
-        written.with_context(|| cannot_write(&self.file.path))
+        self.file.write(|file| Ok(file.write_all(bytes)?))
     }
 
     /// Version 1.0 of the format: 128 bytes, whatever the number of rows.
@@ -116,9 +105,10 @@ impl<T: Real> NpyFile<T> {
         } else {
             '>'
         };
-        let (bytes, rows, dim) = (size_of::<T>(), self.rows, self.dim);
+        let (kind, bytes) = (self.kind, size_of::<T>());
+        let (rows, columns) = (self.rows, self.columns);
         let description = format!(
-            "{{'descr': '{order}f{bytes}', 'fortran_order': False, 'shape': ({rows}, {dim}), }}"
+            "{{'descr': '{order}{kind}{bytes}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
         );
         let mut header = b"\x93NUMPY\x01\x00".to_vec();
         let length = SIZE - header.len() - 2;
@@ -131,7 +121,7 @@ impl<T: Real> NpyFile<T> {
 /// Temporary files beside the result, with the permissions of any new file.
 fn builder() -> Builder<'static, 'static> {
     let mut builder = Builder::new();
-    builder.prefix(".tensor_sketch-");
+    builder.prefix(concat!(".", env!("CARGO_CRATE_NAME"), "-"));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

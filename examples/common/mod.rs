@@ -1,0 +1,7 @@
+//! What the examples share. Each uses a part of it.
+#![allow(dead_code)]
+
+pub mod device_name;
+pub mod input;
+pub mod output;
+pub mod report;
