@@ -111,54 +111,52 @@ macro_rules! for_each_axis {
 pub(crate) use for_each_axis;
 
 impl<T: Number> Sets<T> {
-    /// The numbers of a row, counted through both sets, those of the first before those of the second:
-    /// minima, maxima. Two axes have a third on which all boxes are the same point.
+    /// Calls `f` for this thread's rows of both sets, or of one alone if they are the same: with whether it is
+    /// the second set, the row's number there, and its numbers.
+    ///
+    /// One set after the other: of an address in one or the other LLVM would not know that it is global
+    /// memory.
     ///
     /// # Safety
-    /// There is such a row.
+    /// The sets are as they say.
     #[inline(always)]
-    pub unsafe fn row(&self, row: usize) -> ([f64; 3], [f64; 3], [T; 6]) {
-        let (set, index) = if row < self.rows1 as usize {
-            (self.set1, row)
-        } else {
-            (self.set2, row - self.rows1 as usize)
-        };
-        let axes = self.axes as usize;
-        // SAFETY: the set has the row.
-        let first = unsafe { set.at(index * 2 * axes) };
-        let mut numbers = [first; 6];
-        let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
-        for_each_axis! { axis {
-            if axis < axes {
-                let place = index * 2 * axes + axis;
-                // SAFETY: as above.
-                let (min, max) = unsafe { (set.at(place), set.at(place + axes)) };
-                (numbers[axis], numbers[axis + 3]) = (min, max);
-                (low[axis], high[axis]) = (min.to_f64(), max.to_f64());
+    pub unsafe fn each_row(&self, mut f: impl FnMut(bool, usize, BoxRow<T>)) {
+        for index in thread::grid_stride(self.rows1 as usize) {
+            // SAFETY: below the number of rows.
+            f(false, index, unsafe {
+                BoxRow::read(self.set1, index, self.axes as usize)
+            });
+        }
+        if self.above == 0 {
+            for index in thread::grid_stride(self.rows2 as usize) {
+                // SAFETY: below the number of rows.
+                f(true, index, unsafe {
+                    BoxRow::read(self.set2, index, self.axes as usize)
+                });
             }
-        }}
-        (low, high, numbers)
+        }
     }
 
-    /// The filter box of a row as [`row`](Self::row) counts them.
+    /// The filter box of a row of the first set.
     ///
     /// # Safety
     /// There is such a row.
     #[inline(always)]
-    pub unsafe fn filter_box(&self, row: usize, domain: &Domain) -> FilterBox {
+    pub unsafe fn filter_box1(&self, row: u32, domain: &Domain) -> FilterBox {
+        let axes = self.axes as usize;
         // SAFETY: passed on to the caller.
-        let (_, _, numbers) = unsafe { self.row(row) };
-        let mut filter = FilterBox {
-            min: [0.0; 3],
-            max: [0.0; 3],
-        };
-        for_each_axis! { axis {
-            if axis < self.axes as usize {
-                filter.min[axis] = numbers[axis].filtered(domain, axis);
-                filter.max[axis] = numbers[axis + 3].filtered(domain, axis);
-            }
-        }}
-        filter
+        unsafe { BoxRow::read(self.set1, row as usize, axes) }.filtered(domain, axes)
+    }
+
+    /// The filter box of a row of the second set.
+    ///
+    /// # Safety
+    /// There is such a row.
+    #[inline(always)]
+    pub unsafe fn filter_box2(&self, row: u32, domain: &Domain) -> FilterBox {
+        let axes = self.axes as usize;
+        // SAFETY: passed on to the caller.
+        unsafe { BoxRow::read(self.set2, row as usize, axes) }.filtered(domain, axes)
     }
 
     /// Whether row i of the first set and j of the second are a pair, if their filter boxes overlap.
@@ -193,6 +191,58 @@ impl<T: Number> Sets<T> {
             }
         }}
         result
+    }
+}
+
+/// A box in registers. Two axes have a third on which all boxes are the same point.
+#[derive(Clone, Copy)]
+pub struct BoxRow<T> {
+    pub min: [T; 3],
+    pub max: [T; 3],
+    /// The same numbers.
+    pub low: [f64; 3],
+    /// The same numbers.
+    pub high: [f64; 3],
+}
+
+impl<T: Number> BoxRow<T> {
+    /// # Safety
+    /// The set has such a row.
+    #[inline(always)]
+    unsafe fn read(set: DeviceSlice<T>, row: usize, axes: usize) -> BoxRow<T> {
+        let start = row * 2 * axes;
+        // SAFETY: the set has the row.
+        let first = unsafe { set.at(start) };
+        let mut numbers = BoxRow {
+            min: [first; 3],
+            max: [first; 3],
+            low: [0.0; 3],
+            high: [0.0; 3],
+        };
+        for_each_axis! { axis {
+            if axis < axes {
+                // SAFETY: as above.
+                let (min, max) = unsafe { (set.at(start + axis), set.at(start + axes + axis)) };
+                (numbers.min[axis], numbers.max[axis]) = (min, max);
+                (numbers.low[axis], numbers.high[axis]) = (min.to_f64(), max.to_f64());
+            }
+        }}
+        numbers
+    }
+
+    #[inline(always)]
+    fn filtered(&self, domain: &Domain, axes: usize) -> FilterBox {
+        let mut filter = FilterBox {
+            min: [0.0; 3],
+            max: [0.0; 3],
+        };
+        for_each_axis! { axis {
+            if axis < axes {
+                filter.min[axis] = self.min[axis].filtered(domain, axis);
+                filter.max[axis] = self.max[axis].filtered(domain, axis);
+            }
+        }}
+        filter
     }
 }
 

@@ -26,7 +26,7 @@ use core::cmp::min;
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use crate::boxes::{Number, Sets, for_each_axis};
+use crate::boxes::{BoxRow, Number, Sets, for_each_axis};
 use crate::domain::Domain;
 
 /// Threads of a block.
@@ -135,31 +135,32 @@ unsafe fn make_codes<T: Number>(
     let rows = codes.len() / 2;
     // SAFETY: passed on to the caller.
     let domain = unsafe { Domain::load(counters, rows as u32) };
-    for row in thread::grid_stride(rows) {
-        // SAFETY: below the number of rows.
-        let (low, high, _) = unsafe { sets.row(row) };
+    let step = |coordinate: f64, axis: usize| {
+        let steps = domain.place(coordinate, axis) * STEPS as f64;
+        // Never falling; what is below 0 becomes 0.
+        if steps >= (STEPS - 1) as f64 {
+            STEPS - 1
+        } else {
+            steps as u32
+        }
+    };
+    let make_code = |is_second: bool, index: usize, row: BoxRow<T>| {
         let (mut min, mut max) = (0, 0);
-        let step = |coordinate: f64, axis: usize| {
-            let steps = domain.place(coordinate, axis) * STEPS as f64;
-            // Never falling; what is below 0 becomes 0.
-            if steps >= (STEPS - 1) as f64 {
-                STEPS - 1
-            } else {
-                steps as u32
-            }
-        };
         for_each_axis! { axis {
             if axis < sets.axes as usize {
-                min |= step(low[axis], axis) << (8 * axis);
-                max |= step(high[axis], axis) << (8 * axis);
+                min |= step(row.low[axis], axis) << (8 * axis);
+                max |= step(row.high[axis], axis) << (8 * axis);
             }
         }}
+        let number = index + if is_second { sets.rows1 as usize } else { 0 };
         // SAFETY: two elements for each row.
         unsafe {
-            codes.set(2 * row, min as f32);
-            codes.set(2 * row + 1, max as f32);
+            codes.set(2 * number, min as f32);
+            codes.set(2 * number + 1, max as f32);
         }
-    }
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { sets.each_row(make_code) };
 }
 
 /// The code of a row, with guards on the maxima.

@@ -150,10 +150,11 @@ unsafe fn leaves<T: Number>(
     let leaf = thread::index_1d() as u32;
     let mut entry = NOTHING;
     if leaf < sets.rows2 {
-        // The second set's rows are the last in the order.
+        // The second set's rows are the last in the order, and counted behind those of the first.
+        let first_row = if sets.above != 0 { 0 } else { sets.rows1 };
         let place = order.len() - sets.rows2 as usize + leaf as usize;
         // SAFETY: below the length, and the rows are those of the sets.
-        entry = unsafe { sets.filter_box(order.at(place) as usize, &domain) };
+        entry = unsafe { sets.filter_box2(order.at(place) - first_row, &domain) };
     }
     // SAFETY: this thread's leaf; the rest is passed on to the caller.
     unsafe {

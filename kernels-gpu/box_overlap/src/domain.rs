@@ -3,7 +3,7 @@
 use core::cmp::{max, min};
 use cuda_std::prelude::*;
 
-use crate::boxes::{NAN_FAULT, Number, Sets, for_each_axis};
+use crate::boxes::{BoxRow, NAN_FAULT, Number, Sets, for_each_axis};
 use crate::counters::Counters;
 
 /// Bits of a number as an integer that is ordered as the numbers are.
@@ -91,45 +91,36 @@ pub fn half_extent(low: &[f64; 3], high: &[f64; 3]) -> f64 {
 unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
     const WARPS: usize = 8;
     let of_warps = shared_array![i64; 6 * WARPS];
-    let mut rows = sets.rows1 as usize;
-    if sets.above == 0 {
-        rows += sets.rows2 as usize;
-    }
     let (mut least, mut most) = ([i64::MAX; 3], [i64::MIN; 3]);
     let mut extents = 0.0f64;
-    for row in thread::grid_stride(rows) {
-        // SAFETY: below the number of rows.
-        let (low, high, numbers) = unsafe { sets.row(row) };
+    let look_at = |is_second: bool, index: usize, row: BoxRow<T>| {
         for_each_axis! { axis {
-            if axis < sets.axes as usize {
-                let (min_number, max_number) = (numbers[axis], numbers[axis + 3]);
-                if !(min_number <= max_number) {
-                    let is_second = row >= sets.rows1 as usize;
-                    let index = if is_second { row - sets.rows1 as usize } else { row };
-                    let is_nan = min_number.partial_cmp(&max_number).is_none();
-                    let kind = if is_nan { NAN_FAULT } else { 0 };
-                    let fault = (index as u64) << 3 | (axis as u64) << 1 | kind;
-                    // SAFETY: a place for each set, which all threads only take minima of.
-                    unsafe {
-                        let place = counters.address(Counters::FAULTS + is_second as usize);
-                        atomic::min(place, fault);
-                    }
+            let (lowest, highest) = (row.min[axis], row.max[axis]);
+            // A third axis that there is not has the first number twice, which then is at fault already.
+            if !(lowest <= highest) {
+                let is_nan = lowest.partial_cmp(&highest).is_none();
+                let kind = if is_nan { NAN_FAULT } else { 0 };
+                let fault = (index as u64) << 3 | (axis as u64) << 1 | kind;
+                // SAFETY: a place for each set, which all threads only take minima of.
+                unsafe {
+                    let place = counters.address(Counters::FAULTS + is_second as usize);
+                    atomic::min(place, fault);
                 }
             }
-        }}
-        for_each_axis! { axis {
             // An infinite limit gives an infinite centre, or none.
-            let centre = 0.5 * low[axis] + 0.5 * high[axis];
+            let centre = 0.5 * row.low[axis] + 0.5 * row.high[axis];
             if centre.abs() <= f64::MAX {
                 least[axis] = min(least[axis], ordered(centre));
                 most[axis] = max(most[axis], ordered(centre));
             }
         }}
-        let extent = half_extent(&low, &high);
+        let extent = half_extent(&row.low, &row.high);
         if extent <= f64::MAX {
             extents += extent;
         }
-    }
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { sets.each_row(look_at) };
     let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() as usize / 32);
     for_each_axis! { axis {
         least[axis] = warp::reduce_min(least[axis]);

@@ -11,7 +11,7 @@
 
 use cuda_std::prelude::*;
 
-use crate::boxes::{Number, Sets, for_each_axis};
+use crate::boxes::{BoxRow, Number, Sets, for_each_axis};
 use crate::domain::{Domain, half_extent};
 
 /// How keys are made.
@@ -138,18 +138,15 @@ unsafe fn make_keys<T: Number>(
     let count = keys.len();
     // SAFETY: passed on to the caller.
     let domain = unsafe { Domain::load(counters, count as u32) };
-    for row in thread::grid_stride(count) {
-        // SAFETY: below the number of rows.
-        let (low, high, _) = unsafe { sets.row(row) };
+    let make_key = |is_second: bool, index: usize, row: BoxRow<T>| {
         let mut cell = [0; 3];
         for_each_axis! { axis {
             if axis < sets.axes as usize {
-                let centre = 0.5 * low[axis] + 0.5 * high[axis];
+                let centre = 0.5 * row.low[axis] + 0.5 * row.high[axis];
                 // In steps of the grid; NaN, of a box without a centre, becomes 0.
                 let steps = domain.place(centre, axis) * (1u64 << bits) as f64;
                 let last = (1u32 << bits) - 1;
-                let step = if steps >= last as f64 { last } else { steps as u32 };
-                cell[axis] = step;
+                cell[axis] = if steps >= last as f64 { last } else { steps as u32 };
             }
         }}
         let curve = if sets.axes == 3 {
@@ -157,15 +154,18 @@ unsafe fn make_keys<T: Number>(
         } else {
             place_on_curve::<2>(cell, bits)
         };
-        let class = class(half_extent(&low, &high), domain.mean_extent);
-        let is_second = (row >= sets.rows1 as usize || sets.above != 0) as u64;
-        let key = (is_second << CLASS_BITS | class) << (sets.axes * bits) | curve;
+        let class = class(half_extent(&row.low, &row.high), domain.mean_extent);
+        let is_of_tree = (is_second || sets.above != 0) as u64;
+        let key = (is_of_tree << CLASS_BITS | class) << (sets.axes * bits) | curve;
+        let number = index + if is_second { sets.rows1 as usize } else { 0 };
         // SAFETY: an element for each row.
         unsafe {
-            keys.set(row, key);
-            rows.set(row, row as u32);
+            keys.set(number, key);
+            rows.set(number, number as u32);
         }
-    }
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { sets.each_row(make_key) };
 }
 
 macro_rules! entries {

@@ -68,7 +68,7 @@ unsafe fn find<T: Number>(
     // SAFETY: as many rows as queries, at least, and the set has them.
     let (row, own) = unsafe {
         let row = order.at(query);
-        (row, sets.filter_box(row as usize, &domain))
+        (row, sets.filter_box1(row, &domain))
     };
     // Where the second set's rows begin in the order, and in the count of rows.
     let first_leaf = order.len() - sets.rows2 as usize;

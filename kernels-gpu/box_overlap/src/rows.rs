@@ -86,7 +86,7 @@ unsafe fn search<T: Number>(
         // SAFETY: one of those left, which is a row of the first set.
         let (row, own) = unsafe {
             let row = left.at((first + number * stride) as usize) as u32;
-            (row, sets.filter_box(row as usize, &domain))
+            (row, sets.filter_box1(row, &domain))
         };
         let mut pairs = 0;
         let mut cursor = Cursor::at(start_level, subtree);

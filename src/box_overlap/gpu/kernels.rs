@@ -8,67 +8,77 @@ use cuda_std::{DeviceSlice, DeviceSliceMut};
 
 /// The kernels for one type. What they take is theirs to document.
 pub struct Kernels<T: 'static> {
-    pub(super) examine: &'static Kernel<(Sets<T>, DeviceSliceMut<u64>)>,
-    pub(super) keys: &'static Kernel<(
-        KeyParameters,
-        Sets<T>,
-        DeviceSlice<u64>,
-        DeviceSliceMut<u64>,
-        DeviceSliceMut<u32>,
-    )>,
-    pub(super) leaves: &'static Kernel<(
-        Sets<T>,
-        DeviceSlice<u32>,
-        DeviceSlice<u64>,
-        u32,
-        DeviceSliceMut<f32>,
-    )>,
-    pub(super) find: &'static Kernel<(
-        QueryParameters,
-        Sets<T>,
-        DeviceSlice<u32>,
-        DeviceSliceMut<u64>,
-        DeviceSlice<f32>,
-        DeviceSliceMut<u32>,
-        DeviceSliceMut<u32>,
-        DeviceSliceMut<u64>,
-    )>,
-    pub(super) count_rows: &'static Kernel<(
-        RowParameters,
-        Sets<T>,
-        DeviceSlice<u32>,
-        DeviceSlice<u64>,
-        DeviceSlice<f32>,
-        DeviceSlice<u64>,
-        DeviceSliceMut<u32>,
-    )>,
-    pub(super) fill_rows: &'static Kernel<(
-        RowParameters,
-        Sets<T>,
-        DeviceSlice<u32>,
-        DeviceSlice<u64>,
-        DeviceSlice<f32>,
-        DeviceSlice<u64>,
-        DeviceSlice<u64>,
-        DeviceSliceMut<u64>,
-    )>,
-    pub(super) codes: &'static Kernel<(Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>)>,
-    pub(super) brute_count: &'static Kernel<(
-        BruteParameters,
-        Sets<T>,
-        DeviceSlice<f32>,
-        DeviceSliceMut<u32>,
-        DeviceSliceMut<u32>,
-    )>,
-    pub(super) brute_fill: &'static Kernel<(
-        BruteParameters,
-        Sets<T>,
-        DeviceSlice<f32>,
-        DeviceSlice<u64>,
-        DeviceSlice<u32>,
-        DeviceSliceMut<u32>,
-    )>,
+    pub(super) examine: &'static Kernel<Examine<T>>,
+    pub(super) keys: &'static Kernel<Keys<T>>,
+    pub(super) leaves: &'static Kernel<Leaves<T>>,
+    pub(super) find: &'static Kernel<Find<T>>,
+    pub(super) count_rows: &'static Kernel<CountRows<T>>,
+    pub(super) fill_rows: &'static Kernel<FillRows<T>>,
+    pub(super) codes: &'static Kernel<Codes<T>>,
+    pub(super) brute_count: &'static Kernel<BruteCount<T>>,
+    pub(super) brute_fill: &'static Kernel<BruteFill<T>>,
 }
+
+type Examine<T> = (Sets<T>, DeviceSliceMut<u64>);
+type Keys<T> = (
+    KeyParameters,
+    Sets<T>,
+    DeviceSlice<u64>,
+    DeviceSliceMut<u64>,
+    DeviceSliceMut<u32>,
+);
+type Leaves<T> = (
+    Sets<T>,
+    DeviceSlice<u32>,
+    DeviceSlice<u64>,
+    u32,
+    DeviceSliceMut<f32>,
+);
+type Find<T> = (
+    QueryParameters,
+    Sets<T>,
+    DeviceSlice<u32>,
+    DeviceSliceMut<u64>,
+    DeviceSlice<f32>,
+    DeviceSliceMut<u32>,
+    DeviceSliceMut<u32>,
+    DeviceSliceMut<u64>,
+);
+type CountRows<T> = (
+    RowParameters,
+    Sets<T>,
+    DeviceSlice<u32>,
+    DeviceSlice<u64>,
+    DeviceSlice<f32>,
+    DeviceSlice<u64>,
+    DeviceSliceMut<u32>,
+);
+type FillRows<T> = (
+    RowParameters,
+    Sets<T>,
+    DeviceSlice<u32>,
+    DeviceSlice<u64>,
+    DeviceSlice<f32>,
+    DeviceSlice<u64>,
+    DeviceSlice<u64>,
+    DeviceSliceMut<u64>,
+);
+type Codes<T> = (Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>);
+type BruteCount<T> = (
+    BruteParameters,
+    Sets<T>,
+    DeviceSlice<f32>,
+    DeviceSliceMut<u32>,
+    DeviceSliceMut<u32>,
+);
+type BruteFill<T> = (
+    BruteParameters,
+    Sets<T>,
+    DeviceSlice<f32>,
+    DeviceSlice<u64>,
+    DeviceSlice<u32>,
+    DeviceSliceMut<u32>,
+);
 
 /// A type of coordinates that there are kernels for.
 pub trait HasKernels: Sized + 'static {
