@@ -1,6 +1,8 @@
 //! What the benchmarks share. Each program uses a part of it.
 #![allow(dead_code)]
 
+pub mod boxes;
+
 use clap::ValueEnum;
 use gridstride::{Device, Result};
 

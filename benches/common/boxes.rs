@@ -1,0 +1,123 @@
+//! Sets of boxes of several kinds, in `f32`: rows of minX, minY, minZ, maxX, maxY, maxZ.
+//!
+//! The same numbers for the same arguments, on every machine.
+
+use ndarray::Array2;
+
+use super::Random;
+
+/// Boxes of set 1 and of set 2.
+pub type Sets = [Array2<f32>; 2];
+
+/// Welds and the pipes that they join, about two pairs a weld: chains of 20 segments, each along a
+/// random axis, from 1 to 9 m long and 150 mm thick, and at the start of each a cube of 160 mm.
+///
+/// Chains start anywhere in a volume of 200 m × 200 m × 50 m for 200 000 segments, and of as much for
+/// each segment otherwise. Coordinates are whole millimetres divided by 1000.
+pub fn pipes(rows: usize) -> Sets {
+    const SEGMENTS: usize = 20;
+    let mut random = Random(1);
+    let factor = (rows as f64 / 200_000.0).cbrt();
+    let mut start_in = |side: f64| 200_000.0 + random.below((side * factor) as usize) as f64;
+    let starts: Vec<[f64; 3]> = (0..rows.div_ceil(SEGMENTS))
+        .map(|_| [200_000.0, 200_000.0, 50_000.0].map(&mut start_in))
+        .collect();
+    let (mut welds, mut pipes) = (Vec::new(), Vec::new());
+    for mut start in starts {
+        for _ in 0..SEGMENTS.min(rows - welds.len()) {
+            let (along, length) = (random.below(3), 1000 + random.below(8001));
+            let mut end = start;
+            end[along] += length as f64;
+            let widened = |axis: usize| if axis == along { 0.0 } else { 75.0 };
+            welds.push(row(|axis| [start[axis] - 80.0, start[axis] + 80.0].map(|mm| mm / 1000.0)));
+            pipes.push(row(|axis| {
+                [start[axis] - widened(axis), end[axis] + widened(axis)].map(|mm| mm / 1000.0)
+            }));
+            start = end;
+        }
+    }
+    [welds, pipes].map(|rows| rows.into())
+}
+
+/// Cubes anywhere in the unit cube, about two pairs a row.
+pub fn uniform(rows: usize) -> Sets {
+    let mut random = Random(2);
+    let edge = edge_for(rows);
+    [(); 2].map(|()| {
+        let rows = (0..rows).map(|_| cube(&mut random, edge));
+        rows.collect::<Vec<_>>().into()
+    })
+}
+
+/// [`uniform`], but in each set ten boxes, or all if there are less, are half as long as everything.
+pub fn giants(rows: usize) -> Sets {
+    const GIANTS: usize = 10;
+    let mut random = Random(3);
+    let mut sets = uniform(rows);
+    for set in &mut sets {
+        for giant in 0..GIANTS.min(rows) {
+            let giant = giant * rows / GIANTS.min(rows);
+            let limits = cube(&mut random, 0.5);
+            set.row_mut(giant).iter_mut().zip(limits).for_each(|(limit, new)| *limit = new);
+        }
+    }
+    sets
+}
+
+/// Boxes that are all the same: rows² pairs.
+pub fn equal(rows: usize) -> Sets {
+    [(); 2].map(|()| vec![[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]; rows].into())
+}
+
+/// Cubes in clusters of about a thousand, each a hundred thousand times smaller than the space
+/// between them; about two pairs a row.
+pub fn clustered(rows: usize) -> Sets {
+    const SIZE: f64 = 1e-3;
+    let mut random = Random(4);
+    let clusters: Vec<[f64; 3]> = (0..rows.div_ceil(1000))
+        .map(|_| [(); 3].map(|()| random.uniform() * 100.0))
+        .collect();
+    let edge = edge_for(rows.min(1000));
+    [(); 2].map(|()| {
+        let rows = (0..rows).map(|i| {
+            let cluster = clusters[i % clusters.len()];
+            let [x, y, z, to_x, to_y, to_z] = cube(&mut random, edge).map(|limit| f64::from(limit) * SIZE);
+            row(|axis| [[x, to_x], [y, to_y], [z, to_z]][axis].map(|limit| cluster[axis] + limit))
+        });
+        rows.collect::<Vec<_>>().into()
+    })
+}
+
+/// Thin sticks along random axes, a tenth as long as the unit cube; about two pairs a row.
+pub fn sticks(rows: usize) -> Sets {
+    const LENGTH: f64 = 0.1;
+    let mut random = Random(5);
+    // Two sticks along different axes meet where their third axis agrees to within a thickness.
+    let thickness = 1.5 / (rows as f64 * LENGTH * LENGTH);
+    [(); 2].map(|()| {
+        let rows = (0..rows).map(|_| {
+            let along = random.below(3);
+            let start = [(); 3].map(|()| random.uniform());
+            row(|axis| [start[axis], start[axis] + if axis == along { LENGTH } else { thickness }])
+        });
+        rows.collect::<Vec<_>>().into()
+    })
+}
+
+/// The mean edge of cubes, so many in the unit cube, that overlap two of as many others.
+fn edge_for(rows: usize) -> f64 {
+    // Where two cubes overlap, centres differ by less than an edge along each axis: (2e)³ · rows = 2.
+    (2.0 / rows as f64).cbrt() / 2.0
+}
+
+/// A cube of random place and size.
+fn cube(random: &mut Random, edge: f64) -> [f32; 6] {
+    let edge = edge * (0.5 + random.uniform());
+    let start = [(); 3].map(|()| random.uniform());
+    row(|axis| [start[axis], start[axis] + edge])
+}
+
+/// A box by its limits along each axis.
+fn row(limits: impl Fn(usize) -> [f64; 2]) -> [f32; 6] {
+    std::array::from_fn(|i| limits(i % 3)[i / 3] as f32)
+}
