@@ -11,8 +11,8 @@ mod common;
 use std::time::Instant;
 
 use clap::Parser;
-use common::boxes::{self, Sets};
 use common::Times;
+use common::boxes::{self, Sets};
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Overlaps};
 
@@ -44,12 +44,36 @@ struct Kind {
 const SIZES: &[usize] = &[10, 100, 1000, 10_000, 200_000, 2_000_000];
 
 const KINDS: [Kind; 6] = [
-    Kind { name: "pipes", sets: boxes::pipes, sizes: SIZES },
-    Kind { name: "uniform", sets: boxes::uniform, sizes: SIZES },
-    Kind { name: "giants", sets: boxes::giants, sizes: SIZES },
-    Kind { name: "equal", sets: boxes::equal, sizes: &[10, 100, 1000, 10_000] },
-    Kind { name: "clustered", sets: boxes::clustered, sizes: SIZES },
-    Kind { name: "sticks", sets: boxes::sticks, sizes: SIZES },
+    Kind {
+        name: "pipes",
+        sets: boxes::pipes,
+        sizes: SIZES,
+    },
+    Kind {
+        name: "uniform",
+        sets: boxes::uniform,
+        sizes: SIZES,
+    },
+    Kind {
+        name: "giants",
+        sets: boxes::giants,
+        sizes: SIZES,
+    },
+    Kind {
+        name: "equal",
+        sets: boxes::equal,
+        sizes: &[10, 100, 1000, 10_000],
+    },
+    Kind {
+        name: "clustered",
+        sets: boxes::clustered,
+        sizes: SIZES,
+    },
+    Kind {
+        name: "sticks",
+        sets: boxes::sticks,
+        sizes: SIZES,
+    },
 ];
 
 fn main() -> gridstride::Result<()> {
@@ -65,21 +89,36 @@ fn main() -> gridstride::Result<()> {
             let sets = (kind.sets)(rows);
             let (indexed, found) = time(Algorithm::Indexed, &sets, args.runs)?;
             let (auto, found_by_auto) = time(Algorithm::Auto, &sets, args.runs)?;
-            assert!(found == found_by_auto, "{}, {rows} rows: auto differs", kind.name);
+            assert!(
+                found == found_by_auto,
+                "{}, {rows} rows: auto differs",
+                kind.name
+            );
             let mut brute_force = String::new();
             if (rows as f64).powi(2) <= args.brute_force {
                 let (times, found_by_brute_force) = time(Algorithm::BruteForce, &sets, args.runs)?;
-                assert!(found == found_by_brute_force, "{}, {rows} rows: indexed differs", kind.name);
+                assert!(
+                    found == found_by_brute_force,
+                    "{}, {rows} rows: indexed differs",
+                    kind.name
+                );
                 brute_force = times;
             }
             let pairs = found.pair_count();
-            println!("{:<10} {rows:>8} {pairs:>10} {brute_force:>22} {indexed:>22} {auto:>22}", kind.name);
+            println!(
+                "{:<10} {rows:>8} {pairs:>10} {brute_force:>22} {indexed:>22} {auto:>22}",
+                kind.name
+            );
         }
     }
     Ok(())
 }
 
-fn time(algorithm: Algorithm, [set1, set2]: &Sets, runs: usize) -> gridstride::Result<(String, Overlaps)> {
+fn time(
+    algorithm: Algorithm,
+    [set1, set2]: &Sets,
+    runs: usize,
+) -> gridstride::Result<(String, Overlaps)> {
     let search = BoxOverlap::new().algorithm(algorithm);
     let call = || search.overlaps(&Device::cpu(), set1.view(), set2.view());
     let found = call()?;

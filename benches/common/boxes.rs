@@ -29,7 +29,9 @@ pub fn pipes(rows: usize) -> Sets {
             let mut end = start;
             end[along] += length as f64;
             let widened = |axis: usize| if axis == along { 0.0 } else { 75.0 };
-            welds.push(row(|axis| [start[axis] - 80.0, start[axis] + 80.0].map(|mm| mm / 1000.0)));
+            welds.push(row(|axis| {
+                [start[axis] - 80.0, start[axis] + 80.0].map(|mm| mm / 1000.0)
+            }));
             pipes.push(row(|axis| {
                 [start[axis] - widened(axis), end[axis] + widened(axis)].map(|mm| mm / 1000.0)
             }));
@@ -58,7 +60,10 @@ pub fn giants(rows: usize) -> Sets {
         for giant in 0..GIANTS.min(rows) {
             let giant = giant * rows / GIANTS.min(rows);
             let limits = cube(&mut random, 0.5);
-            set.row_mut(giant).iter_mut().zip(limits).for_each(|(limit, new)| *limit = new);
+            set.row_mut(giant)
+                .iter_mut()
+                .zip(limits)
+                .for_each(|(limit, new)| *limit = new);
         }
     }
     sets
@@ -81,7 +86,8 @@ pub fn clustered(rows: usize) -> Sets {
     [(); 2].map(|()| {
         let rows = (0..rows).map(|i| {
             let cluster = clusters[i % clusters.len()];
-            let [x, y, z, to_x, to_y, to_z] = cube(&mut random, edge).map(|limit| f64::from(limit) * SIZE);
+            let [x, y, z, to_x, to_y, to_z] =
+                cube(&mut random, edge).map(|limit| f64::from(limit) * SIZE);
             row(|axis| [[x, to_x], [y, to_y], [z, to_z]][axis].map(|limit| cluster[axis] + limit))
         });
         rows.collect::<Vec<_>>().into()
@@ -98,7 +104,12 @@ pub fn sticks(rows: usize) -> Sets {
         let rows = (0..rows).map(|_| {
             let along = random.below(3);
             let start = [(); 3].map(|()| random.uniform());
-            row(|axis| [start[axis], start[axis] + if axis == along { LENGTH } else { thickness }])
+            row(|axis| {
+                [
+                    start[axis],
+                    start[axis] + if axis == along { LENGTH } else { thickness },
+                ]
+            })
         });
         rows.collect::<Vec<_>>().into()
     })

@@ -26,7 +26,9 @@ impl<T: Lanes, const AXES: usize> BruteForce<T, AXES> {
         let length = boxes.len();
         let group = |group: usize| {
             let start = group * LANES;
-            Group::new(LANES.min(length - start), |lane| Limits::of_row(boxes.row(start + lane)))
+            Group::new(LANES.min(length - start), |lane| {
+                Limits::of_row(boxes.row(start + lane))
+            })
         };
         Ok(BruteForce {
             groups: collect(length.div_ceil(LANES), group)?,
@@ -54,7 +56,13 @@ impl<T: Lanes, const AXES: usize> Finder<T> for BruteForce<T, AXES> {
                         reserve(indices, groups.len() * LANES)?;
                     }
                 }
-                let stretch = Stretch { all: self, groups, limits: &limits, after, counts: &mut counts };
+                let stretch = Stretch {
+                    all: self,
+                    groups,
+                    limits: &limits,
+                    after,
+                    counts: &mut counts,
+                };
                 match wanted {
                     Wanted::Counts => machine.run(Count(stretch)),
                     Wanted::CountsAndIndices => machine.run(Store(stretch, &mut indices)),
@@ -75,7 +83,9 @@ impl<T: Lanes, const AXES: usize> BruteForce<T, AXES> {
     /// The groups from one on, some at a time.
     fn stretches(&self, first: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
         let end = self.groups.len();
-        (first..end).step_by(STRETCH).map(move |start| start..end.min(start + STRETCH))
+        (first..end)
+            .step_by(STRETCH)
+            .map(move |start| start..end.min(start + STRETCH))
     }
 }
 
@@ -98,7 +108,11 @@ impl<T: Lanes, const AXES: usize> Stretch<'_, T, AXES> {
         let mut counts = *self.counts;
         for group in self.groups {
             let boxes = &self.all.groups[group];
-            let mut lanes = limits.each_ref().map(|limits| tester.overlapping(boxes, limits));
+            // A loop, since `map` of arrays is not always inlined, as a test must be.
+            let mut lanes = [0; ROWS];
+            for (lanes, limits) in lanes.iter_mut().zip(&limits) {
+                *lanes = tester.overlapping(boxes, limits);
+            }
             if lanes == [0; ROWS] {
                 continue;
             }

@@ -31,11 +31,16 @@ pub(super) struct Found {
 
 /// Makes room for more elements.
 pub(super) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
-    let requested = elements.len().saturating_add(more).saturating_mul(size_of::<T>()) as u64;
-    elements.try_reserve(more).map_err(|_: TryReserveError| Error::Allocation {
-        device: DeviceKind::Cpu.to_string(),
-        requested,
-        free: None,
-        total: None,
-    })
+    let requested = elements
+        .len()
+        .saturating_add(more)
+        .saturating_mul(size_of::<T>()) as u64;
+    elements
+        .try_reserve(more)
+        .map_err(|_: TryReserveError| Error::Allocation {
+            device: DeviceKind::Cpu.to_string(),
+            requested,
+            free: None,
+            total: None,
+        })
 }

@@ -45,7 +45,9 @@ impl<T: Coordinate, const AXES: usize> Group<T, AXES> {
     pub fn bounds(&self) -> Limits<T, AXES> {
         let least = |a: T, b: T| if b < a { b } else { a };
         let most = |a: T, b: T| if b > a { b } else { a };
-        let fold = |lanes: [T; LANES], of: fn(T, T) -> T| lanes[1..].iter().fold(lanes[0], |a, &b| of(a, b));
+        let fold = |lanes: [T; LANES], of: fn(T, T) -> T| {
+            lanes[1..].iter().fold(lanes[0], |a, &b| of(a, b))
+        };
         Limits {
             min: self.min.map(|lanes| fold(lanes, least)),
             max: self.max.map(|lanes| fold(lanes, most)),

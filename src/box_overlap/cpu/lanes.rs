@@ -92,7 +92,11 @@ impl Tester for Portable {
 #[inline(always)]
 pub(super) fn bits(lanes: [bool; LANES]) -> u32 {
     let bit = |(lane, &is_set): (usize, &bool)| u32::from(is_set) << lane;
-    lanes.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
+    lanes
+        .iter()
+        .enumerate()
+        .map(bit)
+        .fold(0, |bits, bit| bits | bit)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -145,7 +149,8 @@ impl Lanes for f64 {
         let [min, max]: [[__m256d; 2]; 2] = [bytemuck::cast(*min), bytemuck::cast(*max)];
         let avx = simd.avx;
         let half = |i: usize| {
-            let starts_before = avx._mm256_cmp_pd::<_CMP_LE_OQ>(min[i], avx._mm256_set1_pd(other_max));
+            let starts_before =
+                avx._mm256_cmp_pd::<_CMP_LE_OQ>(min[i], avx._mm256_set1_pd(other_max));
             let ends_after = avx._mm256_cmp_pd::<_CMP_GE_OQ>(max[i], avx._mm256_set1_pd(other_min));
             avx._mm256_movemask_pd(avx._mm256_and_pd(starts_before, ends_after)) as u32
         };
@@ -164,5 +169,72 @@ impl Lanes for i32 {
         let ends_before = avx2._mm256_cmpgt_epi32(avx._mm256_set1_epi32(other_min), max);
         let apart = avx2._mm256_or_si256(starts_after, ends_before);
         !(avx._mm256_movemask_ps(bytemuck::cast(apart)) as u32) & 0xff
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Lanes>(values: &[T]) {
+        let limits = |i: usize| {
+            let (min, max) = (values[i * 7 % values.len()], values[i * 5 % values.len()]);
+            let [min, max] = if min <= max { [min, max] } else { [max, min] };
+            Limits {
+                min: [min],
+                max: [max],
+            }
+        };
+        for start in 0..50 {
+            let group = Group::new(LANES, |lane| limits(start + lane));
+            for other in (0..50).map(limits) {
+                let expected = bits(std::array::from_fn(|lane| {
+                    let own = limits(start + lane);
+                    own.min[0] <= other.max[0] && own.max[0] >= other.min[0]
+                }));
+                assert_eq!(Portable.overlapping(&group, &other), expected);
+                #[cfg(target_arch = "x86_64")]
+                if let Some(avx2) = V3::try_new() {
+                    assert_eq!(Avx2(avx2).overlapping(&group, &other), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_way_finds_the_same() {
+        check(&[
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.0,
+            -0.0,
+            0.0,
+            1e-45,
+            1.0,
+            f32::MAX,
+            f32::INFINITY,
+        ]);
+        check(&[
+            f64::NEG_INFINITY,
+            f64::MIN,
+            -1.0,
+            -0.0,
+            0.0,
+            5e-324,
+            1.0,
+            f64::MAX,
+            f64::INFINITY,
+        ]);
+        check(&[
+            i32::MIN,
+            i32::MIN + 1,
+            -2,
+            -1,
+            0,
+            1,
+            2,
+            i32::MAX - 1,
+            i32::MAX,
+        ]);
     }
 }

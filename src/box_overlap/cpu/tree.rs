@@ -31,7 +31,9 @@ impl<T: Coordinate, const AXES: usize> Tree<T, AXES> {
         let length = boxes.len();
         let mut levels = Vec::new();
         if length > 0 {
-            levels.push(Level::new(length, |i| Limits::of_row(boxes.row(ids[i] as usize)))?);
+            levels.push(Level::new(length, |i| {
+                Limits::of_row(boxes.row(ids[i] as usize))
+            })?);
         }
         while let Some(level) = levels.last().filter(|level| level.groups.len() > 1) {
             let above = Level::new(level.groups.len(), |i| level.groups[i].bounds())?;
@@ -49,5 +51,39 @@ impl<T: Coordinate, const AXES: usize> Level<T, AXES> {
         };
         let groups = collect(length.div_ceil(LANES), group)?;
         Ok(Level { length, groups })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_holds_the_group_below_it() {
+        for length in [0, 1, 7, 8, 9, 64, 65, 1000] {
+            let row = |i: i32| [i * 37 % 101, i % 13, i * 37 % 101 + i % 5, i % 13 + 2];
+            let numbers: Vec<i32> = (0..length).flat_map(row).collect();
+            let boxes = Boxes {
+                numbers: &numbers,
+                axes: 2,
+            };
+            let tree = Tree::<i32, 2>::new(boxes).unwrap();
+            assert_eq!(tree.levels.last().map_or(1, |top| top.groups.len()), 1);
+            for levels in tree.levels.windows(2) {
+                assert_eq!(levels[1].length, levels[0].groups.len());
+                for i in 0..levels[1].length {
+                    let (above, lane) = (&levels[1].groups[i / LANES], i % LANES);
+                    let bounds = levels[0].groups[i].bounds();
+                    assert_eq!(above.min.map(|lanes| lanes[lane]), bounds.min);
+                    assert_eq!(above.max.map(|lanes| lanes[lane]), bounds.max);
+                }
+            }
+            for (i, &id) in tree.ids[..length as usize].iter().enumerate() {
+                let group = &tree.levels[0].groups[i / LANES];
+                let limits = Limits::of_row(boxes.row(id as usize));
+                assert_eq!(group.min.map(|lanes| lanes[i % LANES]), limits.min);
+                assert_eq!(group.max.map(|lanes| lanes[i % LANES]), limits.max);
+            }
+        }
     }
 }

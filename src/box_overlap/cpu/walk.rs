@@ -25,7 +25,10 @@ pub(super) struct Indexed<T, const AXES: usize> {
 
 impl<T: Lanes, const AXES: usize> Indexed<T, AXES> {
     pub fn new(boxes: Boxes<'_, T>, is_self: bool) -> Result<Self> {
-        Ok(Indexed { tree: Tree::new(boxes)?, is_self })
+        Ok(Indexed {
+            tree: Tree::new(boxes)?,
+            is_self,
+        })
     }
 }
 
@@ -41,7 +44,10 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
             rows: &limits,
             first: self.is_self.then_some(first as u32),
             wanted,
-            found: Found { counts: zeroed(count)?, indices: Vec::new() },
+            found: Found {
+                counts: zeroed(count)?,
+                indices: Vec::new(),
+            },
             places: [0; LIST * LANES],
         };
         let below_top = self.tree.levels.len().saturating_sub(1);
@@ -49,7 +55,9 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
         let mut top = [Test(0); LIST];
         for start in (0..count).step_by(LIST) {
             let top = &mut top[..LIST.min(count - start)];
-            top.iter_mut().enumerate().for_each(|(i, test)| *test = Test::new(start + i, 0));
+            top.iter_mut()
+                .enumerate()
+                .for_each(|(i, test)| *test = Test::new(start + i, 0));
             walk.down(top, &mut lists)?;
         }
         Ok(walk.found)
@@ -109,7 +117,13 @@ impl<T: Lanes, const AXES: usize> Walk<'_, T, AXES> {
         };
         for tests in tests.chunks(LIST) {
             let mut end = 0;
-            machine.run(Expand { level, rows, tests, below, end: &mut end });
+            machine.run(Expand {
+                level,
+                rows,
+                tests,
+                below,
+                end: &mut end,
+            });
             self.down(&below[..end], lists)?;
         }
         Ok(())
@@ -122,7 +136,15 @@ impl<T: Lanes, const AXES: usize> Walk<'_, T, AXES> {
             if self.wanted == Wanted::CountsAndIndices {
                 reserve(&mut self.found.indices, tests.len() * LANES)?;
             }
-            let leaves = Leaves { level, ids, rows, tests, first, found: &mut self.found, places: &mut self.places };
+            let leaves = Leaves {
+                level,
+                ids,
+                rows,
+                tests,
+                first,
+                found: &mut self.found,
+                places: &mut self.places,
+            };
             match self.wanted {
                 Wanted::Counts => self.machine.run(Count(leaves)),
                 Wanted::CountsAndIndices => self.machine.run(Store(leaves)),
@@ -221,7 +243,9 @@ impl<T: Lanes, const AXES: usize> Leaves<'_, T, AXES> {
             }
         }
         if STORE {
-            let ids = self.places[..end].iter().map(|&place| self.ids[place as usize]);
+            let ids = self.places[..end]
+                .iter()
+                .map(|&place| self.ids[place as usize]);
             self.found.indices.extend(ids);
         }
     }
