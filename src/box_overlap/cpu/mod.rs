@@ -81,7 +81,9 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
                 let mut found = self
                     .finder
                     .find(part_of_set1, rows.start + i * part, wanted)?;
-                sort_rows(&mut found, self.length)?;
+                if wanted == Wanted::CountsAndIndices {
+                    sort_rows(&mut found, self.length)?;
+                }
                 Ok(found)
             });
         parts.collect()
