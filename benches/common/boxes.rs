@@ -83,8 +83,8 @@ pub fn dense(rows: usize) -> Sets {
     })
 }
 
-/// Cubes in clusters of about a thousand, each a hundred thousand times smaller than the space
-/// between them; about two pairs a row.
+/// Cubes in clusters of about a thousand, each a hundred thousand times narrower than the
+/// whole space; about two pairs a row.
 pub fn clustered(rows: usize) -> Sets {
     const SIZE: f64 = 1e-3;
     let mut random = Random(4);

@@ -1,62 +1,290 @@
 //! The search on all cores of the CPU.
 
+mod brute_force;
+mod choice;
+mod curve;
+mod finder;
+mod group;
+mod lanes;
+mod rows;
+mod tree;
+mod walk;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::boxes::{Packed, overlap};
+use super::boxes::{Boxes, Packed};
 use super::search::{Problem, Search};
-use super::{Coordinate, Overlaps};
+use super::{Algorithm, Coordinate, Overlaps};
 use crate::Result;
+use brute_force::BruteForce;
+use finder::{Finder, Found, Wanted, reserve};
+use lanes::Lanes;
+use rows::{all_counts, all_pairs, sort_rows};
+use walk::Indexed;
+
+/// The most rows that a thread takes in one go.
+const PART: usize = 512;
+
+/// Parts per thread at least, if there are as many rows: some rows have many more pairs than others.
+const PARTS_PER_THREAD: usize = 8;
 
 /// A search on the CPU.
 pub(super) struct CpuSearch<'a, T: Coordinate> {
     set1: Packed<'a, T>,
-    /// None for pairs (i, j), i < j, of the first set.
-    set2: Option<Packed<'a, T>>,
+    /// The number of boxes of the second set.
+    length: usize,
+    finder: Box<dyn Finder<T>>,
 }
 
-impl<'a, T: Coordinate> CpuSearch<'a, T> {
-    /// Checks the boxes.
+impl<'a, T: Lanes> CpuSearch<'a, T> {
+    /// Checks the boxes, and prepares the second set.
     pub fn new(problem: Problem<'a, T>) -> Result<Self> {
         let operation = problem.operation;
-        problem.set1.boxes().check(operation, problem.name1())?;
+        let set1 = problem.set1.boxes();
+        set1.check(operation, problem.name1())?;
         if let Some(set2) = &problem.set2 {
             set2.boxes().check(operation, "set2")?;
         }
+        let (set2, is_self) = match &problem.set2 {
+            Some(set2) => (set2.boxes(), false),
+            None => (set1, true),
+        };
+        let algorithm = choice::choose(problem.algorithm, set1, set2);
+        let finder = match set2.axes {
+            2 => prepare::<T, 2>(algorithm, set2, is_self)?,
+            _ => prepare::<T, 3>(algorithm, set2, is_self)?,
+        };
         Ok(CpuSearch {
+            length: set2.len(),
+            finder,
             set1: problem.set1,
-            set2: problem.set2,
         })
     }
 
-    fn row(&self, i: usize) -> impl Iterator<Item = u32> {
-        let row = self.set1.boxes().row(i);
-        let (set2, first) = match &self.set2 {
-            Some(set2) => (set2.boxes(), 0),
-            None => (self.set1.boxes(), i + 1),
-        };
-        (first..set2.len())
-            .filter(move |&j| overlap(row, set2.row(j)))
-            .map(|j| j as u32)
+    /// The pairs of rows of the first set, part by part.
+    fn find(&self, rows: Range<usize>, wanted: Wanted) -> Result<Vec<Found>> {
+        let set1 = self.set1.boxes();
+        let width = 2 * set1.axes;
+        let wished = rows.len() / (rayon::current_num_threads() * PARTS_PER_THREAD);
+        let part = wished.clamp(1, PART);
+        let numbers = &set1.numbers[rows.start * width..rows.end * width];
+        let parts = numbers
+            .par_chunks(part * width)
+            .enumerate()
+            .map(|(i, numbers)| {
+                let part_of_set1 = Boxes {
+                    numbers,
+                    axes: set1.axes,
+                };
+                let mut found = self
+                    .finder
+                    .find(part_of_set1, rows.start + i * part, wanted)?;
+                if wanted == Wanted::CountsAndIndices {
+                    sort_rows(&mut found, self.length)?;
+                }
+                Ok(found)
+            });
+        parts.collect()
     }
 }
 
-impl<T: Coordinate> Search for CpuSearch<'_, T> {
+fn prepare<T: Lanes, const AXES: usize>(
+    algorithm: Algorithm,
+    set2: Boxes<'_, T>,
+    is_self: bool,
+) -> Result<Box<dyn Finder<T>>> {
+    Ok(match algorithm {
+        Algorithm::BruteForce => Box::new(BruteForce::<T, AXES>::new(set2, is_self)?),
+        _ => Box::new(Indexed::<T, AXES>::new(set2, is_self)?),
+    })
+}
+
+impl<T: Lanes> Search for CpuSearch<'_, T> {
     fn counts(&mut self) -> Result<Vec<u32>> {
         let rows = 0..self.set1.boxes().len();
-        Ok(rows
-            .into_par_iter()
-            .map(|i| self.row(i).count() as u32)
-            .collect())
+        all_counts(self.find(rows, Wanted::Counts)?)
     }
 
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
-        let (mut offsets, mut indices) = (vec![0], vec![]);
-        for i in rows {
-            indices.extend(self.row(i));
-            offsets.push(indices.len() as u64);
+        all_pairs(self.find(rows, Wanted::CountsAndIndices)?)
+    }
+}
+
+/// As many elements, made by all cores.
+fn collect<U: Send>(count: usize, element: impl Fn(usize) -> U + Send + Sync) -> Result<Vec<U>> {
+    let mut elements = Vec::new();
+    reserve(&mut elements, count)?;
+    // There is room already: this allocates nothing.
+    (0..count)
+        .into_par_iter()
+        .with_min_len(1 << 10)
+        .map(element)
+        .collect_into_vec(&mut elements);
+    Ok(elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, ArrayView2};
+
+    use crate::Device;
+    use crate::box_overlap::{Algorithm, BoxOverlap, Coordinate, reference};
+
+    const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::BruteForce, Algorithm::Indexed];
+
+    fn check<T: Coordinate>(name: &str, set1: ArrayView2<T>, set2: ArrayView2<T>) {
+        let cpu = Device::cpu();
+        let expected = reference::overlaps(set1, set2).unwrap();
+        let expected_self = reference::self_overlaps(set2).unwrap();
+        for algorithm in ALGORITHMS {
+            let search = BoxOverlap::new().algorithm(algorithm);
+            let what = format!("{name}, {} × {}, {algorithm:?}", set1.nrows(), set2.nrows());
+            assert_eq!(
+                search.overlaps(&cpu, set1, set2).unwrap(),
+                expected,
+                "{what}"
+            );
+            assert_eq!(
+                search.counts(&cpu, set1, set2).unwrap(),
+                expected.counts(),
+                "{what}"
+            );
+            assert_eq!(
+                search.self_overlaps(&cpu, set2).unwrap(),
+                expected_self,
+                "{what}"
+            );
+            assert_eq!(
+                search.self_counts(&cpu, set2).unwrap(),
+                expected_self.counts(),
+                "{what}"
+            );
+            for slice in search.slices(&cpu, set1, set2, 100).unwrap() {
+                let slice = slice.unwrap();
+                for (i, row) in slice.rows.enumerate() {
+                    assert_eq!(
+                        slice.overlaps.row(i),
+                        expected.row(row),
+                        "{what}, row {row}"
+                    );
+                }
+            }
         }
-        Ok(Overlaps::new(offsets, indices))
+    }
+
+    /// Boxes whose limits are drawn by `number`.
+    fn boxes<T: Coordinate>(rows: usize, axes: usize, mut number: impl FnMut() -> T) -> Array2<T> {
+        let mut set = Array2::from_shape_simple_fn((rows, 2 * axes), &mut number);
+        for mut row in set.rows_mut() {
+            for axis in 0..axes {
+                if row[axis] > row[axes + axis] {
+                    row.swap(axis, axes + axis);
+                }
+            }
+        }
+        set
+    }
+
+    /// Numbers from 0 to `bound` − 1.
+    fn random(bound: u64) -> impl FnMut() -> u64 {
+        let mut state = 1u64;
+        move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % bound
+        }
+    }
+
+    fn check_all<T: Coordinate>(name: &str, mut number: impl FnMut() -> T) {
+        for axes in [2, 3] {
+            for (rows1, rows2) in [(0, 3), (3, 0), (1, 1), (5, 8), (70, 9), (130, 700)] {
+                let set1 = boxes(rows1, axes, &mut number);
+                let set2 = boxes(rows2, axes, &mut number);
+                check(name, set1.view(), set2.view());
+            }
+        }
+    }
+
+    #[test]
+    fn the_reference_for_limits_that_often_agree() {
+        let mut next = random(12);
+        check_all("f32", || next() as f32);
+        check_all("f64", || next() as f64);
+        check_all("i32", || next() as i32);
+        let mut one = random(1);
+        check_all("all equal", || one() as f32);
+    }
+
+    #[test]
+    fn the_reference_for_extreme_limits() {
+        let floats = [
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.0,
+            -0.0,
+            0.0,
+            1e-45,
+            1.0,
+            f32::MAX,
+            f32::INFINITY,
+        ];
+        let mut next = random(floats.len() as u64);
+        check_all("f32", || floats[next() as usize]);
+        let (infinity, tenth) = (f64::INFINITY, 0.1f64);
+        let near = f64::from_bits(tenth.to_bits() + 1);
+        let doubles = [
+            -infinity,
+            f64::MIN,
+            -0.0,
+            0.0,
+            5e-324,
+            tenth,
+            near,
+            1e300,
+            f64::MAX,
+            infinity,
+        ];
+        let mut next = random(doubles.len() as u64);
+        check_all("f64", || doubles[next() as usize]);
+        let integers = [
+            i32::MIN,
+            i32::MIN + 1,
+            -1,
+            0,
+            1,
+            16_777_216,
+            16_777_217,
+            i32::MAX - 1,
+            i32::MAX,
+        ];
+        let mut next = random(integers.len() as u64);
+        check_all("i32", || integers[next() as usize]);
+    }
+
+    /// Small boxes, sticks and giants, in clusters.
+    #[test]
+    fn the_reference_for_many_boxes() {
+        let mut next = random(1 << 30);
+        let mut set = |rows: usize| {
+            let mut set = Array2::<f32>::zeros((rows, 6));
+            for (i, mut row) in set.rows_mut().into_iter().enumerate() {
+                let cluster = (next() % 3) as f32 * 1000.0;
+                for axis in 0..3 {
+                    let edge = match i % 500 {
+                        0 => 800.0,
+                        1..250 if axis == i % 3 => 8.0,
+                        _ => 0.7,
+                    };
+                    row[axis] = cluster + (next() % 1000) as f32 / 60.0;
+                    row[3 + axis] = row[axis] + edge;
+                }
+            }
+            set
+        };
+        let (set1, set2) = (set(1500), set(2100));
+        check("clusters", set1.view(), set2.view());
     }
 }

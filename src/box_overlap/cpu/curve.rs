@@ -1,0 +1,314 @@
+//! Boxes in the order of a Morton curve through their centres: those near each other in the order are
+//! near each other in space.
+//!
+//! A Morton code interleaves the bits of a cell's coordinates (G. M. Morton, *A Computer Oriented
+//! Geodetic Data Base*, 1966). Boxes much larger than most come after all others, class by class, so
+//! that a tree over the order has them in branches of their own, and they do not spoil the bounding
+//! boxes of the small ones around them.
+//!
+//! The order decides about speed alone, never about the result.
+
+use rayon::prelude::*;
+
+use super::collect;
+use super::finder::reserve;
+use super::group::LANES;
+use crate::Result;
+use crate::box_overlap::Coordinate;
+use crate::box_overlap::boxes::Boxes;
+
+/// Bits of a key for the class of the box's size.
+const CLASS_BITS: u32 = 2;
+
+/// Bits of a key for the direction of a stick.
+const DIRECTION_BITS: u32 = 2;
+
+/// How many times longer a stick is along one axis than along others.
+const STICK: f64 = 2.0;
+
+/// Boxes among which sticks are sorted by direction: eight parallel ones have a slim bounding box, and
+/// eight of all directions a bulky one.
+const NEIGHBOURS: usize = 8 * LANES;
+
+/// How much larger than the boxes of one class those of the next may be.
+const CLASS_FACTOR: f64 = 8.0;
+
+/// Boxes whose extents are looked at to find out what is usual.
+const SAMPLE: usize = 255;
+
+/// As many boxes may stay in one cell; where there are more, a finer grid is laid over them.
+const CROWD: usize = 4 * LANES;
+
+/// How often grids may be refined. Each has at least 2¹⁰ cells along an axis.
+const MAX_DEPTH: usize = 16;
+
+/// The numbers of the boxes in order, filled up with zeros to a multiple of [`LANES`].
+pub(super) fn order<T: Coordinate, const AXES: usize>(boxes: Boxes<'_, T>) -> Result<Vec<u32>> {
+    let mut ids = collect(boxes.len().next_multiple_of(LANES), |i| i as u32)?;
+    let (ids_of_boxes, padding) = ids.split_at_mut(boxes.len());
+    sort::<T, AXES>(boxes, ids_of_boxes, 0)?;
+    padding.fill(0);
+    Ok(ids)
+}
+
+/// Sorts some boxes, given by number.
+fn sort<T: Coordinate, const AXES: usize>(
+    boxes: Boxes<'_, T>,
+    ids: &mut [u32],
+    depth: usize,
+) -> Result<()> {
+    if ids.len() <= LANES {
+        return Ok(());
+    }
+    // In the low bits of a key is where its box was: so one number is sorted, not two.
+    let place_bits = usize::BITS - (ids.len() - 1).leading_zeros();
+    let grid = Grid::<AXES>::new(boxes, ids, u64::BITS - place_bits);
+    let mut keys = collect(ids.len(), |place| {
+        (grid.key(boxes.row(ids[place] as usize)) << place_bits) | place as u64
+    })?;
+    keys.par_sort_unstable();
+    let place = |key: u64| (key & ((1 << place_bits) - 1)) as usize;
+    let sorted = collect(ids.len(), |i| ids[place(keys[i])])?;
+    ids.par_iter_mut()
+        .zip(sorted)
+        .for_each(|(id, sorted)| *id = sorted);
+    if depth == MAX_DEPTH {
+        return Ok(());
+    }
+    let crowds = crowds(ids, &keys, place_bits)?;
+    drop(keys);
+    crowds
+        .into_par_iter()
+        .try_for_each(|ids| sort::<T, AXES>(boxes, ids, depth + 1))
+}
+
+/// The boxes of each cell that has many, unless it has all.
+fn crowds<'a>(
+    mut ids: &'a mut [u32],
+    mut keys: &[u64],
+    place_bits: u32,
+) -> Result<Vec<&'a mut [u32]>> {
+    let mut crowds = Vec::new();
+    let all = ids.len();
+    while keys.len() > CROWD {
+        let cell = keys[0] >> place_bits;
+        // Most cells have few boxes: whether this one has many shows at one key.
+        let count = match keys[CROWD] >> place_bits == cell {
+            true => keys.partition_point(|key| key >> place_bits == cell),
+            false => keys
+                .iter()
+                .take_while(|&key| key >> place_bits == cell)
+                .count(),
+        };
+        let (crowd, rest) = ids.split_at_mut(count);
+        if count > CROWD && count < all {
+            reserve(&mut crowds, 1)?;
+            crowds.push(crowd);
+        }
+        (ids, keys) = (rest, &keys[count..]);
+    }
+    Ok(crowds)
+}
+
+/// Cells in the box around the centres.
+struct Grid<const AXES: usize> {
+    /// Of the box, in halves of coordinates.
+    min: [f64; AXES],
+    /// Cells per half of a coordinate.
+    scale: [f64; AXES],
+    /// The bits of a cell's coordinate.
+    bits: u32,
+    /// The low bits of a Morton code that come after the direction.
+    fine_bits: u32,
+    /// Up to what extent a box is of each class but the last.
+    classes: [f64; (1 << CLASS_BITS) - 1],
+}
+
+impl<const AXES: usize> Grid<AXES> {
+    /// For keys of so many bits.
+    fn new<T: Coordinate>(boxes: Boxes<'_, T>, ids: &[u32], bits: u32) -> Self {
+        let nothing = || ([f64::INFINITY; AXES], [f64::NEG_INFINITY; AXES]);
+        let (min, max) = ids
+            .par_iter()
+            .with_min_len(1 << 12)
+            .fold(nothing, |(min, max), &id| {
+                let centre = centre::<T, AXES>(boxes.row(id as usize));
+                // An infinite one, or NaN, does not count.
+                let finite = |axis: usize| centre[axis].is_finite();
+                let with = |limits: [f64; AXES], of: fn(f64, f64) -> f64| {
+                    std::array::from_fn(|axis| match finite(axis) {
+                        true => of(limits[axis], centre[axis]),
+                        false => limits[axis],
+                    })
+                };
+                (with(min, f64::min), with(max, f64::max))
+            })
+            .reduce(nothing, |a, b| {
+                let both = |a: [f64; AXES], b: [f64; AXES], of: fn(f64, f64) -> f64| {
+                    std::array::from_fn(|axis| of(a[axis], b[axis]))
+                };
+                (both(a.0, b.0, f64::min), both(a.1, b.1, f64::max))
+            });
+        let bits = ((bits - CLASS_BITS - DIRECTION_BITS) / AXES as u32).min(MAX_CELL_BITS);
+        let cells = (1u64 << bits) as f64;
+        let span = |axis: usize| max[axis] - min[axis];
+        let usual = usual_extent::<T, AXES>(boxes, ids);
+        // As many bits as tell so many neighbourhoods apart come first.
+        let coarse_bits = usize::BITS - (ids.len() / NEIGHBOURS).leading_zeros();
+        Grid {
+            fine_bits: (bits * AXES as u32).saturating_sub(coarse_bits),
+            min,
+            scale: std::array::from_fn(|axis| cells / span(axis)),
+            bits,
+            classes: std::array::from_fn(|class| usual * CLASS_FACTOR.powi(class as i32 + 1)),
+        }
+    }
+
+    /// The class of a box and the Morton code of its centre's cell.
+    fn key<T: Coordinate>(&self, row: &[T]) -> u64 {
+        let extent = extent::<T, AXES>(row);
+        let class = self.classes.iter().filter(|&&most| extent > most).count() as u64;
+        let centre = centre::<T, AXES>(row);
+        let last = (1u64 << self.bits) - 1;
+        let code = (0..AXES).map(|axis| {
+            // What is infinite or NaN, as where all centres are one, becomes a cell too: `as` saturates.
+            let cell = ((centre[axis] - self.min[axis]) * self.scale[axis]) as u64;
+            spread::<AXES>(cell.min(last)) << axis
+        });
+        let code = code.fold(0, |code, bits| code | bits);
+        let (coarse, fine) = (code >> self.fine_bits, code & ((1 << self.fine_bits) - 1));
+        let front = (class << (self.bits * AXES as u32 - self.fine_bits)) | coarse;
+        (((front << DIRECTION_BITS) | direction::<T, AXES>(row)) << self.fine_bits) | fine
+    }
+}
+
+/// One more than the axis along which a box is a stick, or 0 if it is none.
+fn direction<T: Coordinate, const AXES: usize>(row: &[T]) -> u64 {
+    let edges: [f64; AXES] =
+        std::array::from_fn(|axis| row[AXES + axis].to_f64() - row[axis].to_f64());
+    let is_long = |axis: usize| {
+        let mut others = (0..AXES).filter(|&other| other != axis);
+        others.all(|other| edges[axis] > STICK * edges[other])
+    };
+    (0..AXES)
+        .position(is_long)
+        .map_or(0, |axis| axis as u64 + 1)
+}
+
+/// Half the centre of a box, which is finite where its limits are, as are differences of such.
+fn centre<T: Coordinate, const AXES: usize>(row: &[T]) -> [f64; AXES] {
+    std::array::from_fn(|axis| 0.25 * row[axis].to_f64() + 0.25 * row[AXES + axis].to_f64())
+}
+
+/// The longest edge of a box.
+fn extent<T: Coordinate, const AXES: usize>(row: &[T]) -> f64 {
+    (0..AXES)
+        .map(|axis| row[AXES + axis].to_f64() - row[axis].to_f64())
+        .fold(0.0, f64::max)
+}
+
+/// The median of the extents of some of the boxes.
+fn usual_extent<T: Coordinate, const AXES: usize>(boxes: Boxes<'_, T>, ids: &[u32]) -> f64 {
+    let step = ids.len().div_ceil(SAMPLE);
+    let sample = ids
+        .iter()
+        .step_by(step)
+        .map(|&id| extent::<T, AXES>(boxes.row(id as usize)));
+    let mut extents: Vec<f64> = sample.collect();
+    let middle = extents.len() / 2;
+    *extents.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// The most bits that [`spread`] takes, on whichever number of axes.
+const MAX_CELL_BITS: u32 = 21;
+
+/// A number of at most [`MAX_CELL_BITS`] bits with AXES − 1 zeros between its bits.
+fn spread<const AXES: usize>(bits: u64) -> u64 {
+    let steps: &[(u32, u64)] = match AXES {
+        2 => &[
+            (16, 0x0000_ffff_0000_ffff),
+            (8, 0x00ff_00ff_00ff_00ff),
+            (4, 0x0f0f_0f0f_0f0f_0f0f),
+            (2, 0x3333_3333_3333_3333),
+            (1, 0x5555_5555_5555_5555),
+        ],
+        _ => &[
+            (32, 0x001f_0000_0000_ffff),
+            (16, 0x001f_0000_ff00_00ff),
+            (8, 0x100f_00f0_0f00_f00f),
+            (4, 0x10c3_0c30_c30c_30c3),
+            (2, 0x1249_2492_4924_9249),
+        ],
+    };
+    steps
+        .iter()
+        .fold(bits, |bits, &(shift, mask)| (bits | (bits << shift)) & mask)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_spread() {
+        assert_eq!(spread::<2>(0b1011), 0b100_0101);
+        assert_eq!(spread::<3>(0b1011), 0b10_0000_1001);
+        let all = (1 << MAX_CELL_BITS) - 1;
+        for bit in 0..MAX_CELL_BITS {
+            assert_eq!(spread::<2>(1 << bit), 1 << (2 * bit));
+            assert_eq!(spread::<3>(1 << bit), 1 << (3 * bit));
+        }
+        assert_eq!(spread::<2>(all).count_ones(), MAX_CELL_BITS);
+        assert_eq!(spread::<3>(all).count_ones(), MAX_CELL_BITS);
+    }
+
+    fn ordered(numbers: &[f64]) -> Vec<u32> {
+        let boxes = Boxes { numbers, axes: 2 };
+        let ids = order::<f64, 2>(boxes).unwrap();
+        let mut sorted = ids[..boxes.len()].to_vec();
+        sorted.sort();
+        assert!(sorted.into_iter().eq(0..boxes.len() as u32));
+        assert_eq!(ids.len() % LANES, 0);
+        ids[..boxes.len()].to_vec()
+    }
+
+    #[test]
+    fn giants_come_last_and_neighbours_together() {
+        let row = |i: u32| {
+            let (x, y) = (f64::from(i * 37 % 100), f64::from(i % 7));
+            [
+                x,
+                y,
+                x + if i.is_multiple_of(50) { 90.0 } else { 1.0 },
+                y + 1.0,
+            ]
+        };
+        let numbers: Vec<f64> = (0..1000).flat_map(row).collect();
+        let ids = ordered(&numbers);
+        assert!(ids[980..].iter().all(|id| id % 50 == 0));
+        let x = |id: u32| f64::from(id * 37 % 100);
+        let steps = ids[..980]
+            .windows(2)
+            .map(|ids| (x(ids[0]) - x(ids[1])).abs());
+        assert!(steps.sum::<f64>() / 979.0 < 4.0);
+    }
+
+    /// One far away makes a grid over all too coarse for the others.
+    #[test]
+    fn a_crowd_gets_a_grid_of_its_own() {
+        let at = |x: f64| [x, 0.0, x, 0.0];
+        let place = |i: usize| if i == 5 { 1e30 } else { (i * 37 % 1000) as f64 };
+        let numbers: Vec<f64> = (0..1000).flat_map(|i| at(place(i))).collect();
+        let ids = ordered(&numbers);
+        assert!(ids.is_sorted_by_key(|&id| place(id as usize)));
+    }
+
+    #[test]
+    fn infinite_and_equal_boxes_are_kept() {
+        let infinity = f64::INFINITY;
+        ordered(&[-infinity, -infinity, infinity, infinity].repeat(100));
+        ordered(&[infinity, 0.0, infinity, 1.0].repeat(100));
+        ordered(&[f64::MIN, f64::MIN, f64::MAX, f64::MAX].repeat(100));
+        ordered(&[]);
+    }
+}

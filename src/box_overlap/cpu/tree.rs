@@ -1,0 +1,89 @@
+//! A tree of bounding boxes over the second set.
+
+use super::collect;
+use super::curve;
+use super::group::{Group, LANES, Limits};
+use crate::Result;
+use crate::box_overlap::Coordinate;
+use crate::box_overlap::boxes::Boxes;
+
+/// Boxes in the order of a curve, in groups of [`LANES`]; bounding boxes of these groups, in groups;
+/// and so on up to a single group. Children are found by number: those of box i of a level are group i
+/// of the level below.
+#[derive(Debug)]
+pub(super) struct Tree<T, const AXES: usize> {
+    /// Which box of the set each box of the lowest level is, filled up with zeros to whole groups.
+    pub ids: Vec<u32>,
+    /// From the boxes of the set up to a single group; none for an empty set.
+    pub levels: Vec<Level<T, AXES>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Level<T, const AXES: usize> {
+    /// The number of boxes.
+    pub length: usize,
+    pub groups: Vec<Group<T, AXES>>,
+}
+
+impl<T: Coordinate, const AXES: usize> Tree<T, AXES> {
+    pub fn new(boxes: Boxes<'_, T>) -> Result<Self> {
+        let ids = curve::order::<T, AXES>(boxes)?;
+        let length = boxes.len();
+        let mut levels = Vec::new();
+        if length > 0 {
+            levels.push(Level::new(length, |i| {
+                Limits::of_row(boxes.row(ids[i] as usize))
+            })?);
+        }
+        while let Some(level) = levels.last().filter(|level| level.groups.len() > 1) {
+            let above = Level::new(level.groups.len(), |i| level.groups[i].bounds())?;
+            levels.push(above);
+        }
+        Ok(Tree { ids, levels })
+    }
+}
+
+impl<T: Coordinate, const AXES: usize> Level<T, AXES> {
+    fn new(length: usize, limits: impl Fn(usize) -> Limits<T, AXES> + Send + Sync) -> Result<Self> {
+        let group = |group: usize| {
+            let start = group * LANES;
+            Group::new(LANES.min(length - start), |lane| limits(start + lane))
+        };
+        let groups = collect(length.div_ceil(LANES), group)?;
+        Ok(Level { length, groups })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_holds_the_group_below_it() {
+        for length in [0, 1, 7, 8, 9, 64, 65, 1000] {
+            let row = |i: i32| [i * 37 % 101, i % 13, i * 37 % 101 + i % 5, i % 13 + 2];
+            let numbers: Vec<i32> = (0..length).flat_map(row).collect();
+            let boxes = Boxes {
+                numbers: &numbers,
+                axes: 2,
+            };
+            let tree = Tree::<i32, 2>::new(boxes).unwrap();
+            assert_eq!(tree.levels.last().map_or(1, |top| top.groups.len()), 1);
+            for levels in tree.levels.windows(2) {
+                assert_eq!(levels[1].length, levels[0].groups.len());
+                for i in 0..levels[1].length {
+                    let (above, lane) = (&levels[1].groups[i / LANES], i % LANES);
+                    let bounds = levels[0].groups[i].bounds();
+                    assert_eq!(above.min.map(|lanes| lanes[lane]), bounds.min);
+                    assert_eq!(above.max.map(|lanes| lanes[lane]), bounds.max);
+                }
+            }
+            for (i, &id) in tree.ids[..length as usize].iter().enumerate() {
+                let group = &tree.levels[0].groups[i / LANES];
+                let limits = Limits::of_row(boxes.row(id as usize));
+                assert_eq!(group.min.map(|lanes| lanes[i % LANES]), limits.min);
+                assert_eq!(group.max.map(|lanes| lanes[i % LANES]), limits.max);
+            }
+        }
+    }
+}
