@@ -3,7 +3,8 @@
 //!     cargo bench --features cuda --bench box_overlap -- --device cuda
 //!
 //! `ms` is the median of whole calls by the device's events, with the least and the most: the tree is built
-//! within each call. Results of the algorithms are compared; with `--sweep` sizes from 10³ on are measured
+//! within each call. `whole` is the clock's time from views of the host to compressed rows there, with all
+//! copies. Results of the algorithms are compared; with `--sweep` sizes from 10³ on are measured
 //! instead, and written as CSV for the plot. `--write DIR` writes the boxes as NPY files for the programs in
 //! benches/peers.
 
@@ -16,7 +17,7 @@ use std::time::Instant;
 use clap::Parser;
 use common::boxes::{self, Sets};
 use common::{Times, Where};
-use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, DeviceOverlaps};
+use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, DeviceOverlaps, overlaps};
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
 use ndarray::Array2;
@@ -110,6 +111,25 @@ fn measure<T: Coordinate>(
     sets: &[Array2<T>; 2],
 ) -> Result<()> {
     let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
+    if kind == "pipes" {
+        // From views of the host to compressed rows there.
+        let mut times = Vec::new();
+        let mut pairs = 0;
+        for run in 0..=args.runs {
+            let begin = Instant::now();
+            let found = overlaps(device, sets[0].view(), sets[1].view())?;
+            if run > 0 {
+                times.push(begin.elapsed().as_secs_f64() * 1e3);
+            }
+            pairs = found.pair_count();
+        }
+        let times = Times::of(times).to_string();
+        let (rows, name) = (sets[0].nrows(), T::NAME);
+        println!(
+            "{kind:<10} {rows:>9} {name:>5} {:>8} {times:>22} {pairs:>11}",
+            "whole"
+        );
+    }
     let mut first = None;
     for (name, algorithm) in algorithms(args) {
         let search = BoxOverlap::new().algorithm(algorithm);

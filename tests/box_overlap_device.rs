@@ -246,3 +246,27 @@ fn two_devices_are_refused() {
         }
     }
 }
+
+/// Sets so large that `Auto` begins with the index, finds most rows to have many pairs, and estimates how
+/// many by a sample: one where testing every pair is faster, and one where it is not. Both results are
+/// compared with those of the CPU.
+#[test]
+fn many_pairs_are_estimated() {
+    let Some(device) = common::cuda() else {
+        return;
+    };
+    let rows = if common::small() { 23_500 } else { 30_000 };
+    for edge in [250, 420] {
+        let sets = [1, 2].map(|seed| numbers::<f32>(&uniform(rows, 1000, edge, seed)));
+        let there = sets.each_ref().map(|set| device.upload(set).unwrap());
+        let found = BoxOverlap::new()
+            .overlaps_device(&there[0], &there[1])
+            .unwrap();
+        let expected = BoxOverlap::new()
+            .overlaps(&Device::cpu(), sets[0].view(), sets[1].view())
+            .unwrap();
+        let share = expected.pair_count() as f64 / (rows * rows) as f64;
+        assert_eq!(share > 1.0 / 28.0, edge == 420, "{share}");
+        assert_same::<f32>(&found.download().unwrap(), &expected, "estimated");
+    }
+}

@@ -29,6 +29,14 @@ const COLORS: [RGBColor; 4] = [
 /// Lines by the name of what was measured.
 type Series = BTreeMap<String, Vec<(f64, f64)>>;
 
+/// A line of the CSV files of the box overlap.
+#[derive(Deserialize)]
+struct Searched {
+    method: String,
+    boxes: f64,
+    ms: f64,
+}
+
 /// Draws every plot of docs/benchmarks anew.
 pub fn draw() -> Result<()> {
     let folder = workspace().join("docs/benchmarks");
@@ -48,7 +56,44 @@ pub fn draw() -> Result<()> {
     };
     lines(&out, &labels, &series)?;
     println!("{}", out.display());
+
+    let series = read_searches(&folder)?;
+    let out = folder.join("box_overlap.svg");
+    let labels = Labels {
+        title: "All overlaps of N welds and N segments of pipes",
+        x: "N, boxes of each set",
+        y: "time with building the index (ms)",
+    };
+    lines(&out, &labels, &series)?;
+    println!("{}", out.display());
     Ok(())
+}
+
+/// The times of the box overlap by size, from one file for each machine or program.
+fn read_searches(folder: &Path) -> Result<Series> {
+    let mut series = Series::new();
+    for (file, machine) in [
+        ("box_overlap_cuda.csv", "H100"),
+        ("box_overlap_cpu.csv", "2 CPU cores"),
+        ("box_overlap_strtree.csv", "1 CPU core"),
+    ] {
+        let path = folder.join(file);
+        let lines = csv::Reader::from_path(&path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?
+            .into_deserialize();
+        for line in lines {
+            let Searched { method, boxes, ms } = line?;
+            let program = match method.as_str() {
+                "auto" => "gridstride",
+                "brute" => "gridstride, every pair",
+                "strtree" => "Shapely's STRtree",
+                other => return Err(format!("{file}: unknown method {other}").into()),
+            };
+            let name = format!("{program}, {machine}");
+            series.entry(name).or_default().push((boxes, ms));
+        }
+    }
+    Ok(series)
 }
 
 fn read(files: &[PathBuf], point: impl Fn(&Measured) -> (f64, f64)) -> Result<Series> {

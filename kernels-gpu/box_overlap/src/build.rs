@@ -82,12 +82,12 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
     let me = thread::thread_idx_x();
     let index = thread::block_idx_x() * BUILD_THREADS + me;
     let four = join(&join(entry, 1), 2);
-    if me % 4 == 0 {
+    if me.is_multiple_of(4) {
         // SAFETY: this thread's alone, here and below.
         unsafe { target.set(level + 1, index / 4, &four) };
     }
     let sixteen = join(&join(&four, 4), 8);
-    if me % 16 == 0 {
+    if me.is_multiple_of(16) {
         // SAFETY: as above.
         unsafe { target.set(level + 2, index / 16, &sixteen) };
         for_each_axis! { axis {
@@ -114,7 +114,7 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
         }
         let first = thread::block_idx_x() * (BUILD_THREADS / 64);
         let four = join(&join(&sixteen, 1), 2);
-        if me < 16 && me % 4 == 0 {
+        if me < 16 && me.is_multiple_of(4) {
             // SAFETY: as above.
             unsafe { target.set(level + 3, first + me / 4, &four) };
         }

@@ -97,9 +97,9 @@ unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
         for_each_axis! { axis {
             let (lowest, highest) = (row.min[axis], row.max[axis]);
             // A third axis that there is not has the first number twice, which then is at fault already.
-            if !(lowest <= highest) {
-                let is_nan = lowest.partial_cmp(&highest).is_none();
-                let kind = if is_nan { NAN_FAULT } else { 0 };
+            let order = lowest.partial_cmp(&highest);
+            if order.is_none_or(|order| order.is_gt()) {
+                let kind = if order.is_none() { NAN_FAULT } else { 0 };
                 let fault = (index as u64) << 3 | (axis as u64) << 1 | kind;
                 // SAFETY: a place for each set, which all threads only take minima of.
                 unsafe {

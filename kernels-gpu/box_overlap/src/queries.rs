@@ -39,7 +39,7 @@ unsafe impl cuda_std::host::DeviceParam for QueryParameters {}
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
+#[expect(clippy::too_many_arguments, reason = "those of the kernels below")]
 unsafe fn find<T: Number>(
     parameters: QueryParameters,
     sets: Sets<T>,

@@ -46,6 +46,7 @@ unsafe impl cuda_std::host::DeviceParam for RowParameters {}
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "those of the kernels below")]
 unsafe fn search<T: Number>(
     parameters: RowParameters,
     sets: Sets<T>,

@@ -45,16 +45,16 @@ pub fn warp_inclusive_sum<T: Summand>(value: T) -> T {
 #[inline(always)]
 pub unsafe fn exclusive_sum<T: Summand>(value: T, warp_sums: *mut T) -> (T, T) {
     let thread = thread::thread_idx_x();
-    let warp = thread / WARP_SIZE;
+    let (warp, lane) = (thread / WARP_SIZE, thread % WARP_SIZE);
     let warps = thread::block_dim_x() / WARP_SIZE;
     let inclusive = warp_inclusive_sum(value);
     let before_in_warp = warp::shuffle_up(FULL_MASK, inclusive, 1);
     let mut before = T::ZERO;
-    if thread % WARP_SIZE != 0 {
+    if lane != 0 {
         before = before_in_warp;
     }
     thread::sync_threads();
-    if thread % WARP_SIZE == WARP_SIZE - 1 {
+    if lane == WARP_SIZE - 1 {
         // SAFETY: an element for each warp, which this thread alone writes.
         unsafe { warp_sums.add(warp as usize).write(inclusive) };
     }
