@@ -20,7 +20,7 @@ use common::{Times, Where};
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, DeviceOverlaps, overlaps};
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
-use ndarray::Array2;
+use ndarray::{Array2, s};
 
 #[derive(Parser)]
 struct Args {
@@ -30,6 +30,9 @@ struct Args {
     /// Boxes of each set; by default 200000 on a GPU and on the CPU, 2000 in the simulator.
     #[arg(long)]
     rows: Option<usize>,
+    /// Boxes of the second set, if less.
+    #[arg(long)]
+    rows2: Option<usize>,
     /// Kinds of boxes to take; all by default.
     #[arg(long, value_delimiter = ',')]
     kinds: Vec<String>,
@@ -82,14 +85,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{}", device.info());
     println!(
-        "{:<10} {:>9} {:>5} {:>8} {:>22} {:>11}",
-        "kind", "rows", "type", "", "ms", "pairs"
+        "{:<10} {:>9} {:>9} {:>5} {:>8} {:>22} {:>11}",
+        "kind", "set 1", "set 2", "type", "", "ms", "pairs"
     );
     for (name, make, divisor) in KINDS {
         if !args.kinds.is_empty() && !args.kinds.iter().any(|kind| kind == name) {
             continue;
         }
-        let sets = make(rows / divisor);
+        let mut sets = make(rows / divisor);
+        if let Some(rows2) = args.rows2 {
+            sets[1] = sets[1]
+                .slice(s![..rows2.min(rows / divisor), ..])
+                .to_owned();
+        }
         measure::<f32>(&args, &device, name, &sets)?;
         if name == "pipes" {
             // Whole numbers of millimetres.
@@ -137,8 +145,9 @@ fn measure<T: Coordinate>(
         let (times, found) = time(device, args.runs, &call)?;
         let found = found.download()?;
         println!(
-            "{kind:<10} {:>9} {:>5} {name:>8} {:>22} {:>11}",
+            "{kind:<10} {:>9} {:>9} {:>5} {name:>8} {:>22} {:>11}",
             sets[0].nrows(),
+            sets[1].nrows(),
             T::NAME,
             times.to_string(),
             found.pair_count()

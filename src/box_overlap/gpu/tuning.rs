@@ -124,13 +124,20 @@ impl BruteShape {
     }
 }
 
-/// Whether testing every pair of so many boxes takes less time than building an index.
+/// Whether testing every pair of so many boxes takes less time than building an index and searching in it.
+///
+/// On an H100 a test takes 0.2 to 0.7 ps, depending on how many boxes have the same code, and the index 0.2 ms
+/// and half a nanosecond for each box.
 pub(super) fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
-    u64::from(rows1) * u64::from(rows2) <= BRUTE_PAIRS
+    let boxes = u64::from(rows1) + u64::from(rows2);
+    u64::from(rows1) * u64::from(rows2) <= BRUTE_PAIRS + BRUTE_PAIRS_A_BOX * boxes
 }
 
-/// So many pairs are tested in the time that an index of small sets takes.
+/// So many pairs are tested in the time that an index takes by itself.
 const BRUTE_PAIRS: u64 = 1 << 29;
+
+/// So many in the time that each box adds.
+const BRUTE_PAIRS_A_BOX: u64 = 1 << 10;
 
 /// Whether so many rows that were left to warps can have so many pairs that sorting them takes longer than
 /// finding that out.
@@ -182,6 +189,16 @@ mod tests {
         assert_eq!(nodes(200_000, start_level(200_000, 100)), 49);
         assert_eq!(start_level(200_000, 1 << 20), root_level(200_000));
         assert!(nodes(i32::MAX as u32, start_level(i32::MAX as u32, 1)) <= MAX_SUBTREES);
+    }
+
+    #[test]
+    fn large_sets_are_indexed_unless_the_other_is_small() {
+        assert!(prefers_brute_force(1, i32::MAX as u32));
+        assert!(prefers_brute_force(20_000_000, 1000));
+        assert!(prefers_brute_force(23_000, 23_000));
+        assert!(!prefers_brute_force(30_000, 30_000));
+        assert!(!prefers_brute_force(20_000_000, 2000));
+        assert!(!prefers_brute_force(i32::MAX as u32, i32::MAX as u32));
     }
 
     #[test]
