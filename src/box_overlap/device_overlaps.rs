@@ -77,7 +77,8 @@ impl DeviceOverlaps {
     /// Copies the pairs to the host.
     ///
     /// # Errors
-    /// As [`DeviceArray::download`].
+    /// As [`DeviceArray::download`], and [`Error::Allocation`](crate::Error::Allocation) if the host's memory
+    /// does not suffice.
     pub fn download(&self) -> Result<Overlaps> {
         Ok(Overlaps::new(
             self.offsets.buffer().to_vec()?,
@@ -120,7 +121,7 @@ impl DeviceOverlaps {
     pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
         let device = self.offsets.device();
         let shape = (self.len(), limit);
-        let size = matrix_size(shape)?;
+        let size = matrix_size(device, shape)?;
         #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size)?;

@@ -52,10 +52,12 @@ pub enum Algorithm {
     /// The one of the two that is expected to be faster.
     #[default]
     Auto,
-    /// Tests every pair: best for small sets, and where most boxes overlap.
+    /// Tests every pair: best for small sets, and where many pairs overlap, a few percent on a GPU. On GPUs it
+    /// takes a bit of memory for each 65 536 pairs of boxes besides some words for each box.
     BruteForce,
-    /// Sorts the boxes along a space-filling curve, builds a tree of bounding boxes over the second set, and
-    /// walks it for each box of the first.
+    /// Sorts the boxes along Hilbert's curve, packs a tree of bounding boxes over the second set, and walks it
+    /// for each box of the first: I. Kamel, C. Faloutsos, 'On Packing R-trees' (1993). On GPUs it takes about
+    /// 100 bytes of memory for each box of the first set and 70 for each of the second.
     Indexed,
 }
 
@@ -139,6 +141,7 @@ impl BoxOverlap {
     /// - [`Error::InvalidInput`] for more than 2³¹ − 1 rows, and for a row with NaN or with a minimum above its
     ///   maximum: the first one is named.
     /// - [`Error::Allocation`] if the memory does not suffice; [`slices`](Self::slices) need less.
+    /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept the kernels.
     pub fn overlaps<T: Coordinate>(
         &self,
         device: &Device,
@@ -201,10 +204,10 @@ impl BoxOverlap {
     }
 
     /// The pairs as a matrix N×`limit`, filled up with −1, and the true number of each row's pairs, by
-    /// which a row that has more than `limit` is seen.
+    /// which a row that has more than `limit` is seen. All pairs are found first, which takes memory for them.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// Those of [`overlaps`](Self::overlaps), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
     ///
     /// ```
     /// use gridstride::Device;
@@ -230,7 +233,9 @@ impl BoxOverlap {
     /// The pairs in slices of consecutive rows, for results larger than memory: each has at most
     /// `max_pairs` pairs, or a single row.
     ///
-    /// The boxes stay on the device meanwhile, and a row's pairs are found when its slice is asked for.
+    /// The boxes and the index stay on the device meanwhile. On a GPU a slice takes up to 20 bytes a pair there,
+    /// and a look at each row of the first set, so that few large slices are faster than many small ones.
+    /// After an error there are no more slices.
     ///
     /// # Errors
     /// Those of [`overlaps`](Self::overlaps).
@@ -289,8 +294,9 @@ impl BoxOverlap {
     /// [`overlaps`](Self::overlaps) of boxes that are in a device's memory, left there: N×6 and M×6 or N×4
     /// and M×4.
     ///
-    /// It waits for the device once or twice, since the number of pairs must be known before they are
-    /// written. Both may be the same array.
+    /// It waits for the device up to three times, since the number of pairs must be known before they are
+    /// written; the indices may still be on their way when it returns: another stream than the device's main
+    /// one has to wait for an event. Both may be the same array.
     ///
     /// # Errors
     /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two devices.

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 use rayon::prelude::*;
 
 use super::invalid_input;
-use crate::device::zeroed;
+use crate::device::{DeviceKind, zeroed};
 use crate::{Error, Result};
 
 /// The pairs of boxes that overlap, as compressed rows: for each box of the first set the boxes of
@@ -121,10 +121,11 @@ impl Overlaps {
     /// The pairs as a matrix with `limit` columns.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice.
+    /// [`Error::Allocation`] if the memory does not suffice, [`Error::InvalidInput`] for more than 2³¹ − 1
+    /// columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
         let shape = (self.len(), limit);
-        let mut indices = zeroed::<i32>(matrix_size(shape)?)?;
+        let mut indices = zeroed::<i32>(matrix_size(DeviceKind::Cpu, shape)?)?;
         indices
             .par_chunks_mut(limit.max(1))
             .enumerate()
@@ -156,7 +157,10 @@ impl Overlaps {
 }
 
 /// The number of elements of a matrix, refused if that is no index.
-pub(super) fn matrix_size((rows, limit): (usize, usize)) -> Result<usize> {
+pub(super) fn matrix_size(
+    device: impl std::fmt::Display,
+    (rows, limit): (usize, usize),
+) -> Result<usize> {
     if limit > super::boxes::MAX_ROWS {
         let message = format!(
             "a limit of {limit} columns is above {}",
@@ -169,7 +173,7 @@ pub(super) fn matrix_size((rows, limit): (usize, usize)) -> Result<usize> {
         return Ok(rows * limit);
     }
     Err(Error::Allocation {
-        device: crate::device::DeviceKind::Cpu.to_string(),
+        device: device.to_string(),
         requested: u64::try_from(bytes).unwrap_or(u64::MAX),
         free: None,
         total: None,

@@ -26,7 +26,7 @@ impl<T: Coordinate> Problem<'_, T> {
     }
 }
 
-/// A search on a device, prepared and checked.
+/// A search on a device. Boxes are checked when it is made, or when it is used first.
 pub trait Search {
     /// How many boxes overlap each box of the first set.
     fn counts(&mut self) -> Result<Vec<u32>>;

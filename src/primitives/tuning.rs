@@ -25,7 +25,7 @@ impl Parts {
         Parts::of(keys, SORT_TILE, MAX_SORT_BLOCKS)
     }
 
-    /// Of at most 2⁴¹ elements.
+    /// Of at most 2⁵² elements.
     fn of(elements: usize, tile: u32, max_blocks: usize) -> Parts {
         let tiles = elements.div_ceil(tile as usize).max(1);
         let of_each = tiles.div_ceil(max_blocks);

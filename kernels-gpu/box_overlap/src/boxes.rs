@@ -50,7 +50,7 @@ pub trait Number: Copy + PartialOrd {
     const EXACT: bool;
     /// The same number.
     fn to_f64(self) -> f64;
-    /// What stands for the number in filter boxes; never NaN.
+    /// What stands for the number in filter boxes; NaN only for NaN, which overlaps nothing.
     fn filtered(self, domain: &Domain, axis: usize) -> f32;
 }
 

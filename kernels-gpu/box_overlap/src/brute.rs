@@ -51,7 +51,7 @@ const GUARDS: f32 = ((1 << 7) + (1 << 15) + (1 << 23)) as f32;
 const TELLING: u32 = 0xff80_0000 | 1 << 15 | 1 << 7;
 
 /// What they are if all guards are set: the exponent is that of 2²³.
-const PASSED: u32 = (1f32 * (1 << 23) as f32).to_bits() | 1 << 15 | 1 << 7;
+const PASSED: u32 = ((1 << 23) as f32).to_bits() | 1 << 15 | 1 << 7;
 
 /// A row that overlaps more than one in so many boxes of a chunk is written by a whole warp: that tests every
 /// box on its numbers, but writes neighbours together.
@@ -475,8 +475,8 @@ macro_rules! entries {
         #[doc = concat!("Counts the pairs of each row of `", stringify!($type), "` with each chunk of the second set.")]
         ///
         /// # Safety
-        /// The sets are as they say, and `codes` are theirs. The grid has a block for [`BRUTE_ROWS`] rows
-        /// of the first set along x, for each chunk of the second along y; `counts` is \[row\]\[chunk\],
+        /// The sets are as they say, and `codes` are theirs. A block has exactly [`BRUTE_THREADS`] threads;
+        /// the grid has one for [`BRUTE_ROWS`] rows of the first set along x, for each chunk of the second along y; `counts` is \[row\]\[chunk\],
         /// `tiles_with_pairs` has a bit for each tile, \[warp\]\[chunk\]\[word\].
         #[kernel(max_block = 256, min_blocks = 4)]
         pub unsafe fn $count(

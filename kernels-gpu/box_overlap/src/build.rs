@@ -28,7 +28,8 @@ struct Target {
 }
 
 impl Target {
-    /// Where the first of an entry's six numbers is; `None` if it is past the last node.
+    /// Where the first of an entry's six numbers is; `None` if it is past the level's last node
+    /// or above the root.
     #[inline(always)]
     fn place(&self, level: u32, entry: u32) -> Option<usize> {
         if level > self.root_level || entry / 4 >= nodes(self.leaves, level) {

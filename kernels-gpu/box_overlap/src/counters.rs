@@ -16,7 +16,7 @@ impl Counters {
     /// The first row of either set that is no box, times 8, plus twice the axis, plus
     /// [`NAN_FAULT`](crate::NAN_FAULT).
     pub const FAULTS: usize = 6;
-    /// The sum of all boxes' extents along their longest axis, an `f64`.
+    /// The sum of half the boxes' extents along their longest axis, finite ones, an `f64`.
     pub const EXTENT: usize = 8;
     /// Queries left to whole warps.
     pub const LEFT: usize = 9;

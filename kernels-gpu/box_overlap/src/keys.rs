@@ -43,7 +43,6 @@ const CLASS_RATIO: f64 = 8.0;
 #[inline(always)]
 fn class(extent: f64, mean: f64) -> u64 {
     let mut class = 0;
-    // Not the other way round: what cannot be compared is a giant.
     if extent <= CLASS_RATIO * CLASS_RATIO * CLASS_RATIO * mean {
         class += 1;
     }

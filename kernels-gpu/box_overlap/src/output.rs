@@ -1,4 +1,4 @@
-//! Other forms of the compressed rows.
+//! Where rows begin, and other forms of the compressed rows.
 
 use cuda_std::prelude::*;
 
@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 ///
 /// # Safety
 /// `sums` has an element for each part and one for the end, `counts` one for each row, `offsets` one more.
-#[kernel]
+#[kernel(max_block = 256)]
 pub unsafe fn row_offsets(
     parts: u32,
     sums: DeviceSlice<u64>,
@@ -31,7 +31,7 @@ pub unsafe fn row_offsets(
 ///
 /// # Safety
 /// `offsets` say where the rows of `indices` begin and end; `matrix` has `limit` elements for each.
-#[kernel]
+#[kernel(max_block = 256)]
 pub unsafe fn matrix(
     limit: u32,
     offsets: DeviceSlice<u64>,
@@ -57,7 +57,7 @@ pub unsafe fn matrix(
 ///
 /// # Safety
 /// `offsets` say where the rows of `indices` begin and end; `pairs` has two elements for each index.
-#[kernel]
+#[kernel(max_block = 256)]
 pub unsafe fn pair_list(
     offsets: DeviceSlice<u64>,
     indices: DeviceSlice<u32>,

@@ -16,7 +16,7 @@ use crate::tree::{CHILDREN, MAX_LEVELS, Tree};
 /// Pairs that are kept of a query.
 pub const SLOTS: usize = 16;
 
-/// Nodes that a query visits at most.
+/// Nodes that a query visits before it is left.
 pub const VISITS: u32 = 512;
 
 /// In a query's first slot: it was left to a warp.
@@ -191,8 +191,8 @@ macro_rules! for_each_slot {
 /// `end_row`. The first of these rows begins at the beginning of `indices`.
 ///
 /// # Safety
-/// `order`, `counts` and `slots` are as `find` left them, for `queries` queries, `offsets` say where each row
-/// begins; `indices` has room for the rows' pairs; the grid has a thread for each query.
+/// `order` and `slots` are as `find` left them, for `queries` queries; `counts` are each row's pairs, `offsets`
+/// say where they begin; `indices` has room for the rows' pairs; the grid has a thread for each query.
 #[kernel(max_block = 256)]
 pub unsafe fn write_rows(
     queries: u32,

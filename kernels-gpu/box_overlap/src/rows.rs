@@ -39,9 +39,9 @@ pub struct RowParameters {
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl cuda_std::host::DeviceParam for RowParameters {}
 
-/// Walks through the tasks. `found` gets the task, the row's number among those left, the number of pairs of
-/// the task before, how many lanes below this one have found one, and what this lane has found;
-/// `finish` the task and the number of its pairs.
+/// Walks through the tasks. `found` gets the task, the row's number from the parameters' first one on, the
+/// pair's place among those of the task, and the row of the second set; `finish` the task and the number of its
+/// pairs.
 ///
 /// # Safety
 /// As of the kernels below.
@@ -168,8 +168,8 @@ macro_rules! entries {
         /// the row's number among those that the parameters name, then that in the second set.
         ///
         /// # Safety
-        /// As for the counts; `sums` are how many pairs the tasks of all rows left before each one have,
-        /// `keys` has room for all.
+        /// As for the counts, with stride 1; `sums` are how many pairs stand before each task of all rows that
+        /// were left, `keys` has room for those of the parameters' rows.
         #[kernel(max_block = 128)]
         pub unsafe fn $fill(
             parameters: RowParameters,
@@ -212,9 +212,9 @@ entries! {
 /// Sets the numbers of pairs of the rows that were left.
 ///
 /// # Safety
-/// `left` has the rows that the parameters name, `sums` the pairs before each of their tasks and at the end,
-/// `counts` a number for each row.
-#[kernel]
+/// `left` has the rows that the parameters name, all from the first one on; `sums` are the pairs before each
+/// of their tasks and at the end, `counts` a number for each row.
+#[kernel(max_block = 256)]
 pub unsafe fn row_counts(
     parameters: RowParameters,
     left: DeviceSlice<u64>,
@@ -235,9 +235,9 @@ pub unsafe fn row_counts(
 /// `indices`.
 ///
 /// # Safety
-/// `keys` are all those of the rows that the parameters name, sorted; `offsets` say where each row begins, and
-/// `indices` has room for these.
-#[kernel]
+/// `left`, `sums` and `keys` are as for `fill_rows`, the keys sorted, and the stride is 1; `offsets` say where
+/// each row begins, and `indices` has room for these.
+#[kernel(max_block = 256)]
 pub unsafe fn place_rows(
     parameters: RowParameters,
     first_row: u32,

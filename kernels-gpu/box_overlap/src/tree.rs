@@ -69,7 +69,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Waits for all threads of the block.
+    /// Brings to shared memory where the levels begin; has a barrier.
     ///
     /// # Safety
     /// `nodes` are those of a tree, and `counters` those of its search; `firsts`

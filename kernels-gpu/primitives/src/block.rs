@@ -36,8 +36,8 @@ pub fn warp_inclusive_sum<T: Summand>(value: T) -> T {
 
 /// The sum of the values of all lower threads of a one-dimensional block, and that of all threads.
 ///
-/// It begins with a barrier, so that `warp_sums` may be in use until then, and no later than the next one
-/// may it be used for something else.
+/// It has a barrier before it writes to `warp_sums`, which may be in use until then; it is to be used for
+/// something else only behind the next barrier.
 ///
 /// # Safety
 /// `warp_sums` points to an element of shared memory for each warp of the block, which consists of whole

@@ -1,10 +1,11 @@
 //! Launches of the search in a tree.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, Counters, KeyParameters, LEVELS_A_LAUNCH, NODE_WORDS, QueryParameters,
-    RowParameters, SLOTS, Sets, nodes,
+    self as box_kernels, BUILD_THREADS, Counters, KeyParameters, LEVELS_A_LAUNCH, NODE_WORDS,
+    QueryParameters, RowParameters, SLOTS, Sets, nodes,
 };
 
 use super::brute::Brute;
@@ -48,6 +49,8 @@ struct Left {
     sums: Buffer<u64>,
     /// Of all these rows.
     pairs: u64,
+    /// Copies of `rows` and `sums`, for those who want some of the rows.
+    on_host: OnceCell<(Vec<u64>, Vec<u64>)>,
 }
 
 impl Indexed {
@@ -87,15 +90,12 @@ impl Indexed {
         let (mut pairs, mut of_left) = (known.pairs(), None);
         if known.left() > 0 {
             let left = left.truncated(known.left() as usize);
+            let tests = (u64::from(sets.rows1) * u64::from(sets.rows2)) >> sets.above;
             if algorithm == Algorithm::Auto
                 && tuning::may_be_dense(sets.rows2, known.left())
-                && tuning::is_dense(
-                    sets.rows1,
-                    sets.rows2,
-                    estimate(device, sets, &mut tree, &left, &read)?,
-                )
+                && tuning::is_dense(tests, estimate(device, sets, &mut tree, &left, &read)?)
             {
-                drop((counts, slots, left, offsets));
+                drop((counts, slots, left, offsets, tree.order, tree.nodes));
                 return Brute::count(device, sets, tree.counters, read);
             }
             let mut left = Left::count(device, sets, &mut tree, left, &mut counts)?;
@@ -202,7 +202,7 @@ impl Tree {
         let leaves = sets.rows2;
         let root_level = tuning::root_level(leaves);
         let mut nodes = device.alloc::<f32>(tuning::tree_nodes(leaves) * NODE_WORDS)?;
-        let config = LaunchConfig::new(tuning::build_blocks(leaves, 0), THREADS);
+        let config = LaunchConfig::new(tuning::build_blocks(leaves, 0), BUILD_THREADS);
         let arguments = (
             sets,
             order.slice(),
@@ -212,8 +212,8 @@ impl Tree {
         );
         // SAFETY: as above, with room for all nodes, and blocks as the kernel wants them.
         unsafe { device.launch(MODULE, T::KERNELS.leaves, config, arguments)? };
-        for level in (LEVELS_A_LAUNCH..root_level + 1).step_by(LEVELS_A_LAUNCH as usize) {
-            let config = LaunchConfig::new(tuning::build_blocks(leaves, level), THREADS);
+        for level in (LEVELS_A_LAUNCH..root_level).step_by(LEVELS_A_LAUNCH as usize) {
+            let config = LaunchConfig::new(tuning::build_blocks(leaves, level), BUILD_THREADS);
             let arguments = (
                 leaves,
                 level,
@@ -312,6 +312,7 @@ impl Left {
             subtrees,
             sums,
             pairs: 0,
+            on_host: OnceCell::new(),
         })
     }
 
@@ -323,12 +324,53 @@ impl Left {
         rows: Range<u32>,
         indices: &mut Buffer<u32>,
     ) -> Result<()> {
-        let (device, sets) = (&search.device, search.sets);
-        let (numbers, pairs) = self.within(search, rows.clone())?;
+        let all = 0..self.rows.len() as u32;
+        if rows == (0..search.sets.rows1) && self.pairs <= tuning::MAX_KEYS {
+            return self.fill_numbers(search, tree, rows.start, (all, self.pairs), indices);
+        }
+        let (left, sums) = self.on_host()?;
+        let before = |row: u32| left.partition_point(|&left| left < u64::from(row)) as u32;
+        let sum = |number: u32| sums[number as usize * self.subtrees.count as usize];
+        let end = before(rows.end);
+        let mut start = before(rows.start);
+        while start < end {
+            // As many as have at most so many pairs together, at least one.
+            let mut next = start + 1;
+            while next < end && sum(next + 1) - sum(start) <= tuning::MAX_KEYS {
+                next += 1;
+            }
+            let numbers = (start..next, sum(next) - sum(start));
+            self.fill_numbers(search, tree, rows.start, numbers, indices)?;
+            start = next;
+        }
+        Ok(())
+    }
+
+    /// The rows, and how many pairs stand before those of each row and subtree, on the host.
+    fn on_host(&self) -> Result<&(Vec<u64>, Vec<u64>)> {
+        if self.on_host.get().is_none() {
+            let copies = (self.rows.to_vec()?, self.sums.to_vec()?);
+            // Nobody else has set it meanwhile: the cell is not shared among threads.
+            let _ = self.on_host.set(copies);
+        }
+        Ok(self.on_host.get().expect("just set"))
+    }
+
+    /// Writes the pairs of these of the rows that were left, so many in number. The row `first_row` begins
+    /// at the beginning of `indices`.
+    fn fill_numbers<T: Coordinate>(
+        &self,
+        search: &Counted<T>,
+        tree: &Tree,
+        first_row: u32,
+        (numbers, pairs): (Range<u32>, u64),
+        indices: &mut Buffer<u32>,
+    ) -> Result<()> {
         if pairs == 0 {
             return Ok(());
         }
-        let mut keys = device.alloc::<u64>(pairs)?;
+        let (device, sets) = (&search.device, search.sets);
+        let mut keys = device.alloc::<u64>(pairs as usize)?;
         let parameters = self.subtrees.parameters(sets.rows2, numbers);
         let tasks = self.subtrees.tasks(parameters.count);
         let arguments = (
@@ -342,40 +384,22 @@ impl Left {
             keys.slice_mut(),
         );
         let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
-        // SAFETY: as counted, with a key for each pair.
+        // SAFETY: as counted, with a key for each pair; the boxes are still there.
         unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
         let key_bits = parameters.index_bits + bits(parameters.count);
         let keys = sort_keys(keys, 0..key_bits)?;
         let arguments = (
             parameters,
-            rows.start,
+            first_row,
             self.rows.slice(),
             self.sums.slice(),
             keys.slice(),
             search.offsets.slice(),
             indices.slice_mut(),
         );
-        let config = LaunchConfig::new(tuning::striding_blocks(pairs), THREADS);
-        // SAFETY: the keys are sorted; room for the pairs of all these rows.
+        let config = LaunchConfig::new(tuning::striding_blocks(pairs as usize), THREADS);
+        // SAFETY: the keys are sorted; room for the pairs of all rows from the first one on.
         unsafe { device.launch(MODULE, &box_kernels::place_rows, config, arguments) }
-    }
-
-    /// Which of the rows that were left are among these, and how many pairs they have.
-    fn within<T: Coordinate>(
-        &self,
-        search: &Counted<T>,
-        rows: Range<u32>,
-    ) -> Result<(Range<u32>, usize)> {
-        if rows == (0..search.sets.rows1) {
-            return Ok((0..self.rows.len() as u32, self.pairs as usize));
-        }
-        let left = self.rows.to_vec()?;
-        let before = |row: u32| left.partition_point(|&left| left < u64::from(row)) as u32;
-        let numbers = before(rows.start)..before(rows.end);
-        let sums = self.sums.to_vec()?;
-        let at = |number: u32| sums[number as usize * self.subtrees.count as usize];
-        let pairs = at(numbers.end) - at(numbers.start);
-        Ok((numbers, pairs as usize))
     }
 }
 

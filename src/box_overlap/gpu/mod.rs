@@ -26,14 +26,14 @@ pub(super) use kernels::HasKernels;
 const MODULE: &Module = &modules::BOX_OVERLAP;
 
 /// Both sets in the memory of a device, which is to outlive the search.
-pub(super) struct OnDevice<'a, T: Coordinate> {
-    pub operation: &'static str,
-    pub algorithm: Algorithm,
-    pub device: Device,
-    pub set1: &'a Buffer<T>,
+struct OnDevice<'a, T: Coordinate> {
+    operation: &'static str,
+    algorithm: Algorithm,
+    device: Device,
+    set1: &'a Buffer<T>,
     /// None for pairs (i, j), i < j, of the first set.
-    pub set2: Option<&'a Buffer<T>>,
-    pub axes: usize,
+    set2: Option<&'a Buffer<T>>,
+    axes: usize,
 }
 
 impl<T: Coordinate> OnDevice<'_, T> {
@@ -52,7 +52,7 @@ impl<T: Coordinate> OnDevice<'_, T> {
 }
 
 /// A search whose rows are counted. The boxes must stay on the device while it is used.
-pub(super) struct Counted<T: Coordinate> {
+struct Counted<T: Coordinate> {
     device: Device,
     sets: Sets<T>,
     /// Where each row's pairs begin, and where the last one's end.
@@ -118,7 +118,10 @@ fn counter(counters: &mut Buffer<u64>, place: usize) -> DeviceSliceMut<u64> {
 }
 
 /// Counts the pairs of each row.
-pub(super) fn count<T: Coordinate>(boxes: &OnDevice<T>) -> Result<Counted<T>> {
+///
+/// # Safety
+/// The boxes must stay on the device while the result is used.
+unsafe fn count<T: Coordinate>(boxes: &OnDevice<T>) -> Result<Counted<T>> {
     let device = &boxes.device;
     let sets = boxes.sets();
     let rows1 = sets.rows1 as usize;
@@ -208,14 +211,16 @@ impl<T: Coordinate> GpuSearch<T> {
 
     fn counted(&mut self) -> Result<&Counted<T>> {
         if self.counted.is_none() {
-            self.counted = Some(count(&OnDevice {
+            let boxes = OnDevice {
                 operation: self.operation,
                 algorithm: self.algorithm,
                 device: self.device.clone(),
                 set1: &self.set1,
                 set2: self.set2.as_ref(),
                 axes: self.axes,
-            })?);
+            };
+            // SAFETY: the boxes are freed with `self`, the result before them or at the same time.
+            self.counted = Some(unsafe { count(&boxes)? });
         }
         Ok(self.counted.as_ref().expect("just counted"))
     }
@@ -305,5 +310,6 @@ pub(super) fn overlaps<T: Coordinate>(
         set2: set2.map(DeviceArray::buffer),
         axes: set1.shape()[1] / 2,
     };
-    count(&boxes)?.into_overlaps()
+    // SAFETY: the arrays are borrowed until the pairs are on their way, and freeing waits for that.
+    unsafe { count(&boxes)?.into_overlaps() }
 }

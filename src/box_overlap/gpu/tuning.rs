@@ -1,7 +1,8 @@
 //! How the kernels of the box overlap are launched, and which algorithm is taken.
 
 use box_overlap_kernels::{
-    BRUTE_ROWS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, PACKET_LEVEL, entries, nodes,
+    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, PACKET_LEVEL,
+    entries, nodes,
 };
 
 /// Threads of a block that goes through rows or pairs.
@@ -10,8 +11,7 @@ pub(super) const THREADS: u32 = 256;
 /// Threads of a block that searches: small, so that a long search keeps few others waiting.
 pub(super) const SEARCH_THREADS: u32 = 128;
 
-/// Blocks that go through all rows with a stride: enough to fill a GPU, few enough that what they do once
-/// at the end does not matter.
+/// Blocks that go through all rows with a stride: enough to fill a GPU.
 const STRIDING_BLOCKS: usize = 1024;
 
 /// Blocks that look at the boxes: each ends with atomic operations on the same few numbers.
@@ -29,12 +29,14 @@ const MAX_SUBTREES: u32 = 1024;
 /// Blocks of the brute force that are enough to fill a GPU several times over.
 const BRUTE_BLOCKS: usize = 2048;
 
-/// The most chunks of the brute force: the extent of a grid along y.
-const MAX_CHUNKS: usize = 65_535;
+// Chunks are a grid's extent along y.
+const _: () = assert!(BRUTE_BLOCKS <= 65_535);
 
 /// Blocks for so many elements, a thread for each.
 pub(super) fn blocks(elements: usize, threads: u32) -> u32 {
-    elements.div_ceil(threads as usize).max(1) as u32
+    elements
+        .div_ceil(threads as usize)
+        .clamp(1, i32::MAX as usize) as u32
 }
 
 /// Blocks that go through so many elements with a stride.
@@ -108,7 +110,7 @@ impl BruteShape {
     pub fn new(rows1: u32, rows2: u32) -> BruteShape {
         let blocks = rows1.div_ceil(BRUTE_ROWS).max(1);
         let tiles = rows2.div_ceil(BRUTE_TILE).max(1) as usize;
-        let wanted = BRUTE_BLOCKS.div_ceil(blocks as usize).clamp(1, MAX_CHUNKS);
+        let wanted = BRUTE_BLOCKS.div_ceil(blocks as usize);
         let of_each = tiles.div_ceil(wanted);
         BruteShape {
             blocks,
@@ -119,7 +121,7 @@ impl BruteShape {
 
     /// Words of the bits that tell in which tiles warps found something.
     pub fn words(&self) -> usize {
-        let warps = self.blocks as usize * (THREADS / 32) as usize;
+        let warps = self.blocks as usize * (BRUTE_THREADS / 32) as usize;
         warps * self.chunks as usize * self.tiles.div_ceil(32) as usize
     }
 }
@@ -150,11 +152,14 @@ pub(super) fn sample_stride(rows: u32) -> u32 {
     (rows / 1024).max(1)
 }
 
-/// Whether there are so many pairs that testing all takes less time than sorting those that overlap. On an
+/// Whether so many of the tests find a pair that making them all takes less time than sorting the pairs. On an
 /// H100 the brute force took 3.7 ps a test where 4% of the pairs overlapped, and sorting 110 ps a pair.
-pub(super) fn is_dense(rows1: u32, rows2: u32, pairs: u64) -> bool {
-    u128::from(pairs) * DENSE > u128::from(rows1) * u128::from(rows2)
+pub(super) fn is_dense(tests: u64, pairs: u64) -> bool {
+    u128::from(pairs) * DENSE > u128::from(tests)
 }
+
+/// Pairs of rows left to warps that are sorted at a time, if no row has more: two arrays of 64 bits each.
+pub(super) const MAX_KEYS: u64 = 1 << 28;
 
 /// One pair in so many overlaps where both algorithms take the same time.
 const DENSE: u128 = 28;
@@ -207,8 +212,8 @@ mod tests {
         for rows in [1000, 1024, 2047, 2048, 200_000, i32::MAX as u32] {
             assert!((1000..2048).contains(&(rows / sample_stride(rows))));
         }
-        assert!(is_dense(i32::MAX as u32, i32::MAX as u32, u64::MAX));
-        assert!(!is_dense(1000, 1000, 1000));
+        assert!(is_dense(u64::MAX, u64::MAX));
+        assert!(!is_dense(1_000_000, 1000));
     }
 
     #[test]
@@ -219,7 +224,7 @@ mod tests {
                 assert!(u64::from(shape.blocks) * u64::from(BRUTE_ROWS) >= u64::from(rows1));
                 let tiles = u64::from(shape.chunks) * u64::from(shape.tiles);
                 assert!(tiles * u64::from(BRUTE_TILE) >= u64::from(rows2));
-                assert!(shape.chunks as usize <= MAX_CHUNKS);
+                assert!(shape.chunks as usize <= BRUTE_BLOCKS);
                 assert!(shape.words() > 0);
             }
         }
