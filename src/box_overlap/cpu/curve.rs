@@ -1,10 +1,11 @@
-//! Boxes in the order of a Morton curve through their centres: those near each other in the order are
+//! Boxes in the order of a Hilbert curve through their centres: those near each other in the order are
 //! near each other in space.
 //!
-//! A Morton code interleaves the bits of a cell's coordinates (G. M. Morton, *A Computer Oriented
-//! Geodetic Data Base*, 1966). Boxes much larger than most come after all others, class by class, so
-//! that a tree over the order has them in branches of their own, and they do not spoil the bounding
-//! boxes of the small ones around them.
+//! The curve goes from each cell of a grid to a neighbour (J. Skilling, 'Programming the Hilbert curve',
+//! AIP Conference Proceedings 707, 2004), without the jumps of a Morton curve: a walk visits half as many
+//! nodes. Boxes much larger than most come after all others, class by class, so that a tree over the order
+//! has them in branches of their own, and they do not spoil the bounding boxes of the small ones around
+//! them.
 //!
 //! The order decides about speed alone, never about the result.
 
@@ -27,8 +28,8 @@ const DIRECTION_BITS: u32 = 2;
 const STICK: f64 = 2.0;
 
 /// Boxes among which sticks are sorted by direction: eight parallel ones have a slim bounding box, and
-/// eight of all directions a bulky one.
-const NEIGHBOURS: usize = 8 * LANES;
+/// eight of all directions a bulky one. 64 take twice as long for two million sticks, and 4096 as long.
+const NEIGHBOURS: usize = 64 * LANES;
 
 /// How much larger than the boxes of one class those of the next may be.
 const CLASS_FACTOR: f64 = 8.0;
@@ -63,15 +64,20 @@ fn sort<T: Coordinate, const AXES: usize>(
     // In the low bits of a key is where its box was: so one number is sorted, not two.
     let place_bits = usize::BITS - (ids.len() - 1).leading_zeros();
     let grid = Grid::<AXES>::new(boxes, ids, u64::BITS - place_bits);
-    let mut keys = collect(ids.len(), |place| {
-        (grid.key(boxes.row(ids[place] as usize)) << place_bits) | place as u64
-    })?;
+    let keys_of_some = |group: usize| {
+        // Places beyond the last repeat it, and are forgotten.
+        let place = |lane: usize| (group * LANES + lane).min(ids.len() - 1);
+        let row = |lane: usize| boxes.row(ids[place(lane)] as usize);
+        let keys = grid.keys(std::array::from_fn(row));
+        let with_place = |lane: usize| (keys[lane] << place_bits) | place(lane) as u64;
+        std::array::from_fn::<_, LANES, _>(with_place)
+    };
+    let mut keys = collect(ids.len().div_ceil(LANES), keys_of_some)?.into_flattened();
+    keys.truncate(ids.len());
     keys.par_sort_unstable();
     let place = |key: u64| (key & ((1 << place_bits) - 1)) as usize;
     let sorted = collect(ids.len(), |i| ids[place(keys[i])])?;
-    ids.par_iter_mut()
-        .zip(sorted)
-        .for_each(|(id, sorted)| *id = sorted);
+    ids.copy_from_slice(&sorted);
     if depth == MAX_DEPTH {
         return Ok(());
     }
@@ -118,7 +124,7 @@ struct Grid<const AXES: usize> {
     scale: [f64; AXES],
     /// The bits of a cell's coordinate.
     bits: u32,
-    /// The low bits of a Morton code that come after the direction.
+    /// The low bits of a place on the curve that come after the direction.
     fine_bits: u32,
     /// Up to what extent a box is of each class but the last.
     classes: [f64; (1 << CLASS_BITS) - 1],
@@ -164,19 +170,27 @@ impl<const AXES: usize> Grid<AXES> {
         }
     }
 
-    /// The class of a box and the Morton code of its centre's cell.
-    fn key<T: Coordinate>(&self, row: &[T]) -> u64 {
+    /// The keys of some boxes.
+    fn keys<T: Coordinate>(&self, rows: [&[T]; LANES]) -> [u64; LANES] {
+        let last = (1 << self.bits) - 1;
+        let mut cells = [[0; LANES]; AXES];
+        for (lane, row) in rows.into_iter().enumerate() {
+            let centre = centre::<T, AXES>(row);
+            for axis in 0..AXES {
+                // What is infinite or NaN, as where all centres are one, becomes a cell too: `as` saturates.
+                let cell = ((centre[axis] - self.min[axis]) * self.scale[axis]) as u32;
+                cells[axis][lane] = cell.min(last);
+            }
+        }
+        let places = places_on_curve(cells, self.bits);
+        std::array::from_fn(|lane| self.key(rows[lane], places[lane]))
+    }
+
+    /// The key of a box whose centre has a place on the curve.
+    fn key<T: Coordinate>(&self, row: &[T], place: u64) -> u64 {
         let extent = extent::<T, AXES>(row);
         let class = self.classes.iter().filter(|&&most| extent > most).count() as u64;
-        let centre = centre::<T, AXES>(row);
-        let last = (1u64 << self.bits) - 1;
-        let code = (0..AXES).map(|axis| {
-            // What is infinite or NaN, as where all centres are one, becomes a cell too: `as` saturates.
-            let cell = ((centre[axis] - self.min[axis]) * self.scale[axis]) as u64;
-            spread::<AXES>(cell.min(last)) << axis
-        });
-        let code = code.fold(0, |code, bits| code | bits);
-        let (coarse, fine) = (code >> self.fine_bits, code & ((1 << self.fine_bits) - 1));
+        let (coarse, fine) = (place >> self.fine_bits, place & ((1 << self.fine_bits) - 1));
         let front = (class << (self.bits * AXES as u32 - self.fine_bits)) | coarse;
         (((front << DIRECTION_BITS) | direction::<T, AXES>(row)) << self.fine_bits) | fine
     }
@@ -186,13 +200,14 @@ impl<const AXES: usize> Grid<AXES> {
 fn direction<T: Coordinate, const AXES: usize>(row: &[T]) -> u64 {
     let edges: [f64; AXES] =
         std::array::from_fn(|axis| row[AXES + axis].to_f64() - row[axis].to_f64());
+    // All comparisons, without a branch that would often be predicted wrong. One axis at most is long.
     let is_long = |axis: usize| {
-        let mut others = (0..AXES).filter(|&other| other != axis);
-        others.all(|other| edges[axis] > STICK * edges[other])
+        let exceeds = |other: usize| other == axis || edges[axis] > STICK * edges[other];
+        (0..AXES).fold(true, |all, other| all & exceeds(other))
     };
-    (0..AXES)
-        .position(is_long)
-        .map_or(0, |axis| axis as u64 + 1)
+    (0..AXES).fold(0, |direction, axis| {
+        direction | (u64::from(is_long(axis)) * (axis as u64 + 1))
+    })
 }
 
 /// Half the centre of a box, which is finite where its limits are, as are differences of such.
@@ -217,6 +232,44 @@ fn usual_extent<T: Coordinate, const AXES: usize>(boxes: Boxes<'_, T>, ids: &[u3
     let mut extents: Vec<f64> = sample.collect();
     let middle = extents.len() / 2;
     *extents.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// The places on Hilbert's curve of cells whose coordinates have `bits` bits each.
+///
+/// Of several at once and without branches, for vectors: a branch would be predicted wrong half of the time.
+#[inline(always)]
+fn places_on_curve<const AXES: usize>(mut cells: [[u32; LANES]; AXES], bits: u32) -> [u64; LANES] {
+    // From the coarsest grid to the finest but one: what lies in a cell is turned and mirrored as the
+    // curve runs through it.
+    for bit in (1..bits).rev() {
+        let within = (1 << bit) - 1;
+        for axis in 0..AXES {
+            let (mut firsts, mut owns) = (cells[0], cells[axis]);
+            for (first, own) in firsts.iter_mut().zip(&mut owns) {
+                let is_set = ((*own >> bit) & 1).wrapping_neg();
+                let different = (*first ^ *own) & within & !is_set;
+                *own ^= different;
+                *first ^= different | (within & is_set);
+            }
+            cells[axis] = owns;
+            cells[0] = firsts;
+        }
+    }
+    std::array::from_fn(|lane| {
+        // Along the curve neighbouring cells differ in one coordinate, as numbers of a Gray code in one bit.
+        let mut cell = cells.map(|lanes| lanes[lane]);
+        for axis in 1..AXES {
+            cell[axis] ^= cell[axis - 1];
+        }
+        // A bit is flipped where the number of set bits above it is odd.
+        let mut flips = cell[AXES - 1] >> 1;
+        for shift in [1, 2, 4, 8, 16] {
+            flips ^= flips >> shift;
+        }
+        let spread =
+            |axis: usize| spread::<AXES>(u64::from(cell[axis] ^ flips)) << (AXES - 1 - axis);
+        (0..AXES).fold(0, |place, axis| place | spread(axis))
+    })
 }
 
 /// The most bits that [`spread`] takes, on whichever number of axes.
@@ -248,6 +301,36 @@ fn spread<const AXES: usize>(bits: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All cells of a grid in the order of the curve.
+    fn walk<const AXES: usize>(bits: u32) -> Vec<[u32; AXES]> {
+        let mut cells = vec![None; 1 << (bits * AXES as u32)];
+        for number in 0..cells.len() as u32 {
+            let coordinate = |axis| (number >> (bits * axis as u32)) & ((1 << bits) - 1);
+            let cell = std::array::from_fn(coordinate);
+            let places = places_on_curve::<AXES>(cell.map(|x| [x; LANES]), bits);
+            assert_eq!(places, [places[0]; LANES]);
+            assert_eq!(cells[places[0] as usize].replace(cell), None);
+        }
+        cells.into_iter().flatten().collect()
+    }
+
+    fn check_steps<const AXES: usize>(bits: u32) {
+        for step in walk::<AXES>(bits).windows(2) {
+            let distance: u32 = (0..AXES)
+                .map(|axis| step[0][axis].abs_diff(step[1][axis]))
+                .sum();
+            assert_eq!(distance, 1, "{step:?}");
+        }
+    }
+
+    #[test]
+    fn the_curve_goes_from_each_cell_to_a_neighbour() {
+        for bits in 1..=4 {
+            check_steps::<2>(bits);
+            check_steps::<3>(bits);
+        }
+    }
 
     #[test]
     fn bits_are_spread() {

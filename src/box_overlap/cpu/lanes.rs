@@ -1,7 +1,7 @@
 //! One box tested with eight, in the instructions of the machine.
 //!
-//! The compiler makes a test of vectors from the plain loops of [`Portable`], but takes three times the
-//! instructions to gather its outcome as bits. AVX2 does that in one.
+//! The compiler makes a test of vectors from the plain loops of [`Portable`], but gathers its outcome as
+//! bits in many instructions. AVX2 does that in one.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GE_OQ, _CMP_LE_OQ};

@@ -51,7 +51,7 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
             Some(set2) => (set2.boxes(), false),
             None => (set1, true),
         };
-        let algorithm = choice::choose(problem.algorithm, set1, set2);
+        let algorithm = choice::choose::<T>(problem.algorithm, set1.len(), set2.len());
         let finder = match set2.axes {
             2 => prepare::<T, 2>(algorithm, set2, is_self)?,
             _ => prepare::<T, 3>(algorithm, set2, is_self)?,
