@@ -19,11 +19,12 @@ struct Measured {
 }
 
 /// Of Okabe and Ito: they differ for the colour-blind too.
-const COLORS: [RGBColor; 4] = [
+const COLORS: [RGBColor; 5] = [
     RGBColor(0, 158, 115),
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
 ];
 
 /// Lines by the name of what was measured.
@@ -141,6 +142,7 @@ fn lines(path: &Path, labels: &Labels, series: &Series) -> Result<()> {
         let mut chart = ChartBuilder::on(&area)
             .caption(labels.title, ("sans-serif", 20))
             .margin(16)
+            .margin_right(40)
             .x_label_area_size(44)
             .y_label_area_size(64)
             .build_cartesian_2d(xs.log_scale(), ys.log_scale())?;
