@@ -6,7 +6,9 @@ use ndarray::{Ix1, Ix2};
 use super::gpu;
 use super::overlaps::matrix_size;
 use super::{OverlapMatrix, Overlaps};
-use crate::device::{Buffer, DeviceArray, DeviceKind};
+use crate::device::DeviceArray;
+#[cfg(feature = "kernels")]
+use crate::device::{Buffer, DeviceKind};
 use crate::{Device, Result};
 
 /// The pairs of boxes that overlap, as [`Overlaps`], in the memory of a device.
@@ -33,6 +35,7 @@ pub struct DeviceOverlaps {
 }
 
 impl DeviceOverlaps {
+    #[cfg(feature = "kernels")]
     pub(super) fn new(offsets: Buffer<u64>, indices: Buffer<u32>) -> Result<Self> {
         let (rows, pairs) = (offsets.len(), indices.len());
         Ok(DeviceOverlaps {

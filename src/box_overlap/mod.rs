@@ -373,10 +373,10 @@ mod sealed {
     use ndarray::Ix2;
 
     use super::cpu::CpuSearch;
-    #[cfg(feature = "kernels")]
-    use super::gpu;
     use super::search::{Problem, Search};
-    use super::{Algorithm, BoxOverlap, DeviceOverlaps, OVERLAPS, SELF_OVERLAPS};
+    use super::{Algorithm, BoxOverlap, DeviceOverlaps};
+    #[cfg(feature = "kernels")]
+    use super::{OVERLAPS, SELF_OVERLAPS, gpu};
     use crate::device::{DeviceArray, DeviceKind};
     use crate::{Device, Result};
 

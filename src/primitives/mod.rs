@@ -28,7 +28,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::device::{Buffer, DeviceKind, zeroed};
+use crate::device::Buffer;
+#[cfg(feature = "kernels")]
+use crate::device::DeviceKind;
+use crate::device::zeroed;
 use crate::{Error, Result};
 #[cfg(feature = "kernels")]
 pub(crate) use gpu::sums_and_total;

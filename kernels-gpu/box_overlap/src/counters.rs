@@ -9,7 +9,7 @@ use crate::tree::{MAX_LEVELS, first_nodes};
 pub struct Counters;
 
 impl Counters {
-    /// The lowest centre of a box along each axis, in the order of [`crate::domain`].
+    /// The lowest centre of a box along each axis, as an integer in the order of the numbers.
     pub const LOW: usize = 0;
     /// The highest.
     pub const HIGH: usize = 3;
