@@ -41,6 +41,7 @@ mod global;
 pub mod host;
 pub mod shared;
 pub mod thread;
+mod unrolled;
 pub mod warp;
 
 /// # What does not compile
@@ -132,7 +133,8 @@ pub use global::{DeviceSlice, DeviceSliceMut};
 /// What nearly every kernel needs: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        DeviceSlice, DeviceSliceMut, atomic, float, kernel, shared, shared_array, thread, warp,
+        DeviceSlice, DeviceSliceMut, atomic, float, kernel, shared, shared_array, thread, unrolled,
+        warp,
     };
 }
 

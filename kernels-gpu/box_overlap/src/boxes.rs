@@ -51,7 +51,10 @@ pub trait Number: Copy + PartialOrd {
     /// The same number.
     fn to_f64(self) -> f64;
     /// What stands for the number in filter boxes; NaN only for NaN, which overlaps nothing.
-    fn filtered(self, domain: &Domain, axis: usize) -> f32;
+    #[inline(always)]
+    fn filtered(self, domain: &Domain, axis: usize) -> f32 {
+        domain.place(self.to_f64(), axis) as f32
+    }
 }
 
 impl Number for f32 {
@@ -75,11 +78,6 @@ impl Number for f64 {
     fn to_f64(self) -> f64 {
         self
     }
-
-    #[inline(always)]
-    fn filtered(self, domain: &Domain, axis: usize) -> f32 {
-        domain.place(self, axis) as f32
-    }
 }
 
 impl Number for i32 {
@@ -89,26 +87,21 @@ impl Number for i32 {
     fn to_f64(self) -> f64 {
         self as f64
     }
+}
 
+impl<T> Sets<T> {
+    /// Rows of both sets, or of one if they are the same.
     #[inline(always)]
-    fn filtered(self, domain: &Domain, axis: usize) -> f32 {
-        domain.place(self as f64, axis) as f32
+    pub fn rows(&self) -> usize {
+        self.first_row2() as usize + self.rows2 as usize
+    }
+
+    /// Where the second set's rows begin if those of both are counted.
+    #[inline(always)]
+    pub fn first_row2(&self) -> u32 {
+        if self.above != 0 { 0 } else { self.rows1 }
     }
 }
-
-/// The body, once for each of the three axes.
-macro_rules! for_each_axis {
-    ($axis:ident $body:block) => {
-        for_each_axis! { $axis in [0 1 2] $body }
-    };
-    ($axis:ident in [$($number:literal)*] $body:block) => {
-        $({
-            let $axis: usize = $number;
-            $body
-        })*
-    };
-}
-pub(crate) use for_each_axis;
 
 impl<T: Number> Sets<T> {
     /// Calls `f` for this thread's rows of both sets, or of one alone if they are the same: with whether it is
@@ -181,7 +174,7 @@ impl<T: Number> Sets<T> {
         let axes = self.axes as usize;
         let (a, b) = (i as usize * 2 * axes, j as usize * 2 * axes);
         let mut result = true;
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             if axis < axes {
                 // SAFETY: the sets have the rows.
                 unsafe {
@@ -219,7 +212,7 @@ impl<T: Number> BoxRow<T> {
             low: [0.0; 3],
             high: [0.0; 3],
         };
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             if axis < axes {
                 // SAFETY: as above.
                 let (min, max) = unsafe { (set.at(start + axis), set.at(start + axes + axis)) };
@@ -236,7 +229,7 @@ impl<T: Number> BoxRow<T> {
             min: [0.0; 3],
             max: [0.0; 3],
         };
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             if axis < axes {
                 filter.min[axis] = self.min[axis].filtered(domain, axis);
                 filter.max[axis] = self.max[axis].filtered(domain, axis);

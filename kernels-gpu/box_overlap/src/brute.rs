@@ -26,7 +26,7 @@ use core::cmp::min;
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use crate::boxes::{BoxRow, Number, Sets, for_each_axis};
+use crate::boxes::{BoxRow, Number, Sets};
 use crate::domain::Domain;
 
 /// Threads of a block.
@@ -146,7 +146,7 @@ unsafe fn make_codes<T: Number>(
     };
     let make_code = |is_second: bool, index: usize, row: BoxRow<T>| {
         let (mut min, mut max) = (0, 0);
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             if axis < sets.axes as usize {
                 min |= step(row.low[axis], axis) << (8 * axis);
                 max |= step(row.high[axis], axis) << (8 * axis);
@@ -180,19 +180,6 @@ unsafe fn code(codes: DeviceSlice<f32>, row: usize, is_there: bool) -> Code {
     }
 }
 
-/// The body, once for each of a thread's boxes: they are in registers only if every index is known.
-macro_rules! for_each_box {
-    ($index:ident $body:block) => {
-        for_each_box! { $index in [0 1 2 3 4 5 6 7] $body }
-    };
-    ($index:ident in [$($number:literal)*] $body:block) => {
-        $({
-            let $index: usize = $number;
-            $body
-        })*
-    };
-}
-
 /// The boxes of the first set that a thread has.
 struct Mine {
     codes: [Code; PER_THREAD],
@@ -210,7 +197,7 @@ impl Mine {
             codes: [NOTHING; PER_THREAD],
             first_row,
         };
-        for_each_box! { i {
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
             let row = first_row + i as u32 * BRUTE_THREADS;
             // SAFETY: below the number of rows if it is there.
             mine.codes[i] = unsafe { code(codes, row as usize, row < sets.rows1) };
@@ -222,7 +209,7 @@ impl Mine {
     #[inline(always)]
     fn passing(&self, other: Code) -> u32 {
         let mut mask = 0;
-        for_each_box! { i {
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
             mask |= (passes(self.codes[i], other) as u32) << i;
         }}
         mask
@@ -232,7 +219,7 @@ impl Mine {
     #[inline(always)]
     fn any_passes(&self, other: Code) -> bool {
         let mut any = false;
-        for_each_box! { i {
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
             any |= passes(self.codes[i], other);
         }}
         any
@@ -270,17 +257,13 @@ unsafe fn count<T: Number>(
     let chunk = thread::block_idx_y();
     // SAFETY: as the caller says.
     let mine = unsafe { Mine::load(&sets, codes, block) };
-    for_each_box! { i {
+    unrolled! { i in [0 1 2 3 4 5 6 7] {
         // SAFETY: a place for each of the thread's boxes, here and below: its own.
         unsafe { found.add(i * BRUTE_THREADS as usize + me as usize).write(0) };
     }}
     let own_found = |i: u32| found.wrapping_add((i * BRUTE_THREADS + me) as usize);
 
-    let first_code = if sets.above != 0 {
-        0
-    } else {
-        sets.rows1 as usize
-    };
+    let first_code = sets.first_row2() as usize;
     let first_word = parameters.first_word(block, warp);
     let (mut word, mut tile) = (0u32, 0);
     while tile < parameters.tiles {
@@ -330,7 +313,7 @@ unsafe fn count<T: Number>(
             word = 0;
         }
     }
-    for_each_box! { i {
+    unrolled! { i in [0 1 2 3 4 5 6 7] {
         let row = mine.first_row + i as u32 * BRUTE_THREADS;
         if row < sets.rows1 {
             let place = row as usize * thread::grid_dim_y() as usize + chunk as usize;
@@ -366,7 +349,7 @@ unsafe fn fill<T: Number>(
     let chunk_start = chunk * chunk_boxes;
     // Bits of the thread's boxes that have pairs: few, or many.
     let (mut few, mut many) = (0, 0);
-    for_each_box! { i {
+    unrolled! { i in [0 1 2 3 4 5 6 7] {
         let row = mine.first_row + i as u32 * BRUTE_THREADS;
         // Read by the whole warp below.
         // SAFETY: a place for each of the thread's boxes, here and below: its own.
@@ -386,11 +369,7 @@ unsafe fn fill<T: Number>(
             }
         }
     }}
-    let first_code = if sets.above != 0 {
-        0
-    } else {
-        sets.rows1 as usize
-    };
+    let first_code = sets.first_row2() as usize;
     let first_word = parameters.first_word(block, me / WARP_SIZE);
     let mut word_index = 0;
     while word_index < parameters.words() && warp::any(FULL_MASK, few != 0) {

@@ -7,7 +7,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WarpNumber};
 
-use crate::boxes::{FilterBox, Number, Sets, for_each_axis};
+use crate::boxes::{FilterBox, Number, Sets};
 use crate::counters::Counters;
 use crate::domain::Domain;
 use crate::tree::{NODE_WORDS, nodes};
@@ -45,7 +45,7 @@ impl Target {
     #[inline(always)]
     unsafe fn set(&self, level: u32, entry: u32, value: &FilterBox) {
         if let Some(place) = self.place(level, entry) {
-            for_each_axis! { axis {
+            unrolled! { axis in [0 1 2] {
                 // SAFETY: the node's numbers.
                 unsafe {
                     self.nodes.set(place + 4 * axis, value.min[axis]);
@@ -60,7 +60,7 @@ impl Target {
 #[inline(always)]
 fn join(value: &FilterBox, distance: u32) -> FilterBox {
     let mut joined = *value;
-    for_each_axis! { axis {
+    unrolled! { axis in [0 1 2] {
         let (min, max) = (value.min[axis], value.max[axis]);
         joined.min[axis] = WarpNumber::minimum(min, warp::shuffle_xor(FULL_MASK, min, distance));
         joined.max[axis] = WarpNumber::maximum(max, warp::shuffle_xor(FULL_MASK, max, distance));
@@ -91,7 +91,7 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
     if me.is_multiple_of(16) {
         // SAFETY: as above.
         unsafe { target.set(level + 2, index / 16, &sixteen) };
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             let place = (me / 16) as usize + 16 * axis;
             // SAFETY: 16 · 6 elements, of which these are this thread's.
             unsafe {
@@ -104,7 +104,7 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
     if me < 32 {
         let mut sixteen = NOTHING;
         if me < 16 {
-            for_each_axis! { axis {
+            unrolled! { axis in [0 1 2] {
                 let place = me as usize + 16 * axis;
                 // SAFETY: written before the barrier.
                 unsafe {
@@ -152,7 +152,7 @@ unsafe fn leaves<T: Number>(
     let mut entry = NOTHING;
     if leaf < sets.rows2 {
         // The second set's rows are the last in the order, and counted behind those of the first.
-        let first_row = if sets.above != 0 { 0 } else { sets.rows1 };
+        let first_row = sets.first_row2();
         let place = order.len() - sets.rows2 as usize + leaf as usize;
         // SAFETY: below the length, and the rows are those of the sets.
         entry = unsafe { sets.filter_box2(order.at(place) - first_row, &domain) };
@@ -187,7 +187,7 @@ pub unsafe fn levels(
     };
     let mut entry = NOTHING;
     if let Some(place) = target.place(level, thread::index_1d() as u32) {
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             // SAFETY: the node's numbers, written by an earlier launch.
             unsafe {
                 entry.min[axis] = nodes.at(place + 4 * axis);

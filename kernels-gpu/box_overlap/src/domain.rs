@@ -3,7 +3,7 @@
 use core::cmp::{max, min};
 use cuda_std::prelude::*;
 
-use crate::boxes::{BoxRow, NAN_FAULT, Number, Sets, for_each_axis};
+use crate::boxes::{BoxRow, NAN_FAULT, Number, Sets};
 use crate::counters::Counters;
 
 /// Bits of a number as an integer that is ordered as the numbers are.
@@ -36,7 +36,7 @@ impl Domain {
     #[inline(always)]
     pub unsafe fn load(counters: DeviceSlice<u64>, boxes: u32) -> Domain {
         let (mut low, mut scale) = ([0.0; 3], [1.0; 3]);
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             // SAFETY: passed on to the caller.
             let (least, most) = unsafe {
                 (
@@ -75,7 +75,7 @@ impl Domain {
 #[inline(always)]
 pub fn half_extent(low: &[f64; 3], high: &[f64; 3]) -> f64 {
     let mut extent = 0.0f64;
-    for_each_axis! { axis {
+    unrolled! { axis in [0 1 2] {
         extent = extent.max(0.5 * high[axis] - 0.5 * low[axis]);
     }}
     extent
@@ -93,7 +93,7 @@ unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
     let (mut least, mut most) = ([i64::MAX; 3], [i64::MIN; 3]);
     let mut extents = 0.0f64;
     let look_at = |is_second: bool, index: usize, row: BoxRow<T>| {
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             let (lowest, highest) = (row.min[axis], row.max[axis]);
             // A third axis that there is not has the first number twice, which then is at fault already.
             let order = lowest.partial_cmp(&highest);
@@ -121,13 +121,13 @@ unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
     // SAFETY: passed on to the caller.
     unsafe { sets.each_row(look_at) };
     let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() as usize / 32);
-    for_each_axis! { axis {
+    unrolled! { axis in [0 1 2] {
         least[axis] = warp::reduce_min(least[axis]);
         most[axis] = warp::reduce_max(most[axis]);
     }}
     let extents = warp::reduce_sum(extents);
     if lane == 0 {
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             // SAFETY: six elements for each warp.
             unsafe {
                 of_warps.add(axis * WARPS + warp).write(least[axis]);

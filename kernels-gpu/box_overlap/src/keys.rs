@@ -11,7 +11,7 @@
 
 use cuda_std::prelude::*;
 
-use crate::boxes::{BoxRow, Number, Sets, for_each_axis};
+use crate::boxes::{BoxRow, Number, Sets};
 use crate::domain::{Domain, half_extent};
 
 /// How keys are made.
@@ -63,7 +63,7 @@ fn place_on_curve<const AXES: usize>(mut x: [u32; 3], bits: u32) -> u64 {
     let mut side = 1u32 << (bits - 1);
     while side > 1 {
         let within = side - 1;
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             if axis < AXES {
                 if x[axis] & side != 0 {
                     x[0] ^= within;
@@ -91,7 +91,7 @@ fn place_on_curve<const AXES: usize>(mut x: [u32; 3], bits: u32) -> u64 {
         side >>= 1;
     }
     let mut place = 0;
-    for_each_axis! { axis {
+    unrolled! { axis in [0 1 2] {
         if axis < AXES {
             place |= spread(x[axis] ^ flips, AXES as u32) << (AXES - 1 - axis);
         }
@@ -139,7 +139,7 @@ unsafe fn make_keys<T: Number>(
     let domain = unsafe { Domain::load(counters, count as u32) };
     let make_key = |is_second: bool, index: usize, row: BoxRow<T>| {
         let mut cell = [0; 3];
-        for_each_axis! { axis {
+        unrolled! { axis in [0 1 2] {
             if axis < sets.axes as usize {
                 let centre = 0.5 * row.low[axis] + 0.5 * row.high[axis];
                 // In steps of the grid; NaN, of a box without a centre, becomes 0.

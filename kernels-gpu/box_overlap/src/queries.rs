@@ -72,7 +72,7 @@ unsafe fn find<T: Number>(
     };
     // Where the second set's rows begin in the order, and in the count of rows.
     let first_leaf = order.len() - sets.rows2 as usize;
-    let first_row = if sets.above != 0 { 0 } else { sets.rows1 };
+    let first_row = sets.first_row2();
 
     let mut cursor = Cursor::at(parameters.root_level, 0);
     let (mut count, mut visits) = (0usize, 0);
@@ -177,16 +177,6 @@ fn sort_upper_and_merge(v: &mut [u32; SLOTS]) {
         (1 2)(3 4)(5 6)(7 8)(9 10)(11 12)(13 14));
 }
 
-/// The body, once for each slot.
-macro_rules! for_each_slot {
-    ($index:ident in [$($number:literal)*] $body:block) => {
-        $({
-            let $index: usize = $number;
-            $body
-        })*
-    };
-}
-
 /// Writes the pairs that were kept to where their rows begin, sorted, for rows from `first_row` up to
 /// `end_row`. The first of these rows begins at the beginning of `indices`.
 ///
@@ -222,7 +212,7 @@ pub unsafe fn write_rows(
         return;
     }
     let mut values = [u32::MAX; SLOTS];
-    for_each_slot! { slot in [0 1 2 3 4 5 6 7] {
+    unrolled! { slot in [0 1 2 3 4 5 6 7] {
         if slot < count {
             // SAFETY: as above.
             values[slot] = unsafe { slots.at(slot * queries + query) };
@@ -230,7 +220,7 @@ pub unsafe fn write_rows(
     }}
     sort_8(&mut values);
     if count > 8 {
-        for_each_slot! { slot in [8 9 10 11 12 13 14 15] {
+        unrolled! { slot in [8 9 10 11 12 13 14 15] {
             if slot < count {
                 // SAFETY: as above.
                 values[slot] = unsafe { slots.at(slot * queries + query) };
@@ -240,7 +230,7 @@ pub unsafe fn write_rows(
     }
     // SAFETY: an offset for each row.
     let start = unsafe { offsets.at(row as usize) - offsets.at(first_row as usize) } as usize;
-    for_each_slot! { slot in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+    unrolled! { slot in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
         if slot < count {
             // SAFETY: the row's own places.
             unsafe { indices.set(start + slot, values[slot]) };

@@ -74,7 +74,7 @@ unsafe fn search<T: Number>(
         )
     };
     let first_leaf = order.len() - sets.rows2 as usize;
-    let first_row = if sets.above != 0 { 0 } else { sets.rows1 };
+    let first_row = sets.first_row2();
     let lane = warp::lane_id();
     let lower_lanes = (1u32 << lane) - 1;
 

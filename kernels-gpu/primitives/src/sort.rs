@@ -137,19 +137,6 @@ fn lanes_with(digit: u32) -> u32 {
     lanes
 }
 
-/// The body, once for each of a thread's keys: they are in registers only if every index is known.
-macro_rules! for_each_key {
-    ($index:ident $body:block) => {
-        for_each_key! { $index in [0 1 2 3 4 5 6 7] $body }
-    };
-    ($index:ident in [$($number:literal)*] $body:block) => {
-        $({
-            let $index: usize = $number;
-            $body
-        })*
-    };
-}
-
 /// Moves this block's part.
 ///
 /// # Safety
@@ -210,14 +197,14 @@ unsafe fn move_part<const VALUES: bool>(
         let first = warp * (WARP_SIZE * PER_THREAD as u32) + lane;
         let mut mine = [u64::MAX; PER_THREAD];
         let mut ranks = [0u32; PER_THREAD];
-        for_each_key! { i {
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
             let place = first + i as u32 * WARP_SIZE;
             if place < count {
                 // SAFETY: below the length.
                 mine[i] = unsafe { keys.at(start + place as usize) };
             }
         }}
-        for_each_key! { i {
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
             let digit = parameters.digit(mine[i]);
             let same = lanes_with(digit);
             // SAFETY: a place for each digit.
@@ -260,7 +247,7 @@ unsafe fn move_part<const VALUES: bool>(
         next = next.wrapping_add(of_digit);
         thread::sync_threads();
 
-        for_each_key! { i {
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
             let digit = parameters.digit(mine[i]);
             // SAFETY: a place for each digit, before the barrier.
             ranks[i] += unsafe { in_warp.add(digit as usize).read() };
@@ -279,7 +266,7 @@ unsafe fn move_part<const VALUES: bool>(
         }}
         thread::sync_threads();
 
-        for_each_key! { i {
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
             let place = me + i as u32 * SORT_THREADS;
             if place < count {
                 // SAFETY: below the tile's number of keys, all of which stand before what is past the

@@ -169,17 +169,6 @@ impl Number for f64 {
 #[derive(Clone, Copy)]
 struct Two<T>([T; 2]);
 
-/// The body, once for each number in the list: a thread's array can be in registers only if every
-/// index into it is known.
-macro_rules! unrolled {
-    ($index:ident in [$($number:literal)*] $body:block) => {
-        $({
-            let $index: usize = $number;
-            $body
-        })*
-    };
-}
-
 /// Words between the columns of a chunk of `rows` rows. What is added keeps the lanes that write
 /// `LOAD` words each of the same row off each other's banks.
 const fn stride<T: Number>(rows: u32) -> u32 {

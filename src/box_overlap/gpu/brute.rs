@@ -30,12 +30,7 @@ impl Brute {
         read: impl Fn(&Buffer<u64>) -> Result<Known>,
     ) -> Result<Counted<T>> {
         let rows1 = sets.rows1 as usize;
-        let rows = rows1
-            + if sets.above != 0 {
-                0
-            } else {
-                sets.rows2 as usize
-            };
+        let rows = sets.rows();
         let shape = BruteShape::new(sets.rows1, sets.rows2);
         let mut codes = device.alloc::<f32>(2 * rows)?;
         let mut parts = device.alloc::<u32>(rows1 * shape.chunks as usize)?;

@@ -174,12 +174,7 @@ fn estimate<T: Coordinate>(
 
 impl Tree {
     fn build<T: Coordinate>(device: &Device, sets: Sets<T>, counters: Buffer<u64>) -> Result<Tree> {
-        let rows = sets.rows2 as usize
-            + if sets.above != 0 {
-                0
-            } else {
-                sets.rows1 as usize
-            };
+        let rows = sets.rows();
         let parameters = KeyParameters {
             bits: tuning::key_bits(sets.axes),
         };

@@ -127,14 +127,13 @@ unsafe fn count<T: Coordinate>(boxes: &OnDevice<T>) -> Result<Counted<T>> {
     let rows1 = sets.rows1 as usize;
     let is_one_set = sets.above != 0;
     let mut counters = device.alloc(Counters::COUNT)?;
-    let rows = rows1 + if is_one_set { 0 } else { sets.rows2 as usize };
     // SAFETY: the counters are all there, the sets as they say; buffers are of this device and freed after
     // the kernels have run.
     unsafe {
         let config = LaunchConfig::new(1, 32);
         let arguments = (sets.rows2, counters.slice_mut());
         device.launch(MODULE, &box_kernels::start, config, arguments)?;
-        let config = LaunchConfig::new(tuning::examining_blocks(rows), tuning::THREADS);
+        let config = LaunchConfig::new(tuning::examining_blocks(sets.rows()), tuning::THREADS);
         let arguments = (sets, counters.slice_mut());
         device.launch(MODULE, T::KERNELS.examine, config, arguments)?;
     }

@@ -1,0 +1,25 @@
+//! Loops that are written out.
+
+/// The body, once for each number in the list, which it knows as a constant of type `usize`:
+/// `unrolled! { i in [0 1 2] { … } }`.
+///
+/// A thread's array can be in registers only if every index into it is known.
+///
+/// ```
+/// use cuda_std::unrolled;
+///
+/// let mut squares = [0; 3];
+/// unrolled! { i in [0 1 2] {
+///     squares[i] = i * i;
+/// }}
+/// assert_eq!(squares, [0, 1, 4]);
+/// ```
+#[macro_export]
+macro_rules! unrolled {
+    ($index:ident in [$($number:literal)*] $body:block) => {
+        $({
+            let $index: usize = $number;
+            $body
+        })*
+    };
+}
