@@ -5,7 +5,9 @@ mod among_lanes;
 mod atomic;
 #[path = "../common/mod.rs"]
 mod common;
+mod copies;
 mod float;
+mod matrices;
 mod parameters;
 mod positions;
 mod shared;
@@ -19,11 +21,34 @@ use gridstride::device::{Buffer, Image, LaunchConfig, Module};
 
 static MODULE: Module = Module::new(
     "cuda_std_tests",
-    &[Image::new(
-        "sm_70",
-        include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
-    )],
+    &[
+        Image::new(
+            "sm_70",
+            include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
+        ),
+        Image::new(
+            "sm_80",
+            include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_80.ptx"),
+        ),
+        Image::new(
+            "sm_90a",
+            include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_90a.ptx"),
+        ),
+    ],
 );
+
+/// The devices that run kernels and whose compute capability has what a test needs. Others are skipped,
+/// which is said on stderr.
+fn with_capability(has: impl Fn((u32, u32)) -> bool) -> impl Iterator<Item = Device> {
+    with_kernels().filter(move |device| {
+        let info = device.info();
+        let is_enough = info.compute_capability.is_some_and(&has);
+        if !is_enough {
+            eprintln!("skipped on {info}, which does not have the instructions");
+        }
+        is_enough
+    })
+}
 
 /// # Safety
 /// As of [`Device::launch`].

@@ -34,15 +34,19 @@
     allow(internal_features)
 )]
 
+pub mod async_copy;
 pub mod atomic;
 pub mod float;
 mod global;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod host;
+pub mod mma;
 pub mod shared;
 pub mod thread;
 mod unrolled;
 pub mod warp;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod wgmma;
 
 /// # What does not compile
 ///

@@ -71,7 +71,8 @@ impl<T> Tile<T> {
 
 /// The block's dynamic shared memory, whose size the launch gives, as a pointer to `T`.
 ///
-/// All calls give the same memory. It is aligned to 16 bytes, so `T` must not ask for more.
+/// All calls give the same memory. It is aligned to 16 bytes, so `T` must not ask for more; in a block
+/// without static shared memory it begins at a multiple of 1024 bytes.
 #[inline(always)]
 pub fn dynamic_shared_mem<T>() -> *mut T {
     const {
@@ -91,5 +92,50 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         crate::host::lane().shared_dynamic() as *mut T
+    }
+}
+
+/// An address in the block's dynamic shared memory, as asynchronous copies and matrix instructions
+/// take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedAddress(u32);
+
+/// The address of what `pointer` points to, in the block's dynamic shared memory.
+///
+/// On GPUs any shared memory will do; the simulator has addresses for the dynamic one only.
+#[inline(always)]
+pub fn address<T>(pointer: *const T) -> SharedAddress {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let address: u32;
+        // SAFETY: a conversion of addresses.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .u64 %shared; cvta.to.shared.u64 %shared, {pointer}; cvt.u32.u64 {address}, %shared; }}",
+                pointer = in(reg64) pointer, address = out(reg32) address, options(pure, nomem),
+            );
+        }
+        SharedAddress(address)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let start = crate::host::lane().shared_dynamic() as usize;
+        // What lies elsewhere gets an address that is out of range, which its use reports.
+        let address = (pointer as usize).wrapping_sub(start);
+        SharedAddress(u32::try_from(address).unwrap_or(u32::MAX))
+    }
+}
+
+impl SharedAddress {
+    /// The address `bytes` behind this one.
+    #[inline(always)]
+    pub fn offset(self, bytes: u32) -> SharedAddress {
+        SharedAddress(self.0.wrapping_add(bytes))
+    }
+
+    /// The address as a number: on the host it counts from the start of the dynamic shared memory.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0
     }
 }

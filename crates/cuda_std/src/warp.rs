@@ -50,11 +50,43 @@ pub enum WarpOperation {
     MatchAny,
     /// Nothing but the rendezvous.
     Sync,
+    /// [`mma::m8n8k4_f64`](crate::mma::m8n8k4_f64).
+    M8n8k4F64,
+    /// [`mma::m16n8k4_f64`](crate::mma::m16n8k4_f64).
+    M16n8k4F64,
+    /// [`mma::m16n8k8_f64`](crate::mma::m16n8k8_f64).
+    M16n8k8F64,
+    /// [`mma::m16n8k8_tf32`](crate::mma::m16n8k8_tf32).
+    M16n8k8Tf32,
+    /// [`mma::m16n8k16_f16`](crate::mma::m16n8k16_f16).
+    M16n8k16F16,
+    /// [`mma::m16n8k16_bf16`](crate::mma::m16n8k16_bf16).
+    M16n8k16Bf16,
+    /// [`mma::load_tiles`](crate::mma::load_tiles).
+    LoadTiles,
+    /// An instruction of [`wgmma`](crate::wgmma) for 128 columns.
+    WgmmaN128,
+    /// An instruction of [`wgmma`](crate::wgmma) for 256 columns.
+    WgmmaN256,
+    /// [`wgmma::wait`](crate::wgmma::wait).
+    WgmmaWait,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl WarpOperation {
+    /// The threads that it is an operation of, whose indices in the block begin at a multiple of their
+    /// number: those of a warp, or of a warp group.
+    pub fn threads(self) -> u32 {
+        match self {
+            Self::WgmmaN128 | Self::WgmmaN256 => 4 * WARP_SIZE,
+            _ => WARP_SIZE,
+        }
+    }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl core::fmt::Display for WarpOperation {
-    /// The name of the function in this module; `all` and `any` are ballots.
+    /// The name of the function; `all` and `any` are ballots.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::ShuffleIdx => "shuffle_idx",
@@ -64,6 +96,16 @@ impl core::fmt::Display for WarpOperation {
             Self::Ballot => "ballot",
             Self::MatchAny => "match_any",
             Self::Sync => "sync_warp",
+            Self::M8n8k4F64 => "m8n8k4_f64",
+            Self::M16n8k4F64 => "m16n8k4_f64",
+            Self::M16n8k8F64 => "m16n8k8_f64",
+            Self::M16n8k8Tf32 => "m16n8k8_tf32",
+            Self::M16n8k16F16 => "m16n8k16_f16",
+            Self::M16n8k16Bf16 => "m16n8k16_bf16",
+            Self::LoadTiles => "load_tiles",
+            Self::WgmmaN128 => "a wgmma of 128 columns",
+            Self::WgmmaN256 => "a wgmma of 256 columns",
+            Self::WgmmaWait => "wgmma::wait",
         })
     }
 }

@@ -1,9 +1,11 @@
 //! The host's side: kernels as values, launch shapes, and what happens outside of a kernel.
 
 use cuda_std::host::{self, BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
-use cuda_std::host::{Lane, Position, WarpOperation, is_inside_kernel};
+use cuda_std::host::{Lane, PendingWgmma, Perform, Position, WarpOperation, is_inside_kernel};
 use cuda_std::prelude::*;
+use cuda_std::{async_copy, mma};
 use std::alloc::Layout;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 /// The message that `f` panics with.
@@ -254,11 +256,43 @@ unsafe impl Lane for Alone {
         assert!(site.file().ends_with("host.rs"));
         panic!("{operation} {mask} {value} {argument}");
     }
+    fn together(
+        &self,
+        operation: WarpOperation,
+        words: &mut [u32],
+        _: &Perform<'_>,
+        site: &'static Location<'static>,
+    ) {
+        assert!(site.file().ends_with("host.rs"));
+        panic!("{operation} {words:?}");
+    }
+    unsafe fn copy_async(
+        &self,
+        to: u32,
+        from: Option<*const u8>,
+        bytes: usize,
+        site: &'static Location<'static>,
+    ) {
+        assert!(site.file().ends_with("host.rs"));
+        panic!("copy {to} {from:?} {bytes}");
+    }
+    fn commit_copies(&self) {
+        panic!("commit")
+    }
+    fn wait_for_copies(&self, pending: u32) {
+        panic!("wait {pending}")
+    }
+    fn pending_wgmma(&self) -> &RefCell<PendingWgmma> {
+        panic!("no matrix instructions")
+    }
     fn shared_static(&self, _: usize, _: Layout) -> *mut u8 {
         panic!("no shared memory")
     }
     fn shared_dynamic(&self) -> *mut u8 {
         panic!("no shared memory")
+    }
+    fn shared_dynamic_bytes(&self) -> usize {
+        0
     }
     fn out_of_bounds(
         &self,
@@ -318,6 +352,13 @@ fn calls_reach_the_lane_with_their_place() {
     for (call, expected) in calls {
         assert_eq!(message(call), expected);
     }
+    let product = message(|| mma::m16n8k16_bf16(&mut [1.0; 4], [2; 4], [3; 2]));
+    assert_eq!(
+        product,
+        "m16n8k16_bf16 [1065353216, 1065353216, 1065353216, 1065353216, 2, 2, 2, 2, 3, 3]"
+    );
+    assert_eq!(message(async_copy::commit), "commit");
+    assert_eq!(message(async_copy::wait::<3>), "wait 3");
     // SAFETY: the lane refuses the access.
     let read = message(|| unsafe {
         DeviceSlice::<u32>::from_raw_parts(std::ptr::null(), 4).at(6);

@@ -1,11 +1,13 @@
 //! The run of one block: its threads as coroutines, from one synchronisation point to the next.
 
+use crate::copies::CopyTime;
 use crate::error::{Place, SimError, Site, is_same_site};
 use crate::lane::{State, Thread};
 use crate::order::Random;
 use crate::shared::{Overrun, Poison, SharedMemory};
 use crate::simulator::Limits;
 use crate::stacks::Stacks;
+use crate::together::{self, GROUP_SIZE};
 use crate::warp;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
@@ -36,6 +38,7 @@ pub(crate) struct Block<'a> {
     pub(crate) launch: &'a Launch<'a>,
     pub(crate) index: Dim3,
     pub(crate) poison: Poison,
+    pub(crate) copy_time: CopyTime,
     pub(crate) shared: &'a RefCell<SharedMemory>,
     /// The mistake of the thread that just unwound.
     pub(crate) error: Cell<Option<SimError>>,
@@ -46,11 +49,16 @@ pub(crate) struct Block<'a> {
 impl Block<'_> {
     /// The lane of a thread, and how many lanes its warp has.
     pub(crate) fn lane_of(&self, thread: Dim3) -> (u32, u32) {
+        self.place_among(thread, WARP_SIZE)
+    }
+
+    /// The index of a thread in its group of `size` threads of the block, and how many that has.
+    pub(crate) fn place_among(&self, thread: Dim3, size: u32) -> (u32, u32) {
         let shape = self.launch.config.block;
         let linear = thread.x + shape.x * (thread.y + shape.y * thread.z);
-        let lane = linear % WARP_SIZE;
-        let rest = shape.count() as u32 - (linear - lane);
-        (lane, rest.min(WARP_SIZE))
+        let index = linear % size;
+        let rest = shape.count() as u32 - (linear - index);
+        (index, rest.min(size))
     }
 }
 
@@ -69,6 +77,7 @@ impl Worker {
             launch,
             index,
             poison,
+            copy_time: CopyTime::draw(poison),
             shared: &self.shared,
             error: Cell::new(None),
             host_is_unwinding: std::thread::panicking(),
@@ -236,6 +245,10 @@ impl<'a> Schedule<'a> {
         for (warp, first) in self.threads.chunks(size).zip((0..).step_by(size)) {
             warp::complete(warp, first, &mut self.runnable)?;
         }
+        let size = GROUP_SIZE as usize;
+        for (group, first) in self.threads.chunks(size).zip((0..).step_by(size)) {
+            together::complete(group, first, &mut self.runnable)?;
+        }
         self.in_warp_operation -= self.runnable.len();
         Ok(())
     }
@@ -245,8 +258,17 @@ impl<'a> Schedule<'a> {
         // Warp operations first: whoever waits at a barrier may well wait for these.
         for warp in self.threads.chunks(WARP_SIZE as usize) {
             for (lane, thread) in warp.iter().enumerate() {
-                if let State::Warp(call) = thread.state.get() {
+                if let State::Warp(call) = thread.state.get()
+                    && call.operation.threads() == WARP_SIZE
+                {
                     return warp::missing(warp, lane, &call);
+                }
+            }
+        }
+        for group in self.threads.chunks(GROUP_SIZE as usize) {
+            for thread in group {
+                if let State::Warp(call) = thread.state.get() {
+                    return together::missing(group, thread, &call);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What goes wrong in a launch.
 
-use cuda_std::host::{BlockBound, Dim3, WarpOperation};
+use cuda_std::host::{BlockBound, Dim3, Misuse, WarpOperation};
 use std::fmt;
 use std::panic::Location;
 
@@ -233,6 +233,46 @@ pub enum SimError {
         site: Site,
     },
 
+    /// Threads of a warp group do not take part in an operation of it.
+    #[error("{place} waits in {operation} at {site}, but {}", list_absent(.missing))]
+    ThreadsMissing {
+        /// A thread that waits.
+        place: Place,
+        /// The operation.
+        operation: WarpOperation,
+        /// Where it waits.
+        site: Site,
+        /// The threads that do not come, and what they do instead.
+        missing: Vec<(Dim3, Activity)>,
+    },
+
+    /// An operation of a whole warp or warp group in one that is cut by the end of the block.
+    #[error(
+        "{place}: {operation} at {site} is an operation of {} threads, but there are only {threads}",
+        .operation.threads()
+    )]
+    BeyondBlock {
+        /// The thread.
+        place: Place,
+        /// The operation.
+        operation: WarpOperation,
+        /// The threads that there are.
+        threads: u32,
+        /// Where.
+        site: Site,
+    },
+
+    /// A wrong asynchronous copy or matrix instruction.
+    #[error("{place}, at {site}: {misuse}")]
+    Misuse {
+        /// The thread.
+        place: Place,
+        /// What is wrong.
+        misuse: Misuse,
+        /// Where.
+        site: Site,
+    },
+
     /// An access past the end of a device slice.
     #[error(
         "{place}: {access} of element {index} at {site}, past the end of a slice of {length} elements"
@@ -314,6 +354,15 @@ fn list_finished(threads: &[Dim3]) -> String {
     };
     let more = and_more(threads.len());
     format!("{noun} {}{more} {verb} finished", names.join(", "))
+}
+
+fn list_absent(threads: &[(Dim3, Activity)]) -> String {
+    let names: Vec<_> = threads
+        .iter()
+        .take(LISTED)
+        .map(|(thread, activity)| format!("thread {thread} {activity}"))
+        .collect();
+    format!("{}{}", names.join(", "), and_more(threads.len()))
 }
 
 fn list_missing(lanes: &[(u32, Activity)]) -> String {

@@ -1,12 +1,15 @@
 //! A simulated thread, as seen by the functions of cuda_std that its kernel calls.
 
 use crate::block::Block;
+use crate::copies::{Copies, Copy};
 use crate::error::{Activity, Place, SimError, Site};
 use crate::shared::StaticBytes;
+use crate::together::Part;
 use corosensei::Yielder;
-use cuda_std::host::{Dim3, Lane, Position, WarpOperation};
+use cuda_std::host::{Dim3, Lane, Misuse, PendingWgmma, Perform, Position, WarpOperation};
+use cuda_std::warp::FULL_MASK;
 use std::alloc::Layout;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
 use std::ptr;
 
@@ -52,6 +55,10 @@ pub(crate) struct Thread<'a> {
     pub(crate) state: Cell<State>,
     /// The result of the warp operation that the thread waited for.
     pub(crate) result: Cell<u32>,
+    /// What it hands into an operation of a whole warp or warp group while it waits in one.
+    pub(crate) part: Cell<Option<Part>>,
+    copies: RefCell<Copies>,
+    pending_wgmma: RefCell<PendingWgmma>,
     /// The way out of its coroutine; null until that has started.
     yielder: Cell<*const Yielder<(), ()>>,
 }
@@ -72,6 +79,9 @@ impl<'a> Thread<'a> {
             },
             state: Cell::new(State::Runnable),
             result: Cell::new(0),
+            part: Cell::new(None),
+            copies: RefCell::default(),
+            pending_wgmma: RefCell::default(),
             yielder: Cell::new(ptr::null()),
         }
     }
@@ -105,6 +115,14 @@ impl<'a> Thread<'a> {
         std::thread::panicking() && !self.block.host_is_unwinding
     }
 
+    fn misuse(&self, misuse: Misuse, site: Site) -> ! {
+        self.fail(SimError::Misuse {
+            place: self.place(),
+            misuse,
+            site,
+        })
+    }
+
     fn fail(&self, error: SimError) -> ! {
         self.block.error.set(Some(error));
         // Not a panic: the panic hook has nothing to print.
@@ -112,8 +130,8 @@ impl<'a> Thread<'a> {
     }
 }
 
-// SAFETY: the block's shared memory is allocated with the layouts that are asked for, found by key
-// for all its threads, and freed after they have ended.
+// SAFETY: the block's shared memory is allocated with the layouts that are asked for, found by key for
+// all its threads, and freed after they have ended; the dynamic one is filled when the block starts.
 unsafe impl Lane for Thread<'_> {
     #[inline]
     fn position(&self) -> &Position {
@@ -167,6 +185,66 @@ unsafe impl Lane for Thread<'_> {
         self.result.get()
     }
 
+    fn together(
+        &self,
+        operation: WarpOperation,
+        words: &mut [u32],
+        perform: &Perform<'_>,
+        site: Site,
+    ) {
+        if self.is_unwinding() {
+            return;
+        }
+        let size = operation.threads();
+        let (_, threads) = self.block.place_among(self.position.thread, size);
+        if threads < size {
+            self.fail(SimError::BeyondBlock {
+                place: self.place(),
+                operation,
+                threads,
+                site,
+            });
+        }
+        self.part.set(Some(Part::new(words, perform)));
+        self.wait(State::Warp(WarpCall {
+            operation,
+            mask: FULL_MASK,
+            value: 0,
+            argument: 0,
+            site,
+        }));
+        self.part.set(None);
+    }
+
+    unsafe fn copy_async(&self, to: u32, from: Option<*const u8>, bytes: usize, site: Site) {
+        if self.is_unwinding() {
+            return;
+        }
+        let shared = self.block.shared.borrow();
+        match Copy::new(&shared, to as usize, from, bytes) {
+            // SAFETY: the caller vouches for the source, and the block's shared memory is there while
+            // its threads run.
+            Ok(copy) => unsafe { self.copies.borrow_mut().start(copy, self.block.copy_time) },
+            Err(misuse) => {
+                drop(shared);
+                self.misuse(misuse, site)
+            }
+        }
+    }
+
+    fn commit_copies(&self) {
+        self.copies.borrow_mut().commit();
+    }
+
+    fn wait_for_copies(&self, pending: u32) {
+        // SAFETY: as in `copy_async`, since this thread has not ended.
+        unsafe { self.copies.borrow_mut().wait(pending as usize) };
+    }
+
+    fn pending_wgmma(&self) -> &RefCell<PendingWgmma> {
+        &self.pending_wgmma
+    }
+
     fn shared_static(&self, key: usize, layout: Layout) -> *mut u8 {
         let Block { launch, poison, .. } = self.block;
         let dynamic = launch.config.shared_bytes as usize;
@@ -197,6 +275,10 @@ unsafe impl Lane for Thread<'_> {
 
     fn shared_dynamic(&self) -> *mut u8 {
         self.block.shared.borrow().dynamic()
+    }
+
+    fn shared_dynamic_bytes(&self) -> usize {
+        self.block.shared.borrow().dynamic_bytes()
     }
 
     fn out_of_bounds(&self, access: &'static str, index: usize, length: usize, site: Site) -> ! {

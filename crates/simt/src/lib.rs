@@ -15,6 +15,10 @@
 //! - A missing barrier, and a read of shared memory that nothing was written to: these give
 //!   different results under different seeds, which [`differing_seeds`] looks for. The content of
 //!   shared memory at the start of a block is drawn from the seed too.
+//! - An asynchronous copy that is not waited for, or whose source is overwritten early: it is made when
+//!   it starts or, under other seeds, as late as it can be.
+//! - An asynchronous copy or a matrix instruction with addresses that are out of range or not aligned,
+//!   and operands of an instruction of a warp group that change before it has been waited for.
 //! - A panic, and a launch that the device or the kernel does not allow.
 //!
 //! Every [`SimError`] names the kernel, and block and thread where there are some.
@@ -30,6 +34,7 @@
 //! default, prints it. As failing blocks are unwound, this crate needs `panic = "unwind"`.
 
 mod block;
+mod copies;
 mod error;
 mod lane;
 mod order;
@@ -37,6 +42,7 @@ mod schedules;
 mod shared;
 mod simulator;
 mod stacks;
+mod together;
 mod warp;
 
 pub use error::{Activity, Place, SimError, Site};

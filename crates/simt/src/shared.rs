@@ -44,8 +44,10 @@ pub(crate) struct Overrun {
 
 impl SharedMemory {
     pub(crate) fn new(dynamic_bytes: usize) -> Self {
+        // On GPUs it begins at such an address as well where there is no static one; atoms of operands
+        // of matrix instructions do.
         let layout = Layout::array::<u8>(dynamic_bytes)
-            .and_then(|layout| layout.align_to(16))
+            .and_then(|layout| layout.align_to(1024))
             .expect("a launch's shared memory is at most 4 GiB");
         Self {
             dynamic: Array::new(layout),
@@ -63,6 +65,10 @@ impl SharedMemory {
 
     pub(crate) fn dynamic(&self) -> *mut u8 {
         self.dynamic.pointer.as_ptr()
+    }
+
+    pub(crate) fn dynamic_bytes(&self) -> usize {
+        self.dynamic.layout.size()
     }
 
     /// The block's array known by `key`, unless the block's static arrays together then exceed

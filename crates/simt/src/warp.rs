@@ -2,11 +2,12 @@
 
 use crate::error::{SimError, is_same_site};
 use crate::lane::{State, Thread, WarpCall};
+use crate::together;
 use cuda_std::host::WarpOperation;
 use cuda_std::warp::WARP_SIZE;
 
 /// Whether two calls are the same operation: what the lanes of a mask must agree on.
-fn is_same_operation(a: &WarpCall, b: &WarpCall) -> bool {
+pub(crate) fn is_same_operation(a: &WarpCall, b: &WarpCall) -> bool {
     a.operation == b.operation && a.mask == b.mask && is_same_site(a.site, b.site)
 }
 
@@ -33,9 +34,14 @@ pub(crate) fn complete(
     for thread in warp {
         // Lanes of one operation are made runnable together, so each is performed once.
         if let State::Warp(call) = thread.state.get()
+            && call.operation.threads() == WARP_SIZE
             && arrived(warp, &call) == call.mask
         {
-            perform(warp, &call)?;
+            if thread.part.get().is_some() {
+                together::perform(warp, &call)?;
+            } else {
+                perform(warp, &call)?;
+            }
             let lanes = (0..WARP_SIZE).filter(|lane| call.mask >> lane & 1 == 1);
             runnable.extend(lanes.map(|lane| first + lane));
         }

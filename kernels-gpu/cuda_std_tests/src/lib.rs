@@ -7,8 +7,13 @@
 #![no_std]
 
 pub mod atomics;
+pub mod copies;
 pub mod floats;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod groups;
 pub mod launches;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod matrices;
 pub mod shared_memory;
 pub mod slices;
 pub mod threads;

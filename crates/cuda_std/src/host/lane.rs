@@ -1,8 +1,8 @@
 //! What a kernel's thread asks of the executor that runs it on the CPU.
 
-use super::{Dim3, WarpOperation};
+use super::{Dim3, Misuse, PendingWgmma, WarpOperation};
 use core::alloc::Layout;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::panic::Location;
 
 /// Where a thread stands.
@@ -18,6 +18,10 @@ pub struct Position {
     pub grid_dim: Dim3,
 }
 
+/// What an operation does with the words of all its threads, in their order. A mistake comes with the
+/// index of the thread that made it.
+pub type Perform<'a> = dyn Fn(&mut [&mut [u32]]) -> Result<(), (usize, Misuse)> + 'a;
+
 /// One thread of a kernel on the CPU, as seen by the functions of this crate. The simulator
 /// implements it.
 ///
@@ -27,7 +31,8 @@ pub struct Position {
 /// # Safety
 /// Kernels trust the answers: memory that [`shared_static`](Self::shared_static) and
 /// [`shared_dynamic`](Self::shared_dynamic) hand out must be aligned, as large as asked for, the
-/// same for all threads of a block, and live as long as the block runs.
+/// same for all threads of a block, and live as long as the block runs. The dynamic one has
+/// [`shared_dynamic_bytes`](Self::shared_dynamic_bytes) bytes, all of them initialised.
 pub unsafe trait Lane {
     /// Where the thread stands.
     fn position(&self) -> &Position;
@@ -46,11 +51,48 @@ pub unsafe trait Lane {
         site: &'static Location<'static>,
     ) -> u32;
 
+    /// An operation of all [threads](WarpOperation::threads) of a warp or warp group: when they have
+    /// arrived, `perform` of one of them gets the `words` of each, and changes them.
+    fn together(
+        &self,
+        operation: WarpOperation,
+        words: &mut [u32],
+        perform: &Perform<'_>,
+        site: &'static Location<'static>,
+    );
+
+    /// Starts a copy of `bytes` bytes to the dynamic shared memory, `to` bytes from its start; of zeros
+    /// if there is nothing to copy `from`. Addresses that are out of range or no multiples of `bytes` are
+    /// a mistake.
+    ///
+    /// # Safety
+    /// What is to be copied must be initialised, and nobody may write it before the copy has been waited
+    /// for or the thread has ended.
+    unsafe fn copy_async(
+        &self,
+        to: u32,
+        from: Option<*const u8>,
+        bytes: usize,
+        site: &'static Location<'static>,
+    );
+
+    /// Closes the copies started since the last call into a group.
+    fn commit_copies(&self);
+
+    /// Waits for all groups of copies but the latest `pending`.
+    fn wait_for_copies(&self, pending: u32);
+
+    /// The matrix instructions of the thread's warp group that it has not waited for: at first none.
+    fn pending_wgmma(&self) -> &RefCell<PendingWgmma>;
+
     /// The block's shared array known by `key`, made on first use.
     fn shared_static(&self, key: usize, layout: Layout) -> *mut u8;
 
-    /// The block's dynamic shared memory, aligned to 16 bytes.
+    /// The block's dynamic shared memory, aligned to 1024 bytes.
     fn shared_dynamic(&self) -> *mut u8;
+
+    /// The size of the block's dynamic shared memory.
+    fn shared_dynamic_bytes(&self) -> usize;
 
     /// The thread made an access past the end of a slice; does not return.
     fn out_of_bounds(
@@ -110,6 +152,48 @@ pub(crate) fn lane<'a>() -> &'a dyn Lane {
     // SAFETY: the pointer is set only while `enter` borrows the lane. The functions of this crate
     // use the reference within one call, which the lane outlives by the promise made to `enter`.
     unsafe { &*pointer }
+}
+
+/// A block's dynamic shared memory, to be read while no thread of the block runs.
+#[derive(Clone, Copy)]
+pub(crate) struct DynamicShared {
+    start: *const u8,
+    length: usize,
+}
+
+impl DynamicShared {
+    pub(crate) fn of(lane: &dyn Lane) -> Self {
+        Self {
+            start: lane.shared_dynamic(),
+            length: lane.shared_dynamic_bytes(),
+        }
+    }
+
+    /// The `N` bytes at a multiple of `N`, for `access`; only for a [`Perform`].
+    pub(crate) fn read<const N: usize>(
+        &self,
+        access: &'static str,
+        address: usize,
+    ) -> Result<[u8; N], Misuse> {
+        if address.checked_add(N).is_none_or(|end| end > self.length) {
+            return Err(Misuse::OutOfRange {
+                access,
+                address,
+                bytes: N,
+                length: self.length,
+            });
+        }
+        if !address.is_multiple_of(N) {
+            return Err(Misuse::Misaligned {
+                what: access,
+                value: address,
+                alignment: N,
+            });
+        }
+        // SAFETY: the bytes are inside of the memory, which by the promise of `Lane` is initialised and
+        // there while the block runs; its threads wait while an operation of theirs is performed.
+        Ok(unsafe { self.start.add(address).cast::<[u8; N]>().read() })
+    }
 }
 
 /// Reports an access past the end of a slice.

@@ -3,9 +3,15 @@
 
 mod kernel;
 mod lane;
+mod misuse;
+pub(crate) mod mma;
+mod numbers;
+pub(crate) mod wgmma;
 
 pub use kernel::{BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
-pub use lane::{Lane, Position, enter, is_inside_kernel};
+pub use lane::{Lane, Perform, Position, enter, is_inside_kernel};
 pub(crate) use lane::{lane, out_of_bounds};
+pub use misuse::Misuse;
+pub use wgmma::Pending as PendingWgmma;
 
 pub use crate::warp::WarpOperation;

@@ -1,0 +1,79 @@
+//! Mistakes in asynchronous copies and matrix instructions.
+
+use core::fmt;
+use core::panic::Location;
+
+/// What is wrong with an asynchronous copy or a matrix instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// It touches what is not dynamic shared memory.
+    OutOfRange {
+        /// What touches it.
+        access: &'static str,
+        /// Where it begins, counted from the start of the dynamic shared memory.
+        address: usize,
+        /// How long it is.
+        bytes: usize,
+        /// The bytes that there are.
+        length: usize,
+    },
+    /// An address or a distance is not a multiple of what it must be.
+    Misaligned {
+        /// Of what.
+        what: &'static str,
+        /// The address or distance.
+        value: usize,
+        /// What it must be a multiple of.
+        alignment: usize,
+    },
+    /// An operand whose rows run along k is cut by the end of its rows.
+    AcrossRows {
+        /// Which operand.
+        operand: &'static str,
+        /// The byte of the row at which it begins.
+        start: usize,
+    },
+    /// The threads of a warp group gave different operands.
+    OperandsDiffer,
+    /// Operands changed between a matrix instruction and the wait for it.
+    OperandsOverwritten {
+        /// Where the instruction was called.
+        issued: &'static Location<'static>,
+    },
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange {
+                access,
+                address,
+                bytes,
+                length,
+            } => write!(
+                f,
+                "{access} of {bytes} bytes at {address} of the dynamic shared memory, which has {length} bytes"
+            ),
+            Self::Misaligned {
+                what,
+                value,
+                alignment,
+            } => write!(
+                f,
+                "{what} is {value:#x}, which is no multiple of {alignment}"
+            ),
+            Self::AcrossRows { operand, start } => write!(
+                f,
+                "{operand} begins at byte {start} of rows of 128 bytes and goes on past their end"
+            ),
+            Self::OperandsDiffer => {
+                f.write_str("the threads of a warp group gave different operands")
+            }
+            Self::OperandsOverwritten { issued } => write!(
+                f,
+                "operands of the wgmma at {issued} overwritten before it was waited for"
+            ),
+        }
+    }
+}
