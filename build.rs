@@ -1,19 +1,31 @@
-//! Embeds the PTX of the kernels: what lies under kernels-gpu/ptx, or with the feature `build-ptx`
+//! Embeds the PTX of the kernels, compressed: what lies under kernels-gpu/ptx, or with the feature `build-ptx`
 //! what the sources give now.
+#![cfg_attr(
+    not(feature = "kernels"),
+    allow(dead_code, unused_imports, reason = "there is nothing to embed")
+)]
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The kernel crates under kernels-gpu, and the architectures that each has code for.
-const MODULES: [(&str, &[&str]); 3] = [
+const MODULES: [(&str, &[&str]); 4] = [
     ("box_overlap", &["sm_70"]),
+    ("matmul", &["sm_70", "sm_80", "sm_90a"]),
     ("primitives", &["sm_70"]),
     ("tensor_sketch", &["sm_70"]),
 ];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    #[cfg(feature = "kernels")]
+    embed();
+}
+
+#[cfg(feature = "kernels")]
+fn embed() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut source = String::new();
     for (name, architectures) in MODULES {
@@ -25,16 +37,29 @@ fn main() {
         )
         .expect("a string takes all");
         for architecture in architectures {
-            let ptx = ptx(name, architecture, &out);
+            let ptx = compressed(&ptx(name, architecture, &out), &out);
             writeln!(
                 source,
-                "    Image::new(\"{architecture}\", include_str!({ptx:?})),"
+                "    Image::compressed(\"{architecture}\", include_bytes!({ptx:?})),"
             )
             .expect("a string takes all");
         }
         source += "]);\n";
     }
     fs::write(out.join("modules.rs"), source).expect("the output folder can be written");
+}
+
+/// A copy of a file of PTX that is compressed in the format of zlib.
+#[cfg(feature = "kernels")]
+fn compressed(ptx: &Path, out: &Path) -> PathBuf {
+    let name = ptx.file_name().expect("it is a file");
+    let target = out.join(name).with_added_extension("zlib");
+    let text =
+        fs::read(ptx).unwrap_or_else(|error| panic!("{} cannot be read: {error}", ptx.display()));
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    let bytes = encoder.write_all(&text).and_then(|()| encoder.finish());
+    fs::write(&target, bytes.expect("memory takes all")).expect("the output folder can be written");
+    target
 }
 
 /// The file that holds the PTX of a kernel crate for an architecture.

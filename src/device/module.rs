@@ -1,7 +1,12 @@
 //! Compiled kernels, as they travel inside a program.
 
+use std::collections::BTreeMap;
 #[cfg(any(feature = "cuda", test))]
 use std::collections::HashMap;
+use std::io::Read;
+use std::sync::{Mutex, PoisonError};
+
+use flate2::read::ZlibDecoder;
 
 /// A kernel crate compiled to PTX, once per architecture that it has code for.
 ///
@@ -23,7 +28,14 @@ pub struct Module {
 #[derive(Debug)]
 pub struct Image {
     architecture: &'static str,
-    ptx: &'static str,
+    text: Text,
+}
+
+/// PTX as a program carries it.
+#[derive(Debug)]
+enum Text {
+    Plain(&'static str),
+    Compressed(&'static [u8]),
 }
 
 /// The text of an image, cut at its kernels.
@@ -46,6 +58,19 @@ impl Split {
         let text = self.kernels.get(kernel)?;
         Some([&self.common, *text].concat())
     }
+}
+
+/// The text that an image's bytes expand to, which is kept for as long as the image is there: to the end.
+fn expanded(bytes: &'static [u8]) -> &'static str {
+    static TEXTS: Mutex<BTreeMap<usize, &'static str>> = Mutex::new(BTreeMap::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    texts.entry(bytes.as_ptr() as usize).or_insert_with(|| {
+        let mut text = String::new();
+        ZlibDecoder::new(bytes)
+            .read_to_string(&mut text)
+            .expect("an image is compressed text");
+        text.leak()
+    })
 }
 
 impl Module {
@@ -77,7 +102,19 @@ impl Image {
     /// PTX for `architecture`, for example `sm_70`, or `sm_90a` for code that runs on compute
     /// capability 9.0 alone.
     pub const fn new(architecture: &'static str, ptx: &'static str) -> Self {
-        Self { architecture, ptx }
+        Self {
+            architecture,
+            text: Text::Plain(ptx),
+        }
+    }
+
+    /// The same with PTX that is compressed in the format of zlib, a tenth of its size. It is expanded once, when it
+    /// is first asked for.
+    pub const fn compressed(architecture: &'static str, ptx: &'static [u8]) -> Self {
+        Self {
+            architecture,
+            text: Text::Compressed(ptx),
+        }
     }
 
     /// The architecture, for example `sm_70`.
@@ -86,14 +123,20 @@ impl Image {
     }
 
     /// The text of the PTX.
+    ///
+    /// # Panics
+    /// If compressed PTX is not what zlib expands to text.
     pub fn ptx(&self) -> &'static str {
-        self.ptx
+        match self.text {
+            Text::Plain(ptx) => ptx,
+            Text::Compressed(bytes) => expanded(bytes),
+        }
     }
 
     /// The version of the PTX language that the text declares, for example `7.0`.
     pub fn ptx_version(&self) -> &'static str {
         let declared = self
-            .ptx
+            .ptx()
             .lines()
             .find_map(|line| line.trim().strip_prefix(".version"));
         declared.map_or("of unknown version", str::trim)
@@ -111,7 +154,7 @@ impl Image {
         // open, and whether its body has begun.
         let (mut of, mut depth, mut begun) = (None, 0, false);
         let mut place = 0;
-        for line in self.ptx.split_inclusive('\n') {
+        for line in self.ptx().split_inclusive('\n') {
             let start = place;
             place += line.len();
             if depth == 0 && of.is_none() {
@@ -133,7 +176,7 @@ impl Image {
             depth = depth.saturating_sub(code.matches('}').count());
             if begun && depth == 0 {
                 if let Some((name, start)) = of.take() {
-                    split.kernels.insert(name, &self.ptx[start..place]);
+                    split.kernels.insert(name, &self.ptx()[start..place]);
                 }
                 begun = false;
             }
