@@ -27,6 +27,7 @@
 pub mod box_overlap;
 pub mod device;
 mod error;
+pub mod matmul;
 #[cfg(feature = "kernels")]
 mod modules;
 pub mod primitives;

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// What a buffer can hold: plain data, for which every bit pattern is a value. All integers and
@@ -249,13 +250,17 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
             total: None,
         })?;
     let places = &mut elements.spare_capacity_mut()[..length];
-    places
-        .par_chunks_mut(ZEROED_BY_A_THREAD)
-        .for_each(|places| {
-            for place in places {
-                place.write(T::zeroed());
-            }
-        });
+    let write = |places: &mut [MaybeUninit<T>]| {
+        for place in places {
+            place.write(T::zeroed());
+        }
+    };
+    if length <= ZEROED_BY_A_THREAD {
+        // Waking a thread would take longer.
+        write(places);
+    } else {
+        places.par_chunks_mut(ZEROED_BY_A_THREAD).for_each(write);
+    }
     // SAFETY: just written, all of them.
     unsafe { elements.set_len(length) };
     Ok(elements)

@@ -165,6 +165,15 @@ impl Device {
         }
     }
 
+    /// Major and minor compute capability of a GPU, or the one whose limits the simulator has.
+    pub(crate) fn compute_capability(&self) -> (u32, u32) {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(context) => context.compute_capability(),
+            _ => (9, 0),
+        }
+    }
+
     /// The most shared memory that one block can have, of a device that runs kernels.
     pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
         match &self.0 {

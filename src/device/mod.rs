@@ -35,6 +35,7 @@ mod launch;
 mod module;
 mod pinned;
 mod stream;
+mod view;
 
 pub use array::DeviceArray;
 pub(crate) use buffer::zeroed;
@@ -44,6 +45,7 @@ pub use info::{DeviceInfo, DeviceKind};
 pub use module::{Image, Module};
 pub use pinned::PinnedBuffer;
 pub use stream::{Event, Stream, StreamScope};
+pub use view::DeviceView;
 
 #[cfg(feature = "kernels")]
 pub use cuda_std::host::{Dim3, LaunchConfig};

@@ -3,6 +3,7 @@
 
 pub mod boxes;
 pub mod example;
+pub mod matrices;
 pub mod sketch;
 
 use std::sync::OnceLock;

@@ -1,0 +1,19 @@
+//! Which tile of C a block has.
+
+use cuda_std::prelude::*;
+
+/// Tiles in a column that blocks of neighbouring numbers take before they go on to the next column: what
+/// runs at the same time then shares tiles of A and B in the cache.
+const GROUP: u32 = 8;
+
+/// Row and column of the first element of this block's tile, of `rows`×`columns` elements.
+#[inline(always)]
+pub fn first_element(m: u32, n: u32, rows: u32, columns: u32) -> (u32, u32) {
+    let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
+    let block = thread::block_idx_x();
+    let of_group = GROUP * across;
+    let first = block / of_group * GROUP;
+    let height = GROUP.min(down - first);
+    let within = block % of_group;
+    ((first + within % height) * rows, within / height * columns)
+}

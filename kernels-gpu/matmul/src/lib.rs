@@ -1,0 +1,44 @@
+//! The GPU kernels of gridstride's matrix multiplication. `gridstride::matmul` launches them and states
+//! what a product is.
+//!
+//! A block computes a tile of C. It brings tiles of A and B to shared memory by asynchronous copies, a few
+//! steps of k ahead of those that its threads multiply:
+//! - `fma`: by fused multiply-adds, with a part of the tile in each thread's registers;
+//! - `mma`: by the matrix instructions of warps (compute capability 8.0);
+//! - `half`: the same of 16-bit numbers, whole tiles of which are read from shared memory at once;
+//! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone).
+//!
+//! Three more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts of k,
+//! and `pack` to lay out factors as the others need them.
+#![no_std]
+
+mod fma;
+mod grid;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod half;
+mod loader;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod mma;
+mod pack;
+mod parts;
+mod product;
+mod skinny;
+mod stages;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod swizzled;
+mod tile;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod wgmma;
+
+pub use fma::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use half::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use mma::*;
+pub use pack::*;
+pub use parts::*;
+pub use product::{Factor, Product};
+pub use skinny::*;
+pub use tile::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use wgmma::*;

@@ -1,0 +1,251 @@
+//! Products by the matrix instructions of warps, of elements that are read from shared memory one by one:
+//! f64, and f32 in tf32.
+//!
+//! A warp has 4×4 tiles of 16×8 sums. For a step of k, 4 in f64 and 8 in tf32, it reads 4 tiles of A and 4 of
+//! B, the next ones while it multiplies these.
+
+use cuda_std::mma;
+use cuda_std::prelude::*;
+
+use crate::grid::first_element;
+use crate::product::{Product, Sum, Target};
+use crate::stages::{Stages, part_of_k};
+use crate::tile::{ELEMENTS, PIECES_ACROSS, PIECES_OF_K};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::tile::{Pattern, Tile};
+
+/// Tiles of a warp in each direction.
+const TILES: usize = 4;
+
+/// A type that the instructions take.
+trait Number: Sum {
+    /// k of a step in fours.
+    const FOURS: usize;
+    /// 16×8 sums plus the product of 16×4·`FOURS` elements of A and 4·`FOURS`×8 of B, as in
+    /// [`mma::m16n8k8_tf32`].
+    fn multiply(sums: &mut [Self; 4], a: [[Self; 2]; 2], b: [Self; 2]);
+}
+
+impl Number for f64 {
+    const FOURS: usize = 1;
+
+    #[inline(always)]
+    fn multiply(sums: &mut [f64; 4], a: [[f64; 2]; 2], b: [f64; 2]) {
+        #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+        mma::m16n8k4_f64(sums, a[0], [b[0]]);
+        #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90")))]
+        {
+            // Two smaller ones, whose elements are in the same lanes.
+            let (mut upper, mut lower) = ([sums[0], sums[1]], [sums[2], sums[3]]);
+            mma::m8n8k4_f64(&mut upper, [a[0][0]], [b[0]]);
+            mma::m8n8k4_f64(&mut lower, [a[0][1]], [b[0]]);
+            *sums = [upper[0], upper[1], lower[0], lower[1]];
+        }
+    }
+}
+
+impl Number for f32 {
+    const FOURS: usize = 2;
+
+    #[inline(always)]
+    fn multiply(sums: &mut [f32; 4], [[a0, a1], [a2, a3]]: [[f32; 2]; 2], b: [f32; 2]) {
+        let a = [a0, a1, a2, a3].map(f32::to_bits);
+        mma::m16n8k8_tf32(sums, a, b.map(f32::to_bits));
+    }
+}
+
+/// A lane's elements of A and B for a step of k.
+#[derive(Clone, Copy)]
+struct Fragment<T> {
+    a: [[[T; 2]; 2]; TILES],
+    b: [[T; 2]; TILES],
+}
+
+impl<T: Number> Fragment<T> {
+    /// The elements whose first ones are `a` and `b`, with their strides in shared memory.
+    ///
+    /// # Safety
+    /// They have arrived.
+    #[inline(always)]
+    unsafe fn read(a: *const T, b: *const T, strides_a: [usize; 2], strides_b: [usize; 2]) -> Self {
+        let mut fragment = Fragment {
+            a: [[[T::ZERO; 2]; 2]; TILES],
+            b: [[T::ZERO; 2]; TILES],
+        };
+        unrolled! { four in [0 1] {
+            if four < T::FOURS {
+                let a = a.wrapping_add(4 * four * strides_a[1]);
+                let b = b.wrapping_add(4 * four * strides_b[1]);
+                unrolled! { i in [0 1 2 3] {
+                    // SAFETY: passed on to the caller.
+                    unsafe {
+                        fragment.a[i][four] = [
+                            a.wrapping_add(16 * i * strides_a[0]).read(),
+                            a.wrapping_add((16 * i + 8) * strides_a[0]).read(),
+                        ];
+                        fragment.b[i][four] = b.wrapping_add(8 * i * strides_b[0]).read();
+                    }
+                }}
+            }
+        }}
+        fragment
+    }
+}
+
+/// The tile of this block, of warps with 64×32 sums.
+///
+/// # Safety
+/// The launch is as [`Product`] says, with the shared memory of the [`Stages`].
+#[inline(always)]
+unsafe fn multiply<
+    T: Number,
+    const ROWS: u32,
+    const COLUMNS: u32,
+    const DEPTH: u32,
+    const STAGES: u32,
+    const THREADS: u32,
+    const PATTERN_A: u32,
+    const PATTERN_B: u32,
+>(
+    product: &Product<T, T>,
+) {
+    let (row, column) = first_element(product.m, product.n, ROWS, COLUMNS);
+    // SAFETY: as the caller says.
+    let mut stages = unsafe {
+        Stages::<T, ROWS, COLUMNS, DEPTH, STAGES, THREADS, PATTERN_A, PATTERN_B>::start(
+            product, row, column,
+        )
+    };
+    let strides_a =
+        Stages::<T, ROWS, COLUMNS, DEPTH, STAGES, THREADS, PATTERN_A, PATTERN_B>::STRIDES_A;
+    let strides_b =
+        Stages::<T, ROWS, COLUMNS, DEPTH, STAGES, THREADS, PATTERN_A, PATTERN_B>::STRIDES_B;
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    let warps_across = COLUMNS / (8 * TILES as u32);
+    let (group, within) = (lane / 4, lane % 4);
+    let my_row = warp / warps_across * (16 * TILES as u32) + group;
+    let my_column = warp % warps_across * (8 * TILES as u32);
+    let offset_a = within as usize * strides_a[1] + my_row as usize * strides_a[0];
+    let offset_b = within as usize * strides_b[1] + (my_column + group) as usize * strides_b[0];
+
+    let mut sums = [[[T::ZERO; 4]; TILES]; TILES];
+    let mut a = stages.a().wrapping_add(offset_a);
+    let mut b = stages.b().wrapping_add(offset_b);
+    // SAFETY: the stage has arrived; so have those below.
+    let mut now = unsafe { Fragment::read(a, b, strides_a, strides_b) };
+    let mut left = part_of_k(product).1 as i32;
+    while left > 0 {
+        unrolled! { step in [0 1 2 3] {
+            if 4 * T::FOURS * step < DEPTH as usize {
+                let mut next_k = 4 * T::FOURS * (step + 1);
+                if next_k == DEPTH as usize {
+                    next_k = 0;
+                    stages.advance();
+                    a = stages.a().wrapping_add(offset_a);
+                    b = stages.b().wrapping_add(offset_b);
+                }
+                // SAFETY: as above.
+                let next = unsafe {
+                    let (a, b) = (a.wrapping_add(next_k * strides_a[1]), b.wrapping_add(next_k * strides_b[1]));
+                    Fragment::read(a, b, strides_a, strides_b)
+                };
+                if step == 0 {
+                    // SAFETY: all have been at the barrier since they read from the previous stage.
+                    unsafe { stages.load() };
+                }
+                unrolled! { i in [0 1 2 3] {
+                    unrolled! { j in [0 1 2 3] {
+                        T::multiply(&mut sums[i][j], now.a[i], now.b[j]);
+                    }}
+                }}
+                now = next;
+            }
+        }}
+        left -= DEPTH as i32;
+    }
+
+    let target = Target::of_block(product);
+    let (first_row, first_column) = (row + my_row, column + my_column + 2 * within);
+    // SAFETY: this lane's own elements.
+    unsafe {
+        if target.is_plain(row, column, ROWS, COLUMNS, 2) {
+            write::<T, true>(&target, first_row, first_column, &sums);
+        } else {
+            write::<T, false>(&target, first_row, first_column, &sums);
+        }
+    }
+}
+
+/// Writes a lane's sums, of which the first belongs to `row` and `column`.
+///
+/// # Safety
+/// As of [`Target::write`].
+#[inline(always)]
+unsafe fn write<T: Number, const PLAIN: bool>(
+    target: &Target<T>,
+    row: u32,
+    column: u32,
+    sums: &[[[T; 4]; TILES]; TILES],
+) {
+    unrolled! { i in [0 1 2 3] {
+        unrolled! { j in [0 1 2 3] {
+            let row = row + 16 * i as u32;
+            let [a, b, c, d] = sums[i][j];
+            // SAFETY: passed on to the caller.
+            unsafe {
+                target.write::<2, PLAIN>(row, column, 8 * j, [a, b]);
+                target.write::<2, PLAIN>(row + 8, column, 8 * j, [c, d]);
+            }
+        }}
+    }}
+}
+
+macro_rules! kernels {
+    ($(#[$doc:meta])* $table:ident: $type:ty, $rows:literal x $columns:literal tile, $depth:literal deep,
+        $stages:literal stages, $threads:literal threads;
+        $($name:ident: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
+        $(
+            /// A tile of C for each block.
+            ///
+            /// # Safety
+            /// The launch is as [`Product`] says.
+            #[kernel(block = $threads)]
+            pub unsafe fn $name(product: Product<$type, $type>) {
+                // SAFETY: passed on to the caller.
+                unsafe { multiply::<$type, $rows, $columns, $depth, $stages, $threads, $a, $b>(&product) }
+            }
+        )*
+        $(#[$doc])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub static $table: &[Tile<$type, $type>] = &[$(Tile {
+            kernel: &$name,
+            a: Pattern::$a_name,
+            b: Pattern::$b_name,
+            rows: $rows,
+            columns: $columns,
+            depth: $depth,
+            threads: $threads,
+            shared_bytes: Stages::<$type, $rows, $columns, $depth, $stages, $threads, $a, $b>::BYTES,
+        }),*];
+    };
+}
+
+// Two blocks fit in a multiprocessor: while one waits at a barrier or writes its tile, the other multiplies.
+kernels! {
+    /// Tiles in f64.
+    MMA_F64: f64, 128 x 64 tile, 16 deep, 3 stages, 128 threads;
+    mma_f64_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    mma_f64_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    mma_f64_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    mma_f64_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+    mma_f64_any: ELEMENTS Elements, ELEMENTS Elements;
+}
+kernels! {
+    /// Tiles in tf32.
+    MMA_TF32: f32, 128 x 64 tile, 32 deep, 3 stages, 128 threads;
+    mma_tf32_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    mma_tf32_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    mma_tf32_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    mma_tf32_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+    mma_tf32_any: ELEMENTS Elements, ELEMENTS Elements;
+}

@@ -1,0 +1,46 @@
+//! What the host has to know of a kernel to launch it.
+
+/// How a kernel reads a factor: what it asks of the strides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Pattern {
+    /// Element by element, with any strides: neighbouring threads take what the strides say is closer.
+    Elements = ELEMENTS,
+    /// Element by element, of which the next k are neighbours in memory.
+    ElementsOfK = ELEMENTS_OF_K,
+    /// Pieces of 16 bytes of k.
+    PiecesOfK = PIECES_OF_K,
+    /// Pieces of 16 bytes of outer indices.
+    PiecesAcross = PIECES_ACROSS,
+}
+
+/// [`Pattern::Elements`] as a parameter of a generic function; the others alike.
+pub const ELEMENTS: u32 = 0;
+/// [`Pattern::ElementsOfK`].
+pub const ELEMENTS_OF_K: u32 = 1;
+/// [`Pattern::PiecesOfK`].
+pub const PIECES_OF_K: u32 = 2;
+/// [`Pattern::PiecesAcross`].
+pub const PIECES_ACROSS: u32 = 3;
+
+/// A kernel that computes a tile of C with each block.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Debug)]
+pub struct Tile<T: 'static, S: 'static> {
+    /// The kernel.
+    pub kernel: &'static cuda_std::host::Kernel<(crate::Product<T, S>,)>,
+    /// How it reads A.
+    pub a: Pattern,
+    /// How it reads B.
+    pub b: Pattern,
+    /// Rows of a tile of C.
+    pub rows: u32,
+    /// Columns of a tile of C.
+    pub columns: u32,
+    /// What it takes of k at once.
+    pub depth: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared_bytes: u32,
+}

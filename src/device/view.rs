@@ -1,0 +1,148 @@
+//! Views of arrays in a device's memory.
+
+use super::{Buffer, Device, DeviceArray, Element};
+use crate::{Error, Result};
+use ndarray::{Dimension, IntoDimension, Ix2};
+use std::fmt;
+use std::ops::Range;
+
+/// A part of a [`DeviceArray`], or the array with its axes in another order: no elements are moved.
+///
+/// ```
+/// use gridstride::Device;
+/// use ndarray::array;
+///
+/// let there = Device::auto().upload(&array![[1, 2, 3], [4, 5, 6]])?;
+/// let view = there.view().t();
+/// assert_eq!(view.shape(), [3, 2]);
+/// assert_eq!(view.slice_axis(0, 1..3)?.shape(), [2, 2]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub struct DeviceView<'a, T: Element, D: Dimension> {
+    buffer: &'a Buffer<T>,
+    start: usize,
+    shape: D,
+    /// Distances of neighbours in elements.
+    strides: D,
+}
+
+impl<T: Element, D: Dimension> Clone for DeviceView<'_, T, D> {
+    fn clone(&self) -> Self {
+        DeviceView {
+            buffer: self.buffer,
+            start: self.start,
+            shape: self.shape.clone(),
+            strides: self.strides.clone(),
+        }
+    }
+}
+
+impl<T: Element, D: Dimension> DeviceArray<T, D> {
+    /// A view of the whole array.
+    pub fn view(&self) -> DeviceView<'_, T, D> {
+        let shape = self.raw_dim();
+        let mut strides = D::zeros(shape.ndim());
+        let mut distance = 1usize;
+        for axis in (0..shape.ndim()).rev() {
+            strides[axis] = distance;
+            // Without elements no distance is ever used.
+            distance = distance.saturating_mul(shape[axis]);
+        }
+        DeviceView {
+            buffer: self.buffer(),
+            start: 0,
+            shape,
+            strides,
+        }
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<&'a DeviceArray<T, D>> for DeviceView<'a, T, D> {
+    fn from(array: &'a DeviceArray<T, D>) -> Self {
+        array.view()
+    }
+}
+
+impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
+    /// The view with two of its axes exchanged.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are not so many axes.
+    pub fn swap_axes(mut self, first: usize, second: usize) -> Result<Self> {
+        self.require_axis(first.max(second))?;
+        let (shape, strides) = (self.shape.slice_mut(), self.strides.slice_mut());
+        shape.swap(first, second);
+        strides.swap(first, second);
+        Ok(self)
+    }
+
+    /// The part with the indices in `range` along an axis.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there is no such axis, or if it is shorter.
+    pub fn slice_axis(mut self, axis: usize, range: Range<usize>) -> Result<Self> {
+        self.require_axis(axis)?;
+        if range.start > range.end || range.end > self.shape[axis] {
+            return Err(Error::Shape {
+                operation: "slice of a device array",
+                message: format!(
+                    "{range:?} is not within axis {axis} of the shape {:?}",
+                    self.shape()
+                ),
+            });
+        }
+        self.start += range.start * self.strides[axis];
+        self.shape[axis] = range.len();
+        Ok(self)
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        self.shape.slice()
+    }
+
+    /// The device in whose memory the elements are.
+    pub fn device(&self) -> &Device {
+        self.buffer.device()
+    }
+
+    fn require_axis(&self, axis: usize) -> Result<()> {
+        if axis < self.shape.ndim() {
+            return Ok(());
+        }
+        Err(Error::Shape {
+            operation: "view of a device array",
+            message: format!("the shape {:?} has no axis {axis}", self.shape()),
+        })
+    }
+
+    /// The parts: the elements, where the first one is, the shape and the strides.
+    pub(crate) fn parts(self) -> (&'a Buffer<T>, usize, D, D) {
+        (self.buffer, self.start, self.shape, self.strides)
+    }
+}
+
+impl<'a, T: Element> DeviceView<'a, T, Ix2> {
+    /// The transposed matrix.
+    pub fn t(self) -> Self {
+        let ((rows, columns), (stride, stride_within)) =
+            (self.shape.into_pattern(), self.strides.into_pattern());
+        DeviceView {
+            shape: (columns, rows).into_dimension(),
+            strides: (stride_within, stride).into_dimension(),
+            ..self
+        }
+    }
+}
+
+impl<T: Element, D: Dimension> fmt::Debug for DeviceView<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "DeviceView<{}>({:?} on {})",
+            std::any::type_name::<T>(),
+            self.shape(),
+            self.device()
+        )
+    }
+}

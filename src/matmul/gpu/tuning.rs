@@ -1,0 +1,220 @@
+//! Which kernel computes a product, and in how many parts of k.
+//!
+//! The choice is that of the least time by a simple model: blocks run in waves over the multiprocessors, each
+//! taking its multiplications at the rate that was measured for its kind of kernel, and a fixed time for its first
+//! loads and for writing its tile. Parts of k are written and added afterwards, at the speed of memory.
+
+use matmul_kernels::Pattern;
+
+use crate::matmul::shapes::Sizes;
+use crate::matmul::{Instructions, Precision};
+
+/// Nanoseconds of a launch that packs a factor, and bytes of it that are packed in one.
+const PACKING_START: f64 = 3000.0;
+const PACKING_BYTES: f64 = 1400.0;
+
+/// What the model knows of a kind of kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rate {
+    /// Multiplications and additions in a nanosecond of a multiprocessor that is full.
+    pub(super) operations: f64,
+    /// Blocks that a multiprocessor runs at once.
+    pub(super) blocks: usize,
+    /// The share of `operations` that a block gets alone.
+    pub(super) alone: f64,
+}
+
+impl Rate {
+    /// The rate of a kernel that reads A and B by these patterns: copies of single elements cost time.
+    pub(super) fn reading(self, a: Pattern, b: Pattern) -> Rate {
+        let share = |pattern| match pattern {
+            Pattern::Elements => 0.87,
+            Pattern::ElementsOfK => 0.97,
+            Pattern::PiecesOfK | Pattern::PiecesAcross => 1.0,
+        };
+        Rate {
+            operations: self.operations * share(a) * share(b),
+            ..self
+        }
+    }
+}
+
+/// The sizes of a kernel's tiles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TileSizes {
+    pub(super) rows: u32,
+    pub(super) columns: u32,
+    pub(super) depth: u32,
+}
+
+/// In how many parts k is cut, and how long that takes by the model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cut {
+    /// Of k in each part, the last aside: a multiple of the tile's depth.
+    pub(super) k_part: usize,
+    /// Parts, at least one.
+    pub(super) parts: usize,
+    nanoseconds: f64,
+}
+
+/// Nanoseconds of a block besides its multiplications.
+const BLOCK_START: f64 = 4000.0;
+/// Nanoseconds of a launch that adds parts, and the bytes of parts that are written or read in one.
+const ADDING_START: f64 = 4000.0;
+const ADDING_BYTES: f64 = 2000.0;
+/// Bytes of parts, at most.
+const PARTS_BYTES: usize = 1 << 30;
+
+/// Measured on an H100; other GPUs have other rates, but hardly another order of them.
+pub(super) fn rate(
+    element_bytes: usize,
+    precision: Precision,
+    instructions: Instructions,
+    columns: u32,
+) -> Rate {
+    let (operations, blocks, alone) = match (element_bytes, instructions) {
+        (8, Instructions::Fma) => (200.0, 2, 0.6),
+        (8, _) => (400.0, 2, 0.6),
+        (4, _) if precision == Precision::Full && columns < 256 => (280.0, 4, 0.3),
+        (4, _) if precision == Precision::Full => (380.0, 1, 1.0),
+        (4, Instructions::WarpGroup) => (2800.0, 1, 1.0),
+        (4, _) => (850.0, 2, 0.6),
+        (_, Instructions::WarpGroup) => (5600.0, 1, 1.0),
+        (_, _) => (2500.0, 2, 0.6),
+    };
+    Rate {
+        operations,
+        blocks,
+        alone,
+    }
+}
+
+/// How k is best cut for such tiles.
+pub(super) fn cut(
+    sizes: Sizes,
+    tile: TileSizes,
+    rate: Rate,
+    processors: usize,
+    sum_bytes: usize,
+) -> Cut {
+    let tiles = sizes.m.div_ceil(tile.rows as usize) * sizes.n.div_ceil(tile.columns as usize);
+    let blocks = (tiles * sizes.batch) as f64;
+    let result_bytes = (sizes.batch * sizes.m * sizes.n) as f64 * sum_bytes as f64;
+    let depth = tile.depth as usize;
+    let cut_into = |wanted: usize| {
+        let k_part = sizes.k.div_ceil(wanted).next_multiple_of(depth);
+        let parts = sizes.k.div_ceil(k_part);
+        let blocks = blocks * parts as f64;
+        let full = (processors * rate.blocks) as f64;
+        let at_once = (blocks / processors as f64).ceil().min(rate.blocks as f64);
+        let operations = 2.0 * f64::from(tile.rows) * f64::from(tile.columns) * k_part as f64;
+        let of_block = operations / rate.operations * at_once.max(1.0 / rate.alone) + BLOCK_START;
+        let adding = if parts > 1 {
+            ADDING_START + (2 * parts + 1) as f64 * result_bytes / ADDING_BYTES
+        } else {
+            0.0
+        };
+        Cut {
+            k_part,
+            parts,
+            nanoseconds: (blocks / full).ceil() * of_block + adding,
+        }
+    };
+    let fits = |cut: &Cut| cut.parts == 1 || cut.parts as f64 * result_bytes <= PARTS_BYTES as f64;
+    let most = (sizes.k / (4 * depth)).clamp(1, 64);
+    let counts = (2..=most).filter(|&parts| parts < 8 || parts % 4 == 0);
+    counts
+        .map(cut_into)
+        .filter(fits)
+        .fold(cut_into(1), |best, cut| best.faster(cut))
+}
+
+impl Cut {
+    /// The faster one; if they are equally fast, `self`.
+    pub(super) fn faster(self, other: Cut) -> Cut {
+        if other.nanoseconds < self.nanoseconds {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// The same if so many bytes are packed before.
+    pub(super) fn after_packing(self, bytes: usize) -> Cut {
+        Cut {
+            nanoseconds: self.nanoseconds + PACKING_START + bytes as f64 / PACKING_BYTES,
+            ..self
+        }
+    }
+
+    /// Whether it is the faster one.
+    pub(super) fn is_faster_than(&self, other: &Cut) -> bool {
+        self.nanoseconds < other.nanoseconds
+    }
+}
+
+/// The instructions to use on a GPU of that compute capability; `None` if it does not have those asked for.
+pub(super) fn instructions(
+    asked: Instructions,
+    compute_capability: (u32, u32),
+) -> Option<Instructions> {
+    let best = match compute_capability {
+        (9, 0) => Instructions::WarpGroup,
+        capability if capability >= (8, 0) => Instructions::Warp,
+        _ => Instructions::Fma,
+    };
+    match asked {
+        Instructions::Auto => Some(best),
+        asked => (asked <= best).then_some(asked),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGE: TileSizes = TileSizes {
+        rows: 128,
+        columns: 256,
+        depth: 16,
+    };
+
+    fn cut_of(m: usize, n: usize, k: usize) -> Cut {
+        let sizes = Sizes { batch: 1, m, n, k };
+        let rate = rate(4, Precision::Full, Instructions::Fma, LARGE.columns);
+        cut(sizes, LARGE, rate, 132, 4)
+    }
+
+    #[test]
+    fn k_is_cut_where_tiles_are_few() {
+        assert_eq!(cut_of(8192, 8192, 8192).parts, 1);
+        assert!(cut_of(256, 256, 1 << 20).parts > 16);
+        assert_eq!(cut_of(256, 256, 16).parts, 1);
+    }
+
+    #[test]
+    fn parts_cover_k_in_multiples_of_the_depth() {
+        for k in [1, 15, 16, 17, 1000, 4096, 99_999] {
+            let cut = cut_of(300, 300, k);
+            assert_eq!(cut.k_part % 16, 0);
+            assert!(cut.k_part * cut.parts >= k && cut.k_part * (cut.parts - 1) < k);
+        }
+    }
+
+    #[test]
+    fn instructions_are_those_of_the_capability() {
+        assert_eq!(
+            instructions(Instructions::Auto, (9, 0)),
+            Some(Instructions::WarpGroup)
+        );
+        assert_eq!(
+            instructions(Instructions::Auto, (10, 0)),
+            Some(Instructions::Warp)
+        );
+        assert_eq!(instructions(Instructions::Warp, (7, 5)), None);
+        assert_eq!(
+            instructions(Instructions::Fma, (9, 0)),
+            Some(Instructions::Fma)
+        );
+    }
+}
