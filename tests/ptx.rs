@@ -42,9 +42,25 @@ fn every_kernel_crate_has_its_ptx() {
     assert_eq!(folders, recorded);
 }
 
-fn summary(name: &str) -> PtxSummary {
-    let file = kernels().join("ptx").join(format!("{name}.sm_70.ptx"));
-    PtxSummary::of(&fs::read_to_string(file).unwrap())
+/// The PTX of a kernel crate for each of its architectures.
+fn images(name: &str) -> Vec<String> {
+    architectures(name)
+        .iter()
+        .map(|architecture| image(name, architecture))
+        .collect()
+}
+
+/// The architectures that a kernel crate has PTX for.
+fn architectures(name: &str) -> Vec<String> {
+    let record = record();
+    let (_, recorded) = record.crates().find(|(known, _)| *known == name).unwrap();
+    recorded.ptx.keys().cloned().collect()
+}
+
+/// The PTX of a kernel crate for an architecture.
+fn image(name: &str, architecture: &str) -> String {
+    let file = format!("{name}.{architecture}.ptx");
+    fs::read_to_string(kernels().join("ptx").join(file)).unwrap()
 }
 
 /// How often barriers are written in a source file of a kernel crate.
@@ -58,7 +74,19 @@ type Family<'a> = (&'a str, usize, usize);
 
 /// A compiler that knows nothing of barriers may copy one into both arms of a branch.
 fn check_barriers(name: &str, families: &[Family]) {
-    let summary = summary(name);
+    for ptx in images(name) {
+        let summary = PtxSummary::of(&ptx);
+        let counted: usize = families.iter().map(|(_, count, _)| count).sum();
+        assert_eq!(
+            summary.entries.len(),
+            counted,
+            "a family of {name} is missing"
+        );
+        check_families(&summary, families);
+    }
+}
+
+fn check_families(summary: &PtxSummary, families: &[Family]) {
     for &(family, count, written) in families {
         let entries = summary.entries.iter();
         let entries: Vec<_> = entries.filter(|entry| entry.starts_with(family)).collect();
@@ -67,12 +95,66 @@ fn check_barriers(name: &str, families: &[Family]) {
             assert_eq!(summary.barriers[entry], written, "{entry}");
         }
     }
-    let counted: usize = families.iter().map(|(_, count, _)| count).sum();
-    assert_eq!(
-        summary.entries.len(),
-        counted,
-        "a family of {name} is missing"
-    );
+}
+
+#[test]
+fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("matmul/src/{file}"));
+    // Stages wait in one place, which is inlined for the first of them and for those that follow.
+    let of_stages = 2 * written("stages.rs");
+    // Both forms for thin factors have two each; across, sums go through shared memory once for each four columns.
+    let along = 2;
+    let adding = written("skinny.rs") - 2 * along;
+    let across = |columns: usize| along + columns.div_ceil(4) * adding;
+    let mut families: Vec<(String, usize, usize)> = [
+        ("fma_", 8, of_stages),
+        ("add_parts_", 2, 0),
+        ("pack_", 2, 1),
+        ("widen_", 2, 1),
+        ("skinny_f32_along_", 9, along),
+        ("skinny_f64_along_", 9, along),
+    ]
+    .map(|(family, count, barriers)| (family.to_owned(), count, barriers))
+    .into();
+    for number in ["f32", "f64"] {
+        for columns in [1, 2, 4, 8, 12, 16] {
+            // `_1` begins `_12` and `_16` too.
+            if columns != 1 {
+                let family = format!("skinny_{number}_across_{columns}");
+                families.push((family, 1, across(columns)));
+            }
+        }
+        families.push((format!("skinny_{number}_across_any_4"), 1, across(4)));
+        families.push((format!("skinny_{number}_across_any_16"), 1, across(16)));
+    }
+    for architecture in architectures("matmul") {
+        let ptx = image("matmul", &architecture);
+        // What is named as the beginning of other names is looked at by itself.
+        let summary = PtxSummary::of(&ptx);
+        let mut of_image: Vec<Family> = families
+            .iter()
+            .map(|(family, count, barriers)| (family.as_str(), *count, *barriers))
+            .collect();
+        if architecture != "sm_70" {
+            of_image.push(("mma_", 10, of_stages));
+            of_image.push(("half_", 8, written("half.rs")));
+        }
+        if architecture == "sm_90a" {
+            of_image.push(("wgmma_", 9, written("wgmma.rs")));
+        }
+        for number in ["f32", "f64"] {
+            for name in ["across_1", "across_any_1"] {
+                assert_eq!(
+                    summary.barriers[&format!("skinny_{number}_{name}")],
+                    across(1),
+                    "{name}"
+                );
+            }
+        }
+        let counted: usize = of_image.iter().map(|(_, count, _)| count).sum();
+        assert_eq!(summary.entries.len(), counted + 4, "a family is missing");
+        check_families(&summary, &of_image);
+    }
 }
 
 #[test]
@@ -153,26 +235,40 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
         ("atomics_shared_u64", 2),
         ("block_sums", 1),
         ("dynamic_ring", 1),
+        ("mirrored_16", 1),
+        ("mirrored_4", 1),
+        ("mirrored_8", 1),
         ("shared_arrays", 1),
         // It inlines a function with two barriers twice.
         ("shared_in_a_helper", 4),
         ("static_and_dynamic", 1),
+        ("summed_16", 1),
+        ("summed_4", 1),
+        ("summed_8", 1),
     ]);
-    let summary = summary("cuda_std_tests");
-    for entry in &summary.entries {
-        let expected = written.get(entry.as_str()).copied().unwrap_or(0);
-        assert_eq!(summary.barriers[entry], expected, "{entry}");
+    for summary in images("cuda_std_tests")
+        .iter()
+        .map(|ptx| PtxSummary::of(ptx))
+    {
+        for entry in &summary.entries {
+            // Those of warp groups, which not every architecture has, have one each.
+            let expected = match written.get(entry.as_str()) {
+                Some(&count) => count,
+                None => usize::from(entry.starts_with("wide_")),
+            };
+            assert_eq!(summary.barriers[entry], expected, "{entry}");
+        }
+        assert!(
+            written
+                .keys()
+                .all(|&name| summary.entries.iter().any(|entry| entry == name))
+        );
+        // `shared_in_a_call` calls the function with the two barriers.
+        let mut called = summary.barriers.iter().filter(|(name, count)| {
+            **count > 0 && !summary.entries.contains(name) && name.contains("from_neighbour_called")
+        });
+        assert_eq!(called.next().map(|(_, &count)| count), Some(2));
     }
-    assert!(
-        written
-            .keys()
-            .all(|&name| summary.entries.iter().any(|entry| entry == name))
-    );
-    // `shared_in_a_call` calls the function with the two barriers.
-    let mut called = summary.barriers.iter().filter(|(name, count)| {
-        **count > 0 && !summary.entries.contains(name) && name.contains("from_neighbour_called")
-    });
-    assert_eq!(called.next().map(|(_, &count)| count), Some(2));
 }
 
 /// What is slow where it is not meant: generic accesses and local memory.
@@ -180,15 +276,15 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
 fn accesses_know_their_memory() {
     for (name, local) in [
         ("box_overlap", vec![]),
+        ("matmul", vec![]),
         ("primitives", vec![]),
         ("tensor_sketch", vec![]),
         // It looks up a place of its parameter that only the thread knows.
         ("cuda_std_tests", vec!["table"]),
     ] {
-        let file = kernels().join("ptx").join(format!("{name}.sm_70.ptx"));
-        let ptx = fs::read_to_string(file).unwrap();
+        let images = images(name).join("\n");
         let mut entry = "";
-        for line in ptx.lines().map(str::trim) {
+        for line in images.lines().map(str::trim) {
             if let Some((_, rest)) = line.split_once(".entry ") {
                 entry = rest.trim_end_matches(['(', ')']);
             }
