@@ -27,8 +27,8 @@ impl Where {
 /// The times of all runs in milliseconds.
 pub struct Times {
     pub median: f64,
-    least: f64,
-    most: f64,
+    pub least: f64,
+    pub most: f64,
 }
 
 impl Times {

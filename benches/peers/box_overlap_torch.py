@@ -13,7 +13,10 @@ import sys
 import numpy as np
 import torch
 
+from timing import median_ms
+
 ROWS = (250, 1000, 4000, 16000)
+RUNS = 5
 
 
 def load(path):
@@ -42,19 +45,6 @@ def check(set1, set2, pairs):
         assert (pairs[start:end, 1] == np.flatnonzero(overlap)).all(), f"row {i} has other pairs"
 
 
-def median_ms(call, runs=5):
-    call()
-    times = []
-    for _ in range(runs):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end))
-    return sorted(times)[runs // 2]
-
-
 def main():
     set1, set2 = load(sys.argv[1]), load(sys.argv[2])
     on_device = [torch.from_numpy(boxes).cuda() for boxes in (set1, set2)]
@@ -64,7 +54,7 @@ def main():
         try:
             pairs = overlaps(*on_device, rows)
             check(set1, set2, pairs.cpu().numpy())
-            ms = median_ms(lambda: overlaps(*on_device, rows))
+            ms = median_ms(lambda: overlaps(*on_device, rows), runs=RUNS)
         except torch.cuda.OutOfMemoryError:
             print(f"{rows:>14} too little memory")
             continue

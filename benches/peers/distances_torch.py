@@ -13,23 +13,13 @@ import sys
 
 import torch
 
+from timing import median_ms
+
+RUNS = 15
 MODES = {
     "differences": "donot_use_mm_for_euclid_dist",
     "mm": "use_mm_for_euclid_dist",
 }
-
-
-def median_ms(call, runs=15):
-    call()
-    times = []
-    for _ in range(runs):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end))
-    return sorted(times)[runs // 2]
 
 
 def largest_error(a, b, mode):
@@ -53,7 +43,7 @@ def main():
         )
         close = a * (1 + 1e-6)
         for name, mode in MODES.items():
-            ms = median_ms(lambda: torch.cdist(a, b, compute_mode=mode))
+            ms = median_ms(lambda: torch.cdist(a, b, compute_mode=mode), runs=RUNS)
             errors = largest_error(a, b, mode), largest_error(a, close, mode)
             print(f"{name:<12} {str(dtype)[6:]:<8} {ms:>9.3f} {errors[0]:>9.1e} {errors[1]:>14.1e}")
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::{Result, workspace};
 
@@ -30,12 +32,29 @@ const COLORS: [RGBColor; 5] = [
 /// Lines by the name of what was measured.
 type Series = BTreeMap<String, Vec<(f64, f64)>>;
 
+/// A line of a plot.
+struct Line {
+    name: String,
+    color: RGBColor,
+    is_dashed: bool,
+    points: Vec<(f64, f64)>,
+}
+
 /// A line of the CSV files of the box overlap.
 #[derive(Deserialize)]
 struct Searched {
     method: String,
     boxes: f64,
     ms: f64,
+}
+
+/// A line of the CSV files of the matrix multiplication.
+#[derive(Deserialize)]
+struct Multiplied {
+    #[serde(rename = "type")]
+    number: String,
+    size: String,
+    tflops: f64,
 }
 
 /// Draws every plot of docs/benchmarks anew.
@@ -54,8 +73,10 @@ pub fn draw() -> Result<()> {
         title: "Tensor sketch of 20 M letters in 1410 sequences, H100",
         x: "share of the longest sequence in all letters (%)",
         y: "time on the device (ms)",
+        base: 10.0,
+        legend: SeriesLabelPosition::UpperLeft,
     };
-    lines(&out, &labels, &series)?;
+    draw_lines(&out, &labels, &colored(series))?;
     println!("{}", out.display());
 
     let series = read_searches(&folder)?;
@@ -64,8 +85,22 @@ pub fn draw() -> Result<()> {
         title: "All overlaps of N welds and N segments of pipes",
         x: "N, boxes of each set",
         y: "time with building the index (ms)",
+        base: 10.0,
+        legend: SeriesLabelPosition::UpperLeft,
     };
-    lines(&out, &labels, &series)?;
+    draw_lines(&out, &labels, &colored(series))?;
+    println!("{}", out.display());
+
+    let products = read_products(&folder)?;
+    let out = folder.join("matmul.svg");
+    let labels = Labels {
+        title: "Products of N×N matrices, H100",
+        x: "N",
+        y: "TFLOP/s",
+        base: 2.0,
+        legend: SeriesLabelPosition::LowerRight,
+    };
+    draw_lines(&out, &labels, &products)?;
     println!("{}", out.display());
     Ok(())
 }
@@ -78,12 +113,7 @@ fn read_searches(folder: &Path) -> Result<Series> {
         ("box_overlap_cpu.csv", "2 CPU cores"),
         ("box_overlap_strtree.csv", "1 CPU core"),
     ] {
-        let path = folder.join(file);
-        let lines = csv::Reader::from_path(&path)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?
-            .into_deserialize();
-        for line in lines {
-            let Searched { method, boxes, ms } = line?;
+        for Searched { method, boxes, ms } in records(&folder.join(file))? {
             let program = match method.as_str() {
                 "auto" => "gridstride",
                 "brute" => "gridstride, every pair",
@@ -97,14 +127,50 @@ fn read_searches(folder: &Path) -> Result<Series> {
     Ok(series)
 }
 
+/// The rates of square products by size: a line for each type and program, those of a type in one colour.
+fn read_products(folder: &Path) -> Result<Vec<Line>> {
+    const TYPES: [&str; 5] = ["f32", "f64", "tf32", "bf16", "f16"];
+    let mut lines: Vec<_> = TYPES
+        .iter()
+        .zip(COLORS)
+        .flat_map(|(&number, color)| {
+            let line = |name, is_dashed| Line {
+                name,
+                color,
+                is_dashed,
+                points: Vec::new(),
+            };
+            [
+                line(number.to_owned(), false),
+                line(format!("{number}, PyTorch"), true),
+            ]
+        })
+        .collect();
+    for (file, is_dashed) in [("matmul.csv", false), ("matmul_torch.csv", true)] {
+        for line in records(&folder.join(file))? {
+            let Multiplied {
+                number,
+                size,
+                tflops,
+            } = line;
+            let place = TYPES.iter().position(|known| *known == number);
+            let place = place.ok_or_else(|| format!("{file}: unknown type {number}"))?;
+            // Other shapes have a name in place of a number.
+            if let Ok(size) = size.parse() {
+                lines[2 * place + usize::from(is_dashed)]
+                    .points
+                    .push((size, tflops));
+            }
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
+    Ok(lines)
+}
+
 fn read(files: &[PathBuf], point: impl Fn(&Measured) -> (f64, f64)) -> Result<Series> {
     let mut series = Series::new();
     for file in files {
-        let lines = csv::Reader::from_path(file)
-            .map_err(|error| format!("cannot read {}: {error}", file.display()))?
-            .into_deserialize();
-        for line in lines {
-            let line: Measured = line?;
+        for line in records::<Measured>(file)? {
             // Our own benchmark names the form alone.
             let name = match line.form.starts_with("numba") {
                 true => line.form.clone(),
@@ -116,24 +182,49 @@ fn read(files: &[PathBuf], point: impl Fn(&Measured) -> (f64, f64)) -> Result<Se
     Ok(series)
 }
 
+/// The lines of a CSV file.
+fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let cannot_read = |error| format!("cannot read {}: {error}", path.display());
+    let reader = csv::Reader::from_path(path).map_err(cannot_read)?;
+    let lines: csv::Result<_> = reader.into_deserialize().collect();
+    Ok(lines.map_err(cannot_read)?)
+}
+
+/// Each series in a colour of its own.
+fn colored(series: Series) -> Vec<Line> {
+    let lines = series.into_iter().zip(COLORS.iter().cycle());
+    let lines = lines.map(|((name, points), &color)| Line {
+        name,
+        color,
+        is_dashed: false,
+        points,
+    });
+    lines.collect()
+}
+
 struct Labels {
     title: &'static str,
     x: &'static str,
     y: &'static str,
+    /// The axis of x has its numbers at powers of this, and begins and ends at such.
+    base: f64,
+    legend: SeriesLabelPosition,
 }
 
 /// A plot with both axes logarithmic.
-fn lines(path: &Path, labels: &Labels, series: &Series) -> Result<()> {
-    let points = || series.values().flatten();
-    let range = |values: &mut dyn Iterator<Item = f64>| {
+fn draw_lines(path: &Path, labels: &Labels, lines: &[Line]) -> Result<()> {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let range = |values: &mut dyn Iterator<Item = f64>, base: f64| {
         let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), value| {
             (value.min(low), value.max(high))
         });
-        10f64.powf(low.log10().floor())..10f64.powf(high.log10().ceil())
+        // Logarithms of powers may be next to whole numbers.
+        let (low, high) = (low.log(base) + 1e-9, high.log(base) - 1e-9);
+        base.powf(low.floor())..base.powf(high.ceil())
     };
     let (xs, ys) = (
-        range(&mut points().map(|point| point.0)),
-        range(&mut points().map(|point| point.1)),
+        range(&mut points().map(|point| point.0), labels.base),
+        range(&mut points().map(|point| point.1), 10.0),
     );
     let mut text = String::new();
     {
@@ -145,7 +236,7 @@ fn lines(path: &Path, labels: &Labels, series: &Series) -> Result<()> {
             .margin_right(40)
             .x_label_area_size(44)
             .y_label_area_size(64)
-            .build_cartesian_2d(xs.log_scale(), ys.log_scale())?;
+            .build_cartesian_2d(xs.log_scale().base(labels.base), ys.log_scale())?;
         chart
             .configure_mesh()
             .x_desc(labels.x)
@@ -155,20 +246,33 @@ fn lines(path: &Path, labels: &Labels, series: &Series) -> Result<()> {
             .x_label_formatter(&|value| value.to_string())
             .y_label_formatter(&|value| value.to_string())
             .draw()?;
-        for (number, (name, points)) in series.iter().enumerate() {
-            let style = COLORS[number % COLORS.len()].stroke_width(2);
-            let marks = points
-                .iter()
-                .map(|&point| Circle::new(point, 3, style.filled()));
-            chart
-                .draw_series(LineSeries::new(points.iter().copied(), style))?
-                .label(name.as_str())
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
-            chart.draw_series(marks)?;
+        for line in lines {
+            let style = line.color.stroke_width(2);
+            let points = || line.points.iter().copied();
+            let of_legend = |(x, y)| [(x, y), (x + 20, y)];
+            // A dashed line has rings for marks.
+            let mark = match line.is_dashed {
+                false => {
+                    let drawn = chart.draw_series(LineSeries::new(points(), style))?;
+                    let drawn = drawn.label(line.name.as_str());
+                    drawn.legend(move |place| PathElement::new(of_legend(place), style));
+                    style.filled()
+                }
+                true => {
+                    let (dash, gap) = (6, 4);
+                    let drawn = DashedLineSeries::new(points(), dash, gap, style);
+                    let drawn = chart.draw_series(drawn)?.label(line.name.as_str());
+                    drawn.legend(move |place| {
+                        DashedPathElement::new(of_legend(place), dash, gap, style)
+                    });
+                    line.color.stroke_width(1)
+                }
+            };
+            chart.draw_series(points().map(|point| Circle::new(point, 3, mark)))?;
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
+            .position(labels.legend.clone())
             .background_style(WHITE.mix(0.9))
             .border_style(BLACK.mix(0.2))
             .label_font(("sans-serif", 14))

@@ -1,0 +1,164 @@
+//! Times products of matrices on the CPU beside ndarray's `dot`, and checks them against it.
+//!
+//!     cargo bench --bench matmul_cpu
+//!
+//! Times are medians of whole calls by the clock, with the least and the most, in milliseconds; both are
+//! called in turns. GFLOP/s count a multiplication and an addition for each product of two numbers.
+//! `RAYON_NUM_THREADS` limits the number of cores. `dot` has one thread, and for numbers of 16 bits no
+//! vector instructions: there it gets their values as `f32`, converted before the clock starts.
+
+mod common;
+
+use std::time::Instant;
+
+use clap::Parser;
+use common::{Random, Times};
+use gridstride::Device;
+use gridstride::matmul::{Number, matmul};
+use half::{bf16, f16};
+use ndarray::{Array2, ArrayView2, LinalgScalar};
+
+#[derive(Parser)]
+struct Args {
+    /// Timed runs, after a first one that is not.
+    #[arg(long, default_value_t = 9)]
+    runs: usize,
+    /// Only products whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// A product of m × k and k × n.
+struct Case {
+    name: &'static str,
+    m: usize,
+    k: usize,
+    n: usize,
+    /// Whether the columns of the first matrix are contiguous, not its rows.
+    transposed: bool,
+}
+
+const fn case(name: &'static str, [m, k, n]: [usize; 3]) -> Case {
+    Case {
+        name,
+        m,
+        k,
+        n,
+        transposed: false,
+    }
+}
+
+const CASES: [Case; 9] = [
+    case("64", [64; 3]),
+    case("256", [256; 3]),
+    case("1024", [1024; 3]),
+    case("2048", [2048; 3]),
+    Case {
+        transposed: true,
+        ..case("1024 transposed", [1024; 3])
+    },
+    case("tall", [50_000, 784, 10]),
+    case("matrix-vector", [4096, 4096, 1]),
+    case("vector-matrix", [1, 4096, 4096]),
+    Case {
+        transposed: true,
+        ..case("deep", [10, 1_000_000, 10])
+    },
+];
+
+/// A type to time.
+trait Timed: Number<Sum: LinalgScalar + Into<f64>> {
+    const NAME: &'static str;
+    /// Of the sums.
+    const UNIT_ROUNDOFF: f64;
+    fn of(x: f64) -> Self;
+    fn sum(self) -> Self::Sum;
+}
+
+macro_rules! timed {
+    ($type:ty, $sum:ty, $of:expr, $sum_of:expr) => {
+        impl Timed for $type {
+            const NAME: &'static str = stringify!($type);
+            const UNIT_ROUNDOFF: f64 = <$sum>::EPSILON as f64 / 2.0;
+            fn of(x: f64) -> Self {
+                $of(x)
+            }
+            fn sum(self) -> $sum {
+                $sum_of(self)
+            }
+        }
+    };
+}
+
+timed!(f32, f32, |x| x as f32, |x| x);
+timed!(f64, f64, |x| x, |x| x);
+timed!(f16, f32, f16::from_f64, f16::to_f32);
+timed!(bf16, f32, bf16::from_f64, bf16::to_f32);
+
+fn main() -> gridstride::Result<()> {
+    let args = Args::parse();
+    println!("{} threads", rayon::current_num_threads());
+    println!("| product | m × k × n | type | gridstride, ms | GFLOP/s | `dot`, ms | GFLOP/s |");
+    println!("|---|---|---|--:|--:|--:|--:|");
+    for case in CASES.iter().filter(|case| case.name.contains(&args.only)) {
+        time::<f32>(case, args.runs)?;
+        time::<f64>(case, args.runs)?;
+        time::<f16>(case, args.runs)?;
+        time::<bf16>(case, args.runs)?;
+    }
+    Ok(())
+}
+
+fn time<T: Timed>(case: &Case, runs: usize) -> gridstride::Result<()> {
+    let Case { name, m, k, n, .. } = *case;
+    let mut random = Random(1);
+    let mut number = || T::of(2.0 * random.uniform() - 1.0);
+    let a = match case.transposed {
+        true => Array2::from_shape_simple_fn((k, m), &mut number).reversed_axes(),
+        false => Array2::from_shape_simple_fn((m, k), &mut number),
+    };
+    let b = Array2::from_shape_simple_fn((k, n), number);
+    let (a_sums, b_sums) = (a.map(|x| x.sum()), b.map(|x| x.sum()));
+    let device = Device::cpu();
+    let ours = || matmul(&device, a.view(), b.view());
+    check::<T>(a_sums.view(), b_sums.view(), ours()?.view());
+    let (mut times, mut times_of_dot) = (Vec::new(), Vec::new());
+    for run in 0..=runs {
+        let start = Instant::now();
+        ours()?;
+        let between = Instant::now();
+        std::hint::black_box(a_sums.dot(&b_sums));
+        let end = Instant::now();
+        if run > 0 {
+            times.push((between - start).as_secs_f64() * 1e3);
+            times_of_dot.push((end - between).as_secs_f64() * 1e3);
+        }
+    }
+    let operations = 2.0 * m as f64 * k as f64 * n as f64;
+    let rate = |times: &Times| operations / times.median * 1e-6;
+    let (times, times_of_dot) = (Times::of(times), Times::of(times_of_dot));
+    println!(
+        "| {name} | {m} × {k} × {n} | {} | {times} | {:.1} | {times_of_dot} | {:.1} |",
+        T::NAME,
+        rate(&times),
+        rate(&times_of_dot),
+    );
+    Ok(())
+}
+
+/// The result against `dot` in `f64`: no sum may be farther from it than γ_k · |a| · |b| of either.
+fn check<T: Timed>(a: ArrayView2<T::Sum>, b: ArrayView2<T::Sum>, result: ArrayView2<T::Sum>) {
+    let (a, b) = (a.map(|&x| x.into()), b.map(|&x| x.into()));
+    let exact: Array2<f64> = a.dot(&b);
+    let size = a.map(|x: &f64| x.abs()).dot(&b.map(|x: &f64| x.abs()));
+    let roundings = (a.ncols() + 2) as f64;
+    let gamma = |u: f64| roundings * u / (1.0 - roundings * u);
+    let bound = gamma(T::UNIT_ROUNDOFF) + 2.0 * gamma(f64::EPSILON / 2.0);
+    for ((&result, exact), size) in result.iter().zip(&exact).zip(&size) {
+        let error = (result.into() - exact).abs();
+        assert!(error <= bound * size, "{} is {error:e} off", T::NAME);
+    }
+}
