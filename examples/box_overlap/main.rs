@@ -24,7 +24,7 @@ use ndarray::Array2;
 
 use args::{Args, TypeName};
 use boxes_file::Reading;
-use common::report::{bar, timed};
+use common::report::{bar, exit_code, timed};
 use number::Number;
 use results::Results;
 use summary::{Run, Times};
@@ -36,13 +36,7 @@ const PAIRS: usize = 1 << 22;
 const MANY_PAIRS: u64 = 1 << 25;
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -31,6 +32,17 @@ pub fn bar(total: u64, long: u64) -> ProgressBar {
 pub fn total_size(paths: impl IntoIterator<Item: AsRef<Path>>) -> u64 {
     let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
     paths.into_iter().map(|path| size(path.as_ref())).sum()
+}
+
+/// How a program ends that did this; an error is printed on stderr.
+pub fn exit_code(done: Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Prints `text` on stdout.

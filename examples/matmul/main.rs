@@ -28,19 +28,13 @@ use half::{bf16, f16};
 use args::{Args, TypeName};
 use check::Check;
 use common::output::NpyFile;
-use common::report::timed;
+use common::report::{exit_code, timed};
 use factors::Factors;
 use number::Real;
 use summary::{Run, Times};
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<()> {

@@ -25,20 +25,14 @@ use gridstride::tensor_sketch::{Metric, Real, Tables, TensorSketch, pairwise};
 
 use args::{Args, FormName};
 use common::output::{NpyFile, OutputFile};
-use common::report::timed;
+use common::report::{exit_code, timed};
 use read_ahead::ReadAhead;
 use results::Results;
 use sketching::sketch_files;
 use summary::Run;
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<()> {

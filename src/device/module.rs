@@ -154,7 +154,8 @@ impl Image {
         // open, and whether its body has begun.
         let (mut of, mut depth, mut begun) = (None, 0, false);
         let mut place = 0;
-        for line in self.ptx().split_inclusive('\n') {
+        let ptx = self.ptx();
+        for line in ptx.split_inclusive('\n') {
             let start = place;
             place += line.len();
             if depth == 0 && of.is_none() {
@@ -176,7 +177,7 @@ impl Image {
             depth = depth.saturating_sub(code.matches('}').count());
             if begun && depth == 0 {
                 if let Some((name, start)) = of.take() {
-                    split.kernels.insert(name, &self.ptx()[start..place]);
+                    split.kernels.insert(name, &ptx[start..place]);
                 }
                 begun = false;
             }

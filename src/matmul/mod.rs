@@ -2,7 +2,7 @@
 //!
 //! Matrices are ndarray views with any strides (transposed, cut out of larger ones, reversed), or arrays and
 //! views in a device's memory, which are read where they are. A and B of `f16` or `bf16` give a C of `f32`:
-//! products are exact and are summed up in `f32`.
+//! products are exact, unless they overflow or underflow, and are summed up in `f32`.
 //!
 //! ```
 //! use gridstride::Device;

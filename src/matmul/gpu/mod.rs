@@ -349,23 +349,6 @@ impl<T: HasKernels<Sum: HasSumKernels>> Job<'_, T> {
     ) -> Result<()> {
         let (Cut { k_part, parts, .. }, tile) = (choice.cut, choice.tile);
         let Sizes { batch, m, n, k } = self.sizes;
-        let mut workspace = None;
-        let (mut c, mut alpha, mut beta) = (self.c, self.alpha, self.beta);
-        if parts > 1 {
-            let parts = workspace.insert(self.device.alloc::<T::Sum>(parts * batch * m * n)?);
-            (c, alpha, beta) = (parts.slice_mut(), T::Sum::one(), T::Sum::zero());
-        }
-        let product = Product {
-            a,
-            b,
-            c,
-            m: m as u32,
-            n: n as u32,
-            k: k as u32,
-            k_part: k_part as u32,
-            alpha,
-            beta,
-        };
         let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
         let tiles = u32::try_from(tiles).map_err(|_| Error::InvalidInput {
             operation: MATMUL,
@@ -373,15 +356,42 @@ impl<T: HasKernels<Sum: HasSumKernels>> Job<'_, T> {
         })?;
         let config = LaunchConfig::new((tiles, parts as u32, batch as u32), tile.threads)
             .with_shared_bytes(tile.shared_bytes);
-        // SAFETY: passed on to the caller; parts have room.
-        unsafe {
-            self.device
-                .launch(MODULE, tile.kernel, config, (product,))?;
-            if let Some(workspace) = &workspace {
-                let factors = (self.alpha, self.beta);
-                add_parts(self.device, workspace, parts, self.c, factors)?;
-            }
+        let launch = |c, alpha, beta| {
+            let product = Product {
+                a,
+                b,
+                c,
+                m: m as u32,
+                n: n as u32,
+                k: k as u32,
+                k_part: k_part as u32,
+                alpha,
+                beta,
+            };
+            // SAFETY: passed on to the caller.
+            unsafe { self.device.launch(MODULE, tile.kernel, config, (product,)) }
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.in_parts(parts, launch) }
+    }
+
+    /// Computes the job by a kernel that sums so many parts of k, which then are added if there are several. `launch`
+    /// gets C, or memory for the parts, each as large as C, with the alpha and beta that the kernel is to use.
+    ///
+    /// # Safety
+    /// As of [`run`](Self::run); the kernel writes to what it gets.
+    unsafe fn in_parts(
+        &self,
+        parts: usize,
+        launch: impl FnOnce(DeviceSliceMut<T::Sum>, T::Sum, T::Sum) -> Result<()>,
+    ) -> Result<()> {
+        if parts == 1 {
+            return launch(self.c, self.alpha, self.beta);
         }
-        Ok(())
+        let mut sums = self.device.alloc(parts * self.c.len())?;
+        launch(sums.slice_mut(), T::Sum::one(), T::Sum::zero())?;
+        let factors = (self.alpha, self.beta);
+        // SAFETY: passed on to the caller; the parts are freed after the kernels have run.
+        unsafe { add_parts(self.device, &sums, parts, self.c, factors) }
     }
 }

@@ -1,13 +1,12 @@
 //! Launches of the kernels for products of a tall factor and a thin one.
 
-use cuda_std::DeviceSliceMut;
 use cuda_std::host::Kernel;
 use matmul_kernels::{
     self as kernels, Factor, SKINNY_THREADS, Skinny, skinny_k_chunk, skinny_k_step, skinny_rows,
     skinny_shared_bytes,
 };
 
-use super::kernels::{HasSumKernels, add_parts};
+use super::kernels::HasSumKernels;
 use super::{Job, MODULE};
 use crate::device::LaunchConfig;
 use crate::{Device, Result};
@@ -152,31 +151,7 @@ pub(super) unsafe fn run<S: HasSumKernels>(job: &Job<S>) -> Result<()> {
         .div_ceil(wanted.min(most_parts))
         .next_multiple_of(step);
     let parts = sizes.k.div_ceil(k_part);
-    let c_elements = sizes.batch * sizes.m * sizes.n;
 
-    let mut workspace = None;
-    let (mut c, mut alpha, mut beta): (DeviceSliceMut<S>, S, S) = (job.c, job.alpha, job.beta);
-    if parts > 1 {
-        let parts = workspace.insert(job.device.alloc::<S>(parts * c_elements)?);
-        (c, alpha, beta) = (parts.slice_mut(), S::one(), S::zero());
-    }
-    let product = Skinny {
-        tall,
-        thin,
-        c,
-        c_start: 0,
-        c_stride,
-        c_stride_thin,
-        c_stride_batch: (sizes.m * sizes.n) as i64,
-        c_stride_part: c_elements as i64,
-        alpha,
-        beta,
-        rows: rows as u32,
-        columns: columns as u32,
-        k,
-        k_part: k_part as u32,
-        k_chunk,
-    };
     let blocks = tiles.min(processors.div_ceil(parts)) as u32;
     let config = LaunchConfig::new((blocks, parts as u32, sizes.batch as u32), SKINNY_THREADS)
         .with_shared_bytes(skinny_shared_bytes(
@@ -185,15 +160,29 @@ pub(super) unsafe fn run<S: HasSumKernels>(job: &Job<S>) -> Result<()> {
             kernel_columns,
             k_chunk,
         ));
-    // SAFETY: passed on to the caller; parts have room.
-    unsafe {
-        job.device.launch(MODULE, kernel, config, (product,))?;
-        if let Some(workspace) = &workspace {
-            let factors = (job.alpha, job.beta);
-            add_parts(job.device, workspace, parts, job.c, factors)?;
-        }
-    }
-    Ok(())
+    let launch = |c, alpha, beta| {
+        let product = Skinny {
+            tall,
+            thin,
+            c,
+            c_start: 0,
+            c_stride,
+            c_stride_thin,
+            c_stride_batch: (sizes.m * sizes.n) as i64,
+            c_stride_part: job.c.len() as i64,
+            alpha,
+            beta,
+            rows: rows as u32,
+            columns: columns as u32,
+            k,
+            k_part: k_part as u32,
+            k_chunk,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { job.device.launch(MODULE, kernel, config, (product,)) }
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { job.in_parts(parts, launch) }
 }
 
 /// Whether the tall factor can be read in pieces of 16 bytes.

@@ -126,19 +126,12 @@ pub(super) fn cut(
     counts
         .map(cut_into)
         .filter(fits)
-        .fold(cut_into(1), |best, cut| best.faster(cut))
+        .fold(cut_into(1), |best, cut| {
+            if cut.is_faster_than(&best) { cut } else { best }
+        })
 }
 
 impl Cut {
-    /// The faster one; if they are equally fast, `self`.
-    pub(super) fn faster(self, other: Cut) -> Cut {
-        if other.nanoseconds < self.nanoseconds {
-            other
-        } else {
-            self
-        }
-    }
-
     /// The same if so many bytes are packed before.
     pub(super) fn after_packing(self, bytes: usize) -> Cut {
         Cut {
