@@ -38,6 +38,16 @@ pub trait AtomicInteger: Copy {
     /// # Safety
     /// As of [`add`].
     unsafe fn fetch_xor(address: *mut Self, value: Self) -> Self;
+    /// See [`load`].
+    ///
+    /// # Safety
+    /// As of [`add`].
+    unsafe fn load(address: *mut Self) -> Self;
+    /// See [`store`].
+    ///
+    /// # Safety
+    /// As of [`add`].
+    unsafe fn store(address: *mut Self, value: Self);
     /// See [`exchange`].
     ///
     /// # Safety
@@ -54,6 +64,16 @@ macro_rules! integer {
     ($($type:ty, $atomic:ty;)*) => {$(
         impl AtomicInteger for $type {
             integer!(@methods $type, $atomic, fetch_add, fetch_min, fetch_max, fetch_and, fetch_or, fetch_xor, swap);
+            #[inline(always)]
+            unsafe fn load(address: *mut Self) -> Self {
+                // SAFETY: valid, aligned and only accessed atomically by the caller's promise.
+                unsafe { <$atomic>::from_ptr(address) }.load(Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn store(address: *mut Self, value: Self) {
+                // SAFETY: as above.
+                unsafe { <$atomic>::from_ptr(address) }.store(value, Relaxed)
+            }
             #[inline(always)]
             unsafe fn compare_exchange(address: *mut Self, expected: Self, value: Self) -> Self {
                 // SAFETY: valid, aligned and only accessed atomically by the caller's promise.
@@ -109,6 +129,26 @@ operation! {
     xor = fetch_xor;
     /// Writes `value`.
     exchange = swap;
+}
+
+/// What stands there, also if another thread wrote it a moment ago.
+///
+/// # Safety
+/// As of [`add`].
+#[inline(always)]
+pub unsafe fn load<T: AtomicInteger>(address: *mut T) -> T {
+    // SAFETY: passed on to the caller.
+    unsafe { T::load(address) }
+}
+
+/// Writes `value`.
+///
+/// # Safety
+/// As of [`add`].
+#[inline(always)]
+pub unsafe fn store<T: AtomicInteger>(address: *mut T, value: T) {
+    // SAFETY: passed on to the caller.
+    unsafe { T::store(address, value) }
 }
 
 /// Writes `value` if `expected` stands there; returns what stood there, which equals `expected`

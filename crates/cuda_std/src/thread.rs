@@ -136,3 +136,24 @@ pub fn fence_device() {
     #[cfg(not(target_arch = "nvptx64"))]
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
 }
+
+/// Lets other threads run for up to `2 · nanoseconds`, within a loop that waits for what another block
+/// writes.
+///
+/// A GPU runs as many blocks at once as fit, in an order of its own: a block may wait only for one that is known to
+/// have started, for example because it has drawn a lower number from an atomic counter. The simulator reports a
+/// launch in which all blocks wait.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn nanosleep(nanoseconds: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: it touches no memory of its own, but what other threads write in the meantime is to be seen.
+    unsafe {
+        core::arch::asm!("nanosleep.u32 {};", in(reg32) nanoseconds)
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = nanoseconds;
+        crate::host::lane().pause(core::panic::Location::caller());
+    }
+}

@@ -262,10 +262,43 @@ pub fn reduce_max<T: WarpNumber>(value: T) -> T {
     reduce(value, T::maximum)
 }
 
-/// What a shuffle can move: numbers of 32 or 64 bits (the latter take two shuffles).
+/// What a shuffle can move: numbers of 32 or 64 bits (the latter take two shuffles), pairs and arrays of such, and
+/// structs that say how.
+///
+/// ```
+/// use cuda_std::warp::WarpValue;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Mean {
+///     sum: f64,
+///     count: u32,
+/// }
+///
+/// impl WarpValue for Mean {
+///     fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+///         Mean { sum: self.sum.map_words(&mut f), count: self.count.map_words(f) }
+///     }
+/// }
+/// # let mean = Mean { sum: 2.0, count: 3 };
+/// # assert_eq!(mean.map_words(|word| word), mean);
+/// ```
 pub trait WarpValue: Copy {
     /// Applies `f` to each 32-bit word, the low one first.
     fn map_words(self, f: impl FnMut(u32) -> u32) -> Self;
+}
+
+impl<A: WarpValue, B: WarpValue> WarpValue for (A, B) {
+    #[inline(always)]
+    fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+        (self.0.map_words(&mut f), self.1.map_words(f))
+    }
+}
+
+impl<T: WarpValue, const N: usize> WarpValue for [T; N] {
+    #[inline(always)]
+    fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+        self.map(|element| element.map_words(&mut f))
+    }
 }
 
 /// What [`reduce_sum`], [`reduce_min`] and [`reduce_max`] combine.

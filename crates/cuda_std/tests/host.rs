@@ -245,6 +245,9 @@ unsafe impl Lane for Alone {
     fn sync_threads(&self, site: &'static Location<'static>) {
         panic!("barrier at {site}");
     }
+    fn pause(&self, site: &'static Location<'static>) {
+        panic!("pause at {site}");
+    }
     fn warp(
         &self,
         operation: WarpOperation,

@@ -36,14 +36,26 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             unsafe { ::core::arch::asm!(#text) };
         }
     });
+    // What is compiled for a GPU has the kernels of the crate that was asked for. Those of kernel crates that it
+    // depends on are in PTX of their own, and here functions that nobody calls.
+    let in_ptx = if is_dependency() {
+        quote! {
+            #[allow(clippy::too_many_arguments)]
+            #vis unsafe fn #name(#inputs) #block
+        }
+    } else {
+        quote! {
+            #[unsafe(no_mangle)]
+            #vis unsafe extern "ptx-kernel" fn #name(#inputs) {
+                #marker
+                #block
+            }
+        }
+    };
     Ok(quote! {
         #(#attrs)*
         #[cfg(target_arch = "nvptx64")]
-        #[unsafe(no_mangle)]
-        #vis unsafe extern "ptx-kernel" fn #name(#inputs) {
-            #marker
-            #block
-        }
+        #in_ptx
 
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
@@ -58,6 +70,11 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             ::cuda_std::host::Kernel::new(#name_text, #bound_value, thread)
         };
     })
+}
+
+/// Whether cargo compiles the crate for the sake of another one.
+fn is_dependency() -> bool {
+    std::env::var_os("CARGO").is_some() && std::env::var_os("CARGO_PRIMARY_PACKAGE").is_none()
 }
 
 fn check(function: &ItemFn) -> syn::Result<()> {

@@ -9,6 +9,7 @@ use crate::simulator::Limits;
 use crate::stacks::Stacks;
 use crate::together::{self, GROUP_SIZE};
 use crate::warp;
+use crate::watch::{Busy, Watch};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use cuda_std::host::{self, Dim3, LaunchConfig};
@@ -23,6 +24,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) config: LaunchConfig,
     pub(crate) limits: Limits,
     pub(crate) seed: u64,
+    pub(crate) watch: &'a Watch,
     /// Runs the kernel as the current lane.
     pub(crate) body: &'a (dyn Fn() + Sync),
 }
@@ -98,7 +100,7 @@ impl Worker {
             })
             .collect();
 
-        let mut schedule = Schedule::new(&threads, launch.seed, linear);
+        let mut schedule = Schedule::new(&threads, launch, linear);
         // The state that a panic may leave is read only as far as it was complete: who ran.
         let outcome = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut routines)));
         let place = threads[schedule.current].place();
@@ -108,7 +110,9 @@ impl Worker {
             unsafe { host::enter(thread, || routine.force_unwind()) };
         }
         match outcome {
-            Ok(result) => result?,
+            Ok(Ok(Ending::Complete)) => {}
+            Ok(Ok(Ending::Stopped)) => return Ok(()),
+            Ok(Err(error)) => return Err(error),
             Err(payload) => {
                 return Err(block
                     .error
@@ -161,6 +165,19 @@ struct Schedule<'a> {
     finished: usize,
     in_warp_operation: usize,
     barrier: Barrier,
+    watch: &'a Watch,
+    busy: Busy<'a>,
+    /// The threads that wait for what others write.
+    paused: Vec<u32>,
+    /// Whether the last round did nothing but look whether it has been written.
+    is_waiting: bool,
+}
+
+/// How a block ends without a mistake of its own.
+enum Ending {
+    Complete,
+    /// Because another one has failed.
+    Stopped,
 }
 
 /// The barrier that threads have arrived at.
@@ -181,8 +198,13 @@ impl Barrier {
 }
 
 impl<'a> Schedule<'a> {
-    fn new(threads: &'a [Thread<'a>], seed: u64, block: u64) -> Self {
+    fn new(threads: &'a [Thread<'a>], launch: &'a Launch<'a>, block: u64) -> Self {
+        let (seed, watch) = (launch.seed, launch.watch);
         Self {
+            watch,
+            busy: watch.enter(),
+            paused: Vec::new(),
+            is_waiting: false,
             threads,
             runnable: (0..threads.len() as u32).collect(),
             random: (seed != 0).then(|| Random::new(seed, block)),
@@ -193,7 +215,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    fn run(&mut self, routines: &mut [Routine<'_>]) -> Result<(), SimError> {
+    fn run(&mut self, routines: &mut [Routine<'_>]) -> Result<Ending, SimError> {
         let count = self.threads.len();
         while self.finished < count {
             if let Some(random) = &mut self.random {
@@ -212,18 +234,46 @@ impl<'a> Schedule<'a> {
             if self.in_warp_operation > 0 {
                 self.complete_warp_operations()?;
             }
+            if !self.paused.is_empty() {
+                if self.watch.is_stopped() {
+                    return Ok(Ending::Stopped);
+                }
+                if self.runnable.is_empty() && self.is_waiting {
+                    self.wait()?;
+                } else {
+                    self.busy.go_on();
+                }
+                self.runnable.append(&mut self.paused);
+            }
             if self.runnable.is_empty() && self.finished < count {
                 return Err(self.stuck());
             }
         }
-        Ok(())
+        Ok(Ending::Complete)
+    }
+
+    /// Lets other blocks go on.
+    fn wait(&mut self) -> Result<(), SimError> {
+        if self.busy.wait() {
+            return Ok(());
+        }
+        let thread = &self.threads[self.paused[0] as usize];
+        match thread.state.get() {
+            State::Paused(site) => Err(SimError::AllWait {
+                place: thread.place(),
+                site,
+            }),
+            _ => unreachable!("it is among the paused"),
+        }
     }
 
     /// Runs every runnable thread to its next synchronisation point or its end.
     fn round(&mut self, routines: &mut [Routine<'_>]) {
+        self.is_waiting = true;
         for &index in &self.runnable {
             self.current = index as usize;
             let thread = &self.threads[self.current];
+            let had_paused = matches!(thread.state.get(), State::Paused(_));
             let routine = &mut routines[self.current];
             // SAFETY: the coroutine enters nothing that it is suspended out of, since launches do not
             // nest; `threads` outlives the coroutines and so the calls that they are suspended in.
@@ -234,9 +284,15 @@ impl<'a> Schedule<'a> {
             match thread.state.get() {
                 State::Barrier(site) => self.barrier.arrive(site),
                 State::Warp(_) => self.in_warp_operation += 1,
+                State::Paused(_) => {
+                    self.is_waiting &= had_paused;
+                    self.paused.push(index);
+                    continue;
+                }
                 State::Finished => self.finished += 1,
                 State::Runnable => unreachable!("a thread says what it waits for"),
             }
+            self.is_waiting = false;
         }
     }
 

@@ -53,6 +53,8 @@ pub enum Activity {
         /// Where it was called.
         site: Site,
     },
+    /// It waits for what another thread writes, in `thread::nanosleep`.
+    Waiting(Site),
 }
 
 impl fmt::Display for Activity {
@@ -60,6 +62,7 @@ impl fmt::Display for Activity {
         match self {
             Self::Finished => write!(f, "has finished"),
             Self::AtBarrier(site) => write!(f, "waits at the barrier at {site}"),
+            Self::Waiting(site) => write!(f, "waits for what others write at {site}"),
             Self::InWarpOperation {
                 operation,
                 mask,
@@ -161,6 +164,18 @@ pub enum SimError {
         site: Site,
         /// The threads of the block that have finished.
         finished: Vec<Dim3>,
+    },
+
+    /// Threads wait for what another block writes, and no block does anything else.
+    #[error(
+        "{place} waits at {site} for what another thread writes, but all blocks that run wait; a block may wait \
+         only for one that is known to have started"
+    )]
+    AllWait {
+        /// A thread that waits.
+        place: Place,
+        /// Where it waits.
+        site: Site,
     },
 
     /// Lanes in the mask of a warp operation do not take part in it.

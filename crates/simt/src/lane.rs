@@ -30,6 +30,8 @@ pub(crate) enum State {
     Runnable,
     Barrier(Site),
     Warp(WarpCall),
+    /// For something that a thread of another block, or of this one, writes.
+    Paused(Site),
     Finished,
 }
 
@@ -37,6 +39,7 @@ impl State {
     pub(crate) fn activity(self) -> Option<Activity> {
         match self {
             Self::Runnable => None,
+            Self::Paused(site) => Some(Activity::Waiting(site)),
             Self::Finished => Some(Activity::Finished),
             Self::Barrier(site) => Some(Activity::AtBarrier(site)),
             Self::Warp(call) => Some(Activity::InWarpOperation {
@@ -142,6 +145,12 @@ unsafe impl Lane for Thread<'_> {
     fn sync_threads(&self, site: Site) {
         if !self.is_unwinding() {
             self.wait(State::Barrier(site));
+        }
+    }
+
+    fn pause(&self, site: Site) {
+        if !self.is_unwinding() {
+            self.wait(State::Paused(site));
         }
     }
 

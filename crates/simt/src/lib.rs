@@ -44,6 +44,7 @@ mod simulator;
 mod stacks;
 mod together;
 mod warp;
+mod watch;
 
 pub use error::{Activity, Place, SimError, Site};
 pub use schedules::{Difference, FailedSeed, differing_seeds};

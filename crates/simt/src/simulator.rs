@@ -5,9 +5,10 @@ use crate::error::SimError;
 use crate::order::BlockOrder;
 use crate::shared::SharedMemory;
 use crate::stacks::{MAX_STACKS, Stacks};
+use crate::watch::Watch;
 use cuda_std::host::{self, BlockBound, Kernel, KernelArgs, LaunchConfig};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// What the simulated device has at most. The default is that of today's data-centre GPUs
@@ -144,7 +145,9 @@ impl Simulator {
         let args = Shareable(args);
         // SAFETY: the caller vouches for the kernel's contract, and `check` for the block's shape.
         let body = || unsafe { kernel.run_thread(args.get()) };
+        let watch = Watch::default();
         self.run(&Launch {
+            watch: &watch,
             kernel: kernel.name(),
             config,
             limits: self.limits,
@@ -212,10 +215,9 @@ impl Simulator {
         let count = launch.config.grid.count();
         let order = BlockOrder::new(self.seed, count);
         let next = AtomicU64::new(0);
-        let stop = AtomicBool::new(false);
         let failure: Mutex<Option<(u64, SimError)>> = Mutex::new(None);
         let fail = |block, error| {
-            stop.store(true, Relaxed);
+            launch.watch.stop();
             let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
             if failure.as_ref().is_none_or(|(lowest, _)| block < *lowest) {
                 *failure = Some((block, error));
@@ -226,7 +228,7 @@ impl Simulator {
                 Ok(worker) => worker,
                 Err(error) => return fail(u64::MAX, error),
             };
-            while !stop.load(Relaxed) {
+            while !launch.watch.is_stopped() {
                 let position = next.fetch_add(1, Relaxed);
                 if position >= count {
                     break;

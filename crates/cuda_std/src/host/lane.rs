@@ -40,6 +40,10 @@ pub unsafe trait Lane {
     /// The block's barrier, called at `site`.
     fn sync_threads(&self, site: &'static Location<'static>);
 
+    /// Lets other threads run, of this block and of others, since the thread waits for what one of them
+    /// writes.
+    fn pause(&self, site: &'static Location<'static>);
+
     /// An operation among the lanes of `mask`: hands in `value` and `argument`, returns this
     /// lane's result.
     fn warp(
