@@ -149,16 +149,26 @@ impl<T: Element> Buffer<T> {
     /// the GPU's main stream fails.
     pub fn copy_to(&self, target: &mut [T]) -> Result<()> {
         self.require_length("copy from a buffer", target.len())?;
+        self.copy_part_to(0, target)
+    }
+
+    /// Copies the elements from `start` on, which are there, into `target` and waits for it.
+    pub(super) fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
+        debug_assert!(start + target.len() <= self.length);
+        let first_byte = start * size_of::<T>();
         match &self.memory {
             // SAFETY: both have that many bytes, which are values of `T` whatever they are.
             Memory::Host(memory) => unsafe {
                 memory
                     .pointer
                     .as_ptr()
-                    .copy_to_nonoverlapping(target.as_mut_ptr().cast(), self.bytes());
+                    .add(first_byte)
+                    .copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
             },
             #[cfg(feature = "cuda")]
-            Memory::Cuda(allocation) => allocation.copy_to(bytemuck::cast_slice_mut(target))?,
+            Memory::Cuda(allocation) => {
+                allocation.copy_to(first_byte, bytemuck::cast_slice_mut(target))?;
+            }
         }
         Ok(())
     }
@@ -180,6 +190,14 @@ impl<T: Element> Buffer<T> {
             length: len.min(self.length),
             ..self
         }
+    }
+
+    /// The first of them, up to `N`, copied to the host.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn first<const N: usize>(&self) -> Result<[T; N]> {
+        let mut elements = [T::zeroed(); N];
+        self.copy_part_to(0, &mut elements[..N.min(self.length)])?;
+        Ok(elements)
     }
 
     /// The elements as a parameter of a kernel that reads them.
@@ -241,14 +259,7 @@ impl<T: Element> Buffer<T> {
 /// [`Error::Allocation`] if there is not so much memory.
 pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
-    elements
-        .try_reserve_exact(length)
-        .map_err(|_| Error::Allocation {
-            device: super::DeviceKind::Cpu.to_string(),
-            requested: length.saturating_mul(size_of::<T>()) as u64,
-            free: None,
-            total: None,
-        })?;
+    reserve(&mut elements, length)?;
     let places = &mut elements.spare_capacity_mut()[..length];
     let write = |places: &mut [MaybeUninit<T>]| {
         for place in places {
@@ -264,6 +275,20 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     // SAFETY: just written, all of them.
     unsafe { elements.set_len(length) };
     Ok(elements)
+}
+
+/// Makes room for more elements in the host's memory.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
+    let length = elements.len().saturating_add(more);
+    elements.try_reserve(more).map_err(|_| Error::Allocation {
+        device: super::DeviceKind::Cpu.to_string(),
+        requested: length.saturating_mul(size_of::<T>()) as u64,
+        free: None,
+        total: None,
+    })
 }
 
 /// Elements that a thread writes in one go.

@@ -38,8 +38,8 @@ mod stream;
 mod view;
 
 pub use array::DeviceArray;
-pub(crate) use buffer::zeroed;
 pub use buffer::{Buffer, Element};
+pub(crate) use buffer::{reserve, zeroed};
 pub use info::{DeviceInfo, DeviceKind};
 #[cfg(feature = "kernels")]
 pub use module::{Image, Module};

@@ -221,7 +221,7 @@ impl<'env> StreamScope<'_, 'env> {
             // SAFETY: `target` is borrowed for `'env`, and the scope waits for the stream before
             // that ends.
             return unsafe {
-                allocation.copy_to_on(stream.handle(), bytemuck::cast_slice_mut(target))
+                allocation.copy_to_on(stream.handle(), 0, bytemuck::cast_slice_mut(target))
             };
         }
         source.copy_to(target)

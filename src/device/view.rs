@@ -1,8 +1,8 @@
 //! Views of arrays in a device's memory.
 
-use super::{Buffer, Device, DeviceArray, Element};
+use super::{Buffer, Device, DeviceArray, Element, zeroed};
 use crate::{Error, Result};
-use ndarray::{Dimension, IntoDimension, Ix2};
+use ndarray::{Array, ArrayView, Dimension, IntoDimension, Ix1, Ix2, ShapeBuilder};
 use std::fmt;
 use std::ops::Range;
 
@@ -106,6 +106,39 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         self.buffer.device()
     }
 
+    /// Copies what is seen to the host.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the copy, or earlier work on the GPU's main stream, fails; [`Error::Allocation`] if the
+    /// host's memory does not suffice, also for elements of the array between those of the view.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use ndarray::array;
+    ///
+    /// let there = Device::auto().upload(&array![[1, 2, 3], [4, 5, 6]])?;
+    /// assert_eq!(there.view().slice_axis(1, 1..3)?.t().download()?, array![[2, 5], [3, 6]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn download(&self) -> Result<Array<T, D>> {
+        if self.shape.size() == 0 {
+            return Ok(Array::from_shape_fn(self.shape.clone(), |_| T::zeroed()));
+        }
+        let axes = self.shape().iter().zip(self.strides.slice());
+        let span: usize = axes.map(|(axis, stride)| (axis - 1) * stride).sum();
+        let mut elements = zeroed(span + 1)?;
+        self.buffer.copy_part_to(self.start, &mut elements)?;
+        let shape = self.shape.clone().strides(self.strides.clone());
+        let seen = ArrayView::from_shape(shape, &elements).map_err(|error| Error::Shape {
+            operation: "view of a device array",
+            message: error.to_string(),
+        })?;
+        Ok(match seen.is_standard_layout() {
+            true => Array::from_shape_vec(self.shape.clone(), elements).expect("as many elements"),
+            false => seen.to_owned(),
+        })
+    }
+
     fn require_axis(&self, axis: usize) -> Result<()> {
         if axis < self.shape.ndim() {
             return Ok(());
@@ -119,6 +152,19 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
     /// The parts: the elements, where the first one is, the shape and the strides.
     pub(crate) fn parts(self) -> (&'a Buffer<T>, usize, D, D) {
         (self.buffer, self.start, self.shape, self.strides)
+    }
+}
+
+impl<'a, T: Element> DeviceView<'a, T, Ix1> {
+    /// `len` neighbours of a buffer, of which there are as many from `start` on.
+    pub(crate) fn part(buffer: &'a Buffer<T>, start: usize, len: usize) -> Self {
+        debug_assert!(start + len <= buffer.len());
+        DeviceView {
+            buffer,
+            start,
+            shape: Ix1(len),
+            strides: Ix1(1),
+        }
     }
 }
 

@@ -12,11 +12,11 @@
 use rayon::prelude::*;
 
 use super::collect;
-use super::finder::reserve;
 use super::group::LANES;
 use crate::Result;
 use crate::box_overlap::Coordinate;
 use crate::box_overlap::boxes::Boxes;
+use crate::device::reserve;
 
 /// Bits of a key for the class of the box's size.
 const CLASS_BITS: u32 = 2;

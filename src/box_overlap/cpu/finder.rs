@@ -1,10 +1,7 @@
 //! What both algorithms offer: the pairs of some rows.
 
-use std::collections::TryReserveError;
-
+use crate::Result;
 use crate::box_overlap::boxes::Boxes;
-use crate::device::DeviceKind;
-use crate::{Error, Result};
 
 /// The second set, prepared.
 pub(super) trait Finder<T>: Sync {
@@ -27,20 +24,4 @@ pub(super) struct Found {
     pub counts: Vec<u32>,
     /// Row after row, if wanted.
     pub indices: Vec<u32>,
-}
-
-/// Makes room for more elements.
-pub(super) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
-    let requested = elements
-        .len()
-        .saturating_add(more)
-        .saturating_mul(size_of::<T>()) as u64;
-    elements
-        .try_reserve(more)
-        .map_err(|_: TryReserveError| Error::Allocation {
-            device: DeviceKind::Cpu.to_string(),
-            requested,
-            free: None,
-            total: None,
-        })
 }

@@ -4,10 +4,10 @@ use std::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
-use super::finder::{Found, reserve};
+use super::finder::Found;
 use crate::Result;
 use crate::box_overlap::Overlaps;
-use crate::device::zeroed;
+use crate::device::{reserve, zeroed};
 
 /// A row with more than one in so many of all boxes is sorted by marking them.
 const MARK: usize = 64;

@@ -5,13 +5,13 @@
 //! long, and loads of one test wait for those of another, not for its outcome.
 
 use super::collect;
-use super::finder::{Finder, Found, Wanted, reserve};
+use super::finder::{Finder, Found, Wanted};
 use super::group::{LANES, Limits, lanes_below};
 use super::lanes::{Lanes, Machine, Tester, WithTester, bits};
 use super::tree::{Level, Tree};
 use crate::Result;
 use crate::box_overlap::boxes::Boxes;
-use crate::device::zeroed;
+use crate::device::{reserve, zeroed};
 
 /// Tests after which the level below is looked at, so that lists do not grow without bounds.
 const LIST: usize = 1 << 8;

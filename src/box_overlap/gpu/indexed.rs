@@ -113,11 +113,11 @@ impl Indexed {
             offsets,
             counts,
             pairs,
-            how: How::Indexed(Indexed {
+            how: How::Indexed(Box::new(Indexed {
                 tree,
                 slots,
                 left: of_left,
-            }),
+            })),
         })
     }
 

@@ -67,7 +67,7 @@ enum How {
     /// There are no pairs, since one of the sets is empty.
     Empty,
     Brute(Brute),
-    Indexed(Indexed),
+    Indexed(Box<Indexed>),
 }
 
 /// What has been found out on the way, on the host.

@@ -9,20 +9,31 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Memory of a GPU.
 pub struct Allocation {
     context: Arc<Context>,
     /// 0 for no memory: the driver does not allocate 0 bytes.
     address: sys::CUdeviceptr,
+    bytes: u64,
 }
 
-/// Freed memory that a context keeps for its next allocations, at most.
+/// Freed memory that a context keeps for its next allocations, at most but for a part of [`STEP`].
 const KEPT_BYTES: u64 = 1 << 30;
+
+/// How exactly a pool knows what it has to keep.
+const STEP: u64 = 1 << 28;
 
 /// A context's own pool of memory, from which buffers come in the order of the main stream. That
 /// is fast, and freeing need not wait for the work that uses the memory.
-pub struct Pool(sys::CUmemoryPool);
+pub struct Pool {
+    raw: sys::CUmemoryPool,
+    /// Bytes of the allocations that there are.
+    in_use: AtomicU64,
+    /// What the driver was told to hold: the memory in use counts.
+    threshold: AtomicU64,
+}
 
 impl Pool {
     /// A pool, or none where the driver has no pools. The context must be current.
@@ -50,18 +61,41 @@ impl Pool {
         if result != cudaError_enum::CUDA_SUCCESS {
             return None;
         }
-        let mut kept = KEPT_BYTES;
-        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        // SAFETY: the attribute is 64 bits wide. A failure only means that less memory is kept.
-        unsafe { sys::cuMemPoolSetAttribute(raw, attribute, (&raw mut kept).cast()) };
-        Some(Pool(raw))
+        let pool = Pool {
+            raw,
+            in_use: AtomicU64::new(0),
+            threshold: AtomicU64::new(0),
+        };
+        pool.hold(0);
+        Some(pool)
+    }
+
+    /// Counts what was allocated.
+    fn add(&self, bytes: u64) {
+        self.hold(self.in_use.fetch_add(bytes, Relaxed) + bytes);
+    }
+
+    /// Counts what is freed.
+    fn subtract(&self, bytes: u64) {
+        self.hold(self.in_use.fetch_sub(bytes, Relaxed) - bytes);
+    }
+
+    /// Has the driver keep what is in use and some more. Beyond that, waiting for the GPU gives freed memory back to
+    /// the system, which takes milliseconds, and so does getting it again. The context must be current.
+    fn hold(&self, in_use: u64) {
+        let mut threshold = in_use.next_multiple_of(STEP) + KEPT_BYTES;
+        if self.threshold.swap(threshold, Relaxed) != threshold {
+            let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            // SAFETY: the attribute is 64 bits wide. A failure only means that other amounts are kept.
+            unsafe { sys::cuMemPoolSetAttribute(self.raw, attribute, (&raw mut threshold).cast()) };
+        }
     }
 
     /// # Safety
     /// The context is current, and all memory from the pool has been freed.
     pub unsafe fn destroy(&self) {
         // SAFETY: passed on to the caller.
-        unsafe { sys::cuMemPoolDestroy(self.0) };
+        unsafe { sys::cuMemPoolDestroy(self.raw) };
     }
 }
 
@@ -78,10 +112,14 @@ impl Context {
                 result = self.try_allocate(&mut address, bytes);
             }
             self.check_allocation(result, bytes)?;
+            if let Some(pool) = self.pool() {
+                pool.add(bytes as u64);
+            }
         }
         let allocation = Allocation {
             context: self.clone(),
             address,
+            bytes: bytes as u64,
         };
         if bytes > 0 && self.has_user_streams() {
             // They do not wait for the main stream, in whose order the memory comes.
@@ -95,7 +133,7 @@ impl Context {
         match self.pool() {
             // SAFETY: it writes one address; pool and stream live as long as the context.
             Some(pool) => unsafe {
-                sys::cuMemAllocFromPoolAsync(address, bytes, pool.0, self.main_stream().raw())
+                sys::cuMemAllocFromPoolAsync(address, bytes, pool.raw, self.main_stream().raw())
             },
             // SAFETY: it writes one address.
             None => unsafe { sys::cuMemAlloc_v2(address, bytes) },
@@ -148,11 +186,11 @@ impl Allocation {
         started.and(self.context.synchronize())
     }
 
-    /// Copies from the GPU into `target`, on the main stream, and waits.
-    pub fn copy_to(&self, target: &mut [u8]) -> Result<()> {
+    /// Copies from the GPU, from byte `start` on, into `target`, on the main stream, and waits.
+    pub fn copy_to(&self, start: usize, target: &mut [u8]) -> Result<()> {
         let stream = self.context.main_stream();
         // SAFETY: `target` is borrowed until the wait is over.
-        let started = unsafe { self.copy_to_on(stream, target) };
+        let started = unsafe { self.copy_to_on(stream, start, target) };
         started.and(self.context.synchronize())
     }
 
@@ -178,12 +216,17 @@ impl Allocation {
         self.context.check(result, "copying to the GPU")
     }
 
-    /// Starts a copy from the GPU on `stream`.
+    /// Starts a copy from the GPU, from byte `start` on, on `stream`.
     ///
     /// # Safety
-    /// `target` is at most as long as the allocation, and nothing else touches it until the stream
-    /// has done this.
-    pub unsafe fn copy_to_on(&self, stream: &StreamHandle, target: &mut [u8]) -> Result<()> {
+    /// `target` is at most as long as the allocation from there on, and nothing else touches it until the
+    /// stream has done this.
+    pub unsafe fn copy_to_on(
+        &self,
+        stream: &StreamHandle,
+        start: usize,
+        target: &mut [u8],
+    ) -> Result<()> {
         if target.is_empty() {
             return Ok(());
         }
@@ -192,7 +235,7 @@ impl Allocation {
         let result = unsafe {
             sys::cuMemcpyDtoHAsync_v2(
                 target.as_mut_ptr().cast(),
-                self.address,
+                self.address + start as u64,
                 target.len(),
                 stream.raw(),
             )
@@ -223,6 +266,9 @@ impl Drop for Allocation {
                 None => sys::cuMemFree_v2(self.address),
             }
         };
+        if let Some(pool) = pool {
+            pool.subtract(self.bytes);
+        }
     }
 }
 
