@@ -32,6 +32,7 @@ pub mod matmul;
 mod modules;
 pub mod primitives;
 pub mod tensor_sketch;
+pub mod time_series;
 
 pub use device::Device;
 pub use error::{Error, LoadError, Result};

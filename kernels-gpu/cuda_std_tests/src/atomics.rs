@@ -125,3 +125,36 @@ floats! {
     add_f32, add_global_f32, add_shared_f32, f32;
     add_f64, add_global_f64, add_shared_f64, f64;
 }
+
+macro_rules! relays {
+    ($($name:ident, $type:ty;)*) => {$(
+        #[doc = concat!("Passes a `", stringify!($type), "` on from block to block, in the order in which they begin.")]
+        ///
+        /// # Safety
+        /// `ticket` has an element, 0 at first, and `places` one for each block and one more: the first is not 0, the
+        /// others are.
+        #[kernel(max_block = 64)]
+        pub unsafe fn $name(ticket: DeviceSliceMut<u32>, places: DeviceSliceMut<$type>) {
+            if thread::thread_idx_x() != 0 {
+                return;
+            }
+            // SAFETY: all elements are used atomically; the block before has begun.
+            unsafe {
+                let place = atomic::add(ticket.address(0), 1) as usize;
+                let mut before = atomic::load(places.address(place));
+                while before == 0 {
+                    thread::nanosleep(100);
+                    before = atomic::load(places.address(place));
+                }
+                atomic::store(places.address(place + 1), before + 3);
+            }
+        }
+    )*};
+}
+
+relays! {
+    relay_u32, u32;
+    relay_i32, i32;
+    relay_u64, u64;
+    relay_i64, i64;
+}

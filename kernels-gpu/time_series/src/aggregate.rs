@@ -1,0 +1,69 @@
+//! What an aggregate is.
+
+use cuda_std::warp::WarpValue;
+
+/// A point of a time series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// When, in the unit of the series.
+    pub timestamp: i64,
+    /// What was measured.
+    pub value: f64,
+}
+
+/// How the points of a bucket become one result, on every device.
+///
+/// A state stands for some neighbouring points of a series. Points are pushed in their order, and states merged
+/// in theirs, but where a bucket is cut into states depends on its place and on the device: merging must give what
+/// pushing all the points would, up to rounding, and merging with [`empty`](Self::empty) must change nothing.
+///
+/// The value itself is a parameter of the kernel, the same for all buckets. A state should be small, some dozens
+/// of bytes: each thread keeps several, and they wander between threads.
+///
+/// ```
+/// use time_series_kernels::{Aggregate, Point};
+///
+/// /// The largest absolute value.
+/// #[derive(Clone, Copy)]
+/// struct Peak;
+///
+/// impl Aggregate for Peak {
+///     type State = f64;
+///     type Output = f64;
+///
+///     fn empty(&self) -> f64 {
+///         0.0
+///     }
+///     fn push(&self, peak: f64, point: Point) -> f64 {
+///         self.merge(peak, point.value.abs())
+///     }
+///     fn merge(&self, earlier: f64, later: f64) -> f64 {
+///         if later > earlier { later } else { earlier }
+///     }
+///     fn finish(&self, peak: f64) -> f64 {
+///         peak
+///     }
+/// }
+/// # let point = |value| Point { timestamp: 0, value };
+/// # assert_eq!(Peak.push(Peak.push(Peak.empty(), point(-2.0)), point(1.0)), 2.0);
+/// ```
+pub trait Aggregate: Copy + 'static {
+    /// What is known of some points. Lanes of a warp hand it to each other: numbers, pairs and arrays of them can
+    /// be, and a struct says with [`WarpValue`] how it is.
+    type State: WarpValue + 'static;
+
+    /// What comes out for a bucket.
+    type Output: Copy + 'static;
+
+    /// The state of no points.
+    fn empty(&self) -> Self::State;
+
+    /// The state with a point added, later than those that it stands for or as late.
+    fn push(&self, state: Self::State, point: Point) -> Self::State;
+
+    /// The state of the points of both.
+    fn merge(&self, earlier: Self::State, later: Self::State) -> Self::State;
+
+    /// The result. A bucket has points, but all of them may have been passed over because of their values.
+    fn finish(&self, state: Self::State) -> Self::Output;
+}

@@ -1,0 +1,131 @@
+//! Buckets that lie in several tiles, put together from their pieces.
+//!
+//! A thread has a unit, a block [`THREADS`] neighbouring ones: first of a tile each, then, in further launches, of as
+//! many tiles as a block had, until one block is enough. So the order of merging depends on places alone, and it is
+//! that of a tree.
+
+use cuda_std::prelude::*;
+use cuda_std::shared;
+
+use crate::aggregate::Aggregate;
+use crate::points::THREADS;
+use crate::reduce::Results;
+use crate::segments::{Exchange, Pieces, states_before};
+
+/// What is joined.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Units {
+    /// The number of buckets that begin in lower tiles, of each tile, and that of all.
+    pub before: DeviceSliceMut<u32>,
+    /// Tiles of a unit.
+    pub tiles: u32,
+    /// Units.
+    pub count: u32,
+    /// Room for results.
+    pub buckets: u32,
+}
+
+// SAFETY: `repr(C)` of primitives and a device slice.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for Units {}
+
+impl Units {
+    /// How many buckets begin before a unit, or in all.
+    #[inline(always)]
+    fn before(&self, unit: u32) -> u32 {
+        let tiles = self.before.len() - 1;
+        let tile = unit as usize * self.tiles as usize;
+        // SAFETY: not above the number of tiles.
+        unsafe { self.before.at(if tile < tiles { tile } else { tiles }) }
+    }
+}
+
+/// Bytes of dynamic shared memory that a block takes.
+pub const fn shared_bytes<S>() -> u32 {
+    Exchange::<S>::BYTES as u32
+}
+
+/// Joins the units of a block. What it does not complete goes to `joined`; the only block completes all.
+///
+/// # Safety
+/// - A block has [`THREADS`] threads and [`shared_bytes`] of shared memory; the blocks together have all units.
+/// - `pieces` has what the units left, `joined` room for each block, and `results` for `buckets`.
+#[inline(always)]
+pub unsafe fn join<A: Aggregate, R: Results<A>>(
+    aggregate: A,
+    units: Units,
+    pieces: Pieces<A::State>,
+    joined: Pieces<A::State>,
+    results: R,
+) {
+    let me = thread::thread_idx_x();
+    let block = thread::block_idx_x();
+    let unit = block * THREADS + me;
+    let (mut lead, mut state) = (aggregate.empty(), aggregate.empty());
+    let mut has_head = false;
+    let before_block = units.before(block * THREADS);
+    let mut before = before_block;
+    if unit < units.count {
+        before = units.before(unit);
+        has_head = units.before(unit + 1) > before;
+        // SAFETY: of each unit.
+        lead = unsafe { pieces.lead.at(unit as usize) };
+        if has_head {
+            // SAFETY: there if there is a head.
+            state = unsafe { pieces.trail.at(unit as usize) };
+        } else {
+            state = lead;
+        }
+    }
+    // SAFETY: all threads are here, and nothing else is in that memory.
+    let open = unsafe {
+        let exchange = Exchange::new(shared::dynamic_shared_mem::<u8>());
+        states_before(&aggregate, has_head, state, &exchange)
+    };
+    if has_head {
+        let complete = aggregate.merge(open.before, lead);
+        // SAFETY: the bucket is the one open before this unit, and no other unit closes it.
+        unsafe {
+            if before > before_block {
+                write(&aggregate, &units, &results, before - 1, complete);
+            } else {
+                joined.lead.set(block as usize, complete);
+            }
+        }
+    }
+    if me == THREADS - 1 {
+        let last_unit = (block + 1) * THREADS;
+        let after_block = units.before(if last_unit < units.count {
+            last_unit
+        } else {
+            units.count
+        });
+        // SAFETY: room for each block. The bucket that is open in the end is the last one.
+        unsafe {
+            if after_block == before_block {
+                joined.lead.set(block as usize, open.after);
+            } else if thread::grid_dim_x() > 1 {
+                joined.trail.set(block as usize, open.after);
+            } else {
+                write(&aggregate, &units, &results, after_block - 1, open.after);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As of [`Results::write`], but there need not be room.
+#[inline(always)]
+unsafe fn write<A: Aggregate, R: Results<A>>(
+    aggregate: &A,
+    units: &Units,
+    results: &R,
+    bucket: u32,
+    state: A::State,
+) {
+    if bucket < units.buckets {
+        // SAFETY: the caller's promise, and there is room.
+        unsafe { results.write(aggregate, bucket as usize, state) };
+    }
+}

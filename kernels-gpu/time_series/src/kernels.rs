@@ -1,0 +1,358 @@
+//! The kernels that aggregate, and how aggregates of one's own get theirs.
+
+use core::marker::PhantomData;
+
+use cuda_std::prelude::*;
+
+use crate::aggregate::{Aggregate, Point};
+use crate::join::{Units, join};
+use crate::points::Points;
+use crate::progress::Progress;
+use crate::reduce::{Buckets, Results, reduce};
+use crate::segments::Pieces;
+use crate::statistics::{Statistic, Statistics, Summaries, Summary, Sums};
+
+/// The library's own statistics as an aggregate.
+struct Own<S>(PhantomData<S>);
+
+impl<S> Clone for Own<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Own<S> {}
+
+impl<S: Statistics + 'static> Aggregate for Own<S> {
+    type State = S;
+    type Output = S;
+
+    #[inline(always)]
+    fn empty(&self) -> S {
+        S::EMPTY
+    }
+
+    #[inline(always)]
+    fn push(&self, state: S, point: Point) -> S {
+        state.push(point.value)
+    }
+
+    #[inline(always)]
+    fn merge(&self, earlier: S, later: S) -> S {
+        earlier.merge(later)
+    }
+
+    #[inline(always)]
+    fn finish(&self, state: S) -> S {
+        state
+    }
+}
+
+/// Columns of statistics, one after the other.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    /// Room for all columns.
+    pub elements: DeviceSliceMut<f64>,
+    /// How far the next column is.
+    pub stride: usize,
+    /// The column of each statistic, 4 bits for each from the lowest ones on; 15 for none.
+    pub places: u64,
+    /// What a variance's divisor is below the number of values.
+    pub ddof: f64,
+}
+
+// SAFETY: `repr(C)` of primitives and a device slice.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for Columns {}
+
+impl Columns {
+    /// The [`places`](Self::places) of these statistics, all different, one column after the other.
+    pub const fn places(statistics: &[Statistic]) -> u64 {
+        let mut places = u64::MAX;
+        let mut column = 0;
+        while column < statistics.len() {
+            let shift = 4 * statistics[column] as u32;
+            places = places & !(0xf << shift) | (column as u64) << shift;
+            column += 1;
+        }
+        places
+    }
+}
+
+impl<S: Statistics + 'static> Results<Own<S>> for Columns {
+    #[inline(always)]
+    unsafe fn write(&self, _: &Own<S>, bucket: usize, state: S) {
+        // All threads take the same of these branches.
+        unrolled! { number in [0 1 2 3 4 5 6 7 8] {
+            let statistic = Statistic::ALL[number];
+            let column = self.places >> (4 * number) & 0xf;
+            if S::has(statistic) && column != 0xf {
+                let place = bucket + column as usize * self.stride;
+                // SAFETY: room for each bucket in each column, by the caller's promise.
+                unsafe { self.elements.set(place, state.statistic(statistic, self.ddof)) };
+            }
+        }}
+    }
+}
+
+/// Results of an aggregate in the order of buckets.
+struct Rows<A: Aggregate>(DeviceSliceMut<A::Output>);
+
+impl<A: Aggregate> Clone for Rows<A> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Aggregate> Copy for Rows<A> {}
+
+impl<A: Aggregate> Results<A> for Rows<A> {
+    #[inline(always)]
+    unsafe fn write(&self, aggregate: &A, bucket: usize, state: A::State) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.set(bucket, aggregate.finish(state)) };
+    }
+}
+
+macro_rules! own {
+    ($($(#[$doc:meta])* $name:ident: $state:ty, $value:ty, $values:literal;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As of [`reduce`](crate::reduce).
+        // More blocks hide more of each other's waits than the registers would that they cost.
+        #[kernel(max_block = 128, min_blocks = 4)]
+        pub unsafe fn $name(
+            points: Points<$value>,
+            progress: Progress,
+            buckets: Buckets,
+            pieces: Pieces<$state>,
+            columns: Columns,
+        ) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                reduce::<_, _, $value, $values>(Own(PhantomData), points, progress, buckets, pieces, columns)
+            }
+        }
+    )*};
+    (joining $($(#[$doc:meta])* $name:ident: $state:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As of [`join`](crate::join).
+        #[kernel(block = 128)]
+        pub unsafe fn $name(units: Units, pieces: Pieces<$state>, joined: Pieces<$state>, columns: Columns) {
+            // SAFETY: passed on to the caller.
+            unsafe { join(Own(PhantomData), units, pieces, joined, columns) }
+        }
+    )*};
+}
+
+own! {
+    /// Number, sum and mean of `f64`.
+    sums_f64: Sums, f64, true;
+    /// Number, sum and mean of `f32`.
+    sums_f32: Sums, f32, true;
+    /// All statistics of `f64`.
+    statistics_f64: Summary, f64, true;
+    /// All statistics of `f32`.
+    statistics_f32: Summary, f32, true;
+    /// The number of points, whatever their values.
+    counts: Sums, f32, false;
+}
+
+own! { joining
+    /// Joins [`Sums`].
+    join_sums: Sums;
+    /// Joins [`Summary`].
+    join_statistics: Summary;
+}
+
+/// An aggregate as a parameter of kernels: one without data alone would have no size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<A> {
+    aggregate: A,
+    size: u32,
+}
+
+// SAFETY: `repr(C)` of what may be a parameter, and a number.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl<A: cuda_std::host::DeviceParam> cuda_std::host::DeviceParam for Parameter<A> {}
+
+impl<A> Parameter<A> {
+    /// With this aggregate.
+    pub const fn new(aggregate: A) -> Parameter<A> {
+        Parameter { aggregate, size: 0 }
+    }
+}
+
+/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as [`reduce`](crate::reduce).
+///
+/// # Safety
+/// As there.
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn reduce_rows<A: Aggregate>(
+    Parameter { aggregate, .. }: Parameter<A>,
+    points: Points<f64>,
+    progress: Progress,
+    buckets: Buckets,
+    pieces: Pieces<A::State>,
+    results: DeviceSliceMut<A::Output>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        reduce::<_, _, f64, true>(
+            aggregate,
+            points,
+            progress,
+            buckets,
+            pieces,
+            Rows::<A>(results),
+        )
+    }
+}
+
+/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as [`join`](crate::join).
+///
+/// # Safety
+/// As there.
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn join_rows<A: Aggregate>(
+    Parameter { aggregate, .. }: Parameter<A>,
+    units: Units,
+    pieces: Pieces<A::State>,
+    joined: Pieces<A::State>,
+    results: DeviceSliceMut<A::Output>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { join(aggregate, units, pieces, joined, Rows::<A>(results)) }
+}
+
+/// Makes the kernels of an [`Aggregate`] in a kernel crate of one's own, under names of which each must be the only one
+/// in its crate, and on the host a static that names them for `gridstride::time_series::Custom`.
+///
+/// ```
+/// use cuda_std::prelude::*;
+/// use time_series_kernels::{Aggregate, Point, aggregate_kernels};
+///
+/// /// The sum of squares.
+/// #[derive(Clone, Copy)]
+/// pub struct Energy;
+///
+/// // SAFETY: it has no data.
+/// #[cfg(not(target_arch = "nvptx64"))]
+/// unsafe impl cuda_std::host::DeviceParam for Energy {}
+///
+/// impl Aggregate for Energy {
+///     type State = f64;
+///     type Output = f64;
+///     fn empty(&self) -> f64 { 0.0 }
+///     fn push(&self, energy: f64, point: Point) -> f64 { energy + point.value * point.value }
+///     fn merge(&self, earlier: f64, later: f64) -> f64 { earlier + later }
+///     fn finish(&self, energy: f64) -> f64 { energy }
+/// }
+///
+/// aggregate_kernels! {
+///     /// The kernels of [`Energy`].
+///     pub static ENERGY: Energy = energy_reduce, energy_join;
+/// }
+/// # fn main() { assert_eq!(ENERGY.reduce().name(), "energy_reduce"); }
+/// ```
+#[macro_export]
+macro_rules! aggregate_kernels {
+    ($(#[$doc:meta])* pub static $name:ident: $aggregate:ty = $reduce:ident, $join:ident;) => {
+        /// Aggregates points.
+        ///
+        /// # Safety
+        /// As `time_series_kernels::reduce`.
+        #[$crate::cuda_std::kernel(max_block = 128)]
+        pub unsafe fn $reduce(
+            aggregate: $crate::Parameter<$aggregate>,
+            points: $crate::Points<f64>,
+            progress: $crate::Progress,
+            buckets: $crate::Buckets,
+            pieces: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
+            results: $crate::cuda_std::DeviceSliceMut<<$aggregate as $crate::Aggregate>::Output>,
+        ) {
+            // SAFETY: passed on to the caller.
+            unsafe { $crate::reduce_rows(aggregate, points, progress, buckets, pieces, results) }
+        }
+
+        /// Joins what tiles left.
+        ///
+        /// # Safety
+        /// As `time_series_kernels::join`.
+        #[$crate::cuda_std::kernel(block = 128)]
+        pub unsafe fn $join(
+            aggregate: $crate::Parameter<$aggregate>,
+            units: $crate::Units,
+            pieces: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
+            joined: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
+            results: $crate::cuda_std::DeviceSliceMut<<$aggregate as $crate::Aggregate>::Output>,
+        ) {
+            // SAFETY: passed on to the caller.
+            unsafe { $crate::join_rows(aggregate, units, pieces, joined, results) }
+        }
+
+        $(#[$doc])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub static $name: $crate::Kernels<$aggregate> = $crate::Kernels::new(&$reduce, &$join);
+    };
+}
+
+aggregate_kernels! {
+    /// The kernels of [`Summaries`].
+    pub static SUMMARIES: Summaries = summaries_reduce, summaries_join;
+}
+
+/// The kernels of an aggregate, made by [`aggregate_kernels!`](crate::aggregate_kernels).
+#[cfg(not(target_arch = "nvptx64"))]
+pub struct Kernels<A: Aggregate> {
+    reduce: &'static ReduceKernel<A>,
+    join: &'static JoinKernel<A>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+/// A kernel that aggregates points.
+pub type ReduceKernel<A> = cuda_std::host::Kernel<(
+    Parameter<A>,
+    Points<f64>,
+    Progress,
+    Buckets,
+    Pieces<<A as Aggregate>::State>,
+    DeviceSliceMut<<A as Aggregate>::Output>,
+)>;
+
+#[cfg(not(target_arch = "nvptx64"))]
+/// A kernel that joins what tiles left.
+pub type JoinKernel<A> = cuda_std::host::Kernel<(
+    Parameter<A>,
+    Units,
+    Pieces<<A as Aggregate>::State>,
+    Pieces<<A as Aggregate>::State>,
+    DeviceSliceMut<<A as Aggregate>::Output>,
+)>;
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<A: Aggregate> Kernels<A> {
+    #[doc(hidden)]
+    pub const fn new(reduce: &'static ReduceKernel<A>, join: &'static JoinKernel<A>) -> Kernels<A> {
+        Kernels { reduce, join }
+    }
+
+    /// The kernel that aggregates points.
+    pub fn reduce(&self) -> &'static ReduceKernel<A> {
+        self.reduce
+    }
+
+    /// The kernel that joins what tiles left.
+    pub fn join(&self) -> &'static JoinKernel<A> {
+        self.join
+    }
+}

@@ -1,0 +1,158 @@
+//! Values as integers in the same order, and what a percentile is of values in order.
+
+use cuda_std::prelude::*;
+
+use crate::points::{Absent, Value};
+
+/// The key of a point that is not there: above all others.
+pub const NO_KEY: u64 = u64::MAX;
+
+/// The key of NaN, whatever its bits.
+const NAN_KEY: u64 = 0xfff8_0000_0000_0000;
+
+/// The key of a value: −0 is below 0, and NaN above all numbers.
+#[inline(always)]
+pub fn key(value: f64, absent: Absent) -> u64 {
+    if !absent.has(value) {
+        return NO_KEY;
+    }
+    if value.is_nan() {
+        return NAN_KEY;
+    }
+    let bits = value.to_bits();
+    // The order of negative numbers is that of their bits the other way round.
+    bits ^ (((bits as i64) >> 63) as u64 | 1 << 63)
+}
+
+/// The value of a key.
+#[inline(always)]
+fn value(key: u64) -> f64 {
+    let bits = if key >> 63 != 0 { key ^ 1 << 63 } else { !key };
+    f64::from_bits(bits)
+}
+
+/// Where a percentile stands among `count` values in order: the index of the value below or at it, and how far it is
+/// on the way to the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Rank {
+    /// The index of the lower value.
+    pub index: u32,
+    /// From 0 to below 1.
+    pub fraction: f64,
+}
+
+impl Rank {
+    /// Of a percentile from 0 to 100, of 1 value at least.
+    #[inline(always)]
+    pub fn new(count: u32, percent: f64) -> Rank {
+        let place = (count - 1) as f64 * percent / 100.0;
+        let index = float::floor_f64(place);
+        Rank {
+            index: index as u32,
+            fraction: place - index,
+        }
+    }
+
+    /// The percentile, between the value at the index and the next one. If there is none, `upper` may be any.
+    #[inline(always)]
+    pub fn between(self, lower: u64, upper: u64) -> f64 {
+        let (low, high) = (value(lower), value(upper));
+        // Between equal infinities there is no way.
+        if self.fraction == 0.0 || lower == upper {
+            low
+        } else {
+            low + self.fraction * (high - low)
+        }
+    }
+}
+
+/// Whether a key is that of a value that is not a number.
+#[inline(always)]
+pub fn is_nan(key: u64) -> bool {
+    key == NAN_KEY
+}
+
+/// The points of all buckets, of which percentiles are taken.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Bucketed<V> {
+    /// Of all points.
+    pub values: DeviceSlice<V>,
+    /// The index of each bucket's first point.
+    pub firsts: DeviceSlice<u32>,
+    /// Which points take no part.
+    pub absent: Absent,
+}
+
+impl<V: Copy> Clone for Bucketed<V> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V: Copy> Copy for Bucketed<V> {}
+
+// SAFETY: `repr(C)` of primitives and device slices.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl<V: Copy + 'static> cuda_std::host::DeviceParam for Bucketed<V> {}
+
+impl<V: Value> Bucketed<V> {
+    /// The first point of a bucket, and the first one behind it.
+    ///
+    /// # Safety
+    /// There is such a bucket.
+    #[inline(always)]
+    pub unsafe fn points(&self, bucket: usize) -> (u32, u32) {
+        // SAFETY: below the length.
+        unsafe {
+            let end = if bucket + 1 < self.firsts.len() {
+                self.firsts.at(bucket + 1)
+            } else {
+                self.values.len() as u32
+            };
+            (self.firsts.at(bucket), end)
+        }
+    }
+
+    /// The key of a point.
+    ///
+    /// # Safety
+    /// There is such a point.
+    #[inline(always)]
+    pub unsafe fn key(&self, point: u32) -> u64 {
+        // SAFETY: below the length.
+        key(
+            unsafe { self.values.at(point as usize) }.to_f64(),
+            self.absent,
+        )
+    }
+}
+
+/// Where percentiles go.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Percentiles {
+    /// The percentiles, from 0 to 100.
+    pub percents: DeviceSlice<f64>,
+    /// Room for a column of each.
+    pub columns: DeviceSliceMut<f64>,
+    /// How far the next column is.
+    pub stride: usize,
+}
+
+// SAFETY: `repr(C)` of primitives and device slices.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for Percentiles {}
+
+impl Percentiles {
+    /// Writes a bucket's percentile.
+    ///
+    /// # Safety
+    /// There are such a percentile and such a bucket, and nobody else writes it.
+    #[inline(always)]
+    pub unsafe fn set(&self, percentile: usize, bucket: usize, value: f64) {
+        // SAFETY: room for each bucket in each column.
+        unsafe { self.columns.set(percentile * self.stride + bucket, value) };
+    }
+}

@@ -1,0 +1,50 @@
+//! GPU kernels of time-series aggregation, and [`Aggregate`], of which kernels of one's own are made.
+//! `gridstride::time_series` launches them.
+#![no_std]
+
+mod aggregate;
+mod floor;
+mod join;
+mod kernels;
+mod keys;
+mod percentiles;
+mod points;
+mod prepare;
+mod progress;
+mod reduce;
+mod round;
+mod rows;
+mod segments;
+mod series;
+mod sorted;
+mod statistics;
+
+#[doc(hidden)]
+pub use cuda_std;
+
+pub use aggregate::{Aggregate, Point};
+pub use floor::Floor;
+pub use join::{Units, join, shared_bytes as join_shared_bytes};
+pub use kernels::{
+    Columns, Parameter, counts, join_rows, join_statistics, join_sums, reduce_rows, statistics_f32,
+    statistics_f64, summaries_join, summaries_reduce, sums_f32, sums_f64,
+};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use kernels::{JoinKernel, Kernels, ReduceKernel, SUMMARIES};
+pub use keys::{Bucketed, Percentiles};
+pub use percentiles::{
+    LongBuckets, MIDDLE, SELECT_THREADS, SHORT, middle_f32, middle_f64, short_f32, short_f64,
+};
+pub use points::{ABSENT, Absent, Points, THREADS, TILE, Value};
+pub use prepare::{Duplicates, Preparation, prepare_f32, prepare_f64};
+pub use progress::{HEADER, Progress, Report, TOTAL};
+pub use reduce::{Buckets, Results, reduce, shared_bytes as reduce_shared_bytes};
+pub use round::{ROUND_THREADS, round};
+pub use rows::{
+    Filling, NONE, fill_buckets, filled_lengths, keep_buckets, kept_indices, pick_f64, pick_i64,
+    reorder_f32, reorder_f64, reorder_i64, series_keys, time_keys,
+};
+pub use segments::Pieces;
+pub use series::{bound_buckets, buckets_of_series, mark_series};
+pub use sorted::{Sorted, bucket_lengths, keys_f32, keys_f64, percentiles_of_sorted, widen};
+pub use statistics::{ExactSum, Statistic, Statistics, Summaries, Summary, Sums};

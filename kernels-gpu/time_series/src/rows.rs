@@ -1,0 +1,303 @@
+//! Buckets left out and filled in, and points brought into order: elements picked by index.
+
+use cuda_std::prelude::*;
+
+use crate::floor::Floor;
+
+/// An index that stands for none.
+pub const NONE: u64 = u64::MAX;
+
+#[inline(always)]
+unsafe fn pick<T: Copy>(
+    from: DeviceSlice<T>,
+    indices: DeviceSlice<u64>,
+    otherwise: T,
+    to: DeviceSliceMut<T>,
+) {
+    for place in thread::grid_stride(indices.len()) {
+        // SAFETY: below the lengths.
+        unsafe {
+            let index = indices.at(place);
+            to.set(
+                place,
+                if index == NONE {
+                    otherwise
+                } else {
+                    from.at(index as usize)
+                },
+            );
+        }
+    }
+}
+
+/// Picks elements by index; there may be [`NONE`].
+///
+/// # Safety
+/// Other indices are below the length of `from`, and there is room for each.
+#[kernel]
+pub unsafe fn pick_f64(
+    from: DeviceSlice<f64>,
+    indices: DeviceSlice<u64>,
+    otherwise: f64,
+    to: DeviceSliceMut<f64>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { pick(from, indices, otherwise, to) }
+}
+
+/// [`pick_f64`] of integers.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn pick_i64(
+    from: DeviceSlice<i64>,
+    indices: DeviceSlice<u64>,
+    otherwise: i64,
+    to: DeviceSliceMut<i64>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { pick(from, indices, otherwise, to) }
+}
+
+/// [`pick_f64`] of `f32`, by indices of 32 bits.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn reorder_f32(
+    from: DeviceSlice<f32>,
+    order: DeviceSlice<u32>,
+    to: DeviceSliceMut<f32>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { reorder(from, order, to) }
+}
+
+/// [`reorder_f32`] of `f64`.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn reorder_f64(
+    from: DeviceSlice<f64>,
+    order: DeviceSlice<u32>,
+    to: DeviceSliceMut<f64>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { reorder(from, order, to) }
+}
+
+/// [`reorder_f32`] of integers.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn reorder_i64(
+    from: DeviceSlice<i64>,
+    order: DeviceSlice<u32>,
+    to: DeviceSliceMut<i64>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { reorder(from, order, to) }
+}
+
+#[inline(always)]
+unsafe fn reorder<T: Copy>(from: DeviceSlice<T>, order: DeviceSlice<u32>, to: DeviceSliceMut<T>) {
+    for place in thread::grid_stride(order.len()) {
+        // SAFETY: below the lengths.
+        unsafe { to.set(place, from.at(order.at(place) as usize)) };
+    }
+}
+
+/// Keys by which timestamps are sorted, and their numbers.
+///
+/// # Safety
+/// There is room for each.
+#[kernel]
+pub unsafe fn time_keys(
+    timestamps: DeviceSlice<i64>,
+    keys: DeviceSliceMut<u64>,
+    order: DeviceSliceMut<u32>,
+) {
+    for index in thread::grid_stride(timestamps.len()) {
+        // SAFETY: below the lengths.
+        unsafe {
+            keys.set(index, timestamps.at(index) as u64 ^ 1 << 63);
+            order.set(index, index as u32);
+        }
+    }
+}
+
+/// The series of each point of `order`.
+///
+/// # Safety
+/// Offsets ascend from 0 up to the number of points; there is room for each.
+#[kernel]
+pub unsafe fn series_keys(
+    offsets: DeviceSlice<u64>,
+    order: DeviceSlice<u32>,
+    keys: DeviceSliceMut<u64>,
+) {
+    for place in thread::grid_stride(order.len()) {
+        // SAFETY: below the length.
+        let point = u64::from(unsafe { order.at(place) });
+        // The last series that begins at or before the point.
+        let (mut low, mut high) = (0, offsets.len());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            // SAFETY: below the length.
+            if unsafe { offsets.at(middle) } <= point {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        // SAFETY: there is room.
+        unsafe { keys.set(place, low as u64) };
+    }
+}
+
+/// 1 for each bucket all of whose counts are above `ddof`, else 0.
+///
+/// # Safety
+/// There are as many counts in both, or none in the second, and room for each.
+#[kernel]
+pub unsafe fn keep_buckets(
+    counts: DeviceSlice<f64>,
+    more_counts: DeviceSlice<f64>,
+    ddof: f64,
+    kept: DeviceSliceMut<u32>,
+) {
+    for bucket in thread::grid_stride(counts.len()) {
+        // SAFETY: below the lengths.
+        unsafe {
+            let is_kept = counts.at(bucket) > ddof
+                && (more_counts.is_empty() || more_counts.at(bucket) > ddof);
+            kept.set(bucket, is_kept as u32);
+        }
+    }
+}
+
+/// The indices of the buckets that are kept, from the number of those before each.
+///
+/// # Safety
+/// `before` has an element for each bucket and one more, `indices` for each that is kept.
+#[kernel]
+pub unsafe fn kept_indices(before: DeviceSlice<u64>, indices: DeviceSliceMut<u64>) {
+    for bucket in thread::grid_stride(before.len() - 1) {
+        // SAFETY: below the lengths.
+        unsafe {
+            let place = before.at(bucket);
+            if before.at(bucket + 1) > place {
+                indices.set(place as usize, bucket as u64);
+            }
+        }
+    }
+}
+
+/// How many buckets each series has if all between its first and its last one come out.
+///
+/// # Safety
+/// Offsets, of buckets, ascend up to the number of `starts`; there is room for each series.
+#[kernel]
+pub unsafe fn filled_lengths(
+    offsets: DeviceSlice<u64>,
+    starts: DeviceSlice<i64>,
+    floor: Floor,
+    lengths: DeviceSliceMut<u64>,
+) {
+    for series in thread::grid_stride(offsets.len() - 1) {
+        // SAFETY: below the lengths.
+        unsafe {
+            let (first, end) = (offsets.at(series) as usize, offsets.at(series + 1) as usize);
+            let mut length = 0;
+            if first < end {
+                let buckets = floor.bucket(starts.at(end - 1)) - floor.bucket(starts.at(first));
+                // Of all 2⁶⁴ timestamps one each: one too many.
+                length = if buckets == u64::MAX {
+                    buckets
+                } else {
+                    buckets + 1
+                };
+            }
+            lengths.set(series, length);
+        }
+    }
+}
+
+/// Buckets of series with all between the first and the last one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Filling {
+    /// The first bucket of each series, and the number of buckets.
+    pub offsets: DeviceSlice<u64>,
+    /// The first filled bucket of each series, and their number.
+    pub filled_offsets: DeviceSlice<u64>,
+    /// The buckets' first timestamps.
+    pub starts: DeviceSlice<i64>,
+    /// The buckets.
+    pub floor: Floor,
+    /// Whether a bucket without points is the one before it: 0 or 1.
+    pub is_previous: u32,
+}
+
+// SAFETY: `repr(C)` of primitives and device slices.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl cuda_std::host::DeviceParam for Filling {}
+
+/// The first timestamp of each filled bucket, and the bucket whose results it has.
+///
+/// # Safety
+/// There is room for each filled bucket.
+#[kernel]
+pub unsafe fn fill_buckets(
+    filling: Filling,
+    filled_starts: DeviceSliceMut<i64>,
+    indices: DeviceSliceMut<u64>,
+) {
+    for place in thread::grid_stride(indices.len()) {
+        // The last series that begins at or before the place: it is not empty.
+        let (mut low, mut high) = (0, filling.filled_offsets.len());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            // SAFETY: below the length.
+            if unsafe { filling.filled_offsets.at(middle) } <= place as u64 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let series = low;
+        // SAFETY: the series has buckets.
+        let (mut low, mut high, start) = unsafe {
+            let (first, end) = (filling.offsets.at(series), filling.offsets.at(series + 1));
+            let within = place as u64 - filling.filled_offsets.at(series);
+            let bucket = filling.floor.bucket(filling.starts.at(first as usize)) + within;
+            (first as usize, end as usize, filling.floor.start(bucket))
+        };
+        // The last bucket at or before this one.
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            // SAFETY: a bucket of the series.
+            if unsafe { filling.starts.at(middle) } <= start {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        // SAFETY: a bucket of the series, and room for each filled one.
+        unsafe {
+            let is_there = filling.starts.at(low) == start;
+            filled_starts.set(place, start);
+            indices.set(
+                place,
+                if is_there || filling.is_previous != 0 {
+                    low as u64
+                } else {
+                    NONE
+                },
+            );
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a bucket that lies in several threads, blocks or tiles has in each of them.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use crate::aggregate::Aggregate;
+use crate::points::THREADS;
+
+const WARPS: usize = (THREADS / WARP_SIZE) as usize;
+
+/// Shared memory for [`states_before`].
+pub struct Exchange<S> {
+    states: *mut S,
+    has_head: *mut u32,
+}
+
+impl<S> Exchange<S> {
+    /// Bytes that it takes.
+    pub const BYTES: usize = WARPS * size_of::<S>() + WARPS * size_of::<u32>();
+
+    /// At the start of so many bytes.
+    ///
+    /// # Safety
+    /// They are there, and aligned for the state.
+    #[inline(always)]
+    pub unsafe fn new(memory: *mut u8) -> Exchange<S> {
+        // SAFETY: in range by the caller's promise.
+        unsafe {
+            Exchange {
+                states: memory.cast(),
+                has_head: memory.add(WARPS * size_of::<S>()).cast(),
+            }
+        }
+    }
+}
+
+/// States of open buckets at a thread.
+#[derive(Clone, Copy)]
+pub struct Open<S> {
+    /// Of the points in lower threads, back to the last head or to the block's start.
+    pub before: S,
+    /// The same with the thread's own.
+    pub after: S,
+}
+
+/// From each thread's state, of all its points or, if there is a head among them, of those from its last head on, what
+/// is open before and after it. It has one barrier.
+///
+/// # Safety
+/// All [`THREADS`] threads of the block call this, with the same `exchange`, which nobody uses until the next barrier.
+#[inline(always)]
+pub unsafe fn states_before<A: Aggregate>(
+    aggregate: &A,
+    has_head: bool,
+    state: A::State,
+    exchange: &Exchange<A::State>,
+) -> Open<A::State> {
+    let me = thread::thread_idx_x();
+    let (warp, lane) = (me / WARP_SIZE, me % WARP_SIZE);
+    let heads = warp::ballot(FULL_MASK, has_head);
+    let up_to_me = u32::MAX >> (WARP_SIZE - 1 - lane);
+    let heads_up_to_me = heads & up_to_me;
+    // The lane from which on states are merged into this one.
+    let first = match heads_up_to_me {
+        0 => 0,
+        heads => WARP_SIZE - 1 - heads.leading_zeros(),
+    };
+    let mut state = state;
+    let mut distance = 1;
+    while distance < WARP_SIZE {
+        let merges = lane >= first + distance;
+        // With short buckets hardly any step is needed.
+        if !warp::any(FULL_MASK, merges) {
+            break;
+        }
+        let lower = warp::shuffle_up(FULL_MASK, state, distance);
+        if merges {
+            state = aggregate.merge(lower, state);
+        }
+        distance *= 2;
+    }
+    let lower = warp::shuffle_up(FULL_MASK, state, 1);
+    let mut before = aggregate.empty();
+    if lane > 0 {
+        before = lower;
+    }
+    if lane == WARP_SIZE - 1 {
+        // SAFETY: an element for each warp, which this thread alone writes.
+        unsafe {
+            exchange.states.add(warp as usize).write(state);
+            exchange
+                .has_head
+                .add(warp as usize)
+                .write((heads != 0) as u32);
+        }
+    }
+    thread::sync_threads();
+    // What the lower warps leave open, from the nearest one down.
+    let mut carried = aggregate.empty();
+    let mut other = warp;
+    while other > 0 {
+        other -= 1;
+        // SAFETY: written before the barrier.
+        let (lower, has_head) = unsafe {
+            (
+                exchange.states.add(other as usize).read(),
+                exchange.has_head.add(other as usize).read(),
+            )
+        };
+        carried = aggregate.merge(lower, carried);
+        if has_head != 0 {
+            break;
+        }
+    }
+    if heads_up_to_me == 0 {
+        state = aggregate.merge(carried, state);
+    }
+    if heads & ((1 << lane) - 1) == 0 {
+        before = aggregate.merge(carried, before);
+    }
+    Open {
+        before,
+        after: state,
+    }
+}
+
+/// What a launch leaves of buckets that lie in several of its units, a tile or some hundred of them: of each unit what
+/// stands before its first head, and from its last head on.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Pieces<S> {
+    /// Up to the first head; of all points if there is none.
+    pub lead: DeviceSliceMut<S>,
+    /// From the last head on, if there is one.
+    pub trail: DeviceSliceMut<S>,
+}
+
+impl<S: Copy> Clone for Pieces<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Copy> Copy for Pieces<S> {}
+
+// SAFETY: `repr(C)` of device slices.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl<S: Copy + 'static> cuda_std::host::DeviceParam for Pieces<S> {}

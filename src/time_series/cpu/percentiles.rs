@@ -1,0 +1,163 @@
+//! Percentiles of buckets, by selection.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::CHUNK;
+use super::buckets::Buckets;
+use super::source::Source;
+use crate::Result;
+use crate::device::reserve;
+
+/// Values of a bucket up to which sorting all of them by counting is faster than selecting some.
+pub const FEW: usize = 24;
+
+/// Ranks from which sorting is faster.
+const MANY_RANKS: usize = 8;
+
+/// Writes a column for each percent.
+pub fn percentiles(
+    source: &impl Source,
+    buckets: &Buckets,
+    percents: &[f64],
+    columns: Vec<&mut [f64]>,
+) -> Result<()> {
+    buckets
+        .parts(columns)
+        .into_par_iter()
+        .try_for_each_init(Scratch::default, |scratch, (range, columns)| {
+            scratch.write(source, buckets, percents, range, columns)
+        })
+}
+
+/// Room of a thread.
+#[derive(Default)]
+struct Scratch {
+    keys: Vec<i64>,
+    ranks: Vec<usize>,
+}
+
+impl Scratch {
+    /// The percentiles of some neighbouring buckets.
+    fn write(
+        &mut self,
+        source: &impl Source,
+        buckets: &Buckets,
+        percents: &[f64],
+        range: Range<usize>,
+        mut columns: Vec<&mut [f64]>,
+    ) -> Result<()> {
+        let start = range.start;
+        for (bucket, series) in buckets.with_series(range) {
+            let first = source.offsets()[series];
+            let has_nan = self.gather(source, first, buckets.points(bucket))?;
+            if !has_nan {
+                self.order(percents);
+            }
+            for (column, &percent) in columns.iter_mut().zip(percents) {
+                column[bucket - start] = match has_nan {
+                    true => f64::NAN,
+                    false => interpolated(&self.keys, percent),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the values of a bucket, and tells whether NaN is among them.
+    fn gather(&mut self, source: &impl Source, first: usize, points: Range<usize>) -> Result<bool> {
+        self.keys.clear();
+        reserve(&mut self.keys, points.len())?;
+        let mut has_nan = false;
+        source.for_each(first, points, |point| {
+            has_nan |= point.value.is_nan();
+            self.keys.push(key(point.value));
+        });
+        Ok(has_nan)
+    }
+
+    /// Puts the keys to their places, at least those that the percentiles need.
+    fn order(&mut self, percents: &[f64]) {
+        let count = self.keys.len();
+        if count <= FEW {
+            sort_few(&mut self.keys);
+            return;
+        }
+        self.ranks.clear();
+        for &percent in percents {
+            let (rank, fraction) = rank(count, percent);
+            self.ranks.push(rank);
+            if fraction > 0.0 {
+                self.ranks.push(rank + 1);
+            }
+        }
+        self.ranks.sort_unstable();
+        self.ranks.dedup();
+        if self.ranks.len() <= MANY_RANKS {
+            // What is before a selected one is not above it: the next one is behind.
+            let mut done = 0;
+            for &rank in &self.ranks {
+                self.keys[done..].select_nth_unstable(rank - done);
+                done = rank + 1;
+            }
+        } else if count > CHUNK {
+            self.keys.par_sort_unstable();
+        } else {
+            self.keys.sort_unstable();
+        }
+    }
+}
+
+/// Sorts up to [`FEW`] keys: each goes to the place that is the number of smaller ones.
+///
+/// Comparisons of all pairs, but without a branch: those of a sort of random values are predicted wrong half of
+/// the time.
+#[inline(always)]
+pub fn sort_few(keys: &mut [i64]) {
+    let mut sorted = [0; FEW];
+    for (index, &key) in keys.iter().enumerate() {
+        let (before, after) = keys.split_at(index);
+        // Of equal ones the earlier one comes first.
+        let up_to = before.iter().map(|other| usize::from(*other <= key));
+        let below = after.iter().map(|other| usize::from(*other < key));
+        sorted[up_to.sum::<usize>() + below.sum::<usize>()] = key;
+    }
+    keys.copy_from_slice(&sorted[..keys.len()]);
+}
+
+/// The rank below a percentile of so many values, and how far it is on the way to the next one.
+fn rank(count: usize, percent: f64) -> (usize, f64) {
+    let place = (count - 1) as f64 * percent / 100.0;
+    let rank = place.floor();
+    (rank as usize, place - rank)
+}
+
+/// A percentile of values that are where they belong.
+fn interpolated(keys: &[i64], percent: f64) -> f64 {
+    if keys.is_empty() {
+        return f64::NAN;
+    }
+    let (rank, fraction) = rank(keys.len(), percent);
+    let low = number(keys[rank]);
+    if fraction == 0.0 {
+        return low;
+    }
+    let high = number(keys[rank + 1]);
+    // The difference of two equal infinities is not a number.
+    if low == high {
+        return low;
+    }
+    low + fraction * (high - low)
+}
+
+/// An integer with the place of the number in [`f64::total_cmp`]: integers are sorted faster.
+pub fn key(number: f64) -> i64 {
+    let bits = number.to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// The number of a key.
+pub fn number(key: i64) -> f64 {
+    f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64)
+}

@@ -1,0 +1,179 @@
+//! Points in order, and without those that are not to count.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rayon::prelude::*;
+use time_series_kernels::Floor;
+
+use super::CHUNK;
+use super::timeline::Timeline;
+use crate::Result;
+use crate::device::{reserve, zeroed};
+use crate::time_series::series::Series;
+use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, without_label};
+
+/// Points of series, one after the other.
+pub struct Points<'a, T: Clone> {
+    pub offsets: Cow<'a, [usize]>,
+    pub timestamps: Cow<'a, [i64]>,
+    pub values: Cow<'a, [T]>,
+}
+
+impl<'a, T: Value> Points<'a, T> {
+    /// Copies nothing unless points are to be sorted and are not, or duplicates to be removed and there are some.
+    pub fn new(with: &Aggregation, floor: &Floor, series: &'a Series<T>) -> Result<Points<'a, T>> {
+        let mut points = Points {
+            offsets: Cow::Borrowed(&series.offsets[..]),
+            timestamps: Cow::Borrowed(&series.timestamps[..]),
+            values: Cow::Borrowed(&series.values[..]),
+        };
+        if with.order == Order::Sort && points.timeline(floor).check().is_err() {
+            // Before points are moved: the error says where the caller has them.
+            let timestamps = points.timestamps.par_iter().with_min_len(CHUNK);
+            if let Some(index) = timestamps.position_first(|&t| t < floor.lowest()) {
+                let timestamp = points.timestamps[index];
+                return Err(without_label(AGGREGATE, index, timestamp, floor));
+            }
+            points.sort()?;
+        }
+        if with.duplicates != Duplicates::Keep {
+            points.timeline(floor).check()?;
+            points.remove_duplicates(with.duplicates)?;
+        }
+        Ok(points)
+    }
+
+    pub fn timeline<'b>(&'b self, floor: &'b Floor) -> Timeline<'b> {
+        Timeline {
+            operation: AGGREGATE,
+            offsets: &self.offsets,
+            timestamps: &self.timestamps,
+            floor,
+        }
+    }
+
+    /// Sorts each series by its timestamps, stably.
+    fn sort(&mut self) -> Result<()> {
+        let mut pairs = Vec::new();
+        reserve(&mut pairs, self.values.len())?;
+        self.timestamps
+            .par_iter()
+            .copied()
+            .zip(self.values.par_iter().copied())
+            .collect_into_vec(&mut pairs);
+        let mut rest = &mut pairs[..];
+        let series = self.offsets.windows(2).map(|offsets| {
+            rest.split_off_mut(..offsets[1] - offsets[0])
+                .expect("as many points as the last offset says")
+        });
+        let series: Vec<_> = series.filter(|series| series.len() > 1).collect();
+        series
+            .into_par_iter()
+            .for_each(|series| series.par_sort_by_key(|(timestamp, _)| *timestamp));
+        let mut timestamps = zeroed(pairs.len())?;
+        let mut values = zeroed(pairs.len())?;
+        timestamps
+            .par_iter_mut()
+            .zip(&mut values)
+            .zip(&pairs)
+            .with_min_len(CHUNK)
+            .for_each(|((timestamp, value), pair)| (*timestamp, *value) = *pair);
+        self.timestamps = Cow::Owned(timestamps);
+        self.values = Cow::Owned(values);
+        Ok(())
+    }
+
+    /// Of neighbours with the same timestamp in a series keeps one.
+    fn remove_duplicates(&mut self, duplicates: Duplicates) -> Result<()> {
+        let chunks = self.values.len().div_ceil(CHUNK);
+        let kept: Vec<usize> = (0..chunks)
+            .into_par_iter()
+            .map(|chunk| {
+                let mut kept = 0;
+                self.for_each_kept(duplicates, chunk, || {}, |_| kept += 1);
+                kept
+            })
+            .collect();
+        let count: usize = kept.iter().sum();
+        if count == self.values.len() {
+            return Ok(());
+        }
+        let mut offsets = zeroed(self.offsets.len())?;
+        let mut timestamps = zeroed(count)?;
+        let mut values = zeroed(count)?;
+        let (mut rest_of_offsets, mut before) = (&mut offsets[..], 0);
+        let (mut rest_of_timestamps, mut rest_of_values) = (&mut timestamps[..], &mut values[..]);
+        let all = "the chunks have all points";
+        let parts: Vec<_> = kept
+            .iter()
+            .enumerate()
+            .map(|(chunk, &kept)| {
+                let series = self.series_of(chunk).len();
+                let offsets = rest_of_offsets.split_off_mut(..series).expect(all);
+                let timestamps = rest_of_timestamps.split_off_mut(..kept).expect(all);
+                let values = rest_of_values.split_off_mut(..kept).expect(all);
+                before += kept;
+                (chunk, before - kept, offsets, timestamps, values)
+            })
+            .collect();
+        // Of series without points behind all others, and of the end.
+        rest_of_offsets.fill(count);
+        parts
+            .into_par_iter()
+            .for_each(|(chunk, before, offsets, timestamps, values)| {
+                let written = std::cell::Cell::new(0);
+                let mut offsets = offsets.iter_mut();
+                let on_series = || {
+                    *offsets.next().expect("one for each series") = before + written.get();
+                };
+                self.for_each_kept(duplicates, chunk, on_series, |index| {
+                    timestamps[written.get()] = self.timestamps[index];
+                    values[written.get()] = self.values[index];
+                    written.set(written.get() + 1);
+                });
+            });
+        self.offsets = Cow::Owned(offsets);
+        self.timestamps = Cow::Owned(timestamps);
+        self.values = Cow::Owned(values);
+        Ok(())
+    }
+
+    /// The series that begin in a chunk of points.
+    fn series_of(&self, chunk: usize) -> Range<usize> {
+        let end = ((chunk + 1) * CHUNK).min(self.values.len());
+        let begun = |end: usize| self.offsets.partition_point(|&offset| offset < end);
+        begun(chunk * CHUNK)..begun(end)
+    }
+
+    /// Calls `on_series` for each series that begins in a chunk, with or without points, and `on_kept` for each
+    /// point that is kept, in order.
+    fn for_each_kept(
+        &self,
+        duplicates: Duplicates,
+        chunk: usize,
+        mut on_series: impl FnMut(),
+        mut on_kept: impl FnMut(usize),
+    ) {
+        let mut next = self.series_of(chunk).start;
+        let end = ((chunk + 1) * CHUNK).min(self.values.len());
+        for index in chunk * CHUNK..end {
+            let mut begins = false;
+            // The last offset is the number of points: there is always a next one.
+            while self.offsets[next] == index {
+                begins = true;
+                next += 1;
+                on_series();
+            }
+            let is_same = |other: usize| self.timestamps[other] == self.timestamps[index];
+            let is_kept = match duplicates {
+                Duplicates::Keep => true,
+                Duplicates::First => begins || !is_same(index - 1),
+                Duplicates::Last => self.offsets[next] == index + 1 || !is_same(index + 1),
+            };
+            if is_kept {
+                on_kept(index);
+            }
+        }
+    }
+}

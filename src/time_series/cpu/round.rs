@@ -1,0 +1,92 @@
+//! Timestamps rounded.
+
+use ndarray::{Array1, ArrayView1, ArrayViewMut1, Axis};
+use pulp::{Arch, NullaryFnOnce};
+use rayon::prelude::*;
+use time_series_kernels::Floor;
+
+use super::CHUNK;
+use crate::Result;
+use crate::device::zeroed;
+use crate::time_series::{ROUND, without_label};
+
+/// [`round_timestamps`](super::super::round_timestamps).
+pub fn rounded(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<Array1<i64>> {
+    check(floor, timestamps)?;
+    let mut rounded = Array1::from(zeroed(timestamps.len())?);
+    let arch = Arch::new();
+    rounded
+        .axis_chunks_iter_mut(Axis(0), CHUNK)
+        .into_par_iter()
+        .zip(timestamps.axis_chunks_iter(Axis(0), CHUNK))
+        .for_each(|(mut rounded, timestamps)| {
+            rounded.assign(&timestamps);
+            arch.dispatch(Round(floor, rounded));
+        });
+    Ok(rounded)
+}
+
+/// [`round_timestamps_inplace`](super::super::round_timestamps_inplace).
+pub fn round(floor: &Floor, mut timestamps: ArrayViewMut1<i64>) -> Result<()> {
+    check(floor, timestamps.view())?;
+    let arch = Arch::new();
+    timestamps
+        .axis_chunks_iter_mut(Axis(0), CHUNK)
+        .into_par_iter()
+        .for_each(|timestamps| arch.dispatch(Round(floor, timestamps)));
+    Ok(())
+}
+
+/// Whether all timestamps have a label.
+fn check(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<()> {
+    let arch = Arch::new();
+    let chunks = timestamps.axis_chunks_iter(Axis(0), CHUNK);
+    let mistakes = chunks
+        .into_par_iter()
+        .map(|timestamps| arch.dispatch(IsBelow(floor.lowest(), timestamps)));
+    if !mistakes.any(|is_mistake| is_mistake) {
+        return Ok(());
+    }
+    let mut all = timestamps.indexed_iter();
+    match all.find(|(_, timestamp)| **timestamp < floor.lowest()) {
+        Some((index, &timestamp)) => Err(without_label(ROUND, index, timestamp, floor)),
+        None => Ok(()),
+    }
+}
+
+/// Rounds some timestamps.
+struct Round<'a>(&'a Floor, ArrayViewMut1<'a, i64>);
+
+impl NullaryFnOnce for Round<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Round(floor, mut timestamps) = self;
+        match timestamps.as_slice_memory_order_mut() {
+            Some(timestamps) => {
+                for timestamp in timestamps {
+                    *timestamp = floor.floor(*timestamp);
+                }
+            }
+            None => timestamps.mapv_inplace(|timestamp| floor.floor(timestamp)),
+        }
+    }
+}
+
+/// Whether some timestamps are earlier than one.
+struct IsBelow<'a>(i64, ArrayView1<'a, i64>);
+
+impl NullaryFnOnce for IsBelow<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        let IsBelow(lowest, timestamps) = self;
+        let is_below = |any: bool, timestamp: &i64| any | (*timestamp < lowest);
+        match timestamps.as_slice_memory_order() {
+            Some(timestamps) => timestamps.iter().fold(false, is_below),
+            None => timestamps.iter().fold(false, is_below),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What is aggregated: the values, or their rates.
+
+use std::ops::Range;
+
+use time_series_kernels::Point;
+
+use super::CHUNK;
+use super::points::Points;
+use crate::Result;
+use crate::device::zeroed;
+use crate::time_series::{Aggregation, Nan, Value};
+use rayon::prelude::*;
+
+/// Values of points.
+pub trait Source: Sync {
+    /// Where series begin, and at the end the number of points.
+    fn offsets(&self) -> &[usize];
+    /// Calls `f` for each value of some points of a series, which begins at `first`.
+    fn for_each(&self, first: usize, points: Range<usize>, f: impl FnMut(Point));
+}
+
+/// The values.
+pub struct ValuesOf<'a, T: Clone> {
+    points: &'a Points<'a, T>,
+    skips_nan: bool,
+}
+
+impl<'a, T: Value> ValuesOf<'a, T> {
+    pub fn new(with: &Aggregation, points: &'a Points<T>) -> Self {
+        ValuesOf {
+            points,
+            skips_nan: with.nan == Nan::Skip,
+        }
+    }
+}
+
+impl<T: Value> Source for ValuesOf<'_, T> {
+    fn offsets(&self) -> &[usize] {
+        &self.points.offsets
+    }
+
+    #[inline(always)]
+    fn for_each(&self, _first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
+        let timestamps = &self.points.timestamps[points.clone()];
+        for (&timestamp, value) in timestamps.iter().zip(&self.points.values[points]) {
+            let value = value.to_f64();
+            if !(value.is_nan() && self.skips_nan) {
+                f(Point { timestamp, value });
+            }
+        }
+    }
+}
+
+/// The differences of values to the ones before them.
+pub struct Rates<'a, T: Clone> {
+    points: &'a Points<'a, T>,
+    skips_nan: bool,
+    /// One more than the number of the last point before each chunk whose value is not skipped, of any series: so
+    /// no search for one goes through more than a chunk.
+    before_chunks: Vec<usize>,
+}
+
+impl<'a, T: Value> Rates<'a, T> {
+    pub fn new(with: &Aggregation, points: &'a Points<T>) -> Result<Self> {
+        let skips_nan = with.nan == Nan::Skip;
+        let mut before_chunks = zeroed(points.values.len().div_ceil(CHUNK))?;
+        if !skips_nan {
+            return Ok(Rates {
+                points,
+                skips_nan,
+                before_chunks,
+            });
+        }
+        if let Some((_, after_first)) = before_chunks.split_first_mut() {
+            after_first
+                .par_iter_mut()
+                .zip(points.values.par_chunks(CHUNK))
+                .enumerate()
+                .for_each(|(chunk, (end, values))| {
+                    let last = values.iter().rposition(|value| !value.to_f64().is_nan());
+                    *end = last.map_or(0, |last| chunk * CHUNK + last + 1);
+                });
+        }
+        let mut last = 0;
+        for end in &mut before_chunks {
+            last = last.max(*end);
+            *end = last;
+        }
+        Ok(Rates {
+            points,
+            skips_nan,
+            before_chunks,
+        })
+    }
+
+    /// The last value before a point of a series, which begins at `first`.
+    #[inline(always)]
+    fn before(&self, first: usize, point: usize) -> Option<f64> {
+        let value = |index: usize| self.points.values[index].to_f64();
+        if !self.skips_nan {
+            return (point > first).then(|| value(point - 1));
+        }
+        let start = point / CHUNK * CHUNK;
+        let near = (start.max(first)..point)
+            .rev()
+            .map(value)
+            .find(|value| !value.is_nan());
+        near.or_else(|| {
+            let end = *self.before_chunks.get(point / CHUNK)?;
+            (end > first && start > first).then(|| value(end - 1))
+        })
+    }
+}
+
+impl<T: Value> Source for Rates<'_, T> {
+    fn offsets(&self) -> &[usize] {
+        &self.points.offsets
+    }
+
+    #[inline(always)]
+    fn for_each(&self, first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
+        let mut before = self.before(first, points.start);
+        let timestamps = &self.points.timestamps[points.clone()];
+        for (&timestamp, value) in timestamps.iter().zip(&self.points.values[points]) {
+            let value = value.to_f64();
+            if value.is_nan() && self.skips_nan {
+                continue;
+            }
+            if let Some(before) = before {
+                f(Point {
+                    timestamp,
+                    value: value - before,
+                });
+            }
+            before = Some(value);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Buckets dropped and filled, on the host.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ndarray::Array1;
+
+use super::{Aggregates, Aggregation, Fill, Method, Singletons};
+use crate::Result;
+use crate::device::{reserve, zeroed};
+
+/// The methods to compute: those that are asked for, and behind them the counts that tell which buckets to drop.
+pub fn needed(with: &Aggregation) -> Cow<'_, [Method]> {
+    let counts = counts(with);
+    if counts.is_empty() {
+        return Cow::Borrowed(&with.methods);
+    }
+    Cow::Owned([&with.methods[..], &counts[..]].concat())
+}
+
+/// The counts on which dropping depends: of the values or of the rates, whichever has a variance asked for.
+fn counts(with: &Aggregation) -> Vec<Method> {
+    if with.singletons == Singletons::Nan {
+        return Vec::new();
+    }
+    let counts = [Method::COUNT, Method::COUNT.rate()].into_iter();
+    let is_needed = |count: &Method| {
+        let methods = with.methods.iter();
+        let mut of_same = methods.filter(|method| method.is_rate() == count.is_rate());
+        of_same.any(Method::needs_degrees_of_freedom)
+    };
+    counts.filter(is_needed).collect()
+}
+
+/// Whether [`finish`] has anything to do.
+fn is_needed(with: &Aggregation) -> bool {
+    with.fill != Fill::None || !counts(with).is_empty()
+}
+
+/// Takes the columns of the [`needed`] methods: drops buckets, strips the counts, and fills.
+///
+/// # Errors
+/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for all buckets.
+pub fn finish(with: &Aggregation, mut found: Aggregates) -> Result<Aggregates> {
+    if !is_needed(with) {
+        return Ok(found);
+    }
+    let counts = found.columns.split_off(with.methods.len());
+    found.methods.truncate(with.methods.len());
+    if !counts.is_empty() {
+        let ddof = f64::from(with.ddof);
+        found = kept(found, |bucket| {
+            counts.iter().all(|count| count[bucket] > ddof)
+        })?;
+    }
+    match with.fill {
+        Fill::None => Ok(found),
+        fill => filled(with, fill, found),
+    }
+}
+
+/// Only some of the buckets.
+fn kept(found: Aggregates, is_kept: impl Fn(usize) -> bool) -> Result<Aggregates> {
+    let kept: Vec<usize> = (0..found.len()).filter(|&bucket| is_kept(bucket)).collect();
+    let offset = |&offset: &usize| kept.partition_point(|&bucket| bucket < offset);
+    Ok(Aggregates {
+        offsets: found.offsets.iter().map(offset).collect(),
+        starts: kept.iter().map(|&bucket| found.starts[bucket]).collect(),
+        columns: found
+            .columns
+            .iter()
+            .map(|column| kept.iter().map(|&bucket| column[bucket]).collect())
+            .collect(),
+        methods: found.methods,
+    })
+}
+
+/// With all buckets between the first and the last one of each series.
+fn filled(with: &Aggregation, fill: Fill, found: Aggregates) -> Result<Aggregates> {
+    // Where a bucket is among all those of its series: the difference of two i64 fits in 64 bits.
+    let place = |series: &Range<usize>, bucket: usize| {
+        let distance = found.starts[bucket].wrapping_sub(found.starts[series.start]) as u64;
+        usize::try_from(distance / with.granularity as u64).unwrap_or(usize::MAX)
+    };
+    let series = || (0..found.series_count()).map(|index| found.series(index));
+    let mut offsets = vec![0];
+    let mut count = 0usize;
+    for series in series() {
+        if let Some(last) = series.clone().last() {
+            count = count.saturating_add(place(&series, last).saturating_add(1));
+        }
+        offsets.push(count);
+    }
+    // All that will be needed in one piece, so that it fails before anything is written.
+    let numbers = count.saturating_mul(1 + found.columns.len());
+    reserve(&mut Vec::<u64>::new(), numbers)?;
+    let mut starts = zeroed(count)?;
+    let columns = found.columns.iter().map(|_| zeroed(count));
+    let mut columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
+    for (series, &offset) in series().zip(&offsets) {
+        let mut end = offset;
+        for bucket in series.clone() {
+            let target = offset + place(&series, bucket);
+            for empty in end..target {
+                starts[empty] = starts[empty - 1] + with.granularity;
+                for column in &mut columns {
+                    column[empty] = match fill {
+                        Fill::Value(number) => number,
+                        Fill::Previous => column[empty - 1],
+                        Fill::None | Fill::Null => f64::NAN,
+                    };
+                }
+            }
+            starts[target] = found.starts[bucket];
+            for (column, found) in columns.iter_mut().zip(&found.columns) {
+                column[target] = found[bucket];
+            }
+            end = target + 1;
+        }
+    }
+    Ok(Aggregates {
+        offsets,
+        starts: starts.into(),
+        methods: found.methods,
+        columns: columns.into_iter().map(Array1::from).collect(),
+    })
+}

@@ -1,0 +1,99 @@
+//! Time series: statistics of the values in buckets of time.
+//!
+//! A point is a timestamp, an `i64` in any unit, and a value, an `f64` or `f32`. A *granularity* g and an *origin* o
+//! cut time into buckets: the one of a timestamp t is \[l, l + g) with l = o + ⌊(t − o)/g⌋·g, in exact integer
+//! arithmetic, before 1970 too, and it is labelled by l. Only buckets with points come out, in order, unless others
+//! are to be [filled](Fill): also those all of whose values are NaN that is [skipped](Nan::Skip). Many series are
+//! aggregated in one call, one after the other in the same arrays.
+//!
+//! Points are [sorted](Order::Sort) first, if that is asked for, then [duplicates](Duplicates) are left out, then
+//! [NaN](Nan), and of what is left [rates](Method::rate) are computed.
+//!
+//! On GPUs points are read once for all statistics but percentiles, whatever the lengths of the buckets: segmented
+//! reduction in tiles, whose buckets are counted by decoupled look-back (D. Merrill, M. Garland, 'Single-pass Parallel
+//! Prefix Scan with Decoupled Look-back', 2016).
+//!
+//! Results are the same from run to run on the same device. Counts, extremes, first and last values and percentiles
+//! are the same on every device; sums, means and deviations agree to the last bits: sums carry their rounding errors
+//! along ([`ExactSum`](https://docs.rs/gridstride_time_series_kernels)), with n values off by at most
+//! u·|sum| + n²u²·Σ|values|, u = 2⁻⁵³.
+//!
+//! ```
+//! use gridstride::Device;
+//! use gridstride::time_series::{Method, aggregate};
+//! use ndarray::array;
+//!
+//! let timestamps = array![-3, 0, 5, 10, 40];
+//! let values = array![1.0, 2.0, 4.0, 6.0, 5.0];
+//! let methods = [Method::MEAN, Method::MAX];
+//! let found = aggregate(&Device::auto(), timestamps.view(), values.view(), 35, &methods)?;
+//! assert_eq!(found.starts(), array![-35, 0, 35]);
+//! assert_eq!(found.column(0), array![1.0, 4.0, 5.0]);
+//! assert_eq!(found.column(1), array![1.0, 6.0, 5.0]);
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+
+mod aggregates;
+mod aggregation;
+mod cpu;
+mod custom;
+mod finish;
+#[cfg(feature = "kernels")]
+mod gpu;
+mod method;
+mod options;
+pub mod reference;
+mod round;
+mod series;
+mod summaries;
+mod value;
+
+pub use aggregates::{Aggregates, BucketCounts, CustomAggregates, DeviceAggregates};
+pub use aggregation::{Aggregation, aggregate};
+pub use custom::Custom;
+pub use method::{Method, Statistic};
+pub use options::{Duplicates, Fill, Nan, Order, Singletons};
+pub use round::{
+    bucket_counts, round_timestamps, round_timestamps_device, round_timestamps_inplace,
+};
+pub use summaries::Summaries;
+#[cfg(feature = "kernels")]
+pub use time_series_kernels::Kernels;
+pub use time_series_kernels::{Aggregate, Point, Summary};
+pub use value::Value;
+
+use time_series_kernels::Floor;
+
+use crate::{Error, Result};
+
+const AGGREGATE: &str = "aggregate";
+const ROUND: &str = "round_timestamps";
+const COUNTS: &str = "bucket_counts";
+const RESAMPLE: &str = "resample";
+
+/// Points in one call at most: they are numbered in 32 bits.
+const MAX_POINTS: usize = u32::MAX as usize;
+
+fn invalid_input(operation: &'static str, message: String) -> Error {
+    Error::InvalidInput { operation, message }
+}
+
+fn floor_of(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
+    Floor::new(granularity, origin).ok_or_else(|| {
+        invalid_input(
+            operation,
+            format!("the granularity is {granularity}, and has to be 1 at least"),
+        )
+    })
+}
+
+/// The error of a timestamp whose bucket has no label.
+fn without_label(operation: &'static str, index: usize, timestamp: i64, floor: &Floor) -> Error {
+    invalid_input(
+        operation,
+        format!(
+            "the bucket of timestamp {timestamp}, at index {index}, begins before the first i64; the first label is {}",
+            floor.lowest()
+        ),
+    )
+}

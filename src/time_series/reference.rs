@@ -1,0 +1,247 @@
+//! The plain version, to check others with.
+
+use std::collections::BTreeMap;
+
+use ndarray::ArrayView1;
+use time_series_kernels::Statistic;
+
+use super::method::Kind;
+use super::{Aggregates, Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons, Value};
+
+/// [`Aggregation::run_series`] on one core, step by step: labels by division of 128-bit integers, the values of
+/// each bucket in a list, sums and variances from exact arithmetic.
+///
+/// Of finite values, and unless numbers overflow or underflow, sums are the exact ones rounded once, and means,
+/// variances and deviations are off by three roundings at most; all else is exact.
+///
+/// The arguments have to be such that [`Aggregation::run_series`] has no error.
+///
+/// # Panics
+/// It may if they are not.
+///
+/// ```
+/// use gridstride::time_series::{Aggregation, Method, reference};
+/// use ndarray::array;
+///
+/// let (timestamps, values) = (array![-1, 0, 1], array![5.0, 1e100, -1e100]);
+/// let sums = Aggregation::every(2).methods(&[Method::SUM, Method::LAST.rate()]);
+/// let found = reference::aggregate(&sums, &[0, 3], timestamps.view(), values.view());
+/// assert_eq!(found.starts(), array![-2, 0]);
+/// assert_eq!(found.column(0), array![5.0, 0.0]);
+/// assert!(found.column(1)[0].is_nan() && found.column(1)[1] == -2e100);
+/// ```
+pub fn aggregate<T: Value>(
+    aggregation: &Aggregation,
+    offsets: &[usize],
+    timestamps: ArrayView1<i64>,
+    values: ArrayView1<T>,
+) -> Aggregates {
+    let methods = aggregation.methods.clone();
+    let (mut starts, mut columns) = (Vec::new(), vec![Vec::new(); methods.len()]);
+    let mut offsets_of_buckets = vec![0];
+    for series in offsets.windows(2) {
+        let points = (series[0]..series[1])
+            .map(|index| (timestamps[index], values[index].to_f64()))
+            .collect();
+        for (start, row) in rows(aggregation, buckets(aggregation, points)) {
+            starts.push(start);
+            for (column, number) in columns.iter_mut().zip(row) {
+                column.push(number);
+            }
+        }
+        offsets_of_buckets.push(starts.len());
+    }
+    Aggregates {
+        offsets: offsets_of_buckets,
+        starts: starts.into(),
+        methods,
+        columns: columns.into_iter().map(Into::into).collect(),
+    }
+}
+
+/// What is in a bucket.
+#[derive(Default)]
+struct Bucket {
+    values: Vec<f64>,
+    rates: Vec<f64>,
+}
+
+/// The buckets of a series by their labels.
+fn buckets(aggregation: &Aggregation, mut points: Vec<(i64, f64)>) -> BTreeMap<i64, Bucket> {
+    if aggregation.order == Order::Sort {
+        points.sort_by_key(|(timestamp, _)| *timestamp);
+    }
+    match aggregation.duplicates {
+        Duplicates::Keep => {}
+        Duplicates::First => points.dedup_by_key(|(timestamp, _)| *timestamp),
+        Duplicates::Last => {
+            points.reverse();
+            points.dedup_by_key(|(timestamp, _)| *timestamp);
+            points.reverse();
+        }
+    }
+    let mut buckets = BTreeMap::<i64, Bucket>::new();
+    let mut before = None;
+    for (timestamp, value) in points {
+        let bucket = buckets.entry(label(aggregation, timestamp)).or_default();
+        if value.is_nan() && aggregation.nan == Nan::Skip {
+            continue;
+        }
+        bucket.values.push(value);
+        bucket.rates.extend(before.map(|before| value - before));
+        before = Some(value);
+    }
+    buckets
+}
+
+fn label(aggregation: &Aggregation, timestamp: i64) -> i64 {
+    let origin = i128::from(aggregation.origin);
+    let granularity = i128::from(aggregation.granularity);
+    let label = origin + (i128::from(timestamp) - origin).div_euclid(granularity) * granularity;
+    label.try_into().expect("a timestamp with a label")
+}
+
+/// What comes out for the buckets of a series.
+fn rows(aggregation: &Aggregation, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, Vec<f64>)> {
+    let ddof = aggregation.ddof as usize;
+    let mut rows: Vec<(i64, Vec<f64>)> = Vec::new();
+    for (start, bucket) in buckets {
+        let numbers_of = |method: &Method| match method.is_rate() {
+            true => &bucket.rates,
+            false => &bucket.values,
+        };
+        let is_undefined =
+            |method: &Method| method.needs_degrees_of_freedom() && numbers_of(method).len() <= ddof;
+        let drops = aggregation.singletons == Singletons::Drop;
+        if drops && aggregation.methods.iter().any(is_undefined) {
+            continue;
+        }
+        let row: Vec<f64> = aggregation
+            .methods
+            .iter()
+            .map(|method| number(method.kind(), numbers_of(method), ddof))
+            .collect();
+        while let Some((before, row_before)) = rows.last()
+            && start.abs_diff(*before) > aggregation.granularity as u64
+        {
+            let empty = match aggregation.fill {
+                Fill::None => break,
+                Fill::Null => vec![f64::NAN; row.len()],
+                Fill::Value(number) => vec![number; row.len()],
+                Fill::Previous => row_before.clone(),
+            };
+            rows.push((before + aggregation.granularity, empty));
+        }
+        rows.push((start, row));
+    }
+    rows
+}
+
+fn number(kind: Kind, values: &[f64], ddof: usize) -> f64 {
+    let count = values.len() as f64;
+    let has_nan = values.iter().any(|value| value.is_nan());
+    let statistic = match kind {
+        Kind::Median => return percentile(values, 50.0),
+        Kind::Percentile(percent) => return percentile(values, percent),
+        Kind::Statistic(statistic) => statistic,
+    };
+    match statistic {
+        Statistic::Count => count,
+        Statistic::Sum => sum(values),
+        Statistic::Mean => sum(values) / count,
+        Statistic::First => values.first().copied().unwrap_or(f64::NAN),
+        Statistic::Last => values.last().copied().unwrap_or(f64::NAN),
+        _ if has_nan || values.is_empty() => f64::NAN,
+        Statistic::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
+        Statistic::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        Statistic::Std => variance(values, ddof).sqrt(),
+        Statistic::Var => variance(values, ddof),
+    }
+}
+
+fn percentile(values: &[f64], percent: f64) -> f64 {
+    if values.is_empty() || values.iter().any(|value| value.is_nan()) {
+        return f64::NAN;
+    }
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let place = (values.len() - 1) as f64 * percent / 100.0;
+    let (low, high) = (place.floor() as usize, place.ceil() as usize);
+    if values[low] == values[high] {
+        return values[low];
+    }
+    values[low] + place.fract() * (values[high] - values[low])
+}
+
+fn sum(values: &[f64]) -> f64 {
+    if values.iter().all(|value| value.is_finite()) {
+        let mut sum = Exact::default();
+        values.iter().for_each(|&value| sum.add(value));
+        return sum.rounded();
+    }
+    values.iter().sum()
+}
+
+/// (n·Σx² − (Σx)²) / (n·(n − ddof)), the difference exact.
+fn variance(values: &[f64], ddof: usize) -> f64 {
+    let n = values.len();
+    if n <= ddof || values.iter().any(|value| !value.is_finite()) {
+        return f64::NAN;
+    }
+    let (mut sum, mut difference) = (Exact::default(), Exact::default());
+    for &value in values {
+        sum.add(value);
+        let (square, rest) = two_product(value, value);
+        difference.add_product(n as f64, square);
+        difference.add_product(n as f64, rest);
+    }
+    for &a in &sum.parts {
+        for &b in &sum.parts {
+            difference.add_product(-a, b);
+        }
+    }
+    difference.rounded() / (n as f64 * (n - ddof) as f64)
+}
+
+/// a·b, and what rounding took from it.
+fn two_product(a: f64, b: f64) -> (f64, f64) {
+    let product = a * b;
+    (product, a.mul_add(b, -product))
+}
+
+/// a + b, and what rounding took from it.
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_in_sum = sum - a;
+    (sum, (a - (sum - b_in_sum)) + (b - b_in_sum))
+}
+
+/// A sum without rounding: numbers of ascending size that do not overlap, whose sum it is.
+///
+/// J. Shewchuk, 'Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates' (1997), figure 6.
+#[derive(Default)]
+struct Exact {
+    parts: Vec<f64>,
+}
+
+impl Exact {
+    fn add(&mut self, mut term: f64) {
+        for part in &mut self.parts {
+            (term, *part) = two_sum(term, *part);
+        }
+        self.parts.push(term);
+        self.parts.retain(|part| *part != 0.0);
+    }
+
+    fn add_product(&mut self, a: f64, b: f64) {
+        let (product, rest) = two_product(a, b);
+        self.add(rest);
+        self.add(product);
+    }
+
+    /// The nearest `f64`, or in rare cases, where the exact sum is almost halfway between two, the other one.
+    fn rounded(&self) -> f64 {
+        // From the smallest part up.
+        self.parts.iter().fold(0.0, |sum, part| sum + part)
+    }
+}

@@ -1,0 +1,126 @@
+//! Timestamps rounded down to their buckets, and the buckets' lengths.
+
+use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
+
+#[cfg(feature = "kernels")]
+use super::gpu;
+use super::series::{check_count, packed};
+use super::{BucketCounts, COUNTS, ROUND, cpu, floor_of};
+use crate::device::{DeviceArray, DeviceKind};
+use crate::{Device, Result};
+
+/// The label of the bucket of each timestamp: origin + ⌊(t − origin)/granularity⌋·granularity. The timestamps may
+/// be in any order and unit.
+///
+/// # Errors
+/// [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, and for the first timestamp whose
+/// bucket begins before the first `i64`; otherwise those of the device, as of [`Aggregation::run`](super::Aggregation::run).
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::round_timestamps;
+/// use ndarray::array;
+///
+/// let rounded = round_timestamps(&Device::auto(), array![-1, 0, 34, 36].view(), 35, 0)?;
+/// assert_eq!(rounded, array![-35, 0, 0, 35]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn round_timestamps(
+    device: &Device,
+    timestamps: ArrayView1<i64>,
+    granularity: i64,
+    origin: i64,
+) -> Result<Array1<i64>> {
+    let floor = floor_of(ROUND, granularity, origin)?;
+    if device.kind() == DeviceKind::Cpu {
+        return cpu::rounded(&floor, timestamps);
+    }
+    let mut on_device = device.upload(&timestamps)?;
+    round_timestamps_device(&mut on_device, granularity, origin)?;
+    on_device.download()
+}
+
+/// [`round_timestamps`] in place. After an error the timestamps are what they were.
+///
+/// # Errors
+/// Those of [`round_timestamps`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::round_timestamps_inplace;
+/// use ndarray::array;
+///
+/// let mut timestamps = array![3, 9, 14];
+/// round_timestamps_inplace(&Device::auto(), timestamps.view_mut(), 10, 3)?;
+/// assert_eq!(timestamps, array![3, 3, 13]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn round_timestamps_inplace(
+    device: &Device,
+    mut timestamps: ArrayViewMut1<i64>,
+    granularity: i64,
+    origin: i64,
+) -> Result<()> {
+    let floor = floor_of(ROUND, granularity, origin)?;
+    match device.kind() {
+        DeviceKind::Cpu => cpu::round(&floor, timestamps),
+        _ => {
+            let mut on_device = device.upload(&timestamps.view())?;
+            round_timestamps_device(&mut on_device, granularity, origin)?;
+            timestamps.assign(&on_device.download()?);
+            Ok(())
+        }
+    }
+}
+
+/// [`round_timestamps_inplace`] of an array in a device's memory. After an error the timestamps whose bucket has a
+/// label may have been rounded.
+///
+/// # Errors
+/// Those of [`round_timestamps`].
+pub fn round_timestamps_device(
+    timestamps: &mut DeviceArray<i64, Ix1>,
+    granularity: i64,
+    origin: i64,
+) -> Result<()> {
+    let floor = floor_of(ROUND, granularity, origin)?;
+    #[cfg(feature = "kernels")]
+    if timestamps.device().kind() != DeviceKind::Cpu {
+        return gpu::round(&floor, timestamps);
+    }
+    let mut on_host = timestamps.download()?;
+    cpu::round(&floor, on_host.view_mut())?;
+    let elements = on_host.as_slice().expect("an array as it was made");
+    timestamps.buffer_mut().copy_from(elements)
+}
+
+/// The buckets that have points, and how many each has, of timestamps that do not descend.
+///
+/// # Errors
+/// Those of [`Aggregation::run`](super::Aggregation::run).
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::bucket_counts;
+/// use ndarray::array;
+///
+/// let found = bucket_counts(&Device::auto(), array![0, 1, 34, 80].view(), 35, 0)?;
+/// assert_eq!((found.starts, found.counts), (array![0, 70], array![3, 1]));
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn bucket_counts(
+    device: &Device,
+    timestamps: ArrayView1<i64>,
+    granularity: i64,
+    origin: i64,
+) -> Result<BucketCounts> {
+    let floor = floor_of(COUNTS, granularity, origin)?;
+    check_count(COUNTS, timestamps.len())?;
+    match device.kind() {
+        DeviceKind::Cpu => cpu::counts(&floor, &packed(timestamps)),
+        #[cfg(feature = "kernels")]
+        _ => gpu::counts(&floor, &device.upload(&timestamps)?),
+        #[cfg(not(feature = "kernels"))]
+        _ => unreachable!("this build has the CPU alone"),
+    }
+}

@@ -1,0 +1,111 @@
+//! The points of some series, on the host.
+
+use std::borrow::Cow;
+
+use ndarray::ArrayView1;
+
+use super::{AGGREGATE, MAX_POINTS, invalid_input};
+use crate::{Error, Result};
+
+/// Series one after the other: as many values as timestamps, and as many offsets as series and one more.
+pub struct Series<'a, T: Clone> {
+    pub timestamps: Cow<'a, [i64]>,
+    pub values: Cow<'a, [T]>,
+    pub offsets: Cow<'a, [usize]>,
+}
+
+impl<'a, T: Clone> Series<'a, T> {
+    /// Without a copy if the views have no gaps.
+    pub fn new(
+        offsets: &'a [usize],
+        timestamps: ArrayView1<'a, i64>,
+        values: ArrayView1<'a, T>,
+    ) -> Result<Series<'a, T>> {
+        check_lengths(timestamps.len(), values.len())?;
+        check_offsets(offsets, timestamps.len())?;
+        Ok(Series {
+            timestamps: packed(timestamps),
+            values: packed(values),
+            offsets: offsets.into(),
+        })
+    }
+}
+
+/// The elements in order.
+pub fn packed<T: Clone>(view: ArrayView1<'_, T>) -> Cow<'_, [T]> {
+    match view.to_slice() {
+        Some(slice) => Cow::Borrowed(slice),
+        None => Cow::Owned(view.to_vec()),
+    }
+}
+
+pub fn check_lengths(timestamps: usize, values: usize) -> Result<()> {
+    if timestamps != values {
+        let message = format!("{timestamps} timestamps have {values} values");
+        return Err(Error::Shape {
+            operation: AGGREGATE,
+            message,
+        });
+    }
+    check_count(AGGREGATE, timestamps)
+}
+
+pub fn check_count(operation: &'static str, points: usize) -> Result<()> {
+    if points > MAX_POINTS {
+        let message = format!("{points} points are more than {MAX_POINTS}");
+        return Err(invalid_input(operation, message));
+    }
+    Ok(())
+}
+
+/// Offsets ascend from 0 to the number of points.
+pub fn check_offsets(offsets: &[usize], points: usize) -> Result<()> {
+    let message = match offsets {
+        [] => "there are no offsets: one series of n points has the offsets 0 and n".into(),
+        [0, .., last] | [last @ 0] if *last == points => {
+            match offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+                None => return Ok(()),
+                Some(index) => format!(
+                    "offset {} at index {} is below the one before it, {}",
+                    offsets[index + 1],
+                    index + 1,
+                    offsets[index]
+                ),
+            }
+        }
+        [first, ..] => format!(
+            "the offsets go from {first} to {}, and have to go from 0 to the number of points, {points}",
+            offsets[offsets.len() - 1]
+        ),
+    };
+    Err(Error::Shape {
+        operation: AGGREGATE,
+        message,
+    })
+}
+
+/// The error of a timestamp below the one before it in its series.
+pub fn out_of_order(
+    operation: &'static str,
+    offsets: &[usize],
+    index: usize,
+    before: i64,
+    timestamp: i64,
+) -> Error {
+    // The last one that begins at or before the point: empty series begin where the next one does.
+    let series = offsets.partition_point(|&offset| offset <= index) - 1;
+    let of_series = match offsets.len() {
+        2 => String::new(),
+        _ => format!(" of series {series}"),
+    };
+    let hint = match operation {
+        AGGREGATE => ": points have to be in the order of time, or Order::Sort asked for",
+        _ => "",
+    };
+    invalid_input(
+        operation,
+        format!(
+            "timestamp {timestamp} at index {index}{of_series} is below the one before it, {before}{hint}"
+        ),
+    )
+}
