@@ -224,6 +224,40 @@ fn barriers_of_the_primitives_are_neither_copied_nor_lost() {
 }
 
 #[test]
+fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("time_series/src/{file}"));
+    let of_join = written("segments.rs");
+    let of_sum = self::written("primitives/src/block.rs");
+    let of_reduce = written("reduce.rs") + written("points.rs") + of_join + of_sum;
+    check_barriers(
+        "time_series",
+        &[
+            ("sums_f", 2, of_reduce),
+            ("statistics_f", 2, of_reduce),
+            ("counts", 1, of_reduce),
+            ("summaries_reduce", 1, of_reduce),
+            ("summaries_join", 1, of_join),
+            ("join_s", 2, of_join),
+            ("mark_series", 1, 0),
+            ("bound_buckets", 1, 0),
+            ("bucket", 2, 0),
+            ("prepare_", 2, 0),
+            ("round", 1, 0),
+            ("short_", 2, 0),
+            ("middle_", 2, 0),
+            ("percentiles_of_sorted", 1, 0),
+            ("widen", 1, 0),
+            ("ke", 4, 0),
+            ("pick_", 2, 0),
+            ("reorder_", 3, 0),
+            ("time_keys", 1, 0),
+            ("series_keys", 1, 0),
+            ("fill", 2, 0),
+        ],
+    );
+}
+
+#[test]
 fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
     // As written in the source, that of a loop once; all others have none.
     let written = BTreeMap::from([
@@ -279,6 +313,7 @@ fn accesses_know_their_memory() {
         ("matmul", vec![]),
         ("primitives", vec![]),
         ("tensor_sketch", vec![]),
+        ("time_series", vec![]),
         // It looks up a place of its parameter that only the thread knows.
         ("cuda_std_tests", vec!["table"]),
     ] {

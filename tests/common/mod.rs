@@ -5,6 +5,7 @@ pub mod boxes;
 pub mod example;
 pub mod matrices;
 pub mod sketch;
+pub mod time_series;
 
 use std::sync::OnceLock;
 

@@ -120,3 +120,32 @@ floats! {
     additions_of_f32, f32, add_global_f32, add_shared_f32;
     additions_of_f64, f64, add_global_f64, add_shared_f64;
 }
+
+macro_rules! relays {
+    ($($name:ident, $type:ty, $first:expr;)*) => {$(
+        /// Blocks wait for what others store.
+        #[test]
+        fn $name() {
+            let first: $type = $first;
+            for device in with_kernels() {
+                let count = 8 * blocks();
+                let mut ticket = device.zeros::<u32>(1).unwrap();
+                let mut places = vec![0; count as usize + 1];
+                places[0] = first;
+                let mut places = device.buffer_from(&places).unwrap();
+                let arguments = (ticket.slice_mut(), places.slice_mut());
+                // SAFETY: a place for each block and one more, all but the first 0.
+                unsafe { launch(&device, &atomics::$name, LaunchConfig::new(count, 64), arguments) };
+                let expected: Vec<$type> = (0..=count as $type).map(|place| first + 3 * place).collect();
+                assert_eq!(places.to_vec().unwrap(), expected, "{device}");
+            }
+        }
+    )*};
+}
+
+relays! {
+    relay_u32, u32, 1;
+    relay_i32, i32, 1 - (1 << 30);
+    relay_u64, u64, 1 << 40 | 1;
+    relay_i64, i64, -(1 << 40) - 1;
+}

@@ -1,0 +1,193 @@
+//! Time series, and comparing what comes of them with the reference.
+
+use gridstride::Device;
+use gridstride::time_series::{Aggregates, Aggregation, Method, Value, reference};
+use ndarray::{Array1, ArrayView1};
+
+pub use super::boxes::Random;
+use super::boxes::is_slow;
+
+/// A number of points, or a smaller one where a device is slow.
+pub fn size(device: &Device, fast: usize, slow: usize) -> usize {
+    if is_slow(device) { slow } else { fast }
+}
+
+/// All methods, of values and of rates, some percentiles among them.
+pub fn all_methods() -> Vec<Method> {
+    let of_values = statistics().into_iter().chain(percentiles());
+    of_values
+        .flat_map(|method| [method, method.rate()])
+        .collect()
+}
+
+/// Those that summaries tell.
+pub fn statistics() -> [Method; 9] {
+    [
+        Method::COUNT,
+        Method::SUM,
+        Method::MEAN,
+        Method::MIN,
+        Method::MAX,
+        Method::FIRST,
+        Method::LAST,
+        Method::STD,
+        Method::VAR,
+    ]
+}
+
+pub fn percentiles() -> [Method; 6] {
+    [
+        Method::MEDIAN,
+        Method::percentile(0.0),
+        Method::percentile(25.0),
+        Method::percentile(74.5),
+        Method::percentile(95.0),
+        Method::percentile(100.0),
+    ]
+}
+
+/// Types of values to test.
+pub trait Number: Value {
+    fn of(number: f64) -> Self;
+}
+
+impl Number for f64 {
+    fn of(number: f64) -> f64 {
+        number
+    }
+}
+
+impl Number for f32 {
+    fn of(number: f64) -> f32 {
+        number as f32
+    }
+}
+
+/// Values of all sizes and both signs, about 1.
+pub fn values<T: Number>(count: usize, seed: u64) -> Array1<T> {
+    let mut random = Random(seed);
+    Array1::from_shape_simple_fn(count, || {
+        let digits = random.within(-(1 << 30), 1 << 30) as f64;
+        T::of(digits * f64::powi(2.0, random.within(-40, -20) as i32))
+    })
+}
+
+/// Timestamps of consecutive buckets with so many points each, `granularity` long, from 0 on.
+pub fn timestamps_of(lengths: &[usize], granularity: i64) -> Array1<i64> {
+    let buckets = lengths.iter().enumerate();
+    let timestamps = buckets.flat_map(|(bucket, &length)| {
+        let within =
+            move |index: usize| (index as i128 * granularity as i128 / length as i128) as i64;
+        (0..length).map(move |index| bucket as i64 * granularity + within(index))
+    });
+    timestamps.collect()
+}
+
+/// Timestamps that do not descend, from `start` on, with gaps and equal ones.
+pub fn ascending(count: usize, start: i64, seed: u64) -> Array1<i64> {
+    let mut random = Random(seed);
+    let mut time = start;
+    Array1::from_shape_simple_fn(count, || {
+        time += match random.within(0, 20) {
+            0 => random.within(100, 1000),
+            1..5 => 0,
+            _ => random.within(1, 10),
+        };
+        time
+    })
+}
+
+/// Aggregates on a device, and compares with the reference.
+#[track_caller]
+pub fn check<T: Value>(
+    device: &Device,
+    aggregation: &Aggregation,
+    offsets: &[usize],
+    timestamps: ArrayView1<i64>,
+    values: ArrayView1<T>,
+) -> Aggregates {
+    let found = aggregation
+        .run_series(device, offsets, timestamps, values)
+        .unwrap();
+    compare(&found, aggregation, offsets, timestamps, values);
+    found
+}
+
+/// Compares what was found with the reference: sums and what is made of them up to the bounds of [`bound`], all
+/// else exactly.
+#[track_caller]
+pub fn compare<T: Value>(
+    found: &Aggregates,
+    aggregation: &Aggregation,
+    offsets: &[usize],
+    timestamps: ArrayView1<i64>,
+    values: ArrayView1<T>,
+) {
+    let methods = found.methods().to_vec();
+    // Behind the columns come those from which errors are bounded.
+    let sizes = [Method::COUNT, Method::MIN, Method::MAX];
+    let sizes = [sizes, sizes.map(Method::rate)].concat();
+    let with_sizes = aggregation
+        .clone()
+        .methods(&[&methods[..], &sizes].concat());
+    let expected = reference::aggregate(&with_sizes, offsets, timestamps, values);
+    assert_eq!(found.offsets(), expected.offsets(), "offsets");
+    assert_eq!(found.starts(), expected.starts(), "starts");
+    assert_eq!(found.columns().len(), methods.len(), "columns");
+    let (columns, sizes) = expected.columns().split_at(methods.len());
+    for (index, method) in methods.iter().enumerate() {
+        let [count, min, max] = match method.is_rate() {
+            true => [&sizes[3], &sizes[4], &sizes[5]],
+            false => [&sizes[0], &sizes[1], &sizes[2]],
+        };
+        for (bucket, &expected) in columns[index].iter().enumerate() {
+            let found = found.column(index)[bucket];
+            if found == expected || found.is_nan() && expected.is_nan() {
+                continue;
+            }
+            let largest = min[bucket].abs().max(max[bucket].abs());
+            let bound = bound(*method, expected, count[bucket], largest);
+            let error = (found - expected).abs();
+            // NaN is no error within any bound.
+            assert!(
+                error <= bound,
+                "{method} of bucket {bucket} is {found:e}, and has to be {expected:e} ± {bound:e}"
+            );
+        }
+    }
+}
+
+/// How far a number may be from that of the reference, `expected`: of n finite values, none of which is larger than
+/// `largest` =: m in magnitude, so that A := Σ|x| ≤ n·m and Q := Σx² ≤ n·m². u is 2⁻⁵³.
+///
+/// - A sum is off by at most u·|S| + n²u²·A (`ExactSum`), and the reference's, rounded once, by u·|S|. With S
+///   within a factor 1 + 2u of the reference's R: less than 3u·|R| + n²u²·A.
+/// - A mean is a sum divided by n, which here and there adds a rounding: 5u·|R| + n²u²·A/n.
+/// - A variance is D/(n − d), D := Q − S²/n. Here h + l stand for S up to e₁ := n²u²·A, and for Q up to (2n)²u²·Q, since
+///   each square comes in two terms. S²/n takes from e₁ at most 2|S|·e₁/n ≤ 2n²u²·A²/n ≤ 2n²u²·Q, as A² ≤ n·Q;
+///   its own roundings are those of (h + l)², of which l² ≤ u²h² is left out and two terms of magnitude
+///   ≤ 4u·h² are rounded, and of the division's remainder, ≤ 5u·h²/n, twice: together below 20u²·S²/n ≤
+///   20u²·Q. In the difference the leading parts are subtracted exactly; the rest, ≤ (2n + 6)u·Q, is rounded
+///   up to three times, and the result once. Altogether D is off by u·|D| + (6n² + 6n + 38)u²·Q ≤ u·|D| + 50n²u²·Q.
+///   The division adds u, the reference's three roundings 3u: 6u·R + 50n²u²·Q/(n − d), with d so that n − d ≥ 1.
+/// - Of a deviation √V with V off by B, |√V′ − √V| = |V′ − V|/(√V′ + √V) ≤ B/R and ≤ √B; the roots round
+///   here and there: min(B/R, √B)·(1 + u) + 3u·R.
+///
+/// All else is exact.
+fn bound(method: Method, expected: f64, count: f64, largest: f64) -> f64 {
+    const U: f64 = f64::EPSILON / 2.0;
+    let in_sum = count.powi(3) * U * U * largest;
+    let in_variance =
+        |variance: f64| 6.0 * U * variance + 50.0 * count.powi(3) * U * U * largest * largest;
+    let name = method.to_string();
+    match name.strip_prefix("rate:").unwrap_or(&name) {
+        "sum" => 3.0 * U * expected.abs() + in_sum,
+        "mean" => 5.0 * U * expected.abs() + in_sum / count,
+        "var" => in_variance(expected),
+        "std" => {
+            let off = in_variance(expected * expected);
+            off.sqrt().min(off / expected) * (1.0 + U) + 3.0 * U * expected
+        }
+        _ => 0.0,
+    }
+}
