@@ -11,12 +11,13 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
+use csv::{ByteRecord, Reader};
 use indicatif::ProgressBar;
 use ndarray::Array2;
 use rayon::prelude::*;
 
 use crate::common::input::{LONG_INPUT, open};
+use crate::common::records::{line, next_record, reader, shown};
 use crate::common::report::{bar, total_size};
 use crate::number::Number;
 
@@ -79,13 +80,7 @@ fn read_file<T: Number>(
     bar: &ProgressBar,
 ) -> Result<Array2<T>> {
     let text = open(path, read.clone())?;
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        // A carriage return before it is blank space around a cell.
-        .terminator(Terminator::Any(b'\n'))
-        // So that the last line has an end too, also where a quote is open: what is left is blank.
-        .from_reader(text.chain(b"\n\"\n".as_slice()));
+    let mut reader = reader(text);
     let mut header = ByteRecord::new();
     ensure!(next_record(&mut reader, &mut header)?, "the file is empty");
     let columns = Columns::find(&header).with_context(|| format!("line {}", line(&header)))?;
@@ -159,25 +154,6 @@ fn read_batches(
             return;
         }
     }
-}
-
-/// Reads a record, if there is one more, and passes by blank lines.
-fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
-    while reader.read_byte_record(record)? {
-        if record.len() > 1 || !record[0].trim_ascii().is_empty() {
-            // csv's own is before the blank lines.
-            record.set_position(Some(reader.position().clone()));
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// The line where a record begins.
-fn line(record: &ByteRecord) -> u64 {
-    let behind = record.position().expect("each record has one").line();
-    let inside = memchr::memchr_iter(b'\n', record.as_slice()).count() as u64;
-    behind - 1 - inside
 }
 
 /// The columns of the coordinates.
@@ -257,14 +233,4 @@ fn parse_cell<T: Number>(cell: &[u8]) -> Result<T, String> {
     // What is not UTF-8 is no number either.
     let parsed = T::parse(str::from_utf8(cell).unwrap_or_default());
     parsed.map_err(|what| format!("'{}' {what}", shown(cell)))
-}
-
-/// The text of a cell for a message, not the whole of it if a quote was left open.
-fn shown(cell: &[u8]) -> String {
-    const LENGTH: usize = 60;
-    let cell = cell.trim_ascii();
-    match cell.get(..LENGTH) {
-        Some(start) if cell.len() > LENGTH => format!("{}...", start.escape_ascii()),
-        _ => cell.escape_ascii().to_string(),
-    }
 }

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::args::{Args, TypeName};
 use crate::common::output::OutputFile;
+use crate::common::random::Random;
 use crate::common::report::{bar, print};
 
 /// Segments of a pipe.
@@ -133,31 +134,5 @@ impl Pipes {
             }
         }
         text.push(b'\n');
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood: 'Fast splittable pseudorandom number generators').
-struct Random(u64);
-
-impl Random {
-    /// Another sequence for each seed and each `stream`.
-    fn new(seed: u64, stream: u64) -> Random {
-        let mut random = Random(seed);
-        let seed = random.next();
-        random.0 = stream;
-        Random(seed ^ random.next())
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`, each as likely as another but for bound / 2⁶⁴.
-    fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 }

@@ -4,4 +4,6 @@
 pub mod device_name;
 pub mod input;
 pub mod output;
+pub mod random;
+pub mod records;
 pub mod report;

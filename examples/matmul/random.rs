@@ -4,13 +4,11 @@ use anyhow::{Context, Result};
 use ndarray::Array2;
 use rayon::prelude::*;
 
+use crate::common::random::{STEP, mixed};
 use crate::number::Real;
 
 /// Numbers that a thread makes in one go.
 const SHARE: usize = 1 << 12;
-
-/// The golden ratio's part behind the point, by which SplitMix64 counts.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A matrix of numbers uniform in [-1, 1), rounded to the type; another one for each seed and each `stream`.
 pub fn matrix<T: Real>(
@@ -30,11 +28,4 @@ pub fn matrix<T: Real>(
     let indices = (0..count).into_par_iter().with_min_len(SHARE);
     indices.map(number).collect_into_vec(&mut numbers);
     Array2::from_shape_vec((rows, columns), numbers).with_context(no_memory)
-}
-
-/// SplitMix64 (Steele, Lea, Flood: 'Fast splittable pseudorandom number generators'), as a function of its state.
-fn mixed(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -1,0 +1,46 @@
+//! Records of CSV files. Blank space around cells and blank lines do not matter.
+
+use std::io::Read;
+
+use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
+
+/// Records of a text, the header too, of any numbers of cells.
+pub fn reader<R: Read>(text: R) -> Reader<impl Read> {
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        // A carriage return before it is blank space around a cell.
+        .terminator(Terminator::Any(b'\n'))
+        .buffer_capacity(1 << 16)
+        // So that the last line has an end too, also where a quote is open: what is left is blank.
+        .from_reader(text.chain(b"\n\"\n".as_slice()))
+}
+
+/// Reads a record, if there is one more, and passes by blank lines.
+pub fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
+    while reader.read_byte_record(record)? {
+        if record.len() > 1 || !record[0].trim_ascii().is_empty() {
+            // csv's own is before the blank lines.
+            record.set_position(Some(reader.position().clone()));
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The line where a record begins.
+pub fn line(record: &ByteRecord) -> u64 {
+    let behind = record.position().expect("each record has one").line();
+    let inside = memchr::memchr_iter(b'\n', record.as_slice()).count() as u64;
+    behind - 1 - inside
+}
+
+/// The text of a cell for a message, not the whole of it if a quote was left open.
+pub fn shown(cell: &[u8]) -> String {
+    const LENGTH: usize = 60;
+    let cell = cell.trim_ascii();
+    match cell.get(..LENGTH) {
+        Some(start) if cell.len() > LENGTH => format!("{}...", start.escape_ascii()),
+        _ => cell.escape_ascii().to_string(),
+    }
+}

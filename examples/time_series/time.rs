@@ -1,0 +1,153 @@
+//! Times and durations, nanoseconds in an i64, as text.
+
+use std::num::IntErrorKind;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+
+/// A time from a whole number of nanoseconds since 1970 or RFC 3339, or what is wrong with the text.
+pub fn parse(text: &[u8]) -> Result<i64, &'static str> {
+    if let Some(time) = of_utc(text) {
+        return Ok(time);
+    }
+    // What is not UTF-8 is no time either.
+    let text = str::from_utf8(text).unwrap_or_default();
+    match text.parse::<i64>() {
+        Ok(time) => return Ok(time),
+        Err(error) => {
+            if let IntErrorKind::PosOverflow | IntErrorKind::NegOverflow = error.kind() {
+                return Err(OUT_OF_RANGE);
+            }
+        }
+    }
+    match text.parse::<Timestamp>() {
+        Ok(time) => i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE),
+        Err(_) if text.parse::<DateTime>().is_ok() => {
+            Err("has no offset from UTC, as the Z in 2026-01-31T12:00:00Z")
+        }
+        Err(_) => Err("is neither nanoseconds since 1970 nor a time as 2026-01-31T12:00:00Z"),
+    }
+}
+
+/// A time as 2026-01-31T12:00:00Z or with digits behind a point, which is what most files have: the same as jiff's
+/// in a fraction of the time. `None` for all else, right or wrong.
+fn of_utc(text: &[u8]) -> Option<i64> {
+    let (whole, rest) = text.split_at_checked(19)?;
+    let fraction = match rest {
+        b"Z" => b"",
+        [b'.', fraction @ .., b'Z'] if (1..=9).contains(&fraction.len()) => fraction,
+        _ => return None,
+    };
+    if [4, 7, 10, 13, 16].map(|place| whole[place]) != *b"--T::" {
+        return None;
+    }
+    let [hundreds, years, month, day, hour, minute, second] =
+        [0, 2, 5, 8, 11, 14, 17].map(|place| digits(&whole[place..place + 2]));
+    let year = hundreds? as i16 * 100 + years? as i16;
+    let (month, day) = (month? as i8, day? as i8);
+    let (hour, minute, second) = (hour? as i8, minute? as i8, second? as i8);
+    let nanoseconds = digits(fraction)? * 10i32.pow(9 - fraction.len() as u32);
+    let time = DateTime::new(year, month, day, hour, minute, second, nanoseconds).ok()?;
+    let time = Offset::UTC.to_timestamp(time).ok()?;
+    i64::try_from(time.as_nanosecond()).ok()
+}
+
+/// The number that up to 9 digits are.
+fn digits(text: &[u8]) -> Option<i32> {
+    text.iter().try_fold(0, |number, digit| {
+        let is_digit = digit.is_ascii_digit();
+        is_digit.then(|| number * 10 + i32::from(digit - b'0'))
+    })
+}
+
+const OUT_OF_RANGE: &str = "is out of the range of nanoseconds in 64 bits, 1677-09-21T00:12:43.145224192Z to \
+                            2262-04-11T23:47:16.854775807Z";
+
+/// A time as people read it.
+pub fn timestamp(time: i64) -> Timestamp {
+    Timestamp::from_nanosecond(time.into()).expect("an i64 is within its range")
+}
+
+/// `--origin`.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin(pub i64);
+
+impl FromStr for Origin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Origin, String> {
+        parse(text.as_bytes())
+            .map(Origin)
+            .map_err(|what| format!("it {what}"))
+    }
+}
+
+/// `--every`.
+#[derive(Clone, Debug)]
+pub struct Every {
+    pub nanoseconds: i64,
+    pub text: String,
+}
+
+/// Units of durations, in nanoseconds.
+const UNITS: [(&str, i64); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", SECOND),
+    ("m", 60 * SECOND),
+    ("h", 3600 * SECOND),
+    ("d", 86_400 * SECOND),
+    ("w", 7 * 86_400 * SECOND),
+];
+
+pub const SECOND: i64 = 1_000_000_000;
+
+impl FromStr for Every {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Every, String> {
+        Ok(Every {
+            nanoseconds: duration(text)?,
+            text: text.into(),
+        })
+    }
+}
+
+fn duration(text: &str) -> Result<i64, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let has_digits = !whole.is_empty() && (fraction.is_empty() != number.contains('.'));
+    if !has_digits || fraction.contains('.') {
+        return Err("not a duration as 200ms, 35s or 1.5h".into());
+    }
+    let names = UNITS.map(|(name, _)| name).join(", ");
+    let (_, size) = *UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .ok_or_else(|| match unit {
+            "" => format!("the unit is missing: {names}"),
+            _ => format!("there is no unit {unit:?}, but {names}"),
+        })?;
+
+    // number·size / 10^digits, unless it is beyond any i64.
+    let fraction = fraction.trim_end_matches('0');
+    let too_long = || "longer than 64 bits of nanoseconds, about 292 years".to_owned();
+    let digits: i128 = match format!("{whole}{fraction}").trim_start_matches('0') {
+        "" => return Err("a bucket has to last 1ns at least".into()),
+        digits => digits.parse().map_err(|_| too_long())?,
+    };
+    let inexact = || "not a whole number of nanoseconds".to_owned();
+    let divisor = u32::try_from(fraction.len())
+        .ok()
+        .and_then(|digits| 10i128.checked_pow(digits))
+        .ok_or_else(inexact)?;
+    let product = digits.checked_mul(size.into()).ok_or_else(too_long)?;
+    if product % divisor != 0 {
+        return Err(inexact());
+    }
+    i64::try_from(product / divisor).map_err(|_| too_long())
+}
