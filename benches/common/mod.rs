@@ -2,6 +2,9 @@
 #![allow(dead_code)]
 
 pub mod boxes;
+/// What is random in the examples, some of whose files are used here.
+#[path = "../../examples/common/random.rs"]
+pub mod random;
 
 use clap::ValueEnum;
 use gridstride::{Device, Result};

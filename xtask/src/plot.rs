@@ -57,6 +57,14 @@ struct Multiplied {
     tflops: f64,
 }
 
+/// A line of the CSV files of the time series.
+#[derive(Deserialize)]
+struct Aggregated {
+    method: String,
+    points_per_bucket: f64,
+    gigabytes_per_second: f64,
+}
+
 /// Draws every plot of docs/benchmarks anew.
 pub fn draw() -> Result<()> {
     let folder = workspace().join("docs/benchmarks");
@@ -101,6 +109,26 @@ pub fn draw() -> Result<()> {
         legend: SeriesLabelPosition::LowerRight,
     };
     draw_lines(&out, &labels, &products)?;
+    println!("{}", out.display());
+
+    let mut series = Series::new();
+    for line in records::<Aggregated>(&folder.join("time_series.csv"))? {
+        let point = (line.points_per_bucket, line.gigabytes_per_second);
+        let name = match line.method.as_str() {
+            "eight" => "eight methods".to_owned(),
+            name => name.to_owned(),
+        };
+        series.entry(name).or_default().push(point);
+    }
+    let out = folder.join("time_series.svg");
+    let labels = Labels {
+        title: "Statistics of 10⁸ points in buckets of time, H100",
+        x: "points of a bucket",
+        y: "points and results, GB/s",
+        base: 10.0,
+        legend: SeriesLabelPosition::LowerRight,
+    };
+    draw_lines(&out, &labels, &colored(series))?;
     println!("{}", out.display());
     Ok(())
 }

@@ -1,0 +1,298 @@
+//! Times the aggregation of time series, from points in the device's memory to columns there.
+//!
+//!     cargo bench --features cuda --bench time_series -- --device cuda
+//!
+//! `ms` is the median of whole calls by the device's events (by the clock on the CPU), with the least and the most;
+//! `GB/s` counts the bytes of the points once, and those of the buckets' starts and columns. `whole` is the clock's time
+//! from views of the host to columns there, with all copies. Results are compared with those of the CPU. With
+//! `--sweep` lengths of buckets from 1 to 10⁶ points are measured instead, and written as CSV for the plot.
+
+mod common;
+
+use std::time::Instant;
+
+use clap::Parser;
+use common::{Random, Times, Where};
+use gridstride::device::{DeviceArray, DeviceKind};
+use gridstride::time_series::{
+    Aggregates, Aggregation, DeviceAggregates, Method, Value, round_timestamps_device,
+};
+use gridstride::{Device, Result};
+use ndarray::{Array1, Ix1};
+
+#[derive(Parser)]
+struct Args {
+    /// Where to aggregate.
+    #[arg(long, value_enum, default_value = "cpu")]
+    device: Where,
+    /// Points; by default 10⁸ on a GPU, 10⁷ on the CPU, 10⁴ in the simulator.
+    #[arg(long)]
+    points: Option<usize>,
+    /// Timed runs, after a first one that is not.
+    #[arg(long, default_value_t = 15)]
+    runs: usize,
+    /// Measures lengths of buckets, and prints CSV.
+    #[arg(long)]
+    sweep: bool,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Seconds between points, and of a bucket.
+const STEP: i64 = 5;
+const EVERY: i64 = 35;
+
+const MEAN: [Method; 1] = [Method::MEAN];
+const EIGHT: [Method; 8] = [
+    Method::COUNT,
+    Method::SUM,
+    Method::MEAN,
+    Method::MIN,
+    Method::MAX,
+    Method::FIRST,
+    Method::LAST,
+    Method::STD,
+];
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let points = args.points.unwrap_or(match args.device {
+        Where::Cpu => 10_000_000,
+        Where::Cuda => 100_000_000,
+        Where::Simulator => 10_000,
+    });
+    let device = args.device.open()?;
+    let mut random = Random(1);
+    let values: Array1<f64> = (0..points).map(|_| 50.0 + 10.0 * random.normal()).collect();
+    let data = Data::new(&device, regular(points), values)?;
+    if args.sweep {
+        return sweep(&args, &data);
+    }
+    println!("{}", device.info());
+    println!(
+        "{:<28} {:>10} {:>22} {:>7}",
+        "of points", "buckets", "ms", "GB/s"
+    );
+    let one = [0, points];
+    data.measure(&args, "mean", &one, EVERY, &MEAN)?;
+    data.measure(&args, "eight methods", &one, EVERY, &EIGHT)?;
+    data.measure(&args, "median", &one, EVERY, &[Method::MEDIAN])?;
+    data.measure(&args, "mean of rates", &one, EVERY, &[Method::MEAN.rate()])?;
+    for (name, every) in [
+        ("of 1 point", STEP),
+        ("of 1000", 1000 * STEP),
+        ("of 10⁶", 1_000_000 * STEP),
+    ] {
+        data.measure(&args, &format!("mean, buckets {name}"), &one, every, &MEAN)?;
+        data.measure(
+            &args,
+            &format!("eight, buckets {name}"),
+            &one,
+            every,
+            &EIGHT,
+        )?;
+    }
+    let thousands: Vec<usize> = (0..points).step_by(1000).chain([points]).collect();
+    data.measure(&args, "mean, series of 1000", &thousands, EVERY, &MEAN)?;
+    data.measure(&args, "eight, series of 1000", &thousands, EVERY, &EIGHT)?;
+    data.round(&args)?;
+    data.whole(&args)?;
+
+    let narrow = Data::new(
+        &device,
+        data.timestamps,
+        data.values.mapv(|value| value as f32),
+    )?;
+    narrow.measure(&args, "mean of f32", &one, EVERY, &MEAN)?;
+    let irregular = irregular(points, &mut random);
+    let irregular = Data::new(&device, irregular, data.values)?;
+    irregular.measure(&args, "mean, random gaps", &one, EVERY, &MEAN)?;
+    irregular.measure(&args, "eight, random gaps", &one, EVERY, &EIGHT)?;
+    irregular.measure(&args, "median, random gaps", &one, EVERY, &[Method::MEDIAN])
+}
+
+/// A point each 5 seconds.
+fn regular(points: usize) -> Array1<i64> {
+    (0..points as i64)
+        .map(|index| 1_600_000_000 + STEP * index)
+        .collect()
+}
+
+/// From 0 to 10 seconds between points.
+fn irregular(points: usize, random: &mut Random) -> Array1<i64> {
+    let mut timestamp = 1_600_000_000;
+    let next = |_| {
+        timestamp += random.below(2 * STEP as usize + 1) as i64;
+        timestamp
+    };
+    (0..points).map(next).collect()
+}
+
+/// Points on the host and on the device.
+struct Data<T: Value> {
+    device: Device,
+    timestamps: Array1<i64>,
+    values: Array1<T>,
+    there: (DeviceArray<i64, Ix1>, DeviceArray<T, Ix1>),
+}
+
+impl<T: Value> Data<T> {
+    fn new(device: &Device, timestamps: Array1<i64>, values: Array1<T>) -> Result<Data<T>> {
+        Ok(Data {
+            there: (device.upload(&timestamps)?, device.upload(&values)?),
+            device: device.clone(),
+            timestamps,
+            values,
+        })
+    }
+
+    fn measure(
+        &self,
+        args: &Args,
+        name: &str,
+        offsets: &[usize],
+        every: i64,
+        methods: &[Method],
+    ) -> Result<()> {
+        let with = Aggregation::every(every).methods(methods);
+        let call = || with.run_series_device(offsets, &self.there.0, &self.there.1);
+        let (times, found) = time(&self.device, args.runs, &call)?;
+        let found = found.download()?;
+        let expected = with.run_series(
+            &Device::cpu(),
+            offsets,
+            self.timestamps.view(),
+            self.values.view(),
+        )?;
+        check(name, &found, &expected);
+        let points = self.timestamps.len() * (size_of::<i64>() + size_of::<T>());
+        let bytes = points + found.len() * size_of::<f64>() * (1 + methods.len());
+        println!(
+            "{name:<28} {:>10} {:>22} {:>7.0}",
+            found.len(),
+            times.to_string(),
+            bytes as f64 / times.median / 1e6
+        );
+        Ok(())
+    }
+
+    fn round(&self, args: &Args) -> Result<()> {
+        let mut rounded = self.device.upload(&self.timestamps)?;
+        let (start, end) = (self.device.event()?, self.device.event()?);
+        let mut times = Vec::new();
+        for run in 0..=args.runs {
+            rounded = self.device.upload(&self.timestamps)?;
+            let begin = Instant::now();
+            self.device.record(&start)?;
+            round_timestamps_device(&mut rounded, EVERY, 0)?;
+            self.device.record(&end)?;
+            let elapsed = match self.device.kind() {
+                DeviceKind::Cpu => begin.elapsed(),
+                _ => end.elapsed_since(&start)?,
+            };
+            if run > 0 {
+                times.push(elapsed.as_secs_f64() * 1e3);
+            }
+        }
+        let found = rounded.download()?;
+        assert!(
+            found
+                .iter()
+                .zip(&self.timestamps)
+                .all(|(&found, &t)| found == t - t.rem_euclid(EVERY))
+        );
+        let times = Times::of(times);
+        let bytes = 2 * self.timestamps.len() * size_of::<i64>();
+        println!(
+            "{:<28} {:>10} {:>22} {:>7.0}",
+            "round in place",
+            "",
+            times.to_string(),
+            bytes as f64 / times.median / 1e6
+        );
+        Ok(())
+    }
+
+    fn whole(&self, args: &Args) -> Result<()> {
+        let with = Aggregation::every(EVERY).methods(&MEAN);
+        let mut times = Vec::new();
+        for run in 0..=args.runs.min(5) {
+            let begin = Instant::now();
+            with.run(&self.device, self.timestamps.view(), self.values.view())?;
+            if run > 0 {
+                times.push(begin.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        println!(
+            "{:<28} {:>10} {:>22}",
+            "mean, whole",
+            "",
+            Times::of(times).to_string()
+        );
+        Ok(())
+    }
+}
+
+/// Numbers agree but for the last bits of sums.
+fn check(name: &str, found: &Aggregates, expected: &Aggregates) {
+    assert_eq!(found.offsets(), expected.offsets(), "{name}");
+    assert_eq!(found.starts(), expected.starts(), "{name}");
+    for (found, expected) in found.columns().iter().zip(expected.columns()) {
+        let is_close = |(a, b): (&f64, &f64)| {
+            (a - b).abs() <= 1e-12 * b.abs().max(1.0) || a.is_nan() && b.is_nan()
+        };
+        assert!(
+            found.iter().zip(expected).all(is_close),
+            "{name}: other results"
+        );
+    }
+}
+
+/// The times of calls by the device's events (by the clock on the CPU), and the last result.
+fn time(
+    device: &Device,
+    runs: usize,
+    call: &dyn Fn() -> Result<DeviceAggregates>,
+) -> Result<(Times, DeviceAggregates)> {
+    let (start, end) = (device.event()?, device.event()?);
+    let mut times = Vec::new();
+    let mut found = call()?;
+    for _ in 0..runs {
+        drop(found);
+        let begin = Instant::now();
+        device.record(&start)?;
+        found = call()?;
+        device.record(&end)?;
+        let elapsed = match device.kind() {
+            DeviceKind::Cpu => begin.elapsed(),
+            _ => end.elapsed_since(&start)?,
+        };
+        times.push(elapsed.as_secs_f64() * 1e3);
+    }
+    Ok((Times::of(times), found))
+}
+
+/// Lengths of buckets from a point to a million.
+fn sweep(args: &Args, data: &Data<f64>) -> Result<()> {
+    println!("method,points_per_bucket,ms,gigabytes_per_second");
+    let lengths = (0..6).flat_map(|power| [1, 2, 5].map(|step| step * 10i64.pow(power)));
+    for length in lengths.chain([1_000_000]) {
+        for (name, methods) in [
+            ("mean", &MEAN[..]),
+            ("eight", &EIGHT),
+            ("median", &[Method::MEDIAN]),
+        ] {
+            let with = Aggregation::every(STEP * length).methods(methods);
+            let call = || with.run_device(&data.there.0, &data.there.1);
+            let (times, found) = time(&data.device, args.runs, &call)?;
+            let bytes = 16 * data.timestamps.len() + 8 * found.len() * (1 + methods.len());
+            println!(
+                "{name},{length},{:.4},{:.1}",
+                times.median,
+                bytes as f64 / times.median / 1e6
+            );
+        }
+    }
+    Ok(())
+}
