@@ -16,9 +16,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use common::boxes::{self, Sets};
-use common::{Times, Where};
-use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, DeviceOverlaps, overlaps};
-use gridstride::device::DeviceKind;
+use common::{Times, Where, time};
+use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, overlaps};
 use gridstride::{Device, Result};
 use ndarray::{Array2, s};
 
@@ -168,30 +167,6 @@ fn algorithms(args: &Args) -> impl Iterator<Item = (&'static str, Algorithm)> {
     ];
     let wanted = |name: &str| args.algorithms.iter().any(|wanted| wanted == name);
     all.into_iter().filter(move |(name, _)| wanted(name))
-}
-
-/// The times of calls by the device's events (by the clock on the CPU), and the last result.
-fn time(
-    device: &Device,
-    runs: usize,
-    call: &dyn Fn() -> Result<DeviceOverlaps>,
-) -> Result<(Times, DeviceOverlaps)> {
-    let (start, end) = (device.event()?, device.event()?);
-    let mut times = Vec::new();
-    let mut found = call()?;
-    for _ in 0..runs {
-        drop(found);
-        let begin = Instant::now();
-        device.record(&start)?;
-        found = call()?;
-        device.record(&end)?;
-        let elapsed = match device.kind() {
-            DeviceKind::Cpu => begin.elapsed(),
-            _ => end.elapsed_since(&start)?,
-        };
-        times.push(elapsed.as_secs_f64() * 1e3);
-    }
-    Ok((Times::of(times), found))
 }
 
 /// Sizes at which the brute force takes too long to be measured.

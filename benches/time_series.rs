@@ -12,11 +12,9 @@ mod common;
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Random, Times, Where};
+use common::{Random, Times, Where, time};
 use gridstride::device::{DeviceArray, DeviceKind};
-use gridstride::time_series::{
-    Aggregates, Aggregation, DeviceAggregates, Method, Value, round_timestamps_device,
-};
+use gridstride::time_series::{Aggregates, Aggregation, Method, Value, round_timestamps_device};
 use gridstride::{Device, Result};
 use ndarray::{Array1, Ix1};
 
@@ -247,30 +245,6 @@ fn check(name: &str, found: &Aggregates, expected: &Aggregates) {
             "{name}: other results"
         );
     }
-}
-
-/// The times of calls by the device's events (by the clock on the CPU), and the last result.
-fn time(
-    device: &Device,
-    runs: usize,
-    call: &dyn Fn() -> Result<DeviceAggregates>,
-) -> Result<(Times, DeviceAggregates)> {
-    let (start, end) = (device.event()?, device.event()?);
-    let mut times = Vec::new();
-    let mut found = call()?;
-    for _ in 0..runs {
-        drop(found);
-        let begin = Instant::now();
-        device.record(&start)?;
-        found = call()?;
-        device.record(&end)?;
-        let elapsed = match device.kind() {
-            DeviceKind::Cpu => begin.elapsed(),
-            _ => end.elapsed_since(&start)?,
-        };
-        times.push(elapsed.as_secs_f64() * 1e3);
-    }
-    Ok((Times::of(times), found))
 }
 
 /// Lengths of buckets from a point to a million.

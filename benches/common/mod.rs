@@ -6,7 +6,10 @@ pub mod boxes;
 #[path = "../../examples/common/random.rs"]
 pub mod random;
 
+use std::time::Instant;
+
 use clap::ValueEnum;
+use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
 
 /// A device that was asked for.
@@ -49,6 +52,26 @@ impl std::fmt::Display for Times {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.3} ({:.2}-{:.2})", self.median, self.least, self.most)
     }
+}
+
+/// The times of calls by the device's events (by the clock on the CPU), and the last result.
+pub fn time<T>(device: &Device, runs: usize, call: &dyn Fn() -> Result<T>) -> Result<(Times, T)> {
+    let (start, end) = (device.event()?, device.event()?);
+    let mut times = Vec::new();
+    let mut found = call()?;
+    for _ in 0..runs {
+        drop(found);
+        let begin = Instant::now();
+        device.record(&start)?;
+        found = call()?;
+        device.record(&end)?;
+        let elapsed = match device.kind() {
+            DeviceKind::Cpu => begin.elapsed(),
+            _ => end.elapsed_since(&start)?,
+        };
+        times.push(elapsed.as_secs_f64() * 1e3);
+    }
+    Ok((Times::of(times), found))
 }
 
 /// SplitMix64.

@@ -3,7 +3,7 @@
 use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Filling};
 
-use super::{MODULE, tuning};
+use super::{MODULE, offsets_on, tuning};
 use crate::device::{Buffer, DeviceArray};
 use crate::primitives::exclusive_sums;
 use crate::time_series::aggregates::DeviceColumns;
@@ -138,8 +138,7 @@ fn filled(with: &Aggregation, fill: Fill, found: &DeviceAggregates) -> Result<De
     }
     let device = found.starts.device();
     let floor = with.floor()?;
-    let wide: Vec<u64> = found.offsets.iter().map(|&offset| offset as u64).collect();
-    let offsets = device.buffer_from(&wide)?;
+    let offsets = offsets_on(device, &found.offsets)?;
     let series = found.offsets.len() - 1;
     let mut lengths = device.alloc::<u64>(series)?;
     // SAFETY: the offsets are those of the buckets, and there is room for each series. Buffers as above.

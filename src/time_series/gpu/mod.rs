@@ -49,8 +49,7 @@ impl<'a> DeviceSeries<'a> {
         floor: Floor,
     ) -> Result<DeviceSeries<'a>> {
         let device = timestamps.device();
-        let wide: Vec<u64> = offsets.iter().map(|&offset| offset as u64).collect();
-        let device_offsets = device.buffer_from(&wide)?;
+        let device_offsets = offsets_on(device, offsets)?;
         let words = match offsets.len() {
             2 => 0,
             _ => timestamps.len().div_ceil(32),
@@ -78,6 +77,12 @@ impl<'a> DeviceSeries<'a> {
     fn device(&self) -> &'a Device {
         self.timestamps.device()
     }
+}
+
+/// Offsets as kernels take them.
+fn offsets_on(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
+    let wide: Vec<u64> = offsets.iter().map(|&offset| offset as u64).collect();
+    device.buffer_from(&wide)
 }
 
 /// Aggregates series in the memory of a device, which were checked.
@@ -131,20 +136,24 @@ fn ordered<T: Value>(
             stride: bound.buckets(),
         },
     };
-    if needs_preparation(with) {
-        job.add(
-            false,
-            &prepared(with, &series, values, false)?,
-            Absent::Marked,
-        )?;
-    } else {
-        let absent = match with.nan {
-            Nan::Skip => Absent::Nan,
-            Nan::Propagate => Absent::None,
-        };
-        job.add(false, values.buffer(), absent)?;
+    // The buckets are the same by either pass; without methods the first one finds them.
+    let has_rates = methods.iter().any(Method::is_rate);
+    if !has_rates || !methods.iter().all(Method::is_rate) {
+        if needs_preparation(with) {
+            job.add(
+                false,
+                &prepared(with, &series, values, false)?,
+                Absent::Marked,
+            )?;
+        } else {
+            let absent = match with.nan {
+                Nan::Skip => Absent::Nan,
+                Nan::Propagate => Absent::None,
+            };
+            job.add(false, values.buffer(), absent)?;
+        }
     }
-    if methods.iter().any(Method::is_rate) {
+    if has_rates {
         job.add(
             true,
             &prepared(with, &series, values, true)?,

@@ -3,7 +3,7 @@
 use ndarray::Ix1;
 use time_series_kernels as kernels;
 
-use super::{HasKernels, MODULE, tuning};
+use super::{HasKernels, MODULE, offsets_on, tuning};
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, Element};
 use crate::primitives::sort_pairs;
@@ -31,11 +31,10 @@ pub fn sorted<V: HasKernels>(
     }
     let (mut keys, mut order) = sort_pairs(keys, order, 0..64)?;
     if offsets.len() > 2 {
-        let wide: Vec<u64> = offsets.iter().map(|&offset| offset as u64).collect();
-        let wide = device.buffer_from(&wide)?;
+        let offsets_there = offsets_on(device, offsets)?;
         // SAFETY: as above.
         unsafe {
-            let arguments = (wide.slice(), order.slice(), keys.slice_mut());
+            let arguments = (offsets_there.slice(), order.slice(), keys.slice_mut());
             device.launch(MODULE, &kernels::series_keys, config, arguments)?;
         }
         (_, order) = sort_pairs(keys, order, 0..u64::BITS - offsets.len().leading_zeros())?;

@@ -307,7 +307,7 @@ impl Pass<'_, f64> {
 }
 
 /// Room for some neighbouring columns.
-fn part(columns: &mut DeviceColumns, first: usize, count: usize) -> DeviceSliceMut<f64> {
+pub fn part(columns: &mut DeviceColumns, first: usize, count: usize) -> DeviceSliceMut<f64> {
     let all = columns.elements.slice_mut();
     let start = first * columns.stride;
     debug_assert!(start + count * columns.stride <= all.len());

@@ -1,9 +1,9 @@
 //! Percentiles.
 
-use cuda_std::{DeviceSlice, DeviceSliceMut};
+use cuda_std::DeviceSlice;
 use time_series_kernels::{self as kernels, Bucketed, LongBuckets, SELECT_THREADS, SHORT, Sorted};
 
-use super::pass::Input;
+use super::pass::{Input, part};
 use super::{HasKernels, MODULE, tuning};
 use crate::device::{Buffer, DeviceView};
 use crate::primitives::{exclusive_sums, sort_pairs};
@@ -49,14 +49,9 @@ fn neighbours<V: HasKernels>(
     };
     let only: Vec<f64> = percents.iter().map(|&(_, percent)| percent).collect();
     let only = device.buffer_from(&only)?;
-    let all = to.elements.slice_mut();
-    let start = percents[0].0 * to.stride;
     let columns = kernels::Percentiles {
         percents: only.slice(),
-        // SAFETY: within the buffer, whose columns these are; it outlives the launches.
-        columns: unsafe {
-            DeviceSliceMut::from_raw_parts(all.as_mut_ptr().add(start), percents.len() * to.stride)
-        },
+        columns: part(to, percents[0].0, percents.len()),
         stride: to.stride,
     };
     let values = of.input.values.len();
@@ -72,18 +67,18 @@ fn neighbours<V: HasKernels>(
     // Buffers are of this device, and freed after the kernels have run: here and below.
     unsafe { device.launch(MODULE, V::short(), config, (points, columns, others))? };
     let [middle, long] = counts.first()?.map(|count: u32| count as usize);
-    let part = |start: usize, len: usize| {
+    let listed = |start: usize, len: usize| {
         // SAFETY: that many elements, all written; the list outlives the launches.
         unsafe { DeviceSlice::from_raw_parts(list.slice().as_ptr().add(start), len) }
     };
     if middle > 0 {
         let config = tuning::blocks_of(SELECT_THREADS, 32 * middle);
-        let arguments = (points, columns, part(0, middle));
+        let arguments = (points, columns, listed(0, middle));
         // SAFETY: as above, with blocks of whole warps.
         unsafe { device.launch(MODULE, V::middle(), config, arguments)? };
     }
     if long > 0 {
-        sort(device, points, columns, part(room - long, long))?;
+        sort(device, points, columns, listed(room - long, long))?;
     }
     Ok(())
 }
