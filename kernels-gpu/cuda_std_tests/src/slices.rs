@@ -23,6 +23,10 @@ pub unsafe fn read_slice(
 ) {
     let i = thread::index_1d();
     let is_inside = i < input.len();
+    // Inside, past the end, and of nothing.
+    input.prefetch(i);
+    input.prefetch(usize::MAX);
+    empty.prefetch(i);
     // SAFETY: below the lengths.
     unsafe {
         let value = if is_inside { input.at(i) } else { 0 };

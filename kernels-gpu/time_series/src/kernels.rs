@@ -1,53 +1,14 @@
 //! The kernels that aggregate, and how aggregates of one's own get theirs.
 
-use core::marker::PhantomData;
-
 use cuda_std::prelude::*;
 
-use crate::aggregate::{Aggregate, Point};
+use crate::aggregate::Aggregate;
 use crate::join::{Units, join};
 use crate::points::Points;
 use crate::progress::Progress;
 use crate::reduce::{Buckets, Results, reduce};
 use crate::segments::Pieces;
-use crate::statistics::{Statistic, Statistics, Summaries, Summary, Sums};
-
-/// The library's own statistics as an aggregate.
-struct Own<S>(PhantomData<S>);
-
-impl<S> Clone for Own<S> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Own<S> {}
-
-impl<S: Statistics + 'static> Aggregate for Own<S> {
-    type State = S;
-    type Output = S;
-
-    #[inline(always)]
-    fn empty(&self) -> S {
-        S::EMPTY
-    }
-
-    #[inline(always)]
-    fn push(&self, state: S, point: Point) -> S {
-        state.push(point.value)
-    }
-
-    #[inline(always)]
-    fn merge(&self, earlier: S, later: S) -> S {
-        earlier.merge(later)
-    }
-
-    #[inline(always)]
-    fn finish(&self, state: S) -> S {
-        state
-    }
-}
+use crate::statistics::{StatesOf, Statistic, Statistics, Summaries, Summary, Sums};
 
 /// Columns of statistics, one after the other.
 #[repr(C)]
@@ -81,9 +42,9 @@ impl Columns {
     }
 }
 
-impl<S: Statistics + 'static> Results<Own<S>> for Columns {
+impl<S: Statistics + 'static> Results<StatesOf<S>> for Columns {
     #[inline(always)]
-    unsafe fn write(&self, _: &Own<S>, bucket: usize, state: S) {
+    unsafe fn write(&self, _: &StatesOf<S>, bucket: usize, state: S) {
         // All threads take the same of these branches.
         unrolled! { number in [0 1 2 3 4 5 6 7 8] {
             let statistic = Statistic::ALL[number];
@@ -134,7 +95,7 @@ macro_rules! own {
         ) {
             // SAFETY: passed on to the caller.
             unsafe {
-                reduce::<_, _, $value, $values>(Own(PhantomData), points, progress, buckets, pieces, columns)
+                reduce::<_, _, $value, $values>(StatesOf::NEW, points, progress, buckets, pieces, columns)
             }
         }
     )*};
@@ -146,7 +107,7 @@ macro_rules! own {
         #[kernel(block = 128)]
         pub unsafe fn $name(units: Units, pieces: Pieces<$state>, joined: Pieces<$state>, columns: Columns) {
             // SAFETY: passed on to the caller.
-            unsafe { join(Own(PhantomData), units, pieces, joined, columns) }
+            unsafe { join(StatesOf::NEW, units, pieces, joined, columns) }
         }
     )*};
 }

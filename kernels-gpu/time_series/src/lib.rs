@@ -14,6 +14,7 @@ mod progress;
 mod reduce;
 mod round;
 mod rows;
+mod search;
 mod segments;
 mod series;
 mod sorted;
@@ -47,4 +48,4 @@ pub use rows::{
 pub use segments::Pieces;
 pub use series::{bound_buckets, buckets_of_series, mark_series};
 pub use sorted::{Sorted, bucket_lengths, keys_f32, keys_f64, percentiles_of_sorted, widen};
-pub use statistics::{ExactSum, Statistic, Statistics, Summaries, Summary, Sums};
+pub use statistics::{ExactSum, StatesOf, Statistic, Statistics, Summaries, Summary, Sums};

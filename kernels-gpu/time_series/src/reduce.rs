@@ -45,6 +45,9 @@ pub const fn shared_bytes<S>() -> u32 {
     (Stage::<S>::BYTES + Exchange::<S>::BYTES) as u32
 }
 
+/// How many tiles ahead points are brought into the L2 cache: about a microsecond.
+const PREFETCHED: u32 = 64;
+
 /// A tile on its way.
 struct Work<A: Aggregate, V> {
     aggregate: A,
@@ -90,6 +93,13 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, const VALUES: bool>(
     // SAFETY: written before the barrier.
     let index = unsafe { common.read() } as usize;
     let start = index * TILE as usize;
+    // What a tile a little later will read: a line of the cache for each thread. Too far ahead it would be gone again
+    // before it is read.
+    let later = start + (PREFETCHED * TILE + me * PER_THREAD) as usize;
+    points.timestamps.prefetch(later);
+    if VALUES {
+        points.values.prefetch(later);
+    }
     // SAFETY: there are as many tiles as blocks, none of them without points.
     let tile = unsafe { Tile::load::<V, VALUES>(&points, start) };
     let first = start + (me * PER_THREAD) as usize;

@@ -3,6 +3,7 @@
 use cuda_std::prelude::*;
 
 use crate::floor::Floor;
+use crate::search::partition_point;
 
 /// An index that stands for none.
 pub const NONE: u64 = u64::MAX;
@@ -143,18 +144,12 @@ pub unsafe fn series_keys(
         // SAFETY: below the length.
         let point = u64::from(unsafe { order.at(place) });
         // The last series that begins at or before the point.
-        let (mut low, mut high) = (0, offsets.len());
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
+        let next = partition_point(0..offsets.len(), |series| {
             // SAFETY: below the length.
-            if unsafe { offsets.at(middle) } <= point {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+            unsafe { offsets.at(series) <= point }
+        });
         // SAFETY: there is room.
-        unsafe { keys.set(place, low as u64) };
+        unsafe { keys.set(place, next as u64 - 1) };
     }
 }
 
@@ -258,42 +253,32 @@ pub unsafe fn fill_buckets(
 ) {
     for place in thread::grid_stride(indices.len()) {
         // The last series that begins at or before the place: it is not empty.
-        let (mut low, mut high) = (0, filling.filled_offsets.len());
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
+        let next = partition_point(0..filling.filled_offsets.len(), |series| {
             // SAFETY: below the length.
-            if unsafe { filling.filled_offsets.at(middle) } <= place as u64 {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let series = low;
+            unsafe { filling.filled_offsets.at(series) <= place as u64 }
+        });
+        let series = next - 1;
         // SAFETY: the series has buckets.
-        let (mut low, mut high, start) = unsafe {
+        let (first, end, start) = unsafe {
             let (first, end) = (filling.offsets.at(series), filling.offsets.at(series + 1));
             let within = place as u64 - filling.filled_offsets.at(series);
             let bucket = filling.floor.bucket(filling.starts.at(first as usize)) + within;
             (first as usize, end as usize, filling.floor.start(bucket))
         };
-        // The last bucket at or before this one.
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
+        // The last bucket at or before this one: the series' first one is.
+        let next = partition_point(first..end, |bucket| {
             // SAFETY: a bucket of the series.
-            if unsafe { filling.starts.at(middle) } <= start {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+            unsafe { filling.starts.at(bucket) <= start }
+        });
+        let bucket = next - 1;
         // SAFETY: a bucket of the series, and room for each filled one.
         unsafe {
-            let is_there = filling.starts.at(low) == start;
+            let is_there = filling.starts.at(bucket) == start;
             filled_starts.set(place, start);
             indices.set(
                 place,
                 if is_there || filling.is_previous != 0 {
-                    low as u64
+                    bucket as u64
                 } else {
                     NONE
                 },

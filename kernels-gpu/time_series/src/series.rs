@@ -3,6 +3,7 @@
 use cuda_std::prelude::*;
 
 use crate::floor::Floor;
+use crate::search::partition_point;
 
 /// Sets a bit for each point with which a series begins.
 ///
@@ -26,7 +27,7 @@ pub unsafe fn mark_series(offsets: DeviceSlice<u64>, points: usize, starts: Devi
 ///
 /// # Safety
 /// Offsets ascend up to the number of timestamps; `sum` has an element, 0 at first.
-#[kernel]
+#[kernel(block = 256)]
 pub unsafe fn bound_buckets(
     offsets: DeviceSlice<u64>,
     timestamps: DeviceSlice<i64>,
@@ -53,7 +54,8 @@ pub unsafe fn bound_buckets(
             };
         }
     }
-    if bound > 0 {
+    let bound = warp::reduce_sum(bound);
+    if bound > 0 && warp::lane_id() == 0 {
         // SAFETY: it has an element, which all threads only add to.
         unsafe { atomic::add(sum.address(0), bound) };
     }
@@ -72,17 +74,11 @@ pub unsafe fn buckets_of_series(
     for series in thread::grid_stride(offsets.len()) {
         // SAFETY: below the length.
         let offset = unsafe { offsets.at(series) };
-        let (mut low, mut high) = (0, firsts.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
+        let bucket = partition_point(0..firsts.len(), |bucket| {
             // SAFETY: below the length.
-            if u64::from(unsafe { firsts.at(middle) }) < offset {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+            u64::from(unsafe { firsts.at(bucket) }) < offset
+        });
         // SAFETY: room for each offset.
-        unsafe { buckets.set(series, low as u64) };
+        unsafe { buckets.set(series, bucket as u64) };
     }
 }

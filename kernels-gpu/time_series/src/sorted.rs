@@ -4,6 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::keys::{Bucketed, NO_KEY, Percentiles, Rank, is_nan};
 use crate::points::Value;
+use crate::search::partition_point;
 
 /// The lengths of some buckets.
 ///
@@ -30,22 +31,6 @@ pub unsafe fn bucket_lengths(
     }
 }
 
-/// The last index at which an ascending list is not above a value that is not below its first element.
-#[inline(always)]
-fn last_up_to(list: DeviceSlice<u64>, value: u64) -> usize {
-    let (mut low, mut high) = (0, list.len());
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        // SAFETY: below the length.
-        if unsafe { list.at(middle) } <= value {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
-}
-
 #[inline(always)]
 unsafe fn keys_of<V: Value>(
     points: Bucketed<V>,
@@ -56,7 +41,11 @@ unsafe fn keys_of<V: Value>(
 ) {
     for place in thread::grid_stride(keys.len()) {
         // The end of the last one is above all places.
-        let entry = last_up_to(offsets, place as u64);
+        let next = partition_point(0..offsets.len(), |entry| {
+            // SAFETY: below the length.
+            unsafe { offsets.at(entry) <= place as u64 }
+        });
+        let entry = next - 1;
         // SAFETY: an entry is below the number of buckets, whose points these are.
         unsafe {
             let first = points.firsts.at(buckets.at(entry) as usize);
@@ -138,9 +127,9 @@ unsafe impl cuda_std::host::DeviceParam for Sorted {}
 
 impl Sorted {
     #[inline(always)]
-    fn key(&self, place: u64) -> u64 {
+    fn key(&self, place: usize) -> u64 {
         // SAFETY: below the number of points.
-        unsafe { self.keys.at(self.order.at(place as usize) as usize) }
+        unsafe { self.keys.at(self.order.at(place) as usize) }
     }
 }
 
@@ -154,30 +143,23 @@ pub unsafe fn percentiles_of_sorted(sorted: Sorted, to: Percentiles) {
         // SAFETY: below the lengths.
         let (bucket, first, end) = unsafe {
             let (first, end) = (sorted.offsets.at(entry), sorted.offsets.at(entry + 1));
-            (sorted.buckets.at(entry) as usize, first, end)
+            let bucket = sorted.buckets.at(entry);
+            (bucket as usize, first as usize, end as usize)
         };
         // The first one that is not there.
-        let (mut low, mut high) = (first, end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if sorted.key(middle) < NO_KEY {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let count = (low - first) as u32;
-        let has_nan = count > 0 && is_nan(sorted.key(low - 1));
+        let end = partition_point(first..end, |place| sorted.key(place) < NO_KEY);
+        let count = (end - first) as u32;
+        let has_nan = count > 0 && is_nan(sorted.key(end - 1));
         let mut percentile = 0;
         while percentile < to.percents.len() {
             let mut result = f64::NAN;
             if count > 0 && !has_nan {
                 // SAFETY: below the length.
                 let rank = Rank::new(count, unsafe { to.percents.at(percentile) });
-                let lower = sorted.key(first + u64::from(rank.index));
+                let lower = sorted.key(first + rank.index as usize);
                 let mut upper = lower;
                 if rank.index + 1 < count {
-                    upper = sorted.key(first + u64::from(rank.index) + 1);
+                    upper = sorted.key(first + rank.index as usize + 1);
                 }
                 result = rank.between(lower, upper);
             }

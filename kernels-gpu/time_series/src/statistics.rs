@@ -1,5 +1,7 @@
 //! The statistics that come with the library, as states that merge.
 
+use core::marker::PhantomData;
+
 use cuda_std::prelude::*;
 use cuda_std::warp::WarpValue;
 
@@ -175,6 +177,8 @@ pub struct Sums {
     pub sum: ExactSum,
     /// How many values.
     pub count: u32,
+    /// Always 0: the size is a multiple of 8 bytes, and all of them are copied.
+    pub padding: u32,
 }
 
 impl WarpValue for Sums {
@@ -183,6 +187,7 @@ impl WarpValue for Sums {
         Sums {
             sum: self.sum.map_words(&mut f),
             count: self.count.map_words(f),
+            padding: 0,
         }
     }
 }
@@ -191,6 +196,7 @@ impl Statistics for Sums {
     const EMPTY: Sums = Sums {
         sum: ExactSum::ZERO,
         count: 0,
+        padding: 0,
     };
 
     #[inline(always)]
@@ -198,6 +204,7 @@ impl Statistics for Sums {
         Sums {
             sum: self.sum.with(value),
             count: self.count + 1,
+            padding: 0,
         }
     }
 
@@ -206,6 +213,7 @@ impl Statistics for Sums {
         Sums {
             sum: self.sum.merge(later.sum),
             count: self.count + later.count,
+            padding: 0,
         }
     }
 
@@ -275,13 +283,13 @@ impl WarpValue for Summary {
 
 #[inline(always)]
 fn smaller(a: f64, b: f64) -> f64 {
-    // NaN, once there, stays.
-    if b < a || b.is_nan() { b } else { a }
+    // NaN, once there, stays. Both conditions at once: a branch between them would keep loops from being vectors.
+    if (b < a) | b.is_nan() { b } else { a }
 }
 
 #[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
-    if b > a || b.is_nan() { b } else { a }
+    if (b > a) | b.is_nan() { b } else { a }
 }
 
 impl Statistics for Summary {
@@ -368,35 +376,52 @@ impl Statistics for Summary {
     }
 }
 
-/// The states themselves as the result, to be merged into coarser buckets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summaries;
+/// Statistics as an aggregate whose results are its states: a column of each statistic is made of them, or they are
+/// merged into coarser buckets.
+pub struct StatesOf<S>(PhantomData<fn() -> S>);
+
+/// All that the statistics need.
+pub type Summaries = StatesOf<Summary>;
+
+impl<S> StatesOf<S> {
+    /// It has no data.
+    pub const NEW: StatesOf<S> = StatesOf(PhantomData);
+}
+
+impl<S> Clone for StatesOf<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for StatesOf<S> {}
 
 // SAFETY: it has no data.
 #[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Summaries {}
+unsafe impl<S: 'static> cuda_std::host::DeviceParam for StatesOf<S> {}
 
-impl Aggregate for Summaries {
-    type State = Summary;
-    type Output = Summary;
+impl<S: Statistics + 'static> Aggregate for StatesOf<S> {
+    type State = S;
+    type Output = S;
 
     #[inline(always)]
-    fn empty(&self) -> Summary {
-        Summary::EMPTY
+    fn empty(&self) -> S {
+        S::EMPTY
     }
 
     #[inline(always)]
-    fn push(&self, state: Summary, point: Point) -> Summary {
+    fn push(&self, state: S, point: Point) -> S {
         state.push(point.value)
     }
 
     #[inline(always)]
-    fn merge(&self, earlier: Summary, later: Summary) -> Summary {
+    fn merge(&self, earlier: S, later: S) -> S {
         earlier.merge(later)
     }
 
     #[inline(always)]
-    fn finish(&self, state: Summary) -> Summary {
+    fn finish(&self, state: S) -> S {
         state
     }
 }

@@ -22,7 +22,7 @@ unsafe impl cuda_std::host::DeviceParam for GeometricMean {}
 #[derive(Clone, Copy, Debug)]
 pub struct Logarithms {
     sum: f64,
-    count: u32,
+    count: u64,
 }
 
 /// Threads hand states to each other word by word.
@@ -84,8 +84,8 @@ impl Aggregate for GeometricMean {
     #[inline(always)]
     fn finish(&self, state: Logarithms) -> Mean {
         Mean {
-            mean: libm::exp(state.sum / f64::from(state.count)),
-            count: u64::from(state.count),
+            mean: libm::exp(state.sum / state.count as f64),
+            count: state.count,
         }
     }
 }
