@@ -277,18 +277,34 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
+/// Zeros in the host's memory that become pages when they are written to: for threads that each write a part, and
+/// perhaps not all of them.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
+    bytemuck::allocation::try_zeroed_vec(length).map_err(|()| no_memory::<T>(length))
+}
+
 /// Makes room for more elements in the host's memory.
 ///
 /// # Errors
 /// [`Error::Allocation`] if there is not so much memory.
 pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     let length = elements.len().saturating_add(more);
-    elements.try_reserve(more).map_err(|_| Error::Allocation {
+    elements
+        .try_reserve(more)
+        .map_err(|_| no_memory::<T>(length))
+}
+
+/// The error of elements for which the host has no memory.
+fn no_memory<T>(length: usize) -> Error {
+    Error::Allocation {
         device: super::DeviceKind::Cpu.to_string(),
         requested: length.saturating_mul(size_of::<T>()) as u64,
         free: None,
         total: None,
-    })
+    }
 }
 
 /// Elements that a thread writes in one go.

@@ -22,7 +22,7 @@
 //! Buffers, streams and events keep their device alive and may be dropped in any order, on any
 //! thread. On a GPU a freed buffer's memory is not used again before the work on it has finished:
 //! freeing takes its turn on the main stream. While other streams exist, allocating waits for the
-//! main stream, and freeing for all. The device keeps up to 1 GiB of freed memory for its next allocations.
+//! main stream, and freeing for all. A GPU keeps up to an eighth of its memory, once freed, for its next allocations.
 
 mod array;
 mod buffer;
@@ -39,7 +39,7 @@ mod view;
 
 pub use array::DeviceArray;
 pub use buffer::{Buffer, Element};
-pub(crate) use buffer::{reserve, zeroed};
+pub(crate) use buffer::{reserve, zeroed, zeroed_lazily};
 pub use info::{DeviceInfo, DeviceKind};
 #[cfg(feature = "kernels")]
 pub use module::{Image, Module};

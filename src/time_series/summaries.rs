@@ -43,14 +43,14 @@ pub(super) fn custom() -> Custom<time_series_kernels::Summaries> {
     #[cfg(feature = "kernels")]
     {
         Custom::with_kernels(
-            time_series_kernels::Summaries,
+            time_series_kernels::Summaries::NEW,
             &crate::modules::TIME_SERIES,
             &time_series_kernels::SUMMARIES,
         )
     }
     #[cfg(not(feature = "kernels"))]
     {
-        Custom::new(time_series_kernels::Summaries)
+        Custom::new(time_series_kernels::Summaries::NEW)
     }
 }
 

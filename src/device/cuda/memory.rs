@@ -19,8 +19,9 @@ pub struct Allocation {
     bytes: u64,
 }
 
-/// Freed memory that a context keeps for its next allocations, at most but for a part of [`STEP`].
-const KEPT_BYTES: u64 = 1 << 30;
+/// Which part of a GPU's memory a context keeps for its next allocations once it is freed, at most but for a part of
+/// [`STEP`].
+const KEPT: u64 = 8;
 
 /// How exactly a pool knows what it has to keep.
 const STEP: u64 = 1 << 28;
@@ -33,6 +34,8 @@ pub struct Pool {
     in_use: AtomicU64,
     /// What the driver was told to hold: the memory in use counts.
     threshold: AtomicU64,
+    /// What it holds beyond that.
+    kept: u64,
 }
 
 impl Pool {
@@ -61,10 +64,14 @@ impl Pool {
         if result != cudaError_enum::CUDA_SUCCESS {
             return None;
         }
+        let mut total = 0;
+        // SAFETY: it writes one number. A failure leaves 0, and nothing is kept.
+        unsafe { sys::cuDeviceTotalMem_v2(&mut total, device) };
         let pool = Pool {
             raw,
             in_use: AtomicU64::new(0),
             threshold: AtomicU64::new(0),
+            kept: total as u64 / KEPT,
         };
         pool.hold(0);
         Some(pool)
@@ -83,7 +90,7 @@ impl Pool {
     /// Has the driver keep what is in use and some more. Beyond that, waiting for the GPU gives freed memory back to
     /// the system, which takes milliseconds, and so does getting it again. The context must be current.
     fn hold(&self, in_use: u64) {
-        let mut threshold = in_use.next_multiple_of(STEP) + KEPT_BYTES;
+        let mut threshold = in_use.next_multiple_of(STEP) + self.kept;
         if self.threshold.swap(threshold, Relaxed) != threshold {
             let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
             // SAFETY: the attribute is 64 bits wide. A failure only means that other amounts are kept.
@@ -107,8 +114,13 @@ impl Context {
             let _bound = self.bind()?;
             let mut result = self.try_allocate(&mut address, bytes);
             if result == cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
-                // Memory freed in the order of the stream is there once the stream is done.
+                // Memory freed in the order of the stream is there once the stream is done, and what is kept can be
+                // had in other pieces.
                 self.synchronize()?;
+                if let Some(pool) = self.pool() {
+                    // SAFETY: the pool lives as long as the context. A failure shows in the allocation.
+                    unsafe { sys::cuMemPoolTrimTo(pool.raw, 0) };
+                }
                 result = self.try_allocate(&mut address, bytes);
             }
             self.check_allocation(result, bytes)?;

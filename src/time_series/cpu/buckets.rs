@@ -5,10 +5,9 @@ use std::ops::Range;
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
-use super::CHUNK;
-use super::timeline::{Beginnings, Timeline};
+use super::timeline::Timeline;
 use crate::Result;
-use crate::device::zeroed;
+use crate::device::{Element, zeroed, zeroed_lazily};
 
 /// The buckets of some series: of which points each consists, whatever their values.
 pub struct Buckets {
@@ -22,24 +21,140 @@ pub struct Buckets {
     chunks: Vec<usize>,
 }
 
-impl Buckets {
+/// What is done with the buckets that begin in a chunk of points.
+pub trait Visit<O>: Sync {
+    /// What a thread needs.
+    type Scratch: Default + Send;
+
+    /// Writes the columns' parts of these buckets.
+    ///
     /// # Errors
-    /// Those of [`Timeline::check`].
-    pub fn new(timeline: &Timeline) -> Result<Buckets> {
-        let beginnings = timeline.beginnings()?;
-        let mut chunks = zeroed(beginnings.len() + 1)?;
-        for (chunk, beginnings) in beginnings.iter().enumerate() {
-            chunks[chunk + 1] = chunks[chunk] + beginnings.points.len();
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    fn visit(
+        &self,
+        found: &Found,
+        columns: Vec<&mut [O]>,
+        scratch: &mut Self::Scratch,
+    ) -> Result<()>;
+}
+
+/// Nothing is done with them.
+pub struct Ignore;
+
+impl Visit<f64> for Ignore {
+    type Scratch = ();
+
+    fn visit(&self, _: &Found, _: Vec<&mut [f64]>, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The buckets that begin in a chunk of points.
+pub struct Found<'a> {
+    /// Where series begin, and at the end the number of points.
+    offsets: &'a [usize],
+    /// The first point of each bucket.
+    firsts: &'a [u32],
+    /// The end of the last one's points.
+    end: usize,
+}
+
+impl Found<'_> {
+    /// The number of buckets.
+    pub fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// The points of each bucket, and the first point of its series.
+    #[inline(always)]
+    pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let first = self.firsts.first().map_or(0, |&first| first as usize);
+        let mut series = self.offsets.partition_point(|&offset| offset <= first) - 1;
+        (0..self.firsts.len()).map(move |bucket| {
+            let first = self.firsts[bucket] as usize;
+            let next = self.firsts.get(bucket + 1);
+            let end = next.map_or(self.end, |&next| next as usize);
+            while self.offsets[series + 1] <= first {
+                series += 1;
+            }
+            (self.offsets[series], first..end)
+        })
+    }
+}
+
+impl Buckets {
+    /// Finds the buckets, and fills columns with what a visitor makes of them as long as their points are in the
+    /// cache.
+    ///
+    /// Results go where they belong if no bucket between others is empty; else gaps are closed afterwards.
+    ///
+    /// # Errors
+    /// Those of [`Timeline::check`], and [`Error::Allocation`](crate::Error::Allocation).
+    pub fn find<O: Element, V: Visit<O>>(
+        timeline: &Timeline,
+        columns: usize,
+        visitor: &V,
+    ) -> Result<(Buckets, Vec<Vec<O>>)> {
+        let rooms = timeline.rooms();
+        let room = rooms.iter().sum();
+        let mut starts = zeroed_lazily(room)?;
+        let mut firsts = zeroed_lazily(room + 1)?;
+        let columns = (0..columns).map(|_| zeroed_lazily(room));
+        let mut columns: Vec<Vec<O>> = columns.collect::<Result<_>>()?;
+        let mut offsets = zeroed(timeline.offsets.len())?;
+        let mut unused = Places {
+            starts: &mut starts,
+            firsts: &mut firsts,
+            offsets: &mut offsets,
+            columns: columns.iter_mut().map(|column| &mut column[..]).collect(),
+        };
+        let mut begun = 0;
+        let parts = rooms.iter().enumerate().map(|(chunk, &room)| {
+            let end = timeline.points_of(chunk).end;
+            let series = begun..timeline.offsets.partition_point(|&offset| offset < end);
+            begun = series.end;
+            Part {
+                timeline,
+                chunk,
+                places: unused.split_off(room, series.len()),
+                series,
+            }
+        });
+        let parts: Vec<_> = parts.collect();
+        let series: Vec<_> = parts.iter().map(|part| part.series.clone()).collect();
+        let arch = Arch::new();
+        let counts = parts
+            .into_par_iter()
+            .map_init(V::Scratch::default, |scratch, part| {
+                arch.dispatch(Find(part, visitor, scratch))
+            });
+        // The first mistake of all: chunks are in order.
+        let counts: Vec<Result<usize>> = counts.collect();
+        let counts: Vec<usize> = counts.into_iter().collect::<Result<_>>()?;
+
+        let mut chunks = vec![0];
+        for (chunk, count) in counts.iter().enumerate() {
+            for offset in &mut offsets[series[chunk].clone()] {
+                *offset += chunks[chunk];
+            }
+            chunks.push(chunks[chunk] + count);
         }
-        let count = chunks[beginnings.len()];
-        let mut buckets = Buckets {
-            offsets: zeroed(timeline.offsets.len())?,
-            starts: zeroed(count)?,
-            firsts: zeroed(count + 1)?,
+        let count = chunks[counts.len()];
+        // Of series without points behind the last point, and that of all.
+        offsets[begun..].fill(count);
+        close_gaps(&mut starts, &rooms, &chunks);
+        close_gaps(&mut firsts, &rooms, &chunks);
+        firsts.push(timeline.timestamps.len() as u32);
+        for column in &mut columns {
+            close_gaps(column, &rooms, &chunks);
+        }
+        let buckets = Buckets {
+            offsets,
+            starts,
+            firsts,
             chunks,
         };
-        buckets.write(timeline, &beginnings);
-        Ok(buckets)
+        Ok((buckets, columns))
     }
 
     /// The number of buckets.
@@ -47,113 +162,133 @@ impl Buckets {
         self.starts.len()
     }
 
-    /// The buckets that begin in each chunk of points.
-    pub fn in_chunks(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
-        self.chunks.windows(2).map(|pair| pair[0]..pair[1])
-    }
-
-    /// The columns' parts for each chunk of points: with the buckets that begin there.
-    pub fn parts<'a, O>(
+    /// Has a visitor fill columns, which are as long as there are buckets. `offsets` are those of the points.
+    ///
+    /// # Errors
+    /// The visitor's.
+    pub fn visit<O: Send, V: Visit<O>>(
         &self,
-        mut columns: Vec<&'a mut [O]>,
-    ) -> Vec<(Range<usize>, Vec<&'a mut [O]>)> {
-        let part = |buckets: Range<usize>| {
+        offsets: &[usize],
+        mut columns: Vec<&mut [O]>,
+        visitor: &V,
+    ) -> Result<()> {
+        let parts = self.chunks.windows(2).map(|pair| {
+            let buckets = pair[0]..pair[1];
             let columns = columns.iter_mut().map(|column| {
                 let part = column.split_off_mut(..buckets.len());
                 part.expect("as long as there are buckets")
             });
-            let columns = columns.collect();
+            let columns: Vec<_> = columns.collect();
             (buckets, columns)
-        };
-        self.in_chunks().map(part).collect()
-    }
-
-    /// The points of a bucket.
-    #[inline(always)]
-    pub fn points(&self, bucket: usize) -> Range<usize> {
-        self.firsts[bucket] as usize..self.firsts[bucket + 1] as usize
-    }
-
-    /// The buckets of a range, each with the number of its series.
-    #[inline(always)]
-    pub fn with_series(&self, buckets: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
-        let mut series = self.series(buckets.start);
-        buckets.map(move |bucket| {
-            while self.offsets[series + 1] <= bucket {
-                series += 1;
-            }
-            (bucket, series)
-        })
-    }
-
-    /// The series of a bucket: the last one that begins there or before, since that has buckets.
-    pub fn series(&self, bucket: usize) -> usize {
-        self.offsets.partition_point(|&offset| offset <= bucket) - 1
-    }
-
-    /// All but the numbers of buckets.
-    fn write(&mut self, timeline: &Timeline, beginnings: &[Beginnings]) {
-        let (count, points) = (self.starts.len(), timeline.timestamps.len());
-        let (mut starts, mut firsts) = (&mut self.starts[..], &mut self.firsts[..count]);
-        let mut offsets = &mut self.offsets[..];
-        let mut begun = 0;
-        let parts = beginnings.iter().enumerate().map(|(chunk, beginnings)| {
-            let end = ((chunk + 1) * CHUNK).min(points);
-            let series = begun..timeline.offsets.partition_point(|&offset| offset < end);
-            begun = series.end;
-            let all = "as many as the chunks have";
-            let count = beginnings.points.len();
-            Write {
-                offsets_of_points: timeline.offsets,
-                beginnings,
-                point: chunk * CHUNK,
-                bucket: self.chunks[chunk],
-                starts: starts.split_off_mut(..count).expect(all),
-                firsts: firsts.split_off_mut(..count).expect(all),
-                offsets: offsets.split_off_mut(..series.len()).expect(all),
-                series,
-            }
         });
         let parts: Vec<_> = parts.collect();
-        // Of series without points behind the last point, and that of all.
-        offsets.fill(count);
-        let arch = Arch::new();
-        parts.into_par_iter().for_each(|part| arch.dispatch(part));
-        self.firsts[count] = points as u32;
+        parts.into_par_iter().try_for_each_init(
+            V::Scratch::default,
+            |scratch, (buckets, columns)| {
+                let found = Found {
+                    offsets,
+                    end: self.firsts[buckets.end] as usize,
+                    firsts: &self.firsts[buckets],
+                };
+                visitor.visit(&found, columns, scratch)
+            },
+        )
     }
 }
 
-/// Writes the buckets and series that begin in a chunk of points.
-struct Write<'a> {
-    /// Of all series.
-    offsets_of_points: &'a [usize],
-    beginnings: &'a Beginnings,
-    /// The first point of the chunk.
-    point: usize,
-    /// The first bucket that begins in it.
-    bucket: usize,
-    series: Range<usize>,
+/// Moves the elements of all chunks together: each has room for some, but may have used less.
+fn close_gaps<T: Copy>(elements: &mut Vec<T>, rooms: &[usize], chunks: &[usize]) {
+    let mut from = 0;
+    for (room, chunk) in rooms.iter().zip(chunks.windows(2)) {
+        if from != chunk[0] {
+            elements.copy_within(from..from + (chunk[1] - chunk[0]), chunk[0]);
+        }
+        from += room;
+    }
+    elements.truncate(chunks[rooms.len()]);
+    // Keeps what is a little too large: else all would be copied.
+    if elements.len() < elements.capacity() / 2 {
+        elements.shrink_to_fit();
+    }
+}
+
+/// Where results go.
+struct Places<'a, O> {
     starts: &'a mut [i64],
     firsts: &'a mut [u32],
     offsets: &'a mut [usize],
+    columns: Vec<&'a mut [O]>,
 }
 
-impl NullaryFnOnce for Write<'_> {
-    type Output = ();
+impl<'a, O> Places<'a, O> {
+    /// The first of them.
+    fn split_off(&mut self, buckets: usize, series: usize) -> Places<'a, O> {
+        let all = "there is room for all chunks";
+        Places {
+            starts: self.starts.split_off_mut(..buckets).expect(all),
+            firsts: self.firsts.split_off_mut(..buckets).expect(all),
+            offsets: self.offsets.split_off_mut(..series).expect(all),
+            columns: self
+                .columns
+                .iter_mut()
+                .map(|column| column.split_off_mut(..buckets).expect(all))
+                .collect(),
+        }
+    }
+}
+
+/// A chunk of points.
+struct Part<'a, O> {
+    timeline: &'a Timeline<'a>,
+    chunk: usize,
+    /// The series that begin in it.
+    series: Range<usize>,
+    places: Places<'a, O>,
+}
+
+/// Finds the buckets that begin in a chunk, has them visited, and returns their number. The numbers of the series'
+/// first buckets are as if the chunk were the first one.
+struct Find<'a, O, V: Visit<O>>(Part<'a, O>, &'a V, &'a mut V::Scratch);
+
+impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
+    type Output = Result<usize>;
 
     #[inline(always)]
-    fn call(self) {
-        self.starts.copy_from_slice(&self.beginnings.starts);
-        for (first, &point) in self.firsts.iter_mut().zip(&self.beginnings.points) {
-            *first = (self.point + usize::from(point)) as u32;
-        }
-        let offsets = &self.offsets_of_points[self.series];
+    fn call(self) -> Result<usize> {
+        let Find(part, visitor, scratch) = self;
+        let Part {
+            timeline,
+            chunk,
+            series,
+            mut places,
+        } = part;
+        let mut heads = places.firsts.iter_mut().zip(places.starts);
+        let mut count = 0;
+        let end = timeline.find(chunk, |point, start| {
+            let (first, label) = heads.next().expect("not more than can begin here");
+            (*first, *label) = (point as u32, start);
+            count += 1;
+        });
+        let end = end.map_err(|index| timeline.error(index))?;
+        let firsts = &places.firsts[..count];
         let mut before = 0;
-        for (number, &offset) in self.offsets.iter_mut().zip(offsets) {
-            while before < self.firsts.len() && (self.firsts[before] as usize) < offset {
+        for (number, &offset) in places.offsets.iter_mut().zip(&timeline.offsets[series]) {
+            while before < count && (firsts[before] as usize) < offset {
                 before += 1;
             }
-            *number = self.bucket + before;
+            *number = before;
         }
+        if count > 0 {
+            let found = Found {
+                offsets: timeline.offsets,
+                firsts,
+                end,
+            };
+            for column in &mut places.columns {
+                *column = std::mem::take(column).split_at_mut(count).0;
+            }
+            visitor.visit(&found, places.columns, scratch)?;
+        }
+        Ok(count)
     }
 }

@@ -1,7 +1,7 @@
 //! The CPU: all cores.
 //!
 //! First [`points`] are sorted, checked and freed of duplicates where that is asked for. Then the [`buckets`] are
-//! found, in two passes over chunks of timestamps: one counts them, one writes them where they belong. What a bucket
+//! found, in a pass over chunks of timestamps, in which the statistics of the values are computed as well. What a bucket
 //! comes to depends on its own points alone, not on its place or on the number of threads: short buckets are
 //! taken from the first point to the last, and long ones in pieces of a fixed length that are merged in order.
 
@@ -16,13 +16,14 @@ mod tests;
 mod timeline;
 
 use ndarray::Array1;
-use time_series_kernels::{Aggregate, Floor, Statistic, Statistics, Summary, Sums};
+use time_series_kernels::{Aggregate, Floor, StatesOf, Statistic, Statistics, Summary, Sums};
 
 pub use round::{round, rounded};
 
-use self::buckets::Buckets;
+use self::buckets::{Buckets, Found, Ignore, Visit};
+use self::percentiles::PercentilesOf;
 use self::points::Points;
-use self::reduce::{Columns, StateOf, reduce};
+use self::reduce::{Columns, Reduce};
 use self::source::{Rates, Source, ValuesOf};
 use self::timeline::Timeline;
 use super::method::Kind;
@@ -40,95 +41,162 @@ const CHUNK: usize = 1 << 13;
 pub fn aggregate<T: Value>(with: &Aggregation, series: &Series<T>) -> Result<Aggregates> {
     let floor = with.floor()?;
     let points = Points::new(with, &floor, series)?;
-    let buckets = Buckets::new(&points.timeline(&floor))?;
     let methods = finish::needed(with);
-    let mut columns = methods
-        .iter()
-        .map(|_| zeroed(buckets.len()))
-        .collect::<Result<Vec<_>>>()?;
-    let (rates, values): (Vec<_>, Vec<_>) = methods
-        .iter()
-        .zip(&mut columns)
-        .partition(|(method, _)| method.is_rate());
-    fill(with, &ValuesOf::new(with, &points), &buckets, values)?;
-    if !rates.is_empty() {
-        fill(with, &Rates::new(with, &points)?, &buckets, rates)?;
+    let of_values = Wanted::of(with, &methods, false);
+    let of_rates = Wanted::of(with, &methods, true);
+    let values = ValuesOf::new(with, &points);
+    // Statistics of the values are computed while the buckets are found.
+    let (buckets, found) = Buckets::find(
+        &points.timeline(&floor),
+        of_values.statistics.len(),
+        &of_values.statistics(&values),
+    )?;
+    let mut target = Target {
+        offsets: &points.offsets,
+        buckets: &buckets,
+        columns: vec![Vec::new(); methods.len()],
+    };
+    target.put(&of_values.statistics, found);
+    target.fill(&of_values.percents, &of_values.percentiles(&values))?;
+    if !of_rates.is_empty() {
+        let rates = Rates::new(with, &points)?;
+        target.fill(&of_rates.statistics, &of_rates.statistics(&rates))?;
+        target.fill(&of_rates.percents, &of_rates.percentiles(&rates))?;
     }
+    let columns = target.columns.into_iter().map(Array1::from).collect();
     finish::finish(
         with,
         Aggregates {
             offsets: buckets.offsets,
             starts: buckets.starts.into(),
             methods: methods.into_owned(),
-            columns: columns.into_iter().map(Array1::from).collect(),
+            columns,
         },
     )
 }
 
-/// The columns of the values, or of the rates.
-fn fill(
-    with: &Aggregation,
-    source: &impl Source,
-    buckets: &Buckets,
-    columns: Vec<(&Method, &mut Vec<f64>)>,
-) -> Result<()> {
-    let (mut statistics, mut of_statistics) = (Vec::new(), Vec::new());
-    let (mut percents, mut of_percents) = (Vec::new(), Vec::new());
-    for (method, column) in columns {
-        match method.kind() {
-            Kind::Statistic(statistic) => {
-                statistics.push(statistic);
-                of_statistics.push(&mut column[..]);
-            }
-            Kind::Median => {
-                percents.push(50.0);
-                of_percents.push(&mut column[..]);
-            }
-            Kind::Percentile(percent) => {
-                percents.push(percent);
-                of_percents.push(&mut column[..]);
-            }
-        }
-    }
-    let of_sums = |statistic: &Statistic| {
-        matches!(
-            statistic,
-            Statistic::Count | Statistic::Sum | Statistic::Mean
-        )
-    };
-    if !statistics.is_empty() && statistics.iter().all(of_sums) {
-        fill_statistics::<Sums>(with, source, buckets, &statistics, of_statistics);
-    } else if !statistics.is_empty() {
-        fill_statistics::<Summary>(with, source, buckets, &statistics, of_statistics);
-    }
-    if percents.is_empty() {
-        return Ok(());
-    }
-    percentiles::percentiles(source, buckets, &percents, of_percents)
-}
-
-/// All columns of statistics that a state has.
-fn fill_statistics<S: Statistics + Send + 'static>(
-    with: &Aggregation,
-    source: &impl Source,
-    buckets: &Buckets,
-    statistics: &[Statistic],
-    columns: Vec<&mut [f64]>,
-) {
-    let made_by = StatisticsOf {
-        statistics,
-        ddof: f64::from(with.ddof),
-    };
-    reduce(&StateOf::<S>::NEW, source, buckets, columns, &made_by);
-}
-
-/// A column for each statistic.
-struct StatisticsOf<'a> {
-    statistics: &'a [Statistic],
+/// What is computed of the values, or of the rates, and in which columns.
+struct Wanted {
+    statistics: Vec<(usize, Statistic)>,
+    percents: Vec<(usize, f64)>,
     ddof: f64,
 }
 
-impl<S: Statistics> Columns<S, f64> for StatisticsOf<'_> {
+impl Wanted {
+    fn of(with: &Aggregation, methods: &[Method], are_rates: bool) -> Wanted {
+        let mut wanted = Wanted {
+            statistics: Vec::new(),
+            percents: Vec::new(),
+            ddof: f64::from(with.ddof),
+        };
+        for (column, method) in methods.iter().enumerate() {
+            if method.is_rate() == are_rates {
+                match method.kind() {
+                    Kind::Statistic(statistic) => wanted.statistics.push((column, statistic)),
+                    Kind::Median => wanted.percents.push((column, 50.0)),
+                    Kind::Percentile(percent) => wanted.percents.push((column, percent)),
+                }
+            }
+        }
+        wanted
+    }
+
+    fn is_empty(&self) -> bool {
+        self.statistics.is_empty() && self.percents.is_empty()
+    }
+
+    fn statistics<'a, S>(&self, source: &'a S) -> StatisticsOf<'a, S> {
+        let statistics = self.statistics.iter().map(|&(_, statistic)| statistic);
+        StatisticsOf {
+            source,
+            made_by: OfStates {
+                statistics: statistics.collect(),
+                ddof: self.ddof,
+            },
+        }
+    }
+
+    fn percentiles<'a, S>(&self, source: &'a S) -> PercentilesOf<'a, S> {
+        PercentilesOf {
+            source,
+            percents: self.percents.iter().map(|&(_, percent)| percent).collect(),
+        }
+    }
+}
+
+/// The columns of some buckets.
+struct Target<'a> {
+    offsets: &'a [usize],
+    buckets: &'a Buckets,
+    columns: Vec<Vec<f64>>,
+}
+
+impl Target<'_> {
+    /// Has a visitor fill some columns.
+    fn fill<M>(&mut self, places: &[(usize, M)], visitor: &impl Visit<f64>) -> Result<()> {
+        let columns = places.iter().map(|_| zeroed(self.buckets.len()));
+        let mut columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
+        if !columns.is_empty() {
+            let parts = columns.iter_mut().map(|column| &mut column[..]).collect();
+            self.buckets.visit(self.offsets, parts, visitor)?;
+        }
+        self.put(places, columns);
+        Ok(())
+    }
+
+    fn put<M>(&mut self, places: &[(usize, M)], columns: Vec<Vec<f64>>) {
+        for ((place, _), column) in places.iter().zip(columns) {
+            self.columns[*place] = column;
+        }
+    }
+}
+
+/// Computes statistics, of the smallest states that have them.
+struct StatisticsOf<'a, S> {
+    source: &'a S,
+    made_by: OfStates,
+}
+
+impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
+    type Scratch = (Vec<Sums>, Vec<Summary>);
+
+    fn visit(
+        &self,
+        found: &Found,
+        columns: Vec<&mut [f64]>,
+        (sums, summaries): &mut Self::Scratch,
+    ) -> Result<()> {
+        let StatisticsOf { source, made_by } = self;
+        let source = *source;
+        if columns.is_empty() {
+            Ok(())
+        } else if made_by.statistics.iter().copied().all(Sums::has) {
+            let aggregate = &StatesOf::<Sums>::NEW;
+            let reduce = Reduce {
+                aggregate,
+                source,
+                made_by,
+            };
+            reduce.visit(found, columns, sums)
+        } else {
+            let aggregate = &StatesOf::<Summary>::NEW;
+            let reduce = Reduce {
+                aggregate,
+                source,
+                made_by,
+            };
+            reduce.visit(found, columns, summaries)
+        }
+    }
+}
+
+/// A column for each statistic.
+struct OfStates {
+    statistics: Vec<Statistic>,
+    ddof: f64,
+}
+
+impl<S: Statistics> Columns<S, f64> for OfStates {
     #[inline(always)]
     fn write(&self, column: usize, states: &[S], results: &mut [f64]) {
         // A loop for each statistic, not a choice for each state.
@@ -156,20 +224,16 @@ where
 {
     let floor = with.floor()?;
     let points = Points::new(with, &floor, series)?;
-    let buckets = Buckets::new(&points.timeline(&floor))?;
-    let mut results = zeroed(buckets.len())?;
-    let source = ValuesOf::new(with, &points);
-    reduce(
+    let reduce = Reduce {
         aggregate,
-        &source,
-        &buckets,
-        vec![&mut results],
-        &ResultsOf(aggregate),
-    );
+        source: &ValuesOf::new(with, &points),
+        made_by: &ResultsOf(aggregate),
+    };
+    let (buckets, mut columns) = Buckets::find(&points.timeline(&floor), 1, &reduce)?;
     Ok(CustomAggregates {
         offsets: buckets.offsets,
         starts: buckets.starts.into(),
-        results: results.into(),
+        results: columns.remove(0).into(),
     })
 }
 
@@ -187,12 +251,13 @@ impl<A: Aggregate + Sync> Columns<A::State, A::Output> for ResultsOf<'_, A> {
 
 /// [`bucket_counts`](super::bucket_counts).
 pub fn counts(floor: &Floor, timestamps: &[i64]) -> Result<BucketCounts> {
-    let buckets = Buckets::new(&Timeline {
+    let timeline = Timeline {
         operation: COUNTS,
         offsets: &[0, timestamps.len()],
         timestamps,
         floor,
-    })?;
+    };
+    let (buckets, _) = Buckets::find(&timeline, 0, &Ignore)?;
     let mut counts = zeroed(buckets.len())?;
     for (count, points) in counts.iter_mut().zip(buckets.firsts.windows(2)) {
         *count = points[1] - points[0];

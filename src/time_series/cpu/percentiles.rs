@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::CHUNK;
-use super::buckets::Buckets;
+use super::buckets::{Found, Visit};
 use super::source::Source;
 use crate::Result;
 use crate::device::reserve;
@@ -16,55 +16,45 @@ pub const FEW: usize = 24;
 /// Ranks from which sorting is faster.
 const MANY_RANKS: usize = 8;
 
-/// Writes a column for each percent.
-pub fn percentiles(
-    source: &impl Source,
-    buckets: &Buckets,
-    percents: &[f64],
-    columns: Vec<&mut [f64]>,
-) -> Result<()> {
-    buckets
-        .parts(columns)
-        .into_par_iter()
-        .try_for_each_init(Scratch::default, |scratch, (range, columns)| {
-            scratch.write(source, buckets, percents, range, columns)
-        })
+/// Computes percentiles: a column for each percent.
+pub struct PercentilesOf<'a, S> {
+    pub source: &'a S,
+    pub percents: Vec<f64>,
 }
 
-/// Room of a thread.
-#[derive(Default)]
-struct Scratch {
-    keys: Vec<i64>,
-    ranks: Vec<usize>,
-}
+impl<S: Source> Visit<f64> for PercentilesOf<'_, S> {
+    type Scratch = Scratch;
 
-impl Scratch {
-    /// The percentiles of some neighbouring buckets.
-    fn write(
-        &mut self,
-        source: &impl Source,
-        buckets: &Buckets,
-        percents: &[f64],
-        range: Range<usize>,
+    fn visit(
+        &self,
+        found: &Found,
         mut columns: Vec<&mut [f64]>,
+        scratch: &mut Scratch,
     ) -> Result<()> {
-        let start = range.start;
-        for (bucket, series) in buckets.with_series(range) {
-            let first = source.offsets()[series];
-            let has_nan = self.gather(source, first, buckets.points(bucket))?;
+        for (bucket, (first, points)) in found.each().enumerate() {
+            let has_nan = scratch.gather(self.source, first, points)?;
             if !has_nan {
-                self.order(percents);
+                scratch.order(&self.percents);
             }
-            for (column, &percent) in columns.iter_mut().zip(percents) {
-                column[bucket - start] = match has_nan {
+            for (column, &percent) in columns.iter_mut().zip(&self.percents) {
+                column[bucket] = match has_nan {
                     true => f64::NAN,
-                    false => interpolated(&self.keys, percent),
+                    false => interpolated(&scratch.keys, percent),
                 };
             }
         }
         Ok(())
     }
+}
 
+/// Room of a thread.
+#[derive(Default)]
+pub struct Scratch {
+    keys: Vec<i64>,
+    ranks: Vec<usize>,
+}
+
+impl Scratch {
     /// Takes the values of a bucket, and tells whether NaN is among them.
     fn gather(&mut self, source: &impl Source, first: usize, points: Range<usize>) -> Result<bool> {
         self.keys.clear();

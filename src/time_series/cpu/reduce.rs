@@ -1,51 +1,15 @@
 //! States of buckets.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
-use time_series_kernels::{Aggregate, Point, Statistics};
+use time_series_kernels::Aggregate;
 
 use super::CHUNK;
-use super::buckets::Buckets;
+use super::buckets::{Found, Visit};
 use super::source::Source;
-
-/// The library's own states as an aggregate.
-#[derive(Clone, Copy)]
-pub struct StateOf<S>(PhantomData<S>);
-
-// SAFETY: it has no data.
-unsafe impl<S> Sync for StateOf<S> {}
-
-impl<S> StateOf<S> {
-    pub const NEW: StateOf<S> = StateOf(PhantomData);
-}
-
-impl<S: Statistics + 'static> Aggregate for StateOf<S> {
-    type State = S;
-    type Output = S;
-
-    #[inline(always)]
-    fn empty(&self) -> S {
-        S::EMPTY
-    }
-
-    #[inline(always)]
-    fn push(&self, state: S, point: Point) -> S {
-        state.push(point.value)
-    }
-
-    #[inline(always)]
-    fn merge(&self, earlier: S, later: S) -> S {
-        earlier.merge(later)
-    }
-
-    #[inline(always)]
-    fn finish(&self, state: S) -> S {
-        state
-    }
-}
+use crate::Result;
 
 /// What columns are made of states.
 ///
@@ -56,42 +20,43 @@ pub trait Columns<S, O>: Sync {
 }
 
 /// Computes the state of each bucket, and of those of neighbours the parts of all columns.
-pub fn reduce<A: Aggregate<State: Send> + Sync, O: Send>(
-    aggregate: &A,
-    source: &impl Source,
-    buckets: &Buckets,
-    columns: Vec<&mut [O]>,
-    made_by: &impl Columns<A::State, O>,
-) {
-    let arch = Arch::new();
-    let work = Reduce {
-        aggregate,
-        source,
-        buckets,
-    };
-    let parts = buckets.parts(columns).into_par_iter();
-    parts.for_each_init(Vec::new, |states, (buckets, columns)| {
+pub struct Reduce<'a, A, S, C> {
+    pub aggregate: &'a A,
+    pub source: &'a S,
+    pub made_by: &'a C,
+}
+
+impl<A, S, C, O> Visit<O> for Reduce<'_, A, S, C>
+where
+    A: Aggregate<State: Send> + Sync,
+    S: Source,
+    C: Columns<A::State, O>,
+{
+    type Scratch = Vec<A::State>;
+
+    fn visit(
+        &self,
+        found: &Found,
+        columns: Vec<&mut [O]>,
+        states: &mut Vec<A::State>,
+    ) -> Result<()> {
+        let arch = Arch::new();
         states.clear();
-        states.reserve(buckets.len());
-        arch.dispatch(Short(&work, buckets.clone(), states));
+        states.reserve(found.len());
+        arch.dispatch(Short(self, found, states));
         // A bucket with more points than a chunk is the last one to begin in its own.
-        if let Some(last) = buckets.clone().last()
-            && work.buckets.points(last).len() > CHUNK
+        if let Some((first, points)) = found.each().last()
+            && points.len() > CHUNK
         {
             states.pop();
-            states.push(work.long(arch, last));
+            states.push(self.long(arch, first, points));
         }
-        arch.dispatch(Finish(states, columns, made_by));
-    });
+        arch.dispatch(Finish(states, columns, self.made_by));
+        Ok(())
+    }
 }
 
-struct Reduce<'a, A, S> {
-    aggregate: &'a A,
-    source: &'a S,
-    buckets: &'a Buckets,
-}
-
-impl<A: Aggregate<State: Send> + Sync, S: Source> Reduce<'_, A, S> {
+impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
     /// The state of some points of a series, which begins at `first`.
     #[inline(always)]
     fn state(&self, first: usize, points: Range<usize>) -> A::State {
@@ -103,14 +68,7 @@ impl<A: Aggregate<State: Send> + Sync, S: Source> Reduce<'_, A, S> {
     }
 
     /// The state of a long bucket, computed by all threads.
-    fn long(&self, arch: Arch, bucket: usize) -> A::State {
-        let points = self.buckets.points(bucket);
-        let series = self
-            .buckets
-            .offsets
-            .partition_point(|&offset| offset <= bucket)
-            - 1;
-        let first = self.source.offsets()[series];
+    fn long(&self, arch: Arch, first: usize, points: Range<usize>) -> A::State {
         let pieces = points.len().div_ceil(CHUNK);
         let states: Vec<_> = (0..pieces)
             .into_par_iter()
@@ -125,30 +83,33 @@ impl<A: Aggregate<State: Send> + Sync, S: Source> Reduce<'_, A, S> {
     }
 }
 
-/// The states of all buckets of a range, but of long ones the empty one.
-struct Short<'a, A: Aggregate, S>(&'a Reduce<'a, A, S>, Range<usize>, &'a mut Vec<A::State>);
+/// The states of all buckets, but of long ones the empty one.
+struct Short<'a, A: Aggregate, S, C>(
+    &'a Reduce<'a, A, S, C>,
+    &'a Found<'a>,
+    &'a mut Vec<A::State>,
+);
 
-impl<A: Aggregate<State: Send> + Sync, S: Source> NullaryFnOnce for Short<'_, A, S> {
+impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Short<'_, A, S, C> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Short(work, buckets, states) = self;
-        for (bucket, series) in work.buckets.with_series(buckets) {
-            let points = work.buckets.points(bucket);
+        let Short(work, found, states) = self;
+        for (first, points) in found.each() {
             states.push(if points.len() > CHUNK {
                 work.aggregate.empty()
             } else {
-                work.state(work.source.offsets()[series], points)
+                work.state(first, points)
             });
         }
     }
 }
 
 /// The state of a piece of a long bucket.
-struct Piece<'a, A: Aggregate, S>(&'a Reduce<'a, A, S>, usize, Range<usize>);
+struct Piece<'a, A: Aggregate, S, C>(&'a Reduce<'a, A, S, C>, usize, Range<usize>);
 
-impl<A: Aggregate<State: Send> + Sync, S: Source> NullaryFnOnce for Piece<'_, A, S> {
+impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Piece<'_, A, S, C> {
     type Output = A::State;
 
     #[inline(always)]

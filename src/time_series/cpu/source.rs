@@ -13,8 +13,6 @@ use rayon::prelude::*;
 
 /// Values of points.
 pub trait Source: Sync {
-    /// Where series begin, and at the end the number of points.
-    fn offsets(&self) -> &[usize];
     /// Calls `f` for each value of some points of a series, which begins at `first`.
     fn for_each(&self, first: usize, points: Range<usize>, f: impl FnMut(Point));
 }
@@ -35,10 +33,6 @@ impl<'a, T: Value> ValuesOf<'a, T> {
 }
 
 impl<T: Value> Source for ValuesOf<'_, T> {
-    fn offsets(&self) -> &[usize] {
-        &self.points.offsets
-    }
-
     #[inline(always)]
     fn for_each(&self, _first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
         let timestamps = &self.points.timestamps[points.clone()];
@@ -113,10 +107,6 @@ impl<'a, T: Value> Rates<'a, T> {
 }
 
 impl<T: Value> Source for Rates<'_, T> {
-    fn offsets(&self) -> &[usize] {
-        &self.points.offsets
-    }
-
     #[inline(always)]
     fn for_each(&self, first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
         let mut before = self.before(first, points.start);

@@ -14,15 +14,6 @@ use crate::{Error, Result};
 /// Points that are looked at one after the other for the end of a bucket, before steps become larger.
 const NEAR: usize = 16;
 
-/// The buckets that begin in a chunk of points.
-#[derive(Clone, Default)]
-pub struct Beginnings {
-    /// The first point of each, counted from the chunk's first one.
-    pub points: Vec<u16>,
-    /// The first timestamp of each.
-    pub starts: Vec<i64>,
-}
-
 /// Timestamps of series, and what cuts them.
 #[derive(Clone, Copy)]
 pub struct Timeline<'a> {
@@ -45,23 +36,9 @@ impl Timeline<'_> {
         }
     }
 
-    /// The buckets that begin in each chunk of points.
-    ///
-    /// # Errors
-    /// Those of [`check`](Self::check).
-    pub fn beginnings(&self) -> Result<Vec<Beginnings>> {
-        let arch = Arch::new();
-        let found: Vec<_> = self
-            .chunks()
-            .map_init(Beginnings::default, |room, chunk| {
-                arch.dispatch(Find(self, chunk, room))
-            })
-            .collect();
-        // The first mistake of all: chunks are in order.
-        found
-            .into_iter()
-            .map(|found| found.map_err(|index| self.error(index)))
-            .collect()
+    /// How many buckets may begin in each chunk of points: as many as do if no bucket between them is empty.
+    pub fn rooms(&self) -> Vec<usize> {
+        self.chunks().map(|chunk| self.room(chunk)).collect()
     }
 
     /// The numbers of the chunks of points.
@@ -69,43 +46,101 @@ impl Timeline<'_> {
         (0..self.timestamps.len().div_ceil(CHUNK)).into_par_iter()
     }
 
-    /// The parts of series in a chunk that have points, each with the first point of the series.
-    #[inline(always)]
-    fn pieces(&self, chunk: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let start = chunk * CHUNK;
-        let end = (start + CHUNK).min(self.timestamps.len());
-        // The last one that begins at or before the first point has points: the next one begins later.
-        let first = self.offsets.partition_point(|&offset| offset <= start) - 1;
-        let series = self.offsets[first..].windows(2);
-        series
-            .take_while(move |series| series[0] < end)
-            .map(move |series| (series[0], series[0].max(start)..series[1].min(end)))
-            .filter(|(_, points)| !points.is_empty())
+    /// The points of a chunk.
+    pub fn points_of(&self, chunk: usize) -> Range<usize> {
+        chunk * CHUNK..((chunk + 1) * CHUNK).min(self.timestamps.len())
     }
 
-    /// Calls `found` with each point of a part of a series at which a bucket begins, and with the bucket's start.
-    /// Timestamps have to be in order and to have labels. `first` is the first point of the series.
+    /// The parts of series in a chunk that have points, each with the points of the whole series.
     #[inline(always)]
-    fn find(&self, first: usize, points: Range<usize>, mut found: impl FnMut(usize, i64)) {
-        let (timestamps, width) = (self.timestamps, self.floor.width());
-        let mut index = points.start;
-        let mut start = self.floor.floor(timestamps[index.max(first + 1) - 1]);
-        if index > first {
-            index = self.after(index..points.end, start.saturating_add(width - 1));
-        } else {
-            found(index, start);
-            index = self.after(index + 1..points.end, start.saturating_add(width - 1));
-        }
-        while index < points.end {
-            // Mostly it is the next bucket. That its start does not overflow shows in the timestamp being later
-            // than all of the last bucket.
-            start += width;
-            if timestamps[index] > start.saturating_add(width - 1) {
-                start = self.floor.floor(timestamps[index]);
+    fn pieces(&self, chunk: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let chunk = self.points_of(chunk);
+        // The last one that begins at or before the first point has points: the next one begins later.
+        let first = self
+            .offsets
+            .partition_point(|&offset| offset <= chunk.start)
+            - 1;
+        let series = self.offsets[first..].windows(2);
+        series
+            .map(|offsets| offsets[0]..offsets[1])
+            .take_while(move |series| series.start < chunk.end)
+            .map(move |series| {
+                let piece = series.start.max(chunk.start)..series.end.min(chunk.end);
+                (series, piece)
+            })
+            .filter(|(_, piece)| !piece.is_empty())
+    }
+
+    fn room(&self, chunk: usize) -> usize {
+        let of_piece = |(series, piece): (Range<usize>, Range<usize>)| {
+            let (first, last) = (self.timestamps[piece.start], self.timestamps[piece.end - 1]);
+            if first < self.floor.lowest() || last < first {
+                // It is a mistake, and nothing will be found.
+                return 0;
             }
-            found(index, start);
-            index = self.after(index + 1..points.end, start.saturating_add(width - 1));
+            let apart = self.floor.bucket(last) - self.floor.bucket(first);
+            let most = (piece.len() - 1).min(usize::try_from(apart).unwrap_or(usize::MAX));
+            most + usize::from(!self.continues(series.start, piece.start))
+        };
+        self.pieces(chunk).map(of_piece).sum()
+    }
+
+    /// Calls `found` with each point of a chunk at which a bucket begins, and with the bucket's start. Returns the end
+    /// of the last one's points, which may be in a later chunk, or the chunk's first mistake.
+    #[inline(always)]
+    pub fn find(
+        &self,
+        chunk: usize,
+        mut found: impl FnMut(usize, i64),
+    ) -> std::result::Result<usize, usize> {
+        let width = self.floor.width();
+        let (mut end, mut length) = (0, 1);
+        for (series, piece) in self.pieces(chunk) {
+            if let Some(index) = self.first_mistake(series.start, piece.clone()) {
+                return Err(index);
+            }
+            let mut index = piece.start;
+            let mut start = self.floor.floor(self.timestamps[index]);
+            if !self.continues(series.start, index) {
+                found(index, start);
+            }
+            loop {
+                let last = start.saturating_add(width - 1);
+                // Mostly buckets have as many points as the one before.
+                let guess = index + length;
+                let is_next = guess < piece.end
+                    && self.timestamps[guess - 1] <= last
+                    && self.timestamps[guess] > last;
+                if !is_next {
+                    let next = self.after(index + 1..piece.end, last);
+                    if next == piece.end {
+                        break;
+                    }
+                    length = next - index;
+                }
+                index += length;
+                // Mostly it is the next bucket. That its start does not overflow shows in the timestamp being later
+                // than all of the last bucket.
+                start += width;
+                if self.timestamps[index] > start.saturating_add(width - 1) {
+                    start = self.floor.floor(self.timestamps[index]);
+                }
+                found(index, start);
+            }
+            end = piece.end;
+            if end < series.end {
+                end = self.after(end..series.end, start.saturating_add(width - 1));
+            }
         }
+        Ok(end)
+    }
+
+    /// Whether the bucket of a point, which has a label, began before it in the series, which begins at `first`.
+    fn continues(&self, first: usize, index: usize) -> bool {
+        index > first
+            && self.timestamps[index - 1] >= self.floor.lowest()
+            && self.floor.bucket(self.timestamps[index - 1])
+                == self.floor.bucket(self.timestamps[index])
     }
 
     /// The first of some points in order that is later than a timestamp, or their end.
@@ -156,7 +191,7 @@ impl Timeline<'_> {
 
     /// The error of a mistake.
     #[cold]
-    fn error(&self, index: usize) -> Error {
+    pub fn error(&self, index: usize) -> Error {
         let timestamp = self.timestamps[index];
         let series = self.offsets.partition_point(|&offset| offset <= index) - 1;
         if !self.descends(self.offsets[series], index) {
@@ -177,31 +212,6 @@ impl NullaryFnOnce for Check<'_> {
     fn call(self) -> Option<usize> {
         let Check(timeline, chunk) = self;
         let mut pieces = timeline.pieces(chunk);
-        pieces.find_map(|(first, points)| timeline.first_mistake(first, points))
-    }
-}
-
-/// The buckets that begin in a chunk, or its first mistake; with room to write to.
-struct Find<'a>(&'a Timeline<'a>, usize, &'a mut Beginnings);
-
-impl NullaryFnOnce for Find<'_> {
-    type Output = std::result::Result<Beginnings, usize>;
-
-    #[inline(always)]
-    fn call(self) -> Self::Output {
-        let Find(timeline, chunk, room) = self;
-        room.points.clear();
-        room.starts.clear();
-        for (first, points) in timeline.pieces(chunk) {
-            if let Some(index) = timeline.first_mistake(first, points.clone()) {
-                return Err(index);
-            }
-            timeline.find(first, points, |index, start| {
-                room.points.push((index - chunk * CHUNK) as u16);
-                room.starts.push(start);
-            });
-        }
-        // As large as they are.
-        Ok(room.clone())
+        pieces.find_map(|(series, piece)| timeline.first_mistake(series.start, piece))
     }
 }
