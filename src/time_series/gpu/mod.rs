@@ -81,8 +81,21 @@ impl<'a> DeviceSeries<'a> {
 
 /// Offsets as kernels take them.
 fn offsets_on(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
-    let wide: Vec<u64> = offsets.iter().map(|&offset| offset as u64).collect();
-    device.buffer_from(&wide)
+    #[cfg(target_pointer_width = "64")]
+    let wide: &[u64] = bytemuck::cast_slice(offsets);
+    #[cfg(not(target_pointer_width = "64"))]
+    let wide: &Vec<u64> = &offsets.iter().map(|&offset| offset as u64).collect();
+    device.buffer_from(wide)
+}
+
+/// Offsets that kernels have written.
+fn offsets_of(buffer: &Buffer<u64>) -> Result<Vec<usize>> {
+    let wide = buffer.to_vec()?;
+    #[cfg(target_pointer_width = "64")]
+    let offsets = bytemuck::allocation::cast_vec(wide);
+    #[cfg(not(target_pointer_width = "64"))]
+    let offsets = wide.into_iter().map(|offset| offset as usize).collect();
+    Ok(offsets)
 }
 
 /// Aggregates series in the memory of a device, which were checked.

@@ -9,7 +9,7 @@ use time_series_kernels::{
 
 use super::custom::Launches;
 use super::value::Reduce;
-use super::{DeviceSeries, HasKernels, MODULE, tuning};
+use super::{DeviceSeries, HasKernels, MODULE, offsets_of, tuning};
 use crate::device::{Buffer, DeviceView, Element, LaunchConfig};
 use crate::time_series::aggregates::DeviceColumns;
 use crate::time_series::series::out_of_order;
@@ -86,8 +86,7 @@ impl Found {
         let config = tuning::grid_stride(series.offsets.len());
         // SAFETY: room for each offset; buffers are of this device, and freed after the kernel has run.
         unsafe { device.launch(MODULE, &kernels::buckets_of_series, config, arguments)? };
-        let offsets = offsets.to_vec()?;
-        Ok(offsets.into_iter().map(|offset| offset as usize).collect())
+        offsets_of(&offsets)
     }
 }
 
