@@ -1,12 +1,10 @@
 //! Arrays in a device's memory.
 
-use super::Device;
+use super::{Device, zeroed};
 use crate::{Error, Result};
-use rayon::prelude::*;
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// What a buffer can hold: plain data, for which every bit pattern is a value. All integers and
@@ -250,65 +248,6 @@ impl<T: Element> Buffer<T> {
         self.length * size_of::<T>()
     }
 }
-
-/// Zeros in the host's memory, written by all threads side by side: the system makes pages when they
-/// are written to, and where one thread copies to them, as a GPU's driver does, that would take most of
-/// its time.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
-pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
-    let mut elements = Vec::new();
-    reserve(&mut elements, length)?;
-    let places = &mut elements.spare_capacity_mut()[..length];
-    let write = |places: &mut [MaybeUninit<T>]| {
-        for place in places {
-            place.write(T::zeroed());
-        }
-    };
-    if length <= ZEROED_BY_A_THREAD {
-        // Waking a thread would take longer.
-        write(places);
-    } else {
-        places.par_chunks_mut(ZEROED_BY_A_THREAD).for_each(write);
-    }
-    // SAFETY: just written, all of them.
-    unsafe { elements.set_len(length) };
-    Ok(elements)
-}
-
-/// Zeros in the host's memory that become pages when they are written to: for threads that each write a part, and
-/// perhaps not all of them.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
-pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
-    bytemuck::allocation::try_zeroed_vec(length).map_err(|()| no_memory::<T>(length))
-}
-
-/// Makes room for more elements in the host's memory.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
-pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
-    let length = elements.len().saturating_add(more);
-    elements
-        .try_reserve(more)
-        .map_err(|_| no_memory::<T>(length))
-}
-
-/// The error of elements for which the host has no memory.
-fn no_memory<T>(length: usize) -> Error {
-    Error::Allocation {
-        device: super::DeviceKind::Cpu.to_string(),
-        requested: length.saturating_mul(size_of::<T>()) as u64,
-        free: None,
-        total: None,
-    }
-}
-
-/// Elements that a thread writes in one go.
-const ZEROED_BY_A_THREAD: usize = 1 << 16;
 
 impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -28,6 +28,7 @@ mod array;
 mod buffer;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod host_memory;
 mod info;
 #[cfg(feature = "kernels")]
 mod launch;
@@ -39,7 +40,7 @@ mod view;
 
 pub use array::DeviceArray;
 pub use buffer::{Buffer, Element};
-pub(crate) use buffer::{reserve, zeroed, zeroed_lazily};
+pub(crate) use host_memory::{reserve, zeroed, zeroed_lazily};
 pub use info::{DeviceInfo, DeviceKind};
 #[cfg(feature = "kernels")]
 pub use module::{Image, Module};

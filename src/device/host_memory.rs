@@ -1,0 +1,101 @@
+//! Large arrays in the host's memory.
+//!
+//! The system makes pages when they are written to. For small ones that takes as long as filling them, so large arrays
+//! ask for large pages.
+
+use std::mem::MaybeUninit;
+
+use rayon::prelude::*;
+
+use super::{DeviceKind, Element};
+use crate::{Error, Result};
+
+/// Elements that a thread writes in one go.
+const ZEROED_BY_A_THREAD: usize = 1 << 16;
+
+/// Zeros in the host's memory, written by all threads side by side: where one thread copies to fresh pages, as a GPU's
+/// driver does, making them would take most of its time.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    reserve(&mut elements, length)?;
+    let places = &mut elements.spare_capacity_mut()[..length];
+    let write = |places: &mut [MaybeUninit<T>]| {
+        for place in places {
+            place.write(T::zeroed());
+        }
+    };
+    if length <= ZEROED_BY_A_THREAD {
+        // Waking a thread would take longer.
+        write(places);
+    } else {
+        places.par_chunks_mut(ZEROED_BY_A_THREAD).for_each(write);
+    }
+    // SAFETY: just written, all of them.
+    unsafe { elements.set_len(length) };
+    Ok(elements)
+}
+
+/// Zeros in the host's memory that become pages when they are written to: for threads that each write a part, and
+/// perhaps not all of them.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
+    let elements = bytemuck::allocation::try_zeroed_vec(length);
+    let elements = elements.map_err(|()| no_memory::<T>(length))?;
+    prefer_large_pages(&elements);
+    Ok(elements)
+}
+
+/// Makes room for more elements in the host's memory.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
+    let length = elements.len().saturating_add(more);
+    elements
+        .try_reserve(more)
+        .map_err(|_| no_memory::<T>(length))?;
+    prefer_large_pages(elements);
+    Ok(())
+}
+
+/// The error of elements for which the host has no memory.
+fn no_memory<T>(length: usize) -> Error {
+    Error::Allocation {
+        device: DeviceKind::Cpu.to_string(),
+        requested: length.saturating_mul(size_of::<T>()) as u64,
+        free: None,
+        total: None,
+    }
+}
+
+/// Asks for large pages where an array is not in memory yet. Systems may ignore it, or have them anyway.
+fn prefer_large_pages<T>(elements: &Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        /// Of all processors that Linux has large pages for; a multiple of their small ones.
+        const LARGE_PAGE: usize = 2 << 20;
+        let start = elements.as_ptr().addr();
+        let end = start + elements.capacity() * size_of::<T>();
+        let (start, end) = (
+            start.next_multiple_of(LARGE_PAGE),
+            end / LARGE_PAGE * LARGE_PAGE,
+        );
+        if start < end {
+            // SAFETY: these are whole pages of memory that the vector owns, and the advice changes no bytes.
+            unsafe {
+                libc::madvise(
+                    std::ptr::without_provenance_mut(start),
+                    end - start,
+                    libc::MADV_HUGEPAGE,
+                )
+            };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = elements;
+}
