@@ -32,6 +32,7 @@ macro_rules! in_every_type {
 
 in_every_type! {
     every_length_of_buckets
+    bursts
     every_number_of_points
     long_buckets
     many_series
@@ -95,6 +96,24 @@ fn every_length_of_buckets<T: Number>() {
             timestamps.view(),
             values.view(),
         );
+    }
+}
+
+/// Points that come in bursts, with many more empty buckets between them than points.
+fn bursts<T: Number>() {
+    for device in devices() {
+        let mut random = Random(5);
+        let mut timestamp = -1_000_000;
+        let count = size(&device, 40_000, 5000);
+        let timestamps = Array1::from_shape_simple_fn(count, || {
+            timestamp += match random.within(0, 9) {
+                0 => random.within(0, 1 << 40),
+                _ => random.within(0, 9),
+            };
+            timestamp
+        });
+        let values = values::<T>(count, 6);
+        check_one(&device, &everything(35), timestamps.view(), values.view());
     }
 }
 

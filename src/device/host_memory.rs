@@ -13,8 +13,12 @@ use crate::{Error, Result};
 /// Elements that a thread writes in one go.
 const ZEROED_BY_A_THREAD: usize = 1 << 16;
 
-/// Zeros in the host's memory, written by all threads side by side: where one thread copies to fresh pages, as a GPU's
-/// driver does, making them would take most of its time.
+/// Bytes that a thread copies in one go.
+#[cfg(feature = "cuda")]
+const COPIED_BY_A_THREAD: usize = 1 << 19;
+
+/// Zeros in the host's memory, written by all threads side by side: where one thread writes to fresh pages, making them
+/// would take most of its time.
 ///
 /// # Errors
 /// [`Error::Allocation`] if there is not so much memory.
@@ -50,16 +54,30 @@ pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
+/// Copies bytes, with all threads if there are many.
+#[cfg(feature = "cuda")]
+pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
+    if to.len() <= COPIED_BY_A_THREAD {
+        to.copy_from_slice(from);
+    } else {
+        to.par_chunks_mut(COPIED_BY_A_THREAD)
+            .zip(from.par_chunks(COPIED_BY_A_THREAD))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+    }
+}
+
 /// Makes room for more elements in the host's memory.
 ///
 /// # Errors
 /// [`Error::Allocation`] if there is not so much memory.
 pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
-    let length = elements.len().saturating_add(more);
+    let (length, capacity) = (elements.len().saturating_add(more), elements.capacity());
     elements
         .try_reserve(more)
         .map_err(|_| no_memory::<T>(length))?;
-    prefer_large_pages(elements);
+    if elements.capacity() != capacity {
+        prefer_large_pages(elements);
+    }
     Ok(())
 }
 
@@ -77,7 +95,7 @@ fn no_memory<T>(length: usize) -> Error {
 fn prefer_large_pages<T>(elements: &Vec<T>) {
     #[cfg(target_os = "linux")]
     {
-        /// Of all processors that Linux has large pages for; a multiple of their small ones.
+        /// The usual size, and a multiple of all small ones.
         const LARGE_PAGE: usize = 2 << 20;
         let start = elements.as_ptr().addr();
         let end = start + elements.capacity() * size_of::<T>();

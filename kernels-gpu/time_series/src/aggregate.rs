@@ -58,7 +58,8 @@ pub trait Aggregate: Copy + 'static {
     /// The state of no points.
     fn empty(&self) -> Self::State;
 
-    /// The state with a point added, later than those that it stands for or as late.
+    /// The state with a point added, later than those that it stands for or as late. Before an error comes back for
+    /// points that are out of order, some of them may be added as they stand.
     fn push(&self, state: Self::State, point: Point) -> Self::State;
 
     /// The state of the points of both.

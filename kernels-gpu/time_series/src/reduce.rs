@@ -93,7 +93,7 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, const VALUES: bool>(
     // SAFETY: written before the barrier.
     let index = unsafe { common.read() } as usize;
     let start = index * TILE as usize;
-    // What a tile a little later will read: a line of the cache for each thread. Too far ahead it would be gone again
+    // What a tile a little later will read: of 8 bytes a line of the cache for each thread. Too far ahead it would be gone again
     // before it is read.
     let later = start + (PREFETCHED * TILE + me * PER_THREAD) as usize;
     points.timestamps.prefetch(later);

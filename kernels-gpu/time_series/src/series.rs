@@ -26,7 +26,7 @@ pub unsafe fn mark_series(offsets: DeviceSlice<u64>, points: usize, starts: Devi
 /// from its first to its last one. What is not sorted gets some number.
 ///
 /// # Safety
-/// Offsets ascend up to the number of timestamps; `sum` has an element, 0 at first.
+/// Offsets ascend up to the number of timestamps; `sum` has an element, 0 at first. Blocks are of whole warps.
 #[kernel(block = 256)]
 pub unsafe fn bound_buckets(
     offsets: DeviceSlice<u64>,

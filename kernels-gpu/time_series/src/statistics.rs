@@ -397,6 +397,12 @@ impl<S> Clone for StatesOf<S> {
 
 impl<S> Copy for StatesOf<S> {}
 
+impl<S> core::fmt::Debug for StatesOf<S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("StatesOf")
+    }
+}
+
 // SAFETY: it has no data.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl<S: 'static> cuda_std::host::DeviceParam for StatesOf<S> {}

@@ -65,11 +65,23 @@ impl Found<'_> {
         self.firsts.len()
     }
 
+    /// The series of a point.
+    fn series(&self, point: usize) -> usize {
+        self.offsets.partition_point(|&offset| offset <= point) - 1
+    }
+
+    /// The points of the last bucket, and the first point of its series, if it has more than so many points.
+    pub fn last_above(&self, points: usize) -> Option<(usize, Range<usize>)> {
+        let first = *self.firsts.last()? as usize;
+        let is_long = self.end - first > points;
+        is_long.then(|| (self.offsets[self.series(first)], first..self.end))
+    }
+
     /// The points of each bucket, and the first point of its series.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let first = self.firsts.first().map_or(0, |&first| first as usize);
-        let mut series = self.offsets.partition_point(|&offset| offset <= first) - 1;
+        let mut series = self.series(first);
         (0..self.firsts.len()).map(move |bucket| {
             let first = self.firsts[bucket] as usize;
             let next = self.firsts.get(bucket + 1);
@@ -142,11 +154,19 @@ impl Buckets {
         let count = chunks[counts.len()];
         // Of series without points behind the last point, and that of all.
         offsets[begun..].fill(count);
-        close_gaps(&mut starts, &rooms, &chunks);
-        close_gaps(&mut firsts, &rooms, &chunks);
+        rayon::join(
+            || close_gaps(&mut starts, &rooms, &chunks),
+            || close_gaps(&mut firsts, &rooms, &chunks),
+        );
+        columns
+            .par_iter_mut()
+            .for_each(|column| close_gaps(column, &rooms, &chunks));
+        // There is room for one more.
         firsts.push(timeline.timestamps.len() as u32);
-        for column in &mut columns {
-            close_gaps(column, &rooms, &chunks);
+        // What is handed out keeps what is a little too large: else all would be copied.
+        if count < room / 2 {
+            starts.shrink_to_fit();
+            columns.iter_mut().for_each(Vec::shrink_to_fit);
         }
         let buckets = Buckets {
             offsets,
@@ -206,10 +226,6 @@ fn close_gaps<T: Copy>(elements: &mut Vec<T>, rooms: &[usize], chunks: &[usize])
         from += room;
     }
     elements.truncate(chunks[rooms.len()]);
-    // Keeps what is a little too large: else all would be copied.
-    if elements.len() < elements.capacity() / 2 {
-        elements.shrink_to_fit();
-    }
 }
 
 /// Where results go.

@@ -32,7 +32,7 @@ use super::{
     Aggregates, Aggregation, BucketCounts, COUNTS, CustomAggregates, Method, Value, finish,
 };
 use crate::Result;
-use crate::device::{Element, zeroed};
+use crate::device::{Element, zeroed, zeroed_lazily};
 
 /// Points that a thread takes in one go: few enough for its cache, enough that taking them costs nothing.
 const CHUNK: usize = 1 << 13;
@@ -134,7 +134,7 @@ struct Target<'a> {
 impl Target<'_> {
     /// Has a visitor fill some columns.
     fn fill<M>(&mut self, places: &[(usize, M)], visitor: &impl Visit<f64>) -> Result<()> {
-        let columns = places.iter().map(|_| zeroed(self.buckets.len()));
+        let columns = places.iter().map(|_| zeroed_lazily(self.buckets.len()));
         let mut columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
         if !columns.is_empty() {
             let parts = columns.iter_mut().map(|column| &mut column[..]).collect();
@@ -166,27 +166,29 @@ impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
         columns: Vec<&mut [f64]>,
         (sums, summaries): &mut Self::Scratch,
     ) -> Result<()> {
-        let StatisticsOf { source, made_by } = self;
-        let source = *source;
         if columns.is_empty() {
             Ok(())
-        } else if made_by.statistics.iter().copied().all(Sums::has) {
-            let aggregate = &StatesOf::<Sums>::NEW;
-            let reduce = Reduce {
-                aggregate,
-                source,
-                made_by,
-            };
-            reduce.visit(found, columns, sums)
+        } else if self.made_by.statistics.iter().copied().all(Sums::has) {
+            self.reduce(found, columns, sums)
         } else {
-            let aggregate = &StatesOf::<Summary>::NEW;
-            let reduce = Reduce {
-                aggregate,
-                source,
-                made_by,
-            };
-            reduce.visit(found, columns, summaries)
+            self.reduce(found, columns, summaries)
         }
+    }
+}
+
+impl<S: Source> StatisticsOf<'_, S> {
+    fn reduce<State: Statistics + Send + 'static>(
+        &self,
+        found: &Found,
+        columns: Vec<&mut [f64]>,
+        states: &mut Vec<State>,
+    ) -> Result<()> {
+        let reduce = Reduce {
+            aggregate: &StatesOf::<State>::NEW,
+            source: self.source,
+            made_by: &self.made_by,
+        };
+        reduce.visit(found, columns, states)
     }
 }
 

@@ -9,7 +9,7 @@ use time_series_kernels::Floor;
 use super::CHUNK;
 use super::timeline::Timeline;
 use crate::Result;
-use crate::device::{reserve, zeroed};
+use crate::device::{reserve, zeroed, zeroed_lazily};
 use crate::time_series::series::Series;
 use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, without_label};
 
@@ -71,8 +71,8 @@ impl<'a, T: Value> Points<'a, T> {
         series
             .into_par_iter()
             .for_each(|series| series.par_sort_by_key(|(timestamp, _)| *timestamp));
-        let mut timestamps = zeroed(pairs.len())?;
-        let mut values = zeroed(pairs.len())?;
+        let mut timestamps = zeroed_lazily(pairs.len())?;
+        let mut values = zeroed_lazily(pairs.len())?;
         timestamps
             .par_iter_mut()
             .zip(&mut values)
@@ -100,8 +100,8 @@ impl<'a, T: Value> Points<'a, T> {
             return Ok(());
         }
         let mut offsets = zeroed(self.offsets.len())?;
-        let mut timestamps = zeroed(count)?;
-        let mut values = zeroed(count)?;
+        let mut timestamps = zeroed_lazily(count)?;
+        let mut values = zeroed_lazily(count)?;
         let (mut rest_of_offsets, mut before) = (&mut offsets[..], 0);
         let (mut rest_of_timestamps, mut rest_of_values) = (&mut timestamps[..], &mut values[..]);
         let all = "the chunks have all points";

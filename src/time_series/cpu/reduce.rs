@@ -45,9 +45,7 @@ where
         states.reserve(found.len());
         arch.dispatch(Short(self, found, states));
         // A bucket with more points than a chunk is the last one to begin in its own.
-        if let Some((first, points)) = found.each().last()
-            && points.len() > CHUNK
-        {
+        if let Some((first, points)) = found.last_above(CHUNK) {
             states.pop();
             states.push(self.long(arch, first, points));
         }

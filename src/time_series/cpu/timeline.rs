@@ -79,10 +79,23 @@ impl Timeline<'_> {
                 return 0;
             }
             let apart = self.floor.bucket(last) - self.floor.bucket(first);
-            let most = (piece.len() - 1).min(usize::try_from(apart).unwrap_or(usize::MAX));
-            most + usize::from(!self.continues(series.start, piece.start))
+            let more = match usize::try_from(apart) {
+                Ok(apart) if apart < piece.len() => apart,
+                // With so many empty buckets it says nothing.
+                _ => self.changes(piece.clone()),
+            };
+            more + usize::from(!self.continues(series.start, piece.start))
         };
         self.pieces(chunk).map(of_piece).sum()
+    }
+
+    /// How many points of a part of a series are not in the bucket of the one before them.
+    fn changes(&self, points: Range<usize>) -> usize {
+        let buckets = self.timestamps[points]
+            .iter()
+            .map(|&timestamp| self.floor.bucket(timestamp));
+        let is_change = |(before, bucket)| usize::from(before != bucket);
+        buckets.clone().zip(buckets.skip(1)).map(is_change).sum()
     }
 
     /// Calls `found` with each point of a chunk at which a bucket begins, and with the bucket's start. Returns the end
@@ -128,7 +141,8 @@ impl Timeline<'_> {
                 found(index, start);
             }
             end = piece.end;
-            if end < series.end {
+            // If the next chunk begins with a mistake, it will say so.
+            if end < series.end && self.timestamps[end] >= self.timestamps[end - 1] {
                 end = self.after(end..series.end, start.saturating_add(width - 1));
             }
         }

@@ -4,7 +4,7 @@ use cuda_std::DeviceSliceMut;
 use cuda_std::host::{DeviceParam, Kernel};
 use time_series_kernels::{
     self as kernels, Absent, Aggregate, Buckets, Columns, HEADER, Pieces, Points, Progress, Report,
-    Statistic, THREADS, TILE, TOTAL, Units,
+    Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
 };
 
 use super::custom::Launches;
@@ -152,12 +152,9 @@ impl<'a, V: HasKernels> Pass<'a, V> {
         statistics: &[(usize, Statistic)],
         to: &mut DeviceColumns,
     ) -> Result<Found> {
-        let are_sums = statistics.iter().all(|(_, statistic)| {
-            matches!(
-                statistic,
-                Statistic::Count | Statistic::Sum | Statistic::Mean
-            )
-        });
+        let are_sums = statistics
+            .iter()
+            .all(|&(_, statistic)| Sums::has(statistic));
         let only: Vec<_> = statistics.iter().map(|&(_, statistic)| statistic).collect();
         let first = statistics.first().map_or(0, |&(column, _)| column);
         let columns = Columns {
