@@ -8,6 +8,7 @@ use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{DeviceArray, DeviceKind, Image, LaunchConfig, Module};
 use gridstride::{Device, Error};
 use ndarray::{Array, Array3, Ix2, arr0, array, s};
+use rayon::prelude::*;
 
 /// An entry that the module does not have.
 #[kernel]
@@ -433,6 +434,52 @@ fn many_threads_share_a_device() {
                     }
                 });
             }
+        });
+    }
+}
+
+/// Bytes around those from which copies go in pieces, and from which these have their full length.
+const SIZES_OF_COPIES: [usize; 6] = [
+    (8 << 20) - 4,
+    8 << 20,
+    (8 << 20) + 4,
+    (17 << 20) + 12,
+    64 << 20,
+    (64 << 20) + 4,
+];
+
+fn numbers(bytes: usize, seed: u32) -> Vec<u32> {
+    (0..bytes as u32 / 4)
+        .map(|index| index.wrapping_mul(2_654_435_761) ^ seed)
+        .collect()
+}
+
+#[test]
+fn large_copies_arrive_whole() {
+    for device in devices() {
+        for (seed, bytes) in SIZES_OF_COPIES.into_iter().enumerate() {
+            let source = numbers(bytes, seed as u32);
+            let buffer = device.buffer_from(&source).unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), source, "{device}, {bytes} bytes");
+            // Page-locked memory is copied from and to directly.
+            let mut pinned = device.pinned::<u32>(source.len()).unwrap();
+            buffer.copy_to(&mut pinned).unwrap();
+            assert_eq!(pinned[..], source[..], "{device}, {bytes} bytes");
+            let mut buffer = device.zeros::<u32>(source.len()).unwrap();
+            buffer.copy_from(&pinned).unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), source, "{device}, {bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn large_copies_of_many_threads_arrive_whole() {
+    for device in devices() {
+        // Threads that wait for each other inside a copy begin another one meanwhile.
+        (0..16_u32).into_par_iter().for_each(|seed| {
+            let source = numbers(9 << 20, seed);
+            let buffer = device.buffer_from(&source).unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), source, "{device}, {seed}");
         });
     }
 }

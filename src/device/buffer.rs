@@ -1,6 +1,6 @@
 //! Arrays in a device's memory.
 
-use super::{Device, zeroed};
+use super::{Device, zeroed_lazily};
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
@@ -176,7 +176,7 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not suffice.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = zeroed(self.length)?;
+        let mut elements = zeroed_lazily(self.length)?;
         self.copy_to(&mut elements)?;
         Ok(elements)
     }

@@ -22,7 +22,13 @@
 //! Buffers, streams and events keep their device alive and may be dropped in any order, on any
 //! thread. On a GPU a freed buffer's memory is not used again before the work on it has finished:
 //! freeing takes its turn on the main stream. While other streams exist, allocating waits for the
-//! main stream, and freeing for all. A GPU keeps up to an eighth of its memory, once freed, for its next allocations.
+//! main stream, and freeing for all. A GPU keeps up to an eighth of its memory, once freed, for its
+//! next allocations.
+//!
+//! # Copies
+//! They run at the bus's speed from and to [page-locked memory](PinnedBuffer). Between a GPU and ordinary
+//! memory of the host, copies of 8 MiB and more go in pieces through 48 MiB of page-locked memory, which
+//! the device keeps from the first such copy on: all threads copy a piece while the GPU copies another.
 
 mod array;
 mod buffer;

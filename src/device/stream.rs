@@ -201,7 +201,7 @@ impl<'env> StreamScope<'_, 'env> {
         if let (Some(stream), Some(allocation)) = (&self.stream.cuda, target.cuda_allocation()) {
             // SAFETY: `source` outlives `'env`, and the scope waits for the stream before that ends.
             return unsafe {
-                allocation.copy_from_on(stream.handle(), bytemuck::cast_slice(source))
+                allocation.copy_from_on(stream.handle(), 0, bytemuck::cast_slice(source))
             };
         }
         target.copy_from(source)

@@ -3,6 +3,7 @@
 use super::check;
 use super::memory::Pool;
 use super::module::PresentModule;
+use super::staging::Shelf;
 use super::stream::StreamHandle;
 use crate::device::{DeviceInfo, DeviceKind, lock};
 use crate::{Error, Result};
@@ -29,6 +30,8 @@ pub struct Context {
     /// Streams beside the main one.
     user_streams: AtomicUsize,
     modules: Mutex<HashMap<usize, PresentModule>>,
+    /// For copies from and to pageable memory.
+    shelf: Mutex<Shelf>,
 }
 
 // SAFETY: the driver's contexts and functions may be used from any thread; the rest is.
@@ -120,6 +123,7 @@ impl Context {
             main_stream: None,
             user_streams: AtomicUsize::new(0),
             modules: Mutex::new(HashMap::new()),
+            shelf: Mutex::default(),
         };
         let pool = {
             let _bound = context.bind()?;
@@ -183,6 +187,10 @@ impl Context {
         lock(&self.modules)
     }
 
+    pub fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        lock(&self.shelf)
+    }
+
     /// Makes the context current on this thread until the guard is dropped.
     pub fn bind(&self) -> Result<Bound<'_>> {
         // SAFETY: the context is retained as long as `self` lives.
@@ -237,6 +245,10 @@ impl Drop for Context {
             if let Some(pool) = &self.pool {
                 // SAFETY: allocations keep the context alive, so all have been freed.
                 unsafe { pool.destroy() };
+            }
+            if let Some(staging) = self.shelf().take() {
+                // SAFETY: the context is current, and all has been waited for.
+                unsafe { staging.destroy() };
             }
             if let Some(stream) = &self.main_stream {
                 // SAFETY: the last owner of the context is the last user of its main stream.

@@ -19,8 +19,8 @@ pub struct Allocation {
     bytes: u64,
 }
 
-/// Which part of a GPU's memory a context keeps for its next allocations once it is freed, at most but for a part of
-/// [`STEP`].
+/// One part in so many of a GPU's memory is what a context keeps, once it is freed, for its next allocations, at most but
+/// for a part of [`STEP`].
 const KEPT: u64 = 8;
 
 /// How exactly a pool knows what it has to keep.
@@ -34,7 +34,7 @@ pub struct Pool {
     in_use: AtomicU64,
     /// What the driver was told to hold: the memory in use counts.
     threshold: AtomicU64,
-    /// What it holds beyond that.
+    /// Bytes to keep beyond those in use.
     kept: u64,
 }
 
@@ -190,28 +190,45 @@ impl Allocation {
         Ok(())
     }
 
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Copies `source` to the GPU, on the main stream, and waits.
     pub fn copy_from(&self, source: &[u8]) -> Result<()> {
+        let _bound = self.context.bind()?;
+        if let Some(copied) = self.copy_from_staged(source) {
+            return copied;
+        }
         let stream = self.context.main_stream();
         // SAFETY: `source` is borrowed until the wait is over.
-        let started = unsafe { self.copy_from_on(stream, source) };
+        let started = unsafe { self.copy_from_on(stream, 0, source) };
         started.and(self.context.synchronize())
     }
 
     /// Copies from the GPU, from byte `start` on, into `target`, on the main stream, and waits.
     pub fn copy_to(&self, start: usize, target: &mut [u8]) -> Result<()> {
+        let _bound = self.context.bind()?;
+        if let Some(copied) = self.copy_to_staged(start, target) {
+            return copied;
+        }
         let stream = self.context.main_stream();
         // SAFETY: `target` is borrowed until the wait is over.
         let started = unsafe { self.copy_to_on(stream, start, target) };
         started.and(self.context.synchronize())
     }
 
-    /// Starts a copy to the GPU on `stream`.
+    /// Starts a copy to the GPU, from byte `start` on, on `stream`.
     ///
     /// # Safety
-    /// `source` is at most as long as the allocation, and stays as it is until the stream has done
-    /// this.
-    pub unsafe fn copy_from_on(&self, stream: &StreamHandle, source: &[u8]) -> Result<()> {
+    /// `source` is at most as long as the allocation from there on, and stays as it is until the stream
+    /// has done this.
+    pub unsafe fn copy_from_on(
+        &self,
+        stream: &StreamHandle,
+        start: usize,
+        source: &[u8],
+    ) -> Result<()> {
         if source.is_empty() {
             return Ok(());
         }
@@ -219,7 +236,7 @@ impl Allocation {
         // SAFETY: both have that many bytes; the rest is passed on to the caller.
         let result = unsafe {
             sys::cuMemcpyHtoDAsync_v2(
-                self.address,
+                self.address + start as u64,
                 source.as_ptr().cast(),
                 source.len(),
                 stream.raw(),

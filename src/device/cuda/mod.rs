@@ -12,6 +12,7 @@
 mod context;
 mod memory;
 mod module;
+mod staging;
 mod stream;
 
 pub(super) use context::{Context, device_count};
