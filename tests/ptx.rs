@@ -206,6 +206,40 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
 }
 
 #[test]
+fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("ladder/src/{file}"));
+    let in_sketches = |file: &str| written(&format!("tensor_sketch/{file}"));
+    // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are written out.
+    let of_several = in_sketches("several_places.rs");
+    check_barriers(
+        "ladder",
+        &[
+            ("matmul_naive", 1, 0),
+            ("matmul_tiled", 1, written("matmul.rs")),
+            ("block_shape", 1, 0),
+            ("overlaps_plain", 1, 0),
+            ("overlaps_shared", 2, written("box_overlap.rs") / 3),
+            ("overlaps_half", 1, written("box_overlap.rs") / 3),
+            ("vector_add", 1, 0),
+            ("sum_neighbours", 1, 0),
+            ("sum_staged_neighbours", 1, written("timestamps.rs")),
+            ("sum_runs", 1, 0),
+            ("count_runs", 1, 0),
+            ("round_timestamps", 1, 0),
+            ("sketch_sequence", 1, in_sketches("wide.rs")),
+            ("sketch_all", 1, in_sketches("wide.rs")),
+            ("sketch_32_bits", 1, 3),
+            ("sketch_one_barrier", 1, in_sketches("one_place.rs") - 3),
+            ("sketch_along_places", 1, in_sketches("one_place.rs") - 3),
+            ("sketch_six_places", 1, of_several - 1),
+            ("sketch_staged_", 2, of_several),
+            ("sketch_pointers", 1, of_several),
+            ("sketch_run_time_sizes", 1, in_sketches("run_time.rs")),
+        ],
+    );
+}
+
+#[test]
 fn barriers_of_the_primitives_are_neither_copied_nor_lost() {
     let of_sum = written("primitives/src/block.rs");
     let in_sort = written("primitives/src/sort.rs");

@@ -1,0 +1,146 @@
+//! Climbs a ladder: runs all its versions, checks them, and prints a table.
+//!
+//! ```text
+//! cargo run --release -p ladder -- matmul
+//! cargo run --release -p ladder --features cuda -- matmul --plot matmul.svg
+//! ```
+
+#[path = "../../common/device_name.rs"]
+mod device_name;
+#[path = "../../common/output.rs"]
+#[allow(dead_code, reason = "the examples use a part of it each")]
+mod output;
+#[path = "../../common/report.rs"]
+#[allow(dead_code, reason = "the examples use a part of it each")]
+mod report;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use gridstride::Device;
+use gridstride::device::DeviceKind;
+use ladder::climb::{Ladder, Setup};
+use ladder::table::Format;
+use ladder::{
+    block_shape, box_overlap, matmul, plot, table, tensor_sketch, timestamps, vector_add,
+};
+
+use device_name::DeviceName;
+use output::OutputFile;
+
+/// Timed runs, and those in the simulator.
+const RUNS: usize = 5;
+const RUNS_SIMULATED: usize = 1;
+
+/// Runs every version of a computation, from a plain one to the library's own, checks each against the reference,
+/// and prints what each changed and how long it took.
+///
+/// Sizes are such that they keep a GPU busy, and smaller ones elsewhere. Without a GPU the CPU's versions run, and
+/// then all of them in the simulator, whose times say nothing of a GPU.
+#[derive(Parser)]
+#[command(name = "ladder")]
+struct Args {
+    #[command(subcommand)]
+    ladder: Name,
+
+    /// Where the kernels run: auto, cpu (no kernels), cuda, cuda:N or simulator.
+    #[arg(long, global = true, default_value = "auto")]
+    device: DeviceName,
+
+    /// Timed runs of each version, the median of which counts, after one that is not timed; a version that takes a
+    /// second runs once. 5 by default, 1 in the simulator.
+    #[arg(long, global = true, value_name = "R")]
+    runs: Option<usize>,
+
+    /// Where the random numbers start.
+    #[arg(long, global = true, default_value_t = 42)]
+    seed: u64,
+
+    /// Leave out the CPU's versions, which take minutes at the sizes for a GPU.
+    #[arg(long, global = true)]
+    no_cpu: bool,
+
+    /// Draw the times to this SVG file: a sweep, or else those of the first table.
+    #[arg(long, global = true, value_name = "SVG")]
+    plot: Option<PathBuf>,
+
+    /// Print tables as Markdown.
+    #[arg(long, global = true)]
+    markdown: bool,
+}
+
+/// The ladders.
+#[derive(Subcommand)]
+#[command(rename_all = "snake_case")]
+enum Name {
+    /// Tensor sketches of sequences, from plain loops to V15.
+    TensorSketch(tensor_sketch::Options),
+    /// Overlapping boxes, every pair tested: plain, through shared memory, in half precision.
+    BoxOverlap(box_overlap::Options),
+    /// Matrix products: naive, and with tiles in shared memory.
+    Matmul(matmul::Options),
+    /// A naive matrix product in blocks of four shapes.
+    BlockShape(block_shape::Options),
+    /// Vector addition: a grid-stride loop, one stream and five.
+    VectorAdd(vector_add::Options),
+    /// Points in time summed up in buckets.
+    Timestamps(timestamps::Options),
+}
+
+impl Name {
+    fn climb(&self, setup: &Setup) -> Result<Ladder> {
+        match self {
+            Name::TensorSketch(options) => tensor_sketch::climb(options, setup),
+            Name::BoxOverlap(options) => box_overlap::climb(options, setup),
+            Name::Matmul(options) => matmul::climb(options, setup),
+            Name::BlockShape(options) => block_shape::climb(options, setup),
+            Name::VectorAdd(options) => vector_add::climb(options, setup),
+            Name::Timestamps(options) => timestamps::climb(options, setup),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    report::exit_code(run(&Args::parse()))
+}
+
+fn run(args: &Args) -> Result<()> {
+    let device = args.device.open()?;
+    let has_gpu = device.kind() != DeviceKind::Cpu;
+    let simulator = match args.device {
+        DeviceName::Auto if !has_gpu => Some(Device::simulator()?),
+        _ => None,
+    };
+    // Before the work, so that a path that cannot be written does not show only afterwards.
+    let picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
+    let format = match args.markdown {
+        true => Format::Markdown,
+        false => Format::Plain,
+    };
+    let mut ladders = Vec::new();
+    for device in [device].into_iter().chain(simulator) {
+        let runs = match device.kind() {
+            DeviceKind::Simulator => RUNS_SIMULATED,
+            _ => RUNS,
+        };
+        let ladder = args.ladder.climb(&Setup {
+            device,
+            runs: args.runs.unwrap_or(runs),
+            seed: args.seed,
+            has_cpu_rows: !args.no_cpu,
+        })?;
+        let gap = if ladders.is_empty() { "" } else { "\n" };
+        report::print(&format!("{gap}{}", table::text(&ladder, format)))?;
+        ladders.push(ladder);
+    }
+    if let Some(mut picture) = picture {
+        let swept = ladders.iter().find(|ladder| ladder.sweep.is_some());
+        let svg = plot::svg(swept.unwrap_or(&ladders[0]))?;
+        picture.write(|file| Ok(file.write_all(svg.as_bytes())?))?;
+        picture.publish()?;
+    }
+    Ok(())
+}

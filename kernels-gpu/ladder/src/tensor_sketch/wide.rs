@@ -1,0 +1,86 @@
+//! The first forms, with integers of 64 bits. Rows go from one array of shared memory to another and back.
+
+use cuda_std::prelude::*;
+
+use super::{DIM, LAYER, TUPLE};
+
+/// V3 and V4: a launch for each sequence, one block, a thread for each place of T\[1\] to T\[t\].
+/// Two barriers a letter: after the new rows are written, and after they are copied back. Rows run along x.
+///
+/// # Safety
+/// Letters are below 4, hashes below 96, 4 tables' entries for each letter, and the sketch has 96 numbers.
+#[kernel(block = (4, 96))]
+pub unsafe fn sketch_sequence(
+    sequence: DeviceSlice<u8>,
+    hashes: DeviceSlice<i64>,
+    signs: DeviceSlice<i64>,
+    sketch: DeviceSliceMut<i64>,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { sketch_wide(sequence, 0..sequence.len(), hashes, signs, sketch, 0) };
+}
+
+/// V5: one launch for all sequences, which stand one after the other, a block for each.
+/// The GPU has all blocks to choose from, and the host waits once.
+///
+/// # Safety
+/// As of [`sketch_sequence`]; a block and 96 numbers for each sequence, from one offset to the next.
+#[kernel(block = (4, 96))]
+pub unsafe fn sketch_all(
+    letters: DeviceSlice<u8>,
+    offsets: DeviceSlice<u64>,
+    hashes: DeviceSlice<i64>,
+    signs: DeviceSlice<i64>,
+    sketches: DeviceSliceMut<i64>,
+) {
+    let sequence = thread::block_idx_x() as usize;
+    // SAFETY: there are such offsets; the rest is passed on to the caller.
+    unsafe {
+        let range = offsets.at(sequence) as usize..offsets.at(sequence + 1) as usize;
+        sketch_wide(letters, range, hashes, signs, sketches, sequence * DIM);
+    }
+}
+
+/// # Safety
+/// As of the kernels; the sketch begins at `out`.
+#[inline(always)]
+unsafe fn sketch_wide(
+    letters: DeviceSlice<u8>,
+    range: core::ops::Range<usize>,
+    hashes: DeviceSlice<i64>,
+    signs: DeviceSlice<i64>,
+    sketches: DeviceSliceMut<i64>,
+    out: usize,
+) {
+    let rows_in = shared_array![i64; LAYER];
+    let rows_out = shared_array![i64; LAYER];
+    let row = thread::thread_idx_x() as usize;
+    let position = thread::thread_idx_y() as usize;
+    let own = (row + 1) * DIM + position;
+    // SAFETY: rows and places are below their numbers, barriers separate what one thread writes from what another
+    // reads, and slices are what the caller says.
+    unsafe {
+        rows_in.add(own).write(0);
+        if row == 0 {
+            rows_in.add(position).write((position == 0) as i64);
+        }
+        thread::sync_threads();
+        for i in range {
+            let entry = letters.at(i) as usize * TUPLE + row;
+            let mut from = position as i64 - hashes.at(entry);
+            if from < 0 {
+                from += DIM as i64;
+            }
+            let rolled = rows_in.add(row * DIM + from as usize).read();
+            rows_out
+                .add(own)
+                .write(rows_in.add(own).read() + signs.at(entry) * rolled);
+            thread::sync_threads();
+            rows_in.add(own).write(rows_out.add(own).read());
+            thread::sync_threads();
+        }
+        if row == TUPLE - 1 {
+            sketches.set(out + position, rows_in.add(own).read());
+        }
+    }
+}
