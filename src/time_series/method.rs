@@ -47,6 +47,24 @@ impl Kind {
     }
 }
 
+/// What is computed, each with the column that it goes to.
+pub(super) type InColumns<T> = Vec<(usize, T)>;
+
+/// The statistics and the percentiles among the methods of the rates, or of the values, each with its column.
+pub(super) fn split(methods: &[Method], are_rates: bool) -> (InColumns<Statistic>, InColumns<f64>) {
+    let (mut statistics, mut percents) = (Vec::new(), Vec::new());
+    for (column, method) in methods.iter().enumerate() {
+        if method.is_rate() == are_rates {
+            if let Kind::Statistic(statistic) = method.kind() {
+                statistics.push((column, statistic));
+            } else if let Some(percent) = method.kind().percentile() {
+                percents.push((column, percent));
+            }
+        }
+    }
+    (statistics, percents)
+}
+
 macro_rules! statistics {
     ($($(#[$doc:meta])* $name:ident = $statistic:ident;)*) => {$(
         $(#[$doc])*

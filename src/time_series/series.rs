@@ -84,6 +84,11 @@ pub fn check_offsets(offsets: &[usize], points: usize) -> Result<()> {
     })
 }
 
+/// The series of a point: the last one that begins at or before it, since empty ones begin where the next one does.
+pub fn series_of(offsets: &[usize], point: usize) -> usize {
+    offsets.partition_point(|&offset| offset <= point) - 1
+}
+
 /// The error of a timestamp below the one before it in its series.
 pub fn out_of_order(
     operation: &'static str,
@@ -92,8 +97,7 @@ pub fn out_of_order(
     before: i64,
     timestamp: i64,
 ) -> Error {
-    // The last one that begins at or before the point: empty series begin where the next one does.
-    let series = offsets.partition_point(|&offset| offset <= index) - 1;
+    let series = series_of(offsets, index);
     let of_series = match offsets.len() {
         2 => String::new(),
         _ => format!(" of series {series}"),

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_lazily};
+use crate::time_series::series::series_of;
 
 /// The buckets of some series: of which points each consists, whatever their values.
 pub struct Buckets {
@@ -65,23 +66,23 @@ impl Found<'_> {
         self.firsts.len()
     }
 
-    /// The series of a point.
-    fn series(&self, point: usize) -> usize {
-        self.offsets.partition_point(|&offset| offset <= point) - 1
-    }
-
     /// The points of the last bucket, and the first point of its series, if it has more than so many points.
     pub fn last_above(&self, points: usize) -> Option<(usize, Range<usize>)> {
         let first = *self.firsts.last()? as usize;
         let is_long = self.end - first > points;
-        is_long.then(|| (self.offsets[self.series(first)], first..self.end))
+        is_long.then(|| {
+            (
+                self.offsets[series_of(self.offsets, first)],
+                first..self.end,
+            )
+        })
     }
 
     /// The points of each bucket, and the first point of its series.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let first = self.firsts.first().map_or(0, |&first| first as usize);
-        let mut series = self.series(first);
+        let mut series = series_of(self.offsets, first);
         (0..self.firsts.len()).map(move |bucket| {
             let first = self.firsts[bucket] as usize;
             let next = self.firsts.get(bucket + 1);

@@ -26,7 +26,7 @@ use self::points::Points;
 use self::reduce::{Columns, Reduce};
 use self::source::{Rates, Source, ValuesOf};
 use self::timeline::Timeline;
-use super::method::Kind;
+use super::method::{self, InColumns};
 use super::series::Series;
 use super::{
     Aggregates, Aggregation, BucketCounts, COUNTS, CustomAggregates, Method, Value, finish,
@@ -77,28 +77,19 @@ pub fn aggregate<T: Value>(with: &Aggregation, series: &Series<T>) -> Result<Agg
 
 /// What is computed of the values, or of the rates, and in which columns.
 struct Wanted {
-    statistics: Vec<(usize, Statistic)>,
-    percents: Vec<(usize, f64)>,
+    statistics: InColumns<Statistic>,
+    percents: InColumns<f64>,
     ddof: f64,
 }
 
 impl Wanted {
     fn of(with: &Aggregation, methods: &[Method], are_rates: bool) -> Wanted {
-        let mut wanted = Wanted {
-            statistics: Vec::new(),
-            percents: Vec::new(),
+        let (statistics, percents) = method::split(methods, are_rates);
+        Wanted {
+            statistics,
+            percents,
             ddof: f64::from(with.ddof),
-        };
-        for (column, method) in methods.iter().enumerate() {
-            if method.is_rate() == are_rates {
-                match method.kind() {
-                    Kind::Statistic(statistic) => wanted.statistics.push((column, statistic)),
-                    Kind::Median => wanted.percents.push((column, 50.0)),
-                    Kind::Percentile(percent) => wanted.percents.push((column, percent)),
-                }
-            }
         }
-        wanted
     }
 
     fn is_empty(&self) -> bool {

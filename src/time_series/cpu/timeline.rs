@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use time_series_kernels::Floor;
 
 use super::CHUNK;
-use crate::time_series::series::out_of_order;
+use crate::time_series::series::{out_of_order, series_of};
 use crate::time_series::without_label;
 use crate::{Error, Result};
 
@@ -55,11 +55,7 @@ impl Timeline<'_> {
     #[inline(always)]
     fn pieces(&self, chunk: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let chunk = self.points_of(chunk);
-        // The last one that begins at or before the first point has points: the next one begins later.
-        let first = self
-            .offsets
-            .partition_point(|&offset| offset <= chunk.start)
-            - 1;
+        let first = series_of(self.offsets, chunk.start);
         let series = self.offsets[first..].windows(2);
         series
             .map(|offsets| offsets[0]..offsets[1])
@@ -207,7 +203,7 @@ impl Timeline<'_> {
     #[cold]
     pub fn error(&self, index: usize) -> Error {
         let timestamp = self.timestamps[index];
-        let series = self.offsets.partition_point(|&offset| offset <= index) - 1;
+        let series = series_of(self.offsets, index);
         if !self.descends(self.offsets[series], index) {
             return without_label(self.operation, index, timestamp, self.floor);
         }

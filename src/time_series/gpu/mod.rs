@@ -14,7 +14,7 @@ use time_series_kernels::{self as kernels, Absent, Aggregate, Floor};
 
 use super::aggregates::DeviceColumns;
 use super::finish::needed;
-use super::method::Kind;
+use super::method;
 use super::series::Series;
 use super::{
     AGGREGATE, Aggregation, BucketCounts, COUNTS, CustomAggregates, DeviceAggregates, Duplicates,
@@ -207,16 +207,7 @@ impl Job<'_> {
         values: &Buffer<V>,
         absent: Absent,
     ) -> Result<()> {
-        let mut statistics = Vec::new();
-        let mut percents = Vec::new();
-        for (column, method) in self.methods.iter().enumerate() {
-            if method.is_rate() == are_rates {
-                match method.kind() {
-                    Kind::Statistic(statistic) => statistics.push((column, statistic)),
-                    kind => percents.push((column, kind.percentile().expect("it is one"))),
-                }
-            }
-        }
+        let (statistics, percents) = method::split(self.methods, are_rates);
         let input = Input {
             series: self.series,
             values,
