@@ -46,17 +46,9 @@ const SHAPES: [(Block, &str); 3] = [
 /// # Errors
 /// If one fails or is wrong.
 pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
-    let size = |asked, gpu, cpu, simulator| {
-        let defaults = Defaults {
-            gpu,
-            cpu,
-            simulator,
-        };
-        setup.size(asked, defaults)
-    };
-    let m = size(options.rows, 50_000, 50_000, 300);
-    let k = size(options.inner, 784, 784, 20);
-    let n = size(options.columns, 10, 10, 10);
+    let m = setup.size(options.rows, Defaults::new(50_000, 50_000, 300));
+    let k = setup.size(options.inner, Defaults::new(784, 784, 20));
+    let n = setup.size(options.columns, Defaults::new(10, 10, 10));
     check_sizes(m, k, n)?;
     let title = format!("Blocks of a naive matrix product {m}×{k} · {k}×{n} in f64");
     let mut climb = Climb::new(setup, title);

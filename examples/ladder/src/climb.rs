@@ -51,6 +51,17 @@ pub struct Defaults {
     pub simulator: u32,
 }
 
+impl Defaults {
+    /// For a GPU, for the CPU, and for the simulator.
+    pub fn new(gpu: u32, cpu: u32, simulator: u32) -> Defaults {
+        Defaults {
+            gpu,
+            cpu,
+            simulator,
+        }
+    }
+}
+
 /// What came out of a ladder.
 #[derive(Clone, Debug)]
 pub struct Ladder {

@@ -28,19 +28,9 @@ pub struct Options {
 /// # Errors
 /// If a version fails or is wrong.
 pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
-    let size = |asked, gpu, cpu, simulator| {
-        setup.size(
-            asked,
-            Defaults {
-                gpu,
-                cpu,
-                simulator,
-            },
-        )
-    };
-    let m = size(options.m, 6000, 900, 70);
-    let k = size(options.k, 4800, 720, 50);
-    let n = size(options.n, 4000, 600, 40);
+    let m = setup.size(options.m, Defaults::new(6000, 900, 70));
+    let k = setup.size(options.k, Defaults::new(4800, 720, 50));
+    let n = setup.size(options.n, Defaults::new(4000, 600, 40));
     check_sizes(m, k, n)?;
     let mut climb = Climb::new(setup, format!("Matrix product {m}×{k} · {k}×{n} in f32"));
     climb.say("the matrices and the reference");

@@ -36,16 +36,8 @@ pub struct Options {
 /// # Errors
 /// If one fails or is wrong, or if a sequence has more than 121977 letters.
 pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
-    let size = |asked, gpu, cpu, simulator| {
-        let defaults = Defaults {
-            gpu,
-            cpu,
-            simulator,
-        };
-        setup.size(asked, defaults)
-    };
-    let count = size(options.sequences, 1410, 100, 6);
-    let total = size(options.letters, 100_000_000, 2_000_000, 600);
+    let count = setup.size(options.sequences, Defaults::new(1410, 100, 6));
+    let total = setup.size(options.letters, Defaults::new(100_000_000, 2_000_000, 600));
     let letters = Letters::random(count, total, options.equal, setup.seed);
     ensure!(
         letters.longest() <= LONGEST,
