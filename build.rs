@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The kernel crates under kernels-gpu, and the architectures that each has code for.
-const MODULES: [(&str, &[&str]); 5] = [
+const MODULES: [(&str, &[&str]); 6] = [
     ("box_overlap", &["sm_70"]),
     ("matmul", &["sm_70", "sm_80", "sm_90a"]),
     ("primitives", &["sm_70"]),
+    ("stream", &["sm_70"]),
     ("tensor_sketch", &["sm_70"]),
     ("time_series", &["sm_70"]),
 ];

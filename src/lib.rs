@@ -31,6 +31,7 @@ pub mod matmul;
 #[cfg(feature = "kernels")]
 mod modules;
 pub mod primitives;
+pub mod stream;
 pub mod tensor_sketch;
 pub mod time_series;
 

@@ -258,6 +258,11 @@ fn barriers_of_the_primitives_are_neither_copied_nor_lost() {
 }
 
 #[test]
+fn the_pipeline_has_no_barriers() {
+    check_barriers("stream", &[("add", 1, 0)]);
+}
+
+#[test]
 fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("time_series/src/{file}"));
     let of_join = written("segments.rs");
@@ -346,6 +351,7 @@ fn accesses_know_their_memory() {
         ("box_overlap", vec![]),
         ("matmul", vec![]),
         ("primitives", vec![]),
+        ("stream", vec![]),
         ("tensor_sketch", vec![]),
         ("time_series", vec![]),
         // It looks up a place of its parameter that only the thread knows.

@@ -171,6 +171,17 @@ impl<T: Element> Buffer<T> {
         Ok(())
     }
 
+    /// Copies `source` to the elements from `start` on, which are there, of a buffer in the host's memory.
+    #[cfg(feature = "kernels")]
+    pub(super) fn copy_part_from(&mut self, start: usize, source: &[T]) {
+        assert!(start + source.len() <= self.length);
+        // SAFETY: there is room for them, and `&mut self` keeps others away.
+        unsafe {
+            let to = self.address().add(start * size_of::<T>());
+            to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
+        }
+    }
+
     /// The elements, copied to the host.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::{Error, Result};
 const ZEROED_BY_A_THREAD: usize = 1 << 16;
 
 /// Bytes that a thread copies in one go.
-#[cfg(feature = "cuda")]
+#[cfg(feature = "kernels")]
 const COPIED_BY_A_THREAD: usize = 1 << 19;
 
 /// Zeros in the host's memory, written by all threads side by side: where one thread writes to fresh pages, making them
@@ -55,7 +55,7 @@ pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
 }
 
 /// Copies bytes, with all threads if there are many.
-#[cfg(feature = "cuda")]
+#[cfg(feature = "kernels")]
 pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
     if to.len() <= COPIED_BY_A_THREAD {
         to.copy_from_slice(from);

@@ -131,6 +131,46 @@ impl Stream {
             .require_same(&event.device(), "wait for an event")
     }
 
+    /// Starts a copy of bytes into a buffer, from byte `start` on, where there is room for them.
+    ///
+    /// # Safety
+    /// `source` stays as it is until the stream has done this.
+    #[cfg(feature = "kernels")]
+    pub(crate) unsafe fn copy_in(
+        &self,
+        source: &[u8],
+        target: &mut Buffer<u8>,
+        start: usize,
+    ) -> Result<()> {
+        debug_assert!(start + source.len() <= target.len());
+        #[cfg(feature = "cuda")]
+        if let (Some(stream), Some(allocation)) = (&self.cuda, target.cuda_allocation()) {
+            // SAFETY: passed on to the caller.
+            return unsafe { allocation.copy_from_on(stream.handle(), start, source) };
+        }
+        target.copy_part_from(start, source);
+        Ok(())
+    }
+
+    /// Starts a copy of a buffer's bytes from byte `start` on.
+    ///
+    /// # Safety
+    /// `target` is left alone until the stream has done this.
+    #[cfg(feature = "kernels")]
+    pub(crate) unsafe fn copy_out(
+        &self,
+        source: &Buffer<u8>,
+        start: usize,
+        target: &mut [u8],
+    ) -> Result<()> {
+        #[cfg(feature = "cuda")]
+        if let (Some(stream), Some(allocation)) = (&self.cuda, source.cuda_allocation()) {
+            // SAFETY: passed on to the caller.
+            return unsafe { allocation.copy_to_on(stream.handle(), start, target) };
+        }
+        source.copy_part_to(start, target)
+    }
+
     /// Runs `work`, which may put asynchronous copies on the stream, and waits for the stream
     /// before it returns, also when `work` fails or panics. So the host memory that is borrowed for
     /// `'env` outlives the copies.
@@ -201,7 +241,7 @@ impl<'env> StreamScope<'_, 'env> {
         if let (Some(stream), Some(allocation)) = (&self.stream.cuda, target.cuda_allocation()) {
             // SAFETY: `source` outlives `'env`, and the scope waits for the stream before that ends.
             return unsafe {
-                allocation.copy_from_on(stream.handle(), 0, bytemuck::cast_slice(source))
+                allocation.start_copy_from(stream.handle(), bytemuck::cast_slice(source))
             };
         }
         target.copy_from(source)
@@ -221,7 +261,7 @@ impl<'env> StreamScope<'_, 'env> {
             // SAFETY: `target` is borrowed for `'env`, and the scope waits for the stream before
             // that ends.
             return unsafe {
-                allocation.copy_to_on(stream.handle(), 0, bytemuck::cast_slice_mut(target))
+                allocation.start_copy_to(stream.handle(), 0, bytemuck::cast_slice_mut(target))
             };
         }
         source.copy_to(target)

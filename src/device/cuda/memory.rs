@@ -196,26 +196,50 @@ impl Allocation {
 
     /// Copies `source` to the GPU, on the main stream, and waits.
     pub fn copy_from(&self, source: &[u8]) -> Result<()> {
-        let _bound = self.context.bind()?;
-        if let Some(copied) = self.copy_from_staged(source) {
-            return copied;
-        }
         let stream = self.context.main_stream();
         // SAFETY: `source` is borrowed until the wait is over.
-        let started = unsafe { self.copy_from_on(stream, 0, source) };
+        let started = unsafe { self.start_copy_from(stream, source) };
         started.and(self.context.synchronize())
     }
 
     /// Copies from the GPU, from byte `start` on, into `target`, on the main stream, and waits.
     pub fn copy_to(&self, start: usize, target: &mut [u8]) -> Result<()> {
-        let _bound = self.context.bind()?;
-        if let Some(copied) = self.copy_to_staged(start, target) {
-            return copied;
-        }
         let stream = self.context.main_stream();
         // SAFETY: `target` is borrowed until the wait is over.
-        let started = unsafe { self.copy_to_on(stream, start, target) };
+        let started = unsafe { self.start_copy_to(stream, start, target) };
         started.and(self.context.synchronize())
+    }
+
+    /// Starts a copy to the GPU on `stream`; if the host's memory is pageable and large, does it.
+    ///
+    /// # Safety
+    /// As of [`copy_from_on`](Self::copy_from_on).
+    pub unsafe fn start_copy_from(&self, stream: &StreamHandle, source: &[u8]) -> Result<()> {
+        let _bound = self.context.bind()?;
+        match self.copy_from_staged(stream, source) {
+            Some(copied) => copied,
+            // SAFETY: passed on to the caller.
+            None => unsafe { self.copy_from_on(stream, 0, source) },
+        }
+    }
+
+    /// Starts a copy from the GPU, from byte `start` on, on `stream`; if the host's memory is pageable and large, does
+    /// it.
+    ///
+    /// # Safety
+    /// As of [`copy_to_on`](Self::copy_to_on).
+    pub unsafe fn start_copy_to(
+        &self,
+        stream: &StreamHandle,
+        start: usize,
+        target: &mut [u8],
+    ) -> Result<()> {
+        let _bound = self.context.bind()?;
+        match self.copy_to_staged(stream, start, target) {
+            Some(copied) => copied,
+            // SAFETY: passed on to the caller.
+            None => unsafe { self.copy_to_on(stream, start, target) },
+        }
     }
 
     /// Starts a copy to the GPU, from byte `start` on, on `stream`.

@@ -5,6 +5,7 @@
 
 use super::context::Context;
 use super::memory::Allocation;
+use super::stream::StreamHandle;
 use crate::Result;
 use crate::device::host_memory::copy_bytes;
 use cust::sys::{self, cudaError_enum};
@@ -100,10 +101,10 @@ impl Block {
         context.check(result, "waiting for a copy")
     }
 
-    /// Marks the main stream's end as that of the block's last copy.
-    fn record(&self, context: &Context) -> Result<()> {
+    /// Marks the stream's end as that of the block's last copy.
+    fn record(&self, context: &Context, stream: &StreamHandle) -> Result<()> {
         // SAFETY: both live.
-        let result = unsafe { sys::cuEventRecord(self.copied, context.main_stream().raw()) };
+        let result = unsafe { sys::cuEventRecord(self.copied, stream.raw()) };
         context.check(result, "recording an event")
     }
 
@@ -160,10 +161,11 @@ impl Drop for Taken<'_> {
 }
 
 impl Context {
-    /// Runs a copy with the blocks, and waits, if they help: if the host's bytes are many and not page-locked already.
-    /// The context must be current.
+    /// Runs a copy on a stream with the blocks, and waits, if they help: if the host's bytes are many and not page-locked
+    /// already. The context must be current.
     fn with_staging(
         &self,
+        stream: &StreamHandle,
         host: *const u8,
         length: usize,
         copy: impl FnOnce(&[Block; BLOCKS]) -> Result<()>,
@@ -183,7 +185,7 @@ impl Context {
         drop(shelf);
         let copied = taken.blocks.as_ref().map(|blocks| copy(&blocks.0));
         // Also if it failed: what was begun must not go on in blocks that others have.
-        let waited = self.synchronize();
+        let waited = stream.synchronize(self);
         copied.map(|copied| copied.and(waited))
     }
 }
@@ -203,11 +205,11 @@ fn is_locked(host: *const u8) -> bool {
 }
 
 impl Allocation {
-    /// Copies to the GPU by blocks, on the main stream, and waits, if that is faster than the driver's way. The context
-    /// must be current.
-    pub fn copy_from_staged(&self, source: &[u8]) -> Option<Result<()>> {
+    /// Copies to the GPU by blocks, on `stream`, and waits, if that is faster than the driver's way. The context must be
+    /// current.
+    pub fn copy_from_staged(&self, stream: &StreamHandle, source: &[u8]) -> Option<Result<()>> {
         let context = self.context();
-        context.with_staging(source.as_ptr(), source.len(), |blocks| {
+        context.with_staging(stream, source.as_ptr(), source.len(), |blocks| {
             let length = piece_of(source.len());
             let pieces = source.chunks(length).zip(blocks.iter().cycle());
             for (number, (piece, block)) in pieces.enumerate() {
@@ -216,16 +218,21 @@ impl Allocation {
                 let bytes = unsafe { block.bytes_mut(piece.len()) };
                 copy_bytes(piece, bytes);
                 // SAFETY: the block stays as it is until its event has been waited for.
-                unsafe { self.copy_from_on(context.main_stream(), number * length, bytes)? };
-                block.record(context)?;
+                unsafe { self.copy_from_on(stream, number * length, bytes)? };
+                block.record(context, stream)?;
             }
             Ok(())
         })
     }
 
-    /// Copies from the GPU, from byte `start` on, by blocks, on the main stream, and waits, if that is faster than the
-    /// driver's way. The context must be current.
-    pub fn copy_to_staged(&self, start: usize, target: &mut [u8]) -> Option<Result<()>> {
+    /// Copies from the GPU, from byte `start` on, by blocks, on `stream`, and waits, if that is faster than the driver's
+    /// way. The context must be current.
+    pub fn copy_to_staged(
+        &self,
+        stream: &StreamHandle,
+        start: usize,
+        target: &mut [u8],
+    ) -> Option<Result<()>> {
         let context = self.context();
         let (length, piece_length) = (target.len(), piece_of(target.len()));
         let fetch = |block: &Block, piece: usize| {
@@ -237,10 +244,10 @@ impl Allocation {
             // SAFETY: the copy that used it has finished, and what it brought has been taken.
             let bytes = unsafe { block.bytes_mut(piece_length.min(length - from)) };
             // SAFETY: the block is left alone until its event has been waited for.
-            unsafe { self.copy_to_on(context.main_stream(), start + from, bytes)? };
-            block.record(context)
+            unsafe { self.copy_to_on(stream, start + from, bytes)? };
+            block.record(context, stream)
         };
-        context.with_staging(target.as_ptr(), length, |blocks| {
+        context.with_staging(stream, target.as_ptr(), length, |blocks| {
             for (piece, block) in blocks.iter().enumerate() {
                 fetch(block, piece)?;
             }

@@ -1,0 +1,69 @@
+//! Vector addition.
+
+use ndarray::Zip;
+
+use super::{Input, Output, Pipeline, STREAM};
+use crate::device::DeviceKind;
+use crate::{Error, Result};
+
+/// The sums of two vectors of integers, as `f64`, which has all of them exactly.
+///
+/// # Errors
+/// [`Error::Shape`] for vectors of different lengths. On a device that runs kernels also
+/// [`Error::InvalidInput`] if the pipeline's memory does not suffice for one element of each on each stream, and
+/// [`Error::Allocation`] if it cannot be had.
+pub fn add<'a>(
+    pipeline: &Pipeline,
+    a: impl Input<'a, Element = i32>,
+    b: impl Input<'a, Element = i32>,
+    sums: impl Output<'a, Element = f64>,
+) -> Result<()> {
+    #[cfg(feature = "kernels")]
+    if pipeline.device().kind() != DeviceKind::Cpu {
+        return on_device(pipeline, a, b, sums);
+    }
+    debug_assert_eq!(pipeline.device().kind(), DeviceKind::Cpu);
+    let (a, b, sums) = (a.source().view, b.source().view, sums.target().view);
+    let lengths = [a.len(), b.len(), sums.len()];
+    if lengths.iter().any(|&length| length != lengths[0]) {
+        return Err(not_equally_long(&lengths));
+    }
+    Zip::from(sums)
+        .and(a)
+        .and(b)
+        .par_for_each(|sum, &a, &b| *sum = f64::from(a) + f64::from(b));
+    Ok(())
+}
+
+#[cfg(feature = "kernels")]
+fn on_device<'a>(
+    pipeline: &Pipeline,
+    a: impl Input<'a, Element = i32>,
+    b: impl Input<'a, Element = i32>,
+    sums: impl Output<'a, Element = f64>,
+) -> Result<()> {
+    use crate::device::LaunchConfig;
+
+    /// Threads of a block.
+    const THREADS: u32 = 256;
+    pipeline.map((a, b), (sums,), |chunk, (a, b), (sums,)| {
+        let config = LaunchConfig::for_len(chunk.len(), THREADS);
+        // SAFETY: equally long, and of this chunk alone.
+        unsafe {
+            chunk.launch(
+                &crate::modules::STREAM,
+                &stream_kernels::add,
+                config,
+                (a, b, sums),
+            )
+        }
+    })
+}
+
+/// The error of arrays that are not.
+pub(super) fn not_equally_long(lengths: &[usize]) -> Error {
+    Error::Shape {
+        operation: STREAM,
+        message: format!("the arrays are not equally long: {lengths:?}"),
+    }
+}

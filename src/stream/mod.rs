@@ -1,0 +1,106 @@
+//! Kernels over data that is larger than the memory of a device, or than there should be on it at a time.
+//!
+//! A [`Pipeline`] cuts host arrays, or what an iterator gives, into chunks, and brings each to the device, runs a kernel
+//! on it, and brings back what came of it. Several chunks are on their way at a time, each on a stream of its own, so
+//! that copies in both directions, kernels and the work of the host run side by side. Results are the same for any number
+//! of streams and any budget of memory, as long as a kernel computes each element from those at the same place.
+//!
+//! ```
+//! use gridstride::Device;
+//! use gridstride::stream::{Pipeline, add};
+//! use ndarray::{Array1, array};
+//!
+//! let pipeline = Pipeline::new(&Device::auto()).streams(2).memory(1 << 20);
+//! let mut sums = Array1::zeros(3);
+//! add(&pipeline, &array![1, 2, i32::MAX], &array![10, 20, 1], &mut sums)?;
+//! assert_eq!(sums, array![11.0, 22.0, 2147483648.0]);
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+
+mod add;
+mod columns;
+#[cfg(feature = "kernels")]
+mod flow;
+#[cfg(feature = "kernels")]
+mod lane;
+#[cfg(feature = "kernels")]
+mod map;
+
+pub use add::add;
+pub use columns::{Input, Output};
+#[cfg(feature = "kernels")]
+pub use columns::{Inputs, Outputs};
+#[cfg(feature = "kernels")]
+pub use map::Chunk;
+
+use std::fmt;
+#[cfg(feature = "kernels")]
+use std::sync::Mutex;
+
+use crate::Device;
+
+/// What errors call the operation.
+const STREAM: &str = "stream";
+
+/// Chunks of data on their way to a device and back: see the [module](self).
+///
+/// It keeps its streams and its memory from one call to the next, since page-locked memory takes long to get. Calls of
+/// several threads at a time each get their own.
+pub struct Pipeline {
+    device: Device,
+    streams: usize,
+    memory: usize,
+    #[cfg(feature = "kernels")]
+    idle: Mutex<Vec<lane::Lane>>,
+}
+
+impl Pipeline {
+    /// A pipeline of four streams and 64 MiB.
+    pub fn new(device: &Device) -> Pipeline {
+        Pipeline {
+            device: device.clone(),
+            streams: 4,
+            memory: 64 << 20,
+            #[cfg(feature = "kernels")]
+            idle: Mutex::default(),
+        }
+    }
+
+    /// With so many chunks on their way at a time, at least 1.
+    pub fn streams(mut self, streams: usize) -> Pipeline {
+        self.streams = streams.max(1);
+        self.forget();
+        self
+    }
+
+    /// With so many bytes of the device's memory, which all streams share, and as many page-locked ones of the host.
+    pub fn memory(mut self, bytes: usize) -> Pipeline {
+        self.memory = bytes;
+        self.forget();
+        self
+    }
+
+    /// The device that runs the kernels.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Gives streams and memory back.
+    fn forget(&mut self) {
+        #[cfg(feature = "kernels")]
+        self.idle
+            .get_mut()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .clear();
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Pipeline({} streams, {} bytes on {})",
+            self.streams, self.memory, self.device
+        )
+    }
+}

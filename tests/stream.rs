@@ -1,0 +1,282 @@
+//! Pipelines, on every device that is here.
+
+mod common;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use common::{devices, with_kernels};
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use gridstride::device::{Image, LaunchConfig, Module};
+use gridstride::stream::{Chunk, Pipeline, add};
+use gridstride::{Error, Result};
+use ndarray::{Array1, s};
+use rayon::prelude::*;
+
+static MODULE: Module = Module::new(
+    "stream_test",
+    &[Image::new(
+        "sm_70",
+        include_str!("../kernels-gpu/ptx/stream.sm_70.ptx"),
+    )],
+);
+
+/// Numbers of all sizes.
+fn numbers(count: usize, seed: u32) -> Array1<i32> {
+    (0..count as u32)
+        .map(|index| (index ^ seed).wrapping_mul(2_654_435_761) as i32)
+        .collect()
+}
+
+fn sums(a: &Array1<i32>, b: &Array1<i32>) -> Array1<f64> {
+    a.mapv(f64::from) + b.mapv(f64::from)
+}
+
+/// Bytes of memory for so many elements of two `i32` and an `f64` on each stream.
+fn memory_for(elements: usize, streams: usize) -> usize {
+    (16 * elements + 2 * 256) * streams
+}
+
+/// A kernel that adds each number to itself.
+fn doubled(chunk: &Chunk, from: DeviceSlice<i32>, to: DeviceSliceMut<f64>) -> Result<()> {
+    let config = LaunchConfig::for_len(chunk.len(), 64);
+    // SAFETY: equally long, and of this chunk alone.
+    unsafe { chunk.launch(&MODULE, &stream_kernels::add, config, (from, from, to)) }
+}
+
+#[test]
+fn sums_of_every_length_and_budget() {
+    for device in devices() {
+        for streams in [1, 2, 3, 5] {
+            let pipeline = Pipeline::new(&device)
+                .streams(streams)
+                .memory(memory_for(100, streams));
+            for count in [0, 1, 99, 100, 101, 199, 200, 201, 500, 777] {
+                let (a, b) = (numbers(count, 1), numbers(count, 2));
+                let mut found = Array1::from_elem(count, f64::NAN);
+                add(&pipeline, &a, &b, &mut found).unwrap();
+                assert_eq!(found, sums(&a, &b), "{device}, {streams} streams, {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_element_at_a_time() {
+    for device in devices() {
+        let (a, b) = (numbers(7, 3), numbers(7, 4));
+        let mut found = Array1::zeros(7);
+        let pipeline = Pipeline::new(&device).streams(3).memory(memory_for(1, 3));
+        add(&pipeline, &a, &b, &mut found).unwrap();
+        assert_eq!(found, sums(&a, &b), "{device}");
+    }
+}
+
+#[test]
+fn any_strides_and_page_locked_memory() {
+    for device in devices() {
+        let (a, b) = (numbers(1000, 5), numbers(2000, 6));
+        let mut found = Array1::from_elem(3000, f64::NAN);
+        let every_other = b.slice(s![..;-2]);
+        let pipeline = Pipeline::new(&device).streams(2).memory(memory_for(64, 2));
+        add(&pipeline, a.view(), every_other, found.slice_mut(s![1..;3])).unwrap();
+        let expected = sums(&a, &every_other.to_owned());
+        assert_eq!(found.slice(s![1..;3]), expected, "{device}");
+        assert!(found.slice(s![..;3]).iter().all(|number| number.is_nan()));
+
+        let mut locked = device.pinned::<i32>(1000).unwrap();
+        locked.copy_from_slice(a.as_slice().unwrap());
+        let mut to = device.pinned::<f64>(1000).unwrap();
+        add(&pipeline, &locked, every_other, &mut to).unwrap();
+        assert_eq!(to[..], expected.as_slice().unwrap()[..], "{device}");
+        let mut vector = vec![0.0; 1000];
+        add(&pipeline, &locked[..], every_other, &mut vector).unwrap();
+        assert_eq!(vector, to[..], "{device}");
+    }
+}
+
+#[test]
+fn large_arrays_with_the_usual_budget() {
+    for device in devices() {
+        let count = if common::small() { 100_000 } else { 6_000_000 };
+        let (a, b) = (numbers(count, 7), numbers(count, 8));
+        let mut found = Array1::zeros(count);
+        add(&Pipeline::new(&device), &a, &b, &mut found).unwrap();
+        assert_eq!(found, sums(&a, &b), "{device}");
+    }
+}
+
+#[test]
+fn the_kernel_is_right_for_any_launch() {
+    for device in with_kernels() {
+        let (a, b) = (numbers(1000, 9), numbers(1000, 10));
+        let on_device =
+            [&a, &b].map(|vector| device.buffer_from(vector.as_slice().unwrap()).unwrap());
+        for (grid, block) in [(1, 1), (1, 32), (3, 7), (2, 1024), (1000, 1), (64, 64)] {
+            let mut found = device.zeros::<f64>(1000).unwrap();
+            let arguments = (
+                on_device[0].slice(),
+                on_device[1].slice(),
+                found.slice_mut(),
+            );
+            let config = LaunchConfig::new(grid, block);
+            // SAFETY: equally long.
+            unsafe { device.launch(&MODULE, &stream_kernels::add, config, arguments) }.unwrap();
+            let found = Array1::from(found.to_vec().unwrap());
+            assert_eq!(found, sums(&a, &b), "{device}, {grid} blocks of {block}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_bit_by_bit_leaves_in_order() {
+    for device in with_kernels() {
+        for streams in [1, 4] {
+            let pipeline = Pipeline::new(&device)
+                .streams(streams)
+                .memory(2000 * streams);
+            for count in [0, 1, 145, 146, 1000] {
+                let mut found = Vec::new();
+                let take = |results: &[f64]| {
+                    found.extend_from_slice(results);
+                    Ok(())
+                };
+                pipeline
+                    .map_iter(numbers(count, 11), doubled, take)
+                    .unwrap();
+                let expected = numbers(count, 11).mapv(|number| 2.0 * f64::from(number));
+                assert_eq!(
+                    Array1::from(found),
+                    expected,
+                    "{device}, {streams}, {count}"
+                );
+            }
+        }
+    }
+}
+
+/// Chunks of any lengths, and no more on their way than there are streams.
+#[test]
+fn nothing_is_read_ahead_of_its_turn() {
+    for device in with_kernels() {
+        let (mut given, taken, most) = (0, Cell::new(0), Cell::new(0));
+        let fill = |places: &mut [i32]| -> Result<usize> {
+            let count = (given * 7 % 11 + 1).min(places.len());
+            if given == 50 {
+                return Ok(0);
+            }
+            places[..count].fill(given as i32);
+            given += 1;
+            most.set(most.get().max(given - taken.get()));
+            Ok(count)
+        };
+        let mut next = 0;
+        let take = |results: &[f64]| {
+            assert_eq!(results, vec![2.0 * next as f64; next * 7 % 11 + 1]);
+            next += 1;
+            taken.set(next);
+            Ok(())
+        };
+        let pipeline = Pipeline::new(&device).streams(3).memory(3000);
+        pipeline.map_chunks(fill, doubled, take).unwrap();
+        assert_eq!((taken.get(), most.get()), (50, 3), "{device}");
+    }
+}
+
+#[test]
+fn errors_and_panics_stop_it_and_leave_it_usable() {
+    let failure = || Error::InvalidInput {
+        operation: "test",
+        message: "enough".into(),
+    };
+    for device in with_kernels() {
+        let pipeline = Pipeline::new(&device).streams(2).memory(memory_for(10, 2));
+        let (a, b) = (numbers(100, 12), numbers(100, 13));
+        let mut found = Array1::zeros(100);
+        let mut launches = 0;
+        let error = pipeline.map((&a, &b), (&mut found,), |chunk, (a, b), (to,)| {
+            launches += 1;
+            if chunk.elements().contains(&55) {
+                return Err(failure());
+            }
+            // SAFETY: equally long, and of this chunk alone.
+            unsafe {
+                chunk.launch(
+                    &MODULE,
+                    &stream_kernels::add,
+                    LaunchConfig::new(1, 8),
+                    (a, b, to),
+                )
+            }
+        });
+        assert!(
+            error.unwrap_err().to_string().contains("enough"),
+            "{device}"
+        );
+        assert_eq!(launches, 6, "{device}");
+
+        let endless = 0..;
+        let mut count = 0;
+        let take = |results: &[f64]| {
+            count += results.len();
+            if count < 1000 { Ok(()) } else { Err(failure()) }
+        };
+        let error = pipeline.map_iter(endless, doubled, take).unwrap_err();
+        assert!(error.to_string().contains("enough"), "{device}");
+
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            pipeline.map_iter(0..1000, doubled, |_| panic!("in the middle"))
+        }));
+        assert!(panicked.is_err(), "{device}");
+
+        add(&pipeline, &a, &b, &mut found).unwrap();
+        assert_eq!(found, sums(&a, &b), "{device}");
+    }
+}
+
+#[test]
+fn mistakes_are_told() {
+    for device in devices() {
+        let pipeline = Pipeline::new(&device);
+        let mut found = Array1::zeros(3);
+        let error = add(&pipeline, &numbers(3, 0), &numbers(4, 0), &mut found).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "stream: the arrays are not equally long: [3, 4, 3]"
+        );
+    }
+    for device in with_kernels() {
+        let too_little = memory_for(1, 5) - 5;
+        let pipeline = Pipeline::new(&device).streams(5).memory(too_little);
+        let mut found = Array1::zeros(3);
+        let error = add(&pipeline, &numbers(3, 0), &numbers(3, 0), &mut found).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "stream: {too_little} bytes of memory for 5 streams do not suffice: each needs 528 for an element of each array"
+            )
+        );
+        let claims = |places: &mut [i32]| Ok::<_, Error>(places.len() + 1);
+        let error = Pipeline::new(&device)
+            .memory(4000)
+            .map_chunks(claims, doubled, |_| Ok(()));
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains("elements were written to a slice of"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn threads_may_share_a_pipeline() {
+    for device in devices() {
+        let pipeline = Pipeline::new(&device).streams(2).memory(memory_for(100, 2));
+        (0..8_u32).into_par_iter().for_each(|seed| {
+            let (a, b) = (numbers(1000, seed), numbers(1000, seed + 100));
+            let mut found = Array1::zeros(1000);
+            add(&pipeline, &a, &b, &mut found).unwrap();
+            assert_eq!(found, sums(&a, &b), "{device}, {seed}");
+        });
+    }
+}
