@@ -6,18 +6,19 @@
 //! within each call. `whole` is the clock's time from views of the host to compressed rows there, with all
 //! copies. Results of the algorithms are compared; with `--sweep` sizes from 10³ on are measured
 //! instead, and written as CSV for the plot. `--write DIR` writes the boxes as NPY files for the programs in
-//! benches/peers.
+//! benches/peers, those of a sweep to a folder for each size.
 
 mod common;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Parser;
 use common::boxes::{self, Sets};
 use common::{Times, Where, time};
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, overlaps};
+use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
 use ndarray::{Array2, s};
 
@@ -44,7 +45,8 @@ struct Args {
     /// Measures sizes up to this one, pipes and welds only, and prints CSV.
     #[arg(long)]
     sweep: Option<usize>,
-    /// Writes the pipes and welds to set1.npy and set2.npy in this folder, and ends.
+    /// Writes the pipes and welds to set1.npy and set2.npy in this folder, with `--sweep` in one for each size, and
+    /// ends.
     #[arg(long)]
     write: Option<PathBuf>,
     /// Passed by cargo.
@@ -72,9 +74,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Where::Simulator => 2000,
     });
     if let Some(folder) = &args.write {
-        fs::create_dir_all(folder)?;
-        for (set, name) in boxes::pipes(rows).iter().zip(["set1.npy", "set2.npy"]) {
-            ndarray_npy::write_npy(folder.join(name), set)?;
+        match args.sweep {
+            None => write(folder, rows)?,
+            Some(most) => {
+                for rows in sizes(most) {
+                    write(&folder.join(rows.to_string()), rows)?;
+                }
+            }
         }
         return Ok(());
     }
@@ -169,23 +175,45 @@ fn algorithms(args: &Args) -> impl Iterator<Item = (&'static str, Algorithm)> {
     all.into_iter().filter(move |(name, _)| wanted(name))
 }
 
-/// Sizes at which the brute force takes too long to be measured.
-const BRUTE_LIMIT: usize = 1_000_000;
+/// The pipes and welds as files.
+fn write(folder: &Path, rows: usize) -> Result<(), Box<dyn std::error::Error>> {
+    fs::create_dir_all(folder)?;
+    for (set, name) in boxes::pipes(rows).iter().zip(["set1.npy", "set2.npy"]) {
+        ndarray_npy::write_npy(folder.join(name), set)?;
+    }
+    Ok(())
+}
+
+/// The sizes of a sweep.
+fn sizes(most: usize) -> impl Iterator<Item = usize> {
+    let sizes = (3..).flat_map(|power| [1, 2, 5].map(|step| step * 10usize.pow(power)));
+    sizes.take_while(move |&rows| rows <= most)
+}
 
 fn sweep(args: &Args, device: &Device, most: usize) -> Result<()> {
-    println!("method,boxes,ms,pairs");
-    let sizes = (3..).flat_map(|power| [1, 2, 5].map(|step| step * 10usize.pow(power)));
-    for rows in sizes.take_while(|&rows| rows <= most) {
+    println!("method,boxes,ms,least,most,pairs");
+    // Beyond these sizes the brute force takes too long to be measured.
+    let brute_limit = match device.kind() {
+        DeviceKind::Cpu => 200_000,
+        _ => 1_000_000,
+    };
+    for rows in sizes(most) {
         let sets = boxes::pipes(rows);
         let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
         for (name, algorithm) in algorithms(args) {
-            if algorithm == Algorithm::BruteForce && rows > BRUTE_LIMIT {
+            if algorithm == Algorithm::BruteForce && rows > brute_limit {
                 continue;
             }
             let search = BoxOverlap::new().algorithm(algorithm);
             let call = || search.overlaps_device(&there[0], &there[1]);
             let (times, found) = time(device, args.runs, &call)?;
-            println!("{name},{rows},{:.4},{}", times.median, found.pair_count());
+            let Times {
+                median,
+                least,
+                most,
+            } = times;
+            let pairs = found.pair_count();
+            println!("{name},{rows},{median:.4},{least:.4},{most:.4},{pairs}");
         }
     }
     Ok(())

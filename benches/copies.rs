@@ -2,7 +2,7 @@
 //!
 //!     cargo bench --features cuda --bench copies -- --device cuda
 //!
-//! GB/s by the clock, medians of copies of buffers that exist, from and to ordinary (pageable) and page-locked memory of the
+//! GB/s by the clock, medians with the least and the most, of copies of buffers that exist, from and to ordinary (pageable) and page-locked memory of the
 //! host; `new` is a copy to a new array, whose memory the system has to make. Every copy's bytes are compared.
 
 mod common;
@@ -43,7 +43,10 @@ fn main() -> Result<()> {
         let mut pinned = device.pinned::<u64>(length)?;
         pinned.copy_from_slice(&source);
         let mut buffer = device.alloc::<u64>(length)?;
-        let rate = |times: Vec<f64>| (mebibytes << 20) as f64 / Times::of(times).median * 1e-6;
+        let rate = |times: Vec<f64>| {
+            let gigabytes = (mebibytes << 20) as f64 * 1e-6;
+            Times::of(times.iter().map(|ms| gigabytes / ms).collect())
+        };
         let mut rates = Vec::new();
         rates.push(rate(time(args.runs, || buffer.copy_from(&source))?));
         assert!(buffer.to_vec()? == source);
@@ -53,7 +56,15 @@ fn main() -> Result<()> {
         rates.push(rate(time(args.runs, || buffer.copy_to(&mut pinned))?));
         assert!(pinned[..] == source[..]);
         rates.push(rate(time(args.runs, || buffer.to_vec())?));
-        let cells: Vec<_> = rates.iter().map(|rate| format!("{rate:.1}")).collect();
+        let cells = rates.iter().map(|rate| {
+            let Times {
+                median,
+                least,
+                most,
+            } = rate;
+            format!("{median:.1} ({least:.1}-{most:.1})")
+        });
+        let cells: Vec<_> = cells.collect();
         println!("| {mebibytes} | {} |", cells.join(" | "));
         mebibytes *= 4;
     }

@@ -3,7 +3,7 @@
 //!
 //!     cargo bench --features cuda --bench distances -- --device cuda
 //!
-//! `ms` is the median of whole calls by the device's events, the look at the rows for their largest
+//! `ms` is the median of whole calls by the device's events, with the least and the most, the look at the rows for their largest
 //! magnitude included. `limit` is what the device needs at least: for a difference and a fused
 //! multiplication and addition for each pair of numbers, or for reading the rows and writing the
 //! distances once, whichever is longer. It takes the clock and the bandwidth from the options, those
@@ -71,7 +71,7 @@ fn main() -> Result<()> {
         args.dim, args.clock, args.bandwidth
     );
     println!(
-        "{:<9} {:>4} {:>9}  {:>9} {:>9} {:>6} {:>10} {:>9} {:>9}",
+        "{:<9} {:>4} {:>9}  {:>22} {:>9} {:>6} {:>10} {:>9} {:>9}",
         "", "type", "metric", "ms", "limit", "share", "pairs/s", "error", "bound"
     );
     let single = Type {
@@ -117,7 +117,8 @@ fn measure<T: Real + Into<f64>>(
                 device.record(&end)?;
                 times.push(end.elapsed_since(&start)?.as_secs_f64() * 1e3);
             }
-            let ms = Times::of(times).median;
+            let times = Times::of(times);
+            let ms = times.median;
             let others = if name == "pairwise" { a } else { b };
             let error = largest_error(a, others, metric, &result.download()?);
             let limit = limit(
@@ -137,9 +138,10 @@ fn measure<T: Real + Into<f64>>(
             // The reference has the error that f64 has.
             let bound = roundings / (1.0 - roundings) + (args.dim + 4) as f64 * 2f64.powi(-53);
             println!(
-                "{name:<9} {:>4} {:>9}  {ms:>9.3} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",
+                "{name:<9} {:>4} {:>9}  {:>22} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",
                 numbers.name,
                 format!("{metric:?}"),
+                times.to_string(),
                 limit.map_or("-".into(), |limit| format!("{limit:.3}")),
                 limit.map_or("-".into(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
                 (a.nrows() * a.nrows()) as f64 / ms * 1e3,

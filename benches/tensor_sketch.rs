@@ -146,7 +146,10 @@ fn run<T: Real>(
     };
     let mut csv = args.csv.as_ref().map(File::create).transpose()?;
     if let Some(csv) = &mut csv {
-        writeln!(csv, "form,sequences,letters,longest,device_ms,call_ms")?;
+        writeln!(
+            csv,
+            "form,sequences,letters,longest,device_ms,device_least,device_most,call_ms"
+        )?;
     }
     println!(
         "{:<8} {:>9} {:>10} {:>9} {:>2} {:>4} {:>24} {:>24} {:>8}",
@@ -175,12 +178,14 @@ fn run<T: Real>(
             if let Some(csv) = &mut csv {
                 writeln!(
                     csv,
-                    "{},{},{},{},{:.4},{:.4}",
+                    "{},{},{},{},{:.4},{:.4},{:.4},{:.4}",
                     name.get_name(),
                     sequences.len(),
                     sequences.total_length(),
                     sequences.longest(),
                     on_device.median,
+                    on_device.least,
+                    on_device.most,
                     calls.median
                 )?;
             }

@@ -2,7 +2,7 @@
 //!
 //!     cargo bench --bench tensor_sketch_cpu
 //!
-//! Times are medians of whole calls by the clock. `error` is ‖sketches − exact‖ / ‖exact‖ of a sample:
+//! Times are medians of whole calls by the clock, with the least and the most. `error` is ‖sketches − exact‖ / ‖exact‖ of a sample:
 //! the first sequences, or the first windows, of together at most a million letters, whose exact
 //! sketches are computed in the direct form in `f64`. `RAYON_NUM_THREADS` limits the number of cores.
 
@@ -124,7 +124,7 @@ fn main() -> gridstride::Result<()> {
     let args = Args::parse();
     println!("{}", Device::cpu().info());
     println!(
-        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>9} {:>9} {:>8}",
+        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>26} {:>9} {:>8}",
         "case",
         "width",
         "stride",
@@ -169,14 +169,14 @@ fn time<T: Real>(
         call()?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    let ms = Times::of(times).median;
+    let times = Times::of(times);
     let [width, stride] = case
         .windows
         .map_or([String::new(), String::new()], |numbers| {
             numbers.map(|number| number.to_string())
         });
     println!(
-        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>9.2} {:>9.2} {:>8.1e}",
+        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>26} {:>9.2} {:>8.1e}",
         case.name,
         width,
         stride,
@@ -186,8 +186,8 @@ fn time<T: Real>(
         case.tuple,
         case.dim,
         T::NAME,
-        ms,
-        ms * 1e6 / sequences.total_length() as f64,
+        times.to_string(),
+        times.median * 1e6 / sequences.total_length() as f64,
         error(case, sketcher, sequences, &sketches)?,
     );
     Ok(())

@@ -249,7 +249,7 @@ fn check(name: &str, found: &Aggregates, expected: &Aggregates) {
 
 /// Lengths of buckets from a point to a million.
 fn sweep(args: &Args, data: &Data<f64>) -> Result<()> {
-    println!("method,points_per_bucket,ms,gigabytes_per_second");
+    println!("method,points_per_bucket,ms,least,most,gigabytes_per_second");
     let lengths = (0..6).flat_map(|power| [1, 2, 5].map(|step| step * 10i64.pow(power)));
     for length in lengths.chain([1_000_000]) {
         for (name, methods) in [
@@ -262,8 +262,10 @@ fn sweep(args: &Args, data: &Data<f64>) -> Result<()> {
             let (times, found) = time(&data.device, args.runs, &call)?;
             let bytes = 16 * data.timestamps.len() + 8 * found.len() * (1 + methods.len());
             println!(
-                "{name},{length},{:.4},{:.1}",
+                "{name},{length},{:.4},{:.4},{:.4},{:.1}",
                 times.median,
+                times.least,
+                times.most,
                 bytes as f64 / times.median / 1e6
             );
         }

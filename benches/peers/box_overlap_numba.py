@@ -4,7 +4,7 @@ Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 box_overl
 The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ; those of the example are
 numpy.loadtxt(CSV, numpy.float32, delimiter=",", skiprows=1, usecols=range(1, 7)).
 Each time is a median of 7 runs
-by CUDA events, boxes and results on the device, for the best of several block sizes. The result is a
+by CUDA events, with the least and the most, boxes and results on the device, for the best of several block sizes. The result is a
 matrix of up to 6 matches a box of the first set, filled with -1 before; it is checked on a sample of rows
 against NumPy. Without a GPU: NUMBA_ENABLE_CUDASIM=1, with some hundred boxes.
 
@@ -24,6 +24,8 @@ if not hasattr(np, "row_stack"):  # removed in NumPy 2.5, and still used by Numb
     np.row_stack = np.vstack
 import numba as nb
 from numba import config, cuda
+
+from timing import median, said
 
 warnings.filterwarnings("ignore")
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
@@ -114,9 +116,9 @@ def elapsed_ms(launch):
     return cuda.event_elapsed_time(start, end)
 
 
-def median_ms(launch, runs):
+def times_ms(launch, runs):
     launch()
-    return sorted(elapsed_ms(launch) for _ in range(runs))[runs // 2]
+    return [elapsed_ms(launch) for _ in range(runs)]
 
 
 def main():
@@ -126,19 +128,19 @@ def main():
     name = "simulator" if simulated else cuda.get_current_device().name
     name = name.decode() if isinstance(name, bytes) else name
     print(name, "numba", nb.__version__, f"{len(set1)} × {len(set2)} boxes")
-    print(f"{'kernel':<8} {'block':>6} {'ms':>10} {'pairs':>10}")
+    print(f"{'kernel':<8} {'block':>6} {'ms':>28} {'pairs':>10}")
     for name, kernel, tile_bytes in (("naive", naive, 0), ("shared", shared, 24)):
         times = {}
         for block in BLOCKS[:2] if simulated else BLOCKS:
             out = cuda.to_device(np.full((len(set1), LIMIT), -1, np.int32))
             grid = math.ceil(len(set1) / block)
             launch = lambda: kernel[grid, block, 0, tile_bytes * block](*on_device, out)
-            times[block] = median_ms(launch, 1 if simulated else 7)
+            times[block] = times_ms(launch, 1 if simulated else 7)
             found = out.copy_to_host()
             check(set1, set2, found, name)
-        block = min(times, key=times.get)
+        block = min(times, key=lambda block: median(times[block]))
         pairs = (found >= 0).sum()
-        print(f"{name:<8} {block:>6} {times[block]:>10.3f} {pairs:>10}", flush=True)
+        print(f"{name:<8} {block:>6} {said(times[block]):>28} {pairs:>10}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Run with PyTorch on a machine with a GPU:  python3 box_overlap_torch.py SET1.npy
 The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ; those of the example are
 numpy.loadtxt(CSV, numpy.float32, delimiter=",", skiprows=1, usecols=range(1, 7)).
 Each time is a median of 5 runs by
-CUDA events, boxes and pairs on the device, for several numbers of rows at a time; those for which the
+CUDA events, with the least and the most, boxes and pairs on the device, for several numbers of rows at a time; those for which the
 memory does not suffice are left out. The pairs are checked on a sample of rows against NumPy.
 """
 
@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import torch
 
-from timing import median_ms
+from timing import said, times_ms
 
 ROWS = (250, 1000, 4000, 16000)
 RUNS = 5
@@ -49,16 +49,16 @@ def main():
     set1, set2 = load(sys.argv[1]), load(sys.argv[2])
     on_device = [torch.from_numpy(boxes).cuda() for boxes in (set1, set2)]
     print(torch.cuda.get_device_name(0), "torch", torch.__version__, f"{len(set1)} × {len(set2)} boxes")
-    print(f"{'rows at a time':>14} {'ms':>10} {'pairs':>10}")
+    print(f"{'rows at a time':>14} {'ms':>28} {'pairs':>10}")
     for rows in ROWS:
         try:
             pairs = overlaps(*on_device, rows)
             check(set1, set2, pairs.cpu().numpy())
-            ms = median_ms(lambda: overlaps(*on_device, rows), runs=RUNS)
+            times = times_ms(lambda: overlaps(*on_device, rows), runs=RUNS)
         except torch.cuda.OutOfMemoryError:
             print(f"{rows:>14} too little memory")
             continue
-        print(f"{rows:>14} {ms:>10.3f} {len(pairs):>10}", flush=True)
+        print(f"{rows:>14} {said(times):>28} {len(pairs):>10}", flush=True)
 
 
 if __name__ == "__main__":

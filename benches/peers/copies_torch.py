@@ -2,7 +2,7 @@
 
 Run with PyTorch on a machine with a GPU:
     python3 copies_torch.py [--largest 1024] [--runs 15]
-GB/s by the clock, medians: to the device, from it into a tensor that exists, and from it into a new one.
+GB/s by the clock, medians with the least and the most: to the device, from it into a tensor that exists, and from it into a new one.
 """
 
 import argparse
@@ -10,9 +10,11 @@ import time
 
 import torch
 
+from timing import said
+
 
 def seconds(call, runs):
-    """The median of a call's times, after one that is not timed."""
+    """A call's times, after one that is not timed."""
     times = []
     for _ in range(runs + 1):
         start = time.perf_counter()
@@ -20,7 +22,7 @@ def seconds(call, runs):
         torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
         del copied
-    return sorted(times[1:])[runs // 2]
+    return times[1:]
 
 
 def main():
@@ -37,9 +39,10 @@ def main():
         target = torch.zeros_like(source)
         on_device = source.cuda()
         calls = [lambda: on_device.copy_(source), lambda: target.copy_(on_device), on_device.cpu]
-        rates = [(mebibytes << 20) / seconds(call, args.runs) * 1e-9 for call in calls]
+        gigabytes = (mebibytes << 20) * 1e-9
+        rates = [[gigabytes / time for time in seconds(call, args.runs)] for call in calls]
         assert torch.equal(source, target)
-        print(f"| {mebibytes} | " + " | ".join(f"{rate:.1f}" for rate in rates) + " |")
+        print(f"| {mebibytes} | " + " | ".join(said(rate, 1) for rate in rates) + " |")
         mebibytes *= 4
 
 

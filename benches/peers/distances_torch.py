@@ -1,7 +1,7 @@
 """PyTorch's distances of all pairs, on the workload of benches/distances.rs.
 
 Run with PyTorch on a machine with a GPU:  python3 distances_torch.py [ROWS [DIM]]
-Each time is a median of 15 runs by CUDA events, rows and distances on the device. The distances have
+Each time is a median of 15 runs by CUDA events, with the least and the most, rows and distances on the device. The distances have
 the type of the rows; `error` is the largest relative error of sampled ones against float64, once for
 random rows and once for rows that differ by a millionth.
 
@@ -13,7 +13,7 @@ import sys
 
 import torch
 
-from timing import median_ms
+from timing import said, times_ms
 
 RUNS = 15
 MODES = {
@@ -35,7 +35,7 @@ def main():
     dim = int(sys.argv[2]) if len(sys.argv) > 2 else 96
     generator = torch.Generator("cuda").manual_seed(1)
     print(torch.cuda.get_device_name(0), "torch", torch.__version__, f"{rows} rows of {dim} numbers")
-    print(f"{'mode':<12} {'type':<8} {'ms':>9} {'error':>9} {'of close rows':>14}")
+    print(f"{'mode':<12} {'type':<8} {'ms':>26} {'error':>9} {'of close rows':>14}")
     for dtype in (torch.float64, torch.float32):
         a, b = (
             torch.rand(rows, dim, dtype=dtype, device="cuda", generator=generator) - 0.5
@@ -43,9 +43,9 @@ def main():
         )
         close = a * (1 + 1e-6)
         for name, mode in MODES.items():
-            ms = median_ms(lambda: torch.cdist(a, b, compute_mode=mode), runs=RUNS)
+            times = times_ms(lambda: torch.cdist(a, b, compute_mode=mode), runs=RUNS)
             errors = largest_error(a, b, mode), largest_error(a, close, mode)
-            print(f"{name:<12} {str(dtype)[6:]:<8} {ms:>9.3f} {errors[0]:>9.1e} {errors[1]:>14.1e}")
+            print(f"{name:<12} {str(dtype)[6:]:<8} {said(times):>26} {errors[0]:>9.1e} {errors[1]:>14.1e}")
 
 
 if __name__ == "__main__":

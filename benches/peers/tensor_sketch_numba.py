@@ -1,7 +1,7 @@
 """The published Numba CUDA kernels of the tensor sketch, on the workload of benches/tensor_sketch.rs.
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 tensor_sketch_numba.py [--sweep --csv OUT.csv]
-Each time is a median of 7 runs by CUDA events, sequences and results on the device. The results
+Each time is a median of 7 runs by CUDA events, with the least and the most, sequences and results on the device. The results
 are checked on a prefix of the first sequences against exact integers.
 
 v7:  a thread per (row, position), rows twice in shared memory, one barrier per letter.
@@ -20,6 +20,8 @@ if not hasattr(np, "row_stack"):  # removed in NumPy 2.5, and still used by Numb
     np.row_stack = np.vstack
 import numba as nb
 from numba import config, cuda
+
+from timing import median, said
 
 warnings.filterwarnings("ignore")
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
@@ -109,7 +111,7 @@ def exact(hashes, signs, seq):
     return T[t]
 
 
-def median_ms(launch, runs=7):
+def times_ms(launch, runs=7):
     launch()
     times = []
     for _ in range(runs):
@@ -119,7 +121,7 @@ def median_ms(launch, runs=7):
         end.record()
         end.synchronize()
         times.append(cuda.event_elapsed_time(start, end))
-    return sorted(times)[runs // 2]
+    return times
 
 
 def main():
@@ -145,20 +147,20 @@ def main():
         dseq, dstarts = cuda.to_device(seq), cuda.to_device(offsets)
         T = cuda.device_array((N, ROWS, D), np.float32)
         for version, kernel, shape in (("v7", v7, (D, t)), ("v11", v11, (DL, t))):
-            ms = median_ms(lambda: kernel[(N, 1), shape](dh, ds, dseq, dstarts, T), runs)
-            print(f"{name:<10} {N:>9} {offsets[-1]:>10} {lengths.max():>8}  numba {version:<4} {ms:>9.3f} ms", flush=True)
-            yield version, ms
+            times = times_ms(lambda: kernel[(N, 1), shape](dh, ds, dseq, dstarts, T), runs)
+            print(f"{name:<10} {N:>9} {offsets[-1]:>10} {lengths.max():>8}  numba {version:<4} {said(times):>28} ms", flush=True)
+            yield version, times
 
     if "--sweep" in sys.argv:
         # As benches/tensor_sketch.rs --sweep: one sequence has a growing share of all letters.
         letters = 20_000_000
         with open(sys.argv[sys.argv.index("--csv") + 1], "w") as csv:
-            csv.write("form,sequences,letters,longest,device_ms\n")
+            csv.write("form,sequences,letters,longest,device_ms,device_least,device_most\n")
             for share in (1 / N, 0.01, 0.03, 0.1, 0.3, 1.0):
                 lengths = np.full(N, int(letters * (1 - share) / (N - 1)))
                 lengths[0] = int(letters * share)
-                for version, ms in measure(f"{share:.4f}", lengths, runs=3):
-                    csv.write(f"numba {version},{N},{lengths.sum()},{lengths.max()},{ms:.4f}\n")
+                for version, times in measure(f"{share:.4f}", lengths, runs=3):
+                    csv.write(f"numba {version},{N},{lengths.sum()},{lengths.max()},{median(times):.4f},{min(times):.4f},{max(times):.4f}\n")
         return
     for name in ("Equal", "LogNormal"):
         if name == "Equal":

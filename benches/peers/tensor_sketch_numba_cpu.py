@@ -1,7 +1,7 @@
 """The published tensor sketch in Numba on the CPU, on the workload of benches/tensor_sketch_cpu.rs.
 
 Run with Numba and NumPy:  python3 tensor_sketch_numba_cpu.py [LETTERS]
-Each time is a median of 3 runs after a first one: letter by letter, on one core, and with the
+Each time is a median of 3 runs after a first one, with the least and the most: letter by letter, on one core, and with the
 sequences spread over all cores.
 """
 
@@ -10,6 +10,8 @@ import time
 
 import numpy as np
 from numba import __version__, get_num_threads, njit, prange
+
+from timing import median, said
 
 A, t, D, N = 4, 4, 96, 1410
 
@@ -67,8 +69,8 @@ def main():
             start = time.perf_counter()
             call(hashes, signs, codes, starts, out)
             times.append(time.perf_counter() - start)
-        seconds = sorted(times[1:])[1]
-        print(f"{name:<10} {seconds * 1e3:>9.0f} ms {seconds * 1e9 / len(codes):>8.1f} ns/letter")
+        times = [seconds * 1e3 for seconds in times[1:]]
+        print(f"{name:<10} {said(times, 0):>24} ms {median(times) * 1e6 / len(codes):>8.1f} ns/letter")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """PyTorch's ways to the means of time series, on the points of benches/time_series.rs.
 
 Run with PyTorch on a machine with a GPU:
-    python3 time_series_torch.py [--points 100000000] [--runs 9]
-Each time is a median of runs by CUDA events, of points that are in the device's memory: 5 seconds apart, into buckets
+    python3 time_series_torch.py [--points 100000000] [--runs 15]
+Each time is a median of runs by CUDA events, with the least and the most, of points that are in the device's memory: 5 seconds apart, into buckets
 of 35.
 """
 
@@ -10,7 +10,7 @@ import argparse
 
 import torch
 
-from timing import median_ms
+from timing import said, times_ms
 
 STEP, EVERY = 5, 35
 
@@ -18,7 +18,7 @@ STEP, EVERY = 5, 35
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--points", type=int, default=100_000_000)
-    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--runs", type=int, default=15)
     args = parser.parse_args()
     timestamps = 1_600_000_000 + STEP * torch.arange(args.points, device="cuda", dtype=torch.int64)
     values = 50 + 10 * torch.randn(args.points, device="cuda", dtype=torch.float64)
@@ -35,8 +35,8 @@ def main():
     first = values[timestamps < starts[1]]
     assert torch.allclose(found[0], first.mean())
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {args.points} points")
-    print(f"{'round':<28} {median_ms(rounded, args.runs):10.3f} ms")
-    print(f"{'unique_consecutive, mean':<28} {median_ms(means, args.runs):10.3f} ms")
+    print(f"{'round':<28} {said(times_ms(rounded, args.runs)):>28} ms")
+    print(f"{'unique_consecutive, mean':<28} {said(times_ms(means, args.runs)):>28} ms")
 
 
 if __name__ == "__main__":

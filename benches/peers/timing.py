@@ -1,10 +1,10 @@
-"""How the programs of PyTorch are timed: by CUDA events."""
-
-import torch
+"""How the peers' times are taken on a GPU, by CUDA events, and how they are shown."""
 
 
 def times_ms(call, runs, calls=1):
-    """The times of a call in ms, sorted: `calls` are made one after the other between two events."""
+    """The times of a call of PyTorch in ms, sorted: `calls` are made one after the other between two events."""
+    import torch
+
     call()
     times = []
     for _ in range(runs):
@@ -18,6 +18,12 @@ def times_ms(call, runs, calls=1):
     return sorted(times)
 
 
-def median_ms(call, runs):
-    """The median of the times of a call in ms, after one that is not timed."""
-    return times_ms(call, runs)[runs // 2]
+def median(times):
+    """The one in the middle."""
+    return sorted(times)[len(times) // 2]
+
+
+def said(times, digits=3):
+    """The median, with the least and the most in brackets."""
+    numbers = median(times), min(times), max(times)
+    return "{} ({}-{})".format(*(f"{number:.{digits}f}" for number in numbers))

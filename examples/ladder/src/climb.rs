@@ -82,6 +82,8 @@ pub struct Row {
     pub version: String,
     /// The median of its runs.
     pub time: Duration,
+    /// The least and the most of them.
+    pub range: [Duration; 2],
     /// What it does other than the one before.
     pub changed: String,
     /// What the check has to say, if anything.
@@ -220,12 +222,13 @@ impl<'a> Climb<'a> {
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
         self.say(version);
-        let (time, found) = median(self.setup, clock, work)
+        let (times, found) = times(self.setup, clock, work)
             .with_context(|| format!("the version {version} failed"))?;
         let remark = check(found).with_context(|| not_right(version))?;
         self.rows.push(Row {
             version: version.to_owned(),
-            time,
+            time: times[times.len() / 2],
+            range: [times[0], times[times.len() - 1]],
             changed: changed.to_owned(),
             remark,
         });
@@ -246,7 +249,8 @@ impl<'a> Climb<'a> {
     /// # Errors
     /// Those of `work`.
     pub fn time(&self, work: impl FnMut() -> Result<()>) -> Result<Duration> {
-        Ok(median(self.setup, Clock::Device, work)?.0)
+        let (times, ()) = times(self.setup, Clock::Device, work)?;
+        Ok(times[times.len() / 2])
     }
 
     /// Ends the ladder.
@@ -265,12 +269,12 @@ fn not_right(version: &str) -> String {
     format!("the version {version} is not right")
 }
 
-/// The median time of so many runs, after one that is not timed because it loads kernels, and the last result.
-fn median<R>(
+/// The times of so many runs, sorted, after one that is not timed because it loads kernels, and the last result.
+fn times<R>(
     setup: &Setup,
     clock: Clock,
     mut work: impl FnMut() -> Result<R>,
-) -> Result<(Duration, R)> {
+) -> Result<(Vec<Duration>, R)> {
     let device = &setup.device;
     let (start, end) = (device.event()?, device.event()?);
     let mut run = || -> Result<(Duration, R)> {
@@ -292,7 +296,7 @@ fn median<R>(
     };
     let first = run()?;
     if first.0 >= LONG || setup.runs == 0 {
-        return Ok(first);
+        return Ok((vec![first.0], first.1));
     }
     let (mut times, mut last) = (Vec::new(), first.1);
     for _ in 0..setup.runs {
@@ -302,5 +306,5 @@ fn median<R>(
         last = found;
     }
     times.sort();
-    Ok((times[times.len() / 2], last))
+    Ok((times, last))
 }

@@ -16,10 +16,19 @@ pub enum Format {
 /// The title, the rows and the sweep of a ladder.
 pub fn text(ladder: &Ladder, format: Format) -> String {
     let mut text = format!("{}, on {}\n\n", ladder.title, ladder.device);
-    let mut rows = vec![["version", "time", "speed-up", "what changed"].map(str::to_owned)];
+    let mut rows = vec![
+        [
+            "version",
+            "time",
+            "least to most",
+            "speed-up",
+            "what changed",
+        ]
+        .map(str::to_owned),
+    ];
     let first = ladder.rows.first().map_or(Duration::ZERO, |row| row.time);
     rows.extend(ladder.rows.iter().map(|row| cells(row, first)));
-    text += &lines(&rows, &[1, 2], format);
+    text += &lines(&rows, &[1, 2, 3], format);
     if let Some(sweep) = &ladder.sweep {
         text += "\n";
         text += &sweep_lines(sweep, format);
@@ -27,7 +36,7 @@ pub fn text(ladder: &Ladder, format: Format) -> String {
     text
 }
 
-fn cells(row: &Row, first: Duration) -> [String; 4] {
+fn cells(row: &Row, first: Duration) -> [String; 5] {
     let speed_up = first.as_secs_f64() / row.time.as_secs_f64();
     let speed_up = match speed_up.is_finite() {
         true if speed_up < 10.0 => format!("{speed_up:.2}×"),
@@ -39,7 +48,18 @@ fn cells(row: &Row, first: Duration) -> [String; 4] {
         true => row.changed.clone(),
         false => format!("{} ({})", row.changed, row.remark),
     };
-    [row.version.clone(), time(row.time), speed_up, changed]
+    let range = match row.range[0] == row.range[1] {
+        // One run.
+        true => String::new(),
+        false => format!("{} to {}", time(row.range[0]), time(row.range[1])),
+    };
+    [
+        row.version.clone(),
+        time(row.time),
+        range,
+        speed_up,
+        changed,
+    ]
 }
 
 /// A time with its unit.
@@ -103,9 +123,10 @@ mod tests {
     use super::*;
 
     fn ladder() -> Ladder {
-        let row = |version: &str, micros, remark: &str| Row {
+        let row = |version: &str, micros, spread, remark: &str| Row {
             version: version.to_owned(),
             time: Duration::from_micros(micros),
+            range: [micros, micros + spread].map(Duration::from_micros),
             changed: "tiles".to_owned(),
             remark: remark.to_owned(),
         };
@@ -113,8 +134,8 @@ mod tests {
             title: "A ladder".to_owned(),
             device: "cpu".to_owned(),
             rows: vec![
-                row("plain", 12_300_000, ""),
-                row("v1", 1500, "3 wrong pairs"),
+                row("plain", 12_300_000, 0, ""),
+                row("v1", 1500, 20, "3 wrong pairs"),
             ],
             sweep: None,
         }
@@ -123,9 +144,9 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let expected = "A ladder, on cpu\n\n\
-            version      time  speed-up  what changed\n\
-            plain      12.3 s     1.00×  tiles\n\
-            v1       1.500 ms     8200×  tiles (3 wrong pairs)\n";
+            version      time         least to most  speed-up  what changed\n\
+            plain      12.3 s                           1.00×  tiles\n\
+            v1       1.500 ms  1.500 ms to 1.520 ms     8200×  tiles (3 wrong pairs)\n";
         assert_eq!(text(&ladder(), Format::Plain), expected);
     }
 
