@@ -1,27 +1,70 @@
 //! A folder of programs to run on a machine with a GPU and without a toolchain.
 
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
-use serde::Deserialize;
-
+use crate::cargo::{self, Program};
 use crate::table::Table;
 use crate::{Result, workspace};
 
 /// The bundle has to stay small enough to be sent around.
-const LIMIT: u64 = 60 << 20;
+const LIMIT: u64 = 64 << 20;
 const RUN: &str = include_str!("run.sh");
 
-/// What is built, with which command, for which folder of the bundle.
-const PARTS: [(&str, &[&str]); 3] = [
+const TESTS: &str = "tests";
+const EXAMPLES: &str = "examples";
+const BENCHES: &str = "benches";
+const BIN: &str = "bin";
+const FOLDERS: [&str; 4] = [TESTS, EXAMPLES, BENCHES, BIN];
+
+/// What is built, with which arguments, and which kinds of it are taken: building tests also builds the programs that
+/// they may start.
+const PARTS: [(&[&str], &[&str]); 4] = [
     (
-        "tests",
-        &["test", "--no-run", "--release", "--lib", "--tests"],
+        &[
+            "test",
+            "--no-run",
+            "--release",
+            "--lib",
+            "--tests",
+            "--package=gridstride",
+            "--package=ladder",
+            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda",
+        ],
+        &["lib", "test"],
     ),
-    ("examples", &["build", "--release", "--examples"]),
-    ("benches", &["bench", "--no-run", "--benches"]),
+    (
+        &[
+            "build",
+            "--release",
+            "--bins",
+            "--examples",
+            "--package=gridstride",
+            "--package=ladder",
+            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda",
+        ],
+        &["bin", "example"],
+    ),
+    (
+        &[
+            "bench",
+            "--no-run",
+            "--benches",
+            "--package=gridstride",
+            "--features=cuda,simulator",
+        ],
+        &["bench"],
+    ),
+    (&["build", "--release", "--package=xtask"], &["bin"]),
+];
+
+/// What can only be built where there is a device compiler.
+const CUSTOM: &[&str] = &[
+    "build",
+    "--release",
+    "--package=custom_aggregate",
+    "--features=cuda",
 ];
 
 /// Builds the programs and gathers them in `gpu-bundle`, packed, with a script that unpacks and runs
@@ -36,22 +79,59 @@ pub fn gather() -> Result<()> {
         fs::create_dir_all(folder)?;
     }
     let mut table = Table::new(&["program", "KiB"]);
-    for (part, arguments) in PARTS {
-        fs::create_dir(programs.join(part))?;
-        for program in build(part, arguments)? {
-            let name = format!("{part}/{}", program.name);
-            let size = fs::copy(&program.executable, programs.join(&name))?;
-            table.add(vec![name, (size >> 10).to_string()]);
-        }
+    for program in build()? {
+        let Some(name) = place(&program) else {
+            continue;
+        };
+        let path = programs.join(&name);
+        fs::create_dir_all(path.parent().unwrap_or(&programs))?;
+        let size = fs::copy(&program.executable, path)?;
+        table.add(vec![name, (size >> 10).to_string()]);
     }
     write_script(&bundle.join("run.sh"))?;
     let size = pack(&programs, &bundle.join("programs.tar.gz"))?;
     table.add(vec!["packed".to_owned(), (size >> 10).to_string()]);
     table.print();
-    if size > LIMIT {
-        return Err(format!("the bundle is larger than {} MiB", LIMIT >> 20).into());
+    check_size(size)
+}
+
+/// All programs, stripped.
+fn build() -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    for (arguments, kinds) in PARTS {
+        let built = cargo::build(arguments, true)?;
+        programs.extend(
+            built
+                .into_iter()
+                .filter(|program| kinds.contains(&program.kind.as_str())),
+        );
     }
-    Ok(())
+    match cargo::build(CUSTOM, true) {
+        Ok(built) => programs.extend(built),
+        Err(_) => eprintln!(
+            "custom_aggregate is left out: its kernels are compiled while it is built, which needs a device compiler"
+        ),
+    }
+    Ok(programs)
+}
+
+/// The folder and name that a program has in the bundle, if it belongs there.
+fn place(program: &Program) -> Option<String> {
+    let name = &program.name;
+    let (folder, name) = match program.kind.as_str() {
+        // It needs the sources and cargo, and nothing of the GPU.
+        "test" if name == "ptx" => return None,
+        "test" => (TESTS, name.clone()),
+        // The library's own tests and tests/gridstride.rs must not overwrite each other.
+        "lib" => (TESTS, format!("{name}-unit")),
+        "example" => (EXAMPLES, name.clone()),
+        "bench" => (BENCHES, name.clone()),
+        // It runs without arguments, as the examples do.
+        "bin" if name == "custom_aggregate" => (EXAMPLES, name.clone()),
+        "bin" => (BIN, name.clone()),
+        _ => return None,
+    };
+    Some(format!("{folder}/{name}"))
 }
 
 /// Packs the programs and returns the size of the archive.
@@ -61,7 +141,7 @@ fn pack(programs: &Path, archive: &Path) -> Result<u64> {
         .arg(archive)
         .arg("-C")
         .arg(programs)
-        .args(PARTS.map(|(part, _)| part))
+        .args(FOLDERS)
         .status()?;
     if !status.success() {
         return Err("tar could not pack the programs".into());
@@ -69,69 +149,18 @@ fn pack(programs: &Path, archive: &Path) -> Result<u64> {
     Ok(fs::metadata(archive)?.len())
 }
 
-struct Program {
-    name: String,
-    executable: PathBuf,
-}
-
-/// A line of cargo's messages.
-#[derive(Deserialize)]
-struct Message {
-    target: Option<Target>,
-    executable: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-    kind: Vec<String>,
-}
-
-/// Runs cargo and reads from its messages which programs it built for this part.
-fn build(part: &str, arguments: &[&str]) -> Result<Vec<Program>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let output = Command::new(cargo)
-        .args(arguments)
-        .args(["--package", "gridstride", "--features", "cuda,simulator"])
-        .arg("--message-format=json-render-diagnostics")
-        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
-        .current_dir(workspace())
-        .stderr(Stdio::inherit())
-        .output()?;
-    if !output.status.success() {
-        return Err(format!("cargo could not build the {part}").into());
+/// # Errors
+/// If it is too much.
+fn check_size(size: u64) -> Result<()> {
+    match size <= LIMIT {
+        true => Ok(()),
+        false => Err(format!(
+            "the bundle has {} MiB, and more than {} cannot be sent around",
+            size >> 20,
+            LIMIT >> 20
+        )
+        .into()),
     }
-    Ok(programs(part, &String::from_utf8(output.stdout)?))
-}
-
-fn programs(part: &str, messages: &str) -> Vec<Program> {
-    let messages = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Message>(line).ok());
-    let programs = messages.filter_map(|message| {
-        let target = message.target?;
-        let kind = target.kind.first()?.as_str();
-        let belongs = match part {
-            "tests" => matches!(kind, "test" | "lib"),
-            "examples" => kind == "example",
-            _ => kind == "bench",
-        };
-        // It needs the sources and cargo, and nothing of the GPU.
-        if target.name == "ptx" {
-            return None;
-        }
-        // The library's own tests and tests/gridstride.rs must not overwrite each other.
-        let name = if kind == "lib" {
-            format!("{}-unit", target.name)
-        } else {
-            target.name
-        };
-        Some(Program {
-            name,
-            executable: message.executable.filter(|_| belongs)?,
-        })
-    });
-    programs.collect()
 }
 
 fn write_script(path: &Path) -> Result<()> {
@@ -146,27 +175,42 @@ fn write_script(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::programs;
-
-    const MESSAGES: &str = r#"
-{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"rayon"},"executable":null}
-{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"gridstride"},"executable":"/t/gridstride-1"}
-{"reason":"compiler-artifact","target":{"kind":["test"],"name":"tensor_sketch"},"executable":"/t/tensor_sketch-2"}
-{"reason":"compiler-artifact","target":{"kind":["example"],"name":"sketch"},"executable":"/t/sketch"}
-{"reason":"build-script-executed","package_id":"x"}
-{"reason":"build-finished","success":true}
-"#;
+    use super::*;
 
     #[test]
-    fn programs_are_those_of_their_part() {
-        let names = |part| {
-            programs(part, MESSAGES)
-                .into_iter()
-                .map(|p| p.name)
-                .collect::<Vec<_>>()
+    fn programs_have_the_folder_of_their_kind() {
+        let place = |kind: &str, name: &str| {
+            place(&Program {
+                name: name.to_owned(),
+                kind: kind.to_owned(),
+                executable: "/t/x".into(),
+            })
         };
-        assert_eq!(names("tests"), ["gridstride-unit", "tensor_sketch"]);
-        assert_eq!(names("examples"), ["sketch"]);
-        assert!(names("benches").is_empty());
+        let found = [
+            place("lib", "gridstride"),
+            place("test", "tensor_sketch"),
+            place("example", "matmul"),
+            place("bench", "matmul"),
+            place("bin", "ladder"),
+            place("bin", "custom_aggregate"),
+        ];
+        let expected = [
+            "tests/gridstride-unit",
+            "tests/tensor_sketch",
+            "examples/matmul",
+            "benches/matmul",
+            "bin/ladder",
+            "examples/custom_aggregate",
+        ];
+        assert_eq!(found, expected.map(|name| Some(name.to_owned())));
+        assert_eq!(place("test", "ptx"), None);
+        assert_eq!(place("cdylib", "x"), None);
+    }
+
+    #[test]
+    fn large_bundles_are_refused() {
+        assert!(check_size(60 << 20).is_ok());
+        let error = check_size(70 << 20).unwrap_err().to_string();
+        assert!(error.contains("70 MiB"), "{error}");
     }
 }

@@ -2,8 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod bundle;
+mod cargo;
 mod kernels;
+mod machines;
 mod plot;
 mod ptx;
 mod ptxas;
@@ -45,8 +48,10 @@ enum Chore {
     },
     /// Compare the barriers in the checked-in PTX with the record.
     Barriers,
-    /// Gather the release builds of tests, examples and benchmarks in gpu-bundle, to run them on a
-    /// machine with a GPU and without a toolchain.
+    /// Print the tables of BENCHMARKS.md, those of peers among them, and draw the plots.
+    Bench(bench::Options),
+    /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in gpu-bundle, to run
+    /// them on a machine with a GPU and without a toolchain.
     Bundle,
     /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
     Plot,
@@ -61,8 +66,9 @@ fn main() -> ExitCode {
         Chore::Ptx { check: true, names } => ptx::check(&names),
         Chore::Ptxas { arch } => ptxas::assemble_all(&arch),
         Chore::Barriers => ptx::barriers(),
+        Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
-        Chore::Plot => plot::draw(),
+        Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,19 +3,21 @@
 #   run.sh [tests] [ARGS…]       every test; ARGS go to each program
 #   run.sh memcheck [ARGS…]      the tests under a sanitizer, on smaller inputs;
 #                                likewise racecheck, initcheck and synccheck
-#   run.sh benches [ARGS…]       every benchmark
+#   run.sh bench [ARGS…]         the tables of BENCHMARKS.md; ARGS are those of `cargo xtask bench`,
+#                                such as names of steps, --list, --out FILE and --csv-dir FOLDER
 #   run.sh examples [ARGS…]      every example
-#   run.sh unpack                nothing: the programs are in tests, benches and examples then
+#   run.sh unpack                nothing: the programs are in tests, benches, examples and bin then
 # Fails if a program fails, or if there is none to run.
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
 # As under cargo: in the folder of the package, where test data lies.
+from=$PWD
 cd "$bundle/.." || exit 1
 CARGO_MANIFEST_DIR=$PWD
 export CARGO_MANIFEST_DIR
 # Anew if the archive was replaced, or if unpacking it was interrupted.
 if [ ! "$bundle/unpacked" -nt "$bundle/programs.tar.gz" ]; then
-    rm -rf "$bundle/tests" "$bundle/examples" "$bundle/benches"
+    rm -rf "$bundle/tests" "$bundle/examples" "$bundle/benches" "$bundle/bin"
     tar -xzf "$bundle/programs.tar.gz" -C "$bundle" && touch "$bundle/unpacked" || exit 1
 fi
 
@@ -42,10 +44,10 @@ case $mode in
         RUST_TEST_THREADS=1
         export GRIDSTRIDE_TEST_SMALL GRIDSTRIDE_TEST_ONLY_CUDA RUST_TEST_THREADS
         ;;
-    benches)
-        part=benches
-        # What cargo bench passes on.
-        set -- --bench "$@"
+    bench)
+        # Paths among the arguments are those of the caller.
+        cd "$from" || exit 1
+        exec "$bundle/bin/xtask" bench --bundle "$bundle" "$@"
         ;;
     examples)
         part=examples
@@ -54,7 +56,7 @@ case $mode in
         exit 0
         ;;
     *)
-        echo "error: $mode is none of tests, memcheck, racecheck, initcheck, synccheck, benches, examples, unpack" >&2
+        echo "error: $mode is none of tests, memcheck, racecheck, initcheck, synccheck, bench, examples, unpack" >&2
         exit 1
         ;;
 esac

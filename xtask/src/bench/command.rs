@@ -1,0 +1,213 @@
+//! A command line of a step, and how it is shown and run.
+
+use std::path::Path;
+
+use super::peers::Need;
+
+/// Where the plots' files are by default.
+pub const CSV_FOLDER: &str = "docs/benchmarks";
+
+/// Timed runs of `--quick`.
+const QUICK: &str = "3";
+
+/// A command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// How often it runs.
+    pub times: usize,
+    /// The program.
+    pub program: Program,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The file that its output goes to.
+    pub to: Option<String>,
+}
+
+/// What a command runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Program {
+    /// One of ours, by folder and name.
+    Ours(String, String),
+    /// A peer's, or what makes its input: it may be missing.
+    Other(String),
+}
+
+impl Line {
+    /// Of a line as the steps have them.
+    pub fn parse(text: &str) -> Line {
+        let (times, text) = match text.split_once(" × ") {
+            Some((times, rest)) if !times.contains(' ') => (times.parse().unwrap_or(1), rest),
+            _ => (1, text),
+        };
+        let (text, to) = match text.split_once(" > ") {
+            Some((text, to)) => (text, Some(to.to_owned())),
+            None => (text, None),
+        };
+        let mut words = text.split_whitespace().map(str::to_owned);
+        let program = words.next().unwrap_or_default();
+        let program = match program.split_once('/') {
+            Some((folder @ ("benches" | "examples" | "bin"), name)) => {
+                Program::Ours(folder.to_owned(), name.to_owned())
+            }
+            _ => Program::Other(program),
+        };
+        Line {
+            times,
+            program,
+            arguments: words.collect(),
+            to,
+        }
+    }
+
+    /// With another folder for the plots' files.
+    pub fn with_csv_folder(mut self, folder: &str) -> Line {
+        for word in self.arguments.iter_mut().chain(&mut self.to) {
+            if let Some(name) = word.strip_prefix(CSV_FOLDER) {
+                *word = format!("{folder}{name}");
+            }
+        }
+        self
+    }
+
+    /// With few runs, if it is one of our programs that are told how many.
+    pub fn quick(mut self) -> Line {
+        let Program::Ours(folder, name) = &self.program else {
+            return self;
+        };
+        self.times = self.times.min(2);
+        let option = match (folder.as_str(), name.as_str()) {
+            ("examples", "vector_add") => "--repeat",
+            ("examples", _) => return self,
+            _ => "--runs",
+        };
+        match self.arguments.iter().position(|word| word == option) {
+            Some(place) => QUICK.clone_into(&mut self.arguments[place + 1]),
+            None => self.arguments.extend([option, QUICK].map(str::to_owned)),
+        }
+        self
+    }
+
+    /// What has to be installed for it, if it is not ours.
+    pub fn need(&self) -> Option<Need> {
+        let Program::Other(program) = &self.program else {
+            return None;
+        };
+        let script = self.arguments.first().map_or("", String::as_str);
+        let needs = [
+            ("_torch.py", Need::Torch),
+            ("_numba.py", Need::Numba),
+            ("_numba_cpu.py", Need::Numba),
+            ("_strtree.py", Need::Shapely),
+        ];
+        if program != "python3" {
+            return Some(Need::Nvcc);
+        }
+        let found = needs.iter().find(|(end, _)| script.ends_with(end));
+        Some(found.map_or(Need::NumPy, |(_, need)| *need))
+    }
+
+    /// Whether it makes input for others, which then cannot run without it.
+    pub fn is_preparation(&self) -> bool {
+        self.need() == Some(Need::NumPy)
+    }
+
+    /// The files of plots that it writes.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let words = self.arguments.iter().chain(&self.to).map(String::as_str);
+        words.filter(|word| word.ends_with(".csv"))
+    }
+
+    /// Whether the GPU does the work.
+    pub fn is_on_gpu(&self) -> bool {
+        match (&self.program, self.need()) {
+            (Program::Ours(..), _) => self.arguments.iter().any(|word| word == "cuda"),
+            (_, Some(Need::Torch | Need::Numba | Need::Nvcc)) => {
+                !self.arguments.iter().any(|word| word.ends_with("_cpu.py"))
+            }
+            _ => false,
+        }
+    }
+
+    /// As one types it; without a bundle cargo runs our programs.
+    pub fn text(&self, bundle: Option<&Path>) -> String {
+        let mut words = match (&self.program, bundle) {
+            (Program::Other(program), _) => vec![program.clone()],
+            (Program::Ours(folder, name), Some(bundle)) => {
+                vec![format!("{}/{folder}/{name}", bundle.display())]
+            }
+            (Program::Ours(folder, name), None) => {
+                let cargo = match folder.as_str() {
+                    "benches" => format!("cargo bench --features cuda --bench {name}"),
+                    "examples" => {
+                        format!("cargo run --release --features cuda --example {name}")
+                    }
+                    _ => format!("cargo run --release -p {name} --features cuda"),
+                };
+                match self.arguments.is_empty() {
+                    true => vec![cargo],
+                    false => vec![cargo, "--".to_owned()],
+                }
+            }
+        };
+        words.extend(self.arguments.iter().cloned());
+        if let Some(to) = &self.to {
+            words.extend([">".to_owned(), to.clone()]);
+        }
+        words.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MATMUL: &str = "benches/matmul --device cuda --csv docs/benchmarks/matmul.csv";
+
+    #[test]
+    fn lines_are_shown_as_one_types_them() {
+        let line = Line::parse(MATMUL);
+        let bundle = Path::new("gpu-bundle");
+        assert_eq!(line.text(Some(bundle)), format!("gpu-bundle/{MATMUL}"));
+        assert_eq!(
+            line.text(None),
+            "cargo bench --features cuda --bench matmul -- --device cuda --csv docs/benchmarks/matmul.csv"
+        );
+        assert!(line.is_on_gpu() && line.need().is_none());
+        let ladder = Line::parse("bin/ladder matmul");
+        let expected = "cargo run --release -p ladder --features cuda -- matmul";
+        assert_eq!(ladder.text(None), expected);
+    }
+
+    #[test]
+    fn output_goes_to_another_folder() {
+        let text = "3 × benches/box_overlap --sweep 9 > docs/benchmarks/b.csv";
+        let line = Line::parse(text).with_csv_folder("elsewhere");
+        assert_eq!(
+            (line.times, line.to.as_deref()),
+            (3, Some("elsewhere/b.csv"))
+        );
+        assert_eq!(line.files().collect::<Vec<_>>(), ["elsewhere/b.csv"]);
+        assert_eq!(line.arguments, ["--sweep", "9"]);
+    }
+
+    #[test]
+    fn quick_takes_few_runs() {
+        let quick = |text| Line::parse(text).quick().arguments.join(" ");
+        assert_eq!(quick("benches/a --runs 80 --only b"), "--runs 3 --only b");
+        assert_eq!(quick("bin/ladder matmul"), "matmul --runs 3");
+        assert_eq!(quick("examples/vector_add"), "--repeat 3");
+        assert_eq!(quick("examples/tensor_sketch x.fa"), "x.fa");
+        assert_eq!(quick("python3 x.py"), "x.py");
+    }
+
+    #[test]
+    fn peers_need_what_their_name_says() {
+        let need = |text| Line::parse(text).need();
+        assert_eq!(need("python3 a_torch.py 1"), Some(Need::Torch));
+        assert_eq!(need("python3 a_numba_cpu.py"), Some(Need::Numba));
+        assert_eq!(need("target/bench/cub"), Some(Need::Nvcc));
+        assert!(Line::parse("python3 benches/random_fasta.py a 1 1").is_preparation());
+        assert!(!Line::parse("python3 a_numba_cpu.py").is_on_gpu());
+        assert!(Line::parse("python3 a_numba.py").is_on_gpu());
+    }
+}

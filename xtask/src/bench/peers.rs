@@ -1,0 +1,79 @@
+//! What peers need, and whether it is here.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// A library or program of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// For PyTorch's programs.
+    Torch,
+    /// For those in Numba.
+    Numba,
+    /// For STRtree.
+    Shapely,
+    /// For input that is made in Python.
+    NumPy,
+    /// For CUB.
+    Nvcc,
+}
+
+impl Need {
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Need::Torch => "PyTorch",
+            Need::Numba => "Numba",
+            Need::Shapely => "Shapely",
+            Need::NumPy => "NumPy",
+            Need::Nvcc => "nvcc",
+        }
+    }
+
+    /// Its version, if it is here.
+    fn version(self) -> Option<String> {
+        let module = match self {
+            Need::Torch => "torch",
+            Need::Numba => "numba",
+            Need::Shapely => "shapely",
+            Need::NumPy => "numpy",
+            Need::Nvcc => {
+                let text = output(Command::new("nvcc").arg("--version"))?;
+                let release = text.split("release ").nth(1)?;
+                return Some(release.split(',').next()?.to_owned());
+            }
+        };
+        let code = format!("import {module}; print({module}.__version__)");
+        output(Command::new("python3").args(["-c", &code]))
+    }
+}
+
+/// What a command prints, without the space around it, if it succeeds.
+pub fn output(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+/// The versions of what is here, each looked for once.
+#[derive(Default)]
+pub struct Peers {
+    versions: BTreeMap<Need, Option<String>>,
+}
+
+impl Peers {
+    /// Whether it is here.
+    pub fn has(&mut self, need: Need) -> bool {
+        let version = self.versions.entry(need);
+        version.or_insert_with(|| need.version()).is_some()
+    }
+
+    /// Names with versions, as far as they were asked for.
+    pub fn text(&self) -> String {
+        let names = self.versions.iter().map(|(need, version)| match version {
+            Some(version) => format!("{} {version}", need.name()),
+            None => format!("no {}", need.name()),
+        });
+        names.collect::<Vec<_>>().join(", ")
+    }
+}

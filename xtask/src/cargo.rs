@@ -1,0 +1,89 @@
+//! Programs that cargo builds.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use crate::{Result, workspace};
+
+/// A program, and the target of a package that it was built of.
+pub struct Program {
+    /// The target's name.
+    pub name: String,
+    /// Its kind, such as `bench`, `example`, `bin`, `test` or `lib`.
+    pub kind: String,
+    /// Where it is.
+    pub executable: PathBuf,
+}
+
+/// A line of cargo's messages.
+#[derive(Deserialize)]
+struct Message {
+    target: Option<Target>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+/// Runs cargo, and reads from its messages which programs it built; `stripped`: without symbols.
+pub fn build(arguments: &[&str], stripped: bool) -> Result<Vec<Program>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    if stripped {
+        command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+    }
+    let output = command
+        .args(arguments)
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(workspace())
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err(format!("cargo could not {}", arguments.join(" ")).into());
+    }
+    Ok(programs(&String::from_utf8(output.stdout)?))
+}
+
+fn programs(messages: &str) -> Vec<Program> {
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Message>(line).ok());
+    let programs = messages.filter_map(|message| {
+        let Target { name, kind } = message.target?;
+        Some(Program {
+            name,
+            kind: kind.into_iter().next()?,
+            executable: message.executable?,
+        })
+    });
+    programs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::programs;
+
+    const MESSAGES: &str = r#"
+{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"rayon"},"executable":null}
+{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"gridstride"},"executable":"/t/gridstride-1"}
+{"reason":"compiler-artifact","target":{"kind":["example"],"name":"sketch"},"executable":"/t/sketch"}
+{"reason":"build-script-executed","package_id":"x"}
+{"reason":"build-finished","success":true}
+"#;
+
+    #[test]
+    fn programs_are_what_has_an_executable() {
+        let found: Vec<_> = programs(MESSAGES)
+            .into_iter()
+            .map(|program| (program.kind, program.name))
+            .collect();
+        let expected = [("lib", "gridstride"), ("example", "sketch")];
+        assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+}
