@@ -24,7 +24,7 @@ struct Args {
     /// Only kinds whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
-    /// Rows of each set, in place of several sizes.
+    /// Rows of each set, in place of several sizes; kinds that have too many pairs then are left out.
     #[arg(long)]
     rows: Option<usize>,
     /// Pairs of rows up to which brute force is timed.
@@ -85,7 +85,10 @@ fn main() -> gridstride::Result<()> {
         "kind", "rows", "pairs", "brute force", "indexed", "auto"
     );
     for kind in KINDS.iter().filter(|kind| kind.name.contains(&args.only)) {
-        let given = args.rows.as_ref().map(std::slice::from_ref);
+        let given = args.rows.as_ref().map(|rows| match kind.sizes.last() {
+            Some(most) if rows <= most => std::slice::from_ref(rows),
+            _ => &[],
+        });
         for &rows in given.unwrap_or(kind.sizes) {
             let sets = (kind.sets)(rows);
             let (indexed, found) = time(Algorithm::Indexed, &sets, args.runs)?;

@@ -12,6 +12,10 @@ use crate::{Result, workspace};
 const LIMIT: u64 = 64 << 20;
 const RUN: &str = include_str!("run.sh");
 
+/// All programs contain the library: with a dictionary that holds them all, they shrink to a fifth of what they take
+/// one by one.
+const PACKER: &str = "xz --lzma2=preset=3,dict=256MiB";
+
 const TESTS: &str = "tests";
 const EXAMPLES: &str = "examples";
 const BENCHES: &str = "benches";
@@ -89,7 +93,7 @@ pub fn gather() -> Result<()> {
         table.add(vec![name, (size >> 10).to_string()]);
     }
     write_script(&bundle.join("run.sh"))?;
-    let size = pack(&programs, &bundle.join("programs.tar.gz"))?;
+    let size = pack(&programs, &bundle.join("programs.tar.xz"))?;
     table.add(vec!["packed".to_owned(), (size >> 10).to_string()]);
     table.print();
     check_size(size)
@@ -137,7 +141,7 @@ fn place(program: &Program) -> Option<String> {
 /// Packs the programs and returns the size of the archive.
 fn pack(programs: &Path, archive: &Path) -> Result<u64> {
     let status = Command::new("tar")
-        .arg("-czf")
+        .args(["-I", PACKER, "-cf"])
         .arg(archive)
         .arg("-C")
         .arg(programs)

@@ -183,9 +183,7 @@ pub const STEPS: &[Step] = &[
         "kernels",
         "Box overlap: other boxes",
         &[
-            "benches/box_overlap --device cuda --rows 200000 --kinds equal",
             "benches/box_overlap --device cuda --rows 800000 --kinds equal",
-            "benches/box_overlap --device cuda --rows 200000 --kinds dense",
             "benches/box_overlap --device cuda --rows 500000 --kinds dense",
             "benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform",
             "benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform",
