@@ -5,6 +5,7 @@
 mod bench;
 mod bundle;
 mod cargo;
+mod guide;
 mod kernels;
 mod machines;
 mod plot;
@@ -55,6 +56,9 @@ enum Chore {
     Bundle,
     /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
     Plot,
+    /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
+    /// compile their kernels.
+    Guide,
 }
 
 fn main() -> ExitCode {
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
+        Chore::Guide => guide::check(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

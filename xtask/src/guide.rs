@@ -1,0 +1,392 @@
+//! The crates that the pages of the guide make: what a reader would copy is built, run and tested.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use cuda_builder::DeviceCompiler;
+use toml::Table;
+
+use crate::{Result, workspace};
+
+/// Arguments of cargo.
+type Arguments = &'static [&'static str];
+
+/// A crate of a page, and how it is checked.
+struct Crate {
+    /// Its folder, in `target/guide` and at the beginning of its files' names on the page.
+    name: &'static str,
+    /// Whether it is the crate with the changes for shipping.
+    is_shipped: bool,
+    page: &'static str,
+    /// What cargo runs in it.
+    runs: &'static [Arguments],
+    /// What it runs besides if there is a device compiler.
+    runs_of_device: &'static [Arguments],
+}
+
+/// Those of a page stand together. To the first one belong the files whose names begin with no crate's name.
+const CRATES: [Crate; 5] = [
+    Crate {
+        name: "row_sums",
+        is_shipped: false,
+        page: "your-own-kernels.md",
+        runs: &[&["test"], &["run", "--example", "time"]],
+        runs_of_device: &[&["check", "--all-targets", "--features", "cuda"]],
+    },
+    Crate {
+        name: "row_sums",
+        is_shipped: true,
+        page: "your-own-kernels.md",
+        runs: &[&["build"]],
+        runs_of_device: &[
+            &["run", "-p", "build_ptx"],
+            &["test"],
+            &["check", "--all-targets", "--features", "cuda"],
+            &["check", "--features", "build-ptx"],
+        ],
+    },
+    Crate {
+        name: "energy",
+        is_shipped: false,
+        page: "your-own-kernels.md",
+        runs: &[&["run"]],
+        runs_of_device: &[&["check", "--features", "cuda"]],
+    },
+    Crate {
+        name: "neighbour",
+        is_shipped: false,
+        page: "simulator.md",
+        runs: &[&["test"]],
+        runs_of_device: &[],
+    },
+    Crate {
+        name: "gemm_time",
+        is_shipped: false,
+        page: "profiling.md",
+        // Its program is a doc test too, which runs it.
+        runs: &[&["check", "--features", "cuda"]],
+        runs_of_device: &[],
+    },
+];
+
+/// What a page has behind the name of a file that replaces another one in the crate that is shipped. From the first such
+/// file on all belong to that alone.
+const SHIPPED: &str = ", to be shipped";
+
+/// A file that is on a page, but not needed in this workspace.
+const CONFIGURATION: &str = ".cargo/config.toml";
+
+/// Makes each crate of the guide from its page, against the packages of this workspace, and has cargo test it.
+pub fn check() -> Result<()> {
+    let pages = pages()?;
+    let library = fs::read_to_string(workspace().join("src/lib.rs"))?;
+    for (name, page) in &pages {
+        let is_tested = library.contains(&format!("../docs/guide/{name}"));
+        if let (Some(line), false) = (page.other_rust, is_tested) {
+            let message = "neither a file under its name nor a doc test of src/lib.rs";
+            return Err(format!("docs/guide/{name}, line {line}: this Rust is {message}").into());
+        }
+        let is_known = CRATES.iter().any(|known| known.page == name);
+        if !page.files.is_empty() && !is_known {
+            return Err(format!("docs/guide/{name} has files of no known crate").into());
+        }
+    }
+    let has_device_compiler = has_device_compiler()?;
+    for of_guide in &CRATES {
+        let page = pages
+            .get(of_guide.page)
+            .ok_or_else(|| format!("there is no docs/guide/{}", of_guide.page))?;
+        let files = files(of_guide, page)?;
+        let folder = workspace().join("target/guide").join(of_guide.name);
+        write(&files, &folder)?;
+        let of_device = has_device_compiler.then_some(of_guide.runs_of_device);
+        for arguments in of_guide.runs.iter().chain(of_device.unwrap_or_default()) {
+            let shipped = if of_guide.is_shipped { SHIPPED } else { "" };
+            println!("{}{shipped}: cargo {}", of_guide.name, arguments.join(" "));
+            run(arguments, &folder)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether PTX can be made here. With `CUDA_BUILDER_REQUIRE=1` it has to be.
+fn has_device_compiler() -> Result<bool> {
+    match DeviceCompiler::discover() {
+        Ok(_) => Ok(true),
+        Err(error) if std::env::var("CUDA_BUILDER_REQUIRE").is_ok_and(|value| value == "1") => {
+            Err(format!("CUDA_BUILDER_REQUIRE is set, but {error}").into())
+        }
+        Err(error) => {
+            println!("nothing is compiled to PTX: {error}");
+            Ok(false)
+        }
+    }
+}
+
+/// What a page of the guide has for a compiler.
+#[derive(Default)]
+struct Page {
+    /// The names of files as they are in its headings, and their texts.
+    files: Vec<(String, String)>,
+    /// The files that it lists as a tree of folders, if it does.
+    listed: Option<BTreeSet<String>>,
+    /// The line of the first block of Rust that is no such file.
+    other_rust: Option<usize>,
+}
+
+/// All pages, by their names.
+fn pages() -> Result<BTreeMap<String, Page>> {
+    let mut pages = BTreeMap::new();
+    for entry in fs::read_dir(workspace().join("docs/guide"))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") {
+            let page = Page::read(&fs::read_to_string(entry.path())?)
+                .map_err(|error| format!("docs/guide/{name}, {error}"))?;
+            pages.insert(name, page);
+        }
+    }
+    Ok(pages)
+}
+
+impl Page {
+    /// A file is a block whose heading, right above it, begins with a name in backquotes.
+    fn read(text: &str) -> Result<Page> {
+        let mut page = Page::default();
+        let mut heading = None;
+        let mut lines = text.lines().enumerate();
+        while let Some((index, line)) = lines.next() {
+            if let Some(language) = line.strip_prefix("```") {
+                let block: Vec<&str> = (lines.by_ref().map(|(_, line)| line))
+                    .take_while(|line| *line != "```")
+                    .collect();
+                if let Some(name) = heading.take() {
+                    page.files.push((name, block.join("\n") + "\n"));
+                } else if language.starts_with("rust") {
+                    page.other_rust.get_or_insert(index + 1);
+                } else if language == "text" && block[0].ends_with('/') {
+                    page.listed = Some(listed(&block[1..]));
+                }
+            } else if !line.is_empty() {
+                if let Some(name) = heading {
+                    return Err(format!("line {}: no file follows {name}", index + 1).into());
+                }
+                heading = file_name(line);
+            }
+        }
+        Ok(page)
+    }
+}
+
+/// The name of a file in a heading, with what stands behind it.
+fn file_name(line: &str) -> Option<String> {
+    let (name, rest) = line.strip_prefix("### `")?.split_once('`')?;
+    Some(format!("{name}{rest}"))
+}
+
+/// The files of a tree: a line for each file or folder, which are indented by two, and may be explained.
+fn listed(lines: &[&str]) -> BTreeSet<String> {
+    let mut folders = Vec::new();
+    let mut files = BTreeSet::new();
+    for line in lines {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let depth = (line.len() - line.trim_start().len()) / 2;
+        folders.truncate(depth.saturating_sub(1));
+        if name.ends_with('/') {
+            folders.push(name);
+        } else {
+            files.insert(folders.concat() + name);
+        }
+    }
+    files
+}
+
+/// The files of a crate, by their names within it.
+fn files(of_guide: &Crate, page: &Page) -> Result<BTreeMap<String, String>> {
+    let of_page = || CRATES.iter().filter(|known| known.page == of_guide.page);
+    let first = of_page().next().map_or(of_guide.name, |first| first.name);
+    let mut files = BTreeMap::new();
+    let mut is_behind = false;
+    for (name, text) in &page.files {
+        let owner = name
+            .split_once('/')
+            .filter(|(folder, _)| of_page().any(|known| known.name == *folder));
+        let (owner, name) = owner.unwrap_or((first, name));
+        if owner != of_guide.name {
+            continue;
+        }
+        let replaced = name.strip_suffix(SHIPPED);
+        is_behind |= replaced.is_some();
+        if of_guide.is_shipped || !is_behind {
+            files.insert(replaced.unwrap_or(name).to_owned(), text.clone());
+        }
+    }
+    if let (Some(listed), true) = (&page.listed, of_guide.name == first && !of_guide.is_shipped) {
+        let present = files.keys().cloned().collect();
+        let page = of_guide.page;
+        if let Some(missing) = listed.difference(&present).next() {
+            return Err(format!("docs/guide/{page} lists {missing}, but does not have it").into());
+        }
+        if let Some(surplus) = present.difference(listed).next() {
+            return Err(format!("docs/guide/{page} has {surplus}, but does not list it").into());
+        }
+    }
+    Ok(files)
+}
+
+/// Writes a crate anew, such that cargo takes the packages of this workspace instead of those on crates.io, and of others
+/// the versions that this workspace has.
+fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    // cargo merges its configuration with the workspace's, which has the same variables.
+    for (name, text) in files.iter().filter(|(name, _)| *name != CONFIGURATION) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, text)?;
+    }
+    let manifest = files
+        .get("Cargo.toml")
+        .ok_or_else(|| format!("{} has no Cargo.toml", folder.display()))?;
+    let mut manifest = manifest.clone();
+    if !manifest.parse::<Table>()?.contains_key("workspace") {
+        // Else it would belong to the workspace around it.
+        manifest += "\n[workspace]\n";
+    }
+    let mut named = BTreeSet::new();
+    for (_, manifest) in files
+        .iter()
+        .filter(|(name, _)| name.ends_with("Cargo.toml"))
+    {
+        named.extend(dependencies(&manifest.parse()?));
+    }
+    let mut packages = own_packages()?;
+    packages.retain(|name, _| named.contains(name));
+    let patch = Table::from_iter([("crates-io".to_owned(), packages.into())]);
+    let patch = Table::from_iter([("patch".to_owned(), patch.into())]);
+    manifest += &format!("\n{patch}");
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    Ok(())
+}
+
+/// The packages that a manifest names.
+fn dependencies(manifest: &Table) -> Vec<String> {
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let tables = kinds
+        .iter()
+        .filter_map(|kind| manifest.get(*kind)?.as_table());
+    tables.flatten().map(package).map(str::to_owned).collect()
+}
+
+/// The package of a dependency.
+fn package<'a>((name, dependency): (&'a String, &'a toml::Value)) -> &'a str {
+    let renamed = dependency.get("package").and_then(toml::Value::as_str);
+    renamed.unwrap_or(name)
+}
+
+/// The packages of this workspace that are published, each as a dependency by path.
+fn own_packages() -> Result<Table> {
+    let manifest: Table = fs::read_to_string(workspace().join("Cargo.toml"))?.parse()?;
+    let dependencies = manifest["workspace"]["dependencies"].as_table();
+    let mut packages = Table::new();
+    for dependency in dependencies.into_iter().flatten() {
+        if let Some(path) = dependency.1.get("path").and_then(toml::Value::as_str) {
+            let folder = workspace().join(path).to_string_lossy().into_owned();
+            let source = Table::from_iter([("path".to_owned(), folder.into())]);
+            packages.insert(package(dependency).to_owned(), source.into());
+        }
+    }
+    Ok(packages)
+}
+
+/// Runs cargo in a folder, with the target folder and the profile of the workspace, so that what is compiled is shared.
+fn run(arguments: &[&str], folder: &Path) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
+    let status = Command::new(cargo)
+        .args(&arguments[..1])
+        .arg("--quiet")
+        .args(&arguments[1..])
+        .env("CARGO_TARGET_DIR", workspace().join(target))
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .current_dir(folder)
+        .status()?;
+    if !status.success() {
+        let command = arguments.join(" ");
+        return Err(format!("cargo {command} failed in {}", folder.display()).into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# A page
+
+```text
+sums/
+  Cargo.toml    the manifest
+  .cargo/config.toml
+  kernels/      for the GPU
+    src/lib.rs
+  build.rs
+```
+
+### `Cargo.toml`
+
+```toml
+[package]
+
+[features]
+```
+
+```rust,no_run
+fn main() {}
+```
+";
+
+    #[test]
+    fn a_file_has_its_name_above_it() {
+        let page = Page::read(PAGE).unwrap();
+        let text = "[package]\n\n[features]\n".to_owned();
+        assert_eq!(page.files, [("Cargo.toml".to_owned(), text)]);
+        assert_eq!(page.other_rust, Some(20));
+    }
+
+    #[test]
+    fn a_name_without_a_file_is_an_error() {
+        let error = Page::read("### `build.rs`\n\nCompiles:\n").err().unwrap();
+        assert_eq!(error.to_string(), "line 3: no file follows build.rs");
+    }
+
+    #[test]
+    fn a_file_that_the_tree_lists_must_be_there() {
+        let page = Page::read(PAGE).unwrap();
+        let listed = [
+            ".cargo/config.toml",
+            "Cargo.toml",
+            "build.rs",
+            "kernels/src/lib.rs",
+        ];
+        assert_eq!(
+            page.listed.clone().unwrap(),
+            listed.map(str::to_owned).into()
+        );
+        let error = files(&CRATES[0], &page).unwrap_err().to_string();
+        let expected =
+            "docs/guide/your-own-kernels.md lists .cargo/config.toml, but does not have it";
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn a_dependency_is_known_by_its_package() {
+        let manifest = "[dependencies]\na = \"1\"\n[build-dependencies]\nb = { package = \"c\" }";
+        assert_eq!(dependencies(&manifest.parse().unwrap()), ["a", "c"]);
+    }
+}
