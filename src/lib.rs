@@ -42,3 +42,9 @@ pub use error::{Error, LoadError, Result};
 #[cfg(all(doctest, feature = "simulator"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Programs of the guide; `cargo xtask guide` tests those that are crates of several files.
+#[cfg(all(doctest, feature = "simulator"))]
+#[doc = include_str!("../docs/guide/profiling.md")]
+#[doc = include_str!("../docs/guide/streaming.md")]
+struct Guide;
