@@ -31,11 +31,12 @@ pub mod matmul;
 #[cfg(feature = "kernels")]
 mod modules;
 pub mod primitives;
+mod spread;
 pub mod stream;
 pub mod tensor_sketch;
 pub mod time_series;
 
-pub use device::Device;
+pub use device::{Device, DeviceSet};
 pub use error::{Error, LoadError, Result};
 
 /// The programs of the README run as tests.

@@ -1,6 +1,6 @@
 //! Arrays in a device's memory.
 
-use super::{Device, zeroed_lazily};
+use super::{Device, Reservation, zeroed_lazily};
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
@@ -19,6 +19,8 @@ pub struct Buffer<T: Element> {
     device: Device,
     memory: Memory,
     length: usize,
+    /// What the memory takes of the device's limit.
+    _reservation: Option<Reservation>,
     element: PhantomData<T>,
 }
 
@@ -32,13 +34,14 @@ impl Device {
     /// A buffer of `len` elements whose content is unspecified.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice.
+    /// [`Error::Allocation`] if the memory does not suffice, or the device's [limit](Device::limit_memory).
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         let too_large = || self.host_allocation_error::<T>(len);
         let layout = Layout::array::<T>(len)
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
             .map_err(|_| too_large())?;
-        let memory = match &self.0 {
+        let reservation = self.reserve(layout.size())?;
+        let memory = match &self.kind {
             #[cfg(feature = "cuda")]
             super::Kind::Cuda(context) => Memory::Cuda(context.allocate(layout.size())?),
             _ => Memory::Host(HostMemory::new(layout).ok_or_else(too_large)?),
@@ -47,6 +50,7 @@ impl Device {
             device: self.clone(),
             memory,
             length: len,
+            _reservation: reservation,
             element: PhantomData,
         })
     }

@@ -51,7 +51,7 @@ pub struct DeviceInfo {
 impl Device {
     /// What the device is and has.
     pub fn info(&self) -> DeviceInfo {
-        match &self.0 {
+        match &self.kind {
             Kind::Cpu => DeviceInfo {
                 kind: self.kind(),
                 name: std::env::consts::ARCH.to_string(),

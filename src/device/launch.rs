@@ -71,7 +71,7 @@ unsafe fn launch<A: KernelArgs>(
     let _ = (stream, module);
     #[cfg(not(feature = "simulator"))]
     let _ = arguments;
-    match &device.0 {
+    match &device.kind {
         Kind::Cpu => Err(Error::Unavailable {
             device: device.to_string(),
             reason: format!("it runs no kernels, and {} is one", kernel.name()),
@@ -158,7 +158,7 @@ fn check(
 impl Device {
     /// The multiprocessors of a GPU, or the threads that the CPU runs at once.
     pub(crate) fn processors(&self) -> usize {
-        match &self.0 {
+        match &self.kind {
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => context.multiprocessors(),
             _ => rayon::current_num_threads(),
@@ -167,7 +167,7 @@ impl Device {
 
     /// Major and minor compute capability of a GPU, or the one whose limits the simulator has.
     pub(crate) fn compute_capability(&self) -> (u32, u32) {
-        match &self.0 {
+        match &self.kind {
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => context.compute_capability(),
             _ => (9, 0),
@@ -176,7 +176,7 @@ impl Device {
 
     /// The most shared memory that one block can have, of a device that runs kernels.
     pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
-        match &self.0 {
+        match &self.kind {
             Kind::Cpu => None,
             #[cfg(feature = "simulator")]
             Kind::Simulator(simulator) => Some(simulator.limits.shared_bytes),

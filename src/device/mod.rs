@@ -25,6 +25,12 @@
 //! main stream, and freeing for all. A GPU keeps up to an eighth of its memory, once freed, for its
 //! next allocations.
 //!
+//! # Memory
+//! [`Device::limit_memory`] gives a handle that takes no more than so much of a device's memory. Calls over arrays of
+//! the host cut work that is larger than that, or than the memory of a GPU, and do one part after the other; over a
+//! [set](DeviceSet) of several devices they do parts side by side. The results are those of a single device with room for
+//! all.
+//!
 //! # Copies
 //! They run at the bus's speed from and to [page-locked memory](PinnedBuffer). Between a GPU and ordinary
 //! memory of the host, copies of 8 MiB and more go in pieces through 48 MiB of page-locked memory, which
@@ -38,9 +44,11 @@ mod host_memory;
 mod info;
 #[cfg(feature = "kernels")]
 mod launch;
+mod limit;
 #[cfg(feature = "kernels")]
 mod module;
 mod pinned;
+mod set;
 mod stream;
 mod view;
 
@@ -53,6 +61,7 @@ pub use info::{DeviceInfo, DeviceKind};
 #[cfg(feature = "kernels")]
 pub use module::{Image, Module};
 pub use pinned::PinnedBuffer;
+pub use set::DeviceSet;
 pub use stream::{Event, Stream, StreamScope};
 pub use view::DeviceView;
 
@@ -60,13 +69,16 @@ pub use view::DeviceView;
 pub use cuda_std::host::{Dim3, LaunchConfig};
 
 use crate::{Error, Result};
+use limit::{Limit, Reservation};
 use std::fmt;
-#[cfg(any(feature = "cuda", feature = "simulator"))]
 use std::sync::Arc;
 
 /// A device: the CPU, an NVIDIA GPU, or the simulator. Cloning is cheap and gives the same device.
 #[derive(Clone)]
-pub struct Device(Kind);
+pub struct Device {
+    kind: Kind,
+    limit: Option<Arc<Limit>>,
+}
 
 #[derive(Clone)]
 enum Kind {
@@ -77,10 +89,16 @@ enum Kind {
     Cuda(Arc<cuda::Context>),
 }
 
+impl From<Kind> for Device {
+    fn from(kind: Kind) -> Device {
+        Device { kind, limit: None }
+    }
+}
+
 impl Device {
     /// The CPU of this machine, with the native implementations.
     pub fn cpu() -> Device {
-        Device(Kind::Cpu)
+        Kind::Cpu.into()
     }
 
     /// The GPU number `ordinal`, counted from 0 as the driver does.
@@ -94,7 +112,7 @@ impl Device {
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
         {
-            Ok(Device(Kind::Cuda(cuda::Context::open(ordinal)?)))
+            Ok(Kind::Cuda(cuda::Context::open(ordinal)?).into())
         }
         #[cfg(not(feature = "cuda"))]
         {
@@ -122,14 +140,18 @@ impl Device {
     /// which threads run. A kernel whose results differ between seeds lacks a barrier.
     #[cfg(feature = "simulator")]
     pub fn simulator_with(simulator: simt::Simulator) -> Device {
-        Device(Kind::Simulator(Arc::new(simulator)))
+        Kind::Simulator(Arc::new(simulator)).into()
     }
 
     /// The first GPU that runs this crate's kernels (compute capability 7.0 or newer), else the
     /// CPU.
     pub fn auto() -> Device {
-        let runs_kernels = |gpu: &Device| gpu.info().compute_capability >= Some((7, 0));
         gpus().find(runs_kernels).unwrap_or_else(Device::cpu)
+    }
+
+    /// All GPUs that run this crate's kernels, none where there is none: a [set](DeviceSet) to divide work over.
+    pub fn gpus() -> Vec<Device> {
+        gpus().filter(runs_kernels).collect()
     }
 
     /// The devices of this machine: the CPU, the simulator if it was built in, and the GPUs.
@@ -146,7 +168,7 @@ impl Device {
 
     /// What kind of device this is.
     pub fn kind(&self) -> DeviceKind {
-        match &self.0 {
+        match &self.kind {
             Kind::Cpu => DeviceKind::Cpu,
             #[cfg(feature = "simulator")]
             Kind::Simulator(_) => DeviceKind::Simulator,
@@ -163,7 +185,7 @@ impl Device {
     /// [`Error::Driver`] if something that ran on the GPU failed; it may have been started
     /// earlier.
     pub fn synchronize(&self) -> Result<()> {
-        match &self.0 {
+        match &self.kind {
             Kind::Cpu => Ok(()),
             #[cfg(feature = "simulator")]
             Kind::Simulator(_) => Ok(()),
@@ -175,7 +197,7 @@ impl Device {
     /// Whether both stand for the same device. Two simulators are two devices, also with the same
     /// settings.
     pub fn same_as(&self, other: &Device) -> bool {
-        match (&self.0, &other.0) {
+        match (&self.kind, &other.kind) {
             (Kind::Cpu, Kind::Cpu) => true,
             #[cfg(feature = "simulator")]
             (Kind::Simulator(a), Kind::Simulator(b)) => Arc::ptr_eq(a, b),
@@ -197,6 +219,11 @@ impl Device {
             right: other.to_string(),
         })
     }
+}
+
+/// Whether a GPU runs this crate's kernels.
+fn runs_kernels(gpu: &Device) -> bool {
+    gpu.info().compute_capability >= Some((7, 0))
 }
 
 /// The usable GPUs.

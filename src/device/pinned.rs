@@ -33,7 +33,7 @@ impl Device {
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation) if it cannot be had.
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T>> {
-        let memory = match &self.0 {
+        let memory = match &self.kind {
             #[cfg(feature = "cuda")]
             super::Kind::Cuda(context) => {
                 Memory::Cuda(super::cuda::HostAllocation::new(context, len)?)

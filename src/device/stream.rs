@@ -26,7 +26,7 @@ impl Device {
         Ok(Stream {
             device: self.clone(),
             #[cfg(feature = "cuda")]
-            cuda: match &self.0 {
+            cuda: match &self.kind {
                 super::Kind::Cuda(context) => Some(context.new_stream()?),
                 _ => None,
             },
@@ -38,7 +38,7 @@ impl Device {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) if the GPU fails.
     pub fn event(&self) -> Result<Event> {
-        Ok(Event(match &self.0 {
+        Ok(Event(match &self.kind {
             #[cfg(feature = "cuda")]
             super::Kind::Cuda(context) => Moment::Cuda(context.new_event()?),
             _ => Moment::Host {
@@ -54,7 +54,7 @@ impl Device {
     /// As [`Stream::record`].
     pub fn record(&self, event: &Event) -> Result<()> {
         self.require_same(&event.device(), "record an event")?;
-        match (&self.0, &event.0) {
+        match (&self.kind, &event.0) {
             #[cfg(feature = "cuda")]
             (super::Kind::Cuda(context), Moment::Cuda(event)) => {
                 event.record(context.main_stream())
@@ -71,7 +71,7 @@ impl Device {
     /// # Errors
     /// As [`Stream::wait`].
     pub fn wait(&self, event: &Event) -> Result<()> {
-        match (&self.0, &event.0) {
+        match (&self.kind, &event.0) {
             #[cfg(feature = "cuda")]
             (super::Kind::Cuda(context), Moment::Cuda(event)) => {
                 event.make_wait(context.main_stream())

@@ -27,9 +27,15 @@
 //! # Determinism
 //! The same call gives the same bits on the same device. Other devices, other sizes of a batch, other strides, or views
 //! that start at other places may add in another order. (The simulator takes its number of processors from the threads
-//! of the CPU.)
+//! of the CPU.) Products of arrays on the host that are computed in parts, over several devices of a kind or within
+//! little memory, are by the kernel for the whole, and have its bits if A and B are in row-major order without gaps; on
+//! the CPU parts may add in another order.
 //!
 //! # Memory
+//! A product of arrays on the host that is larger than the memory of the device, or its
+//! [limit](crate::Device::limit_memory), is cut into parts of C's matrices, rows or columns, whichever are more; k is not
+//! cut.
+//!
 //! On GPUs a call may need memory besides A, B and C: for a copy of A or B that no kernel reads as it is (other strides
 //! than those with rows or columns that are neighbours at multiples of 16 bytes; B in tf32 by rows), and up to 1 GiB for
 //! parts of k.
@@ -44,13 +50,14 @@ mod cpu;
 #[cfg(feature = "kernels")]
 mod gpu;
 mod number;
+mod parts;
 pub mod reference;
 mod shapes;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, ArrayViewMut3};
 
 use crate::device::{DeviceArray, DeviceView, zeroed};
-use crate::{Device, Error, Result};
+use crate::{DeviceSet, Error, Result};
 pub use number::{Number, Sum};
 pub use shapes::MatrixDimension;
 use shapes::{DeviceMatrices, Sizes, require_result, sizes};
@@ -125,11 +132,11 @@ pub struct MatMul {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn matmul<T: Number, D: MatrixDimension>(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     a: ArrayView<T, D>,
     b: ArrayView<T, D>,
 ) -> Result<Array<T::Sum, D>> {
-    MatMul::new().matmul(device, a, b)
+    MatMul::new().matmul(devices, a, b)
 }
 
 /// C = α·A·B + β·C: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
@@ -149,14 +156,14 @@ pub fn matmul<T: Number, D: MatrixDimension>(
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn gemm<T: Number, D: MatrixDimension>(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     alpha: T::Sum,
     a: ArrayView<T, D>,
     b: ArrayView<T, D>,
     beta: T::Sum,
     c: ArrayViewMut<T::Sum, D>,
 ) -> Result<()> {
-    MatMul::new().gemm(device, alpha, a, b, beta, c)
+    MatMul::new().gemm(devices, alpha, a, b, beta, c)
 }
 
 impl MatMul {
@@ -204,7 +211,7 @@ impl MatMul {
     /// ```
     pub fn matmul<T: Number, D: MatrixDimension>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         a: ArrayView<T, D>,
         b: ArrayView<T, D>,
     ) -> Result<Array<T::Sum, D>> {
@@ -216,7 +223,7 @@ impl MatMul {
             let shape = (sizes.batch, sizes.m, sizes.n);
             let view = ArrayViewMut3::from_shape(shape, &mut c).expect("as many as the shape has");
             let (one, zero) = (num_traits::one(), num_traits::zero());
-            T::on_host(*self, device, one, (a, b), zero, view)?;
+            T::on_host(*self, devices.devices(), one, (a, b), zero, view)?;
         }
         Ok(Array::from_shape_vec(D::result(sizes), c).expect("as many as the shape has"))
     }
@@ -229,7 +236,7 @@ impl MatMul {
     /// Those of [`matmul`](Self::matmul), and [`Error::Shape`] if C has not the shape of the product.
     pub fn gemm<T: Number, D: MatrixDimension>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         alpha: T::Sum,
         a: ArrayView<T, D>,
         b: ArrayView<T, D>,
@@ -242,7 +249,7 @@ impl MatMul {
         if c.is_empty() {
             return Ok(());
         }
-        T::on_host(*self, device, alpha, (a, b), beta, c)
+        T::on_host(*self, devices.devices(), alpha, (a, b), beta, c)
     }
 
     /// [`matmul`](Self::matmul) of matrices in a device's memory, left there: arrays, or views of them, which
@@ -376,8 +383,10 @@ mod sealed {
 
     #[cfg(feature = "kernels")]
     use super::gpu;
-    use super::{DeviceMatrices, MatMul, Number, Sizes, cpu};
+    use super::parts::PartOfProduct;
+    use super::{DeviceMatrices, MATMUL, MatMul, Number, Sizes, cpu};
     use crate::device::{Buffer, DeviceKind};
+    use crate::spread::spread;
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
@@ -385,7 +394,7 @@ mod sealed {
         /// The product of matrices on the host, whose shapes fit.
         fn on_host(
             with: MatMul,
-            device: &Device,
+            devices: &[Device],
             alpha: Self::Sum,
             factors: (ArrayView3<Self>, ArrayView3<Self>),
             beta: Self::Sum,
@@ -411,19 +420,26 @@ mod sealed {
             impl Sealed for $type {
                 fn on_host(
                     with: MatMul,
-                    device: &Device,
+                    devices: &[Device],
                     alpha: <$type as Number>::Sum,
                     (a, b): (ArrayView3<$type>, ArrayView3<$type>),
                     beta: <$type as Number>::Sum,
                     c: ArrayViewMut3<<$type as Number>::Sum>,
                 ) -> Result<()> {
-                    match device.kind() {
-                        DeviceKind::Cpu => on_cpu(alpha, (a, b), beta, c),
-                        #[cfg(feature = "kernels")]
-                        _ => gpu::on_host(with, device, alpha, (a, b), beta, c),
-                        #[cfg(not(feature = "kernels"))]
-                        _ => unreachable!("this build has the CPU alone, {with:?}"),
-                    }
+                    let whole = PartOfProduct { a, b, c };
+                    #[cfg(feature = "kernels")]
+                    let sizes = whole.sizes();
+                    let work = |device: &Device, part: &mut PartOfProduct<$type>| {
+                        let factors = (part.a.view(), part.b.view());
+                        match device.kind() {
+                            DeviceKind::Cpu => on_cpu(alpha, factors, beta, part.c.view_mut()),
+                            #[cfg(feature = "kernels")]
+                            _ => gpu::on_host(with, device, sizes, alpha, factors, beta, part.c.view_mut()),
+                            #[cfg(not(feature = "kernels"))]
+                            _ => unreachable!("this build has the CPU alone, {with:?}"),
+                        }
+                    };
+                    spread(devices, MATMUL, whole, work).map(|_| ())
                 }
 
                 fn on_device(
@@ -436,7 +452,7 @@ mod sealed {
                 ) -> Result<()> {
                     #[cfg(feature = "kernels")]
                     if c.device().kind() != DeviceKind::Cpu {
-                        return gpu::on_device(with, alpha, (a, b), beta, c, sizes);
+                        return gpu::on_device(with, alpha, (a, b), beta, c, (sizes, sizes));
                     }
                     let _ = with;
                     let (a_elements, b_elements) = (a.elements.to_vec()?, b.elements.to_vec()?);

@@ -3,7 +3,9 @@
 use ndarray::Zip;
 
 use super::{Input, Output, Pipeline, STREAM};
+#[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
+use crate::spread::require_devices;
 use crate::{Error, Result};
 
 /// The sums of two vectors of integers, as `f64`, which has all of them exactly.
@@ -18,11 +20,11 @@ pub fn add<'a>(
     b: impl Input<'a, Element = i32>,
     sums: impl Output<'a, Element = f64>,
 ) -> Result<()> {
+    require_devices(pipeline.devices(), STREAM)?;
     #[cfg(feature = "kernels")]
-    if pipeline.device().kind() != DeviceKind::Cpu {
+    if (pipeline.devices().iter()).any(|device| device.kind() != DeviceKind::Cpu) {
         return on_device(pipeline, a, b, sums);
     }
-    debug_assert_eq!(pipeline.device().kind(), DeviceKind::Cpu);
     let (a, b, sums) = (a.source().view, b.source().view, sums.target().view);
     let lengths = [a.len(), b.len(), sums.len()];
     if lengths.iter().any(|&length| length != lengths[0]) {

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::Pipeline;
 use super::lane::Lane;
-use crate::{Error, Result};
+use super::{Pipeline, STREAM};
+use crate::spread::require_devices;
+use crate::{Device, Error, Result};
 
 /// What is done with each chunk.
 pub trait Work {
@@ -28,11 +29,13 @@ impl Pipeline {
     /// Starts chunks as long as there are some and lanes for them, and finishes them in order. If something fails, all
     /// that is on its way is waited for, and nothing more is started or finished.
     pub(super) fn run<W: Work>(&self, work: &mut W) -> Result<(), W::Error> {
+        require_devices(&self.devices, STREAM)?;
         let mut busy: VecDeque<(Lane, W::Ticket)> = VecDeque::new();
         let mut free = Vec::new();
+        let devices = self.devices.len();
         loop {
-            let mut lane = match busy.len() < self.streams {
-                true => self.lane()?,
+            let mut lane = match busy.len() < self.streams * devices {
+                true => self.lane(&self.devices[busy.len() % devices])?,
                 false => {
                     let first = busy.pop_front().expect("there is at least one stream");
                     finished(work, first)?
@@ -54,11 +57,17 @@ impl Pipeline {
     }
 
     /// A lane of an earlier call, or a new one.
-    fn lane(&self) -> Result<Lane> {
-        let idle = self.lanes().pop();
-        match idle {
-            Some(lane) => Ok(lane),
-            None => Lane::new(&self.device, self.lane_bytes()),
+    fn lane(&self, device: &Device) -> Result<Lane> {
+        let mut idle = self.lanes();
+        match idle
+            .iter()
+            .position(|lane| lane.stream.device().same_as(device))
+        {
+            Some(index) => Ok(idle.swap_remove(index)),
+            None => {
+                drop(idle);
+                Lane::new(device, self.lane_bytes())
+            }
         }
     }
 

@@ -184,7 +184,7 @@ impl Pipeline {
     ///         unsafe { chunk.launch(&MODULE, &square, config, (from, to)) }
     ///     },
     ///     |squares: &[f32]| {
-    ///         sum += squares.iter().map(|&square| f64::from(square)).sum::<f64>();
+    ///         sum += squares.iter().copied().map(f64::from).sum::<f64>();
     ///         Ok(())
     ///     },
     /// )?;

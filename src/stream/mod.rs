@@ -3,7 +3,7 @@
 //! A [`Pipeline`] cuts host arrays, or what an iterator gives, into chunks, and brings each to the device, runs a kernel
 //! on it, and brings back what came of it. Several chunks are on their way at a time, each on a stream of its own, so
 //! that copies in both directions, kernels and the work of the host run side by side. Results are the same for any number
-//! of streams and any budget of memory, as long as a kernel computes each element from those at the same place.
+//! of streams and devices and any budget of memory, as long as a kernel computes each element from those at the same place.
 //!
 //! ```
 //! use gridstride::Device;
@@ -37,7 +37,7 @@ use std::fmt;
 #[cfg(feature = "kernels")]
 use std::sync::Mutex;
 
-use crate::Device;
+use crate::{Device, DeviceSet};
 
 /// What errors call the operation.
 const STREAM: &str = "stream";
@@ -47,7 +47,7 @@ const STREAM: &str = "stream";
 /// It keeps its streams and its memory from one call to the next, since page-locked memory takes long to get. Calls of
 /// several threads at a time each get their own.
 pub struct Pipeline {
-    device: Device,
+    devices: Vec<Device>,
     streams: usize,
     memory: usize,
     #[cfg(feature = "kernels")]
@@ -55,10 +55,10 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// A pipeline of four streams and 64 MiB.
-    pub fn new(device: &Device) -> Pipeline {
+    /// A pipeline of four streams and 64 MiB on each device. Chunks go to several devices in turn.
+    pub fn new(devices: &(impl DeviceSet + ?Sized)) -> Pipeline {
         Pipeline {
-            device: device.clone(),
+            devices: devices.devices().to_vec(),
             streams: 4,
             memory: 64 << 20,
             #[cfg(feature = "kernels")]
@@ -66,23 +66,23 @@ impl Pipeline {
         }
     }
 
-    /// With so many chunks on their way at a time, at least 1.
+    /// With so many chunks on their way to and from a device at a time, at least 1.
     pub fn streams(mut self, streams: usize) -> Pipeline {
         self.streams = streams.max(1);
         self.forget();
         self
     }
 
-    /// With so many bytes of the device's memory, which all streams share, and as many page-locked ones of the host.
+    /// With so many bytes of each device's memory, which its streams share, and as many page-locked ones of the host.
     pub fn memory(mut self, bytes: usize) -> Pipeline {
         self.memory = bytes;
         self.forget();
         self
     }
 
-    /// The device that runs the kernels.
-    pub fn device(&self) -> &Device {
-        &self.device
+    /// The devices that run the kernels.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
     }
 
     /// Gives streams and memory back.
@@ -99,8 +99,8 @@ impl fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "Pipeline({} streams, {} bytes on {})",
-            self.streams, self.memory, self.device
+            "Pipeline({} streams and {} bytes on each of {:?})",
+            self.streams, self.memory, self.devices
         )
     }
 }

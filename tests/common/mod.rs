@@ -34,6 +34,19 @@ pub fn with_kernels() -> impl Iterator<Item = Device> {
         .filter(|device| device.kind() != DeviceKind::Cpu)
 }
 
+/// So many devices of the same kind: simulators under other schedules, and as many GPUs as there are, over and over.
+pub fn several(device: &Device, count: usize) -> Vec<Device> {
+    let all: Vec<Device> = match device.kind() {
+        DeviceKind::Simulator => {
+            let simulator = |seed| Device::simulator_with(simt::Simulator::default().seed(seed));
+            (0..count as u64).map(simulator).collect()
+        }
+        DeviceKind::Cuda { .. } => Device::gpus(),
+        _ => vec![device.clone()],
+    };
+    all.into_iter().cycle().take(count).collect()
+}
+
 fn is_set(variable: &str) -> bool {
     std::env::var(variable).is_ok_and(|value| value == "1")
 }

@@ -23,6 +23,7 @@ pub struct Context {
     ordinal: usize,
     compute_capability: (u32, u32),
     multiprocessors: usize,
+    total_memory: u64,
     shared_memory_per_block: u32,
     pool: Option<Pool>,
     /// Made right after the context itself.
@@ -97,6 +98,7 @@ impl Context {
             attribute(DeviceAttribute::ComputeCapabilityMinor)? as u32,
         );
         let multiprocessors = attribute(DeviceAttribute::MultiprocessorCount)? as usize;
+        let total_memory = device.total_memory().map_err(of_cust)? as u64;
         let shared_memory_per_block = {
             let mut bytes = 0;
             // cust's list of attributes lacks this one.
@@ -118,6 +120,7 @@ impl Context {
             ordinal,
             compute_capability,
             multiprocessors,
+            total_memory,
             shared_memory_per_block,
             pool: None,
             main_stream: None,
@@ -153,6 +156,11 @@ impl Context {
 
     pub fn multiprocessors(&self) -> usize {
         self.multiprocessors
+    }
+
+    /// Bytes.
+    pub fn total_memory(&self) -> u64 {
+        self.total_memory
     }
 
     pub fn main_stream(&self) -> &StreamHandle {

@@ -139,7 +139,7 @@ unsafe impl Sync for EventHandle {}
 
 impl EventHandle {
     pub fn device(&self) -> Device {
-        Device(Kind::Cuda(self.context.clone()))
+        Kind::Cuda(self.context.clone()).into()
     }
 
     pub fn record(&self, stream: &StreamHandle) -> Result<()> {

@@ -28,10 +28,11 @@ const MODULE: &crate::device::Module = &modules::MATMUL;
 const MAX_BATCH: usize = 65_532;
 const _: () = assert!(MAX_BATCH.is_multiple_of(4));
 
-/// The product of matrices on the host.
+/// The product of matrices on the host: all of `whole`, or a part of it, by the kernel for the whole.
 pub(super) fn on_host<T: HasKernels<Sum: HasSumKernels>>(
     with: MatMul,
     device: &Device,
+    whole: Sizes,
     alpha: T::Sum,
     (a, b): (ArrayView3<T>, ArrayView3<T>),
     beta: T::Sum,
@@ -69,7 +70,7 @@ pub(super) fn on_host<T: HasKernels<Sum: HasSumKernels>>(
         (a.matrices(), b.matrices()),
         beta,
         &mut result,
-        sizes,
+        (sizes, whole),
     )?;
     match c.as_slice_mut() {
         Some(c) => result.copy_to(c),
@@ -83,14 +84,14 @@ pub(super) fn on_host<T: HasKernels<Sum: HasSumKernels>>(
     }
 }
 
-/// The product of matrices in the memory of C's device.
+/// The product of matrices in the memory of C's device, by the kernel for the `whole` of which it is a part.
 pub(super) fn on_device<T: HasKernels<Sum: HasSumKernels>>(
     with: MatMul,
     alpha: T::Sum,
     (a, b): (DeviceMatrices<T>, DeviceMatrices<T>),
     beta: T::Sum,
     c: &mut Buffer<T::Sum>,
-    sizes: Sizes,
+    (sizes, whole): (Sizes, Sizes),
 ) -> Result<()> {
     let Sizes { batch, m, n, .. } = sizes;
     if batch == 0 || m == 0 || n == 0 {
@@ -122,6 +123,7 @@ pub(super) fn on_device<T: HasKernels<Sum: HasSumKernels>>(
             b: of_batch(b),
             c,
             sizes: here,
+            whole,
             alpha,
             beta,
         };
@@ -153,6 +155,8 @@ pub struct Job<'a, T: HasKernels> {
     b: Factor<T::Bits>,
     c: DeviceSliceMut<T::Sum>,
     sizes: Sizes,
+    /// What the kernel is chosen for, so that results do not depend on the parts that a product is computed in.
+    whole: Sizes,
     alpha: T::Sum,
     beta: T::Sum,
 }
@@ -217,11 +221,12 @@ impl<T: HasKernels<Sum: HasSumKernels>> Job<'_, T> {
     /// As of [`run`](Self::run).
     unsafe fn run_by(mut self, instructions: Instructions) -> Result<bool> {
         let Sizes { batch, m, n, k } = self.sizes;
+        let is_skinny = || skinny::is_skinny(self.device, self.whole.m, self.whole.n);
         if instructions == Instructions::Fma {
             // There is no tf32 among them.
             self.with.precision = Precision::Full;
         }
-        if T::has_skinny(self.with.precision) && skinny::is_skinny(self.device, m, n) {
+        if T::has_skinny(self.with.precision) && is_skinny() {
             // SAFETY: passed on to the caller.
             unsafe { T::run_skinny(&self)? };
             return Ok(true);
@@ -252,6 +257,7 @@ impl<T: HasKernels<Sum: HasSumKernels>> Job<'_, T> {
             b: b.factor(),
             c: self.c,
             sizes: self.sizes,
+            whole: self.whole,
             alpha: self.alpha,
             beta: self.beta,
         };
@@ -268,7 +274,7 @@ impl<T: HasKernels<Sum: HasSumKernels>> Job<'_, T> {
 
     /// The kernel that is expected to be the fastest, with the packing that it asks for.
     fn choose(&self, tiles: &[Tiles<T>], instructions: Instructions) -> Option<Choice<T>> {
-        let Sizes { batch, m, n, k } = self.sizes;
+        let Sizes { batch, m, n, k } = self.whole;
         let processors = self.device.processors();
         let (size, precision) = (size_of::<T>(), self.with.precision);
         let room = self.device.shared_memory_per_block().unwrap_or(0);
@@ -291,7 +297,7 @@ impl<T: HasKernels<Sum: HasSumKernels>> Job<'_, T> {
                 depth: tile.depth,
             };
             let mut cut = tuning::cut(
-                self.sizes,
+                self.whole,
                 tile_sizes,
                 rate,
                 processors,

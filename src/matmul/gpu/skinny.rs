@@ -112,7 +112,7 @@ fn shared_bytes(device: &Device) -> u32 {
 /// As of [`Job::run`]; it [`is_skinny`].
 pub(super) unsafe fn run<S: HasSumKernels>(job: &Job<S>) -> Result<()> {
     let sizes = job.sizes;
-    let is_thin_right = sizes.n <= sizes.m;
+    let is_thin_right = job.whole.n <= job.whole.m;
     let (tall, thin, rows, columns) = if is_thin_right {
         (job.a, job.b, sizes.m, sizes.n)
     } else {
@@ -143,8 +143,8 @@ pub(super) unsafe fn run<S: HasSumKernels>(job: &Job<S>) -> Result<()> {
     let step = skinny_k_step(is_across, size) as usize;
     let processors = job.device.processors();
     // Parts of k where tiles are too few to occupy all multiprocessors.
-    let tiles = rows.div_ceil(tile_rows);
-    let wanted = (processors / (tiles * sizes.batch).max(1)).clamp(1, 64);
+    let tiles_of_whole = job.whole.m.max(job.whole.n).div_ceil(tile_rows);
+    let wanted = (processors / (tiles_of_whole * job.whole.batch).max(1)).clamp(1, 64);
     let most_parts = sizes.k.div_ceil(8 * step);
     let k_part = sizes
         .k
@@ -152,6 +152,7 @@ pub(super) unsafe fn run<S: HasSumKernels>(job: &Job<S>) -> Result<()> {
         .next_multiple_of(step);
     let parts = sizes.k.div_ceil(k_part);
 
+    let tiles = rows.div_ceil(tile_rows);
     let blocks = tiles.min(processors.div_ceil(parts)) as u32;
     let config = LaunchConfig::new((blocks, parts as u32, sizes.batch as u32), SKINNY_THREADS)
         .with_shared_bytes(skinny_shared_bytes(

@@ -1,0 +1,79 @@
+//! Products in parts, for several devices and for little memory.
+
+use ndarray::{ArrayView3, ArrayViewMut3, Axis};
+
+use super::Number;
+#[cfg(feature = "kernels")]
+use super::shapes::Sizes;
+use crate::spread::{Part, equal_ranges};
+
+/// Some of the matrices, rows or columns of a product.
+pub struct PartOfProduct<'a, T: Number> {
+    pub a: ArrayView3<'a, T>,
+    pub b: ArrayView3<'a, T>,
+    pub c: ArrayViewMut3<'a, T::Sum>,
+}
+
+/// Rows and columns of parts are multiples of this where there are enough of them: tiles are then the same as in the
+/// whole.
+const STEP: usize = 256;
+
+impl<'a, T: Number> PartOfProduct<'a, T> {
+    #[cfg(feature = "kernels")]
+    pub fn sizes(&self) -> Sizes {
+        let (batch, m, n) = self.c.dim();
+        let k = self.a.dim().2;
+        Sizes { batch, m, n, k }
+    }
+
+    /// The part up to an index of C's axis, and the rest.
+    fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
+        // A single matrix goes with all of the batch.
+        let split = |factor: ArrayView3<'a, T>, own: Axis| {
+            if axis == own || axis == Axis(0) && factor.dim().0 > 1 {
+                factor.split_at(axis, index)
+            } else {
+                (factor, factor)
+            }
+        };
+        let (a, a_behind) = split(self.a, Axis(1));
+        let (b, b_behind) = split(self.b, Axis(2));
+        let (c, c_behind) = self.c.split_at(axis, index);
+        let behind = PartOfProduct {
+            a: a_behind,
+            b: b_behind,
+            c: c_behind,
+        };
+        (PartOfProduct { a, b, c }, behind)
+    }
+}
+
+impl<T: Number> Part for PartOfProduct<'_, T> {
+    fn bytes(&self) -> u64 {
+        let factors = (self.a.len() + self.b.len()) as u64 * size_of::<T>() as u64;
+        factors + self.c.len() as u64 * size_of::<T::Sum>() as u64
+    }
+
+    /// k is never cut, so that sums are those of the whole.
+    fn cut(self, parts: usize) -> Vec<Self> {
+        let (batch, m, n) = self.c.dim();
+        let (axis, length) = match () {
+            () if batch >= parts => (Axis(0), batch),
+            () if m >= n => (Axis(1), m),
+            () => (Axis(2), n),
+        };
+        let step = if axis != Axis(0) && length >= parts * STEP {
+            STEP
+        } else {
+            1
+        };
+        let mut rest = self;
+        let mut of_length = Vec::new();
+        for range in equal_ranges(length, parts, step) {
+            let (part, behind) = rest.split_at(axis, range.len());
+            of_length.push(part);
+            rest = behind;
+        }
+        of_length
+    }
+}

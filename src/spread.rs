@@ -1,0 +1,273 @@
+//! Work over several devices, and over more data than a device has memory for.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use crate::{Device, Error, Result};
+
+/// Work that can be cut into parts, whose results together are those of the whole.
+pub trait Part: Sized + Send {
+    /// Bytes of a device's memory that it takes, about.
+    fn bytes(&self) -> u64;
+
+    /// About as many parts, in order, as equal as can be: fewer where it cannot be cut further, but at least one.
+    fn cut(self, parts: usize) -> Vec<Self>;
+}
+
+/// Does the work part by part on whichever device is free, and returns the results in the order of the parts.
+///
+/// There are as many parts as devices, or more where one needs more memory than the devices have; a part for which the
+/// memory does not suffice all the same is cut in two. After an error no more parts are begun; of several errors the one
+/// of the first part is returned.
+pub fn spread<P: Part, R: Send>(
+    devices: &[Device],
+    operation: &'static str,
+    whole: P,
+    work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    require_devices(devices, operation)?;
+    spread_parts(devices, parts(devices, whole), work)
+}
+
+/// The same for parts that the caller has made, on at least one device.
+pub fn spread_parts<P: Part, R: Send>(
+    devices: &[Device],
+    parts: Vec<P>,
+    work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    if let [device] = devices {
+        let mut results = Vec::with_capacity(parts.len());
+        for part in parts {
+            in_pieces(device, part, &work, &mut results)?;
+        }
+        return Ok(results);
+    }
+    let queue = Queue::new(parts);
+    std::thread::scope(|scope| {
+        for device in devices {
+            scope.spawn(|| queue.work_off(device, &work));
+        }
+    });
+    queue.results()
+}
+
+/// Fails if there is none.
+pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()> {
+    if !devices.is_empty() {
+        return Ok(());
+    }
+    Err(Error::InvalidInput {
+        operation,
+        message: "there is no device in the set".into(),
+    })
+}
+
+/// As many parts as the devices need, the same number for each.
+fn parts<P: Part>(devices: &[Device], whole: P) -> Vec<P> {
+    let rounds = match least_budget(devices) {
+        Some(budget) => {
+            let of_each = whole.bytes().div_ceil(devices.len() as u64);
+            of_each.div_ceil(budget.max(1))
+        }
+        None => 1,
+    };
+    let rounds = usize::try_from(rounds.max(1)).unwrap_or(usize::MAX);
+    match devices.len().saturating_mul(rounds) {
+        1 => vec![whole],
+        count => whole.cut(count),
+    }
+}
+
+/// The only device, if there is only one and such work fits its memory.
+pub fn alone(devices: &[Device], bytes: u64) -> Option<&Device> {
+    match devices {
+        [device] if budget(device).is_none_or(|budget| bytes <= budget) => Some(device),
+        _ => None,
+    }
+}
+
+/// Bytes that each of the devices can give to work, as far as that is known.
+pub fn least_budget(devices: &[Device]) -> Option<u64> {
+    devices.iter().filter_map(budget).min()
+}
+
+/// Whether an error says that a device's memory does not suffice: smaller parts may do. The host's memory is no larger
+/// for them.
+pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
+    matches!(error, Error::Allocation { device: of, .. }
+        if *of == device.to_string() && budget(device).is_some())
+}
+
+#[cfg(feature = "kernels")]
+fn budget(device: &Device) -> Option<u64> {
+    device.memory_budget()
+}
+
+#[cfg(not(feature = "kernels"))]
+fn budget(_: &Device) -> Option<u64> {
+    None
+}
+
+/// Does a part, in ever smaller pieces if the device's memory does not suffice.
+fn in_pieces<P: Part, R>(
+    device: &Device,
+    part: P,
+    work: &impl Fn(&Device, &mut P) -> Result<R>,
+    results: &mut Vec<R>,
+) -> Result<()> {
+    let mut part = part;
+    let error = match work(device, &mut part) {
+        Ok(result) => {
+            results.push(result);
+            return Ok(());
+        }
+        Err(error) => error,
+    };
+    if !is_short_of_memory(device, &error) {
+        return Err(error);
+    }
+    let pieces = part.cut(2);
+    if pieces.len() < 2 {
+        return Err(error);
+    }
+    for piece in pieces {
+        in_pieces(device, piece, work, results)?;
+    }
+    Ok(())
+}
+
+/// Parts that wait, and the results of those that do not.
+struct Queue<P, R> {
+    waiting: Mutex<VecDeque<(usize, P)>>,
+    done: Mutex<Vec<(usize, Result<Vec<R>>)>>,
+}
+
+impl<P: Part, R: Send> Queue<P, R> {
+    fn new(parts: Vec<P>) -> Queue<P, R> {
+        Queue {
+            waiting: Mutex::new(parts.into_iter().enumerate().collect()),
+            done: Mutex::default(),
+        }
+    }
+
+    fn work_off(&self, device: &Device, work: &impl Fn(&Device, &mut P) -> Result<R>) {
+        loop {
+            let next = lock(&self.waiting).pop_front();
+            let Some((index, part)) = next else {
+                return;
+            };
+            let mut results = Vec::new();
+            let outcome = in_pieces(device, part, work, &mut results);
+            if outcome.is_err() {
+                lock(&self.waiting).clear();
+            }
+            lock(&self.done).push((index, outcome.map(|()| results)));
+        }
+    }
+
+    fn results(self) -> Result<Vec<R>> {
+        let mut done = (self.done.into_inner()).unwrap_or_else(|poisoned| poisoned.into_inner());
+        done.sort_by_key(|&(index, _)| index);
+        let mut all = Vec::new();
+        for (_, results) in done {
+            all.extend(results?);
+        }
+        Ok(all)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The ends of about as many equal ranges of `0..length`, at multiples of `step`: none is empty.
+pub fn equal_ranges(
+    length: usize,
+    parts: usize,
+    step: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let each = length.div_ceil(parts.max(1)).next_multiple_of(step).max(1);
+    (0..length)
+        .step_by(each)
+        .map(move |start| start..length.min(start + each))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Numbers(std::ops::Range<u64>);
+
+    impl Part for Numbers {
+        fn bytes(&self) -> u64 {
+            self.0.end - self.0.start
+        }
+
+        fn cut(self, parts: usize) -> Vec<Numbers> {
+            let start = self.0.start;
+            equal_ranges(self.bytes() as usize, parts, 1)
+                .map(|range| Numbers(start + range.start as u64..start + range.end as u64))
+                .collect()
+        }
+    }
+
+    fn sum(devices: &[Device], count: u64) -> Result<Vec<u64>> {
+        let work = |device: &Device, part: &mut Numbers| {
+            let room = device.alloc::<u8>(part.bytes() as usize)?;
+            assert_eq!(room.len() as u64, part.bytes());
+            Ok(part.0.clone().sum())
+        };
+        spread(devices, "sum", Numbers(0..count), work)
+    }
+
+    #[test]
+    fn parts_are_done_once_and_in_order() {
+        for count in [1, 2, 3, 7] {
+            let devices = vec![Device::cpu(); count];
+            let sums = sum(&devices, 1000).unwrap();
+            assert_eq!(sums.len(), count);
+            assert_eq!(sums.iter().sum::<u64>(), 499_500);
+            assert!(sums.is_sorted());
+        }
+        assert_eq!(
+            sum(&[], 3).unwrap_err().to_string(),
+            "sum: there is no device in the set"
+        );
+    }
+
+    #[cfg(feature = "simulator")]
+    #[test]
+    fn parts_fit_the_memory() {
+        let device = Device::simulator().unwrap().limit_memory(100);
+        let sums = sum(std::slice::from_ref(&device), 1000).unwrap();
+        assert_eq!(sums.len(), 10);
+        // Less is left than the parts were cut for.
+        let taken = Mutex::new(None);
+        let work = |device: &Device, part: &mut Numbers| {
+            let mut taken = lock(&taken);
+            if taken.is_none() {
+                *taken = Some(device.alloc::<u8>(60)?);
+            }
+            let room = device.alloc::<u8>(part.bytes() as usize)?;
+            Ok(room.len())
+        };
+        let lengths = spread(&[device], "sum", Numbers(0..1000), work).unwrap();
+        assert_eq!(lengths.iter().sum::<usize>(), 1000);
+        assert!(lengths.iter().all(|&length| length <= 40));
+    }
+
+    #[test]
+    fn the_first_error_is_returned() {
+        let work = |_: &Device, part: &mut Numbers| -> Result<()> {
+            Err(Error::InvalidInput {
+                operation: "fail",
+                message: part.0.start.to_string(),
+            })
+        };
+        let devices = vec![Device::cpu(); 3];
+        let error = spread(&devices, "fail", Numbers(0..9), work).unwrap_err();
+        assert_eq!(error.to_string(), "fail: 0");
+    }
+}
