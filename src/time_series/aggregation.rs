@@ -7,10 +7,10 @@ use super::custom::Custom;
 use super::series::{Series, check_lengths, check_offsets};
 use super::{
     AGGREGATE, Aggregates, CustomAggregates, DeviceAggregates, Duplicates, Fill, Method, Nan,
-    Order, Singletons, Summaries, Value, floor_of,
+    Order, Singletons, Summaries, Value, divided, floor_of,
 };
 use crate::device::{DeviceArray, Element};
-use crate::{Device, Result};
+use crate::{DeviceSet, Result};
 
 /// Statistics of the values of one series in buckets of `granularity`, which has the timestamps' unit: a column
 /// for each method. The timestamps must not descend.
@@ -31,7 +31,7 @@ use crate::{Device, Result};
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn aggregate<T: Value>(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayView1<i64>,
     values: ArrayView1<T>,
     granularity: i64,
@@ -39,7 +39,7 @@ pub fn aggregate<T: Value>(
 ) -> Result<Aggregates> {
     Aggregation::every(granularity)
         .methods(methods)
-        .run(device, timestamps, values)
+        .run(devices, timestamps, values)
 }
 
 /// An aggregation with settings of one's own; [`aggregate`] is one with the defaults.
@@ -150,11 +150,11 @@ impl Aggregation {
     ///   [`Error::Load`](crate::Error::Load) if it does not accept the kernels.
     pub fn run<T: Value>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
-        self.run_series(device, &[0, timestamps.len()], timestamps, values)
+        self.run_series(devices, &[0, timestamps.len()], timestamps, values)
     }
 
     /// Aggregates S series, which follow each other in arrays of N timestamps and N values: series i from
@@ -180,13 +180,14 @@ impl Aggregation {
     /// ```
     pub fn run_series<T: Value>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
         self.check()?;
-        T::on_host(self, device, &Series::new(offsets, timestamps, values)?)
+        let series = Series::new(offsets, timestamps, values)?;
+        divided::aggregate(self, devices.devices(), &series)
     }
 
     /// [`run`](Self::run) of arrays that are in a device's memory, left there.
@@ -247,7 +248,7 @@ impl Aggregation {
     /// that runs kernels if the aggregate comes without.
     pub fn run_custom<T: Value, A>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         custom: &Custom<A>,
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
@@ -258,7 +259,7 @@ impl Aggregation {
     {
         self.check()?;
         let series = Series::new(offsets, timestamps, values)?;
-        custom.run(self, device, &series)
+        divided::custom(self, devices.devices(), custom, &series)
     }
 
     /// What there is to know of each bucket but percentiles, in a form that can be
@@ -269,14 +270,14 @@ impl Aggregation {
     /// Those of [`run_series`](Self::run_series).
     pub fn summaries<T: Value>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<Summaries> {
-        let custom = super::summaries::custom();
-        let found = self.run_custom(device, &custom, offsets, timestamps, values)?;
-        Ok(Summaries::new(self, found))
+        self.check()?;
+        let series = Series::new(offsets, timestamps, values)?;
+        divided::summaries(self, devices.devices(), &series)
     }
 
     /// How timestamps are rounded.

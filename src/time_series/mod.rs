@@ -18,6 +18,15 @@
 //! along ([`ExactSum`](https://docs.rs/gridstride_time_series_kernels)), with n values off by at most
 //! u·|sum| + n²u²·Σ|values|, u = 2⁻⁵³.
 //!
+//! # Several devices, and little memory
+//! Calls over arrays of the host take a [set](crate::DeviceSet) of devices. Points are cut where buckets begin, in as
+//! many stretches as devices, or more where they are larger than a device's memory or its
+//! [limit](crate::Device::limit_memory); for rates a stretch begins with the last point before it that has one's other
+//! end. [Sorting](Order::Sort) then is the host's work. A bucket that a device has no room for is made of
+//! [summaries](Summaries) of its points, unless percentiles or rates are asked for: then it is an
+//! [`Error::Allocation`]. Results are as on one device: sums, means and deviations to the last
+//! bits, all else exactly.
+//!
 //! ```
 //! use gridstride::Device;
 //! use gridstride::time_series::{Method, aggregate};
@@ -37,6 +46,7 @@ mod aggregates;
 mod aggregation;
 mod cpu;
 mod custom;
+mod divided;
 mod finish;
 #[cfg(feature = "kernels")]
 mod gpu;

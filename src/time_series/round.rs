@@ -5,9 +5,9 @@ use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
 #[cfg(feature = "kernels")]
 use super::gpu;
 use super::series::{check_count, packed};
-use super::{BucketCounts, COUNTS, ROUND, cpu, floor_of};
-use crate::device::{DeviceArray, DeviceKind};
-use crate::{Device, Result};
+use super::{BucketCounts, COUNTS, ROUND, cpu, divided, floor_of};
+use crate::device::{DeviceArray, DeviceKind, zeroed};
+use crate::{DeviceSet, Result};
 
 /// The label of the bucket of each timestamp: origin + ⌊(t − origin)/granularity⌋·granularity. The timestamps may
 /// be in any order and unit.
@@ -26,18 +26,19 @@ use crate::{Device, Result};
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn round_timestamps(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayView1<i64>,
     granularity: i64,
     origin: i64,
 ) -> Result<Array1<i64>> {
     let floor = floor_of(ROUND, granularity, origin)?;
-    if device.kind() == DeviceKind::Cpu {
-        return cpu::rounded(&floor, timestamps);
+    let mut parts = divided::rounded(&floor, devices.devices(), timestamps)?;
+    if parts.len() == 1 {
+        return Ok(parts.remove(0));
     }
-    let mut on_device = device.upload(&timestamps)?;
-    round_timestamps_device(&mut on_device, granularity, origin)?;
-    on_device.download()
+    let mut rounded = Array1::from(zeroed(timestamps.len())?);
+    assign(&mut rounded.view_mut(), parts);
+    Ok(rounded)
 }
 
 /// [`round_timestamps`] in place. After an error the timestamps are what they were.
@@ -56,18 +57,17 @@ pub fn round_timestamps(
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn round_timestamps_inplace(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     mut timestamps: ArrayViewMut1<i64>,
     granularity: i64,
     origin: i64,
 ) -> Result<()> {
     let floor = floor_of(ROUND, granularity, origin)?;
-    match device.kind() {
-        DeviceKind::Cpu => cpu::round(&floor, timestamps),
-        _ => {
-            let mut on_device = device.upload(&timestamps.view())?;
-            round_timestamps_device(&mut on_device, granularity, origin)?;
-            timestamps.assign(&on_device.download()?);
+    match devices.devices() {
+        [device] if device.kind() == DeviceKind::Cpu => cpu::round(&floor, timestamps),
+        devices => {
+            let parts = divided::rounded(&floor, devices, timestamps.view())?;
+            assign(&mut timestamps, parts);
             Ok(())
         }
     }
@@ -109,18 +109,22 @@ pub fn round_timestamps_device(
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn bucket_counts(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayView1<i64>,
     granularity: i64,
     origin: i64,
 ) -> Result<BucketCounts> {
     let floor = floor_of(COUNTS, granularity, origin)?;
     check_count(COUNTS, timestamps.len())?;
-    match device.kind() {
-        DeviceKind::Cpu => cpu::counts(&floor, &packed(timestamps)),
-        #[cfg(feature = "kernels")]
-        _ => gpu::counts(&floor, &device.upload(&timestamps)?),
-        #[cfg(not(feature = "kernels"))]
-        _ => unreachable!("this build has the CPU alone"),
+    divided::counts(&floor, devices.devices(), &packed(timestamps))
+}
+
+/// Writes parts one after the other.
+fn assign(timestamps: &mut ArrayViewMut1<i64>, parts: Vec<Array1<i64>>) {
+    let mut start = 0;
+    for part in parts {
+        let places = start..start + part.len();
+        start = places.end;
+        timestamps.slice_mut(ndarray::s![places]).assign(&part);
     }
 }

@@ -19,17 +19,18 @@ use ndarray::Array1;
 use time_series_kernels::{Aggregate, Floor, StatesOf, Statistic, Statistics, Summary, Sums};
 
 pub use round::{round, rounded};
+pub use timeline::Timeline;
 
 use self::buckets::{Buckets, Found, Ignore, Visit};
 use self::percentiles::PercentilesOf;
 use self::points::Points;
 use self::reduce::{Columns, Reduce};
 use self::source::{Rates, Source, ValuesOf};
-use self::timeline::Timeline;
 use super::method::{self, InColumns};
 use super::series::Series;
 use super::{
-    Aggregates, Aggregation, BucketCounts, COUNTS, CustomAggregates, Method, Value, finish,
+    Aggregates, Aggregation, BucketCounts, COUNTS, CustomAggregates, Duplicates, Method, Value,
+    finish,
 };
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_lazily};
@@ -73,6 +74,24 @@ pub fn aggregate<T: Value>(with: &Aggregation, series: &Series<T>) -> Result<Agg
             columns,
         },
     )
+}
+
+/// Series in the order of time: brought into it, if that is asked for.
+pub fn in_order<'a, T: Value>(
+    with: &Aggregation,
+    floor: &Floor,
+    series: &'a Series<T>,
+) -> Result<Series<'a, T>> {
+    let with_duplicates = Aggregation {
+        duplicates: Duplicates::Keep,
+        ..with.clone()
+    };
+    let points = Points::new(&with_duplicates, floor, series)?;
+    Ok(Series {
+        timestamps: points.timestamps,
+        values: points.values,
+        offsets: points.offsets,
+    })
 }
 
 /// What is computed of the values, or of the rates, and in which columns.

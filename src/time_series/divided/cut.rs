@@ -1,0 +1,121 @@
+//! Points cut where buckets begin.
+
+use std::ops::Range;
+
+use super::super::cpu::Timeline;
+use super::super::invalid_input;
+use super::super::series::series_of;
+use super::within;
+use crate::Result;
+use crate::spread::{Part, equal_ranges};
+
+/// Points that can be cut.
+pub struct Cuttable<'a> {
+    pub timeline: Timeline<'a>,
+    /// Whether the points of a bucket stay together; else those of a timestamp.
+    pub keeps_buckets: bool,
+    /// Bytes of a device's memory.
+    pub bytes_of_point: usize,
+}
+
+/// Some of the points.
+pub struct Stretch<'a> {
+    of: &'a Cuttable<'a>,
+    pub points: Range<usize>,
+}
+
+impl Cuttable<'_> {
+    pub fn all(&self) -> Stretch<'_> {
+        Stretch {
+            of: self,
+            points: 0..self.timeline.timestamps.len(),
+        }
+    }
+
+    /// Where those begin that stay together with a timestamp.
+    fn group(&self, timestamp: i64) -> i64 {
+        let floor = self.timeline.floor;
+        match self.keeps_buckets && timestamp >= floor.lowest() {
+            true => floor.floor(timestamp),
+            false => timestamp,
+        }
+    }
+
+    /// Where points of a range can be cut: before the group of the point at `at`, else behind it.
+    ///
+    /// If timestamps are not in order it is anywhere, and the stretches' [`check`](Stretch::check_order) tells.
+    fn cut_near(&self, at: usize, range: &Range<usize>) -> Option<usize> {
+        let (timestamps, offsets) = (self.timeline.timestamps, self.timeline.offsets);
+        let series = series_of(offsets, at);
+        let begin = offsets[series].max(range.start);
+        let end = offsets[series + 1].min(range.end);
+        let group = self.group(timestamps[at]);
+        let before = begin + timestamps[begin..at].partition_point(|&t| self.group(t) < group);
+        if before > range.start {
+            return Some(before);
+        }
+        let behind = at + timestamps[at..end].partition_point(|&t| self.group(t) <= group);
+        (at < behind && behind < range.end).then_some(behind)
+    }
+}
+
+impl Stretch<'_> {
+    /// The first series with a point.
+    pub fn first_series(&self) -> usize {
+        series_of(self.of.timeline.offsets, self.points.start)
+    }
+
+    /// The label of the first point's bucket, if it has one.
+    pub fn first_label(&self) -> i64 {
+        let timeline = self.of.timeline;
+        let first = timeline.timestamps[self.points.start];
+        timeline.floor.floor(first.max(timeline.floor.lowest()))
+    }
+
+    /// Offsets of the series from the [first](Self::first_series) to the last one with a point, within a range of points.
+    pub fn offsets_within(&self, range: Range<usize>) -> Vec<usize> {
+        let offsets = self.of.timeline.offsets;
+        let last = series_of(offsets, self.points.end - 1);
+        offsets[self.first_series()..=last + 1]
+            .iter()
+            .map(|&offset| within(&range, offset))
+            .collect()
+    }
+
+    /// Whether the first point comes behind all that is cut off.
+    pub fn check_order(&self) -> Result<()> {
+        let (timestamps, start) = (self.of.timeline.timestamps, self.points.start);
+        let is_first = self.of.timeline.offsets[self.first_series()] == start;
+        if is_first || self.of.group(timestamps[start - 1]) < self.of.group(timestamps[start]) {
+            return Ok(());
+        }
+        let message = format!("the timestamp at index {start} is out of order");
+        Err(invalid_input(self.of.timeline.operation, message))
+    }
+}
+
+impl Part for Stretch<'_> {
+    fn bytes(&self) -> u64 {
+        self.points.len() as u64 * self.of.bytes_of_point as u64
+    }
+
+    fn cut(self, parts: usize) -> Vec<Self> {
+        let Stretch { of, points } = self;
+        let mut start = points.start;
+        let mut stretches = Vec::new();
+        for range in equal_ranges(points.len(), parts, 1).skip(1) {
+            let at = points.start + range.start;
+            if at <= start {
+                continue;
+            }
+            if let Some(cut) = of.cut_near(at, &(start..points.end)) {
+                let points = start..cut;
+                stretches.push(Stretch { of, points });
+                start = cut;
+            }
+        }
+        let points = start..points.end;
+        stretches.push(Stretch { of, points });
+        stretches
+    }
+}
