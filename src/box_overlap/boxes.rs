@@ -1,6 +1,7 @@
 //! Sets of boxes on the host: their types, their shapes, and what makes a row a box.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ndarray::{ArrayView2, ArrayViewMut2, Zip};
 use rayon::prelude::*;
@@ -181,6 +182,15 @@ impl<'a, T: Coordinate> Packed<'a, T> {
     pub fn boxes(&self) -> Boxes<'_, T> {
         Boxes {
             numbers: &self.numbers,
+            axes: self.axes,
+        }
+    }
+
+    /// Some rows, where they are.
+    pub fn part(&self, rows: Range<usize>) -> Packed<'_, T> {
+        let width = 2 * self.axes;
+        Packed {
+            numbers: Cow::Borrowed(&self.numbers[rows.start * width..rows.end * width]),
             axes: self.axes,
         }
     }

@@ -20,21 +20,36 @@
 //! assert_eq!(found.counts(), array![2, 0]);
 //! # Ok::<(), gridstride::Error>(())
 //! ```
+//!
+//! # Several devices
+//! Over a [set](DeviceSet) of devices the rows of the first set are divided, and each device searches in all of the second
+//! one. Pairs within one set are found in groups of rows, and between each group and the rows behind it.
+//!
+//! # Memory
+//! On GPUs a search takes memory for the boxes, for what its [`Algorithm`] needs, and 4 bytes and more a pair. Where the
+//! memory of the device, or its [limit](crate::Device::limit_memory), does not suffice for the pairs, they are fetched a
+//! part of the rows at a time. Where it does not suffice for the search, rows of the first set are tested against rows of
+//! the second in tiles, halved until one has room: a tile is a search of its own. All pairs are put together in the
+//! memory of the host, unless they are asked for in [slices](BoxOverlap::slices).
+//!
+//! The pairs and their order are the same in any case.
 
 mod boxes;
 mod cpu;
 mod device_overlaps;
+mod divided;
 #[cfg(feature = "kernels")]
 mod gpu;
 mod overlaps;
 pub mod reference;
 mod search;
 mod slices;
+mod tile;
 
 use ndarray::{Array1, ArrayView2, Ix2};
 
 use crate::device::DeviceArray;
-use crate::{Device, Error, Result};
+use crate::{DeviceSet, Error, Result};
 pub use boxes::Coordinate;
 use boxes::{Packed, axes, same_axes};
 pub use device_overlaps::DeviceOverlaps;
@@ -95,11 +110,11 @@ pub struct BoxOverlap {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn overlaps<T: Coordinate>(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     set1: ArrayView2<T>,
     set2: ArrayView2<T>,
 ) -> Result<Overlaps> {
-    BoxOverlap::new().overlaps(device, set1, set2)
+    BoxOverlap::new().overlaps(devices, set1, set2)
 }
 
 /// All pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
@@ -117,8 +132,11 @@ pub fn overlaps<T: Coordinate>(
 /// assert_eq!(found.pairs()?, array![[0, 1], [1, 2]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-pub fn self_overlaps<T: Coordinate>(device: &Device, set: ArrayView2<T>) -> Result<Overlaps> {
-    BoxOverlap::new().self_overlaps(device, set)
+pub fn self_overlaps<T: Coordinate>(
+    devices: &(impl DeviceSet + ?Sized),
+    set: ArrayView2<T>,
+) -> Result<Overlaps> {
+    BoxOverlap::new().self_overlaps(devices, set)
 }
 
 impl BoxOverlap {
@@ -140,16 +158,18 @@ impl BoxOverlap {
     /// - [`Error::Shape`] for rows of another length than 4 or 6, or of two lengths.
     /// - [`Error::InvalidInput`] for more than 2³¹ − 1 rows, and for a row with NaN or with a minimum above its
     ///   maximum: the first one is named.
-    /// - [`Error::Allocation`] if the memory does not suffice; [`slices`](Self::slices) need less.
+    /// - [`Error::Allocation`] if the host's memory does not suffice for the pairs, of which [`slices`](Self::slices) keep
+    ///   some at a time, or a device's for the smallest search.
+    /// - [`Error::InvalidInput`] for a set of no devices.
     /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept the kernels.
     pub fn overlaps<T: Coordinate>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         set1: ArrayView2<T>,
         set2: ArrayView2<T>,
     ) -> Result<Overlaps> {
         let rows = 0..set1.nrows();
-        T::search(device, self.problem(set1, set2)?)?.overlaps(rows)
+        T::search(devices.devices(), self.problem(set1, set2)?)?.overlaps(rows)
     }
 
     /// All pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
@@ -158,11 +178,11 @@ impl BoxOverlap {
     /// Those of [`overlaps`](Self::overlaps).
     pub fn self_overlaps<T: Coordinate>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<T>,
     ) -> Result<Overlaps> {
         let rows = 0..set.nrows();
-        T::search(device, self.self_problem(set)?)?.overlaps(rows)
+        T::search(devices.devices(), self.self_problem(set)?)?.overlaps(rows)
     }
 
     /// How many boxes of `set2` overlap each box of `set1`, without the pairs: N numbers.
@@ -182,11 +202,11 @@ impl BoxOverlap {
     /// ```
     pub fn counts<T: Coordinate>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         set1: ArrayView2<T>,
         set2: ArrayView2<T>,
     ) -> Result<Array1<u32>> {
-        let mut search = T::search(device, self.problem(set1, set2)?)?;
+        let mut search = T::search(devices.devices(), self.problem(set1, set2)?)?;
         Ok(search.counts()?.into())
     }
 
@@ -196,10 +216,10 @@ impl BoxOverlap {
     /// Those of [`overlaps`](Self::overlaps).
     pub fn self_counts<T: Coordinate>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<T>,
     ) -> Result<Array1<u32>> {
-        let mut search = T::search(device, self.self_problem(set)?)?;
+        let mut search = T::search(devices.devices(), self.self_problem(set)?)?;
         Ok(search.counts()?.into())
     }
 
@@ -222,19 +242,20 @@ impl BoxOverlap {
     /// ```
     pub fn matrix<T: Coordinate>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         set1: ArrayView2<T>,
         set2: ArrayView2<T>,
         limit: usize,
     ) -> Result<OverlapMatrix> {
-        self.overlaps(device, set1, set2)?.to_matrix(limit)
+        self.overlaps(devices, set1, set2)?.to_matrix(limit)
     }
 
     /// The pairs in slices of consecutive rows, for results larger than memory: each has at most
     /// `max_pairs` pairs, or a single row.
     ///
     /// The boxes and the index stay on the device meanwhile. On a GPU a slice takes up to 20 bytes a pair there,
-    /// and a look at each row of the first set, so that few large slices are faster than many small ones.
+    /// and a look at each row of the first set, so that few large slices are faster than many small ones. Over several
+    /// devices, or where the memory does not suffice for the boxes and the index, each slice is a search of its own.
     /// After an error there are no more slices.
     ///
     /// # Errors
@@ -258,12 +279,15 @@ impl BoxOverlap {
     /// ```
     pub fn slices<'a, T: Coordinate>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         set1: ArrayView2<'a, T>,
         set2: ArrayView2<'a, T>,
         max_pairs: usize,
     ) -> Result<OverlapSlices<'a>> {
-        OverlapSlices::new(T::search(device, self.problem(set1, set2)?)?, max_pairs)
+        OverlapSlices::new(
+            T::search(devices.devices(), self.problem(set1, set2)?)?,
+            max_pairs,
+        )
     }
 
     /// The pairs (i, j), i < j, of one set in slices, as [`slices`](Self::slices) are of two.
@@ -284,11 +308,14 @@ impl BoxOverlap {
     /// ```
     pub fn self_slices<'a, T: Coordinate>(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<'a, T>,
         max_pairs: usize,
     ) -> Result<OverlapSlices<'a>> {
-        OverlapSlices::new(T::search(device, self.self_problem(set)?)?, max_pairs)
+        OverlapSlices::new(
+            T::search(devices.devices(), self.self_problem(set)?)?,
+            max_pairs,
+        )
     }
 
     /// [`overlaps`](Self::overlaps) of boxes that are in a device's memory, left there: N×6 and M×6 or N×4
@@ -374,7 +401,7 @@ mod sealed {
 
     use super::cpu::CpuSearch;
     use super::search::{Problem, Search};
-    use super::{Algorithm, BoxOverlap, DeviceOverlaps};
+    use super::{Algorithm, BoxOverlap, DeviceOverlaps, divided};
     #[cfg(feature = "kernels")]
     use super::{OVERLAPS, SELF_OVERLAPS, gpu};
     use crate::device::{DeviceArray, DeviceKind};
@@ -390,8 +417,12 @@ mod sealed {
     /// The doors to what is large and generic: behind them that is compiled here, once for each type, and
     /// not again in each crate that searches.
     pub trait Doors: Sized {
-        /// Prepares a search.
-        fn search<'a>(_: &Device, _: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>
+        /// Prepares a search over all of the devices.
+        fn search<'a>(_: &[Device], _: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>
+        where
+            Self: super::Coordinate;
+        /// Prepares a search on a device that has room for it.
+        fn search_on<'a>(_: &Device, _: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>
         where
             Self: super::Coordinate;
         /// Searches on the sets' device. Without a second set, for pairs within the first.
@@ -408,11 +439,15 @@ mod sealed {
         ($($type:ident)*) => {$(
             impl Sealed for $type {}
             impl Doors for $type {
-                fn search<'a>(device: &Device, problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
+                fn search<'a>(devices: &[Device], problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
+                    divided::search(devices, problem)
+                }
+
+                fn search_on<'a>(device: &Device, problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
                     match device.kind() {
                         DeviceKind::Cpu => Ok(Box::new(CpuSearch::new(problem)?)),
                         #[cfg(feature = "kernels")]
-                        _ => Ok(Box::new(gpu::GpuSearch::new(device, problem)?)),
+                        _ => Ok(Box::new(gpu::GpuSearch::new(device, &problem)?)),
                         #[cfg(not(feature = "kernels"))]
                         _ => unreachable!("this build has the CPU alone"),
                     }

@@ -24,6 +24,21 @@ impl<T: Coordinate> Problem<'_, T> {
             None => "set",
         }
     }
+
+    /// The number of boxes of the second set, which may be the first.
+    pub(super) fn rows2(&self) -> usize {
+        let set2 = self.set2.as_ref().unwrap_or(&self.set1);
+        set2.boxes().len()
+    }
+
+    /// Fails for the first row that is no box.
+    pub(super) fn check(&self) -> Result<()> {
+        self.set1.boxes().check(self.operation, self.name1())?;
+        match &self.set2 {
+            Some(set2) => set2.boxes().check(self.operation, "set2"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A search on a device. Boxes are checked when it is made, or when it is used first.

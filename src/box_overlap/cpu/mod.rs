@@ -42,12 +42,8 @@ pub(super) struct CpuSearch<'a, T: Coordinate> {
 impl<'a, T: Lanes> CpuSearch<'a, T> {
     /// Checks the boxes, and prepares the second set.
     pub fn new(problem: Problem<'a, T>) -> Result<Self> {
-        let operation = problem.operation;
+        problem.check()?;
         let set1 = problem.set1.boxes();
-        set1.check(operation, problem.name1())?;
-        if let Some(set2) = &problem.set2 {
-            set2.boxes().check(operation, "set2")?;
-        }
         let (set2, is_self) = match &problem.set2 {
             Some(set2) => (set2.boxes(), false),
             None => (set1, true),

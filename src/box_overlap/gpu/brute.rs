@@ -77,12 +77,12 @@ impl Brute {
             offsets,
             counts,
             pairs,
-            how: How::Brute(Brute {
+            how: How::Brute(Box::new(Brute {
                 shape,
                 codes,
                 sums,
                 tiles_with_pairs,
-            }),
+            })),
         })
     }
 

@@ -66,7 +66,7 @@ struct Counted<T: Coordinate> {
 enum How {
     /// There are no pairs, since one of the sets is empty.
     Empty,
-    Brute(Brute),
+    Brute(Box<Brute>),
     Indexed(Box<Indexed>),
 }
 
@@ -193,7 +193,7 @@ pub(super) struct GpuSearch<T: Coordinate> {
 
 impl<T: Coordinate> GpuSearch<T> {
     /// Copies the boxes to the device.
-    pub fn new(device: &Device, problem: Problem<'_, T>) -> Result<Self> {
+    pub fn new(device: &Device, problem: &Problem<'_, T>) -> Result<Self> {
         let (boxes1, set2) = (problem.set1.boxes(), problem.set2.as_ref());
         let upload = |numbers: &[T]| device.buffer_from(numbers);
         Ok(GpuSearch {
@@ -247,6 +247,16 @@ impl<T: Coordinate> Search for GpuSearch<T> {
         let rows = rows.start as u32..rows.end as u32;
         let indices = self.counted()?.fill(rows, pairs)?.to_vec()?;
         Ok(Overlaps::new(offsets, indices))
+    }
+}
+
+/// Bytes of a device's memory that a search takes besides the boxes and the pairs, about.
+pub(super) fn bytes(algorithm: Algorithm, rows1: usize, rows2: usize) -> u64 {
+    let rows = (rows1 as u32, rows2 as u32);
+    match algorithm {
+        Algorithm::BruteForce => tuning::brute_bytes(rows),
+        Algorithm::Auto if tuning::prefers_brute_force(rows.0, rows.1) => tuning::brute_bytes(rows),
+        _ => tuning::index_bytes(rows),
     }
 }
 

@@ -1,8 +1,8 @@
 //! How the kernels of the box overlap are launched, and which algorithm is taken.
 
 use box_overlap_kernels::{
-    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, PACKET_LEVEL,
-    entries, nodes,
+    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, NODE_WORDS,
+    PACKET_LEVEL, SLOTS, entries, nodes,
 };
 
 /// Threads of a block that goes through rows or pairs.
@@ -125,6 +125,30 @@ impl BruteShape {
         warps * self.chunks as usize * self.tiles.div_ceil(32) as usize
     }
 }
+
+/// Bytes that the brute force takes for so many boxes besides them and the pairs: codes, for each row and chunk a count
+/// and a sum, a bit for each warp and tile; where rows begin.
+pub(super) fn brute_bytes((rows1, rows2): (u32, u32)) -> u64 {
+    let shape = BruteShape::new(rows1, rows2);
+    let of_chunks = u64::from(rows1) * 12 * u64::from(shape.chunks);
+    8 * (u64::from(rows1) + u64::from(rows2))
+        + of_chunks
+        + 4 * shape.words() as u64
+        + 12 * u64::from(rows1)
+        + SMALL
+}
+
+/// As many for the search in a tree: while boxes are sorted, or later, with the tree.
+pub(super) fn index_bytes((rows1, rows2): (u32, u32)) -> u64 {
+    let (rows1, rows2) = (u64::from(rows1), u64::from(rows2));
+    let sorted = 24 * (rows1 + rows2);
+    let searched = rows1 * (4 + 4 + 4 * SLOTS as u64 + 8 + 8) + 4 * rows2;
+    let nodes = tree_nodes(rows2.clamp(1, u64::from(u32::MAX)) as u32) * NODE_WORDS * 4;
+    sorted.max(searched + nodes as u64) + SMALL
+}
+
+/// Bytes of counters, and of counts and totals of the few blocks that sort little.
+const SMALL: u64 = 4 << 10;
 
 /// Whether testing every pair of so many boxes takes less time than building an index and searching in it.
 ///

@@ -1,0 +1,250 @@
+//! The box overlap over several devices, and within little memory: the same pairs in the same order.
+
+mod common;
+
+use common::boxes::{Number, assert_same, is_slow, numbers, pipes, set, uniform};
+use common::{cuda, devices, several, simulator, with_kernels};
+use gridstride::box_overlap::{Algorithm, BoxOverlap, OverlapSlices, overlaps, reference};
+use gridstride::{Device, DeviceSet, Error};
+use ndarray::{Array2, s};
+
+/// Boxes of which some overlap.
+fn some(count: usize, seed: u64) -> Array2<i64> {
+    uniform(count, 100, 40, seed)
+}
+
+/// Boxes all of which overlap.
+fn all(count: usize) -> Array2<i64> {
+    set(count, |i| ([-(i as i64); 3], [i as i64; 3]))
+}
+
+/// Calls every function, and compares with the reference.
+#[track_caller]
+fn check<T: Number>(
+    devices: &(impl DeviceSet + ?Sized),
+    set1: &Array2<T>,
+    set2: &Array2<T>,
+    what: &str,
+) {
+    for algorithm in [Algorithm::BruteForce, Algorithm::Indexed] {
+        check_with(devices, algorithm, set1, set2, what);
+    }
+}
+
+#[track_caller]
+fn check_with<T: Number>(
+    devices: &(impl DeviceSet + ?Sized),
+    algorithm: Algorithm,
+    set1: &Array2<T>,
+    set2: &Array2<T>,
+    what: &str,
+) {
+    let search = BoxOverlap::new().algorithm(algorithm);
+    let what = format!("{what}, {} × {}, {algorithm:?}", set1.nrows(), set2.nrows());
+    let (set1, set2) = (set1.view(), set2.view());
+    let expected = reference::overlaps(set1, set2).unwrap();
+    let found = search.overlaps(devices, set1, set2).unwrap();
+    assert_same::<T>(&found, &expected, &what);
+    let counts = search.counts(devices, set1, set2).unwrap();
+    assert_eq!(counts, expected.counts(), "{what}");
+    let of_one = reference::self_overlaps(set2).unwrap();
+    let found = search.self_overlaps(devices, set2).unwrap();
+    assert_same::<T>(&found, &of_one, &format!("{what}, the second with itself"));
+    let counts = search.self_counts(devices, set2).unwrap();
+    assert_eq!(counts, of_one.counts(), "{what}, the second with itself");
+}
+
+#[track_caller]
+fn check_slices<T: Number>(
+    devices: &(impl DeviceSet + ?Sized),
+    set1: &Array2<T>,
+    set2: &Array2<T>,
+) {
+    let (search, set1, set2) = (BoxOverlap::new(), set1.view(), set2.view());
+    let compare = |slices: OverlapSlices, expected: &gridstride::box_overlap::Overlaps| {
+        let mut next = 0;
+        for slice in slices {
+            let slice = slice.unwrap();
+            assert_eq!(slice.rows.start, next);
+            next = slice.rows.end;
+            for (i, row) in slice.rows.enumerate() {
+                assert_eq!(slice.overlaps.row(i), expected.row(row), "row {row}");
+            }
+        }
+        assert_eq!(next, expected.len());
+    };
+    let expected = reference::overlaps(set1, set2).unwrap();
+    let most = expected.pair_count() / 3 + 1;
+    compare(search.slices(devices, set1, set2, most).unwrap(), &expected);
+    let expected = reference::self_overlaps(set2).unwrap();
+    let most = expected.pair_count() / 2 + 1;
+    compare(search.self_slices(devices, set2, most).unwrap(), &expected);
+}
+
+#[test]
+fn several_devices() {
+    for device in devices() {
+        for count in [1, 2, 3, 5] {
+            let devices = several(&device, count);
+            let what = format!("{count} times {device}");
+            let algorithms = [Algorithm::BruteForce, Algorithm::Indexed];
+            let sizes = [(0, 3), (3, 0), (1, 1), (2, 7), (25, 17)];
+            for ((rows1, rows2), i) in sizes.into_iter().zip(count..) {
+                let (set1, set2) = (numbers(&some(rows1, 1)), numbers(&some(rows2, 2)));
+                check_with::<f32>(&devices, algorithms[i % 2], &set1, &set2, &what);
+            }
+            let (set1, set2) = (numbers::<i32>(&some(33, 3)), numbers(&some(20, 4)));
+            check_slices(&devices, &set1, &set2);
+            let expected = BoxOverlap::new().matrix(&device, set1.view(), set2.view(), 3);
+            let found = BoxOverlap::new().matrix(&devices, set1.view(), set2.view(), 3);
+            assert_eq!(found.unwrap(), expected.unwrap(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn devices_of_different_kinds() {
+    let [welds, segments] = pipes(700, 5).map(|set| numbers::<f64>(&set));
+    let mut devices = vec![Device::cpu(), Device::cpu()];
+    devices.extend(cuda());
+    check(&devices, &welds, &segments, "of all kinds");
+    let [welds, segments] = pipes(60, 5).map(|set| numbers::<f64>(&set));
+    devices.push(simulator());
+    check(&devices[..], &welds, &segments, "of all kinds");
+}
+
+#[test]
+fn little_memory() {
+    for device in with_kernels() {
+        let (rows1, rows2) = if is_slow(&device) {
+            (60, 40)
+        } else {
+            (9000, 7000)
+        };
+        let scale = if is_slow(&device) { 1 } else { 60 };
+        let (set1, set2) = (numbers(&some(rows1, 6)), numbers(&some(rows2, 7)));
+        for limit in [7_000, 11_000] {
+            let limited = device.limit_memory(limit * scale);
+            let what = format!("{} bytes of {device}", limit * scale);
+            check::<f32>(&limited, &set1, &set2, &what);
+        }
+        // One side is much longer than the other.
+        let limited = device.limit_memory(10_000);
+        let (long, short) = (numbers::<i32>(&some(150, 8)), numbers(&some(3, 9)));
+        check(&limited, &long, &short, "a long first set");
+        check(
+            &limited,
+            &short,
+            &long.slice(s![..100, ..]).to_owned(),
+            "a long second set",
+        );
+        check_slices(
+            &limited,
+            &set1.slice(s![..60, ..]).to_owned(),
+            &set2.slice(s![..30, ..]).to_owned(),
+        );
+    }
+}
+
+#[test]
+fn room_for_the_search_but_not_for_its_pairs() {
+    for device in with_kernels() {
+        let set = numbers::<f32>(&all(if is_slow(&device) { 40 } else { 900 }));
+        let boxes = set.nrows() as u64;
+        for bytes_a_pair in [1, 3] {
+            let limited = device.limit_memory(5_000 + 400 * boxes + bytes_a_pair * boxes * boxes);
+            check(
+                &limited,
+                &set,
+                &set,
+                &format!("{bytes_a_pair} bytes a pair on {device}"),
+            );
+            check_slices(&limited, &set, &set);
+        }
+    }
+}
+
+#[test]
+fn several_devices_with_little_memory() {
+    for device in with_kernels() {
+        let limited: Vec<Device> = (several(&device, 3).iter())
+            .zip([8_000, 30_000, 1 << 30])
+            .map(|(device, limit)| device.limit_memory(limit))
+            .collect();
+        let (set1, set2) = (numbers(&some(60, 10)), numbers(&some(30, 11)));
+        check::<f64>(&limited, &set1, &set2, &format!("three times {device}"));
+    }
+}
+
+#[test]
+fn too_little_memory_is_an_error() {
+    let set = numbers::<f32>(&some(5, 1));
+    for device in with_kernels() {
+        for limit in [0, 1, 100] {
+            let limited = device.limit_memory(limit);
+            for devices in [
+                vec![limited.clone()],
+                vec![limited.clone(), limited.clone()],
+            ] {
+                let search = BoxOverlap::new();
+                let is_short = |error| matches!(error, Some(Error::Allocation { .. }));
+                assert!(is_short(
+                    search.overlaps(&devices, set.view(), set.view()).err()
+                ));
+                assert!(is_short(search.self_overlaps(&devices, set.view()).err()));
+                assert!(is_short(
+                    search.counts(&devices, set.view(), set.view()).err()
+                ));
+                assert!(is_short(
+                    search.slices(&devices, set.view(), set.view(), 9).err()
+                ));
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_no_boxes_are_counted_in_the_whole_set() {
+    let good = numbers::<f32>(&some(40, 12));
+    let mut bad = good.clone();
+    bad[[38, 1]] = f32::NAN;
+    bad[[33, 5]] = -1e9;
+    let message = |error: Error| error.to_string();
+    for device in with_kernels().chain([Device::cpu()]) {
+        let limited = vec![device.limit_memory(9_000)];
+        for devices in [
+            several(&device, 1),
+            several(&device, 2),
+            several(&device, 5),
+            limited,
+        ] {
+            let search = BoxOverlap::new();
+            let (good, bad) = (good.view(), bad.view());
+            let of = |name: &str, function: &str| {
+                format!(
+                    "{function}: row 33 of {name} is no box: along z the minimum is above the maximum"
+                )
+            };
+            let error = search.overlaps(&devices, bad, bad).unwrap_err();
+            assert_eq!(message(error), of("set1", "overlaps"));
+            let error = search.counts(&devices, good, bad).unwrap_err();
+            assert_eq!(message(error), of("set2", "overlaps"));
+            let error = search
+                .overlaps(&devices, good.slice(s![..0, ..]), bad)
+                .unwrap_err();
+            assert_eq!(message(error), of("set2", "overlaps"));
+            let error = search.self_overlaps(&devices, bad).unwrap_err();
+            assert_eq!(message(error), of("set", "self_overlaps"));
+            let error = search.self_slices(&devices, bad, 9).unwrap_err();
+            assert_eq!(message(error), of("set", "self_overlaps"));
+        }
+    }
+}
+
+#[test]
+fn a_set_of_no_devices() {
+    let set = numbers::<f32>(&some(5, 1));
+    let none: [Device; 0] = [];
+    let error = overlaps(&none, set.view(), set.view()).unwrap_err();
+    assert_eq!(error.to_string(), "overlaps: there is no device in the set");
+}
