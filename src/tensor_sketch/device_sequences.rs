@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::Sequences;
 #[cfg(feature = "kernels")]
 use super::gpu;
+use super::sequences::SequencesView;
 use crate::{Device, Result};
 
 /// Codes that a thread looks at in one go.
@@ -58,21 +59,10 @@ impl Sequences {
     pub fn upload(&self, device: &Device) -> Result<DeviceSequences> {
         let largest = self.largest_code();
         let bound = largest.map_or(0, |largest| usize::from(largest.code) + 1);
-        self.upload_below(device, bound, largest)
-    }
-
-    /// The same, for a caller who knows that all codes are below `bound`; without the largest one,
-    /// the codes pass every further check.
-    pub(super) fn upload_below(
-        &self,
-        device: &Device,
-        bound: usize,
-        largest: Option<CodeAt>,
-    ) -> Result<DeviceSequences> {
         #[cfg(feature = "kernels")]
         let memory = match device.kind() {
             crate::device::DeviceKind::Cpu => Memory::Host(self.clone()),
-            _ => Memory::Device(gpu::SequenceBuffers::upload(device, self, bound)?),
+            _ => Memory::Device(gpu::SequenceBuffers::upload(device, self.view(), bound)?),
         };
         #[cfg(not(feature = "kernels"))]
         let (_, memory) = (bound, Memory::Host(self.clone()));
@@ -96,16 +86,19 @@ impl Sequences {
 
     /// The first code that is not below `bound`.
     pub(super) fn first_code_from(&self, bound: usize) -> Option<CodeAt> {
-        let codes = self.codes();
-        let place = first_code_from(codes, bound)?;
-        let sequence = self
-            .offsets()
-            .partition_point(|&offset| offset <= place as u64)
-            - 1;
+        self.view().first_code_from(bound)
+    }
+}
+
+impl SequencesView<'_> {
+    /// The first code that is not below `bound`.
+    pub fn first_code_from(&self, bound: usize) -> Option<CodeAt> {
+        let place = self.offsets[0] + first_code_from(self.own_codes(), bound)? as u64;
+        let sequence = (self.offsets).partition_point(|&offset| offset <= place) - 1;
         Some(CodeAt {
-            code: codes[place],
+            code: self.codes[place as usize],
             sequence,
-            position: place as u64 - self.offsets()[sequence],
+            position: place - self.offsets[sequence],
         })
     }
 }

@@ -1,5 +1,7 @@
 //! What computes the batches of a stream.
 
+use std::slice;
+
 use super::batch::Batch;
 use super::{Real, Rows, Sequences, TensorSketch};
 use crate::{Device, Result};
@@ -54,10 +56,11 @@ impl<T: Real> Engine<T> for WholeSequences<T> {
                 (true, true) => sequences.push(&std::mem::take(&mut self.begun)),
             }
         }
-        rows.extend(
-            self.sketcher
-                .compute(&self.device, &sequences, Rows::Last)?,
-        );
+        rows.extend(self.sketcher.compute_in_parts(
+            slice::from_ref(&self.device),
+            sequences.view(),
+            Rows::Last,
+        )?);
         Ok(())
     }
 

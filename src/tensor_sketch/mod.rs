@@ -38,6 +38,19 @@
 //! assert!(distances[[0, 1]] < distances[[0, 2]]);
 //! # Ok::<(), gridstride::Error>(())
 //! ```
+//!
+//! # Several devices
+//! Over a [set](DeviceSet) of devices the sequences are divided into as many ranges, about equal in letters.
+//!
+//! # Memory
+//! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
+//! tuples and the dimension determine, and for the letters that are worked on at a time. Where the memory of the
+//! device, or its [limit](crate::Device::limit_memory), is less, fewer letters are worked on at a time, then fewer
+//! sequences. A long sequence is cut where matrices end that its last product is made of. So it needs room for 2048
+//! letters at least if it has up to 32 Ki letters, for 32 Ki up to 512 Ki, for 512 Ki up to 8 Mi, and for 8 Mi beyond;
+//! [`Form::Direct`] needs room for the whole sequence. [`SketchStream`] keeps to that too.
+//!
+//! The sketches are the same, bit by bit, as those of one device of the kind with room for all.
 
 mod alphabet;
 mod batch;
@@ -49,6 +62,7 @@ mod engine;
 mod fourier;
 #[cfg(feature = "kernels")]
 mod gpu;
+mod parts;
 mod plan;
 mod real;
 pub mod reference;
@@ -74,10 +88,13 @@ pub use sequences::Sequences;
 pub use stream::SketchStream;
 pub use tables::Tables;
 
-use crate::device::{Buffer, DeviceArray, DeviceKind};
-use crate::{Device, Error, Result};
+use crate::device::{Buffer, DeviceArray, DeviceKind, reserve};
+use crate::spread::spread;
+use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
+use parts::PartOfSequences;
 use rows::Rows;
+use sequences::SequencesView;
 
 const OPERATION: &str = "tensor_sketch";
 
@@ -187,6 +204,9 @@ impl<T: Real> TensorSketch<T> {
     /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables.
     /// - [`Error::Overflow`] for a sketch with an entry beyond `f32`'s range (3.4·10³⁸), which only
     ///   long sequences that are not normalised have.
+    /// - [`Error::Allocation`] if the memory of a device does not suffice for the least part of a sequence, or the
+    ///   host's for the sketches.
+    /// - [`Error::InvalidInput`] for a set of no devices.
     ///
     /// # Examples
     ///
@@ -201,8 +221,12 @@ impl<T: Real> TensorSketch<T> {
     /// assert!(sketches.row(1).iter().all(|&entry| entry == 0.0)); // no pair of letters
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn sketch(&self, device: &Device, sequences: &Sequences) -> Result<Array2<T>> {
-        let rows = T::run(self, device, sequences, Rows::Last)?;
+    pub fn sketch(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        sequences: &Sequences,
+    ) -> Result<Array2<T>> {
+        let rows = T::run(self, devices.devices(), sequences, Rows::Last)?;
         Ok(rows.index_axis_move(Axis(1), 0))
     }
 
@@ -227,8 +251,12 @@ impl<T: Real> TensorSketch<T> {
     /// assert_eq!(rows.slice(s![.., 2, ..]), sketcher.sketch(&Device::cpu(), &sequences)?);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn sketch_rows(&self, device: &Device, sequences: &Sequences) -> Result<Array3<T>> {
-        T::run(self, device, sequences, Rows::All)
+    pub fn sketch_rows(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        sequences: &Sequences,
+    ) -> Result<Array3<T>> {
+        T::run(self, devices.devices(), sequences, Rows::All)
     }
 
     /// The sketch of one sequence, D numbers. The view may have any strides.
@@ -250,9 +278,13 @@ impl<T: Real> TensorSketch<T> {
     /// assert_eq!(backwards.len(), 16);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn sketch_one(&self, device: &Device, codes: ArrayView1<u8>) -> Result<Array1<T>> {
+    pub fn sketch_one(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        codes: ArrayView1<u8>,
+    ) -> Result<Array1<T>> {
         let sequences = Sequences::from_iter([codes]);
-        let sketches = self.sketch(device, &sequences)?;
+        let sketches = self.sketch(devices, &sequences)?;
         Ok(sketches.index_axis_move(Axis(0), 0))
     }
 
@@ -288,15 +320,13 @@ impl<T: Real> TensorSketch<T> {
     }
 
     /// The one way to the devices from the host.
-    fn run(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
-        let from_host = self.sketch_from_host(device, sequences, rows)?;
-        let result = match from_host {
-            Some(result) => result,
-            None => {
-                self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
-                self.compute(device, sequences, rows)?
-            }
-        };
+    fn run(&self, devices: &[Device], sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
+        let made = self.compute_in_parts(devices, sequences.view(), rows);
+        if let Err(Error::InvalidInput { .. }) = made {
+            // The sequence is to be named as among all.
+            self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
+        }
+        let result = made?;
         let entries = result.as_slice().expect("a new array is contiguous");
         check_range(
             entries,
@@ -307,12 +337,45 @@ impl<T: Real> TensorSketch<T> {
         Ok(result)
     }
 
+    /// The same with infinite entries for what is beyond the range of `T`.
+    fn compute_in_parts(
+        &self,
+        devices: &[Device],
+        sequences: SequencesView,
+        rows: Rows,
+    ) -> Result<Array3<T>> {
+        let entries = rows.count(&self.tables) * self.tables.dim();
+        let whole = PartOfSequences {
+            sequences,
+            bytes_a_sequence: (entries * size_of::<T>()) as u64,
+            bytes_a_letter: u64::from(self.form == Form::Direct),
+        };
+        let work = |device: &Device, part: &mut PartOfSequences| {
+            if let Some(result) = self.sketch_from_host(device, part.sequences, rows)? {
+                return Ok(result);
+            }
+            self.check_codes(part.sequences.first_code_from(self.tables.alphabet_size()))?;
+            self.compute(device, part.sequences, rows)
+        };
+        let mut parts = spread(devices, OPERATION, whole, work)?;
+        if parts.len() == 1 {
+            return Ok(parts.swap_remove(0));
+        }
+        let mut all = Vec::new();
+        reserve(&mut all, parts.iter().map(Array3::len).sum())?;
+        for part in parts {
+            all.extend_from_slice(part.as_slice().expect("a new array is contiguous"));
+        }
+        let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
+        Ok(Array3::from_shape_vec(shape, all).expect("parts are of all sequences"))
+    }
+
     /// The fastest way from the host's memory, if the device has one and no code is too large.
     #[cfg(feature = "kernels")]
     fn sketch_from_host(
         &self,
         device: &Device,
-        sequences: &Sequences,
+        sequences: SequencesView,
         rows: Rows,
     ) -> Result<Option<Array3<T>>> {
         if device.kind() == DeviceKind::Cpu || self.form == Form::Direct {
@@ -329,7 +392,7 @@ impl<T: Real> TensorSketch<T> {
     }
 
     #[cfg(not(feature = "kernels"))]
-    fn sketch_from_host(&self, _: &Device, _: &Sequences, _: Rows) -> Result<Option<Array3<T>>> {
+    fn sketch_from_host(&self, _: &Device, _: SequencesView, _: Rows) -> Result<Option<Array3<T>>> {
         Ok(None)
     }
 
@@ -345,18 +408,19 @@ impl<T: Real> TensorSketch<T> {
 
     /// The same for codes that are known to be right, with infinite entries for what is beyond the
     /// range of `T`.
-    fn compute(&self, device: &Device, sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
-        if device.kind() == DeviceKind::Cpu {
-            let kept = rows.range(self.tables.tuple_length());
-            let (normalize, form) = (self.normalize, self.form);
-            return Ok(cpu::sketch(&self.tables, sequences, kept, normalize, form));
+    fn compute(&self, device: &Device, sequences: SequencesView, rows: Rows) -> Result<Array3<T>> {
+        #[cfg(feature = "kernels")]
+        if device.kind() != DeviceKind::Cpu {
+            let alphabet_size = self.tables.alphabet_size();
+            let buffers = gpu::SequenceBuffers::upload(device, sequences, alphabet_size)?;
+            let entries = gpu::sketch(device, &self.job(rows), &buffers)?.to_vec()?;
+            let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
+            return Ok(Array3::from_shape_vec(shape, entries).expect("a buffer of that shape"));
         }
-        let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
-        let buffer = self.run_on_device(
-            &sequences.upload_below(device, self.tables.alphabet_size(), None)?,
-            rows,
-        )?;
-        Ok(Array3::from_shape_vec(shape, buffer.to_vec()?).expect("a buffer of that shape"))
+        debug_assert_eq!(device.kind(), DeviceKind::Cpu);
+        let kept = rows.range(self.tables.tuple_length());
+        let (normalize, form) = (self.normalize, self.form);
+        Ok(cpu::sketch(&self.tables, sequences, kept, normalize, form))
     }
 
     /// The rows of all sequences one after the other, on their device.
@@ -365,7 +429,8 @@ impl<T: Real> TensorSketch<T> {
         match &sequences.memory {
             Memory::Host(host) => {
                 let kept = rows.range(self.tables.tuple_length());
-                let result = cpu::sketch(&self.tables, host, kept, self.normalize, self.form);
+                let result =
+                    cpu::sketch(&self.tables, host.view(), kept, self.normalize, self.form);
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }

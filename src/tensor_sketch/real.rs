@@ -43,7 +43,12 @@ mod sealed {
     /// The doors to what is large and generic. Behind them it is compiled here, once for each type,
     /// and not again in each crate that sketches.
     pub trait Instances: Sized {
-        fn run(of: &TensorSketch<Self>, _: &Device, _: &Sequences, _: Rows) -> Result<Array3<Self>>
+        fn run(
+            of: &TensorSketch<Self>,
+            _: &[Device],
+            _: &Sequences,
+            _: Rows,
+        ) -> Result<Array3<Self>>
         where
             Self: super::Real;
         fn run_on_device(
@@ -71,11 +76,11 @@ mod sealed {
             impl Instances for $type {
                 fn run(
                     of: &TensorSketch<Self>,
-                    device: &Device,
+                    devices: &[Device],
                     sequences: &Sequences,
                     rows: Rows,
                 ) -> Result<Array3<Self>> {
-                    of.run(device, sequences, rows)
+                    of.run(devices, sequences, rows)
                 }
 
                 fn run_on_device(

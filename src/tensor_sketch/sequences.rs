@@ -1,5 +1,7 @@
 //! A set of sequences in one piece of memory.
 
+use std::ops::Range;
+
 use ndarray::ArrayView1;
 
 use super::invalid_input;
@@ -124,11 +126,51 @@ impl Sequences {
     }
 
     pub(super) fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        self.offsets.windows(2).map(|ends| self.between(ends))
+        self.view().slices()
+    }
+
+    /// All of them.
+    pub(super) fn view(&self) -> SequencesView<'_> {
+        SequencesView {
+            codes: &self.codes,
+            offsets: &self.offsets,
+        }
     }
 
     fn between(&self, ends: &[u64]) -> &[u8] {
         &self.codes[ends[0] as usize..ends[1] as usize]
+    }
+}
+
+/// Neighbouring sequences, where they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SequencesView<'a> {
+    /// Those of all sequences, also of others.
+    pub codes: &'a [u8],
+    /// Where each sequence begins among the codes, and where the last one ends.
+    pub offsets: &'a [u64],
+}
+
+impl<'a> SequencesView<'a> {
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The codes of these sequences.
+    pub fn own_codes(&self) -> &'a [u8] {
+        &self.codes[self.offsets[0] as usize..self.offsets[self.len()] as usize]
+    }
+
+    pub fn slices(self) -> impl Iterator<Item = &'a [u8]> {
+        (self.offsets.windows(2)).map(move |ends| &self.codes[ends[0] as usize..ends[1] as usize])
+    }
+
+    /// Some of them.
+    pub fn part(&self, range: Range<usize>) -> SequencesView<'a> {
+        SequencesView {
+            codes: self.codes,
+            offsets: &self.offsets[range.start..=range.end],
+        }
     }
 }
 

@@ -97,7 +97,7 @@ mod tests {
             .iter()
             .collect();
         for normalize in [false, true] {
-            let all = sketch::<f32>(&tables, &sequences, 0..=6, normalize, Form::Direct);
+            let all = sketch::<f32>(&tables, sequences.view(), 0..=6, normalize, Form::Direct);
             for (i, codes) in sequences.slices().enumerate() {
                 let mut expected = reference::tensor_sketch(codes.into(), &tables);
                 if normalize {
@@ -106,7 +106,7 @@ mod tests {
                 let expected = expected.mapv(|value| value as f32);
                 assert_eq!(all.index_axis(Axis(0), i), expected);
             }
-            let last = sketch::<f32>(&tables, &sequences, 6..=6, normalize, Form::Direct);
+            let last = sketch::<f32>(&tables, sequences.view(), 6..=6, normalize, Form::Direct);
             assert_eq!(last, all.slice(s![.., 6..=6, ..]));
         }
     }
@@ -116,7 +116,7 @@ mod tests {
     fn sums_beyond_f32_can_be_normalised() {
         let tables = Tables::from_seed(1, 8, 3, 0).unwrap();
         let sequences = Sequences::from_iter([&vec![0; 300_000]]);
-        let sketches = sketch::<f32>(&tables, &sequences, 8..=8, true, Form::Direct);
+        let sketches = sketch::<f32>(&tables, sequences.view(), 8..=8, true, Form::Direct);
         let size: f32 = sketches.iter().map(|value| value.abs()).sum();
         assert!((size - 1.0).abs() < 1e-6, "{sketches}");
     }

@@ -18,7 +18,8 @@ use std::ops::RangeInclusive;
 use ndarray::{Array3, ArrayViewMut2};
 use rayon::prelude::*;
 
-use super::{Form, Real, Sequences, Tables};
+use super::sequences::SequencesView;
+use super::{Form, Real, Tables};
 
 pub(super) use batches::Batches;
 use engine::Fourier;
@@ -30,7 +31,7 @@ pub(super) use windows::windows;
 /// The sketches' rows `kept`, N×(number of rows)×D.
 pub(super) fn sketch<T: Real>(
     tables: &Tables,
-    sequences: &Sequences,
+    sequences: SequencesView,
     kept: RangeInclusive<usize>,
     normalize: bool,
     form: Form,

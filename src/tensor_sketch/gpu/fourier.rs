@@ -9,13 +9,14 @@ use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::{self as kernels, Number, entries};
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, words};
 
-use super::layout::{Layout, Level, batches};
-use super::letters::{Packed, PackedLetters, SequenceBuffers};
+use super::layout::{Layout, Level, Part, Room, batches};
+use super::letters::{Packed, PackedLetters, SequenceBuffers, bits_for};
 use super::tuning::fourier::Policy;
 use super::{Job, pack_tables};
 use crate::device::{Buffer, Element};
-use crate::tensor_sketch::fourier::{Finish, SEGMENT, roots};
-use crate::tensor_sketch::{OPERATION, Real, Rows, Sequences, Tables, invalid_input};
+use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
+use crate::tensor_sketch::sequences::SequencesView;
+use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
 use crate::{Device, Result, modules};
 
 type ChunksKernel<Pair> = Kernel<(
@@ -192,7 +193,10 @@ pub(super) fn sketch<T: Real>(
 
 /// Letters of a batch that is packed while the one before is computed, at most: few, because nothing is
 /// computed before the first is packed.
-const HOST_LETTERS: u64 = 3 * SEGMENT as u64;
+const FROM_HOST: Room = Room {
+    letters: 3 * SEGMENT as u64,
+    ..Room::LARGEST
+};
 
 /// The sketches of sequences in the host's memory, or `None` if a code is too large.
 ///
@@ -201,7 +205,7 @@ const HOST_LETTERS: u64 = 3 * SEGMENT as u64;
 pub(in crate::tensor_sketch) fn sketch_from_host<T: Real>(
     device: &Device,
     job: &Job,
-    sequences: &Sequences,
+    sequences: SequencesView,
 ) -> Result<Option<Buffer<T>>> {
     let engine = Engine::<T>::new(device, job.tables)?;
     let lengths: Vec<u64> = sequences.slices().map(|codes| codes.len() as u64).collect();
@@ -213,13 +217,10 @@ pub(in crate::tensor_sketch) fn sketch_from_host<T: Real>(
     };
     let (mut unfinished, mut begun) = (None, None);
     let mut packed = Packed::default();
-    let parts = sequences
-        .offsets()
-        .iter()
-        .copied()
-        .zip(lengths.iter().copied());
-    for mut batch in batches(parts, HOST_LETTERS) {
-        let codes = batch.take_letters(sequences.codes());
+    let parts = sequences.offsets.iter().zip(&lengths);
+    let parts = parts.map(|(&offset, &length)| Part::whole(offset, length));
+    for mut batch in batches(parts, engine.room(FROM_HOST)) {
+        let codes = batch.take_letters(sequences.codes);
         packed.pack(codes, job.tables.alphabet_size());
         if packed
             .largest
@@ -437,13 +438,39 @@ impl<T: Real> Engine<T> {
         Ok(())
     }
 
+    /// What a batch may hold at most, if there is room for it in what the device has left.
+    pub fn room(&self, most: Room) -> Room {
+        let Some(left) = self.device.memory_budget() else {
+            return most;
+        };
+        let (tuple, policy) = (self.tables.tuple_length() as u64, &self.policy);
+        let letters = CHUNK as u64 * u64::from(bits_for(self.tables.alphabet_size())) / 8;
+        let units = (CHUNK as u64).div_ceil(u64::from(words::UNIT * policy.word_letters)) + 3;
+        let places = size_of::<words::Chunk>() + size_of::<u32>() + 2 * size_of::<compose::Run>();
+        // Of a group of lanes; products take an eighth as much besides.
+        let matrices = entries(tuple as usize, tuple as usize) * policy.width as usize;
+        let matrices = (matrices * size_of::<Pair<T>>()) as u64 * 9 / 8;
+        let rows = tuple * u64::from(self.lanes()) * size_of::<Pair64>() as u64;
+        let scales = (tuple + 1) * size_of::<inverse::Scale>() as u64;
+        let sketch = (self.tables.dim() * size_of::<T>()) as u64;
+        let of_chunk = letters + 16 * units + places as u64 + matrices + rows + scales + sketch;
+        let chunks = (left - left / 8) / of_chunk;
+        Room {
+            letters: most.letters.min(chunks.saturating_mul(CHUNK as u64)),
+            chunks: most.chunks.min(chunks),
+        }
+    }
+
     /// Groups of lanes that are worked on one after the other, for so many matrices.
     pub fn slices(&self, matrices: usize) -> impl Iterator<Item = Groups> {
+        // Products take an eighth as much besides.
+        let left = self.device.memory_budget().unwrap_or(u64::MAX);
+        let most = (left - left / 8).min(MATRIX_BYTES as u64) as usize;
         let tuple = self.tables.tuple_length();
         let group_bytes =
             matrices * entries(tuple, tuple) * self.policy.width as usize * size_of::<Pair<T>>();
         let all = self.policy.groups;
-        let together = (MATRIX_BYTES / group_bytes.max(1)).clamp(1, all as usize) as u32;
+        let together = (most / group_bytes.max(1)).clamp(1, all as usize) as u32;
         (0..all)
             .step_by(together as usize)
             .map(move |first| Groups {

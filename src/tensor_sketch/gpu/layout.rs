@@ -8,10 +8,26 @@ use crate::device::Buffer;
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, SEGMENT};
 use crate::{Device, Result};
 
-/// The most letters, and chunks or sequences, of a batch: enough to fill any GPU, and little enough for
-/// its memory.
-pub(super) const MAX_LETTERS: u64 = 16 * SEGMENT as u64;
-const MAX_CHUNKS: u64 = 1 << 17;
+/// What a batch may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub letters: u64,
+    /// Chunks, or sequences without letters.
+    pub chunks: u64,
+}
+
+impl Room {
+    /// Enough to fill any GPU, and little enough for its memory.
+    pub const LARGEST: Room = Room {
+        letters: 16 * SEGMENT as u64,
+        chunks: 1 << 17,
+    };
+}
+
+/// Levels of products at most, before the matrices are those of segments.
+pub(super) const MOST_LEVELS: u32 = 3;
+
+const _: () = assert!(SEGMENT == CHUNK * FAN_IN.pow(MOST_LEVELS));
 
 /// Sequences, or a part of a long one, that are worked on together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,35 +60,84 @@ pub(super) struct Part {
     /// Where its letters begin.
     pub first_letter: u64,
     pub letters: u64,
-    /// Whether there are letters of the sequence before these; then these begin a segment.
+    /// Whether there are letters of the sequence before these.
     pub continued: bool,
-    /// Whether the sequence is longer than a segment.
-    pub long: bool,
+    /// Whether the sequence ends with these.
+    pub ends: bool,
+    /// Levels of products of [`FAN_IN`] matrices each: those of the sequence's first row are its last level's. It may be
+    /// cut between these alone.
+    pub level: u32,
+}
+
+impl Part {
+    /// A whole sequence.
+    pub fn whole(first_letter: u64, letters: u64) -> Part {
+        Part {
+            first_letter,
+            letters,
+            continued: false,
+            ends: true,
+            level: Part::level(letters),
+        }
+    }
+
+    /// As many levels as leave [`FAN_IN`] matrices, or those of segments.
+    pub fn level(letters: u64) -> u32 {
+        let is_enough = |&level: &u32| letters <= Part::step(level) * FAN_IN as u64;
+        (0..MOST_LEVELS).find(is_enough).unwrap_or(MOST_LEVELS)
+    }
+
+    /// The letters of a matrix of a level.
+    fn step(level: u32) -> u64 {
+        (CHUNK * FAN_IN.pow(level)) as u64
+    }
+
+    /// An empty sequence takes place too.
+    pub fn chunks(&self) -> u64 {
+        self.letters.div_ceil(CHUNK as u64).max(1)
+    }
+
+    /// In pieces with room each, as far as they can be cut.
+    fn pieces(self, room: Room) -> impl Iterator<Item = Part> {
+        let step = Part::step(self.level);
+        let most = room.letters.min(room.chunks.saturating_mul(CHUNK as u64));
+        let most = (most / step * step).max(step);
+        (0..self.letters)
+            .step_by(most as usize)
+            .map(move |begin| Part {
+                first_letter: self.first_letter + begin,
+                letters: most.min(self.letters - begin),
+                continued: self.continued || begin > 0,
+                ends: self.ends && begin + most >= self.letters,
+                level: self.level,
+            })
+    }
 }
 
 /// Gathers sequences, of which each begins at a letter behind the one before and has some letters, into
-/// batches of at most `most` letters, a multiple of [`SEGMENT`].
-pub(super) fn batches(sequences: impl Iterator<Item = (u64, u64)>, most: u64) -> Vec<Batch> {
+/// batches. Parts of sequences are alone in theirs.
+pub(super) fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Vec<Batch> {
     let mut batches = vec![];
     let mut batch = Batch::default();
     let (mut letters, mut chunks) = (0, 0);
-    for (number, (first_letter, length)) in sequences.enumerate() {
-        // An empty sequence takes place too.
-        let needed = length.div_ceil(CHUNK as u64).max(1);
-        if letters + length > most || chunks + needed > MAX_CHUNKS {
+    for (number, part) in sequences.enumerate() {
+        let is_alone = part.continued
+            || !part.ends
+            || part.letters > room.letters
+            || part.letters > 0 && part.chunks() > room.chunks;
+        let is_full = letters + part.letters > room.letters || chunks + part.chunks() > room.chunks;
+        if is_alone || is_full {
             if !batch.parts.is_empty() {
                 batches.push(std::mem::take(&mut batch));
             }
             (letters, chunks) = (0, 0);
         }
-        let part = Part {
-            first_letter,
-            letters: length,
-            continued: false,
-            long: length > SEGMENT as u64,
-        };
-        if length > most {
-            batches.extend(pieces(part, number, most));
+        if is_alone {
+            batches.extend(part.pieces(room).map(|part| Batch {
+                parts: vec![part],
+                first: number,
+                complete: part.ends,
+            }));
             continue;
         }
         if batch.parts.is_empty() {
@@ -80,29 +145,13 @@ pub(super) fn batches(sequences: impl Iterator<Item = (u64, u64)>, most: u64) ->
             batch.complete = true;
         }
         batch.parts.push(part);
-        letters += length;
-        chunks += needed;
+        letters += part.letters;
+        chunks += part.chunks();
     }
     if !batch.parts.is_empty() {
         batches.push(batch);
     }
     batches
-}
-
-/// The batches of one sequence that is too long for one.
-fn pieces(whole: Part, number: usize, most: u64) -> impl Iterator<Item = Batch> {
-    (0..whole.letters)
-        .step_by(most as usize)
-        .map(move |begin| Batch {
-            parts: vec![Part {
-                first_letter: whole.first_letter + begin,
-                letters: most.min(whole.letters - begin),
-                continued: begin > 0,
-                long: true,
-            }],
-            first: number,
-            complete: begin + most >= whole.letters,
-        })
 }
 
 /// A batch on a device.
@@ -236,13 +285,8 @@ fn levels(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
         let (mut rows, mut matrices, mut above) = (vec![], vec![], vec![]);
         for (first, count, result) in spans {
             let part = parts[result as usize];
-            // The matrices of a long sequence are composed up to those of its segments, so that what
-            // comes of it does not depend on the batches.
-            let done = match part.long {
-                true => levels.len() == 3,
-                false => count <= FAN_IN as u32,
-            };
-            if done {
+            // Of a piece too, so that what comes of a sequence does not depend on the batches.
+            if levels.len() == part.level as usize {
                 rows.push(Run {
                     first,
                     count,
@@ -298,13 +342,11 @@ mod tests {
     use super::*;
 
     fn part(letters: u64) -> Part {
-        Part {
-            first_letter: 0,
-            letters,
-            continued: false,
-            long: letters > SEGMENT as u64,
-        }
+        Part::whole(0, letters)
     }
+
+    const MAX_LETTERS: u64 = Room::LARGEST.letters;
+    const MAX_CHUNKS: u64 = Room::LARGEST.chunks;
 
     #[test]
     fn batches_hold_all_letters_once() {
@@ -322,14 +364,18 @@ mod tests {
         for length in lengths {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
-        let batches = batches(offsets.iter().copied().zip(lengths), MAX_LETTERS);
+        let parts = || {
+            let parts = offsets.iter().zip(lengths);
+            parts.map(|(&offset, length)| Part::whole(offset, length))
+        };
+        let batches = batches(parts(), Room::LARGEST);
         let mut at = 0;
         let mut sequence = 0;
         for batch in &batches {
             assert_eq!(batch.first, sequence);
             for part in &batch.parts {
                 assert_eq!(part.first_letter, at);
-                assert_eq!(part.long, lengths[sequence] > SEGMENT as u64);
+                assert_eq!(part.level, Part::level(lengths[sequence]));
                 at += part.letters;
                 if part.continued {
                     assert_eq!((part.first_letter - offsets[sequence]) % SEGMENT as u64, 0);
@@ -339,9 +385,51 @@ mod tests {
         }
         assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
         assert!(batches.len() < 9);
-        assert!(super::batches([].into_iter(), MAX_LETTERS).is_empty());
-        let many = (0..MAX_CHUNKS + 1).map(|_| (0, 0));
-        assert_eq!(super::batches(many, MAX_LETTERS).len(), 2);
+        assert!(super::batches([].into_iter(), Room::LARGEST).is_empty());
+        let many = || (0..MAX_CHUNKS + 1).map(|_| part(0));
+        assert_eq!(super::batches(many(), Room::LARGEST).len(), 2);
+        let nothing = Room {
+            letters: 0,
+            chunks: 0,
+        };
+        assert_eq!(super::batches(many(), nothing).len() as u64, MAX_CHUNKS + 1);
+    }
+
+    #[test]
+    fn pieces_are_cut_between_matrices_of_the_last_product() {
+        let chunk = CHUNK as u64;
+        for (chunks, level) in [
+            (1, 0),
+            (16, 0),
+            (17, 1),
+            (256, 1),
+            (257, 2),
+            (4096, 2),
+            (4097, 3),
+        ] {
+            let whole = part(chunks * chunk);
+            assert_eq!(whole.level, level);
+            for most in [0, 1, 5, 40, 700] {
+                let room = Room {
+                    letters: u64::MAX,
+                    chunks: most,
+                };
+                let pieces: Vec<Part> = whole.pieces(room).collect();
+                assert_eq!(
+                    pieces.iter().map(|part| part.letters).sum::<u64>(),
+                    whole.letters
+                );
+                let step = Part::step(level);
+                for (i, piece) in pieces.iter().enumerate() {
+                    assert_eq!(piece.first_letter % step, 0);
+                    assert!(piece.letters <= step.max(most * chunk));
+                    assert_eq!(
+                        (piece.continued, piece.ends),
+                        (i > 0, i + 1 == pieces.len())
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use pulp::Arch;
 use rayon::prelude::*;
 
-use super::layout::{Layout, MAX_LETTERS, batches};
+use super::layout::{Layout, Part, Room, batches};
 use crate::device::Buffer;
-use crate::tensor_sketch::Sequences;
 use crate::tensor_sketch::device_sequences::largest_of;
+use crate::tensor_sketch::sequences::SequencesView;
 use crate::{Device, Result};
 
 /// Codes that a thread packs in one go; a multiple of 32.
@@ -30,17 +30,21 @@ pub(super) struct PackedLetters {
 
 impl SequenceBuffers {
     /// Copies `sequences`, all of whose codes are below `bound`.
-    pub fn upload(device: &Device, sequences: &Sequences, bound: usize) -> Result<Self> {
-        let letters = PackedLetters::upload(device, sequences.codes(), bound)?;
-        let ends = sequences.offsets().windows(2);
-        let ends = ends.map(|ends| (ends[0], ends[1] - ends[0]));
-        let batches = batches(ends, MAX_LETTERS)
+    pub fn upload(device: &Device, sequences: SequencesView, bound: usize) -> Result<Self> {
+        let letters = PackedLetters::upload(device, sequences.own_codes(), bound)?;
+        let origin = sequences.offsets[0];
+        let offsets: Vec<u64> = (sequences.offsets.iter())
+            .map(|offset| offset - origin)
+            .collect();
+        let ends = offsets.windows(2);
+        let parts = ends.map(|ends| Part::whole(ends[0], ends[1] - ends[0]));
+        let batches = batches(parts, Room::LARGEST)
             .iter()
             .map(|batch| Layout::upload(device, batch))
             .collect::<Result<_>>()?;
         Ok(Self {
             letters,
-            offsets: sequences.offsets().to_vec(),
+            offsets,
             batches,
         })
     }
@@ -101,7 +105,7 @@ impl Packed {
 }
 
 /// The bits of a letter with a code below `bound`: a power of two, so that no letter is split.
-fn bits_for(bound: usize) -> u32 {
+pub(super) fn bits_for(bound: usize) -> u32 {
     match bound {
         0..=2 => 1,
         3..=4 => 2,

@@ -1,10 +1,11 @@
 //! Batches of a stream on a GPU or in the simulator.
 
 use super::fourier::{Engine, Spectra};
-use super::layout::{Batch, Layout, Part};
-use super::letters::{Packed, PackedLetters};
+use super::layout::{Batch, Layout, MOST_LEVELS, Part, Room, batches};
+use super::letters::Packed;
 use crate::device::Buffer;
 use crate::tensor_sketch::batch::{self, Piece};
+use crate::tensor_sketch::fourier::SEGMENT;
 use crate::tensor_sketch::{Real, Rows, Tables, engine};
 use crate::{Device, Result};
 
@@ -30,31 +31,24 @@ impl<T: Real> StreamEngine<T> {
         })
     }
 
-    /// Starts the work on pieces that are either all of whole sequences, or one of a part of one.
-    fn start(&mut self, letters: &PackedLetters, pieces: &[Piece]) -> Result<()> {
-        if pieces.is_empty() {
-            return Ok(());
-        }
-        let batch = Batch {
-            parts: pieces.iter().map(part).collect(),
-            first: 0,
-            complete: pieces.iter().all(|piece| piece.ends),
-        };
-        let layout = Layout::upload(&self.engine.device, &batch)?;
+    /// Starts the work on a batch, whose sequences or parts of one have so many letters up to their ends.
+    fn start(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
+        self.packed.pack(codes, self.engine.tables.alphabet_size());
+        let letters = self.packed.upload(&self.engine.device)?;
+        let layout = Layout::upload(&self.engine.device, batch)?;
         let begun = self
             .engine
-            .begin(Rows::Last, letters, &layout, &mut self.unfinished)?;
+            .begin(Rows::Last, &letters, &layout, &mut self.unfinished)?;
         let Some(spectra) = begun else {
             return Ok(());
         };
-        let lengths: Vec<u64> = pieces.iter().map(|piece| piece.length).collect();
-        let size = pieces.len() * self.engine.tables.dim();
+        let size = lengths.len() * self.engine.tables.dim();
         let mut sketches = self.engine.device.alloc(size)?;
         self.engine.finish(
             Rows::Last,
             self.normalize,
             &spectra,
-            &lengths,
+            lengths,
             &mut sketches,
             0,
         )?;
@@ -72,15 +66,28 @@ impl<T: Real> StreamEngine<T> {
 
 impl<T: Real> engine::Engine<T> for StreamEngine<T> {
     fn submit(&mut self, batch: &batch::Batch, rows: &mut Vec<T>) -> Result<()> {
-        let alphabet_size = self.engine.tables.alphabet_size();
+        let parts: Vec<Part> = batch.pieces.iter().map(part).collect();
+        let lengths: Vec<u64> = batch.pieces.iter().map(|piece| piece.length).collect();
+        let chunks: u64 = parts.iter().map(Part::chunks).sum();
         let before = self.pending.len();
-        self.packed.pack(&batch.codes, alphabet_size);
-        let letters = self.packed.upload(&self.engine.device)?;
-        let continuing = usize::from(batch.pieces.first().is_some_and(|piece| piece.continues));
-        let (continuing, others) = batch.pieces.split_at(continuing);
-        self.start(&letters, continuing)?;
-        self.start(&letters, others)?;
-        self.download(before, rows)
+        let mut room = self.engine.room(ALL);
+        let is_short = chunks > room.chunks;
+        if is_short {
+            self.download(before, rows)?;
+            room = self.engine.room(ALL);
+        }
+        for mut part in batches(parts.into_iter(), room) {
+            let codes = part.take_letters(&batch.codes);
+            let lengths = &lengths[part.first..][..part.parts.len()];
+            self.start(&part, codes, lengths)?;
+            if is_short {
+                self.download(self.pending.len(), rows)?;
+            }
+        }
+        match is_short {
+            true => Ok(()),
+            false => self.download(before, rows),
+        }
     }
 
     fn drain(&mut self, rows: &mut Vec<T>) -> Result<()> {
@@ -88,11 +95,23 @@ impl<T: Real> engine::Engine<T> for StreamEngine<T> {
     }
 }
 
+/// A batch of a stream is done in one go where there is room.
+const ALL: Room = Room {
+    letters: SEGMENT as u64,
+    chunks: u32::MAX as u64,
+};
+
 fn part(piece: &Piece) -> Part {
+    let letters = piece.range.len() as u64;
+    let is_whole = piece.ends && !piece.continues;
     Part {
         first_letter: piece.range.start as u64,
-        letters: piece.range.len() as u64,
+        letters,
         continued: piece.continues,
-        long: piece.continues || !piece.ends,
+        ends: piece.ends,
+        level: match is_whole {
+            true => Part::level(letters),
+            false => MOST_LEVELS,
+        },
     }
 }

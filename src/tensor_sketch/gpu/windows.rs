@@ -10,7 +10,7 @@ use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::windows;
 
 use super::fourier::{Engine, Lanes, Matrices, nothing};
-use super::layout::{self, Layout, Part, batches};
+use super::layout::{Layout, Part, Room, batches};
 use super::letters::PackedLetters;
 use super::tuning::windows::Runs;
 use crate::device::{Buffer, zeroed};
@@ -97,8 +97,8 @@ type Products = (u32, Buffer<Run>);
 
 impl<T: Real> Engine<T> {
     fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Vec<T>> {
-        let window = |i: usize| ((i * of.stride) as u64, of.width as u64);
-        let batches = batches((0..of.count).map(window), layout::MAX_LETTERS)
+        let window = |i: usize| Part::whole((i * of.stride) as u64, of.width as u64);
+        let batches = batches((0..of.count).map(window), Room::LARGEST)
             .iter()
             .map(|batch| Layout::upload(&self.device, batch))
             .collect::<Result<Vec<_>>>()?;
@@ -213,12 +213,7 @@ impl<T: Real> Engine<T> {
 /// The pieces of so many strides from window `first` on, and of the head after them.
 fn parts(of: Windows, first: usize, strides: usize) -> Vec<Part> {
     let head = of.width % of.stride;
-    let part = |first_letter: usize, letters: usize| Part {
-        first_letter: first_letter as u64,
-        letters: letters as u64,
-        continued: false,
-        long: false,
-    };
+    let part = |begin: usize, letters: usize| Part::whole(begin as u64, letters as u64);
     let begins = (first..first + strides).map(|stride| stride * of.stride);
     if head == 0 {
         return begins.map(|begin| part(begin, of.stride)).collect();
