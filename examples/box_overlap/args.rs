@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, ValueEnum};
 use gridstride::box_overlap::Algorithm;
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_names::DeviceNames;
 
 /// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
 ///
@@ -36,9 +36,13 @@ pub struct Args {
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
     pub number: TypeName,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or several of them, as in cuda:0,cuda:1.
     #[arg(long, default_value = "auto")]
-    pub device: DeviceName,
+    pub device: DeviceNames,
+
+    /// Memory of each device to be used at most, in MiB; larger inputs are cut. By default all it has.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u32>,
 
     /// Instead of searching, write N welds and the N segments of the pipes that they are on to set1.csv and
     /// set2.csv in a folder.

@@ -61,11 +61,11 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     let (start, mut times) = (Instant::now(), Times::default());
     let reading = Reading::<T>::start(args.paths())?;
     let mut opening = Duration::ZERO;
-    let device = timed(&mut opening, || args.device.open())?;
+    let devices = timed(&mut opening, || args.device.open(args.memory))?;
     let sets = reading.finish()?;
     times.reading = start.elapsed();
 
-    let mut slices = timed(&mut times.searching, || slices(args, &device, &sets))?;
+    let mut slices = timed(&mut times.searching, || slices(args, &devices, &sets))?;
     results.count(slices.counts());
     let bar = bar(slices.pair_count(), MANY_PAIRS);
     while let Some(slice) = timed(&mut times.searching, || slices.next()) {
@@ -81,7 +81,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     summary::print(&Run {
         args,
         sets: &sets,
-        device: &device,
+        devices: &devices,
         results: &results,
         opening,
         times,
@@ -91,12 +91,12 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
 
 fn slices<'a, T: Number>(
     args: &Args,
-    device: &Device,
+    devices: &[Device],
     sets: &'a [Array2<T>],
 ) -> gridstride::Result<OverlapSlices<'a>> {
     let search = BoxOverlap::new().algorithm(args.algorithm.algorithm());
     match sets {
-        [set] => search.self_slices(device, set.view(), PAIRS),
-        sets => search.slices(device, sets[0].view(), sets[1].view(), PAIRS),
+        [set] => search.self_slices(devices, set.view(), PAIRS),
+        sets => search.slices(devices, sets[0].view(), sets[1].view(), PAIRS),
     }
 }

@@ -8,6 +8,7 @@ use gridstride::Device;
 use ndarray::Array2;
 
 use crate::args::Args;
+use crate::common::device_names::listed;
 use crate::common::report::{self, milliseconds, peak_memory};
 use crate::number::Number;
 use crate::results::Results;
@@ -24,7 +25,7 @@ pub struct Times {
 pub struct Run<'a, T> {
     pub args: &'a Args,
     pub sets: &'a [Array2<T>],
-    pub device: &'a Device,
+    pub devices: &'a [Device],
     pub results: &'a Results,
     /// How long it took to open the device, while the files were read.
     pub opening: Duration,
@@ -78,7 +79,7 @@ fn write_summary<T: Number>(text: &mut String, run: &Run<T>) -> Result<()> {
         "{:.3} ms, on {}: reading {:.3} ms, searching {:.3} ms, writing {:.3} ms, and while reading opening \
          the device {:.3} ms{}",
         milliseconds(run.elapsed),
-        run.device,
+        listed(run.devices),
         milliseconds(reading),
         milliseconds(searching),
         milliseconds(writing),

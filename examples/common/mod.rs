@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod device_name;
+pub mod device_names;
 pub mod input;
 pub mod output;
 pub mod random;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Parser, ValueEnum};
 use gridstride::time_series::{Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons};
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_names::DeviceNames;
 use crate::time::{Every, Origin};
 
 /// Aggregates time series of a CSV file in buckets of time.
@@ -73,9 +73,13 @@ pub struct Args {
     #[arg(long, value_name = "SVG")]
     pub plot: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or several of them, as in cuda:0,cuda:1.
     #[arg(long, default_value = "auto")]
-    pub device: DeviceName,
+    pub device: DeviceNames,
+
+    /// Memory of each device to be used at most, in MiB; larger inputs are cut. By default all it has.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u32>,
 
     /// Instead of aggregating, write N temperatures of three rooms in a week to the file of --out.
     #[arg(
@@ -84,7 +88,7 @@ pub struct Args {
         requires = "out",
         conflicts_with_all = [
             "series", "every", "aggregate", "origin", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
-            "plot", "device",
+            "plot", "device", "memory",
         ]
     )]
     pub generate: Option<u64>,

@@ -59,11 +59,11 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let plot = args.plot.as_deref().map(create).transpose()?;
 
     let (start, mut times) = (Instant::now(), Times::default());
-    let (rows, device) = rows_and_device(args, series, every, &mut times)?;
+    let (rows, devices) = rows_and_device(args, series, every, &mut times)?;
     let points = timed(&mut times.grouping, || rows.group());
     let found = timed(&mut times.aggregating, || {
         args.aggregation(every).run_series(
-            &device,
+            &devices,
             &points.offsets,
             aview1(&points.timestamps),
             aview1(&points.values),
@@ -92,20 +92,20 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         every,
         source: &source,
         points: &points,
-        device: &device,
+        devices: &devices,
         found: &found,
         times,
         elapsed: start.elapsed(),
     })
 }
 
-/// Opens the device, which takes its time, while the file is read.
+/// Opens the devices, which takes its time, while the file is read.
 fn rows_and_device(
     args: &Args,
     series: &Path,
     every: &Every,
     times: &mut Times,
-) -> Result<(Rows, Device)> {
+) -> Result<(Rows, Vec<Device>)> {
     let demands = Demands::new(!args.sort, every.nanoseconds, args.origin.0);
     thread::scope(|scope| {
         let reading = thread::Builder::new()
@@ -116,9 +116,9 @@ fn rows_and_device(
                 (took, rows)
             })
             .context("reading needs a thread")?;
-        let device = timed(&mut times.opening, || args.device.open());
+        let devices = timed(&mut times.opening, || args.device.open(args.memory));
         let (took, rows) = reading.join().expect("reading does not panic");
         times.reading = took;
-        Ok((rows?, device?))
+        Ok((rows?, devices?))
     })
 }

@@ -8,6 +8,7 @@ use gridstride::Device;
 use gridstride::time_series::Aggregates;
 
 use crate::args::Args;
+use crate::common::device_names::listed;
 use crate::common::report::{self, milliseconds, peak_memory};
 use crate::number::rounded;
 use crate::points_file::{Points, readable};
@@ -35,7 +36,7 @@ pub struct Run<'a> {
     pub every: &'a Every,
     pub source: &'a str,
     pub points: &'a Points,
-    pub device: &'a Device,
+    pub devices: &'a [Device],
     pub found: &'a Aggregates,
     pub times: Times,
     /// From the first text to the buckets on the disk.
@@ -135,7 +136,7 @@ fn write_summary(text: &mut String, run: &Run) -> Result<()> {
         text,
         "{:.3} ms, on {}: reading {:.3} ms{}, grouping {:.3} ms, aggregating {:.3} ms{}",
         milliseconds(run.elapsed),
-        run.device,
+        listed(run.devices),
         milliseconds(reading),
         rate(reading),
         milliseconds(grouping),

@@ -16,7 +16,7 @@ use clap::Parser;
 use gridstride::stream::{Pipeline, add};
 use ndarray::{Array1, ArrayView1, Zip};
 
-use common::device_name::DeviceName;
+use common::device_names::DeviceNames;
 use common::random::Random;
 use common::report::{exit_code, milliseconds, print};
 
@@ -32,7 +32,7 @@ struct Args {
     #[arg(long, default_value = "1,2,5", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     streams: Vec<u16>,
 
-    /// Memory of the device for all streams together, in MiB.
+    /// Memory of each device for all its streams together, in MiB.
     #[arg(long, default_value_t = 64, value_name = "MIB")]
     memory: usize,
 
@@ -44,9 +44,9 @@ struct Args {
     #[arg(long, default_value_t = 42)]
     seed: u64,
 
-    /// auto, cpu, cuda, cuda:N or simulator.
+    /// auto, cpu, cuda, cuda:N or simulator, or several of them, as in cuda:0,cuda:1.
     #[arg(long, default_value = "auto")]
-    device: DeviceName,
+    device: DeviceNames,
 }
 
 fn main() -> ExitCode {
@@ -55,7 +55,9 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<()> {
     ensure!(args.repeat > 0, "--repeat has to be at least 1");
-    let device = args.device.open()?;
+    let devices = args.device.open(None)?;
+    // There is one name at least.
+    let device = &devices[0];
     let vector = |stream| {
         let mut random = Random::new(args.seed, stream);
         Array1::from_shape_simple_fn(args.n, || random.next() as i32)
@@ -73,14 +75,18 @@ fn run(args: &Args) -> Result<()> {
     let mut text = format!(
         "{} sums of i32 as f64, on {}\n{:>7}  {:>24}  {:>24}\n",
         args.n,
-        device.info(),
+        devices
+            .iter()
+            .map(|device| device.info().to_string())
+            .collect::<Vec<_>>()
+            .join(" and "),
         "streams",
         "ordinary memory",
         "page-locked memory",
     );
     for &streams in &args.streams {
         let memory = args.memory << 20;
-        let pipeline = Pipeline::new(&device)
+        let pipeline = Pipeline::new(&devices)
             .streams(streams.into())
             .memory(memory);
         sums.fill(f64::NAN);
