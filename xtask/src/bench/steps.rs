@@ -51,6 +51,12 @@ pub const STEPS: &[Step] = &[
         &["5 × examples/vector_add --device cuda"],
     ),
     step(
+        "devices",
+        "kernels",
+        "Several GPUs, and little memory",
+        &["benches/devices --device cuda"],
+    ),
+    step(
         "tensor_sketch",
         "kernels",
         "Tensor sketch",
