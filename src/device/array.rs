@@ -1,6 +1,6 @@
 //! n-dimensional arrays in a device's memory.
 
-use super::{Buffer, Device, Element};
+use super::{Buffer, Device, Element, packed};
 use crate::Result;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::fmt;
@@ -37,10 +37,12 @@ impl Device {
         &self,
         view: &ArrayRef<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        let packed = view.as_standard_layout();
-        let elements = packed.as_slice().expect("standard layout is contiguous");
+        let buffer = match view.as_slice() {
+            Some(elements) => self.buffer_from(elements)?,
+            None => self.buffer_from(&packed(view)?)?,
+        };
         Ok(DeviceArray {
-            buffer: self.buffer_from(elements)?,
+            buffer,
             shape: view.raw_dim(),
         })
     }

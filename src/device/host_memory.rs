@@ -5,6 +5,7 @@
 
 use std::mem::MaybeUninit;
 
+use ndarray::{ArrayRef, ArrayViewMut, Dimension, Zip};
 use rayon::prelude::*;
 
 use super::{DeviceKind, Element};
@@ -14,7 +15,6 @@ use crate::{Error, Result};
 const ZEROED_BY_A_THREAD: usize = 1 << 16;
 
 /// Bytes that a thread copies in one go.
-#[cfg(feature = "kernels")]
 const COPIED_BY_A_THREAD: usize = 1 << 19;
 
 /// Zeros in the host's memory, written by all threads side by side: where one thread writes to fresh pages, making them
@@ -55,7 +55,6 @@ pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
 }
 
 /// Copies bytes, with all threads if there are many.
-#[cfg(feature = "kernels")]
 pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
     if to.len() <= COPIED_BY_A_THREAD {
         to.copy_from_slice(from);
@@ -63,6 +62,27 @@ pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
         to.par_chunks_mut(COPIED_BY_A_THREAD)
             .zip(from.par_chunks(COPIED_BY_A_THREAD))
             .for_each(|(to, from)| to.copy_from_slice(from));
+    }
+}
+
+/// The elements of a view in row-major order, copied by all threads if there are many.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn packed<T: Element, D: Dimension>(view: &ArrayRef<T, D>) -> Result<Vec<T>> {
+    let mut elements = zeroed_lazily(view.len())?;
+    let places = ArrayViewMut::from_shape(view.raw_dim(), &mut elements);
+    assign(places.expect("as many as the view has"), view);
+    Ok(elements)
+}
+
+/// Copies elements to those at the same places of another view, by all threads if there are many.
+pub(crate) fn assign<T: Element, D: Dimension>(to: ArrayViewMut<T, D>, from: &ArrayRef<T, D>) {
+    let is_small = from.len() * size_of::<T>() <= COPIED_BY_A_THREAD;
+    let copies = Zip::from(to).and(from);
+    match is_small {
+        true => copies.for_each(|to, &from| *to = from),
+        false => copies.par_for_each(|to, &from| *to = from),
     }
 }
 

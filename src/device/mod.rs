@@ -54,9 +54,7 @@ mod view;
 
 pub use array::DeviceArray;
 pub use buffer::{Buffer, Element};
-#[cfg(feature = "kernels")]
-pub(crate) use host_memory::copy_bytes;
-pub(crate) use host_memory::{reserve, zeroed, zeroed_lazily};
+pub(crate) use host_memory::{assign, copy_bytes, packed, reserve, zeroed, zeroed_lazily};
 pub use info::{DeviceInfo, DeviceKind};
 #[cfg(feature = "kernels")]
 pub use module::{Image, Module};

@@ -78,10 +78,9 @@ mod of_kernels {
     use std::ops::Range;
 
     use cuda_std::{DeviceSlice, DeviceSliceMut};
-    use ndarray::Zip;
 
     use super::*;
-    use crate::device::copy_bytes;
+    use crate::device::{assign, copy_bytes};
 
     /// A column that a pipeline reads, whatever it holds.
     #[doc(hidden)]
@@ -125,7 +124,7 @@ mod of_kernels {
                 None => {
                     let from = self.view.slice(ndarray::s![part]);
                     let to = ArrayViewMut1::from(bytemuck::cast_slice_mut::<u8, T>(to));
-                    Zip::from(to).and(from).par_for_each(|to, from| *to = *from);
+                    assign(to, &from);
                 }
             }
         }
@@ -151,7 +150,7 @@ mod of_kernels {
                 None => {
                     let to = self.view.slice_mut(ndarray::s![part]);
                     let from = ArrayView1::from(bytemuck::cast_slice::<u8, T>(from));
-                    Zip::from(to).and(from).par_for_each(|to, from| *to = *from);
+                    assign(to, &from);
                 }
             }
         }

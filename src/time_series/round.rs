@@ -6,7 +6,7 @@ use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
 use super::gpu;
 use super::series::{check_count, packed};
 use super::{BucketCounts, COUNTS, ROUND, cpu, divided, floor_of};
-use crate::device::{DeviceArray, DeviceKind, zeroed};
+use crate::device::{DeviceArray, DeviceKind, assign, zeroed_lazily};
 use crate::{DeviceSet, Result};
 
 /// The label of the bucket of each timestamp: origin + ⌊(t − origin)/granularity⌋·granularity. The timestamps may
@@ -36,8 +36,8 @@ pub fn round_timestamps(
     if parts.len() == 1 {
         return Ok(parts.remove(0));
     }
-    let mut rounded = Array1::from(zeroed(timestamps.len())?);
-    assign(&mut rounded.view_mut(), parts);
+    let mut rounded = Array1::from(zeroed_lazily(timestamps.len())?);
+    write(&mut rounded.view_mut(), parts);
     Ok(rounded)
 }
 
@@ -67,7 +67,7 @@ pub fn round_timestamps_inplace(
         [device] if device.kind() == DeviceKind::Cpu => cpu::round(&floor, timestamps),
         devices => {
             let parts = divided::rounded(&floor, devices, timestamps.view())?;
-            assign(&mut timestamps, parts);
+            write(&mut timestamps, parts);
             Ok(())
         }
     }
@@ -120,11 +120,11 @@ pub fn bucket_counts(
 }
 
 /// Writes parts one after the other.
-fn assign(timestamps: &mut ArrayViewMut1<i64>, parts: Vec<Array1<i64>>) {
+fn write(timestamps: &mut ArrayViewMut1<i64>, parts: Vec<Array1<i64>>) {
     let mut start = 0;
     for part in parts {
         let places = start..start + part.len();
         start = places.end;
-        timestamps.slice_mut(ndarray::s![places]).assign(&part);
+        assign(timestamps.slice_mut(ndarray::s![places]), &part);
     }
 }

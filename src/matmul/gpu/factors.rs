@@ -2,10 +2,10 @@
 
 use cuda_std::DeviceSlice;
 use matmul_kernels::{Factor, Pattern};
-use ndarray::{ArrayView3, ArrayViewMut3, s};
+use ndarray::{ArrayView3, s};
 
 use super::kernels::HasKernels;
-use crate::device::{Buffer, Element, zeroed};
+use crate::device::{Buffer, Element, packed};
 use crate::matmul::shapes::DeviceMatrices;
 use crate::{Device, Result};
 
@@ -50,12 +50,8 @@ impl<T: Element> OnDevice<T> {
             });
         }
         let (batch, rows, columns) = view.dim();
-        let mut packed = zeroed(view.len())?;
-        ArrayViewMut3::from_shape(view.dim(), &mut packed)
-            .expect("as many as the view has")
-            .assign(&view);
         Ok(OnDevice {
-            elements: device.buffer_from(&packed)?,
+            elements: device.buffer_from(&packed(&view)?)?,
             shape: [batch, rows, columns],
             strides: [rows * columns, columns, 1],
         })

@@ -18,7 +18,7 @@ use self::pack::Packed;
 use self::tuning::{Cut, TileSizes};
 use super::shapes::{DeviceMatrices, Sizes};
 use super::{Instructions, MATMUL, MatMul, Precision};
-use crate::device::{Buffer, LaunchConfig};
+use crate::device::{Buffer, LaunchConfig, assign};
 use crate::{Device, Error, Result, modules};
 
 const MODULE: &crate::device::Module = &modules::MATMUL;
@@ -76,9 +76,8 @@ pub(super) fn on_host<T: HasKernels<Sum: HasSumKernels>>(
         Some(c) => result.copy_to(c),
         None => {
             let result = result.to_vec()?;
-            for (to, from) in c.iter_mut().zip(result) {
-                *to = from;
-            }
+            let result = ArrayView3::from_shape(c.dim(), &result).expect("as many as C has");
+            assign(c, &result);
             Ok(())
         }
     }

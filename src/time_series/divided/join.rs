@@ -5,7 +5,7 @@ use ndarray::Array1;
 use super::super::{Aggregates, BucketCounts, CustomAggregates};
 use super::cut::Stretch;
 use crate::Result;
-use crate::device::{Element, reserve};
+use crate::device::{Element, copy_bytes, zeroed_lazily};
 
 /// Buckets of series.
 pub trait Buckets: Sized {
@@ -67,9 +67,13 @@ fn concatenated<'a, R, T: Element>(
         let all = of(&piece.buckets).as_slice();
         &all.expect("an array as it was made")[piece.skipped..]
     });
-    let mut elements = Vec::new();
-    reserve(&mut elements, parts.clone().map(<[T]>::len).sum())?;
-    parts.for_each(|part| elements.extend_from_slice(part));
+    let mut elements = zeroed_lazily(parts.clone().map(<[T]>::len).sum())?;
+    let mut rest = &mut elements[..];
+    for part in parts {
+        let (places, behind) = rest.split_at_mut(part.len());
+        copy_bytes(bytemuck::cast_slice(part), bytemuck::cast_slice_mut(places));
+        rest = behind;
+    }
     Ok(elements.into())
 }
 
