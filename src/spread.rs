@@ -16,8 +16,8 @@ pub trait Part: Sized + Send {
 
 /// Does the work part by part on whichever device is free, and returns the results in the order of the parts.
 ///
-/// There are as many parts as devices, or more where one needs more memory than the devices have; a part for which the
-/// memory does not suffice all the same is cut in two. After an error no more parts are begun; of several errors the one
+/// There are as many parts as devices, or more where one is expected to need more memory than a device has; a part for
+/// which the memory does not suffice all the same is cut in two. After an error no more parts are begun; of several errors the one
 /// of the first part is returned.
 pub fn spread<P: Part, R: Send>(
     devices: &[Device],
@@ -26,7 +26,9 @@ pub fn spread<P: Part, R: Send>(
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     require_devices(devices, operation)?;
-    spread_parts(devices, parts(devices, whole), work)
+    over_devices(devices, parts(devices, whole), &|device, part, results| {
+        in_fitting_pieces(device, part, &work, results)
+    })
 }
 
 /// The same for parts that the caller has made, on at least one device.
@@ -35,17 +37,27 @@ pub fn spread_parts<P: Part, R: Send>(
     parts: Vec<P>,
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
+    over_devices(devices, parts, &|device, part, results| {
+        in_pieces(device, part, &work, results)
+    })
+}
+
+fn over_devices<P: Part, R: Send>(
+    devices: &[Device],
+    parts: Vec<P>,
+    work: &(impl Fn(&Device, P, &mut Vec<R>) -> Result<()> + Sync),
+) -> Result<Vec<R>> {
     if let [device] = devices {
         let mut results = Vec::with_capacity(parts.len());
         for part in parts {
-            in_pieces(device, part, &work, &mut results)?;
+            work(device, part, &mut results)?;
         }
         return Ok(results);
     }
     let queue = Queue::new(parts);
     std::thread::scope(|scope| {
         for device in devices {
-            scope.spawn(|| queue.work_off(device, &work));
+            scope.spawn(|| queue.work_off(device, work));
         }
     });
     queue.results()
@@ -108,6 +120,24 @@ fn budget(_: &Device) -> Option<u64> {
     None
 }
 
+/// Does a part, in pieces that are expected to fit the device's memory, as far as it can be cut.
+fn in_fitting_pieces<P: Part, R>(
+    device: &Device,
+    part: P,
+    work: &impl Fn(&Device, &mut P) -> Result<R>,
+    results: &mut Vec<R>,
+) -> Result<()> {
+    if budget(device).is_none_or(|budget| part.bytes() <= budget) {
+        return in_pieces(device, part, work, results);
+    }
+    let mut pieces = part.cut(2);
+    let can_be_cut = pieces.len() > 1;
+    pieces.drain(..).try_for_each(|piece| match can_be_cut {
+        true => in_fitting_pieces(device, piece, work, results),
+        false => in_pieces(device, piece, work, results),
+    })
+}
+
 /// Does a part, in ever smaller pieces if the device's memory does not suffice.
 fn in_pieces<P: Part, R>(
     device: &Device,
@@ -150,14 +180,14 @@ impl<P: Part, R: Send> Queue<P, R> {
         }
     }
 
-    fn work_off(&self, device: &Device, work: &impl Fn(&Device, &mut P) -> Result<R>) {
+    fn work_off(&self, device: &Device, work: &impl Fn(&Device, P, &mut Vec<R>) -> Result<()>) {
         loop {
             let next = lock(&self.waiting).pop_front();
             let Some((index, part)) = next else {
                 return;
             };
             let mut results = Vec::new();
-            let outcome = in_pieces(device, part, work, &mut results);
+            let outcome = work(device, part, &mut results);
             if outcome.is_err() {
                 lock(&self.waiting).clear();
             }
