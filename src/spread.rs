@@ -55,11 +55,20 @@ fn over_devices<P: Part, R: Send>(
         return Ok(results);
     }
     let queue = Queue::new(parts);
-    std::thread::scope(|scope| {
-        for device in devices {
-            scope.spawn(|| queue.work_off(device, work));
-        }
-    });
+    match rayon::current_thread_index() {
+        // A thread of rayon that only waited might be what the others wait for.
+        Some(_) => rayon::scope(|scope| {
+            for device in devices {
+                let queue = &queue;
+                scope.spawn(move |_| queue.work_off(device, work));
+            }
+        }),
+        None => std::thread::scope(|scope| {
+            for device in devices {
+                scope.spawn(|| queue.work_off(device, work));
+            }
+        }),
+    }
     queue.results()
 }
 
@@ -74,12 +83,15 @@ pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()
     })
 }
 
+/// Parts of a device that are cut before the first one is tried: others are when their turn comes.
+const MOST_ROUNDS: u64 = 1 << 10;
+
 /// As many parts as the devices need, the same number for each.
 fn parts<P: Part>(devices: &[Device], whole: P) -> Vec<P> {
     let rounds = match least_budget(devices) {
         Some(budget) => {
             let of_each = whole.bytes().div_ceil(devices.len() as u64);
-            of_each.div_ceil(budget.max(1))
+            of_each.div_ceil(budget.max(1)).min(MOST_ROUNDS)
         }
         None => 1,
     };
@@ -212,16 +224,21 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The ends of about as many equal ranges of `0..length`, at multiples of `step`: none is empty.
+/// So many ranges of `0..length`, cut at multiples of `step` and as equal as that allows: fewer where one would be shorter
+/// than a step, and none is empty.
 pub fn equal_ranges(
     length: usize,
     parts: usize,
     step: usize,
 ) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let each = length.div_ceil(parts.max(1)).next_multiple_of(step).max(1);
-    (0..length)
-        .step_by(each)
-        .map(move |start| start..length.min(start + each))
+    let steps = length / step;
+    let count = parts.clamp(1, steps.max(1)).min(length);
+    let start = move |part: usize| match part == count {
+        true => length,
+        // Below the length.
+        false => (steps as u128 * part as u128 / count as u128) as usize * step,
+    };
+    (0..count).map(move |part| start(part)..start(part + 1))
 }
 
 #[cfg(test)]
@@ -286,6 +303,49 @@ mod tests {
         let lengths = spread(&[device], "sum", Numbers(0..1000), work).unwrap();
         assert_eq!(lengths.iter().sum::<usize>(), 1000);
         assert!(lengths.iter().all(|&length| length <= 40));
+    }
+
+    #[test]
+    fn ranges_are_equal_and_cover_all() {
+        for (length, parts, step) in [
+            (0, 3, 1),
+            (1, 3, 1),
+            (10, 3, 1),
+            (10, 3, 4),
+            (257, 7, 32),
+            (5, 1, 8),
+        ] {
+            let ranges: Vec<_> = equal_ranges(length, parts, step).collect();
+            assert_eq!(
+                ranges.iter().map(|range| range.len()).sum::<usize>(),
+                length
+            );
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+            let least = ranges
+                .iter()
+                .map(|range| range.len())
+                .min()
+                .unwrap_or(length);
+            assert!(
+                ranges
+                    .iter()
+                    .all(|range| range.start % step == 0 && range.len() < least + 2 * step)
+            );
+            assert!(ranges.len() <= parts && (least > 0 || ranges.is_empty()));
+        }
+    }
+
+    #[test]
+    fn threads_of_rayon_may_call_it() {
+        use rayon::prelude::*;
+
+        let devices = vec![Device::cpu(); 3];
+        let work = |_: &Device, part: &mut Numbers| Ok(part.0.clone().into_par_iter().sum::<u64>());
+        let calls = 4 * rayon::current_num_threads();
+        (0..calls).into_par_iter().for_each(|_| {
+            let sums = spread(&devices, "sum", Numbers(0..1000), work).unwrap();
+            assert_eq!(sums.iter().sum::<u64>(), 499_500);
+        });
     }
 
     #[test]

@@ -5,11 +5,11 @@ mod common;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{devices, with_kernels};
+use common::{devices, several, with_kernels};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use gridstride::device::{Image, LaunchConfig, Module};
 use gridstride::stream::{Chunk, Pipeline, add};
-use gridstride::{Error, Result};
+use gridstride::{Device, Error, Result};
 use ndarray::{Array1, s};
 use rayon::prelude::*;
 
@@ -42,6 +42,23 @@ fn doubled(chunk: &Chunk, from: DeviceSlice<i32>, to: DeviceSliceMut<f64>) -> Re
     let config = LaunchConfig::for_len(chunk.len(), 64);
     // SAFETY: equally long, and of this chunk alone.
     unsafe { chunk.launch(&MODULE, &stream_kernels::add, config, (from, from, to)) }
+}
+
+#[test]
+fn several_devices_add_what_one_does() {
+    let (a, b) = (numbers(1000, 1), numbers(1000, 2));
+    for device in devices() {
+        let mixed = vec![Device::cpu(), device.clone()];
+        for devices in [several(&device, 2), several(&device, 5), mixed] {
+            let pipeline = Pipeline::new(&devices).streams(2).memory(memory_for(70, 2));
+            let mut found = Array1::from_elem(1000, f64::NAN);
+            add(&pipeline, &a, &b, &mut found).unwrap();
+            assert_eq!(found, sums(&a, &b), "{devices:?}");
+        }
+    }
+    let none: [Device; 0] = [];
+    let error = add(&Pipeline::new(&none), &a, &b, &mut Array1::zeros(1000)).unwrap_err();
+    assert_eq!(error.to_string(), "stream: there is no device in the set");
 }
 
 #[test]

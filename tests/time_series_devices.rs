@@ -211,6 +211,15 @@ fn mistakes_are_named_with_their_place() {
             assert_eq!(timestamps, before);
         }
     }
+    let empty = ArrayView1::<i64>::from(&[]);
+    for device in with_kernels() {
+        let with = Aggregation::every(4).methods(&[Method::SUM]);
+        let nothing = with.run(&device.limit_memory(0), empty, ArrayView1::<f64>::from(&[]));
+        assert!(
+            matches!(nothing, Err(Error::Allocation { .. })),
+            "{nothing:?}"
+        );
+    }
     let none: [Device; 0] = [];
     let with = Aggregation::every(4);
     let (timestamps, values) = (array![1, 2], array![1.0, 2.0]);
@@ -218,7 +227,6 @@ fn mistakes_are_named_with_their_place() {
         with.run(&none, timestamps.view(), values.view()),
         "no device in the set",
     );
-    let empty = ArrayView1::<i64>::from(&[]);
     fails(
         with.run(&none, empty, ArrayView1::<f64>::from(&[])),
         "no device in the set",

@@ -54,11 +54,21 @@ impl<'a, T: Coordinate> Tile<'a, T> {
             }
         }
         match bytes {
-            Some(bytes) => tiles
+            Some(bytes) if Self::few(whole).bytes() <= bytes => tiles
                 .into_iter()
                 .flat_map(|tile| tile.within(bytes))
                 .collect(),
-            None => tiles,
+            // Without room for a few boxes that is found out at the first tile.
+            _ => tiles,
+        }
+    }
+
+    /// A tile that would not be cut further.
+    fn few(whole: &'a Problem<'a, T>) -> Self {
+        Tile {
+            whole,
+            rows: 0..whole.set1.boxes().len().min(FEW / 2),
+            columns: Some(0..whole.rows2().min(FEW / 2)),
         }
     }
 

@@ -23,8 +23,9 @@ impl Device {
     /// The same device, of whose memory all buffers that are made through this handle and its clones take at most so many
     /// bytes at a time. What a buffer gives back can be taken anew.
     ///
-    /// Calls over arrays of the host cut their work into parts that fit; the host's own memory, which the CPU computes
-    /// in, has no limit.
+    /// Calls that take a [`DeviceSet`](super::DeviceSet) cut their work into parts that fit; the host's own memory, which
+    /// the CPU computes in, has no limit. Clones share the limit: work of one may fail while another has the memory. A
+    /// limit of a handle that has one takes its place.
     ///
     /// ```
     /// use gridstride::{Device, Error};

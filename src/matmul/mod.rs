@@ -28,8 +28,8 @@
 //! The same call gives the same bits on the same device. Other devices, other sizes of a batch, other strides, or views
 //! that start at other places may add in another order. (The simulator takes its number of processors from the threads
 //! of the CPU.) Products of arrays on the host that are computed in parts, over several devices of a kind or within
-//! little memory, are by the kernel for the whole, and have its bits if A and B are in row-major order without gaps; on
-//! the CPU parts may add in another order.
+//! little memory, are by the kernel for the whole, and have its bits if rows are cut (M ≥ N) and A and B are in row-major
+//! order without gaps. Otherwise, and on the CPU, parts may be read in another way, and added in another order.
 //!
 //! # Memory
 //! A product of arrays on the host that is larger than the memory of the device, or its

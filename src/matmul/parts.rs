@@ -14,9 +14,9 @@ pub struct PartOfProduct<'a, T: Number> {
     pub c: ArrayViewMut3<'a, T::Sum>,
 }
 
-/// Rows and columns of parts are multiples of this where there are enough of them: tiles are then the same as in the
-/// whole.
-const STEP: usize = 256;
+/// Rows and columns of parts are multiples of one of these where there are enough of them: tiles, or at least what is
+/// read at once, are then the same as in the whole.
+const STEPS: [usize; 3] = [256, 32, 8];
 
 impl<'a, T: Number> PartOfProduct<'a, T> {
     #[cfg(feature = "kernels")]
@@ -50,8 +50,10 @@ impl<'a, T: Number> PartOfProduct<'a, T> {
 
 impl<T: Number> Part for PartOfProduct<'_, T> {
     fn bytes(&self) -> u64 {
-        let factors = (self.a.len() + self.b.len()) as u64 * size_of::<T>() as u64;
-        factors + self.c.len() as u64 * size_of::<T::Sum>() as u64
+        let bytes = |elements: usize, size: usize| (elements as u64).saturating_mul(size as u64);
+        bytes(self.a.len(), size_of::<T>())
+            .saturating_add(bytes(self.b.len(), size_of::<T>()))
+            .saturating_add(bytes(self.c.len(), size_of::<T::Sum>()))
     }
 
     /// k is never cut, so that sums are those of the whole.
@@ -62,10 +64,12 @@ impl<T: Number> Part for PartOfProduct<'_, T> {
             () if m >= n => (Axis(1), m),
             () => (Axis(2), n),
         };
-        let step = if axis != Axis(0) && length >= parts * STEP {
-            STEP
-        } else {
-            1
+        let step = match axis {
+            Axis(0) => 1,
+            _ => STEPS
+                .into_iter()
+                .find(|step| length / step >= parts)
+                .unwrap_or(1),
         };
         let mut rest = self;
         let mut of_length = Vec::new();

@@ -8,7 +8,8 @@ use crate::device::DeviceKind;
 use crate::spread::require_devices;
 use crate::{Error, Result};
 
-/// The sums of two vectors of integers, as `f64`, which has all of them exactly.
+/// The sums of two vectors of integers, as `f64`, which has all of them exactly. If the CPU is among the pipeline's
+/// devices, it adds them all.
 ///
 /// # Errors
 /// [`Error::Shape`] for vectors of different lengths. On a device that runs kernels also
@@ -22,7 +23,7 @@ pub fn add<'a>(
 ) -> Result<()> {
     require_devices(pipeline.devices(), STREAM)?;
     #[cfg(feature = "kernels")]
-    if (pipeline.devices().iter()).any(|device| device.kind() != DeviceKind::Cpu) {
+    if (pipeline.devices().iter()).all(|device| device.kind() != DeviceKind::Cpu) {
         return on_device(pipeline, a, b, sums);
     }
     let (a, b, sums) = (a.source().view, b.source().view, sums.target().view);

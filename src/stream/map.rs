@@ -110,6 +110,9 @@ impl Pipeline {
         let sizes = inputs.iter().map(|column| column.element_bytes());
         let sizes = sizes.chain(outputs.iter().map(|column| column.element_bytes()));
         let layout = Layout::new(self, sizes.collect())?;
+        if lengths[0] == 0 {
+            return Ok(());
+        }
         let mut slices = launch;
         self.run(&mut OfArrays {
             layout,

@@ -44,8 +44,8 @@
 //!
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
-//! tuples and the dimension determine, and for the letters that are worked on at a time. Where the memory of the
-//! device, or its [limit](crate::Device::limit_memory), is less, fewer letters are worked on at a time, then fewer
+//! tuples and the dimension determine, and for the letters that are worked on at a time. Where all the memory of
+//! the device, or its [limit](crate::Device::limit_memory), is less, fewer letters are worked on at a time, then fewer
 //! sequences. A long sequence is cut where matrices end that its last product is made of. So it needs room for 2048
 //! letters at least if it has up to 32 Ki letters, for 32 Ki up to 512 Ki, for 512 Ki up to 8 Mi, and for 8 Mi beyond;
 //! [`Form::Direct`] needs room for the whole sequence. [`SketchStream`] keeps to that too.
@@ -89,7 +89,7 @@ pub use stream::SketchStream;
 pub use tables::Tables;
 
 use crate::device::{Buffer, DeviceArray, DeviceKind, reserve};
-use crate::spread::spread;
+use crate::spread::{require_devices, spread};
 use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
 use parts::PartOfSequences;
@@ -321,6 +321,7 @@ impl<T: Real> TensorSketch<T> {
 
     /// The one way to the devices from the host.
     fn run(&self, devices: &[Device], sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
+        require_devices(devices, OPERATION)?;
         let made = self.compute_in_parts(devices, sequences.view(), rows);
         if let Err(Error::InvalidInput { .. }) = made {
             // The sequence is to be named as among all.

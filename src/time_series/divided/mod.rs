@@ -23,7 +23,7 @@ use super::{
     Fill, Method, Nan, Order, ROUND, Singletons, Summaries, Value, without_label,
 };
 use crate::device::{DeviceKind, Element};
-use crate::spread::{Part, alone, equal_ranges, is_short_of_memory, spread};
+use crate::spread::{Part, alone, equal_ranges, is_short_of_memory, require_devices, spread};
 use crate::{Device, Error, Result};
 
 /// Bytes of a device that a point may need while points are sorted for percentiles.
@@ -182,6 +182,7 @@ pub fn rounded(
     devices: &[Device],
     timestamps: ArrayView1<i64>,
 ) -> Result<Vec<Array1<i64>>> {
+    require_devices(devices, ROUND)?;
     struct Chunk<'a>(ArrayView1<'a, i64>);
     impl Part for Chunk<'_> {
         fn bytes(&self) -> u64 {
@@ -232,7 +233,7 @@ fn in_one<R>(
         },
     };
     match work(device) {
-        Err(error) if is_short_of_memory(device, &error) => Ok(None),
+        Err(error) if points > 0 && is_short_of_memory(device, &error) => Ok(None),
         result => result.map(Some),
     }
 }
