@@ -142,12 +142,15 @@ fn in_fitting_pieces<P: Part, R>(
     if budget(device).is_none_or(|budget| part.bytes() <= budget) {
         return in_pieces(device, part, work, results);
     }
-    let mut pieces = part.cut(2);
+    let pieces = part.cut(2);
     let can_be_cut = pieces.len() > 1;
-    pieces.drain(..).try_for_each(|piece| match can_be_cut {
-        true => in_fitting_pieces(device, piece, work, results),
-        false => in_pieces(device, piece, work, results),
-    })
+    for piece in pieces {
+        match can_be_cut {
+            true => in_fitting_pieces(device, piece, work, results)?,
+            false => in_pieces(device, piece, work, results)?,
+        }
+    }
+    Ok(())
 }
 
 /// Does a part, in ever smaller pieces if the device's memory does not suffice.

@@ -1,5 +1,7 @@
 //! The buckets of stretches, one after the other.
 
+use std::borrow::Cow;
+
 use ndarray::Array1;
 
 use super::super::{Aggregates, BucketCounts, CustomAggregates};
@@ -10,7 +12,7 @@ use crate::device::{Element, copy_bytes, zeroed_lazily};
 /// Buckets of series.
 pub trait Buckets: Sized {
     /// Where those of each series begin, and at the end their number.
-    fn offsets(&self) -> Vec<usize>;
+    fn offsets(&self) -> Cow<'_, [usize]>;
     fn starts(&self) -> &Array1<i64>;
     /// All pieces' buckets, with these offsets.
     fn join(pieces: &[Piece<Self>], offsets: Vec<usize>) -> Result<Self>;
@@ -78,8 +80,8 @@ fn concatenated<'a, R, T: Element>(
 }
 
 impl Buckets for Aggregates {
-    fn offsets(&self) -> Vec<usize> {
-        self.offsets.clone()
+    fn offsets(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&self.offsets)
     }
 
     fn starts(&self) -> &Array1<i64> {
@@ -99,8 +101,8 @@ impl Buckets for Aggregates {
 }
 
 impl<O: Element> Buckets for CustomAggregates<O> {
-    fn offsets(&self) -> Vec<usize> {
-        self.offsets.clone()
+    fn offsets(&self) -> Cow<'_, [usize]> {
+        Cow::Borrowed(&self.offsets)
     }
 
     fn starts(&self) -> &Array1<i64> {
@@ -117,8 +119,8 @@ impl<O: Element> Buckets for CustomAggregates<O> {
 }
 
 impl Buckets for BucketCounts {
-    fn offsets(&self) -> Vec<usize> {
-        vec![0, self.starts.len()]
+    fn offsets(&self) -> Cow<'_, [usize]> {
+        Cow::Owned(vec![0, self.starts.len()])
     }
 
     fn starts(&self) -> &Array1<i64> {

@@ -80,19 +80,35 @@ pub fn custom<T: Value, A>(
 where
     A: Aggregate<State: Send, Output: Element> + Send + Sync,
 {
-    let of_point = bytes_of_point::<T>(with, &[]) + size_of::<A::Output>();
+    let of_point = bytes_of_custom::<T, A>(with);
     let on = |device: &Device| custom.run(with, device, series);
     if let Some(found) = in_one(devices, series.timestamps.len(), of_point, on)? {
         return Ok(found);
     }
     let floor = with.floor()?;
-    let points = &cpu::in_order(with, &floor, series)?;
+    let points = cpu::in_order(with, &floor, series)?;
+    custom_over(with, devices, custom, &points, &floor, true)
+}
+
+/// An aggregate of one's own of points in order, stretch by stretch.
+fn custom_over<T: Value, A>(
+    with: &Aggregation,
+    devices: &[Device],
+    custom: &Custom<A>,
+    points: &Series<T>,
+    floor: &Floor,
+    keeps_buckets: bool,
+) -> Result<CustomAggregates<A::Output>>
+where
+    A: Aggregate<State: Send, Output: Element> + Send + Sync,
+{
+    let of_point = bytes_of_custom::<T, A>(with);
     let of_stretch = of_stretch(with, &[]);
     over(
         devices,
         points,
-        &floor,
-        true,
+        floor,
+        keeps_buckets,
         of_point,
         |device, stretch| {
             let part = part_of(points, stretch, stretch.points.start);
@@ -125,19 +141,7 @@ fn summaries_of_parts<T: Value>(
     floor: &Floor,
 ) -> Result<Summaries> {
     let custom = super::summaries::custom();
-    let of_point = bytes_of_point::<T>(with, &[]) + size_of::<time_series_kernels::Summary>();
-    let of_stretch = of_stretch(with, &[]);
-    let found = over(
-        devices,
-        points,
-        floor,
-        false,
-        of_point,
-        |device, stretch| {
-            let part = part_of(points, stretch, stretch.points.start);
-            Ok(Piece::new(custom.run(&of_stretch, device, &part)?, stretch))
-        },
-    )?;
+    let found = custom_over(with, devices, &custom, points, floor, false)?;
     // Parts of a bucket are neighbours with the same label.
     Summaries::new(with, found).resample(with.granularity)
 }
@@ -346,7 +350,12 @@ fn bytes_of_point<T: Value>(with: &Aggregation, methods: &[Method]) -> usize {
     point + result + if has_percentiles { BYTES_OF_SORTING } else { 0 }
 }
 
-/// A range as it is within another one.
+/// The same for an aggregate of one's own.
+fn bytes_of_custom<T: Value, A: Aggregate>(with: &Aggregation) -> usize {
+    bytes_of_point::<T>(with, &[]) + size_of::<A::Output>()
+}
+
+/// An offset as it is within a range.
 fn within(range: &Range<usize>, offset: usize) -> usize {
     offset.clamp(range.start, range.end) - range.start
 }
