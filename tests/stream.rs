@@ -37,6 +37,14 @@ fn memory_for(elements: usize, streams: usize) -> usize {
     (16 * elements + 2 * 256) * streams
 }
 
+/// Adds so many numbers, and looks at the sums.
+fn assert_adds(pipeline: &Pipeline, count: usize) {
+    let (a, b) = (numbers(count, 1), numbers(count, 2));
+    let mut found = Array1::from_elem(count, f64::NAN);
+    add(pipeline, &a, &b, &mut found).unwrap();
+    assert_eq!(found, sums(&a, &b), "{pipeline:?}, {count}");
+}
+
 /// A kernel that adds each number to itself.
 fn doubled(chunk: &Chunk, from: DeviceSlice<i32>, to: DeviceSliceMut<f64>) -> Result<()> {
     let config = LaunchConfig::for_len(chunk.len(), 64);
@@ -46,18 +54,16 @@ fn doubled(chunk: &Chunk, from: DeviceSlice<i32>, to: DeviceSliceMut<f64>) -> Re
 
 #[test]
 fn several_devices_add_what_one_does() {
-    let (a, b) = (numbers(1000, 1), numbers(1000, 2));
     for device in devices() {
         let mixed = vec![Device::cpu(), device.clone()];
         for devices in [several(&device, 2), several(&device, 5), mixed] {
             let pipeline = Pipeline::new(&devices).streams(2).memory(memory_for(70, 2));
-            let mut found = Array1::from_elem(1000, f64::NAN);
-            add(&pipeline, &a, &b, &mut found).unwrap();
-            assert_eq!(found, sums(&a, &b), "{devices:?}");
+            assert_adds(&pipeline, 1000);
         }
     }
     let none: [Device; 0] = [];
-    let error = add(&Pipeline::new(&none), &a, &b, &mut Array1::zeros(1000)).unwrap_err();
+    let (a, mut to) = (numbers(1000, 1), Array1::zeros(1000));
+    let error = add(&Pipeline::new(&none), &a, &a, &mut to).unwrap_err();
     assert_eq!(error.to_string(), "stream: there is no device in the set");
 }
 
@@ -69,10 +75,7 @@ fn sums_of_every_length_and_budget() {
                 .streams(streams)
                 .memory(memory_for(100, streams));
             for count in [0, 1, 99, 100, 101, 199, 200, 201, 500, 777] {
-                let (a, b) = (numbers(count, 1), numbers(count, 2));
-                let mut found = Array1::from_elem(count, f64::NAN);
-                add(&pipeline, &a, &b, &mut found).unwrap();
-                assert_eq!(found, sums(&a, &b), "{device}, {streams} streams, {count}");
+                assert_adds(&pipeline, count);
             }
         }
     }
@@ -81,11 +84,8 @@ fn sums_of_every_length_and_budget() {
 #[test]
 fn one_element_at_a_time() {
     for device in devices() {
-        let (a, b) = (numbers(7, 3), numbers(7, 4));
-        let mut found = Array1::zeros(7);
         let pipeline = Pipeline::new(&device).streams(3).memory(memory_for(1, 3));
-        add(&pipeline, &a, &b, &mut found).unwrap();
-        assert_eq!(found, sums(&a, &b), "{device}");
+        assert_adds(&pipeline, 7);
     }
 }
 
@@ -116,10 +116,7 @@ fn any_strides_and_page_locked_memory() {
 fn large_arrays_with_the_usual_budget() {
     for device in devices() {
         let count = if common::small() { 100_000 } else { 6_000_000 };
-        let (a, b) = (numbers(count, 7), numbers(count, 8));
-        let mut found = Array1::zeros(count);
-        add(&Pipeline::new(&device), &a, &b, &mut found).unwrap();
-        assert_eq!(found, sums(&a, &b), "{device}");
+        assert_adds(&Pipeline::new(&device), count);
     }
 }
 
