@@ -7,6 +7,8 @@
 //! `--out` writes all buckets as CSV, `--plot` draws them over the points.
 
 mod args;
+#[path = "../common/colors.rs"]
+mod colors;
 #[path = "../common/mod.rs"]
 mod common;
 mod generate;

@@ -11,6 +11,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 use crate::number::rounded;
 use crate::points_file::{Points, readable};
 use crate::thinned::{self, Place};
@@ -37,16 +38,8 @@ const COLUMNS: usize = (WIDTH - LEFT - RIGHT) as usize;
 /// Labels of the time axis.
 const TICKS: u64 = 9;
 
-/// Of Okabe and Ito: they differ for the colour-blind too.
-const COLORS: [RGBColor; 7] = [
-    RGBColor(213, 94, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    BLACK,
-];
+/// Of columns.
+const COLORS: [RGBColor; 7] = [VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, BLACK];
 const POINTS: RGBColor = RGBColor(165, 165, 165);
 const MANY_POINTS: RGBColor = RGBColor(205, 205, 205);
 

@@ -18,6 +18,8 @@ pub mod tensor_sketch;
 pub mod timestamps;
 pub mod vector_add;
 
+#[path = "../../common/colors.rs"]
+mod colors;
 mod pipes;
 mod products;
 #[path = "../../common/random.rs"]

@@ -8,18 +8,11 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::climb::{Ladder, Sweep};
+use crate::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 use crate::table::time;
 
-/// Of Okabe and Ito: they differ for the colour-blind too.
-const COLORS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    BLACK,
-];
+/// Of lines.
+const COLORS: [RGBColor; 7] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK];
 
 /// Sizes in pixels: all, the title, a bar with the space around it, the names on the left, the times on the right.
 const WIDTH: u32 = 900;
@@ -64,8 +57,8 @@ fn bars(ladder: &Ladder) -> Result<String> {
             let end = LEFT as i32 + (share * f64::from(WIDTH - LEFT - RIGHT)) as i32;
             let corners = [(LEFT as i32, top + 4), (end, top + BAR as i32 - 4)];
             let color = match i + 1 == rows.len() {
-                true => COLORS[1],
-                false => COLORS[0],
+                true => VERMILION,
+                false => BLUE,
             };
             area.draw(&Rectangle::new(corners, color.filled()))?;
             let name = (LEFT as i32 - 8, center);

@@ -1,5 +1,8 @@
 //! Plots of measured times, from the CSV files beside them.
 
+#[path = "../../../examples/common/colors.rs"]
+#[allow(dead_code, reason = "the programs with plots use a part of it each")]
+mod colors;
 mod lines;
 mod overview;
 
@@ -12,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Result;
 use crate::machines::Machines;
+use colors::{BLUE, GREEN, ORANGE, PURPLE, VERMILION};
 use lines::{Labels, Line};
 
 /// A line of a CSV file that the benchmarks write.
@@ -23,14 +27,8 @@ struct Measured {
     device_ms: f64,
 }
 
-/// Of Okabe and Ito: they differ for the colour-blind too.
-const COLORS: [RGBColor; 5] = [
-    RGBColor(0, 158, 115),
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-];
+/// Of lines.
+const COLORS: [RGBColor; 5] = [GREEN, BLUE, VERMILION, PURPLE, ORANGE];
 
 /// Lines by the name of what was measured.
 type Series = BTreeMap<String, Vec<(f64, f64)>>;

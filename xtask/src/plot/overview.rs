@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use serde::Deserialize;
 
-use super::COLORS;
+use super::colors::{BLUE, ORANGE};
 use crate::Result;
 
 /// A line of the file, and a bar.
@@ -81,8 +81,8 @@ pub fn draw(path: &Path, bars: &[Bar], machine: &str) -> Result<()> {
             let center = top + BAR as i32 / 2;
             let speed_up = bar.speed_up();
             let color = match speed_up >= 1.0 {
-                true => COLORS[1],
-                false => COLORS[4],
+                true => BLUE,
+                false => ORANGE,
             };
             let (one, end) = (place(1.0), place(speed_up));
             let corners = [
