@@ -157,6 +157,22 @@ fn many_sequences_of_mixed_length() {
     }
 }
 
+/// More than one thread looks their scales up.
+#[test]
+fn thousands_of_short_sequences() {
+    let text = codes(23, 4, 3);
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 6, 4).unwrap()).normalize(true);
+    for device in common::devices() {
+        let prefixes: Sequences = (0..23).map(|length| &text[..length]).collect();
+        let of_prefixes = sketcher.sketch(&device, &prefixes).unwrap();
+        let many: Sequences = (0..9001).map(|i| &text[..i % 23]).collect();
+        let sketches = sketcher.sketch(&device, &many).unwrap();
+        for (i, sketch) in sketches.outer_iter().enumerate() {
+            assert_eq!(sketch, of_prefixes.row(i % 23), "{device}, {i}");
+        }
+    }
+}
+
 #[test]
 fn views_with_any_strides() {
     let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap());

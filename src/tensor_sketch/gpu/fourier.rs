@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use cuda_std::host::{Kernel, LaunchConfig};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
+use rayon::prelude::*;
 use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::{self as kernels, Number, entries};
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, words};
@@ -673,16 +674,10 @@ impl<T: Real> Engine<T> {
                 whole: finish.whole.into(),
             }
         };
-        // Many short sequences have few lengths, and binomial coefficients take their time.
-        let mut known: HashMap<u64, Vec<inverse::Scale>> = HashMap::new();
-        let mut scales = Vec::with_capacity(lengths.len() * rows as usize);
-        for &length in lengths {
-            let of_length = known.entry(length).or_insert_with(|| {
-                let rows = kept.clone().filter(|&k| k > 0);
-                rows.map(|k| scale(length, k)).collect()
-            });
-            scales.extend_from_slice(of_length);
-        }
+        let scales = scales_of(lengths, |length| {
+            let rows = kept.clone().filter(|&k| k > 0);
+            rows.map(|k| scale(length, k)).collect()
+        });
         let scales = self.device.buffer_from(&scales)?;
         let spectra_count = lengths.len() as u32 * rows;
         if spectra_count == 0 {
@@ -722,6 +717,35 @@ impl<T: Real> Engine<T> {
             self.device
                 .launch(&modules::TENSOR_SKETCH, T::inverse(), config, arguments)
         }
+    }
+}
+
+/// Sequences whose scales a thread looks up in one go.
+const LOOKED_UP: usize = 1 << 12;
+
+/// The scales of all sequences, from those of each length.
+///
+/// Many short sequences have few lengths, and binomial coefficients take their time. So would looking them up if one
+/// thread did it: the device would wait.
+fn scales_of(
+    lengths: &[u64],
+    of_length: impl Fn(u64) -> Vec<inverse::Scale> + Sync,
+) -> Vec<inverse::Scale> {
+    let look_up = |lengths: &[u64]| {
+        let mut known: HashMap<u64, Vec<inverse::Scale>> = HashMap::new();
+        let mut scales = Vec::new();
+        for &length in lengths {
+            let found = known.entry(length).or_insert_with(|| of_length(length));
+            scales.extend_from_slice(found);
+        }
+        scales
+    };
+    match lengths.len() <= LOOKED_UP {
+        true => look_up(lengths),
+        false => lengths
+            .par_chunks(LOOKED_UP)
+            .flat_map_iter(look_up)
+            .collect(),
     }
 }
 
