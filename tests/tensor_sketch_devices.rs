@@ -5,9 +5,12 @@ mod common;
 use common::boxes::is_slow;
 use common::sketch::{CHUNK, FORMS, codes};
 use common::{cuda, devices, several, simulator, with_kernels};
-use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
+use gridstride::device::DeviceKind;
+use gridstride::tensor_sketch::{
+    Form, Metric, Real, Sequences, Tables, TensorSketch, distances, pairwise,
+};
 use gridstride::{Device, DeviceSet, Error, Result};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2, s};
 
 fn tables() -> Tables {
     Tables::from_seed(4, 2, 7, 1).unwrap()
@@ -241,4 +244,148 @@ fn devices_of_different_kinds() {
     let sequences = sequences(&[30, 0, 200, 1, 99, 5]);
     let expected = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
     assert_eq!(sketcher.sketch(&devices, &sequences).unwrap(), expected);
+}
+
+/// Letters, width and stride of windows: none, one, without letters in common, of one run and of several, with heads.
+const WINDOWS: [(usize, usize, usize); 8] = [
+    (5, 9, 1),
+    (9, 9, 2),
+    (100, 3, 7),
+    (300, 20, 1),
+    (301, 21, 2),
+    (500, 140, 1),
+    (900, 301, 2),
+    (400, 300, 50),
+];
+
+#[test]
+fn windows_over_several_devices() {
+    for device in devices() {
+        let sketcher = TensorSketch::new(tables());
+        for (letters, width, stride) in WINDOWS {
+            let text = codes(letters, 4, 3);
+            let windows = |devices: &[Device]| {
+                let double = sketcher.clone().double();
+                let double = double.windows(devices, (&text).into(), width, stride);
+                let single = sketcher.clone().normalize(true);
+                let single = single.windows(devices, (&text).into(), width, stride);
+                (double.unwrap(), single.unwrap())
+            };
+            let expected = windows(std::slice::from_ref(&device));
+            for count in [2, 3, 5] {
+                let found = windows(&several(&device, count));
+                let what = format!("{width} of {letters}, every {stride}, {count} times {device}");
+                // Whole numbers are exact however they are put together.
+                assert_eq!(found.0, expected.0, "{what}");
+                match device.kind() {
+                    DeviceKind::Cpu => {
+                        let error = (&found.1 - &expected.1).mapv(f32::abs);
+                        assert!(error.iter().all(|&error| error < 1e-6), "{what}");
+                    }
+                    _ => assert_eq!(found.1, expected.1, "{what}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_within_little_memory() {
+    for device in with_kernels() {
+        let sketcher = TensorSketch::new(tables()).normalize(true);
+        for (letters, width, stride) in [(2000, 5, 9), (3000, 33, 1), (5000, 120, 3)] {
+            let letters = letters / if is_slow(&device) { 4 } else { 1 };
+            let text = codes(letters, 4, 3);
+            let windows = |device: &Device| sketcher.windows(device, (&text).into(), width, stride);
+            let expected = windows(&device).unwrap();
+            let least = least_memory(&device, windows);
+            eprintln!("{least} bytes for {width} of {letters}, every {stride}, on {device}");
+            for limit in [least, 2 * least, 5 * least] {
+                let found = windows(&device.limit_memory(limit)).unwrap();
+                assert_eq!(found, expected, "{limit} bytes of {device}");
+            }
+            let error = windows(&device.limit_memory(100)).unwrap_err();
+            assert!(matches!(error, Error::Allocation { .. }), "{error}");
+        }
+    }
+}
+
+/// Rows of small whole numbers, whose distances are exact.
+fn rows(count: usize, seed: u64) -> Array2<f64> {
+    let numbers = codes(count * 5, 200, seed);
+    Array2::from_shape_vec((count, 5), numbers)
+        .unwrap()
+        .mapv(f64::from)
+}
+
+#[test]
+fn distances_over_several_devices() {
+    for device in devices() {
+        for count in [1, 2, 3, 5, 9] {
+            let set = several(&device, count);
+            for (n, m) in [(0, 0), (0, 3), (3, 0), (1, 1), (2, 7), (140, 3), (70, 131)] {
+                let (a, b) = (rows(n, 1), rows(m, 2));
+                let what = format!("{n} and {m} rows on {count} times {device}");
+                let of = |devices: &[Device], a: ArrayView2<f64>| {
+                    let distances = distances(devices, a, b.view(), Metric::L2).unwrap();
+                    (distances, pairwise(devices, a, Metric::SquaredL2).unwrap())
+                };
+                let expected = of(std::slice::from_ref(&device), a.view());
+                assert_eq!(of(&set, a.view()), expected, "{what}");
+                let turned = a.t().as_standard_layout().into_owned();
+                assert_eq!(of(&set, turned.t()), expected, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn distances_within_little_memory() {
+    let (a, b) = (rows(7, 1), rows(40, 2));
+    let (few, one) = (a.slice(s![..2, ..]), b.slice(s![..1, ..]));
+    for device in with_kernels() {
+        let between = |device: &Device, a, b| distances(device, a, b, Metric::L2);
+        let least = least_memory(&device, |limited| between(limited, one, one));
+        let of_two = least_memory(&device, |limited| pairwise(limited, few, Metric::L2));
+        eprintln!("{least} bytes for a distance, {of_two} for two rows, on {device}");
+        for limit in [least.max(of_two), 1000, 3000] {
+            let limited = device.limit_memory(limit);
+            for (a, b) in [(a.view(), b.view()), (b.view(), a.view()), (b.view(), one)] {
+                let expected = between(&device, a, b).unwrap();
+                assert_eq!(between(&limited, a, b).unwrap(), expected, "{limit} bytes");
+                let expected = pairwise(&device, a, Metric::L2).unwrap();
+                let found = pairwise(&limited, a, Metric::L2).unwrap();
+                assert_eq!(found, expected, "{limit} bytes of {device}");
+            }
+        }
+        let error = between(&device.limit_memory(8), a.view(), b.view()).unwrap_err();
+        assert!(matches!(error, Error::Allocation { .. }), "{error}");
+    }
+}
+
+#[test]
+fn errors_of_distances_count_all_rows() {
+    let good = rows(9, 1);
+    let mut bad = rows(9, 2);
+    bad[[7, 3]] = f64::NAN;
+    let message = |error: Error| error.to_string();
+    for device in devices() {
+        for count in [1, 2, 3, 5] {
+            let set = several(&device, count);
+            let (good, bad) = (good.view(), bad.view());
+            let error = distances(&set, good, bad, Metric::L2).unwrap_err();
+            let expected = "distances: row 7 of b has a value that is NaN or infinite";
+            assert_eq!(message(error), expected);
+            let error = pairwise(&set, bad, Metric::L2).unwrap_err();
+            let expected = "pairwise: row 7 of a has a value that is NaN or infinite";
+            assert_eq!(message(error), expected);
+        }
+    }
+    let none: [Device; 0] = [];
+    let error = pairwise(&none, good.view(), Metric::L2).unwrap_err();
+    assert_eq!(message(error), "pairwise: there is no device in the set");
+    let text = codes(20, 4, 1);
+    let error = TensorSketch::new(tables()).windows(&none, (&text).into(), 3, 1);
+    let expected = "tensor_sketch: there is no device in the set";
+    assert_eq!(message(error.unwrap_err()), expected);
 }

@@ -3,6 +3,7 @@
 mod cpu;
 #[cfg(feature = "kernels")]
 mod gpu;
+mod tile;
 #[cfg(feature = "kernels")]
 mod tuning;
 mod value;
@@ -10,9 +11,13 @@ mod value;
 use ndarray::{Array2, ArrayView2, Ix2};
 
 use super::{Real, invalid_input};
-use crate::device::{DeviceArray, DeviceKind};
-use crate::{Device, Error, Result};
+#[cfg(feature = "kernels")]
+use crate::device::DeviceKind;
+use crate::device::{DeviceArray, zeroed_lazily};
+use crate::spread::{require_devices, spread};
+use crate::{Device, DeviceSet, Error, Result};
 use cpu::Rows;
+use tile::Tile;
 use value::Scale;
 pub(super) use value::Value;
 
@@ -56,11 +61,18 @@ pub enum Metric {
 /// Results are the same from run to run, whatever the number of threads; those of two kinds of
 /// devices differ within these bounds.
 ///
+/// # Several devices, and little memory
+///
+/// Over a [set](DeviceSet) of devices, and where a device's memory or its [limit](Device::limit_memory)
+/// does not suffice, rows of `a` or `b` are divided. The distances are the same but for what is stated
+/// above of rows of very different magnitudes, since numbers are scaled by the largest one of a part.
+///
 /// # Errors
 ///
 /// - [`Error::Shape`] when the rows of `a` and `b` differ in length.
-/// - [`Error::InvalidInput`] for a row that is not finite.
-/// - [`Error::Allocation`] if the device's memory does not suffice.
+/// - [`Error::InvalidInput`] for a row that is not finite, and for a set of no devices.
+/// - [`Error::Allocation`] if the host's memory does not suffice for the distances, or a device's for
+///   that of two rows.
 ///
 /// # Examples
 ///
@@ -79,36 +91,24 @@ pub enum Metric {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn distances<T: Real>(
-    device: &Device,
+    devices: &(impl DeviceSet + ?Sized),
     a: ArrayView2<T>,
     b: ArrayView2<T>,
     metric: Metric,
 ) -> Result<Array2<f64>> {
     check_shapes(a.dim(), b.dim())?;
-    if device.kind() != DeviceKind::Cpu {
-        return distances_device(&device.upload(&a)?, &device.upload(&b)?, metric)?.download();
-    }
-    let largest = largest(DISTANCES, "a", a)?.max(largest(DISTANCES, "b", b)?);
-    let shape = (a.nrows(), b.nrows());
-    check_size(device, shape)?;
-    let scale = Scale::new(largest, a.ncols(), metric, f64::MAX_EXP - 1);
-    let (a_values, b_values) = (scaled(a, scale), scaled(b, scale));
-    let result = cpu::distances(
-        rows(a, &a_values),
-        rows(b, &b_values),
-        finish(metric, scale),
-    );
-    Ok(Array2::from_shape_vec(shape, result).expect("a distance for each pair"))
+    in_tiles(DISTANCES, devices.devices(), a, Some(b), metric)
 }
 
 /// The distances of all rows of `a` to each other: N×D → N×N, symmetric with a zero diagonal.
 ///
-/// Each pair is computed once; otherwise as [`distances`], to the same bits.
+/// Each pair is computed once; otherwise as [`distances`], to the same bits. Over a [set](DeviceSet) of
+/// devices, and where memory does not suffice, rows are put in groups, and distances are computed
+/// within each group and between each two.
 ///
 /// # Errors
 ///
-/// - [`Error::InvalidInput`] for a row that is not finite.
-/// - [`Error::Allocation`] if the device's memory does not suffice.
+/// Those of [`distances`].
 ///
 /// # Examples
 ///
@@ -122,16 +122,40 @@ pub fn distances<T: Real>(
 /// assert_eq!(distances, array![[0.0, 5.0], [5.0, 0.0]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-pub fn pairwise<T: Real>(device: &Device, a: ArrayView2<T>, metric: Metric) -> Result<Array2<f64>> {
-    if device.kind() != DeviceKind::Cpu {
-        return pairwise_device(&device.upload(&a)?, metric)?.download();
+pub fn pairwise<T: Real>(
+    devices: &(impl DeviceSet + ?Sized),
+    a: ArrayView2<T>,
+    metric: Metric,
+) -> Result<Array2<f64>> {
+    in_tiles(PAIRWISE, devices.devices(), a, None, metric)
+}
+
+/// The distances of the rows of `a` to those of `b`, or to each other, by all of the devices.
+fn in_tiles<T: Real>(
+    operation: &'static str,
+    devices: &[Device],
+    a: ArrayView2<T>,
+    b: Option<ArrayView2<T>>,
+    metric: Metric,
+) -> Result<Array2<f64>> {
+    require_devices(devices, operation)?;
+    let shape = (a.nrows(), b.unwrap_or(a).nrows());
+    let distances = zeroed_lazily(shape.0.saturating_mul(shape.1))?;
+    let mut distances = Array2::from_shape_vec(shape, distances).expect("a distance for each pair");
+    let whole = Tile {
+        a,
+        b,
+        out: distances.view_mut(),
+        mirrored: None,
+    };
+    let work = |device: &Device, tile: &mut Tile<T>| tile.compute(operation, device, metric);
+    let done = spread(devices, operation, whole, work);
+    if let Err(Error::InvalidInput { .. }) = done {
+        // The row is to be named as among all.
+        largest(operation, "a", a)?;
+        b.map_or(Ok(0.0), |b| largest(operation, "b", b))?;
     }
-    let largest = largest(PAIRWISE, "a", a)?;
-    let shape = (a.nrows(), a.nrows());
-    check_size(device, shape)?;
-    let scale = Scale::new(largest, a.ncols(), metric, f64::MAX_EXP - 1);
-    let result = cpu::pairwise(rows(a, &scaled(a, scale)), finish(metric, scale));
-    Ok(Array2::from_shape_vec(shape, result).expect("a distance for each pair"))
+    done.map(|_| distances)
 }
 
 /// [`distances`] of rows that are in a device's memory already, left there: N×D, M×D → N×M.
@@ -217,20 +241,6 @@ fn check_shapes(a: (usize, usize), b: (usize, usize)) -> Result<()> {
     Err(Error::Shape {
         operation: DISTANCES,
         message,
-    })
-}
-
-/// Refuses a result of more bytes than there are addresses.
-fn check_size(device: &Device, (rows, columns): (usize, usize)) -> Result<()> {
-    let bytes = rows as u128 * columns as u128 * size_of::<f64>() as u128;
-    if bytes <= isize::MAX as u128 {
-        return Ok(());
-    }
-    Err(Error::Allocation {
-        device: device.to_string(),
-        requested: u64::try_from(bytes).unwrap_or(u64::MAX),
-        free: None,
-        total: None,
     })
 }
 

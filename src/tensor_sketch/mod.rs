@@ -41,6 +41,7 @@
 //!
 //! # Several devices
 //! Over a [set](DeviceSet) of devices the sequences are divided into as many ranges, about equal in letters.
+//! [Windows](TensorSketch::windows) and the rows of [distances] are divided too.
 //!
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the

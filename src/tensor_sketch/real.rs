@@ -60,7 +60,7 @@ mod sealed {
             Self: super::Real;
         fn windows(
             of: &TensorSketch<Self>,
-            _: &Device,
+            _: &[Device],
             _: &[u8],
             _: Windows,
         ) -> Result<Array2<Self>>
@@ -93,11 +93,11 @@ mod sealed {
 
                 fn windows(
                     of: &TensorSketch<Self>,
-                    device: &Device,
+                    devices: &[Device],
                     codes: &[u8],
                     windows: Windows,
                 ) -> Result<Array2<Self>> {
-                    of.run_windows(device, codes, windows)
+                    of.run_windows(devices, codes, windows)
                 }
 
                 fn engine(

@@ -31,9 +31,10 @@ use ndarray::{Array2, ArrayView1};
 use super::device_sequences::{CodeAt, first_code_from};
 #[cfg(feature = "kernels")]
 use super::gpu;
-use super::{OPERATION, Real, TensorSketch, check_range, cpu, invalid_input};
-use crate::device::DeviceKind;
-use crate::{Device, Result};
+use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu, invalid_input};
+use crate::device::{DeviceKind, zeroed};
+use crate::spread::{Part, equal_ranges, require_devices, spread};
+use crate::{Device, DeviceSet, Result};
 
 /// Where the windows of a text lie.
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +79,19 @@ impl<T: Real> TensorSketch<T> {
     /// Besides the letters and the result, the CPU needs little memory. Other devices need up to
     /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, at least 65 536.
     ///
+    /// Over a [set](DeviceSet) of devices, and where a device's memory or its
+    /// [limit](Device::limit_memory) does not suffice, the windows are divided into ranges. The
+    /// sketches are then the same, bit by bit, on devices that run kernels; the CPU puts windows
+    /// together in ways that depend on their number.
+    ///
     /// # Errors
     ///
     /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a `width` or a `stride` of 0, and for a code that is not below
     ///   the alphabet size of the tables.
     /// - [`Error::Overflow`](crate::Error::Overflow) as for [`sketch`](TensorSketch::sketch).
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a set of no devices.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice for the
+    ///   sketches, or a device's for a few windows.
     ///
     /// # Examples
     ///
@@ -107,7 +115,7 @@ impl<T: Real> TensorSketch<T> {
     /// M. van Herk does for minima in 'A fast algorithm for local minimum and maximum filters'.
     pub fn windows(
         &self,
-        device: &Device,
+        devices: &(impl DeviceSet + ?Sized),
         codes: ArrayView1<u8>,
         width: usize,
         stride: usize,
@@ -124,39 +132,111 @@ impl<T: Real> TensorSketch<T> {
                 position: place as u64,
             }),
         )?;
-        T::windows(self, device, &codes, windows)
+        T::windows(self, devices.devices(), &codes, windows)
     }
 
     /// The sketches of windows of right codes.
     pub(super) fn run_windows(
         &self,
-        device: &Device,
+        devices: &[Device],
         codes: &[u8],
         windows: Windows,
     ) -> Result<Array2<T>> {
-        let sketches = match device.kind() {
-            DeviceKind::Cpu => cpu::windows(&self.tables, codes, windows, self.normalize)?,
-            _ => self.windows_by_kernels(device, codes, windows)?,
-        };
-        let entries = sketches.as_slice().expect("a new array is contiguous");
-        check_range(entries, self.tables.dim(), 0, "window")?;
-        Ok(sketches)
+        require_devices(devices, OPERATION)?;
+        let dim = self.tables.dim();
+        let mut sketches = zeroed(windows.count.saturating_mul(dim))?;
+        if windows.count > 0 {
+            let whole = PartOfWindows {
+                tables: &self.tables,
+                codes,
+                windows,
+                sketches: &mut sketches,
+            };
+            let work = |device: &Device, part: &mut PartOfWindows<T>| self.part(device, part);
+            spread(devices, OPERATION, whole, work)?;
+        }
+        check_range(&sketches, dim, 0, "window")?;
+        Ok(Array2::from_shape_vec((windows.count, dim), sketches).expect("a row for each window"))
     }
 
+    /// The sketches of some of the windows.
+    fn part(&self, device: &Device, part: &mut PartOfWindows<T>) -> Result<()> {
+        let (tables, normalize) = (&self.tables, self.normalize);
+        let (codes, windows) = (part.codes, part.windows);
+        match device.kind() {
+            DeviceKind::Cpu => cpu::windows(tables, codes, windows, normalize, part.sketches),
+            #[cfg(feature = "kernels")]
+            _ => gpu::windows::sketch(device, tables, normalize, codes, windows, part.sketches)?,
+            #[cfg(not(feature = "kernels"))]
+            _ => unreachable!("this build has the CPU alone"),
+        }
+        Ok(())
+    }
+}
+
+/// Some neighbouring windows, at least one.
+struct PartOfWindows<'a, T> {
+    tables: &'a Tables,
+    /// From the first one's letters to the last one's.
+    codes: &'a [u8],
+    windows: Windows,
+    /// The row of each.
+    sketches: &'a mut [T],
+}
+
+impl<'a, T: Real> PartOfWindows<'a, T> {
+    /// The first so many windows, and the rest.
+    fn split_at(self, count: usize) -> (Self, Self) {
+        let Windows { width, stride, .. } = self.windows;
+        let (sketches, behind) = self.sketches.split_at_mut(count * self.tables.dim());
+        let windows = |count| Windows {
+            count,
+            ..self.windows
+        };
+        (
+            PartOfWindows {
+                codes: &self.codes[..(count - 1) * stride + width],
+                windows: windows(count),
+                sketches,
+                ..self
+            },
+            PartOfWindows {
+                codes: &self.codes[count * stride..],
+                windows: windows(self.windows.count - count),
+                sketches: behind,
+                ..self
+            },
+        )
+    }
+}
+
+impl<T: Real> Part for PartOfWindows<'_, T> {
     #[cfg(feature = "kernels")]
-    fn windows_by_kernels(
-        &self,
-        device: &Device,
-        codes: &[u8],
-        windows: Windows,
-    ) -> Result<Array2<T>> {
-        let entries = gpu::windows::sketch(device, &self.tables, self.normalize, codes, windows)?;
-        let shape = (windows.count, self.tables.dim());
-        Ok(Array2::from_shape_vec(shape, entries).expect("a row for each window"))
+    fn bytes(&self) -> u64 {
+        gpu::windows::bytes::<T>(self.tables, self.windows)
     }
 
     #[cfg(not(feature = "kernels"))]
-    fn windows_by_kernels(&self, _: &Device, _: &[u8], _: Windows) -> Result<Array2<T>> {
-        unreachable!("without kernels there is only the CPU")
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    /// Between runs of windows, which are then put together as in the whole.
+    fn cut(self, parts: usize) -> Vec<Self> {
+        #[cfg(feature = "kernels")]
+        let step = gpu::windows::run(self.windows);
+        #[cfg(not(feature = "kernels"))]
+        let step = 1;
+        let mut ranges: Vec<_> = equal_ranges(self.windows.count, parts, step).collect();
+        ranges.pop();
+        let mut rest = self;
+        let mut cut = Vec::new();
+        for range in ranges {
+            let (part, behind) = rest.split_at(range.len());
+            cut.push(part);
+            rest = behind;
+        }
+        cut.push(rest);
+        cut
     }
 }

@@ -8,13 +8,11 @@
 
 use std::collections::VecDeque;
 
-use ndarray::{Array2, ArrayViewMut2, Axis};
+use ndarray::{ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
 use super::engine::LEAF;
 use super::{Fourier, Matrix, sketch_fourier};
-use crate::Result;
-use crate::device::zeroed;
 use crate::tensor_sketch::fourier::Finish;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{Real, Tables};
@@ -29,23 +27,20 @@ const FEWEST_STEPS: usize = 64;
 /// The number of pieces of work that is enough for any number of cores.
 const PARALLEL: usize = 64;
 
-/// The sketches of the windows of `codes`, (number of windows)×D.
+/// Writes the sketches of the windows of `codes`, of which there is at least one, to a row each.
 pub(in crate::tensor_sketch) fn windows<T: Real>(
     tables: &Tables,
     codes: &[u8],
     windows: Windows,
     normalize: bool,
-) -> Result<Array2<T>> {
+    sketches: &mut [T],
+) {
     let Windows {
         width,
         stride,
         count,
     } = windows;
-    let numbers = zeroed(count.saturating_mul(tables.dim()))?;
-    let mut result = Array2::from_shape_vec((count, tables.dim()), numbers).expect("so many");
-    if count == 0 {
-        return Ok(result);
-    }
+    let mut result = ArrayViewMut2::from_shape((count, tables.dim()), sketches).expect("so many");
     let tuple = tables.tuple_length();
     let fourier = Fourier::new(tables);
     if width <= stride {
@@ -55,7 +50,7 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
             .map(|step| &step[..width.min(step.len())]);
         let jobs = texts.zip(result.axis_chunks_iter_mut(Axis(0), 1)).collect();
         sketch_fourier(&fourier, jobs, tuple..=tuple, normalize);
-        return Ok(result);
+        return;
     }
     let steps = width / stride;
     let run = run(count, steps, Matrix::bytes(tuple, tables.dim()));
@@ -69,8 +64,7 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
         head: width % stride,
         run,
     }
-    .sketch(result.view_mut());
-    Ok(result)
+    .sketch(result);
 }
 
 /// Steps per run, for matrices of so many bytes.

@@ -19,19 +19,17 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// `finish` of the squared distances of all rows of `a` to all rows of `b`, line after line.
-pub(super) fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
-    let mut result = vec![0.0; a.count * b.count];
+/// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`, line after line.
+pub(super) fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
     if result.is_empty() {
-        return result;
+        return;
     }
     let blocks = result.par_chunks_mut(LINES * b.count).enumerate();
     blocks.for_each(|(block, lines)| fill(lines, block * LINES, a, b, b.count, &finish));
-    result
 }
 
 /// The same for the rows of `a` to each other, each pair computed once.
-pub(super) fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
+pub(super) fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
     // The lines of each block up to the block's end. The long ones first, so that no thread is left
@@ -49,9 +47,8 @@ pub(super) fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync) -> Vec<f64> 
         })
         .collect();
     below.reverse();
-    let mut result = vec![0.0; n * n];
     if result.is_empty() {
-        return result;
+        return;
     }
     let lines = result.par_chunks_mut(LINES * n).enumerate();
     lines.for_each(|(block, lines)| {
@@ -71,7 +68,6 @@ pub(super) fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync) -> Vec<f64> 
             }
         }
     });
-    result
 }
 
 /// The lines from `first` on, each of `width` distances.

@@ -7,13 +7,13 @@ use cuda_std::host::{Kernel, LaunchConfig};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
-use tensor_sketch_kernels::fourier::windows;
+use tensor_sketch_kernels::fourier::{entries, windows};
 
-use super::fourier::{Engine, Lanes, Matrices, nothing};
+use super::fourier::{Engine, Lanes, Matrices, Pair, nothing};
 use super::layout::{Layout, Part, Room, batches};
 use super::letters::PackedLetters;
 use super::tuning::windows::Runs;
-use crate::device::{Buffer, zeroed};
+use crate::device::Buffer;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
 use crate::{Device, Result, modules};
@@ -50,18 +50,16 @@ const MAX_LETTERS: usize = 1 << 27;
 /// up to two pieces.
 const MAX_STRIDES: usize = 1 << 29;
 
-/// The sketches of all windows of `codes`, which are below the alphabet's size and as many as the
-/// windows need.
+/// Writes the sketches of all windows of `codes`, at least one, to a row each. The codes are below the alphabet's size
+/// and as many as the windows need.
 pub(in crate::tensor_sketch) fn sketch<T: Real>(
     device: &Device,
     tables: &Tables,
     normalize: bool,
     codes: &[u8],
     of: Windows,
-) -> Result<Vec<T>> {
-    if of.count == 0 {
-        return Ok(Vec::new());
-    }
+    sketches: &mut [T],
+) -> Result<()> {
     let engine = Engine::<T>::new(device, tables)?;
     let letters = PackedLetters::upload(device, codes, tables.alphabet_size())?;
     let strides = of.width / of.stride;
@@ -75,13 +73,11 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
     }
     if strides == 0 {
         // They have no letter in common.
-        return engine.separate(normalize, &letters, of);
+        return engine.separate(normalize, &letters, of)?.copy_to(sketches);
     }
     let runs = Runs::new(strides as u64);
-    let length = runs.length as usize;
     let together = MAX_WINDOWS.min(MAX_LETTERS / of.stride).max(strides);
-    let together = together.next_multiple_of(length);
-    let mut sketches = zeroed(of.count.saturating_mul(tables.dim()))?;
+    let together = together.next_multiple_of(runs.length as usize);
     let places = sketches.chunks_mut(together * tables.dim());
     for (first, place) in (0..of.count).step_by(together).zip(places) {
         let batch = first..of.count.min(first + together);
@@ -89,22 +85,49 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
             .windows(normalize, &letters, of, &runs, batch)?
             .copy_to(place)?;
     }
-    Ok(sketches)
+    Ok(())
+}
+
+/// Windows that begin in the same run: between others they can be cut, and are put together as in the whole.
+pub(in crate::tensor_sketch) fn run(of: Windows) -> usize {
+    match of.width / of.stride {
+        0 => 1,
+        strides => Runs::new(strides as u64).length as usize,
+    }
+}
+
+/// Bytes of a device's memory that windows take, about: those that are worked on together, and the letters.
+pub(in crate::tensor_sketch) fn bytes<T: Real>(tables: &Tables, of: Windows) -> u64 {
+    let (tuple, dim) = (tables.tuple_length(), tables.dim());
+    let strides = of.width / of.stride;
+    let together = match strides {
+        0 => of.count,
+        _ => of.count.min(MAX_WINDOWS) + strides,
+    };
+    let pieces = if of.width.is_multiple_of(of.stride) {
+        1
+    } else {
+        2
+    };
+    let matrices = pieces * entries(tuple, tuple) * size_of::<Pair<T>>();
+    let rows = (tuple + 1) * size_of::<Pair64>();
+    let of_window = dim.div_ceil(2) * (matrices + rows) + dim * size_of::<T>();
+    let letters = (of.count as u64).saturating_mul(of.stride as u64) + of.width as u64;
+    letters.saturating_add((together as u64).saturating_mul(of_window as u64))
 }
 
 /// Products of runs that stand so far from each other.
 type Products = (u32, Buffer<Run>);
 
 impl<T: Real> Engine<T> {
-    fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Vec<T>> {
+    fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Buffer<T>> {
         let window = |i: usize| Part::whole((i * of.stride) as u64, of.width as u64);
-        let batches = batches((0..of.count).map(window), Room::LARGEST)
+        let batches = batches((0..of.count).map(window), self.room(Room::LARGEST))
             .iter()
             .map(|batch| Layout::upload(&self.device, batch))
             .collect::<Result<Vec<_>>>()?;
         let lengths = vec![of.width as u64; of.count];
-        self.sketch(Rows::Last, normalize, letters, &batches, &lengths)?
-            .to_vec()
+        self.sketch(Rows::Last, normalize, letters, &batches, &lengths)
     }
 
     /// Some neighbouring windows.
