@@ -244,6 +244,25 @@ pub fn equal_ranges(
     (0..count).map(move |part| start(part)..start(part + 1))
 }
 
+/// The parts of something in ranges that follow each other: at least one, and the last one has all the rest.
+pub fn split<P>(
+    whole: P,
+    ranges: impl Iterator<Item = std::ops::Range<usize>>,
+    split_at: impl Fn(P, usize) -> (P, P),
+) -> Vec<P> {
+    let lengths: Vec<usize> = ranges.map(|range| range.len()).collect();
+    let before = lengths.split_last().map_or(&[][..], |(_, before)| before);
+    let mut rest = whole;
+    let mut parts = Vec::new();
+    for &length in before {
+        let (part, behind) = split_at(rest, length);
+        parts.push(part);
+        rest = behind;
+    }
+    parts.push(rest);
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,6 +355,16 @@ mod tests {
             );
             assert!(ranges.len() <= parts && (least > 0 || ranges.is_empty()));
         }
+    }
+
+    #[test]
+    fn the_last_part_has_the_rest() {
+        let split_at = |text: &'static str, index| text.split_at(index);
+        assert_eq!(
+            split("abcde", equal_ranges(5, 2, 1), split_at),
+            ["ab", "cde"]
+        );
+        assert_eq!(split("", equal_ranges(0, 2, 1), split_at), [""]);
     }
 
     #[test]

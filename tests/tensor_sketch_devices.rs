@@ -307,6 +307,10 @@ fn windows_within_little_memory() {
             let error = windows(&device.limit_memory(100)).unwrap_err();
             assert!(matches!(error, Error::Allocation { .. }), "{error}");
         }
+        let text = codes(5, 4, 3);
+        let first = |device: &Device| sketcher.windows(device, (&text).into(), 3, usize::MAX);
+        let found = first(&device.limit_memory(1 << 20)).unwrap();
+        assert_eq!(found, first(&device).unwrap());
     }
 }
 

@@ -5,7 +5,7 @@ use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use super::Number;
 #[cfg(feature = "kernels")]
 use super::shapes::Sizes;
-use crate::spread::{Part, equal_ranges};
+use crate::spread::{Part, equal_ranges, split};
 
 /// Some of the matrices, rows or columns of a product.
 pub struct PartOfProduct<'a, T: Number> {
@@ -71,13 +71,8 @@ impl<T: Number> Part for PartOfProduct<'_, T> {
                 .find(|step| length / step >= parts)
                 .unwrap_or(1),
         };
-        let mut rest = self;
-        let mut of_length = Vec::new();
-        for range in equal_ranges(length, parts, step) {
-            let (part, behind) = rest.split_at(axis, range.len());
-            of_length.push(part);
-            rest = behind;
-        }
-        of_length
+        split(self, equal_ranges(length, parts, step), |part, index| {
+            part.split_at(axis, index)
+        })
     }
 }

@@ -102,13 +102,12 @@ pub fn distances<T: Real>(
 
 /// The distances of all rows of `a` to each other: N×D → N×N, symmetric with a zero diagonal.
 ///
-/// Each pair is computed once; otherwise as [`distances`], to the same bits. Over a [set](DeviceSet) of
-/// devices, and where memory does not suffice, rows are put in groups, and distances are computed
-/// within each group and between each two.
+/// Each pair is computed once, and otherwise as by [`distances`], to the same bits; over a
+/// [set](DeviceSet) of devices, or where a device's memory does not suffice for all, twice.
 ///
 /// # Errors
 ///
-/// Those of [`distances`].
+/// Those of [`distances`] but [`Error::Shape`].
 ///
 /// # Examples
 ///
@@ -146,7 +145,6 @@ fn in_tiles<T: Real>(
         a,
         b,
         out: distances.view_mut(),
-        mirrored: None,
     };
     let work = |device: &Device, tile: &mut Tile<T>| tile.compute(operation, device, metric);
     let done = spread(devices, operation, whole, work);

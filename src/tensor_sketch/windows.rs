@@ -33,7 +33,7 @@ use super::device_sequences::{CodeAt, first_code_from};
 use super::gpu;
 use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu, invalid_input};
 use crate::device::{DeviceKind, zeroed};
-use crate::spread::{Part, equal_ranges, require_devices, spread};
+use crate::spread::{Part, equal_ranges, require_devices, split, spread};
 use crate::{Device, DeviceSet, Result};
 
 /// Where the windows of a text lie.
@@ -80,9 +80,9 @@ impl<T: Real> TensorSketch<T> {
     /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, at least 65 536.
     ///
     /// Over a [set](DeviceSet) of devices, and where a device's memory or its
-    /// [limit](Device::limit_memory) does not suffice, the windows are divided into ranges. The
-    /// sketches are then the same, bit by bit, on devices that run kernels; the CPU puts windows
-    /// together in ways that depend on their number.
+    /// [limit](Device::limit_memory) does not suffice, the windows are divided into ranges of at least
+    /// 64, if there are so many. The sketches are then the same, bit by bit, on devices of one kind
+    /// that run kernels; the CPU puts windows together in ways that depend on their number.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<T: Real> TensorSketch<T> {
     /// - [`Error::Overflow`](crate::Error::Overflow) as for [`sketch`](TensorSketch::sketch).
     /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a set of no devices.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice for the
-    ///   sketches, or a device's for a few windows.
+    ///   sketches, or a device's for up to 127 windows.
     ///
     /// # Examples
     ///
@@ -213,7 +213,7 @@ impl<'a, T: Real> PartOfWindows<'a, T> {
 impl<T: Real> Part for PartOfWindows<'_, T> {
     #[cfg(feature = "kernels")]
     fn bytes(&self) -> u64 {
-        gpu::windows::bytes::<T>(self.tables, self.windows)
+        gpu::windows::bytes::<T>(self.tables, self.windows, self.codes.len())
     }
 
     #[cfg(not(feature = "kernels"))]
@@ -227,16 +227,7 @@ impl<T: Real> Part for PartOfWindows<'_, T> {
         let step = gpu::windows::run(self.windows);
         #[cfg(not(feature = "kernels"))]
         let step = 1;
-        let mut ranges: Vec<_> = equal_ranges(self.windows.count, parts, step).collect();
-        ranges.pop();
-        let mut rest = self;
-        let mut cut = Vec::new();
-        for range in ranges {
-            let (part, behind) = rest.split_at(range.len());
-            cut.push(part);
-            rest = behind;
-        }
-        cut.push(rest);
-        cut
+        let ranges = equal_ranges(self.windows.count, parts, step);
+        split(self, ranges, Self::split_at)
     }
 }

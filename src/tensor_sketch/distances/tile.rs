@@ -7,7 +7,7 @@ use super::gpu;
 use super::value::Scale;
 use super::{Metric, cpu, finish, largest, rows, scaled};
 use crate::device::{DeviceKind, assign, zeroed};
-use crate::spread::{Part, equal_ranges};
+use crate::spread::{Part, equal_ranges, split};
 use crate::tensor_sketch::Real;
 use crate::{Device, Result};
 
@@ -17,8 +17,6 @@ pub struct Tile<'a, T> {
     /// None for those of `a` to each other.
     pub b: Option<ArrayView2<'a, T>>,
     pub out: ArrayViewMut2<'a, f64>,
-    /// Where they are to stand too, transposed.
-    pub mirrored: Option<ArrayViewMut2<'a, f64>>,
 }
 
 impl<'a, T: Real> Tile<'a, T> {
@@ -30,16 +28,12 @@ impl<'a, T: Real> Tile<'a, T> {
         metric: Metric,
     ) -> Result<()> {
         match device.kind() {
-            DeviceKind::Cpu => self.on_cpu(operation, metric)?,
+            DeviceKind::Cpu => self.on_cpu(operation, metric),
             #[cfg(feature = "kernels")]
-            _ => self.by_kernels(operation, device, metric)?,
+            _ => self.by_kernels(operation, device, metric),
             #[cfg(not(feature = "kernels"))]
             _ => unreachable!("this build has the CPU alone"),
         }
-        if let Some(mirrored) = &mut self.mirrored {
-            assign(mirrored.view_mut(), &self.out.t());
-        }
-        Ok(())
     }
 
     fn on_cpu(&mut self, operation: &'static str, metric: Metric) -> Result<()> {
@@ -93,99 +87,42 @@ impl<'a, T: Real> Tile<'a, T> {
     /// Those up to a row, or a column if the axis is 1, and the rest.
     fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
         let ((a, a_behind), (b, b_behind)) = match (axis, self.b) {
-            (Axis(0), b) => (self.a.split_at(Axis(0), index), (b, b)),
-            (_, b) => {
-                let (b, behind) = b.expect("of two sets").split_at(Axis(0), index);
+            (Axis(1), Some(b)) => {
+                let (b, behind) = b.split_at(Axis(0), index);
                 ((self.a, self.a), (Some(b), Some(behind)))
             }
+            (_, b) => (self.a.split_at(Axis(0), index), (b, b)),
         };
         let (out, out_behind) = self.out.split_at(axis, index);
-        let (mirrored, mirrored_behind) = match self.mirrored {
-            Some(mirrored) => {
-                let (mirrored, behind) = mirrored.split_at(Axis(1 - axis.index()), index);
-                (Some(mirrored), Some(behind))
-            }
-            None => (None, None),
+        let behind = Tile {
+            a: a_behind,
+            b: b_behind,
+            out: out_behind,
         };
-        let tile = |a, b, out, mirrored| Tile {
-            a,
-            b,
-            out,
-            mirrored,
-        };
-        (
-            tile(a, b, out, mirrored),
-            tile(a_behind, b_behind, out_behind, mirrored_behind),
-        )
-    }
-
-    /// In slices of rows or columns, whichever there are more of.
-    fn slices(self, parts: usize) -> Vec<Self> {
-        let (rows, columns) = self.out.dim();
-        let (axis, length) = match rows >= columns {
-            true => (Axis(0), rows),
-            false => (Axis(1), columns),
-        };
-        if length == 0 {
-            // The rows are to be looked at all the same.
-            return vec![self];
-        }
-        let mut rest = self;
-        let mut slices = Vec::new();
-        for range in equal_ranges(length, parts, 1) {
-            let (tile, behind) = rest.split_at(axis, range.len());
-            slices.push(tile);
-            rest = behind;
-        }
-        slices
-    }
-
-    /// Of one set: the distances within each of some groups of rows, and those between two groups.
-    fn groups(self, groups: usize) -> Vec<Self> {
-        let ranges: Vec<_> = equal_ranges(self.a.nrows(), groups, 1).collect();
-        let of_group = |group: usize| self.a.slice_move(ndarray::s![ranges[group].clone(), ..]);
-        let mut below = self.out;
-        let mut tiles = Vec::new();
-        // The places of each later group in the rows of those before.
-        let mut above: Vec<Vec<ArrayViewMut2<f64>>> = ranges.iter().map(|_| Vec::new()).collect();
-        for (i, range) in ranges.iter().enumerate() {
-            let (mut band, behind) = below.split_at(Axis(0), range.len());
-            below = behind;
-            for (j, columns) in ranges.iter().enumerate() {
-                let (out, behind) = band.split_at(Axis(1), columns.len());
-                band = behind;
-                if j > i {
-                    above[j].push(out);
-                    continue;
-                }
-                tiles.push(Tile {
-                    a: of_group(i),
-                    b: (j < i).then(|| of_group(j)),
-                    out,
-                    mirrored: (j < i).then(|| above[i].remove(0)),
-                });
-            }
-        }
-        tiles
+        (Tile { a, b, out }, behind)
     }
 }
 
 impl<T: Real> Part for Tile<'_, T> {
     fn bytes(&self) -> u64 {
-        let numbers = self.a.len() + self.b.map_or(0, |b| b.len());
-        (numbers as u64 * size_of::<T>() as u64)
-            .saturating_add((self.out.len() as u64).saturating_mul(size_of::<f64>() as u64))
+        let bytes = |count: usize, size: usize| (count as u64).saturating_mul(size as u64);
+        bytes(self.a.len(), size_of::<T>())
+            .saturating_add(bytes(self.b.map_or(0, |b| b.len()), size_of::<T>()))
+            .saturating_add(bytes(self.out.len(), size_of::<f64>()))
     }
 
+    /// In slices of rows or columns, whichever there are more of. Of one set each pair is then computed twice, and the host
+    /// does not copy it to its other place.
     fn cut(self, parts: usize) -> Vec<Self> {
-        if self.b.is_some() {
-            return self.slices(parts);
-        }
-        let tiles = |groups: usize| groups * (groups + 1) / 2;
-        let groups = (1..=self.a.nrows()).find(|&groups| tiles(groups) >= parts);
-        match groups.unwrap_or(self.a.nrows()) {
-            0 | 1 => vec![self],
-            groups => self.groups(groups),
-        }
+        let b = self.b.unwrap_or(self.a);
+        let whole = Tile { b: Some(b), ..self };
+        let (rows, columns) = whole.out.dim();
+        let (axis, length) = match rows >= columns {
+            true => (Axis(0), rows),
+            false => (Axis(1), columns),
+        };
+        split(whole, equal_ranges(length, parts, 1), |tile, index| {
+            tile.split_at(axis, index)
+        })
     }
 }

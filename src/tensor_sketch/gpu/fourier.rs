@@ -427,7 +427,7 @@ impl<T: Real> Engine<T> {
         spectra: &mut Spectra,
     ) -> Result<()> {
         let units = self.words(letters, batch)?;
-        for groups in self.slices(batch.chunks.len()) {
+        for groups in self.slices(batch.chunks.len(), 0) {
             let chunks = self.chunks(&units, batch, groups)?;
             self.compose(
                 chunks,
@@ -462,16 +462,18 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Groups of lanes that are worked on one after the other, for so many matrices.
-    pub fn slices(&self, matrices: usize) -> impl Iterator<Item = Groups> {
+    /// Groups of lanes that are worked on one after the other, for so many matrices, and besides them first rows.
+    pub fn slices(&self, matrices: usize, rows: usize) -> impl Iterator<Item = Groups> {
+        let (tuple, width) = (self.tables.tuple_length(), self.policy.width as usize);
+        let of_matrices = matrices * entries(tuple, tuple) * width * size_of::<Pair<T>>();
+        let of_rows = rows * tuple * width * size_of::<Pair64>();
         // Products take an eighth as much besides.
         let left = self.device.memory_budget().unwrap_or(u64::MAX);
-        let most = (left - left / 8).min(MATRIX_BYTES as u64) as usize;
-        let tuple = self.tables.tuple_length();
-        let group_bytes =
-            matrices * entries(tuple, tuple) * self.policy.width as usize * size_of::<Pair<T>>();
+        let left = usize::try_from(left - left / 8).unwrap_or(usize::MAX);
+        let fitting = left / (of_matrices + of_rows).max(1);
         let all = self.policy.groups;
-        let together = (most / group_bytes.max(1)).clamp(1, all as usize) as u32;
+        let together = (MATRIX_BYTES / of_matrices.max(1)).min(fitting);
+        let together = together.clamp(1, all as usize) as u32;
         (0..all)
             .step_by(together as usize)
             .map(move |first| Groups {
@@ -733,10 +735,11 @@ fn scales_of(
 ) -> Vec<inverse::Scale> {
     let look_up = |lengths: &[u64]| {
         let mut known: HashMap<u64, Vec<inverse::Scale>> = HashMap::new();
-        let mut scales = Vec::new();
-        for &length in lengths {
+        let mut scales = Vec::with_capacity(lengths.len());
+        for equal in lengths.chunk_by(|a, b| a == b) {
+            let length = equal[0];
             let found = known.entry(length).or_insert_with(|| of_length(length));
-            scales.extend_from_slice(found);
+            equal.iter().for_each(|_| scales.extend_from_slice(found));
         }
         scales
     };

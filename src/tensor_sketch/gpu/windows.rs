@@ -11,7 +11,7 @@ use tensor_sketch_kernels::fourier::{entries, windows};
 
 use super::fourier::{Engine, Lanes, Matrices, Pair, nothing};
 use super::layout::{Layout, Part, Room, batches};
-use super::letters::PackedLetters;
+use super::letters::{PackedLetters, bits_for};
 use super::tuning::windows::Runs;
 use crate::device::Buffer;
 use crate::tensor_sketch::windows::Windows;
@@ -46,6 +46,9 @@ fn kernel(tuple: usize) -> &'static WindowsKernel {
 const MAX_WINDOWS: usize = 1 << 16;
 const MAX_LETTERS: usize = 1 << 27;
 
+/// Lanes of a group at most.
+const LANES: usize = 8;
+
 /// Strides in a window at most: those of a batch, up to twice as many, are counted in 32 bits, each with
 /// up to two pieces.
 const MAX_STRIDES: usize = 1 << 29;
@@ -76,8 +79,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
         return engine.separate(normalize, &letters, of)?.copy_to(sketches);
     }
     let runs = Runs::new(strides as u64);
-    let together = MAX_WINDOWS.min(MAX_LETTERS / of.stride).max(strides);
-    let together = together.next_multiple_of(runs.length as usize);
+    let together = together(of);
     let places = sketches.chunks_mut(together * tables.dim());
     for (first, place) in (0..of.count).step_by(together).zip(places) {
         let batch = first..of.count.min(first + together);
@@ -88,7 +90,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
     Ok(())
 }
 
-/// Windows that begin in the same run: between others they can be cut, and are put together as in the whole.
+/// How many neighbouring windows begin in a run. Windows cut at multiples of this are put together as in the whole.
 pub(in crate::tensor_sketch) fn run(of: Windows) -> usize {
     match of.width / of.stride {
         0 => 1,
@@ -96,24 +98,38 @@ pub(in crate::tensor_sketch) fn run(of: Windows) -> usize {
     }
 }
 
-/// Bytes of a device's memory that windows take, about: those that are worked on together, and the letters.
-pub(in crate::tensor_sketch) fn bytes<T: Real>(tables: &Tables, of: Windows) -> u64 {
+/// Windows that are worked on together.
+fn together(of: Windows) -> usize {
+    let most = MAX_WINDOWS.min(MAX_LETTERS / of.stride);
+    most.max(of.width / of.stride).next_multiple_of(run(of))
+}
+
+/// Bytes of a device's memory that windows of so many letters take, about, with as few lanes at a time as can be.
+pub(in crate::tensor_sketch) fn bytes<T: Real>(
+    tables: &Tables,
+    of: Windows,
+    letters: usize,
+) -> u64 {
     let (tuple, dim) = (tables.tuple_length(), tables.dim());
+    let letters = letters as u64 * u64::from(bits_for(tables.alphabet_size())) / 8;
     let strides = of.width / of.stride;
-    let together = match strides {
-        0 => of.count,
-        _ => of.count.min(MAX_WINDOWS) + strides,
-    };
+    let bytes = |count: usize, size: usize| (count as u64).saturating_mul(size as u64);
+    if strides == 0 {
+        let result = dim * size_of::<T>() + 2 * size_of::<Run>();
+        return letters.saturating_add(bytes(of.count, result));
+    }
+    let windows = of.count.min(together(of));
     let pieces = if of.width.is_multiple_of(of.stride) {
         1
     } else {
         2
     };
-    let matrices = pieces * entries(tuple, tuple) * size_of::<Pair<T>>();
-    let rows = (tuple + 1) * size_of::<Pair64>();
-    let of_window = dim.div_ceil(2) * (matrices + rows) + dim * size_of::<T>();
-    let letters = (of.count as u64).saturating_mul(of.stride as u64) + of.width as u64;
-    letters.saturating_add((together as u64).saturating_mul(of_window as u64))
+    let lanes = dim.div_ceil(2).min(LANES);
+    let matrices = pieces * entries(tuple, tuple) * size_of::<Pair<T>>() * lanes;
+    let rows = (tuple * lanes + dim.div_ceil(2)) * size_of::<Pair64>() + dim * size_of::<T>();
+    letters
+        .saturating_add(bytes(windows.saturating_add(strides), matrices))
+        .saturating_add(bytes(windows, rows))
 }
 
 /// Products of runs that stand so far from each other.
@@ -149,7 +165,7 @@ impl<T: Real> Engine<T> {
         let mut spectra = self.spectra(count, true)?;
         spectra.products = runs.depth(pieces as u64) as usize;
         let plan = self.plan_middles(runs, pieces as u32, count)?;
-        for groups in self.slices(layout.chunks.len()) {
+        for groups in self.slices(layout.chunks.len(), count) {
             let lanes = groups.lanes(&self.policy);
             let chunks = self.chunks(&units, &layout, groups)?;
             let matrices = self.compose(chunks, &layout.levels, lanes, None)?;
@@ -255,4 +271,27 @@ fn neighbours(count: u32, first: impl Fn(u32) -> u32, factors: u32) -> Vec<Run> 
         append: 0,
     };
     (0..count).map(product).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Were more than a group of lanes at a time counted, no part would ever be thought to fit.
+    #[test]
+    fn wide_windows_need_little_memory() {
+        let windows = |width, count| Windows {
+            width,
+            stride: 1,
+            count,
+        };
+        let narrow = Tables::from_seed(4, 4, 96, 0).unwrap();
+        let all = bytes::<f32>(&narrow, windows(99_000, 901_001), 1_000_000);
+        assert!((200 << 20..400 << 20).contains(&all), "{all}");
+        let few = bytes::<f32>(&narrow, windows(99_000, 100), 99_099);
+        assert!(few < 70 << 20, "{few}");
+        let wide = Tables::from_seed(4, 4, 4096, 0).unwrap();
+        let all = bytes::<f64>(&wide, windows(200_000, 800_001), 1_000_000);
+        assert!((10 << 30..20 << 30).contains(&all), "{all}");
+    }
 }
