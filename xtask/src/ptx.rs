@@ -1,11 +1,14 @@
 //! Building the PTX, and holding it against its record.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use cuda_builder::{
-    Build, CheckError, CudaBuilder, DeviceCompiler, Ptxas, Record, Verdict, ptx_file_name,
+    Arch, Build, BuildError, CheckError, CudaBuilder, DeviceCompiler, Ptxas, Record, Verdict,
+    ptx_file_name,
 };
+use rayon::prelude::*;
 
 use crate::kernels::{self, Kernels};
 use crate::{Result, ptxas};
@@ -15,8 +18,16 @@ pub fn rebuild(names: &[String]) -> Result<()> {
     let folder = kernels::ptx_folder();
     let mut record = Record::load(&kernels::record_path())?;
     let mut table = ptxas::table();
-    for kernels in kernels::find(names)? {
-        let builds = build(&kernels, &folder, false)?;
+    let mut failures = Vec::new();
+    let chosen = kernels::find(names)?;
+    for (kernels, builds) in chosen.iter().zip(build_all(&chosen, &folder, false)?) {
+        let builds = match builds {
+            Ok(builds) => builds,
+            Err(error) => {
+                failures.push(error.to_string());
+                continue;
+            }
+        };
         // A compiler that copies a barrier shows here, before it shows on a GPU.
         if let Err(difference @ CheckError::Barriers { .. }) = record.check(&kernels.name, &builds)
         {
@@ -24,8 +35,9 @@ pub fn rebuild(names: &[String]) -> Result<()> {
         }
         record.put(&kernels.name, &builds);
         record.save(&kernels::record_path())?;
-        show(&mut table, &kernels, &builds)?;
+        show(&mut table, kernels, &builds)?;
     }
+    fail_with(&failures)?;
     record.keep(&kernels::all_names()?);
     record.save(&kernels::record_path())?;
     remove_unrecorded(&record, &folder)?;
@@ -34,21 +46,33 @@ pub fn rebuild(names: &[String]) -> Result<()> {
 }
 
 /// Builds the PTX of the named kernel crates elsewhere, and fails unless what is checked in is what
-/// the sources give.
+/// the sources give. PTX that differs is assembled; [`ptxas::assemble_all`] does so with what is
+/// checked in.
 pub fn check(names: &[String]) -> Result<()> {
     let record = Record::load(&kernels::record_path())?;
     let elsewhere = tempfile::tempdir()?;
     let mut table = ptxas::table();
     let mut failures = Vec::new();
     let mut has_other_compiler = false;
-    for kernels in kernels::find(names)? {
+    let chosen = kernels::find(names)?;
+    let built = build_all(&chosen, elsewhere.path(), true)?;
+    for (kernels, builds) in chosen.iter().zip(built) {
         let name = &kernels.name;
         if let Err(error) = record.check_files(name, &kernels::ptx_folder()) {
             failures.push(error.to_string());
         }
-        let builds = build(&kernels, elsewhere.path(), true)?;
+        let builds = match builds {
+            Ok(builds) => builds,
+            Err(error) => {
+                failures.push(error.to_string());
+                continue;
+            }
+        };
         match record.check(name, &builds) {
-            Ok(Verdict::Identical) => println!("{name}: the same as checked in"),
+            Ok(Verdict::Identical) => {
+                println!("{name}: the same as checked in");
+                continue;
+            }
             Ok(Verdict::OtherCompiler { recorded, present }) => {
                 has_other_compiler = true;
                 println!(
@@ -58,7 +82,7 @@ pub fn check(names: &[String]) -> Result<()> {
             }
             Err(error) => failures.push(error.to_string()),
         }
-        show(&mut table, &kernels, &builds)?;
+        show(&mut table, kernels, &builds)?;
     }
     table.print();
     if has_other_compiler && Ptxas::find().is_err() {
@@ -80,16 +104,44 @@ pub fn barriers() -> Result<()> {
     fail_with(&failures)
 }
 
-/// Builds a crate's PTX for each of its architectures; `locked`: fail rather than change Cargo.lock.
-fn build(kernels: &Kernels, folder: &Path, locked: bool) -> Result<Vec<Build>> {
+/// Builds the PTX of each crate for each of its architectures, and gives the builds of each crate, or
+/// the first error among them; `locked`: fail rather than change Cargo.lock. The builds for an
+/// architecture share a target folder and go one after the other, those for different ones side by
+/// side.
+fn build_all(
+    chosen: &[Kernels],
+    folder: &Path,
+    locked: bool,
+) -> Result<Vec<std::result::Result<Vec<Build>, BuildError>>> {
     let compiler = DeviceCompiler::discover()?;
-    let builds = kernels.description.archs.iter().map(|&arch| {
-        println!("building {} for {arch}", kernels.name);
+    let build = |kernels: &Kernels, arch: Arch| {
+        eprintln!("building {} for {arch}", kernels.name);
         let file = folder.join(ptx_file_name(&kernels.name, arch));
         let builder = CudaBuilder::new(&kernels.description.folder).compiler(compiler.clone());
-        Ok(builder.arch(arch).locked(locked).copy_to(file).build()?)
-    });
-    builds.collect()
+        builder.arch(arch).locked(locked).copy_to(file).build()
+    };
+    let archs: BTreeSet<Arch> = chosen
+        .iter()
+        .flat_map(|kernels| kernels.description.archs.iter().copied())
+        .collect();
+    let by_arch: Vec<Vec<_>> = archs
+        .into_par_iter()
+        .map(|arch| {
+            let chosen = chosen.iter().enumerate();
+            chosen
+                .filter(|(_, kernels)| kernels.description.archs.contains(&arch))
+                .map(|(index, kernels)| (index, build(kernels, arch)))
+                .collect()
+        })
+        .collect();
+    let mut by_crate: Vec<Vec<_>> = chosen.iter().map(|_| Vec::new()).collect();
+    for (index, build) in by_arch.into_iter().flatten() {
+        by_crate[index].push(build);
+    }
+    Ok(by_crate
+        .into_iter()
+        .map(|builds| builds.into_iter().collect())
+        .collect())
 }
 
 /// Adds what the kernels use on the oldest GPU that ptxas assembles for; nothing without a ptxas.

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{Arch, Ptxas};
+use cuda_builder::{Arch, Ptxas, Resources};
+use rayon::prelude::*;
 
 use crate::table::Table;
 use crate::{Result, kernels};
 
 /// Assembles every checked-in PTX for each of `gpus` (all that ptxas knows, if there are none) that
-/// it runs on.
+/// it runs on, on all cores.
 pub fn assemble_all(gpus: &[Arch]) -> Result<()> {
     let assembler = Ptxas::find()?;
     let known = assembler.architectures()?;
@@ -21,16 +22,27 @@ pub fn assemble_all(gpus: &[Arch]) -> Result<()> {
     if files.is_empty() {
         return Err(format!("there is no PTX in {}", kernels::ptx_folder().display()).into());
     }
-    let mut table = table();
+    let mut pairs = Vec::new();
     for file in &files {
         let arch = arch_of(file)?;
-        let chosen: Vec<_> = gpus.iter().filter(|&&gpu| fits(arch, gpu)).collect();
-        if chosen.is_empty() {
+        let before = pairs.len();
+        pairs.extend(
+            gpus.iter()
+                .filter(|&&gpu| fits(arch, gpu))
+                .map(|&gpu| (file, gpu)),
+        );
+        if pairs.len() == before {
             println!("{} is for none of these GPUs", file.display());
         }
-        for &gpu in chosen {
-            add(&mut table, &assembler, file, gpu)?;
-        }
+    }
+    // ptxas itself has one thread.
+    let assembled: Vec<_> = pairs
+        .par_iter()
+        .map(|&(file, gpu)| assemble(&assembler, file, gpu))
+        .collect();
+    let mut table = table();
+    for (&(file, gpu), kernels) in pairs.iter().zip(assembled) {
+        add_rows(&mut table, file, gpu, kernels?);
     }
     table.print();
     Ok(())
@@ -52,14 +64,22 @@ pub fn table() -> Table {
 
 /// Assembles a PTX file and adds its kernels to the table.
 pub fn add(table: &mut Table, assembler: &Ptxas, file: &Path, gpu: Arch) -> Result<()> {
-    let name = file
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let kernels = assembler
+    add_rows(table, file, gpu, assemble(assembler, file, gpu)?);
+    Ok(())
+}
+
+/// What the kernels of a PTX file use; the error is a sentence.
+fn assemble(
+    assembler: &Ptxas,
+    file: &Path,
+    gpu: Arch,
+) -> std::result::Result<Vec<Resources>, String> {
+    assembler
         .assemble(file, gpu)
-        .map_err(|error| format!("{name} for {gpu}: {error}"))?;
+        .map_err(|error| format!("{} for {gpu}: {error}", name_of(file)))
+}
+
+fn add_rows(table: &mut Table, file: &Path, gpu: Arch, kernels: Vec<Resources>) {
     for kernel in kernels {
         let numbers = [
             kernel.registers,
@@ -68,11 +88,15 @@ pub fn add(table: &mut Table, assembler: &Ptxas, file: &Path, gpu: Arch) -> Resu
             kernel.shared,
             kernel.stack,
         ];
-        let mut row = vec![name.clone(), gpu.to_string(), kernel.entry];
+        let mut row = vec![name_of(file), gpu.to_string(), kernel.entry];
         row.extend(numbers.map(|number| number.to_string()));
         table.add(row);
     }
-    Ok(())
+}
+
+fn name_of(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// The PTX files in a folder, sorted.
