@@ -314,6 +314,7 @@ fn run(arguments: &[&str], folder: &Path) -> Result<()> {
         .args(&arguments[1..])
         .env("CARGO_TARGET_DIR", workspace().join(target))
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .current_dir(folder)
         .status()?;
     if !status.success() {
