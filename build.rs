@@ -29,6 +29,8 @@ fn main() {
 #[cfg(feature = "kernels")]
 fn embed() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    #[cfg(feature = "build-ptx")]
+    compile_all(&out);
     let mut source = String::new();
     for (name, architectures) in MODULES {
         let constant = name.to_uppercase();
@@ -76,9 +78,34 @@ fn ptx(name: &str, architecture: &str, _out: &Path) -> PathBuf {
     file
 }
 
-/// The file that holds the PTX of a kernel crate for an architecture, compiled now.
+/// The file that holds the PTX of a kernel crate for an architecture, which [`compile_all`] has made.
 #[cfg(feature = "build-ptx")]
 fn ptx(name: &str, architecture: &str, out: &Path) -> PathBuf {
+    out.join(format!("{name}.{architecture}.ptx"))
+}
+
+/// Compiles all kernels. Those for an architecture share a target folder and go one after the other, those for
+/// different ones side by side.
+#[cfg(feature = "build-ptx")]
+fn compile_all(out: &Path) {
+    let all = MODULES.iter().flat_map(|(_, architectures)| *architectures);
+    let all: std::collections::BTreeSet<_> = all.copied().collect();
+    std::thread::scope(|scope| {
+        for architecture in all {
+            scope.spawn(move || {
+                for (name, architectures) in MODULES {
+                    if architectures.contains(&architecture) {
+                        compile(name, architecture, out);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Compiles a kernel crate for an architecture.
+#[cfg(feature = "build-ptx")]
+fn compile(name: &str, architecture: &str, out: &Path) {
     let root =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let kernel_crate = root.join("kernels-gpu").join(name);
@@ -89,7 +116,6 @@ fn ptx(name: &str, architecture: &str, out: &Path) -> PathBuf {
             kernel_crate.display()
         );
     }
-    let file = out.join(format!("{name}.{architecture}.ptx"));
     let build = cuda_builder::CudaBuilder::new(kernel_crate)
         .arch(
             architecture
@@ -97,14 +123,13 @@ fn ptx(name: &str, architecture: &str, out: &Path) -> PathBuf {
                 .expect("an architecture of this list is known"),
         )
         .target_dir(out.join("device"))
-        .copy_to(&file)
+        .copy_to(ptx(name, architecture, out))
         .build();
     match build {
         Ok(build) => {
             for source in build.sources.files {
                 println!("cargo::rerun-if-changed={}", source.display());
             }
-            file
         }
         Err(error) => panic!("{error}"),
     }
