@@ -244,6 +244,11 @@ pub fn equal_ranges(
     (0..count).map(move |part| start(part)..start(part + 1))
 }
 
+/// Bytes of so many elements, of so many bytes each. Views may have more elements than there is memory for.
+pub fn bytes_of(elements: usize, size: usize) -> u64 {
+    (elements as u64).saturating_mul(size as u64)
+}
+
 /// The parts of something in ranges that follow each other: at least one, and the last one has all the rest.
 pub fn split<P>(
     whole: P,

@@ -5,7 +5,7 @@ use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use super::Number;
 #[cfg(feature = "kernels")]
 use super::shapes::Sizes;
-use crate::spread::{Part, equal_ranges, split};
+use crate::spread::{Part, bytes_of, equal_ranges, split};
 
 /// Some of the matrices, rows or columns of a product.
 pub struct PartOfProduct<'a, T: Number> {
@@ -50,10 +50,9 @@ impl<'a, T: Number> PartOfProduct<'a, T> {
 
 impl<T: Number> Part for PartOfProduct<'_, T> {
     fn bytes(&self) -> u64 {
-        let bytes = |elements: usize, size: usize| (elements as u64).saturating_mul(size as u64);
-        bytes(self.a.len(), size_of::<T>())
-            .saturating_add(bytes(self.b.len(), size_of::<T>()))
-            .saturating_add(bytes(self.c.len(), size_of::<T::Sum>()))
+        bytes_of(self.a.len(), size_of::<T>())
+            .saturating_add(bytes_of(self.b.len(), size_of::<T>()))
+            .saturating_add(bytes_of(self.c.len(), size_of::<T::Sum>()))
     }
 
     /// k is never cut, so that sums are those of the whole.

@@ -86,10 +86,9 @@ impl<T: Real> TensorSketch<T> {
     ///
     /// # Errors
     ///
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a `width` or a `stride` of 0, and for a code that is not below
-    ///   the alphabet size of the tables.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a `width` or a `stride` of 0, for a code that is not
+    ///   below the alphabet size of the tables, and for a set of no devices.
     /// - [`Error::Overflow`](crate::Error::Overflow) as for [`sketch`](TensorSketch::sketch).
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a set of no devices.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice for the
     ///   sketches, or a device's for up to 127 windows.
     ///

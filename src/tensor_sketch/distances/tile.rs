@@ -7,7 +7,7 @@ use super::gpu;
 use super::value::Scale;
 use super::{Metric, cpu, finish, largest, rows, scaled};
 use crate::device::{DeviceKind, assign, zeroed};
-use crate::spread::{Part, equal_ranges, split};
+use crate::spread::{Part, bytes_of, equal_ranges, split};
 use crate::tensor_sketch::Real;
 use crate::{Device, Result};
 
@@ -105,10 +105,10 @@ impl<'a, T: Real> Tile<'a, T> {
 
 impl<T: Real> Part for Tile<'_, T> {
     fn bytes(&self) -> u64 {
-        let bytes = |count: usize, size: usize| (count as u64).saturating_mul(size as u64);
-        bytes(self.a.len(), size_of::<T>())
-            .saturating_add(bytes(self.b.map_or(0, |b| b.len()), size_of::<T>()))
-            .saturating_add(bytes(self.out.len(), size_of::<f64>()))
+        let of_b = self.b.map_or(0, |b| b.len());
+        bytes_of(self.a.len(), size_of::<T>())
+            .saturating_add(bytes_of(of_b, size_of::<T>()))
+            .saturating_add(bytes_of(self.out.len(), size_of::<f64>()))
     }
 
     /// In slices of rows or columns, whichever there are more of. Of one set each pair is then computed twice, and the host

@@ -14,6 +14,7 @@ use super::layout::{Layout, Part, Room, batches};
 use super::letters::{PackedLetters, bits_for};
 use super::tuning::windows::Runs;
 use crate::device::Buffer;
+use crate::spread::bytes_of;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
 use crate::{Device, Result, modules};
@@ -79,7 +80,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
         return engine.separate(normalize, &letters, of)?.copy_to(sketches);
     }
     let runs = Runs::new(strides as u64);
-    let together = together(of);
+    let together = together(of).next_multiple_of(runs.length as usize);
     let places = sketches.chunks_mut(together * tables.dim());
     for (first, place) in (0..of.count).step_by(together).zip(places) {
         let batch = first..of.count.min(first + together);
@@ -98,10 +99,10 @@ pub(in crate::tensor_sketch) fn run(of: Windows) -> usize {
     }
 }
 
-/// Windows that are worked on together.
+/// Windows that are worked on together, but for those up to the end of a run.
 fn together(of: Windows) -> usize {
     let most = MAX_WINDOWS.min(MAX_LETTERS / of.stride);
-    most.max(of.width / of.stride).next_multiple_of(run(of))
+    most.max(of.width / of.stride)
 }
 
 /// Bytes of a device's memory that windows of so many letters take, about, with as few lanes at a time as can be.
@@ -113,10 +114,9 @@ pub(in crate::tensor_sketch) fn bytes<T: Real>(
     let (tuple, dim) = (tables.tuple_length(), tables.dim());
     let letters = letters as u64 * u64::from(bits_for(tables.alphabet_size())) / 8;
     let strides = of.width / of.stride;
-    let bytes = |count: usize, size: usize| (count as u64).saturating_mul(size as u64);
     if strides == 0 {
         let result = dim * size_of::<T>() + 2 * size_of::<Run>();
-        return letters.saturating_add(bytes(of.count, result));
+        return letters.saturating_add(bytes_of(of.count, result));
     }
     let windows = of.count.min(together(of));
     let pieces = if of.width.is_multiple_of(of.stride) {
@@ -128,8 +128,8 @@ pub(in crate::tensor_sketch) fn bytes<T: Real>(
     let matrices = pieces * entries(tuple, tuple) * size_of::<Pair<T>>() * lanes;
     let rows = (tuple * lanes + dim.div_ceil(2)) * size_of::<Pair64>() + dim * size_of::<T>();
     letters
-        .saturating_add(bytes(windows.saturating_add(strides), matrices))
-        .saturating_add(bytes(windows, rows))
+        .saturating_add(bytes_of(windows.saturating_add(strides), matrices))
+        .saturating_add(bytes_of(windows, rows))
 }
 
 /// Products of runs that stand so far from each other.
