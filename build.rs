@@ -84,21 +84,14 @@ fn ptx(name: &str, architecture: &str, out: &Path) -> PathBuf {
     out.join(format!("{name}.{architecture}.ptx"))
 }
 
-/// Compiles all kernels. Those for an architecture share a target folder and go one after the other, those for
-/// different ones side by side.
+/// Compiles all kernels. All are started at once: those for the same architecture wait for each other.
 #[cfg(feature = "build-ptx")]
 fn compile_all(out: &Path) {
-    let all = MODULES.iter().flat_map(|(_, architectures)| *architectures);
-    let all: std::collections::BTreeSet<_> = all.copied().collect();
     std::thread::scope(|scope| {
-        for architecture in all {
-            scope.spawn(move || {
-                for (name, architectures) in MODULES {
-                    if architectures.contains(&architecture) {
-                        compile(name, architecture, out);
-                    }
-                }
-            });
+        for (name, architectures) in MODULES {
+            for architecture in architectures.iter() {
+                scope.spawn(move || compile(name, architecture, out));
+            }
         }
     });
 }

@@ -1,14 +1,13 @@
 //! Building the PTX, and holding it against its record.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use cuda_builder::{
     Arch, Build, BuildError, CheckError, CudaBuilder, DeviceCompiler, Ptxas, Record, Verdict,
     ptx_file_name,
 };
-use rayon::prelude::*;
 
 use crate::kernels::{self, Kernels};
 use crate::{Result, ptxas};
@@ -105,43 +104,37 @@ pub fn barriers() -> Result<()> {
 }
 
 /// Builds the PTX of each crate for each of its architectures, and gives the builds of each crate, or
-/// the first error among them; `locked`: fail rather than change Cargo.lock. The builds for an
-/// architecture share a target folder and go one after the other, those for different ones side by
-/// side.
+/// the first error among them; `locked`: fail rather than change Cargo.lock. All are started at once:
+/// those for the same architecture wait for each other.
 fn build_all(
     chosen: &[Kernels],
     folder: &Path,
     locked: bool,
 ) -> Result<Vec<std::result::Result<Vec<Build>, BuildError>>> {
-    let compiler = DeviceCompiler::discover()?;
+    let compiler = &DeviceCompiler::discover()?;
     let build = |kernels: &Kernels, arch: Arch| {
-        eprintln!("building {} for {arch}", kernels.name);
         let file = folder.join(ptx_file_name(&kernels.name, arch));
         let builder = CudaBuilder::new(&kernels.description.folder).compiler(compiler.clone());
-        builder.arch(arch).locked(locked).copy_to(file).build()
+        let build = builder.arch(arch).locked(locked).copy_to(file).build()?;
+        eprintln!("built {} for {arch}", kernels.name);
+        Ok(build)
     };
-    let archs: BTreeSet<Arch> = chosen
-        .iter()
-        .flat_map(|kernels| kernels.description.archs.iter().copied())
-        .collect();
-    let by_arch: Vec<Vec<_>> = archs
-        .into_par_iter()
-        .map(|arch| {
-            let chosen = chosen.iter().enumerate();
-            chosen
-                .filter(|(_, kernels)| kernels.description.archs.contains(&arch))
-                .map(|(index, kernels)| (index, build(kernels, arch)))
+    let build = &build;
+    Ok(thread::scope(|scope| {
+        let mut started = Vec::new();
+        for kernels in chosen {
+            let archs = kernels.description.archs.iter();
+            let builds = archs.map(|&arch| scope.spawn(move || build(kernels, arch)));
+            started.push(builds.collect::<Vec<_>>());
+        }
+        let finished = started.into_iter().map(|builds| {
+            let builds = builds.into_iter();
+            builds
+                .map(|build| build.join().expect("builds do not panic"))
                 .collect()
-        })
-        .collect();
-    let mut by_crate: Vec<Vec<_>> = chosen.iter().map(|_| Vec::new()).collect();
-    for (index, build) in by_arch.into_iter().flatten() {
-        by_crate[index].push(build);
-    }
-    Ok(by_crate
-        .into_iter()
-        .map(|builds| builds.into_iter().collect())
-        .collect())
+        });
+        finished.collect()
+    }))
 }
 
 /// Adds what the kernels use on the oldest GPU that ptxas assembles for; nothing without a ptxas.
