@@ -40,6 +40,25 @@ impl Aggregates {
         self.columns[index].view()
     }
 
+    /// The column of a method, the first one if there are several, or `None`.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::time_series::{Method, aggregate};
+    /// use ndarray::array;
+    ///
+    /// let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 4.0]);
+    /// let methods = [Method::MEAN, Method::MAX];
+    /// let found = aggregate(&Device::cpu(), timestamps.view(), values.view(), 5, &methods)?;
+    /// assert_eq!(found.column_of(Method::MAX), Some(array![2.0, 4.0].view()));
+    /// assert_eq!(found.column_of(Method::SUM), None);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn column_of(&self, method: Method) -> Option<ArrayView1<'_, f64>> {
+        let index = place_of(&self.methods, method)?;
+        Some(self.column(index))
+    }
+
     /// All columns, in the order of the methods.
     pub fn columns(&self) -> &[Array1<f64>] {
         &self.columns
@@ -77,6 +96,11 @@ impl Aggregates {
     pub fn into_parts(self) -> (Array1<i64>, Vec<Array1<f64>>) {
         (self.starts, self.columns)
     }
+}
+
+/// The column of a method.
+fn place_of(methods: &[Method], method: Method) -> Option<usize> {
+    methods.iter().position(|&other| other == method)
 }
 
 /// [`Aggregates`] in the memory of a device.
@@ -118,6 +142,12 @@ impl DeviceAggregates {
         );
         let DeviceColumns { elements, stride } = &self.columns;
         DeviceView::part(elements, index * stride, self.len())
+    }
+
+    /// The column of a method, the first one if there are several, or `None`.
+    pub fn column_of(&self, method: Method) -> Option<DeviceView<'_, f64, Ix1>> {
+        let index = place_of(&self.methods, method)?;
+        Some(self.column(index))
     }
 
     /// The number of buckets.

@@ -262,6 +262,23 @@ impl Aggregation {
         divided::custom(self, devices.devices(), custom, &series)
     }
 
+    /// [`run_custom`](Self::run_custom) of one series of N timestamps and N values.
+    ///
+    /// # Errors
+    /// Those of [`run_custom`](Self::run_custom).
+    pub fn run_custom_single<T: Value, A>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        custom: &Custom<A>,
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<CustomAggregates<A::Output>>
+    where
+        A: Aggregate<State: Send, Output: Element> + Send + Sync,
+    {
+        self.run_custom(devices, custom, &[0, timestamps.len()], timestamps, values)
+    }
+
     /// What there is to know of each bucket but percentiles, in a form that can be
     /// [resampled](Summaries::resample) to coarser buckets. The arguments are those of
     /// [`run_series`](Self::run_series).
@@ -278,6 +295,19 @@ impl Aggregation {
         self.check()?;
         let series = Series::new(offsets, timestamps, values)?;
         divided::summaries(self, devices.devices(), &series)
+    }
+
+    /// [`summaries`](Self::summaries) of one series of N timestamps and N values.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn summaries_single<T: Value>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<Summaries> {
+        self.summaries(devices, &[0, timestamps.len()], timestamps, values)
     }
 
     /// How timestamps are rounded.

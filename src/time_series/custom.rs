@@ -39,8 +39,8 @@ use crate::{Device, Result};
 ///
 /// let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 3.0]);
 /// let energy = Custom::new(Energy);
-/// let found = Aggregation::every(5).run_custom(
-///     &Device::cpu(), &energy, &[0, 3], timestamps.view(), values.view(),
+/// let found = Aggregation::every(5).run_custom_single(
+///     &Device::cpu(), &energy, timestamps.view(), values.view(),
 /// )?;
 /// assert_eq!(found.results(), array![5.0, 9.0]);
 /// # Ok::<(), gridstride::Error>(())

@@ -76,9 +76,10 @@ impl Method {
     statistics! {
         /// How many values there are.
         COUNT = Count;
-        /// The sum, 0 without values: rounded once or nearly so, whatever the number of values.
+        /// The sum, 0 without values: rounded once or nearly so, whatever the number of values. It is infinite only if
+        /// the exact sum is beyond the range of `f64`.
         SUM = Sum;
-        /// The sum divided by the number of values.
+        /// The sum divided by the number of values, finite wherever the values are.
         MEAN = Mean;
         /// The smallest value.
         MIN = Min;
@@ -88,10 +89,12 @@ impl Method {
         FIRST = First;
         /// The last value.
         LAST = Last;
-        /// The square root of [`VAR`](Self::VAR).
+        /// The square root of [`VAR`](Self::VAR), also where the variance itself is beyond the range of `f64`.
         STD = Std;
         /// The sum of squared deviations from the mean, divided by the number of values less the
-        /// [degrees of freedom](super::Aggregation::ddof). Exactly 0 for equal values.
+        /// [degrees of freedom](super::Aggregation::ddof). Exactly 0 for equal values, NaN if a value is infinite or NaN.
+        ///
+        /// The [relative error](super#accuracy) is some units of roundoff, wherever the mean is.
         VAR = Var;
     }
 
@@ -100,7 +103,8 @@ impl Method {
 
     /// The value below which `percent` of 100 values are: with n values in ascending order, numbered from 0, that at
     /// h = (n − 1)·percent/100, interpolated linearly between its neighbours v₀ and v₁ as v₀ + (h − ⌊h⌋)·(v₁ − v₀):
-    /// the default of numpy. It has to be from 0 to 100.
+    /// the default of numpy. Where h is a whole number, or v₀ = v₁, it is v₀ itself, also beside an infinite value;
+    /// halfway between −∞ and another value it is NaN. It has to be from 0 to 100.
     pub const fn percentile(percent: f64) -> Method {
         Method::of(Kind::Percentile(percent))
     }

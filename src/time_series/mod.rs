@@ -13,10 +13,23 @@
 //! reduction in tiles, whose buckets are counted by decoupled look-back (D. Merrill, M. Garland, 'Single-pass Parallel
 //! Prefix Scan with Decoupled Look-back', 2016).
 //!
+//! # Accuracy
 //! Results are the same from run to run on the same device. Counts, extremes, first and last values and percentiles
-//! are the same on every device; sums, means and deviations agree to the last bits: sums carry their rounding errors
-//! along ([`ExactSum`](https://docs.rs/gridstride_time_series_kernels)), with n values off by at most
-//! u·|sum| + n²u²·Σ|values|, u = 2⁻⁵³.
+//! are the same on every device. Sums, means, variances and deviations may differ between devices, within these
+//! bounds, with u = 2⁻⁵³ and n values x that are finite:
+//!
+//! | | off by at most |
+//! |---|---|
+//! | sum S | 2u·\|S\| + n²u²·Σ\|x\| |
+//! | mean | the same for S, divided by n, and one rounding more |
+//! | variance V | (3u + 50·n·k²·u²)·V |
+//! | standard deviation | (3u + 25·n·k²·u²) times itself |
+//!
+//! k = min(n, 8192) + n/8192 + 64 is the most additions that a value goes through. The second terms of variance and
+//! deviation are below 3u up to 10⁷ values. Neither depends on the mean: squares are those of deviations from a value of
+//! the bucket (T. Chan, G. Golub, R. LeVeque, 'Algorithms for Computing the Sample Variance', 1983). Sums carry their
+//! rounding errors along (T. Ogita, S. Rump, S. Oishi, 'Accurate Sum and Dot Product', 2005). Very large and very small
+//! values are scaled by powers of two, so that no sum or square overflows or underflows before the result does.
 //!
 //! # Several devices, and little memory
 //! Calls over arrays of the host take a [set](crate::DeviceSet) of devices. Points are cut where buckets begin, in as
@@ -24,8 +37,8 @@
 //! [limit](crate::Device::limit_memory); for rates a stretch begins with the last point before it that has one's other
 //! end. [Sorting](Order::Sort) then is the host's work. A bucket that a device has no room for is made of
 //! [summaries](Summaries) of its points, unless percentiles, rates, counts alone or an aggregate of one's own are asked
-//! for: then it is an [`Error::Allocation`]. Results are as on one device: sums, means and deviations to the last
-//! bits, all else exactly.
+//! for: then it is an [`Error::Allocation`]. Results are as on one device: sums, means and deviations within the bounds
+//! above, all else exactly.
 //!
 //! ```
 //! use gridstride::Device;

@@ -11,7 +11,7 @@ use super::{Aggregates, Aggregation, Duplicates, Fill, Method, Nan, Order, Singl
 /// [`Aggregation::run_series`] on one core, step by step: labels by division of 128-bit integers, the values of
 /// each bucket in a list, sums and variances from exact arithmetic.
 ///
-/// Of finite values, and unless numbers overflow or underflow, sums are the exact ones rounded once, and means,
+/// Of finite values, and unless results overflow or underflow, sums are the exact ones rounded once, and means,
 /// variances and deviations are off by three roundings at most; all else is exact.
 ///
 /// The arguments have to be such that [`Aggregation::run_series`] has no error.
@@ -148,13 +148,13 @@ fn number(kind: Kind, values: &[f64], ddof: usize) -> f64 {
     match statistic {
         Statistic::Count => count,
         Statistic::Sum => sum(values),
-        Statistic::Mean => sum(values) / count,
+        Statistic::Mean => mean(values),
         Statistic::First => values.first().copied().unwrap_or(f64::NAN),
         Statistic::Last => values.last().copied().unwrap_or(f64::NAN),
         _ if has_nan || values.is_empty() => f64::NAN,
         Statistic::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
         Statistic::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        Statistic::Std => variance(values, ddof).sqrt(),
+        Statistic::Std => deviation(values, ddof),
         Statistic::Var => variance(values, ddof),
     }
 }
@@ -166,31 +166,58 @@ fn percentile(values: &[f64], percent: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let place = (values.len() - 1) as f64 * percent / 100.0;
-    let (low, high) = (place.floor() as usize, place.ceil() as usize);
-    if values[low] == values[high] {
-        return values[low];
+    let (low, high) = (
+        values[place.floor() as usize],
+        values[place.ceil() as usize],
+    );
+    if low == high {
+        return low;
     }
-    values[low] + place.fract() * (values[high] - values[low])
+    let difference = high - low;
+    if difference.is_infinite() && low.is_finite() && high.is_finite() {
+        return low * (1.0 - place.fract()) + high * place.fract();
+    }
+    low + place.fract() * difference
 }
 
 fn sum(values: &[f64]) -> f64 {
     if values.iter().all(|value| value.is_finite()) {
-        let mut sum = Exact::default();
-        values.iter().for_each(|&value| sum.add(value));
-        return sum.rounded();
+        let (scaled, power) = scaled(values);
+        return exact_sum(&scaled).rounded() * power;
     }
     values.iter().sum()
 }
 
-/// (n·Σx² − (Σx)²) / (n·(n − ddof)), the difference exact.
+fn mean(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    if values.iter().all(|value| value.is_finite()) {
+        let (scaled, power) = scaled(values);
+        return exact_sum(&scaled).rounded() / count * power;
+    }
+    sum(values) / count
+}
+
+/// √((n·Σx² − (Σx)²) / (n·(n − ddof))), the difference exact.
+fn deviation(values: &[f64], ddof: usize) -> f64 {
+    let (variance, power) = scaled_variance(values, ddof);
+    variance.sqrt() * power
+}
+
 fn variance(values: &[f64], ddof: usize) -> f64 {
+    let (variance, power) = scaled_variance(values, ddof);
+    variance * power * power
+}
+
+/// The variance of values divided by a power of two, and that power.
+fn scaled_variance(values: &[f64], ddof: usize) -> (f64, f64) {
     let n = values.len();
     if n <= ddof || values.iter().any(|value| !value.is_finite()) {
-        return f64::NAN;
+        return (f64::NAN, 1.0);
     }
-    let (mut sum, mut difference) = (Exact::default(), Exact::default());
-    for &value in values {
-        sum.add(value);
+    let (values, power) = scaled(values);
+    let sum = exact_sum(&values);
+    let mut difference = Exact::default();
+    for value in values {
         let (square, rest) = two_product(value, value);
         difference.add_product(n as f64, square);
         difference.add_product(n as f64, rest);
@@ -200,7 +227,31 @@ fn variance(values: &[f64], ddof: usize) -> f64 {
             difference.add_product(-a, b);
         }
     }
-    difference.rounded() / (n as f64 * (n - ddof) as f64)
+    let variance = difference.rounded() / (n as f64 * (n - ddof) as f64);
+    (variance, power)
+}
+
+fn exact_sum(values: &[f64]) -> Exact {
+    let mut sum = Exact::default();
+    values.iter().for_each(|&value| sum.add(value));
+    sum
+}
+
+/// Finite values divided by the power of two that makes squares of the largest neither overflow nor underflow, and
+/// that power: 1, 2⁷⁰⁰ or 2⁻⁷⁰⁰.
+fn scaled(values: &[f64]) -> (Vec<f64>, f64) {
+    let largest = values
+        .iter()
+        .fold(0.0, |largest, value| f64::max(largest, value.abs()));
+    let power = if largest > 1e100 {
+        2f64.powi(700)
+    } else if largest < 1e-100 {
+        2f64.powi(-700)
+    } else {
+        1.0
+    };
+    let inverse = 1.0 / power;
+    (values.iter().map(|value| value * inverse).collect(), power)
 }
 
 /// a·b, and what rounding took from it.

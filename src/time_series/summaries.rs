@@ -12,8 +12,8 @@ use crate::Result;
 
 const COLUMNS: &str = "columns";
 
-/// What there is to know of each bucket but percentiles: number, sum, sum of squares, extremes, first and last.
-/// From these coarser buckets are made without the points.
+/// Summaries of buckets, for all methods but percentiles and rates: number, sum, squared deviations, extremes, first
+/// and last value. From these coarser buckets are made without the points.
 ///
 /// ```
 /// use gridstride::Device;
@@ -23,7 +23,7 @@ const COLUMNS: &str = "columns";
 /// let timestamps = array![0, 1, 2, 3, 4, 5, 11];
 /// let values = array![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 /// let minutes = Aggregation::every(2)
-///     .summaries(&Device::auto(), &[0, 7], timestamps.view(), values.view())?;
+///     .summaries_single(&Device::auto(), timestamps.view(), values.view())?;
 /// let hours = minutes.resample(6)?.columns(&[Method::COUNT, Method::MEAN], 1)?;
 /// assert_eq!(hours.starts(), array![0, 6]);
 /// assert_eq!(hours.columns(), [array![6.0, 1.0], array![10.5, 64.0]]);

@@ -163,31 +163,40 @@ pub fn compare<T: Value>(
 /// - A sum is off by at most u·|S| + n²u²·A (`ExactSum`), and the reference's, rounded once, by u·|S|. With S
 ///   within a factor 1 + 2u of the reference's R: less than 3u·|R| + n²u²·A.
 /// - A mean is a sum divided by n, which here and there adds a rounding: 5u·|R| + n²u²·A/n.
-/// - A variance is D/(n − d), D := Q − S²/n. Here h + l stand for S up to e₁ := n²u²·A, and for Q up to (2n)²u²·Q, since
-///   each square comes in two terms. S²/n takes from e₁ at most 2|S|·e₁/n ≤ 2n²u²·A²/n ≤ 2n²u²·Q, as A² ≤ n·Q;
-///   its own roundings are those of (h + l)², of which l² ≤ u²h² is left out and two terms of magnitude
-///   ≤ 4u·h² are rounded, and of the division's remainder, ≤ 5u·h²/n, twice: together below 20u²·S²/n ≤
-///   20u²·Q. In the difference the leading parts are subtracted exactly; the rest, ≤ (2n + 6)u·Q, is rounded
-///   up to three times, and the result once. Altogether D is off by u·|D| + (6n² + 6n + 38)u²·Q ≤ u·|D| + 50n²u²·Q.
-///   The division adds u, the reference's three roundings 3u: 6u·R + 50n²u²·Q/(n − d), with d so that n − d ≥ 1.
-/// - Of a deviation √V with V off by B, |√V′ − √V| = |V′ − V|/(√V′ + √V) ≤ B/R and ≤ √B; the roots round
-///   here and there: min(B/R, √B)·(1 + u) + 3u·R.
+/// - A variance is D/(n − d), D := Σ(x − mean)² = Q − S²/n, with Q := Σd² and S := Σd of the deviations d = x − s
+///   from a shift s, one of the values. As n·(s − mean)² ≤ (n − 1)·D, Q ≤ n·D, and two values of a bucket are at most
+///   √(2D) apart. k := min(n, 8192) + n/8192 + 64 bounds the additions that a term goes through: the CPU adds
+///   8192 values one after the other and merges such states in order, a GPU 64 values and then in trees.
+///   - Each d is a pair of numbers without error, whose second square, ≤ u²d², is left out, and each d² another pair.
+///     h + l then stand for Q up to (2k)²u²·Q, as each square comes in two terms: 4k²u²·n·D.
+///   - Where two states have other shifts, the later one's squares move by δ·(2·Σd + n′·δ), of which no term is above
+///     2(Q′ + n′δ²) in magnitude, δ² ≤ 2D, and each of some ten roundings of the lower parts takes u² of that: over all
+///     merges of a value, of which there are less than k, 20k·u²·(n·D + 2n·D) ≤ 60k·u²·n·D ≤ k²u²·n·D, as k > 64.
+///   - S comes from Σx − n·s. Σx is exact if all values have one sign and are within a factor of 2 (then what
+///     additions lose are multiples of the smallest value's last bit, fewer than 2⁵³ as long as n ≤ 2²⁵), and so is the difference. Else the
+///     largest magnitude m is at most twice the range, m ≤ 2√(2D), Σx is off by e ≤ k²u²·n·m ≤ 3k²u²·n·√D, and S²/n
+///     by 2·(|S|/n)·e ≤ 2√D·e ≤ 6k²u²·n·D.
+///   - S²/n itself, twice as precise, is rounded in terms below 20u²·Q, the difference likewise, and D once.
+///
+///   Altogether D is off by u·D + (4k² + k² + 6k² + 40)u²·n·D ≤ u·D + 50·n·k²·u²·D. The division adds u, the
+///   reference's three roundings 3u, and a result below the normal range up to two of its units: 6u·R + 50·n·k²·u²·R.
+/// - Of a deviation √V with V off by b·V, |√V′ − √V| = |V′ − V|/(√V′ + √V) ≤ b·R; the roots round here and there:
+///   b·R·(1 + u) + 3u·R.
 ///
 /// All else is exact.
 fn bound(method: Method, expected: f64, count: f64, largest: f64) -> f64 {
     const U: f64 = f64::EPSILON / 2.0;
     let in_sum = count.powi(3) * U * U * largest;
-    let in_variance =
-        |variance: f64| 6.0 * U * variance + 50.0 * count.powi(3) * U * U * largest * largest;
+    let additions = count.min(8192.0) + (count / 8192.0).floor() + 64.0;
+    let in_squares = 50.0 * count * additions * additions * U * U;
+    let in_variance = |variance: f64| (6.0 * U + in_squares) * variance;
+    const SMALLEST: f64 = f64::from_bits(1);
     let name = method.to_string();
     match name.strip_prefix("rate:").unwrap_or(&name) {
         "sum" => 3.0 * U * expected.abs() + in_sum,
         "mean" => 5.0 * U * expected.abs() + in_sum / count,
-        "var" => in_variance(expected),
-        "std" => {
-            let off = in_variance(expected * expected);
-            off.sqrt().min(off / expected) * (1.0 + U) + 3.0 * U * expected
-        }
+        "var" => in_variance(expected) + 2.0 * SMALLEST,
+        "std" => in_variance(1.0) * expected * (1.0 + U) + 3.0 * U * expected,
         _ => 0.0,
     }
 }

@@ -58,6 +58,13 @@ pub trait Aggregate: Copy + 'static {
     /// The state of no points.
     fn empty(&self) -> Self::State;
 
+    /// The state of no points of a bucket that has this value: [`empty`](Self::empty) unless an aggregate keeps
+    /// deviations from some value. States that begin with the same value are merged most often.
+    #[inline(always)]
+    fn empty_near(&self, _value: f64) -> Self::State {
+        self.empty()
+    }
+
     /// The state with a point added, later than those that it stands for or as late. Before an error comes back for
     /// points that are out of order, some of them may be added as they stand.
     fn push(&self, state: Self::State, point: Point) -> Self::State;

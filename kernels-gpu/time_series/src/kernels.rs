@@ -8,7 +8,10 @@ use crate::points::Points;
 use crate::progress::Progress;
 use crate::reduce::{Buckets, Results, reduce};
 use crate::segments::Pieces;
-use crate::statistics::{StatesOf, Statistic, Statistics, Summaries, Summary, Sums};
+use crate::statistic::Statistic;
+use crate::statistics::{StatesOf, Statistics, Summaries};
+use crate::summary::Summary;
+use crate::sums::Sums;
 
 /// Columns of statistics, one after the other.
 #[repr(C)]

@@ -56,14 +56,22 @@ impl Rank {
     /// The percentile, between the value at the index and the next one. If there is none, `upper` may be any.
     #[inline(always)]
     pub fn between(self, lower: u64, upper: u64) -> f64 {
-        let (low, high) = (value(lower), value(upper));
-        // Between equal infinities there is no way.
-        if self.fraction == 0.0 || lower == upper {
-            low
-        } else {
-            low + self.fraction * (high - low)
-        }
+        interpolated(value(lower), value(upper), self.fraction)
     }
+}
+
+/// The number at `fraction`, from 0 to below 1, of the way from `low` up to `high`.
+#[inline(always)]
+pub fn interpolated(low: f64, high: f64, fraction: f64) -> f64 {
+    // The difference of equal infinities is not a number, and neither is a part 0 of one that is infinite.
+    if fraction == 0.0 || low == high {
+        return low;
+    }
+    let difference = high - low;
+    if difference.is_infinite() && low.is_finite() && high.is_finite() {
+        return low * (1.0 - fraction) + high * fraction;
+    }
+    low + fraction * difference
 }
 
 /// Whether a key is that of a value that is not a number.

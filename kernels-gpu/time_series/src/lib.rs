@@ -3,6 +3,7 @@
 #![no_std]
 
 mod aggregate;
+mod exact_sum;
 mod floor;
 mod join;
 mod kernels;
@@ -14,16 +15,21 @@ mod progress;
 mod reduce;
 mod round;
 mod rows;
+mod scale;
 mod search;
 mod segments;
 mod series;
 mod sorted;
+mod statistic;
 mod statistics;
+mod summary;
+mod sums;
 
 #[doc(hidden)]
 pub use cuda_std;
 
 pub use aggregate::{Aggregate, Point};
+pub use exact_sum::ExactSum;
 pub use floor::Floor;
 pub use join::{Units, join, shared_bytes as join_shared_bytes};
 pub use kernels::{
@@ -32,7 +38,7 @@ pub use kernels::{
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use kernels::{JoinKernel, Kernels, ReduceKernel, SUMMARIES};
-pub use keys::{Bucketed, Percentiles};
+pub use keys::{Bucketed, Percentiles, interpolated};
 pub use percentiles::{
     LongBuckets, MIDDLE, SELECT_THREADS, SHORT, middle_f32, middle_f64, short_f32, short_f64,
 };
@@ -48,4 +54,7 @@ pub use rows::{
 pub use segments::Pieces;
 pub use series::{bound_buckets, buckets_of_series, mark_series};
 pub use sorted::{Sorted, bucket_lengths, keys_f32, keys_f64, percentiles_of_sorted, widen};
-pub use statistics::{ExactSum, StatesOf, Statistic, Statistics, Summaries, Summary, Sums};
+pub use statistic::Statistic;
+pub use statistics::{StatesOf, Statistics, Summaries};
+pub use summary::Summary;
+pub use sums::Sums;

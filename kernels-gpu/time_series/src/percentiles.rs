@@ -131,7 +131,8 @@ pub unsafe fn short_f32(points: Bucketed<f32>, to: Percentiles, others: LongBuck
 struct Range<V> {
     points: Bucketed<V>,
     first: u32,
-    end: u32,
+    // Not the end: numbers of points beyond it need not fit.
+    length: u32,
 }
 
 /// What the lanes know of all keys together.
@@ -151,10 +152,10 @@ impl<V: Value> Range<V> {
             lowest: NO_KEY,
             highest: 0,
         };
-        let mut point = self.first + warp::lane_id();
-        while point < self.end {
+        let mut offset = warp::lane_id();
+        while offset < self.length {
             // SAFETY: a point of the bucket.
-            let key = unsafe { self.points.key(point) };
+            let key = unsafe { self.points.key(self.first + offset) };
             let is_above = match floor {
                 Some(floor) => key > floor,
                 None => true,
@@ -172,7 +173,7 @@ impl<V: Value> Range<V> {
                     extent.highest
                 };
             }
-            point += WARP_SIZE;
+            offset += WARP_SIZE;
         }
         Extent {
             count: warp::reduce_sum(extent.count),
@@ -185,12 +186,12 @@ impl<V: Value> Range<V> {
     #[inline(always)]
     fn alike(&self, key: u64, bit: u32) -> u32 {
         let mut count = 0;
-        let mut point = self.first + warp::lane_id();
-        while point < self.end {
+        let mut offset = warp::lane_id();
+        while offset < self.length {
             // SAFETY: a point of the bucket.
-            let other = unsafe { self.points.key(point) };
+            let other = unsafe { self.points.key(self.first + offset) };
             count += ((other ^ key) >> bit == 0) as u32;
-            point += WARP_SIZE;
+            offset += WARP_SIZE;
         }
         warp::reduce_sum(count)
     }
@@ -237,7 +238,11 @@ unsafe fn of_middle<V: Value>(points: Bucketed<V>, to: Percentiles, buckets: Dev
             let bucket = buckets.at(entry) as usize;
             (bucket, points.points(bucket))
         };
-        let range = Range { points, first, end };
+        let range = Range {
+            points,
+            first,
+            length: end - first,
+        };
         let all = range.extent(None);
         let mut percentile = 0;
         while percentile < to.percents.len() {

@@ -168,6 +168,16 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         }
     }
 
+    /// The state of no points of the bucket that a point of the tile belongs to.
+    #[inline(always)]
+    fn empty<const VALUES: bool>(&self, point: u32) -> A::State {
+        if VALUES {
+            self.aggregate.empty_near(self.tile.value(point))
+        } else {
+            self.aggregate.empty()
+        }
+    }
+
     /// The state with a point of the tile, if it takes part.
     #[inline(always)]
     fn push(&self, state: A::State, timestamp: i64, value: f64) -> A::State {
@@ -251,7 +261,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                     end = firsts.add(number as usize).read() as u32;
                 }
             }
-            let mut state = self.aggregate.empty();
+            let mut state = self.empty::<VALUES>(first);
             let mut point = first;
             while point < end {
                 let value = if VALUES { self.tile.value(point) } else { 0.0 };
@@ -318,6 +328,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                 Stage::new(memory),
             )
         };
+        let near = self.point_near();
         let mut before_me = self.aggregate.empty();
         let mut before = 0;
         // Some buckets at a time go out, mostly all at once: `from` and up, as many as there are heads that end them.
@@ -331,7 +342,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                     && self.heads_before <= to
                     && self.heads_before + own_heads > from)
             {
-                state = self.walk::<VALUES>(&stage, place);
+                state = self.walk::<VALUES>(&stage, place, near);
             }
             if from == 0 {
                 // SAFETY: all threads are here, and the memory is used for nothing else.
@@ -394,13 +405,33 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         }
     }
 
+    /// A point of the tile that belongs to the bucket open at the start of this thread's points: the same for all threads
+    /// with that bucket, as far as a warp can tell, so that their states are merged quickly. All threads of the warp
+    /// call this.
+    #[inline(always)]
+    fn point_near(&self) -> u32 {
+        let (me, lane) = (thread::thread_idx_x(), warp::lane_id());
+        let heads = self.mine.heads;
+        let lower = warp::ballot(FULL_MASK, heads != 0) & ((1 << lane) - 1);
+        let last_head = (me * PER_THREAD + 31).wrapping_sub(heads.leading_zeros());
+        // Without a head in lower lanes nobody looks at it.
+        let nearest = warp::shuffle_idx(FULL_MASK, last_head, 31 - (lower | 1).leading_zeros());
+        if self.heads_before == 0 {
+            0
+        } else if lower != 0 {
+            nearest
+        } else {
+            (me - lane) * PER_THREAD
+        }
+    }
+
     /// Goes through a thread's points, and returns the state of those from its last head on, or of all. At each head the
     /// bucket before it goes to the stage, as far as this thread knows it, and the head itself: at `place` and up, as far
-    /// as there is room.
+    /// as there is room. `near` is a point of the bucket that the first point belongs to, unless that is a head.
     #[inline(always)]
-    fn walk<const VALUES: bool>(&self, stage: &Stage<A::State>, place: u32) -> A::State {
+    fn walk<const VALUES: bool>(&self, stage: &Stage<A::State>, place: u32, near: u32) -> A::State {
         let me = thread::thread_idx_x();
-        let mut state = self.aggregate.empty();
+        let mut state = self.empty::<VALUES>(near);
         let mut place = place;
         let mut index = 0;
         while index < self.mine.count {
@@ -420,7 +451,11 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                         }
                     }
                     place = place.wrapping_add(1);
-                    state = self.aggregate.empty();
+                    state = if VALUES {
+                        self.aggregate.empty_near(values[i])
+                    } else {
+                        self.aggregate.empty()
+                    };
                 }
                 if index < self.mine.count {
                     state = self.push(state, timestamps[i], values[i]);

@@ -129,16 +129,9 @@ fn interpolated(keys: &[i64], percent: f64) -> f64 {
         return f64::NAN;
     }
     let (rank, fraction) = rank(keys.len(), percent);
-    let low = number(keys[rank]);
-    if fraction == 0.0 {
-        return low;
-    }
-    let high = number(keys[rank + 1]);
-    // The difference of two equal infinities is not a number.
-    if low == high {
-        return low;
-    }
-    low + fraction * (high - low)
+    // Behind the last one there is none, and none is needed.
+    let next = keys.get(rank + 1).unwrap_or(&keys[rank]);
+    time_series_kernels::interpolated(number(keys[rank]), number(*next), fraction)
 }
 
 /// An integer with the place of the number in [`f64::total_cmp`]: integers are sorted faster.

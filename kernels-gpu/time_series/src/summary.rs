@@ -1,0 +1,285 @@
+//! The state of all statistics.
+
+use core::hint::cold_path;
+
+use cuda_std::prelude::*;
+use cuda_std::warp::WarpValue;
+
+use crate::exact_sum::{ExactSum, two_product, two_sum};
+use crate::scale::{Scale, is_ordinary};
+use crate::statistic::Statistic;
+use crate::statistics::Statistics;
+
+/// All that the statistics need.
+///
+/// Variances come from sums of deviations d = x − s from a *shift* s, a value of the bucket (T. Chan, G. Golub,
+/// R. LeVeque, 'Algorithms for Computing the Sample Variance', 1983), so that the size of the mean does not matter. With
+/// D = Σ(x − mean)² of n values, Σd² = D + n·(s − mean)² ≤ n·D, since s is one of the values. So Σd², summed with its
+/// rounding errors, tells D: the errors that are left are below u²·Σd², u = 2⁻⁵³, times a small power of the number of
+/// additions.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// The sum at the scale.
+    sum: ExactSum,
+    /// The sum of squared deviations from the shift, at the square of the scale.
+    squares: ExactSum,
+    /// What deviations are from, at the scale.
+    shift: f64,
+    /// The smallest value, NaN if there is a NaN, infinity if there is none.
+    pub min: f64,
+    /// The largest value, alike.
+    pub max: f64,
+    /// The first value, if there is one.
+    pub first: f64,
+    /// The last value, if there is one.
+    pub last: f64,
+    /// How many values.
+    pub count: u32,
+    scale: Scale,
+}
+
+// SAFETY: `repr(C)` of numbers that fill it, without gaps; all bits are values.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl bytemuck::Zeroable for Summary {}
+// SAFETY: as above.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl bytemuck::Pod for Summary {}
+
+impl WarpValue for Summary {
+    #[inline(always)]
+    fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+        Summary {
+            sum: self.sum.map_words(&mut f),
+            squares: self.squares.map_words(&mut f),
+            shift: self.shift.map_words(&mut f),
+            min: self.min.map_words(&mut f),
+            max: self.max.map_words(&mut f),
+            first: self.first.map_words(&mut f),
+            last: self.last.map_words(&mut f),
+            count: self.count.map_words(&mut f),
+            scale: self.scale.map_words(f),
+        }
+    }
+}
+
+#[inline(always)]
+fn smaller(a: f64, b: f64) -> f64 {
+    // NaN, once there, stays. Both conditions at once: a branch between them would keep loops from being vectors.
+    if (b < a) | b.is_nan() { b } else { a }
+}
+
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if (b > a) | b.is_nan() { b } else { a }
+}
+
+/// Σd of n deviations d from a shift, and its rounding errors, from the sum of the values.
+#[inline(always)]
+fn deviations(sum: ExactSum, count: f64, shift: f64) -> (f64, f64) {
+    let (product, rest) = two_product(count, shift);
+    let (deviations, lost) = two_sum(sum.high, -product);
+    two_sum(deviations, lost + (sum.low - rest))
+}
+
+impl Summary {
+    /// The summary of one value.
+    #[inline(always)]
+    fn of(value: f64) -> Summary {
+        let scale = Scale::of(value);
+        let scaled = scale.apply(value);
+        Summary {
+            sum: ExactSum::of(scaled),
+            squares: ExactSum::ZERO,
+            shift: if scaled.is_finite() { scaled } else { 0.0 },
+            min: value,
+            max: value,
+            first: value,
+            last: value,
+            count: 1,
+            scale,
+        }
+    }
+
+    /// The same with its sums at another scale.
+    #[inline(always)]
+    fn at(self, scale: Scale) -> Summary {
+        let power = self.scale.to(scale);
+        Summary {
+            sum: self.sum.scaled(power),
+            squares: self.squares.scaled(power).scaled(power),
+            shift: self.shift * power,
+            scale,
+            ..self
+        }
+    }
+
+    /// The lowest scale that the values allow: zeros fit any.
+    #[inline(always)]
+    fn lowest_scale(&self) -> Scale {
+        let is_zero = (self.min == 0.0) & (self.max == 0.0) & (self.shift == 0.0);
+        if is_zero { Scale::UP } else { self.scale }
+    }
+
+    /// The same with deviations from another shift: Σ(d + δ)² = Σd² + δ·(2·Σd + n·δ), δ = shift − other shift.
+    #[inline(always)]
+    fn about(self, shift: f64) -> Summary {
+        let count = self.count as f64;
+        let (step, step_low) = two_sum(self.shift, -shift);
+        let (moved, moved_low) = deviations(self.sum, count, self.shift);
+        let (product, rest) = two_product(count, step);
+        let (factor, lost) = two_sum(2.0 * moved, product);
+        let factor_low = lost + (2.0 * moved_low + float::fma_f64(count, step_low, rest));
+        let (high, rest) = two_product(step, factor);
+        let low = rest + float::fma_f64(step, factor_low, step_low * factor);
+        Summary {
+            squares: self.squares.merge(ExactSum { high, low }),
+            shift,
+            ..self
+        }
+    }
+
+    /// The summary of both, which have the same shift and scale.
+    #[inline(always)]
+    fn merge_aligned(self, later: Summary) -> Summary {
+        Summary {
+            sum: self.sum.merge(later.sum),
+            squares: self.squares.merge(later.squares),
+            shift: self.shift,
+            min: smaller(self.min, later.min),
+            max: larger(self.max, later.max),
+            first: if self.count == 0 {
+                later.first
+            } else {
+                self.first
+            },
+            last: if later.count == 0 {
+                self.last
+            } else {
+                later.last
+            },
+            count: self.count + later.count,
+            scale: self.scale,
+        }
+    }
+
+    /// The summary of both, whatever their shifts and scales.
+    #[inline(always)]
+    fn align_and_merge(self, later: Summary) -> Summary {
+        if later.count == 0 {
+            return self;
+        }
+        if self.count == 0 {
+            return later;
+        }
+        let scale = self.lowest_scale().max(later.lowest_scale());
+        let earlier = self.at(scale);
+        earlier.merge_aligned(later.at(scale).about(earlier.shift))
+    }
+
+    /// Σ(x − mean)² at the square of the scale: Σd² − (Σd)²/n.
+    #[inline(always)]
+    fn squared_deviations(&self) -> f64 {
+        let count = self.count as f64;
+        let (sum, low) = deviations(self.sum, count, self.shift);
+        // sum²/n, twice as precise.
+        let (square, rest) = two_product(sum, sum);
+        let rest = rest + 2.0 * sum * low;
+        let quotient = square / count;
+        let remainder = float::fma_f64(-quotient, count, square);
+        let quotient_low = (remainder + rest) / count;
+        let (difference, lost) = two_sum(self.squares.high, -quotient);
+        let result = difference + (lost + (self.squares.low - quotient_low));
+        // Rounding may leave something below zero; NaN stays.
+        if result < 0.0 { 0.0 } else { result }
+    }
+}
+
+impl Statistics for Summary {
+    const EMPTY: Summary = Summary {
+        sum: ExactSum::ZERO,
+        squares: ExactSum::ZERO,
+        shift: 0.0,
+        min: f64::INFINITY,
+        max: f64::NEG_INFINITY,
+        first: 0.0,
+        last: 0.0,
+        count: 0,
+        // At which nothing is added as it is: the first value brings scale and shift.
+        scale: Scale::UP,
+    };
+
+    #[inline(always)]
+    fn empty_near(value: f64) -> Summary {
+        let mut empty = Summary::EMPTY;
+        if is_ordinary(value) {
+            empty.shift = value;
+            empty.scale = Scale::ONE;
+        }
+        empty
+    }
+
+    #[inline(always)]
+    fn push(self, value: f64) -> Self {
+        if !is_ordinary(value) | (self.scale != Scale::ONE) {
+            cold_path();
+            return self.align_and_merge(Summary::of(value));
+        }
+        let (deviation, rest) = two_sum(value, -self.shift);
+        Summary {
+            sum: self.sum.with(value),
+            squares: self.squares.with_square(deviation, rest),
+            shift: self.shift,
+            min: smaller(self.min, value),
+            max: larger(self.max, value),
+            first: if self.count == 0 { value } else { self.first },
+            last: value,
+            count: self.count + 1,
+            scale: self.scale,
+        }
+    }
+
+    #[inline(always)]
+    fn merge(self, later: Self) -> Self {
+        if (self.shift == later.shift) & (self.scale == later.scale) {
+            return self.merge_aligned(later);
+        }
+        cold_path();
+        self.align_and_merge(later)
+    }
+
+    #[inline(always)]
+    fn has(_: Statistic) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn statistic(self, statistic: Statistic, ddof: f64) -> f64 {
+        let count = self.count as f64;
+        let of_values = |value| if self.count == 0 { f64::NAN } else { value };
+        match statistic {
+            Statistic::Count => count,
+            Statistic::Sum => self.scale.undo(self.sum.value()),
+            Statistic::Mean => self.scale.undo(self.sum.value() / count),
+            Statistic::Min => of_values(self.min),
+            Statistic::Max => of_values(self.max),
+            Statistic::First => of_values(self.first),
+            Statistic::Last => of_values(self.last),
+            Statistic::Std | Statistic::Var => {
+                let divisor = count - ddof;
+                let mut variance = f64::NAN;
+                if divisor > 0.0 && self.sum.high.is_finite() {
+                    variance = self.squared_deviations() / divisor;
+                    // Of equal values rounding must not leave a trace.
+                    if self.min == self.max {
+                        variance = 0.0;
+                    }
+                }
+                match statistic {
+                    Statistic::Std => self.scale.undo(float::sqrt_f64(variance)),
+                    _ => self.scale.undo(self.scale.undo(variance)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The state of number, sum and mean.
+
+use core::hint::cold_path;
+
+use cuda_std::warp::WarpValue;
+
+use crate::exact_sum::ExactSum;
+use crate::scale::{Scale, is_large};
+use crate::statistic::Statistic;
+use crate::statistics::Statistics;
+
+/// Number and sum.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums {
+    /// The sum at the scale.
+    sum: ExactSum,
+    /// How many values.
+    count: u32,
+    /// [`Scale::DOWN`] once there is a large value, else [`Scale::ONE`]: adding small values loses nothing.
+    scale: Scale,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn at(self, scale: Scale) -> Sums {
+        Sums {
+            sum: self.sum.scaled(self.scale.to(scale)),
+            scale,
+            ..self
+        }
+    }
+
+    /// The sum of states of the same scale.
+    #[inline(always)]
+    fn merge_aligned(self, later: Sums) -> Sums {
+        Sums {
+            sum: self.sum.merge(later.sum),
+            count: self.count + later.count,
+            scale: self.scale,
+        }
+    }
+}
+
+impl WarpValue for Sums {
+    #[inline(always)]
+    fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+        Sums {
+            sum: self.sum.map_words(&mut f),
+            count: self.count.map_words(&mut f),
+            scale: self.scale.map_words(f),
+        }
+    }
+}
+
+impl Statistics for Sums {
+    const EMPTY: Sums = Sums {
+        sum: ExactSum::ZERO,
+        count: 0,
+        scale: Scale::ONE,
+    };
+
+    #[inline(always)]
+    fn empty_near(_value: f64) -> Sums {
+        Sums::EMPTY
+    }
+
+    #[inline(always)]
+    fn push(self, value: f64) -> Self {
+        let (mut state, mut term) = (self, value);
+        if is_large(value) | (self.scale != Scale::ONE) {
+            cold_path();
+            state = self.at(Scale::DOWN);
+            term = Scale::DOWN.apply(value);
+        }
+        Sums {
+            sum: state.sum.with(term),
+            count: state.count + 1,
+            scale: state.scale,
+        }
+    }
+
+    #[inline(always)]
+    fn merge(self, later: Self) -> Self {
+        if self.scale == later.scale {
+            return self.merge_aligned(later);
+        }
+        cold_path();
+        self.at(Scale::DOWN).merge_aligned(later.at(Scale::DOWN))
+    }
+
+    #[inline(always)]
+    fn has(statistic: Statistic) -> bool {
+        matches!(
+            statistic,
+            Statistic::Count | Statistic::Sum | Statistic::Mean
+        )
+    }
+
+    #[inline(always)]
+    fn statistic(self, statistic: Statistic, _ddof: f64) -> f64 {
+        match statistic {
+            Statistic::Count => self.count as f64,
+            Statistic::Sum => self.scale.undo(self.sum.value()),
+            // 0/0 where there is nothing.
+            _ => self.scale.undo(self.sum.value() / self.count as f64),
+        }
+    }
+}
