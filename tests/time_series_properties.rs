@@ -1,6 +1,6 @@
 //! Properties of time-series aggregation, on random short series, on every device.
 //!
-//! Values are whole numbers, whose sums are exact: all but variances is compared bit for bit.
+//! Values are mostly whole numbers, whose sums are exact: all but variances is compared bit for bit.
 
 mod common;
 
@@ -82,8 +82,39 @@ fn bits(found: &Aggregates) -> Vec<Vec<u64>> {
         .collect()
 }
 
+/// Values near one number, or of any size, down to those without all bits and up to the largest.
+fn values_of_any_size() -> impl Strategy<Value = Array1<f64>> {
+    let near = (-1000..=1000i64, 0..=52i32, -1020..=960i32).prop_flat_map(|(mean, far, scale)| {
+        let value = (0..=1000i64).prop_map(move |step| {
+            let sum = mean as f64 * f64::powi(2.0, far) + step as f64;
+            // In two steps, as the power alone might underflow.
+            sum * f64::powi(2.0, scale / 2) * f64::powi(2.0, scale - scale / 2)
+        });
+        vec(value, 1..=100)
+    });
+    let any = vec(
+        proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL,
+        1..=40,
+    );
+    prop_oneof![3 => near, 1 => any].prop_map(Array1::from)
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    /// To bounds that depend neither on the mean nor on the size of the values.
+    #[test]
+    fn statistics_of_values_of_any_size_are_those_of_the_reference(
+        values in values_of_any_size(),
+        granularity in 1..=100i64,
+    ) {
+        let timestamps = Array1::from_iter(0..values.len() as i64);
+        let aggregation = Aggregation::every(granularity).methods(&statistics());
+        for device in devices() {
+            let found = aggregation.run(&device, timestamps.view(), values.view());
+            compare(&found.unwrap(), &aggregation, &[0, values.len()], timestamps.view(), values.view());
+        }
+    }
 
     #[test]
     fn what_is_found_is_that_of_the_reference(
