@@ -69,6 +69,20 @@ pub trait Aggregate: Copy + 'static {
     /// points that are out of order, some of them may be added as they stand.
     fn push(&self, state: Self::State, point: Point) -> Self::State;
 
+    /// Whether [`push`](Self::push) could add the points that it was given, one after the other, to an empty state. It
+    /// may leave checks of each point to one check of them all: where this is false, the points are added again, by
+    /// [`push_carefully`](Self::push_carefully).
+    #[inline(always)]
+    fn is_valid(&self, _state: &Self::State) -> bool {
+        true
+    }
+
+    /// As [`push`](Self::push), whatever the point.
+    #[inline(always)]
+    fn push_carefully(&self, state: Self::State, point: Point) -> Self::State {
+        self.push(state, point)
+    }
+
     /// The state of the points of both.
     fn merge(&self, earlier: Self::State, later: Self::State) -> Self::State;
 

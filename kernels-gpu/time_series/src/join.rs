@@ -81,7 +81,7 @@ pub unsafe fn join<A: Aggregate, R: Results<A>>(
     // SAFETY: all threads are here, and nothing else is in that memory.
     let open = unsafe {
         let exchange = Exchange::new(shared::dynamic_shared_mem::<u8>());
-        states_before(&aggregate, has_head, state, &exchange)
+        states_before(&aggregate, has_head, state, aggregate.empty(), &exchange)
     };
     if has_head {
         let complete = aggregate.merge(open.before, lead);

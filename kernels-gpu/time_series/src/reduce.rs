@@ -5,6 +5,8 @@
 //! on: states would be merged in an order that differs from run to run. What a tile has of buckets that lie in
 //! several goes to [`Pieces`], which [`join`](crate::join) puts together, always in the same order.
 
+use core::hint::cold_path;
+
 use cuda_std::prelude::*;
 use cuda_std::shared;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -48,6 +50,10 @@ pub const fn shared_bytes<S>() -> u32 {
 /// How many tiles ahead points are brought into the L2 cache: about a microsecond.
 const PREFETCHED: u32 = 64;
 
+/// The first word that a block's threads share is the tile's number, the next ones are the number of buckets in lower tiles
+/// and whether there is a long bucket. Behind them stands the last head in each warp.
+const LAST_HEADS: usize = 3;
+
 /// A tile on its way.
 struct Work<A: Aggregate, V> {
     aggregate: A,
@@ -79,8 +85,7 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, const VALUES: bool>(
     results: R,
 ) {
     let warp_sums = shared_array![u32; (THREADS / WARP_SIZE) as usize];
-    // The tile's number, the number of buckets in lower ones, and whether there is a long bucket.
-    let common = shared_array![u32; 3];
+    let common = shared_array![u32; LAST_HEADS + (THREADS / WARP_SIZE) as usize];
     let me = thread::thread_idx_x();
     if me == 0 {
         // SAFETY: the only one that writes it; a block has one tile.
@@ -180,12 +185,33 @@ impl<A: Aggregate, V: Value> Work<A, V> {
 
     /// The state with a point of the tile, if it takes part.
     #[inline(always)]
-    fn push(&self, state: A::State, timestamp: i64, value: f64) -> A::State {
-        if self.points.absent.has(value) {
-            self.aggregate.push(state, Point { timestamp, value })
-        } else {
-            state
+    fn push<const CAREFULLY: bool>(&self, state: A::State, timestamp: i64, value: f64) -> A::State {
+        if !self.points.absent.has(value) {
+            return state;
         }
+        let point = Point { timestamp, value };
+        if CAREFULLY {
+            self.aggregate.push_carefully(state, point)
+        } else {
+            self.aggregate.push(state, point)
+        }
+    }
+
+    /// The state of neighbouring points of the tile, all of one bucket.
+    #[inline(always)]
+    fn aggregate<const VALUES: bool, const CAREFULLY: bool>(
+        &self,
+        first: u32,
+        end: u32,
+    ) -> A::State {
+        let mut state = self.empty::<VALUES>(first);
+        let mut point = first;
+        while point < end {
+            let value = if VALUES { self.tile.value(point) } else { 0.0 };
+            state = self.push::<CAREFULLY>(state, self.tile.timestamp(point), value);
+            point += 1;
+        }
+        state
     }
 
     /// Whether there is room for a bucket: unsorted timestamps may have more than that.
@@ -261,12 +287,10 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                     end = firsts.add(number as usize).read() as u32;
                 }
             }
-            let mut state = self.empty::<VALUES>(first);
-            let mut point = first;
-            while point < end {
-                let value = if VALUES { self.tile.value(point) } else { 0.0 };
-                state = self.push(state, self.tile.timestamp(point), value);
-                point += 1;
+            let mut state = self.aggregate::<VALUES, false>(first, end);
+            if !self.aggregate.is_valid(&state) {
+                cold_path();
+                state = self.aggregate::<VALUES, true>(first, end);
             }
             // Only now, so that there is something to do while other blocks find out.
             let before = match before {
@@ -328,26 +352,34 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                 Stage::new(memory),
             )
         };
-        let near = self.point_near();
-        let mut before_me = self.aggregate.empty();
+        // SAFETY: passed on to the caller.
+        let near = unsafe { self.point_near(common.add(LAST_HEADS)) };
+        let empty = self.empty::<VALUES>(near);
+        let mut before_me = empty;
         let mut before = 0;
         // Some buckets at a time go out, mostly all at once: `from` and up, as many as there are heads that end them.
         let mut from = 0;
         loop {
             let to = from + LAST;
             let place = self.heads_before.wrapping_sub(from);
-            let mut state = self.aggregate.empty();
+            let mut state = empty;
             if from == 0
                 || (own_heads > 0
                     && self.heads_before <= to
                     && self.heads_before + own_heads > from)
             {
-                state = self.walk::<VALUES>(&stage, place, near);
+                let (walked, is_valid) = self.walk::<VALUES, false>(&stage, place, empty);
+                state = walked;
+                if !is_valid {
+                    cold_path();
+                    (state, _) = self.walk::<VALUES, true>(&stage, place, empty);
+                }
             }
             if from == 0 {
                 // SAFETY: all threads are here, and the memory is used for nothing else.
-                let open =
-                    unsafe { states_before(&self.aggregate, own_heads > 0, state, &exchange) };
+                let open = unsafe {
+                    states_before(&self.aggregate, own_heads > 0, state, empty, &exchange)
+                };
                 before_me = open.before;
                 if me == THREADS - 1 {
                     // SAFETY: room for each tile.
@@ -405,33 +437,61 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         }
     }
 
-    /// A point of the tile that belongs to the bucket open at the start of this thread's points: the same for all threads
-    /// with that bucket, as far as a warp can tell, so that their states are merged quickly. All threads of the warp
-    /// call this.
+    /// A point of the tile that belongs to the bucket open before this thread's points: its first one there, so that all
+    /// threads with that bucket take the same. It has a barrier.
+    ///
+    /// # Safety
+    /// All threads call this; `last_heads` points to an element of shared memory for each warp.
     #[inline(always)]
-    fn point_near(&self) -> u32 {
+    unsafe fn point_near(&self, last_heads: *mut u32) -> u32 {
+        const NONE: u32 = u32::MAX;
         let (me, lane) = (thread::thread_idx_x(), warp::lane_id());
-        let heads = self.mine.heads;
-        let lower = warp::ballot(FULL_MASK, heads != 0) & ((1 << lane) - 1);
-        let last_head = (me * PER_THREAD + 31).wrapping_sub(heads.leading_zeros());
-        // Without a head in lower lanes nobody looks at it.
-        let nearest = warp::shuffle_idx(FULL_MASK, last_head, 31 - (lower | 1).leading_zeros());
-        if self.heads_before == 0 {
-            0
-        } else if lower != 0 {
-            nearest
-        } else {
-            (me - lane) * PER_THREAD
+        let warp = me / WARP_SIZE;
+        let own = match self.mine.heads {
+            0 => NONE,
+            heads => me * PER_THREAD + 31 - heads.leading_zeros(),
+        };
+        let with_heads = warp::ballot(FULL_MASK, own != NONE);
+        let lower = with_heads & ((1 << lane) - 1);
+        let nearest = warp::shuffle_idx(FULL_MASK, own, 31 - (lower | 1).leading_zeros());
+        let last = warp::shuffle_idx(FULL_MASK, own, 31 - (with_heads | 1).leading_zeros());
+        if lane == 0 {
+            // SAFETY: this warp's element.
+            unsafe { last_heads.add(warp as usize).write(last) };
         }
+        thread::sync_threads();
+        if lower != 0 {
+            return nearest;
+        }
+        let mut other = warp;
+        while other > 0 {
+            other -= 1;
+            // SAFETY: written before the barrier.
+            let last = unsafe { last_heads.add(other as usize).read() };
+            if last != NONE {
+                return last;
+            }
+        }
+        0
     }
 
-    /// Goes through a thread's points, and returns the state of those from its last head on, or of all. At each head the
-    /// bucket before it goes to the stage, as far as this thread knows it, and the head itself: at `place` and up, as far
-    /// as there is room. `near` is a point of the bucket that the first point belongs to, unless that is a head.
+    /// Goes through a thread's points, and returns the state of those from its last head on, or of all, and whether all
+    /// states are valid. At each head the bucket before it goes to the stage, as far as this thread knows it, and the head
+    /// itself: at `place` and up, as far as there is room. `state` is that of no points of the bucket open before.
     #[inline(always)]
-    fn walk<const VALUES: bool>(&self, stage: &Stage<A::State>, place: u32, near: u32) -> A::State {
+    fn walk<const VALUES: bool, const CAREFULLY: bool>(
+        &self,
+        stage: &Stage<A::State>,
+        place: u32,
+        state: A::State,
+    ) -> (A::State, bool) {
+        if !CAREFULLY && self.mine.heads == 0 && self.mine.count == PER_THREAD {
+            let state = self.walk_through::<VALUES>(state);
+            return (state, self.aggregate.is_valid(&state));
+        }
         let me = thread::thread_idx_x();
-        let mut state = self.empty::<VALUES>(near);
+        let mut state = state;
+        let mut are_valid = true;
         let mut place = place;
         let mut index = 0;
         while index < self.mine.count {
@@ -450,6 +510,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                             stage.firsts.add(place as usize).write(me * PER_THREAD + index);
                         }
                     }
+                    are_valid &= self.aggregate.is_valid(&state);
                     place = place.wrapping_add(1);
                     state = if VALUES {
                         self.aggregate.empty_near(values[i])
@@ -458,10 +519,31 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                     };
                 }
                 if index < self.mine.count {
-                    state = self.push(state, timestamps[i], values[i]);
+                    state = self.push::<CAREFULLY>(state, timestamps[i], values[i]);
                 }
                 index += 1;
             }}
+        }
+        (state, are_valid & self.aggregate.is_valid(&state))
+    }
+
+    /// The same for as many points as a thread can have, and no head among them.
+    #[inline(always)]
+    fn walk_through<const VALUES: bool>(&self, state: A::State) -> A::State {
+        let me = thread::thread_idx_x();
+        let mut state = state;
+        let mut pair = 0;
+        while pair < PER_THREAD / 2 {
+            let timestamps = self.tile.timestamps(me, pair);
+            let values = if VALUES {
+                self.tile.values(pair)
+            } else {
+                [0.0; 2]
+            };
+            unrolled! { i in [0 1] {
+                state = self.push::<false>(state, timestamps[i], values[i]);
+            }}
+            pair += 1;
         }
         state
     }

@@ -1,5 +1,7 @@
 //! Powers of two that keep sums and squares of very large and very small values within the range of `f64`.
 
+use core::hint::cold_path;
+
 use cuda_std::warp::WarpValue;
 
 /// The power of two by which a state multiplies the values that it adds.
@@ -39,6 +41,12 @@ pub(crate) fn is_large(value: f64) -> bool {
     upper_half(value) >= BEYOND
 }
 
+/// Whether a sum is finite, and so far from overflow that many like it can be added.
+#[inline(always)]
+pub(crate) fn has_room(sum: f64) -> bool {
+    upper_half(sum) < (1023 + 900) << 20
+}
+
 /// Whether a value can be added without scaling: it is ordinary, or zero.
 #[inline(always)]
 pub(crate) fn is_ordinary(value: f64) -> bool {
@@ -74,13 +82,21 @@ impl Scale {
     /// The number at this scale.
     #[inline(always)]
     pub fn apply(self, number: f64) -> f64 {
-        number * self.power(LARGE, SMALL)
+        match self {
+            Scale::UP => number * LARGE,
+            Scale::DOWN => number * SMALL,
+            _ => number,
+        }
     }
 
     /// The number from which [`apply`](Self::apply) made this one.
     #[inline(always)]
     pub fn undo(self, number: f64) -> f64 {
-        number * self.power(SMALL, LARGE)
+        if self == Scale::ONE {
+            return number;
+        }
+        cold_path();
+        number * if self == Scale::UP { SMALL } else { LARGE }
     }
 
     /// The power of two that brings a number from this scale to another one.
@@ -91,17 +107,6 @@ impl Scale {
             1 => SMALL,
             2 => 0.0,
             _ => 1.0,
-        }
-    }
-
-    #[inline(always)]
-    fn power(self, up: f64, down: f64) -> f64 {
-        if self.0 == Scale::ONE.0 {
-            1.0
-        } else if self.0 == Scale::UP.0 {
-            up
-        } else {
-            down
         }
     }
 }

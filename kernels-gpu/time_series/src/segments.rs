@@ -34,7 +34,8 @@ impl<S> Exchange<S> {
     }
 }
 
-/// States of open buckets at a thread.
+/// States of open buckets at a thread: those of a warp without a head, unless it is the last one, mean nothing, as
+/// nobody needs them.
 #[derive(Clone, Copy)]
 pub struct Open<S> {
     /// Of the points in lower threads, back to the last head or to the block's start.
@@ -44,7 +45,8 @@ pub struct Open<S> {
 }
 
 /// From each thread's state, of all its points or, if there is a head among them, of those from its last head on, what
-/// is open before and after it. It has one barrier.
+/// is open before and after it. `empty` is a state of no points of the bucket that is open before it. There is one
+/// barrier.
 ///
 /// # Safety
 /// All [`THREADS`] threads of the block call this, with the same `exchange`, which nobody uses until the next barrier.
@@ -53,6 +55,7 @@ pub unsafe fn states_before<A: Aggregate>(
     aggregate: &A,
     has_head: bool,
     state: A::State,
+    empty: A::State,
     exchange: &Exchange<A::State>,
 ) -> Open<A::State> {
     let me = thread::thread_idx_x();
@@ -79,10 +82,12 @@ pub unsafe fn states_before<A: Aggregate>(
         }
         distance *= 2;
     }
-    let lower = warp::shuffle_up(FULL_MASK, state, 1);
-    let mut before = aggregate.empty();
-    if lane > 0 {
-        before = lower;
+    let mut before = empty;
+    if heads != 0 {
+        let lower = warp::shuffle_up(FULL_MASK, state, 1);
+        if lane > 0 {
+            before = lower;
+        }
     }
     if lane == WARP_SIZE - 1 {
         // SAFETY: an element for each warp, which this thread alone writes.
@@ -95,8 +100,14 @@ pub unsafe fn states_before<A: Aggregate>(
         }
     }
     thread::sync_threads();
+    if heads == 0 && warp as usize != WARPS - 1 {
+        return Open {
+            before,
+            after: state,
+        };
+    }
     // What the lower warps leave open, from the nearest one down.
-    let mut carried = aggregate.empty();
+    let mut carried = empty;
     let mut other = warp;
     while other > 0 {
         other -= 1;

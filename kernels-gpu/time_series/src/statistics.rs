@@ -14,8 +14,12 @@ pub trait Statistics: WarpValue {
     const EMPTY: Self;
     /// No values, of which the first is likely to be near this one.
     fn empty_near(value: f64) -> Self;
-    /// With a value added.
+    /// With a value added, unless that leaves the state invalid.
     fn push(self, value: f64) -> Self;
+    /// Whether the values were such that they could be [pushed](Self::push).
+    fn is_valid(&self) -> bool;
+    /// With any value added.
+    fn push_carefully(self, value: f64) -> Self;
     /// Of the values of both.
     fn merge(self, later: Self) -> Self;
     /// Whether this state has a statistic.
@@ -72,6 +76,16 @@ impl<S: Statistics + 'static> Aggregate for StatesOf<S> {
     #[inline(always)]
     fn push(&self, state: S, point: Point) -> S {
         state.push(point.value)
+    }
+
+    #[inline(always)]
+    fn is_valid(&self, state: &S) -> bool {
+        state.is_valid()
+    }
+
+    #[inline(always)]
+    fn push_carefully(&self, state: S, point: Point) -> S {
+        state.push_carefully(point.value)
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WarpValue;
 
 use crate::exact_sum::{ExactSum, two_product, two_sum};
-use crate::scale::{Scale, is_ordinary};
+use crate::scale::{Scale, has_room, is_ordinary};
 use crate::statistic::Statistic;
 use crate::statistics::Statistics;
 
@@ -63,15 +63,23 @@ impl WarpValue for Summary {
     }
 }
 
+// NaN, once there, stays. Where there can be none, looking for it would be a comparison more.
 #[inline(always)]
-fn smaller(a: f64, b: f64) -> f64 {
-    // NaN, once there, stays. Both conditions at once: a branch between them would keep loops from being vectors.
-    if (b < a) | b.is_nan() { b } else { a }
+fn smaller<const MAY_BE_NAN: bool>(a: f64, b: f64) -> f64 {
+    if (b < a) | (MAY_BE_NAN & b.is_nan()) {
+        b
+    } else {
+        a
+    }
 }
 
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
-    if (b > a) | b.is_nan() { b } else { a }
+fn larger<const MAY_BE_NAN: bool>(a: f64, b: f64) -> f64 {
+    if (b > a) | (MAY_BE_NAN & b.is_nan()) {
+        b
+    } else {
+        a
+    }
 }
 
 /// Σd of n deviations d from a shift, and its rounding errors, from the sum of the values.
@@ -141,13 +149,13 @@ impl Summary {
 
     /// The summary of both, which have the same shift and scale.
     #[inline(always)]
-    fn merge_aligned(self, later: Summary) -> Summary {
+    fn merge_aligned<const MAY_BE_NAN: bool>(self, later: Summary) -> Summary {
         Summary {
             sum: self.sum.merge(later.sum),
             squares: self.squares.merge(later.squares),
             shift: self.shift,
-            min: smaller(self.min, later.min),
-            max: larger(self.max, later.max),
+            min: smaller::<MAY_BE_NAN>(self.min, later.min),
+            max: larger::<MAY_BE_NAN>(self.max, later.max),
             first: if self.count == 0 {
                 later.first
             } else {
@@ -174,7 +182,7 @@ impl Summary {
         }
         let scale = self.lowest_scale().max(later.lowest_scale());
         let earlier = self.at(scale);
-        earlier.merge_aligned(later.at(scale).about(earlier.shift))
+        earlier.merge_aligned::<true>(later.at(scale).about(earlier.shift))
     }
 
     /// Σ(x − mean)² at the square of the scale: Σd² − (Σd)²/n.
@@ -185,13 +193,28 @@ impl Summary {
         // sum²/n, twice as precise.
         let (square, rest) = two_product(sum, sum);
         let rest = rest + 2.0 * sum * low;
-        let quotient = square / count;
+        let reciprocal = 1.0 / count;
+        let quotient = square * reciprocal;
         let remainder = float::fma_f64(-quotient, count, square);
-        let quotient_low = (remainder + rest) / count;
+        let quotient_low = (remainder + rest) * reciprocal;
         let (difference, lost) = two_sum(self.squares.high, -quotient);
         let result = difference + (lost + (self.squares.low - quotient_low));
         // Rounding may leave something below zero; NaN stays.
         if result < 0.0 { 0.0 } else { result }
+    }
+
+    /// The variance at the square of the scale.
+    #[inline(always)]
+    fn variance(&self, ddof: f64) -> f64 {
+        let divisor = self.count as f64 - ddof;
+        if divisor <= 0.0 || !self.sum.high.is_finite() {
+            return f64::NAN;
+        }
+        // Of equal values rounding must not leave a trace.
+        if self.min == self.max {
+            return 0.0;
+        }
+        self.squared_deviations() / divisor
     }
 }
 
@@ -221,17 +244,13 @@ impl Statistics for Summary {
 
     #[inline(always)]
     fn push(self, value: f64) -> Self {
-        if !is_ordinary(value) | (self.scale != Scale::ONE) {
-            cold_path();
-            return self.align_and_merge(Summary::of(value));
-        }
         let (deviation, rest) = two_sum(value, -self.shift);
         Summary {
             sum: self.sum.with(value),
             squares: self.squares.with_square(deviation, rest),
             shift: self.shift,
-            min: smaller(self.min, value),
-            max: larger(self.max, value),
+            min: smaller::<false>(self.min, value),
+            max: larger::<false>(self.max, value),
             first: if self.count == 0 { value } else { self.first },
             last: value,
             count: self.count + 1,
@@ -240,9 +259,28 @@ impl Statistics for Summary {
     }
 
     #[inline(always)]
+    fn is_valid(&self) -> bool {
+        let (min, max) = (self.min.abs(), self.max.abs());
+        let largest = if min > max { min } else { max };
+        // The sum tells of NaN.
+        let are_ordinary = is_ordinary(largest) & has_room(self.sum.high);
+        (self.count == 0) | ((self.scale == Scale::ONE) & are_ordinary)
+    }
+
+    #[inline(always)]
+    fn push_carefully(self, value: f64) -> Self {
+        if (self.scale == Scale::ONE) & is_ordinary(value) {
+            self.push(value)
+        } else {
+            self.align_and_merge(Summary::of(value))
+        }
+    }
+
+    #[inline(always)]
     fn merge(self, later: Self) -> Self {
-        if (self.shift == later.shift) & (self.scale == later.scale) {
-            return self.merge_aligned(later);
+        let are_ordinary = (self.scale == Scale::ONE) & (later.scale == Scale::ONE);
+        if are_ordinary & (self.shift.to_bits() == later.shift.to_bits()) {
+            return self.merge_aligned::<false>(later);
         }
         cold_path();
         self.align_and_merge(later)
@@ -265,21 +303,8 @@ impl Statistics for Summary {
             Statistic::Max => of_values(self.max),
             Statistic::First => of_values(self.first),
             Statistic::Last => of_values(self.last),
-            Statistic::Std | Statistic::Var => {
-                let divisor = count - ddof;
-                let mut variance = f64::NAN;
-                if divisor > 0.0 && self.sum.high.is_finite() {
-                    variance = self.squared_deviations() / divisor;
-                    // Of equal values rounding must not leave a trace.
-                    if self.min == self.max {
-                        variance = 0.0;
-                    }
-                }
-                match statistic {
-                    Statistic::Std => self.scale.undo(float::sqrt_f64(variance)),
-                    _ => self.scale.undo(self.scale.undo(variance)),
-                }
-            }
+            Statistic::Std => self.scale.undo(float::sqrt_f64(self.variance(ddof))),
+            Statistic::Var => self.scale.undo(self.scale.undo(self.variance(ddof))),
         }
     }
 }

@@ -5,7 +5,7 @@ use core::hint::cold_path;
 use cuda_std::warp::WarpValue;
 
 use crate::exact_sum::ExactSum;
-use crate::scale::{Scale, is_large};
+use crate::scale::{Scale, has_room, is_large};
 use crate::statistic::Statistic;
 use crate::statistics::Statistics;
 
@@ -67,17 +67,25 @@ impl Statistics for Sums {
 
     #[inline(always)]
     fn push(self, value: f64) -> Self {
-        let (mut state, mut term) = (self, value);
-        if is_large(value) | (self.scale != Scale::ONE) {
-            cold_path();
-            state = self.at(Scale::DOWN);
-            term = Scale::DOWN.apply(value);
-        }
         Sums {
-            sum: state.sum.with(term),
-            count: state.count + 1,
-            scale: state.scale,
+            sum: self.sum.with(value),
+            count: self.count + 1,
+            scale: self.scale,
         }
+    }
+
+    #[inline(always)]
+    fn is_valid(&self) -> bool {
+        // A sum that has overflowed once stays infinite, or becomes NaN.
+        has_room(self.sum.high)
+    }
+
+    #[inline(always)]
+    fn push_carefully(self, value: f64) -> Self {
+        if is_large(value) | (self.scale != Scale::ONE) {
+            return self.at(Scale::DOWN).push(Scale::DOWN.apply(value));
+        }
+        self.push(value)
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! States of buckets.
 
+use std::hint::cold_path;
 use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
@@ -58,10 +59,18 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
     /// The state of some points of a series, which begins at `first`.
     #[inline(always)]
     fn state(&self, first: usize, points: Range<usize>) -> A::State {
-        let mut state = self.aggregate.empty();
-        self.source.for_each(first, points, |point| {
+        let near = self.source.near(first, points.clone());
+        let mut state = self.aggregate.empty_near(near);
+        self.source.for_each(first, points.clone(), |point| {
             state = self.aggregate.push(state, point);
         });
+        if !self.aggregate.is_valid(&state) {
+            cold_path();
+            state = self.aggregate.empty();
+            self.source.for_each(first, points, |point| {
+                state = self.aggregate.push_carefully(state, point);
+            });
+        }
         state
     }
 

@@ -13,6 +13,9 @@ use rayon::prelude::*;
 
 /// Values of points.
 pub trait Source: Sync {
+    /// The value of one of the points of a series, which begins at `first`: mostly that of the first one.
+    fn near(&self, first: usize, points: Range<usize>) -> f64;
+
     /// Calls `f` for each value of some points of a series, which begins at `first`.
     fn for_each(&self, first: usize, points: Range<usize>, f: impl FnMut(Point));
 }
@@ -33,6 +36,11 @@ impl<'a, T: Value> ValuesOf<'a, T> {
 }
 
 impl<T: Value> Source for ValuesOf<'_, T> {
+    #[inline(always)]
+    fn near(&self, _first: usize, points: Range<usize>) -> f64 {
+        self.points.values[points.start].to_f64()
+    }
+
     #[inline(always)]
     fn for_each(&self, _first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
         let timestamps = &self.points.timestamps[points.clone()];
@@ -107,6 +115,17 @@ impl<'a, T: Value> Rates<'a, T> {
 }
 
 impl<T: Value> Source for Rates<'_, T> {
+    #[inline(always)]
+    fn near(&self, first: usize, points: Range<usize>) -> f64 {
+        let value = |index: usize| self.points.values[index].to_f64();
+        // The first point of a series has no rate.
+        let point = points.start.max(first + 1);
+        match point < points.end {
+            true => value(point) - value(point - 1),
+            false => f64::NAN,
+        }
+    }
+
     #[inline(always)]
     fn for_each(&self, first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
         let mut before = self.before(first, points.start);
