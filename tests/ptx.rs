@@ -191,6 +191,7 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
             ("levels", 1, written("build.rs")),
             ("find_", 3, of_tree),
             ("write_rows", 1, 0),
+            ("sample_rows_", 3, of_tree),
             ("count_rows_", 3, of_tree),
             ("fill_rows_", 3, of_tree),
             ("row_counts", 1, 0),
