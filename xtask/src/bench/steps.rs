@@ -146,6 +146,7 @@ pub const STEPS: &[Step] = &[
         &[
             "benches/matmul --device cuda --csv docs/benchmarks/matmul.csv",
             "python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv",
+            "benches/matmul --device cuda --casts",
         ],
     ),
     step(
