@@ -67,9 +67,12 @@ macro_rules! for_types {
 #[test]
 fn every_size_and_layout() {
     fn of_type<T: Number>(with: MatMul, device: &Device) {
-        let is_fast = device.kind() != DeviceKind::Simulator && !common::small();
-        let more = if is_fast { MORE_SIZES } else { &[] };
-        for &(m, n) in SIZES.iter().chain(more) {
+        let (sizes, more) = match device.kind() {
+            _ if common::small() => (&SIZES[..8], &[][..]),
+            DeviceKind::Simulator => (SIZES, &[][..]),
+            _ => (SIZES, MORE_SIZES),
+        };
+        for &(m, n) in sizes.iter().chain(more) {
             let by_rows = random::<T>((m, n), 1);
             let by_columns = by_rows.t().as_standard_layout().into_owned();
             let (long, short) = (vector::<T>(2 * n, 2), vector::<T>(m, 3));

@@ -25,7 +25,7 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     /// as the new type has. The bits are the same on every device.
     ///
     /// On a GPU the kernel takes its turn on the device's main stream: the result may still be on its way when this
-    /// returns. `f64` becomes `f16` or `bf16` by way of `f32`, which rounds twice.
+    /// returns. There is no conversion between `f64` and 16 bits; by way of `f32`, narrowing rounds twice.
     ///
     /// # Errors
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice for the result.
