@@ -2,8 +2,9 @@
 //!
 //!     cargo bench --features cuda --bench box_overlap -- --device cuda
 //!
-//! `ms` is the median of whole calls by the device's events, with the least and the most: the tree is built
-//! within each call. `whole` is the clock's time from views of the host to compressed rows there, with all
+//! A row has the times of all algorithms, in milliseconds: medians of whole calls by the device's events, with the least
+//! and the most. The tree is built within each call. `loss` is how many times as long `auto` takes as the faster of the
+//! other two. `whole` is the clock's time from views of the host to compressed rows there, with all
 //! copies. Results of the algorithms are compared; with `--sweep` sizes from 10³ on are measured
 //! instead, and written as CSV for the plot. `--write DIR` writes the boxes as NPY files for the programs in
 //! benches/peers, those of a sweep to a folder for each size.
@@ -57,7 +58,7 @@ struct Args {
 type Kind = (&'static str, fn(usize) -> Sets, usize);
 
 /// Kinds of boxes, and by what their numbers are divided.
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     ("pipes", boxes::pipes, 1),
     ("uniform", boxes::uniform, 1),
     ("giants", boxes::giants, 1),
@@ -65,6 +66,7 @@ const KINDS: [Kind; 7] = [
     ("dense", boxes::dense, 5),
     ("clustered", boxes::clustered, 1),
     ("sticks", boxes::sticks, 1),
+    ("long_sticks", boxes::long_sticks, 20),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -90,8 +92,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{}", device.info());
     println!(
-        "{:<10} {:>9} {:>9} {:>5} {:>8} {:>22} {:>11}",
-        "kind", "set 1", "set 2", "type", "", "ms", "pairs"
+        "{:<11} {:>9} {:>9} {:>4} {:>11} {:>22} {:>22} {:>22} {:>5}",
+        "kind", "set 1", "set 2", "type", "pairs", "brute", "indexed", "auto", "loss"
     );
     for (name, make, divisor) in KINDS {
         if !args.kinds.is_empty() && !args.kinds.iter().any(|kind| kind == name) {
@@ -138,30 +140,35 @@ fn measure<T: Coordinate>(
         }
         let times = Times::of(times).to_string();
         let (rows, name) = (sets[0].nrows(), T::NAME);
-        println!(
-            "{kind:<10} {rows:>9} {name:>5} {:>8} {times:>22} {pairs:>11}",
-            "whole"
-        );
+        println!("{kind:<11} {rows:>9} {rows:>9} {name:>4} {pairs:>11} {times:>22} whole");
     }
     let mut first = None;
+    let (mut times, mut medians) = ([const { String::new() }; 3], [f64::NAN; 3]);
     for (name, algorithm) in algorithms(args) {
         let search = BoxOverlap::new().algorithm(algorithm);
         let call = || search.overlaps_device(&there[0], &there[1]);
-        let (times, found) = time(device, args.runs, &call)?;
+        let (taken, found) = time(device, args.runs, &call)?;
+        let column = match algorithm {
+            Algorithm::BruteForce => 0,
+            Algorithm::Indexed => 1,
+            Algorithm::Auto => 2,
+        };
+        (times[column], medians[column]) = (taken.to_string(), taken.median);
         let found = found.download()?;
-        println!(
-            "{kind:<10} {:>9} {:>9} {:>5} {name:>8} {:>22} {:>11}",
-            sets[0].nrows(),
-            sets[1].nrows(),
-            T::NAME,
-            times.to_string(),
-            found.pair_count()
-        );
         match &first {
             None => first = Some(found),
             Some(first) => assert_eq!(first, &found, "{kind}, {name}: other pairs"),
         }
     }
+    let [brute, indexed, auto] = times;
+    println!(
+        "{kind:<11} {:>9} {:>9} {:>4} {:>11} {brute:>22} {indexed:>22} {auto:>22} {:>5.2}",
+        sets[0].nrows(),
+        sets[1].nrows(),
+        T::NAME,
+        first.map_or(0, |found| found.pair_count()),
+        medians[2] / medians[0].min(medians[1]),
+    );
     Ok(())
 }
 

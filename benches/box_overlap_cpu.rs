@@ -43,7 +43,7 @@ struct Kind {
 
 const SIZES: &[usize] = &[10, 100, 1000, 10_000, 200_000, 2_000_000];
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 8] = [
     Kind {
         name: "pipes",
         sets: boxes::pipes,
@@ -65,6 +65,11 @@ const KINDS: [Kind; 6] = [
         sizes: &[10, 100, 1000, 10_000],
     },
     Kind {
+        name: "dense",
+        sets: boxes::dense,
+        sizes: &[10, 100, 1000, 10_000],
+    },
+    Kind {
         name: "clustered",
         sets: boxes::clustered,
         sizes: SIZES,
@@ -75,13 +80,18 @@ const KINDS: [Kind; 6] = [
         // Two million take some four seconds a call: each stick crosses the bounding boxes of many others.
         sizes: &[10, 100, 1000, 10_000, 200_000],
     },
+    Kind {
+        name: "long_sticks",
+        sets: boxes::long_sticks,
+        sizes: &[10, 100, 1000, 10_000],
+    },
 ];
 
 fn main() -> gridstride::Result<()> {
     let args = Args::parse();
     println!("{}", Device::cpu().info());
     println!(
-        "{:<10} {:>8} {:>10} {:>22} {:>22} {:>22}",
+        "{:<11} {:>8} {:>10} {:>22} {:>22} {:>22}",
         "kind", "rows", "pairs", "brute force", "indexed", "auto"
     );
     for kind in KINDS.iter().filter(|kind| kind.name.contains(&args.only)) {
@@ -110,7 +120,7 @@ fn main() -> gridstride::Result<()> {
             }
             let pairs = found.pair_count();
             println!(
-                "{:<10} {rows:>8} {pairs:>10} {brute_force:>22} {indexed:>22} {auto:>22}",
+                "{:<11} {rows:>8} {pairs:>10} {brute_force:>22} {indexed:>22} {auto:>22}",
                 kind.name
             );
         }

@@ -6,7 +6,7 @@
 //! run makes as many calls one after the other as take about a millisecond, so that a small product's time is
 //! not that of its launch. `limit` is what the device needs at least, for the multiplications or for reading A
 //! and B and writing C once, whichever is longer, at the rates of the options: by default what an H100 SXM
-//! reaches. What stays in the cache can be faster than the memory. `whole` is the clock's time from matrices of
+//! reaches. With `--casts` conversions between types are timed instead. What stays in the cache can be faster than the memory. `whole` is the clock's time from matrices of
 //! the host to C there, with all copies. `error` is the largest error of the checked rows as a share of its
 //! bound.
 
@@ -20,6 +20,7 @@ mod number;
 #[path = "../examples/matmul/random.rs"]
 mod random;
 
+use std::any::type_name;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -27,12 +28,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use check::Check;
 use clap::Parser;
-use common::{Times, Where};
+use common::{Times, Where, time};
 use gridstride::Device;
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{MatMul, Precision};
+use gridstride::matmul::{CastTo, MatMul, Number, Precision};
 use half::{bf16, f16};
-use ndarray::{Array3, Axis};
+use ndarray::{Array1, Array3, Axis};
 use number::Real;
 
 #[derive(Parser)]
@@ -46,6 +47,9 @@ struct Args {
     /// Types to take.
     #[arg(long, value_delimiter = ',', default_value = "f32,f64,tf32,bf16,f16")]
     types: Vec<String>,
+    /// Times conversions between types of that many numbers, instead of products.
+    #[arg(long, num_args = 0..=1, default_missing_value = "268435456")]
+    casts: Option<usize>,
     /// Timed runs, after a first one that is not.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
@@ -106,7 +110,7 @@ const fn whole(case: Case) -> Case {
     }
 }
 
-/// Between single numbers and vectors there is nothing for tensor cores.
+/// Factors with few columns, for which tensor cores have nothing.
 const fn plain(case: Case) -> Case {
     Case {
         types: &["f32", "f64"],
@@ -114,7 +118,15 @@ const fn plain(case: Case) -> Case {
     }
 }
 
-const CASES: [Case; 13] = [
+/// A matrix and a vector, in every type but tf32.
+const fn vector(case: Case) -> Case {
+    Case {
+        types: &["f32", "f64", "bf16", "f16"],
+        ..case
+    }
+}
+
+const CASES: [Case; 14] = [
     case("128", [128; 3]),
     case("256", [256; 3]),
     case("512", [512; 3]),
@@ -126,7 +138,8 @@ const CASES: [Case; 13] = [
     whole(case("rectangle", [6000, 4800, 4000])),
     plain(whole(case("tall", [50_000, 784, 10]))),
     plain(case("wide", [10, 784, 50_000])),
-    plain(case("vector", [16_384, 16_384, 1])),
+    vector(case("vector", [16_384, 16_384, 1])),
+    vector(case("row", [1, 16_384, 16_384])),
     Case {
         batch: 1000,
         ..case("batch", [64; 3])
@@ -167,6 +180,10 @@ fn main() -> Result<()> {
     }
     let device = args.device.open()?;
     println!("{}", device.info());
+    if let Some(count) = args.casts {
+        println!("{:<12} {:>12} {:>27} {:>8}", "", "numbers", "ms", "GB/s");
+        return casts(&args, &device, count);
+    }
     println!(
         "limits for TFLOP/s of {} (f32), {} (f64), {} (tf32), {} (16 bits) and {} TB/s",
         args.peak_f32, args.peak_f64, args.peak_tf32, args.peak_half, args.bandwidth
@@ -200,6 +217,37 @@ fn main() -> Result<()> {
         let cannot_write = || format!("cannot write {}", path.display());
         fs::write(path, &bench.csv).with_context(cannot_write)?;
     }
+    Ok(())
+}
+
+/// Times the conversions of so many random numbers, and compares the results with those of the CPU.
+fn casts(args: &Args, device: &Device, count: usize) -> Result<()> {
+    let numbers: Array1<f32> = random::matrix(1, 0, (1, count))?.remove_axis(Axis(0));
+    cast::<f32, f16>(args, device, &numbers)?;
+    cast::<f32, bf16>(args, device, &numbers)?;
+    cast::<f32, f64>(args, device, &numbers)?;
+    cast::<f16, f32>(args, device, &numbers.mapv(f16::from_f32))?;
+    cast::<bf16, f32>(args, device, &numbers.mapv(bf16::from_f32))?;
+    cast::<f64, f32>(args, device, &numbers.mapv(f64::from))
+}
+
+fn cast<T: CastTo<U>, U: Number>(args: &Args, device: &Device, numbers: &Array1<T>) -> Result<()> {
+    let there = device.upload(numbers)?;
+    let (times, converted) = time(device, args.runs as usize, &|| there.cast::<U>())?;
+    let expected = Device::cpu().upload(numbers)?.cast::<U>()?.download()?;
+    ensure!(
+        converted.download()? == expected,
+        "other numbers than the CPU's"
+    );
+    let short = |name: &'static str| name.rsplit("::").next().unwrap_or(name);
+    let types = [type_name::<T>(), type_name::<U>()].map(short).join(" to ");
+    let bytes = (numbers.len() * (size_of::<T>() + size_of::<U>())) as f64;
+    println!(
+        "{types:<12} {:>12} {:>27} {:>8.0}",
+        numbers.len(),
+        said(&times),
+        bytes / times.median * 1e-6
+    );
     Ok(())
 }
 

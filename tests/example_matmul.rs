@@ -548,9 +548,9 @@ fn arguments_that_do_not_fit() {
     let both = ["--a", &*a, "--b", &b];
     EXAMPLE.succeed(&both);
     for (options, shapes) in [
-        (&["--trans-a"][..], "A is 4×3, B is 4×5"),
-        (&["--trans-b"], "A is 3×4, B is 5×4"),
-        (&["--trans-a", "--trans-b"], "A is 4×3, B is 5×4"),
+        (&["--trans-a"][..], "A is 4×3 and B is 4×5"),
+        (&["--trans-b"], "A is 3×4 and B is 5×4"),
+        (&["--trans-a", "--trans-b"], "A is 4×3 and B is 5×4"),
     ] {
         for device in ["cpu", "simulator"] {
             let options = [&both[..], options, &["--device", device]].concat();
@@ -558,7 +558,7 @@ fn arguments_that_do_not_fit() {
             let options = [&options[..], &["--out", out.to_str().unwrap()]].concat();
             EXAMPLE.refuse(
                 &options,
-                &["the columns of A are not as many as the rows of B", shapes],
+                &["A must have as many columns as B has rows", shapes],
             );
             assert!(!out.exists());
         }

@@ -109,6 +109,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
     let mut families: Vec<(String, usize, usize)> = [
         ("fma_", 8, of_stages),
         ("add_parts_", 2, 0),
+        ("cast_", 6, 0),
         ("pack_", 2, 1),
         ("widen_", 2, 1),
         ("skinny_f32_along_", 9, along),
@@ -191,6 +192,7 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
             ("levels", 1, written("build.rs")),
             ("find_", 3, of_tree),
             ("write_rows", 1, 0),
+            ("sample_rows_", 3, of_tree),
             ("count_rows_", 3, of_tree),
             ("fill_rows_", 3, of_tree),
             ("row_counts", 1, 0),

@@ -105,19 +105,31 @@ pub fn clustered(rows: usize) -> Sets {
 
 /// Thin sticks along random axes, a tenth as long as the unit cube; about two pairs a row.
 pub fn sticks(rows: usize) -> Sets {
-    const LENGTH: f64 = 0.1;
-    let mut random = Random(5);
+    sticks_of(rows, 0.1, 5)
+}
+
+/// Thin sticks along random axes through the whole unit cube, about two pairs a row. Neighbours by their centres cross,
+/// so that the bounding box of nearly any few of them is the whole cube.
+pub fn long_sticks(rows: usize) -> Sets {
+    sticks_of(rows, 2.0, 7)
+}
+
+/// Sticks whose starts, or centres if they are longer than the unit cube, are anywhere in it.
+fn sticks_of(rows: usize, length: f64, seed: u64) -> Sets {
+    let mut random = Random(seed);
     // Two sticks along different axes meet where their third axis agrees to within a thickness.
-    let thickness = 1.5 / (rows as f64 * LENGTH * LENGTH);
+    let reach = length.min(1.0);
+    let thickness = 1.5 / (rows as f64 * reach * reach);
     [(); 2].map(|()| {
         let rows = (0..rows).map(|_| {
             let along = random.below(3);
-            let start = [(); 3].map(|()| random.uniform());
+            let mut start = [(); 3].map(|()| random.uniform());
+            if length > 1.0 {
+                start[along] -= length / 2.0;
+            }
             row(|axis| {
-                [
-                    start[axis],
-                    start[axis] + if axis == along { LENGTH } else { thickness },
-                ]
+                let extent = if axis == along { length } else { thickness };
+                [start[axis], start[axis] + extent]
             })
         });
         rows.collect::<Vec<_>>().into()

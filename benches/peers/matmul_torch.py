@@ -31,7 +31,8 @@ CASES = {str(size): (1, size, size, size, ALL) for size in (128, 256, 512, 1024,
 CASES["rectangle"] = (1, 6000, 4800, 4000, ALL)
 CASES["tall"] = (1, 50000, 784, 10, ("f32", "f64"))
 CASES["wide"] = (1, 10, 784, 50000, ("f32", "f64"))
-CASES["vector"] = (1, 16384, 16384, 1, ("f32", "f64"))
+CASES["vector"] = (1, 16384, 16384, 1, ("f32", "f64", "bf16", "f16"))
+CASES["row"] = (1, 1, 16384, 16384, ("f32", "f64", "bf16", "f16"))
 CASES["batch"] = (1000, 64, 64, 64, ALL)
 
 

@@ -1,8 +1,10 @@
-//! Matrix multiplication: C = α·A·B + β·C of `f32`, `f64`, `f16` and `bf16`, alone or in batches.
+//! Matrix multiplication: C = α·A·B + β·C of `f32`, `f64`, `f16` and `bf16`, of two matrices, a matrix and a vector, or
+//! batches of matrices.
 //!
-//! Matrices are ndarray views with any strides (transposed, cut out of larger ones, reversed), or arrays and
+//! Matrices and vectors are ndarray views with any strides (transposed, cut out of larger ones, reversed), or arrays and
 //! views in a device's memory, which are read where they are. A and B of `f16` or `bf16` give a C of `f32`:
-//! products are exact, unless they overflow or underflow, and are summed up in `f32`.
+//! products are exact, unless they overflow or underflow, and are summed up in `f32`. [`DeviceArray::cast`] converts C to
+//! the type of the next product's factors, on the device.
 //!
 //! ```
 //! use gridstride::Device;
@@ -12,6 +14,10 @@
 //! let a = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
 //! let c = matmul(&Device::auto(), a.view(), a.t())?;
 //! assert_eq!(c, array![[5.0, 11.0, 17.0], [11.0, 25.0, 39.0], [17.0, 39.0, 61.0]]);
+//!
+//! let v = array![1.0, -1.0];
+//! assert_eq!(matmul(&Device::auto(), a.view(), v.view())?, array![-1.0, -1.0, -1.0]);
+//! assert_eq!(matmul(&Device::auto(), v.view(), a.t())?, array![-1.0, -1.0, -1.0]);
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 //!
@@ -46,6 +52,7 @@
 //! registers is that of CUTLASS (Thakkar et al., NVIDIA). If there are few tiles, k is cut into parts, which
 //! are added in their order. On the CPU it is the crate `gemm`'s kernels.
 
+mod cast;
 mod cpu;
 #[cfg(feature = "kernels")]
 mod gpu;
@@ -54,13 +61,14 @@ mod parts;
 pub mod reference;
 mod shapes;
 
-use ndarray::{Array, ArrayView, ArrayViewMut, ArrayViewMut3};
+use ndarray::{Array, ArrayView, ArrayViewMut, ArrayViewMut3, Dimension};
 
 use crate::device::{DeviceArray, DeviceView, zeroed};
 use crate::{DeviceSet, Error, Result};
+pub use cast::CastTo;
 pub use number::{Number, Sum};
 pub use shapes::MatrixDimension;
-use shapes::{DeviceMatrices, Sizes, require_result, sizes};
+use shapes::{DeviceMatrices, Sizes, require_product, sizes};
 
 const MATMUL: &str = "matmul";
 const GEMM: &str = "gemm";
@@ -117,7 +125,7 @@ pub struct MatMul {
     instructions: Instructions,
 }
 
-/// A·B: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+/// A·B: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
 /// # Errors
 /// Those of [`MatMul::matmul`].
@@ -129,17 +137,18 @@ pub struct MatMul {
 ///
 /// let a = array![[1.0f32, 2.0]];
 /// assert_eq!(matmul(&Device::auto(), a.view(), a.t())?, array![[5.0]]);
+/// assert_eq!(matmul(&Device::auto(), a.view(), a.row(0))?, array![5.0]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-pub fn matmul<T: Number, D: MatrixDimension>(
+pub fn matmul<T: Number, DA: MatrixDimension<DB>, DB: Dimension>(
     devices: &(impl DeviceSet + ?Sized),
-    a: ArrayView<T, D>,
-    b: ArrayView<T, D>,
-) -> Result<Array<T::Sum, D>> {
+    a: ArrayView<T, DA>,
+    b: ArrayView<T, DB>,
+) -> Result<Array<T::Sum, DA::Product>> {
     MatMul::new().matmul(devices, a, b)
 }
 
-/// C = α·A·B + β·C: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+/// C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
 /// # Errors
 /// Those of [`MatMul::gemm`].
@@ -155,13 +164,13 @@ pub fn matmul<T: Number, D: MatrixDimension>(
 /// assert_eq!(c, array![[111.0]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-pub fn gemm<T: Number, D: MatrixDimension>(
+pub fn gemm<T: Number, DA: MatrixDimension<DB>, DB: Dimension>(
     devices: &(impl DeviceSet + ?Sized),
     alpha: T::Sum,
-    a: ArrayView<T, D>,
-    b: ArrayView<T, D>,
+    a: ArrayView<T, DA>,
+    b: ArrayView<T, DB>,
     beta: T::Sum,
-    c: ArrayViewMut<T::Sum, D>,
+    c: ArrayViewMut<T::Sum, DA::Product>,
 ) -> Result<()> {
     MatMul::new().gemm(devices, alpha, a, b, beta, c)
 }
@@ -187,12 +196,15 @@ impl MatMul {
 
     /// A·B: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
     ///
+    /// A vector is a row as A, K · K×N → N, and a column as B, M×K · K → M: as with ndarray's
+    /// [`dot`](ndarray::linalg::Dot).
+    ///
     /// A batch of a single matrix goes with every matrix of the other batch. Views may have any strides; on a
     /// GPU, those whose elements fill their memory, in whatever order of axes, are copied there as they stand,
     /// and others are packed on the host first.
     ///
     /// # Errors
-    /// - [`Error::Shape`] if the columns of A are not as many as the rows of B, or the batches differ.
+    /// - [`Error::Shape`] if A has not as many columns as B has rows, or the batches differ.
     /// - [`Error::InvalidInput`] for a size above 2³¹ − 1 on a device that runs kernels.
     /// - [`Error::Unavailable`] for instructions that the device does not have.
     /// - [`Error::Allocation`] if the memory does not suffice.
@@ -207,16 +219,20 @@ impl MatMul {
     /// let batch = Array3::from_shape_fn((4, 2, 2), |(matrix, _, _)| matrix as f64);
     /// let c = MatMul::new().matmul(&Device::auto(), batch.view(), batch.view())?;
     /// assert_eq!(c.index_axis(ndarray::Axis(0), 3), array![[18.0, 18.0], [18.0, 18.0]]);
+    ///
+    /// let (a, v) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, 10.0]);
+    /// assert_eq!(MatMul::new().matmul(&Device::auto(), a.view(), v.view())?, array![21.0, 43.0]);
+    /// assert_eq!(MatMul::new().matmul(&Device::auto(), v.view(), a.view())?, array![31.0, 42.0]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn matmul<T: Number, D: MatrixDimension>(
+    pub fn matmul<T: Number, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
-        a: ArrayView<T, D>,
-        b: ArrayView<T, D>,
-    ) -> Result<Array<T::Sum, D>> {
-        let (a, b) = (D::batched(a), D::batched(b));
-        let sizes = sizes(MATMUL, a.dim().into(), b.dim().into())?;
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
+    ) -> Result<Array<T::Sum, DA::Product>> {
+        let sizes = sizes(MATMUL, a.shape(), b.shape())?;
+        let (a, b) = DA::batched(a, b);
         let elements = result_elements(MATMUL, sizes)?;
         let mut c = zeroed(elements)?;
         if elements > 0 {
@@ -225,34 +241,46 @@ impl MatMul {
             let (one, zero) = (num_traits::one(), num_traits::zero());
             T::on_host(*self, devices.devices(), one, (a, b), zero, view)?;
         }
-        Ok(Array::from_shape_vec(D::result(sizes), c).expect("as many as the shape has"))
+        Ok(Array::from_shape_vec(DA::product(sizes), c).expect("as many as the shape has"))
     }
 
-    /// C = α·A·B + β·C: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+    /// C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch
+    /// B×M×K · B×K×N → B×M×N.
     ///
     /// All may have any strides; C's memory is not touched where it has none of its elements.
     ///
     /// # Errors
     /// Those of [`matmul`](Self::matmul), and [`Error::Shape`] if C has not the shape of the product.
-    pub fn gemm<T: Number, D: MatrixDimension>(
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use ndarray::array;
+    ///
+    /// let (a, x, mut y) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, 10.0], array![100.0, 200.0]);
+    /// MatMul::new().gemm(&Device::auto(), 1.0, a.view(), x.view(), 0.5, y.view_mut())?;
+    /// assert_eq!(y, array![71.0, 143.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn gemm<T: Number, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         alpha: T::Sum,
-        a: ArrayView<T, D>,
-        b: ArrayView<T, D>,
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
         beta: T::Sum,
-        c: ArrayViewMut<T::Sum, D>,
+        c: ArrayViewMut<T::Sum, DA::Product>,
     ) -> Result<()> {
-        let (a, b, c) = (D::batched(a), D::batched(b), D::batched_mut(c));
-        let sizes = sizes(GEMM, a.dim().into(), b.dim().into())?;
-        require_result(GEMM, sizes, c.dim().into())?;
+        let sizes = sizes(GEMM, a.shape(), b.shape())?;
+        require_product(GEMM, DA::product(sizes).slice(), c.shape())?;
         if c.is_empty() {
             return Ok(());
         }
-        T::on_host(*self, devices.devices(), alpha, (a, b), beta, c)
+        let c = DA::batched_product(c);
+        T::on_host(*self, devices.devices(), alpha, DA::batched(a, b), beta, c)
     }
 
-    /// [`matmul`](Self::matmul) of matrices in a device's memory, left there: arrays, or views of them, which
+    /// [`matmul`](Self::matmul) of matrices and vectors in a device's memory, left there: arrays, or views of them, which
     /// are read where they are.
     ///
     /// It takes its turn on the device's main stream: the result may still be on its way when this returns, and what
@@ -267,28 +295,32 @@ impl MatMul {
     /// use gridstride::matmul::MatMul;
     /// use ndarray::array;
     ///
-    /// let a = Device::auto().upload(&array![[1.0f32, 2.0], [3.0, 4.0]])?;
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[1.0f32, 2.0], [3.0, 4.0]])?;
     /// let c = MatMul::new().matmul_device(&a, a.view().t())?;
     /// assert_eq!(c.download()?, array![[5.0, 11.0], [11.0, 25.0]]);
+    ///
+    /// let v = device.upload(&array![1.0f32, 10.0])?;
+    /// assert_eq!(MatMul::new().matmul_device(&a, &v)?.download()?, array![21.0, 43.0]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn matmul_device<'a, 'b, T: Number, D: MatrixDimension>(
+    pub fn matmul_device<'a, 'b, T: Number, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
-        a: impl Into<DeviceView<'a, T, D>>,
-        b: impl Into<DeviceView<'b, T, D>>,
-    ) -> Result<DeviceArray<T::Sum, D>> {
-        let (a, b) = (D::of_device(a.into()), D::of_device(b.into()));
-        let device = a.elements.device();
-        device.require_same(b.elements.device(), MATMUL)?;
-        let sizes = sizes(MATMUL, a.shape, b.shape)?;
-        let buffer = device.alloc(result_elements(MATMUL, sizes)?)?;
-        let mut c = DeviceArray::from_buffer(buffer, D::result(sizes))?;
+        a: impl Into<DeviceView<'a, T, DA>>,
+        b: impl Into<DeviceView<'b, T, DB>>,
+    ) -> Result<DeviceArray<T::Sum, DA::Product>> {
+        let (a, b) = (a.into(), b.into());
+        a.device().require_same(b.device(), MATMUL)?;
+        let sizes = sizes(MATMUL, a.shape(), b.shape())?;
+        let buffer = a.device().alloc(result_elements(MATMUL, sizes)?)?;
+        let factors = DA::batched_on_device(a, b);
+        let mut c = DeviceArray::from_buffer(buffer, DA::product(sizes))?;
         let (one, zero) = (num_traits::one(), num_traits::zero());
-        T::on_device(*self, one, (a, b), zero, c.buffer_mut(), sizes)?;
+        T::on_device(*self, one, factors, zero, c.buffer_mut(), sizes)?;
         Ok(c)
     }
 
-    /// [`gemm`](Self::gemm) of matrices in a device's memory.
+    /// [`gemm`](Self::gemm) of matrices and vectors in a device's memory.
     ///
     /// C may still be on its way when this returns, as with [`matmul_device`](Self::matmul_device). On the CPU all three
     /// are copied once.
@@ -308,22 +340,21 @@ impl MatMul {
     /// assert_eq!(c.download()?, array![[4.5, 5.0], [7.5, 12.0]]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn gemm_device<'a, 'b, T: Number, D: MatrixDimension>(
+    pub fn gemm_device<'a, 'b, T: Number, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         alpha: T::Sum,
-        a: impl Into<DeviceView<'a, T, D>>,
-        b: impl Into<DeviceView<'b, T, D>>,
+        a: impl Into<DeviceView<'a, T, DA>>,
+        b: impl Into<DeviceView<'b, T, DB>>,
         beta: T::Sum,
-        c: &mut DeviceArray<T::Sum, D>,
+        c: &mut DeviceArray<T::Sum, DA::Product>,
     ) -> Result<()> {
-        let (a, b) = (D::of_device(a.into()), D::of_device(b.into()));
-        let device = a.elements.device();
-        device.require_same(b.elements.device(), GEMM)?;
-        device.require_same(c.device(), GEMM)?;
-        let sizes = sizes(GEMM, a.shape, b.shape)?;
-        let shape = D::of_device(c.view()).shape;
-        require_result(GEMM, sizes, shape)?;
-        T::on_device(*self, alpha, (a, b), beta, c.buffer_mut(), sizes)
+        let (a, b) = (a.into(), b.into());
+        a.device().require_same(b.device(), GEMM)?;
+        a.device().require_same(c.device(), GEMM)?;
+        let sizes = sizes(GEMM, a.shape(), b.shape())?;
+        require_product(GEMM, DA::product(sizes).slice(), c.shape())?;
+        let factors = DA::batched_on_device(a, b);
+        T::on_device(*self, alpha, factors, beta, c.buffer_mut(), sizes)
     }
 
     /// The factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|), for each element, on every

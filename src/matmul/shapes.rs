@@ -1,7 +1,8 @@
 //! The shapes of products.
 
 use ndarray::{
-    ArrayView, ArrayView3, ArrayViewMut, ArrayViewMut3, Axis, Dimension, Ix2, Ix3, ShapeBuilder,
+    ArrayBase, ArrayView, ArrayView3, ArrayViewMut, ArrayViewMut3, Axis, Dimension, Ix1, Ix2, Ix3,
+    RawData, ShapeBuilder,
 };
 
 use crate::device::{DeviceView, Element};
@@ -20,21 +21,37 @@ pub struct Sizes {
     pub k: usize,
 }
 
-/// The dimension of a matrix, or of a batch of them: [`Ix2`](type@Ix2) or [`Ix3`](type@Ix3), whose first axis then is
-/// the batch.
-pub trait MatrixDimension: Dimension + sealed::Sealed {
-    /// As a batch.
+/// The dimension of A, for products with a B of dimension `B`:
+///
+/// | A | B | A·B |
+/// |---|---|---|
+/// | [`Ix2`](type@Ix2), M×K | [`Ix2`](type@Ix2), K×N | [`Ix2`](type@Ix2), M×N |
+/// | [`Ix2`](type@Ix2), M×K | [`Ix1`](type@Ix1), K | [`Ix1`](type@Ix1), M |
+/// | [`Ix1`](type@Ix1), K | [`Ix2`](type@Ix2), K×N | [`Ix1`](type@Ix1), N |
+/// | [`Ix3`](type@Ix3), B×M×K | [`Ix3`](type@Ix3), B×K×N | [`Ix3`](type@Ix3), B×M×N |
+///
+/// These are the products of ndarray's [`Dot`](ndarray::linalg::Dot), without that of two vectors, and those of batches.
+pub trait MatrixDimension<B: Dimension = Self>: Dimension + sealed::Sealed {
+    /// The dimension of A·B.
+    type Product: Dimension;
+    /// A and B as batches.
     #[doc(hidden)]
-    fn batched<T>(view: ArrayView<'_, T, Self>) -> ArrayView3<'_, T>;
-    /// As a batch.
+    fn batched<'a, 'b, T>(
+        a: ArrayView<'a, T, Self>,
+        b: ArrayView<'b, T, B>,
+    ) -> (ArrayView3<'a, T>, ArrayView3<'b, T>);
+    /// C as a batch.
     #[doc(hidden)]
-    fn batched_mut<T>(view: ArrayViewMut<'_, T, Self>) -> ArrayViewMut3<'_, T>;
-    /// Where the first element is, and shape and strides as a batch.
+    fn batched_product<T>(c: ArrayViewMut<'_, T, Self::Product>) -> ArrayViewMut3<'_, T>;
+    /// A and B in a device's memory as batches.
     #[doc(hidden)]
-    fn of_device<'a, T: Element>(view: DeviceView<'a, T, Self>) -> DeviceMatrices<'a, T>;
-    /// The shape of a result.
+    fn batched_on_device<'a, 'b, T: Element>(
+        a: DeviceView<'a, T, Self>,
+        b: DeviceView<'b, T, B>,
+    ) -> (DeviceMatrices<'a, T>, DeviceMatrices<'b, T>);
+    /// The shape of A·B.
     #[doc(hidden)]
-    fn result(sizes: Sizes) -> Self;
+    fn product(sizes: Sizes) -> Self::Product;
 }
 
 /// A batch of matrices in a device's memory.
@@ -47,9 +64,23 @@ pub struct DeviceMatrices<'a, T: Element> {
     pub(super) strides: [usize; 3],
 }
 
-impl<T: Element> DeviceMatrices<'_, T> {
+impl<'a, T: Element> DeviceMatrices<'a, T> {
+    /// A view as a batch, with what makes three numbers of its shape and strides.
+    fn new<D: Dimension>(
+        view: DeviceView<'a, T, D>,
+        as_batch: impl Fn(&D, usize) -> [usize; 3],
+    ) -> Self {
+        let (elements, start, shape, strides) = view.parts();
+        DeviceMatrices {
+            elements,
+            start,
+            shape: as_batch(&shape, 1),
+            strides: as_batch(&strides, 0),
+        }
+    }
+
     /// The matrices among elements that have been copied to the host.
-    pub(super) fn on_host<'a>(&self, elements: &'a [T]) -> ArrayView3<'a, T> {
+    pub(super) fn on_host<'b>(&self, elements: &'b [T]) -> ArrayView3<'b, T> {
         if self.shape.contains(&0) {
             return ArrayView3::from_shape(self.shape, &[]).expect("no elements");
         }
@@ -58,107 +89,181 @@ impl<T: Element> DeviceMatrices<'_, T> {
     }
 }
 
-impl MatrixDimension for Ix2 {
-    fn batched<T>(view: ArrayView<'_, T, Self>) -> ArrayView3<'_, T> {
-        view.insert_axis(Axis(0))
+/// A dimension whose arrays stand for batches of matrices.
+trait Batched: Dimension {
+    /// As a batch, in which a vector is a row.
+    fn of_rows<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3>;
+
+    /// As a batch, in which a vector is a column.
+    fn of_columns<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3>;
+
+    /// A shape, or strides, as those of a batch in which a vector is a row; `one` is for axes of length 1.
+    fn rows(&self, one: usize) -> [usize; 3];
+
+    /// The same where a vector is a column.
+    fn columns(&self, one: usize) -> [usize; 3];
+}
+
+impl Batched for Ix1 {
+    fn of_rows<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3> {
+        array.insert_axis(Axis(0)).insert_axis(Axis(0))
     }
 
-    fn batched_mut<T>(view: ArrayViewMut<'_, T, Self>) -> ArrayViewMut3<'_, T> {
-        view.insert_axis(Axis(0))
+    fn of_columns<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3> {
+        array.insert_axis(Axis(1)).insert_axis(Axis(0))
     }
 
-    fn of_device<'a, T: Element>(view: DeviceView<'a, T, Self>) -> DeviceMatrices<'a, T> {
-        let (elements, start, shape, strides) = view.parts();
-        DeviceMatrices {
-            elements,
-            start,
-            shape: [1, shape[0], shape[1]],
-            strides: [0, strides[0], strides[1]],
-        }
+    fn rows(&self, one: usize) -> [usize; 3] {
+        [one, one, self[0]]
     }
 
-    fn result(sizes: Sizes) -> Self {
-        Ix2(sizes.m, sizes.n)
+    fn columns(&self, one: usize) -> [usize; 3] {
+        [one, self[0], one]
     }
 }
 
-impl MatrixDimension for Ix3 {
-    fn batched<T>(view: ArrayView<'_, T, Self>) -> ArrayView3<'_, T> {
-        view
+impl Batched for Ix2 {
+    fn of_rows<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3> {
+        array.insert_axis(Axis(0))
     }
 
-    fn batched_mut<T>(view: ArrayViewMut<'_, T, Self>) -> ArrayViewMut3<'_, T> {
-        view
+    fn of_columns<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3> {
+        array.insert_axis(Axis(0))
     }
 
-    fn of_device<'a, T: Element>(view: DeviceView<'a, T, Self>) -> DeviceMatrices<'a, T> {
-        let (elements, start, shape, strides) = view.parts();
-        DeviceMatrices {
-            elements,
-            start,
-            shape: [shape[0], shape[1], shape[2]],
-            strides: [strides[0], strides[1], strides[2]],
-        }
+    fn rows(&self, one: usize) -> [usize; 3] {
+        [one, self[0], self[1]]
     }
 
-    fn result(sizes: Sizes) -> Self {
-        Ix3(sizes.batch, sizes.m, sizes.n)
+    fn columns(&self, one: usize) -> [usize; 3] {
+        self.rows(one)
     }
 }
 
-/// The sizes of a product of matrices of these shapes, a batch of 1 going with every matrix of the other.
+impl Batched for Ix3 {
+    fn of_rows<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3> {
+        array
+    }
+
+    fn of_columns<S: RawData>(array: ArrayBase<S, Self>) -> ArrayBase<S, Ix3> {
+        array
+    }
+
+    fn rows(&self, _: usize) -> [usize; 3] {
+        [self[0], self[1], self[2]]
+    }
+
+    fn columns(&self, one: usize) -> [usize; 3] {
+        self.rows(one)
+    }
+}
+
+macro_rules! products {
+    ($($a:ident * $b:ident = $c:ident by $c_as_batch:ident: |$sizes:ident| $shape:expr;)*) => {$(
+        impl MatrixDimension<$b> for $a {
+            type Product = $c;
+
+            fn batched<'a, 'b, T>(
+                a: ArrayView<'a, T, Self>,
+                b: ArrayView<'b, T, $b>,
+            ) -> (ArrayView3<'a, T>, ArrayView3<'b, T>) {
+                (Self::of_rows(a), $b::of_columns(b))
+            }
+
+            fn batched_product<T>(c: ArrayViewMut<'_, T, $c>) -> ArrayViewMut3<'_, T> {
+                $c::$c_as_batch(c)
+            }
+
+            fn batched_on_device<'a, 'b, T: Element>(
+                a: DeviceView<'a, T, Self>,
+                b: DeviceView<'b, T, $b>,
+            ) -> (DeviceMatrices<'a, T>, DeviceMatrices<'b, T>) {
+                (DeviceMatrices::new(a, Self::rows), DeviceMatrices::new(b, $b::columns))
+            }
+
+            fn product($sizes: Sizes) -> $c {
+                $shape
+            }
+        }
+    )*};
+}
+products! {
+    Ix2 * Ix2 = Ix2 by of_rows: |sizes| Ix2(sizes.m, sizes.n);
+    Ix2 * Ix1 = Ix1 by of_columns: |sizes| Ix1(sizes.m);
+    Ix1 * Ix2 = Ix1 by of_rows: |sizes| Ix1(sizes.n);
+    Ix3 * Ix3 = Ix3 by of_rows: |sizes| Ix3(sizes.batch, sizes.m, sizes.n);
+}
+
+/// The sizes of a product of factors of these shapes, of up to three axes. A batch of 1 goes with every matrix of the
+/// other batch.
 ///
 /// # Errors
 /// [`Error::Shape`] if they do not fit.
-pub(super) fn sizes(operation: &'static str, a: [usize; 3], b: [usize; 3]) -> Result<Sizes> {
+pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result<Sizes> {
     let fail = |what: &str| {
         Err(Error::Shape {
             operation,
-            message: format!("{what}: A is {}, B is {}", text(a), text(b)),
+            message: format!("A is {} and B is {}: {what}", text(a), text(b)),
         })
     };
-    if a[2] != b[1] {
-        return fail("the columns of A are not as many as the rows of B");
+    let (batch_a, m, k) = match *a {
+        [k] => (1, 1, k),
+        [m, k] => (1, m, k),
+        _ => (a[0], a[1], a[2]),
+    };
+    let (batch_b, k_of_b, n) = match *b {
+        [k] => (1, k, 1),
+        [k, n] => (1, k, n),
+        _ => (b[0], b[1], b[2]),
+    };
+    if k != k_of_b {
+        return fail(match (a, b) {
+            ([_], _) => "A must have as many elements as B has rows",
+            (_, [_]) => "A must have as many columns as B has elements",
+            _ => "A must have as many columns as B has rows",
+        });
     }
-    let batch = match (a[0], b[0]) {
+    let batch = match (batch_a, batch_b) {
         (of_a, of_b) if of_a == of_b => of_a,
         (1, batch) | (batch, 1) => batch,
-        _ => return fail("A and B are of different numbers of matrices"),
+        _ => return fail("A and B must have equally many matrices, or one of them a single one"),
     };
-    Ok(Sizes {
-        batch,
-        m: a[1],
-        n: b[2],
-        k: a[2],
-    })
+    Ok(Sizes { batch, m, n, k })
 }
 
-/// Whether C has the shape of the result.
+/// Whether C has the shape of the product.
 ///
 /// # Errors
 /// [`Error::Shape`] if it has not.
-pub(super) fn require_result(operation: &'static str, sizes: Sizes, c: [usize; 3]) -> Result<()> {
-    let expected = [sizes.batch, sizes.m, sizes.n];
-    if c == expected {
+pub(super) fn require_product(
+    operation: &'static str,
+    product: &[usize],
+    c: &[usize],
+) -> Result<()> {
+    if c == product {
         return Ok(());
     }
     Err(Error::Shape {
         operation,
-        message: format!("the product is {}, but C is {}", text(expected), text(c)),
+        message: format!("the product is {}, but C is {}", text(product), text(c)),
     })
 }
 
-/// `m×n`, behind the number of matrices if there are several.
-fn text([batch, rows, columns]: [usize; 3]) -> String {
-    match batch {
-        1 => format!("{rows}×{columns}"),
-        _ => format!("{batch}×{rows}×{columns}"),
+/// `m×n`, behind the number of matrices of a batch, or `a vector of n`.
+fn text(shape: &[usize]) -> String {
+    match shape {
+        [length] => format!("a vector of {length}"),
+        _ => {
+            let lengths: Vec<_> = shape.iter().map(usize::to_string).collect();
+            lengths.join("×")
+        }
     }
 }
 
 mod sealed {
-    /// Keeps the trait to the two dimensions.
+    /// Keeps the trait to these dimensions.
     pub trait Sealed {}
+    impl Sealed for ndarray::Ix1 {}
     impl Sealed for ndarray::Ix2 {}
     impl Sealed for ndarray::Ix3 {}
 }

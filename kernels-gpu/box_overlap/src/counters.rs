@@ -24,8 +24,12 @@ impl Counters {
     pub const PAIRS: usize = 10;
     /// Pairs in the rows left to whole warps.
     pub const LEFT_PAIRS: usize = 11;
+    /// Pairs in a sample of the rows left to whole warps.
+    pub const SAMPLE_PAIRS: usize = 12;
+    /// Steps of the search for them.
+    pub const SAMPLE_STEPS: usize = 13;
     /// The number of the first node of each level of the tree.
-    pub const FIRST_NODES: usize = 12;
+    pub const FIRST_NODES: usize = 14;
     /// Number of elements.
     pub const COUNT: usize = Self::FIRST_NODES + MAX_LEVELS;
     /// What a fault is before any was found.

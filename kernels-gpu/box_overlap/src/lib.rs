@@ -28,6 +28,7 @@ pub use output::{matrix, pair_list, row_offsets};
 pub use queries::{QueryParameters, SLOTS, VISITS, find_f32, find_f64, find_i32, write_rows};
 pub use rows::{
     PACKET_LEVEL, RowParameters, count_rows_f32, count_rows_f64, count_rows_i32, fill_rows_f32,
-    fill_rows_f64, fill_rows_i32, place_rows, row_counts,
+    fill_rows_f64, fill_rows_i32, place_rows, row_counts, sample_rows_f32, sample_rows_f64,
+    sample_rows_i32,
 };
 pub use tree::{CHILDREN, MAX_LEVELS, NODE_WORDS, entries, first_nodes, nodes};

@@ -4,12 +4,14 @@
 //! overlaps everything occupies the whole GPU. All lanes walk the same way down to nodes of 64 leaves, and
 //! then test those side by side.
 //!
-//! Rows are searched twice, first to count and then to note the pairs, as keys that are sorted afterwards.
+//! Rows are searched twice, first to count and then to note the pairs, as keys that are sorted afterwards. Before
+//! that, a sample of the rows can tell how long both would take.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use crate::boxes::{Number, Sets};
+use crate::counters::Counters;
 use crate::cursor::Cursor;
 use crate::domain::Domain;
 use crate::tree::{MAX_LEVELS, Tree};
@@ -40,8 +42,9 @@ pub struct RowParameters {
 unsafe impl cuda_std::host::DeviceParam for RowParameters {}
 
 /// Walks through the tasks. `found` gets the task, the row's number from the parameters' first one on, the
-/// pair's place among those of the task, and the row of the second set; `finish` the task and the number of its
-/// pairs.
+/// pair's place among those of the task, and the row of the second set. The first lane of each warp calls `finish`
+/// with the task, the number of its pairs, and the number of its steps: nodes above [`PACKET_LEVEL`], and tests
+/// of 32 leaves side by side.
 ///
 /// # Safety
 /// As of the kernels below.
@@ -55,7 +58,7 @@ unsafe fn search<T: Number>(
     nodes: DeviceSlice<f32>,
     left: DeviceSlice<u64>,
     found: impl Fn(usize, u32, u32, u32),
-    finish: impl Fn(usize, u32),
+    mut finish: impl FnMut(usize, u32, u32),
 ) {
     let RowParameters {
         start_level,
@@ -89,13 +92,14 @@ unsafe fn search<T: Number>(
             let row = left.at((first + number * stride) as usize) as u32;
             (row, sets.filter_box1(row, &domain))
         };
-        let mut pairs = 0;
+        let (mut pairs, mut steps) = (0, 0);
         let mut cursor = Cursor::at(start_level, subtree);
         loop {
             if cursor.level > PACKET_LEVEL {
                 // SAFETY: the cursor only goes to nodes that there are.
                 let hits = unsafe { tree.overlapping(cursor.level, cursor.node, &own) };
                 cursor.visit_later(hits);
+                steps += 1;
             } else {
                 let leaves = 4u32 << (2 * cursor.level);
                 // In 64 bits: the last node's leaves may end behind 2³².
@@ -124,6 +128,7 @@ unsafe fn search<T: Number>(
                         );
                     }
                     pairs += hits.count_ones();
+                    steps += 1;
                     start += WARP_SIZE;
                 }
             }
@@ -132,14 +137,43 @@ unsafe fn search<T: Number>(
             }
         }
         if lane == 0 {
-            finish(task, pairs);
+            finish(task, pairs, steps);
         }
         task += warps;
     }
 }
 
 macro_rules! entries {
-    ($($type:ty, $count:ident, $fill:ident;)*) => {$(
+    ($($type:ty, $sample:ident, $count:ident, $fill:ident;)*) => {$(
+        #[doc = concat!("Adds up the pairs and steps of the tasks of some rows of `", stringify!($type), "` that were left,")]
+        /// in [`Counters::SAMPLE_PAIRS`] and [`Counters::SAMPLE_STEPS`].
+        ///
+        /// # Safety
+        /// As for the counts; other threads only add to these counters.
+        #[kernel(max_block = 128)]
+        pub unsafe fn $sample(
+            parameters: RowParameters,
+            sets: Sets<$type>,
+            order: DeviceSlice<u32>,
+            counters: DeviceSliceMut<u64>,
+            nodes: DeviceSlice<f32>,
+            left: DeviceSlice<u64>,
+        ) {
+            let (mut all_pairs, mut all_steps) = (0, 0);
+            // SAFETY: passed on to the caller; what the search reads of the counters is not written any more.
+            unsafe {
+                let known = DeviceSlice::from_raw_parts(counters.as_mut_ptr(), counters.len());
+                search(parameters, sets, order, known, nodes, left, |_, _, _, _| (), |_, pairs, steps| {
+                    all_pairs += pairs as u64;
+                    all_steps += steps as u64;
+                });
+                if all_steps != 0 {
+                    atomic::add(counters.address(Counters::SAMPLE_PAIRS), all_pairs);
+                    atomic::add(counters.address(Counters::SAMPLE_STEPS), all_steps);
+                }
+            }
+        }
+
         #[doc = concat!("Counts the pairs of each task, of rows of `", stringify!($type), "` that were left.")]
         ///
         /// # Safety
@@ -158,7 +192,7 @@ macro_rules! entries {
         ) {
             // SAFETY: passed on to the caller; an element for each task.
             unsafe {
-                search(parameters, sets, order, counters, nodes, left, |_, _, _, _| (), |task, pairs| {
+                search(parameters, sets, order, counters, nodes, left, |_, _, _, _| (), |task, pairs, _| {
                     counts.set(task, pairs)
                 })
             }
@@ -196,7 +230,7 @@ macro_rules! entries {
                         let key = (number as u64) << parameters.index_bits | index as u64;
                         keys.set(start as usize + place as usize, key);
                     },
-                    |_, _| (),
+                    |_, _, _| (),
                 )
             }
         }
@@ -204,9 +238,9 @@ macro_rules! entries {
 }
 
 entries! {
-    f32, count_rows_f32, fill_rows_f32;
-    f64, count_rows_f64, fill_rows_f64;
-    i32, count_rows_i32, fill_rows_i32;
+    f32, sample_rows_f32, count_rows_f32, fill_rows_f32;
+    f64, sample_rows_f64, count_rows_f64, fill_rows_f64;
+    i32, sample_rows_i32, count_rows_i32, fill_rows_i32;
 }
 
 /// Sets the numbers of pairs of the rows that were left.

@@ -8,10 +8,12 @@
 //! - `half`: the same of 16-bit numbers, whole tiles of which are read from shared memory at once;
 //! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone).
 //!
-//! Three more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts of k,
-//! and `pack` to lay out factors as the others need them.
+//! Four more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts of k,
+//! `pack` to lay out factors as the others need them, and `cast` to convert results to the type of the next
+//! product's factors.
 #![no_std]
 
+mod cast;
 mod fma;
 mod grid;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
@@ -30,6 +32,7 @@ mod tile;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod wgmma;
 
+pub use cast::*;
 pub use fma::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use half::*;

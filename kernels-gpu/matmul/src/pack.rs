@@ -278,7 +278,7 @@ pub unsafe fn widen_bf16(task: Packing<u16, f32>) {
 
 /// The number with these bits of an f16.
 #[inline(always)]
-fn value_of_f16(bits: u32) -> f32 {
+pub(crate) fn value_of_f16(bits: u32) -> f32 {
     // The bits where an f32 has them make a number that is 2^112 times too small, as the exponents of f32 are
     // larger by 112 for the same number; that goes for subnormal ones too, and the product is exact.
     let small = f32::from_bits((bits & 0x7fff) << 13);

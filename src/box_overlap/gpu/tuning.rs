@@ -150,7 +150,8 @@ pub(super) fn index_bytes((rows1, rows2): (u32, u32)) -> u64 {
 /// Bytes of counters, and of counts and totals of the few blocks that sort little.
 const SMALL: u64 = 4 << 10;
 
-/// Whether testing every pair of so many boxes takes less time than building an index and searching in it.
+/// Whether testing every pair of so many boxes takes less time than building an index and searching in it, if few
+/// pairs overlap.
 ///
 /// On an H100 a test takes 0.2 to 0.7 ps, in sets too small to fill it up to 8, and the index 0.16 to 0.25 ms and
 /// half a nanosecond for each box. Small sets take about the same time either way.
@@ -165,28 +166,95 @@ const BRUTE_PAIRS: u64 = 1 << 25;
 /// So many in the time that each box adds.
 const BRUTE_PAIRS_A_BOX: u64 = 1 << 10;
 
-/// Whether so many rows that were left to warps can have so many pairs that sorting them takes longer than
-/// finding that out.
-pub(super) fn may_be_dense(rows2: u32, left: u32) -> bool {
-    u64::from(rows2) * u64::from(left) > 1 << 27
+// Whether to stay with the index
+//
+// The index leaves rows with many pairs, or a long way through the tree, to warps, which search twice for them: to
+// count the pairs, and to write them as keys to be sorted. Rows that are not left cost little. So once the first
+// stage has told how many rows are left, testing every pair is compared with what the index still has to do, by the
+// times below. They are of an H100 and of `f32`, in picoseconds, from the tables of BENCHMARKS.md, and within about a
+// factor of 2 of what was measured there. Launches and waits take about 0.13 ms either way, and are left out.
+//
+// Trying the index first costs at most as much as testing every pair of boxes of which few overlap, or the set would
+// have gone to the brute force at once; a sample costs some 25 us. Where pairs overlap, testing takes longer, so that
+// `Auto` takes at most about twice as long as the faster of the two.
+
+/// A test of two boxes by their codes: 7.62 ms for 4·10¹⁰ of welds and pipes, 14.3 at random places.
+const CODE_TEST: f64 = 0.4;
+
+/// A pair that the brute force finds and writes, while few of a row's tests do: 5.82 ms for 1.6·10⁹ tests and
+/// 64 M pairs, 36.5 ms for 10¹⁰ and 403 M.
+const BRUTE_PAIR: f64 = 85.0;
+
+/// A test in rows that warps write, since many of their tests find a pair: 11.9 ms for 1.6·10⁹.
+const DENSE_TEST: f64 = 7.0;
+
+/// A step of a warp on its way through the tree: 42 accesses of 128 bytes to the cache of a multiprocessor, at one in a
+/// cycle.
+const STEP: f64 = 200.0;
+
+/// Leaves that a warp tests in a step, and so the most pairs that it finds.
+const LEAVES_A_STEP: f64 = 32.0;
+
+/// A pair that is written as a key, sorted, and written to its row: what is left of 138 ms for 1.6·10⁹ pairs.
+const SORTED_PAIR: f64 = 75.0;
+
+/// The time of testing so many pairs of boxes, of which `pairs` overlap, and writing these.
+pub(super) fn brute_force_time(tests: u64, pairs: u64) -> f64 {
+    let (tests, pairs) = (tests as f64, pairs as f64);
+    tests * CODE_TEST + (pairs * BRUTE_PAIR).min(tests * DENSE_TEST)
 }
 
-/// From each row of a sample to the next, for so many rows: about a thousand are sampled.
-pub(super) fn sample_stride(rows: u32) -> u32 {
-    (rows / 1024).max(1)
+/// What warps have to do for the rows that were left to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Work {
+    /// Steps on the way through the tree.
+    pub steps: u64,
+    /// Pairs that they find.
+    pub pairs: u64,
 }
 
-/// Whether so many of the tests find a pair that making them all takes less time than sorting the pairs. On an
-/// H100 the brute force took 3.7 ps a test where 4% of the pairs overlapped, and sorting 110 ps a pair.
-pub(super) fn is_dense(tests: u64, pairs: u64) -> bool {
-    u128::from(pairs) * DENSE > u128::from(tests)
+impl Work {
+    /// The work for all rows, of which one in `stride` was a sample.
+    pub fn times(self, stride: u32) -> Work {
+        Work {
+            steps: self.steps * u64::from(stride),
+            pairs: self.pairs * u64::from(stride),
+        }
+    }
+
+    /// The time of counting the pairs and of writing them.
+    pub fn time(self) -> f64 {
+        self.steps as f64 * STEP + self.time_after_counting()
+    }
+
+    /// The time of writing the pairs, with as many steps as they take at least.
+    pub fn time_after_counting(self) -> f64 {
+        let pairs = self.pairs as f64;
+        pairs * SORTED_PAIR + (self.steps as f64).max(pairs / LEAVES_A_STEP) * STEP
+    }
+}
+
+/// From each row of a sample of the rows left to warps to the next, if a sample is to be taken: unless it is most of
+/// the rows, or counting the pairs of all of them takes no longer than to wait for the sample.
+pub(super) fn sample_stride(rows2: u32, left: u32) -> Option<u32> {
+    let stride = left / SAMPLED_ROWS;
+    let is_quick = u64::from(left) * u64::from(rows2) <= QUICK_TESTS;
+    (stride > 1 && !is_quick).then_some(stride)
+}
+
+/// Rows of a sample, about.
+const SAMPLED_ROWS: u32 = 256;
+
+/// Tests of leaves that warps make in about 25 us.
+const QUICK_TESTS: u64 = 1 << 22;
+
+/// Blocks that search for the rows of a sample: few, as each warp adds to the same two numbers in the end.
+pub(super) fn sample_blocks(tasks: u64) -> u32 {
+    row_blocks(tasks).min(STRIDING_BLOCKS as u32)
 }
 
 /// Pairs of rows left to warps that are sorted at a time, if no row has more: two arrays of 64 bits each.
 pub(super) const MAX_KEYS: u64 = 1 << 28;
-
-/// One pair in so many overlaps where both algorithms take the same time.
-const DENSE: u128 = 28;
 
 #[cfg(test)]
 mod tests {
@@ -231,13 +299,87 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_of_about_a_thousand_rows() {
-        assert_eq!(sample_stride(1), 1);
-        for rows in [1000, 1024, 2047, 2048, 200_000, i32::MAX as u32] {
-            assert!((1000..2048).contains(&(rows / sample_stride(rows))));
+    fn samples_are_of_some_hundred_rows() {
+        let most = i32::MAX as u32;
+        for rows in [512, 1000, 200_000, most] {
+            let stride = sample_stride(most, rows).unwrap();
+            assert!((256..512).contains(&(rows / stride)), "{rows}");
         }
-        assert!(is_dense(u64::MAX, u64::MAX));
-        assert!(!is_dense(1_000_000, 1000));
+        // Most of the rows, and few tests.
+        assert_eq!(sample_stride(most, 511), None);
+        assert_eq!(sample_stride(1 << 12, 1 << 10), None);
+        assert_eq!(sample_stride(10_000, 10_000), Some(39));
+    }
+
+    /// Rows of "Other boxes" in BENCHMARKS.md, of which some are left to warps: boxes of each set, pairs, and the
+    /// milliseconds of both algorithms. In all but the giants' row nearly all pairs are in rows that are left.
+    const MEASURED: [(u64, u64, f64, f64); 5] = [
+        (10_000, 100_000_000, 1.13, 8.89),
+        (40_000, 1_600_000_000, 11.9, 138.0),
+        (40_000, 64_000_000, 5.82, 7.89),
+        (100_000, 403_000_000, 36.5, 50.5),
+        (200_000, 220_000, 15.3, 0.422),
+    ];
+
+    /// The least work that finds so many pairs.
+    fn least_work(pairs: u64) -> Work {
+        Work {
+            steps: pairs / 32,
+            pairs,
+        }
+    }
+
+    #[test]
+    fn times_are_within_twice_those_measured() {
+        // Until the rows are left, an index takes 0.17 ms and half a nanosecond for each box. Launches of the brute force
+        // take 0.13 ms.
+        for (boxes, pairs, brute_force, indexed) in MEASURED {
+            let modelled = [
+                0.13 + brute_force_time(boxes * boxes, pairs) * 1e-9,
+                0.17 + boxes as f64 * 1e-6 + least_work(pairs).time() * 1e-9,
+            ];
+            for (modelled, measured) in modelled.into_iter().zip([brute_force, indexed]) {
+                let ratio = modelled / measured;
+                assert!(
+                    (0.5..2.0).contains(&ratio),
+                    "{boxes}: {modelled} for {measured} ms"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn auto_takes_at_most_twice_as_long_as_the_faster_algorithm() {
+        for (boxes, pairs, brute_force, indexed) in MEASURED {
+            let tests = boxes * boxes;
+            let auto = if least_work(pairs).time() > brute_force_time(tests, pairs) {
+                // The index, a sample, and all tests.
+                0.17 + boxes as f64 * 1e-6 + 0.03 + brute_force
+            } else {
+                indexed + 0.03
+            };
+            let ratio = auto / brute_force.min(indexed);
+            assert!(ratio < 2.0, "{boxes}, {pairs}: {auto} ms");
+        }
+    }
+
+    #[test]
+    fn long_ways_count_where_few_boxes_overlap() {
+        // Sticks through everything: each row tests all leaves, and finds nothing.
+        let tests = 10_000u64 * 10_000;
+        let work = Work {
+            steps: tests / 32,
+            pairs: 0,
+        };
+        assert!(work.time() > brute_force_time(tests, 0));
+        // Sticks a tenth as long: a thousand steps for each of 2000 rows.
+        let tests = 200_000u64 * 200_000;
+        let work = Work {
+            steps: 2_000_000,
+            pairs: 40_000,
+        };
+        assert!(work.time() < brute_force_time(tests, 440_000));
+        assert_eq!(work.times(3).steps, 6_000_000);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Products on GPUs and in the simulator.
 
+mod cast;
 mod factors;
 mod kernels;
 mod pack;
@@ -11,6 +12,7 @@ use matmul_kernels::{Factor, Pattern, Product, Tile};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use num_traits::{One, Zero};
 
+pub(super) use self::cast::cast;
 use self::factors::{OnDevice, Side, factor, fits};
 pub use self::kernels::HasKernels;
 use self::kernels::{HasSumKernels, Tiles, add_parts};

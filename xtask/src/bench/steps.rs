@@ -146,6 +146,7 @@ pub const STEPS: &[Step] = &[
         &[
             "benches/matmul --device cuda --csv docs/benchmarks/matmul.csv",
             "python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv",
+            "benches/matmul --device cuda --casts",
         ],
     ),
     step(
@@ -191,6 +192,8 @@ pub const STEPS: &[Step] = &[
         &[
             "benches/box_overlap --device cuda --rows 800000 --kinds equal",
             "benches/box_overlap --device cuda --rows 500000 --kinds dense",
+            "benches/box_overlap --device cuda --rows 140000 --kinds equal,long_sticks",
+            "benches/box_overlap --device cuda --rows 50000 --kinds dense",
             "benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform",
             "benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform",
         ],

@@ -1,0 +1,119 @@
+//! Conversion of arrays on a device from one type of numbers to another.
+
+use half::{bf16, f16, slice::HalfFloatSliceExt};
+use ndarray::Dimension;
+use rayon::prelude::*;
+
+use super::Number;
+use crate::Result;
+use crate::device::{Buffer, DeviceArray, DeviceKind, Element, zeroed_lazily};
+
+/// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`, `bf16` and `f64`,
+/// and back.
+pub trait CastTo<U: Number>: Number {
+    /// The elements in the other type.
+    #[doc(hidden)]
+    fn cast_buffer(from: &Buffer<Self>) -> Result<Buffer<U>>;
+}
+
+impl<T: Number, D: Dimension> DeviceArray<T, D> {
+    /// Converts each element to another type of numbers, on the array's device: so that the `f32` product of `f16` or
+    /// `bf16` matrices becomes a factor of the next product without leaving the device.
+    ///
+    /// Each number becomes the nearest one of the new type, ties to even, and ±∞ beyond the largest. Conversion to a
+    /// wider type is exact. NaN remains NaN, becomes quiet, and keeps its sign and as many upper bits of its payload
+    /// as the new type has. The bits are the same on every device.
+    ///
+    /// On a GPU the kernel takes its turn on the device's main stream: the result may still be on its way when this
+    /// returns. There is no conversion between `f64` and 16 bits; by way of `f32`, narrowing rounds twice.
+    ///
+    /// # Errors
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice for the result.
+    /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails and [`Error::Load`](crate::Error::Load) if
+    ///   it does not accept the kernels.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use half::f16;
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[1.0f32, 2.0], [3.0, 4.0]])?.cast::<f16>()?;
+    /// let square = MatMul::new().matmul_device(&a, &a)?.cast::<f16>()?;
+    /// let cube = MatMul::new().matmul_device(&square, &a)?;
+    /// assert_eq!(cube.download()?, array![[37.0, 54.0], [81.0, 118.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn cast<U: Number>(&self) -> Result<DeviceArray<U, D>>
+    where
+        T: CastTo<U>,
+    {
+        DeviceArray::from_buffer(T::cast_buffer(self.buffer())?, self.raw_dim())
+    }
+}
+
+macro_rules! casts {
+    ($($from:ty => $to:ty: $kernel:ident, $on_host:expr;)*) => {$(
+        impl CastTo<$to> for $from {
+            fn cast_buffer(from: &Buffer<$from>) -> Result<Buffer<$to>> {
+                #[cfg(feature = "kernels")]
+                if from.device().kind() != DeviceKind::Cpu {
+                    return super::gpu::cast(from, &matmul_kernels::$kernel);
+                }
+                debug_assert_eq!(from.device().kind(), DeviceKind::Cpu);
+                cast_on_host(from, $on_host)
+            }
+        }
+    )*};
+}
+casts! {
+    f32 => f16: cast_f32_to_f16, |from, to| to.convert_from_f32_slice(from);
+    f32 => bf16: cast_f32_to_bf16, |from, to| to.convert_from_f32_slice(from);
+    f16 => f32: cast_f16_to_f32, |from, to| from.convert_to_f32_slice(to);
+    bf16 => f32: cast_bf16_to_f32, |from, to| from.convert_to_f32_slice(to);
+    f32 => f64: cast_f32_to_f64, |from, to| each(from, to, f64_of_f32);
+    f64 => f32: cast_f64_to_f32, |from, to| each(from, to, f32_of_f64);
+}
+
+/// Elements that a thread of the CPU converts in one go.
+const CONVERTED_BY_A_THREAD: usize = 1 << 15;
+
+fn cast_on_host<T: Element, U: Element>(
+    from: &Buffer<T>,
+    convert: impl Fn(&[T], &mut [U]) + Sync,
+) -> Result<Buffer<U>> {
+    let elements = from.to_vec()?;
+    let mut converted = zeroed_lazily(elements.len())?;
+    converted
+        .par_chunks_mut(CONVERTED_BY_A_THREAD)
+        .zip(elements.par_chunks(CONVERTED_BY_A_THREAD))
+        .for_each(|(to, from)| convert(from, to));
+    from.device().buffer_from(&converted)
+}
+
+fn each<T: Copy, U>(from: &[T], to: &mut [U], convert: impl Fn(T) -> U) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = convert(from);
+    }
+}
+
+/// The same number. Rust leaves the bits of NaN open, and so they are put together here and below.
+fn f64_of_f32(number: f32) -> f64 {
+    if number.is_nan() {
+        let bits = u64::from(number.to_bits());
+        let payload = (bits & 0x007f_ffff) << 29;
+        return f64::from_bits((bits & 1 << 31) << 32 | 0x7ff8_0000_0000_0000 | payload);
+    }
+    number.into()
+}
+
+/// The nearest number.
+fn f32_of_f64(number: f64) -> f32 {
+    if number.is_nan() {
+        let bits = number.to_bits();
+        let payload = (bits >> 29) as u32 & 0x007f_ffff;
+        return f32::from_bits((bits >> 32) as u32 & 1 << 31 | 0x7fc0_0000 | payload);
+    }
+    number as f32
+}

@@ -1,0 +1,46 @@
+//! Launches of the kernels that convert numbers.
+
+use cuda_std::host::Kernel;
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use matmul_kernels::{CAST_THREADS, cast_block_elements};
+
+use super::MODULE;
+use crate::Result;
+use crate::device::{Buffer, Element, LaunchConfig};
+
+/// Blocks that a multiprocessor runs at once.
+const BLOCKS: usize = 8;
+
+/// The elements converted by a kernel, which takes their bits, of type `KT`, and returns those of the results.
+pub(in crate::matmul) fn cast<T: Element, U: Element, KT: Element, KU: Element>(
+    from: &Buffer<T>,
+    kernel: &'static Kernel<(DeviceSlice<KT>, DeviceSliceMut<KU>)>,
+) -> Result<Buffer<U>> {
+    const {
+        assert!(size_of::<T>() == size_of::<KT>() && size_of::<U>() == size_of::<KU>());
+    }
+    let device = from.device();
+    let mut to = device.alloc::<U>(from.len())?;
+    if from.is_empty() {
+        return Ok(to);
+    }
+    let at_a_time = cast_block_elements(size_of::<T>().max(size_of::<U>()));
+    let blocks = from.len().div_ceil(at_a_time);
+    let blocks = blocks.min(BLOCKS * device.processors()) as u32;
+    let (source, target) = (from.slice(), to.slice_mut());
+    // SAFETY: the same memory, as integers of the same sizes. Both are as long, of this device, and freed after the
+    // kernel has run; buffers are aligned to more than 16 bytes.
+    unsafe {
+        let arguments = (
+            DeviceSlice::from_raw_parts(source.as_ptr().cast::<KT>(), source.len()),
+            DeviceSliceMut::from_raw_parts(target.as_mut_ptr().cast::<KU>(), target.len()),
+        );
+        device.launch(
+            MODULE,
+            kernel,
+            LaunchConfig::new(blocks, CAST_THREADS),
+            arguments,
+        )?;
+    }
+    Ok(to)
+}
