@@ -355,6 +355,9 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         // SAFETY: passed on to the caller.
         let near = unsafe { self.point_near(common.add(LAST_HEADS)) };
         let empty = self.empty::<VALUES>(near);
+        // The same for all threads of a warp, which would take one way after the other.
+        let is_whole = self.mine.heads == 0 && self.mine.count == PER_THREAD;
+        let is_whole = warp::all(FULL_MASK, is_whole);
         let mut before_me = empty;
         let mut before = 0;
         // Some buckets at a time go out, mostly all at once: `from` and up, as many as there are heads that end them.
@@ -368,8 +371,13 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                     && self.heads_before <= to
                     && self.heads_before + own_heads > from)
             {
-                let (walked, is_valid) = self.walk::<VALUES, false>(&stage, place, empty);
-                state = walked;
+                let is_valid;
+                if is_whole {
+                    state = self.walk_through::<VALUES>(empty);
+                    is_valid = self.aggregate.is_valid(&state);
+                } else {
+                    (state, is_valid) = self.walk::<VALUES, false>(&stage, place, empty);
+                }
                 if !is_valid {
                     cold_path();
                     (state, _) = self.walk::<VALUES, true>(&stage, place, empty);
@@ -438,13 +446,17 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     }
 
     /// A point of the tile that belongs to the bucket open before this thread's points: its first one there, so that all
-    /// threads with that bucket take the same. It has a barrier.
+    /// threads with that bucket take the same. It has a barrier if there are heads.
     ///
     /// # Safety
     /// All threads call this; `last_heads` points to an element of shared memory for each warp.
     #[inline(always)]
     unsafe fn point_near(&self, last_heads: *mut u32) -> u32 {
         const NONE: u32 = u32::MAX;
+        // The same for all threads.
+        if self.heads == 0 {
+            return 0;
+        }
         let (me, lane) = (thread::thread_idx_x(), warp::lane_id());
         let warp = me / WARP_SIZE;
         let own = match self.mine.heads {
@@ -485,10 +497,6 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         place: u32,
         state: A::State,
     ) -> (A::State, bool) {
-        if !CAREFULLY && self.mine.heads == 0 && self.mine.count == PER_THREAD {
-            let state = self.walk_through::<VALUES>(state);
-            return (state, self.aggregate.is_valid(&state));
-        }
         let me = thread::thread_idx_x();
         let mut state = state;
         let mut are_valid = true;
@@ -527,7 +535,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         (state, are_valid & self.aggregate.is_valid(&state))
     }
 
-    /// The same for as many points as a thread can have, and no head among them.
+    /// The state of a thread's points if there are as many as a thread can have, and no head among them.
     #[inline(always)]
     fn walk_through<const VALUES: bool>(&self, state: A::State) -> A::State {
         let me = thread::thread_idx_x();

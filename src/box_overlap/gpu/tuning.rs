@@ -161,7 +161,7 @@ pub(super) fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
 }
 
 /// So many pairs are tested in the time that an index takes by itself.
-const BRUTE_PAIRS: u64 = 1 << 25;
+const BRUTE_PAIRS: u64 = 1 << 27;
 
 /// So many in the time that each box adds.
 const BRUTE_PAIRS_A_BOX: u64 = 1 << 10;
