@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
+use crate::device::MemoryKind;
 use crate::{Device, Error, Result};
 
 /// Work that can be cut into parts, whose results together are those of the whole.
@@ -118,8 +119,11 @@ pub fn least_budget(devices: &[Device]) -> Option<u64> {
 /// Whether an error says that a device's memory does not suffice: smaller parts may do. The host's memory is no larger
 /// for them.
 pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
-    matches!(error, Error::Allocation { device: of, .. }
-        if *of == device.to_string() && budget(device).is_some())
+    let short = match error {
+        Error::Allocation { memory, .. } => *memory == MemoryKind::Device(device.id()),
+        _ => false,
+    };
+    short && budget(device).is_some()
 }
 
 #[cfg(feature = "kernels")]

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 use rayon::prelude::*;
 
 use super::invalid_input;
-use crate::device::{DeviceKind, zeroed};
+use crate::device::{MemoryKind, zeroed};
 use crate::{Error, Result};
 
 /// The pairs of boxes that overlap, as compressed rows: for each box of the first set the boxes of
@@ -125,7 +125,7 @@ impl Overlaps {
     /// columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
         let shape = (self.len(), limit);
-        let mut indices = zeroed::<i32>(matrix_size(DeviceKind::Cpu, shape)?)?;
+        let mut indices = zeroed::<i32>(matrix_size(MemoryKind::Host, shape)?)?;
         indices
             .par_chunks_mut(limit.max(1))
             .enumerate()
@@ -158,7 +158,7 @@ impl Overlaps {
 
 /// The number of elements of a matrix, refused if that is no index.
 pub(super) fn matrix_size(
-    device: impl std::fmt::Display,
+    memory: MemoryKind,
     (rows, limit): (usize, usize),
 ) -> Result<usize> {
     if limit > super::boxes::MAX_ROWS {
@@ -173,7 +173,8 @@ pub(super) fn matrix_size(
         return Ok(rows * limit);
     }
     Err(Error::Allocation {
-        device: device.to_string(),
+        operation: super::MATRIX,
+        memory,
         requested: u64::try_from(bytes).unwrap_or(u64::MAX),
         free: None,
         total: None,

@@ -78,7 +78,7 @@ unsafe fn launch<A: KernelArgs>(
         }),
         #[cfg(feature = "simulator")]
         // SAFETY: passed on to the caller.
-        Kind::Simulator(simulator) => unsafe { simulator.launch(kernel, config, arguments) }
+        Kind::Simulator(simulator) => unsafe { simulator.settings.launch(kernel, config, arguments) }
             .map_err(|error| Error::Simulation(Box::new(error))),
         #[cfg(feature = "cuda")]
         Kind::Cuda(context) => {
@@ -179,7 +179,7 @@ impl Device {
         match &self.kind {
             Kind::Cpu => None,
             #[cfg(feature = "simulator")]
-            Kind::Simulator(simulator) => Some(simulator.limits.shared_bytes),
+            Kind::Simulator(simulator) => Some(simulator.settings.limits.shared_bytes),
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => Some(context.shared_memory_per_block()),
         }

@@ -1,6 +1,7 @@
 //! Limits of how much of a device's memory is used.
 
-use super::Device;
+use super::available::ALLOCATION;
+use super::{Device, MemoryKind};
 #[cfg(feature = "kernels")]
 use super::Kind;
 use crate::{Error, Result};
@@ -20,12 +21,12 @@ pub struct Reservation {
 }
 
 impl Device {
-    /// The same device, of whose memory all buffers that are made through this handle and its clones take at most so many
-    /// bytes at a time. What a buffer gives back can be taken anew.
+    /// Returns a handle to the same device whose buffers may use at most `bytes` of its memory at a time. The memory of a
+    /// dropped buffer can be used again.
     ///
-    /// Calls that take a [`DeviceSet`](super::DeviceSet) cut their work into parts that fit; the host's own memory, which
-    /// the CPU computes in, has no limit. Clones share the limit: work of one may fail while another has the memory. A
-    /// limit of a handle that has one takes its place.
+    /// Calls that take a [`DeviceSet`](super::DeviceSet) cut their work into parts that fit. The CPU's limit bounds its
+    /// buffers, but not the memory that such calls compute in. Clones share the limit: an allocation of one fails while
+    /// another has the memory. The limit of a handle that already has one is replaced.
     ///
     /// ```
     /// use gridstride::{Device, Error};
@@ -47,7 +48,40 @@ impl Device {
         }
     }
 
-    /// Bytes that work may take at a time, as far as that is known: of the limit what is left, else all memory of a GPU.
+    /// Returns the [limit](Device::limit_memory) in bytes; `None` for a handle without one.
+    ///
+    /// The memory that a GPU has, and how much of that is free, is in [`info`](Device::info).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    ///
+    /// assert_eq!(Device::auto().memory_limit(), None);
+    /// assert_eq!(Device::auto().limit_memory(1 << 20).memory_limit(), Some(1 << 20));
+    /// ```
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.limit.as_ref().map(|limit| limit.bytes)
+    }
+
+    /// Returns how many bytes of the [limit](Device::limit_memory) are in use: those of all buffers that were made
+    /// through this handle and its clones. `None` for a handle without a limit, whose buffers are not counted.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    ///
+    /// let device = Device::auto().limit_memory(1 << 20);
+    /// let buffer = device.zeros::<f32>(64)?;
+    /// assert_eq!(device.memory_used(), Some(256));
+    /// drop(buffer);
+    /// assert_eq!(device.memory_used(), Some(0));
+    /// assert_eq!(Device::auto().memory_used(), None);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn memory_used(&self) -> Option<u64> {
+        let limit = self.limit.as_ref()?;
+        Some(limit.used.load(Ordering::Relaxed))
+    }
+
+    /// Bytes available for new allocations: what remains of the limit, or the GPU's total memory.
     #[cfg(feature = "kernels")]
     pub(crate) fn memory_budget(&self) -> Option<u64> {
         let left = |limit: &Arc<Limit>| limit.bytes - limit.used.load(Ordering::Relaxed);
@@ -78,7 +112,8 @@ impl Device {
                 bytes,
             })),
             Err(used) => Err(Error::Allocation {
-                device: self.to_string(),
+                operation: ALLOCATION,
+                memory: MemoryKind::Device(self.id()),
                 requested: bytes,
                 free: Some(limit.bytes - used),
                 total: Some(limit.bytes),
