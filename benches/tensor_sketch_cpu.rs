@@ -232,7 +232,7 @@ fn random_sequences(case: &Case) -> Sequences {
         let length = case.letters / case.sequences;
         codes.clear();
         codes.extend((0..length).map(|_| random.below(case.alphabet_size) as u8));
-        sequences.push(&codes);
+        sequences.push(&codes).expect("memory for the sequences");
     }
     sequences
 }

@@ -127,6 +127,31 @@ impl Error {
     }
 }
 
+impl Error {
+    /// A second error of the same allocation, which several calls wait for.
+    ///
+    /// # Panics
+    /// If memory is not what the error is about.
+    pub(crate) fn same_shortage(&self) -> Error {
+        match *self {
+            Error::Allocation {
+                operation,
+                memory,
+                requested,
+                free,
+                total,
+            } => Error::Allocation {
+                operation,
+                memory,
+                requested,
+                free,
+                total,
+            },
+            _ => unreachable!("{self}"),
+        }
+    }
+}
+
 /// [`Error::during`] for results.
 pub(crate) trait During {
     /// Names the public operation if it ran out of memory.

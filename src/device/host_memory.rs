@@ -139,6 +139,7 @@ pub(crate) fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result
 ///
 /// # Errors
 /// [`Error::Allocation`] if there is not so much memory.
+#[inline]
 pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     let capacity = elements.capacity();
     if more <= capacity - elements.len() {

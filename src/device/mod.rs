@@ -54,6 +54,7 @@ mod stream;
 mod view;
 
 pub use array::DeviceArray;
+pub(crate) use available::require_available;
 pub use buffer::{Buffer, Element};
 pub(crate) use host_memory::{
     append, assign, collected, copied, copy_bytes, packed, reserve, zeroed, zeroed_columns,
