@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use crate::device::MemoryKind;
+use crate::error::During;
 use crate::{Device, Error, Result};
 
 /// Work that can be cut into parts, whose results together are those of the whole.
@@ -30,6 +31,7 @@ pub fn spread<P: Part, R: Send>(
     over_devices(devices, parts(devices, whole), &|device, part, results| {
         in_fitting_pieces(device, part, &work, results)
     })
+    .during(operation)
 }
 
 /// The same for parts that the caller has made, on at least one device.
@@ -49,7 +51,7 @@ fn over_devices<P: Part, R: Send>(
     work: &(impl Fn(&Device, P, &mut Vec<R>) -> Result<()> + Sync),
 ) -> Result<Vec<R>> {
     if let [device] = devices {
-        let mut results = Vec::with_capacity(parts.len());
+        let mut results = Vec::new();
         for part in parts {
             work(device, part, &mut results)?;
         }

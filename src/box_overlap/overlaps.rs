@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::invalid_input;
 use crate::device::{MemoryKind, zeroed};
+use crate::error::During;
 use crate::{Error, Result};
 
 /// The pairs of boxes that overlap, as compressed rows: for each box of the first set the boxes of
@@ -97,7 +98,7 @@ impl Overlaps {
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice.
     pub fn pairs(&self) -> Result<Array2<u32>> {
-        let mut pairs = zeroed::<u32>(2 * self.pair_count())?;
+        let mut pairs = zeroed::<u32>(2 * self.pair_count()).during("overlap pairs")?;
         let mut rest = pairs.as_chunks_mut::<2>().0;
         let mut parts = Vec::new();
         for rows in self.parts() {
@@ -125,7 +126,8 @@ impl Overlaps {
     /// columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
         let shape = (self.len(), limit);
-        let mut indices = zeroed::<i32>(matrix_size(MemoryKind::Host, shape)?)?;
+        let size = matrix_size(MemoryKind::Host, shape)?;
+        let mut indices = zeroed::<i32>(size).during(super::MATRIX)?;
         indices
             .par_chunks_mut(limit.max(1))
             .enumerate()

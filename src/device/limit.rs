@@ -81,18 +81,33 @@ impl Device {
         Some(limit.used.load(Ordering::Relaxed))
     }
 
+    /// Bytes that the limit leaves.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn limit_left(&self) -> Option<u64> {
+        let limit = self.limit.as_ref()?;
+        Some(limit.bytes - limit.used.load(Ordering::Relaxed))
+    }
+
+    /// Whether both are handles to the same device, with the same limit or none.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn shares_limit(&self, other: &Device) -> bool {
+        let limits = match (&self.limit, &other.limit) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        limits && self.same_as(other)
+    }
+
     /// Bytes available for new allocations: what remains of the limit, or the GPU's total memory.
     #[cfg(feature = "kernels")]
     pub(crate) fn memory_budget(&self) -> Option<u64> {
-        let left = |limit: &Arc<Limit>| limit.bytes - limit.used.load(Ordering::Relaxed);
         match &self.kind {
             Kind::Cpu => None,
             #[cfg(feature = "simulator")]
-            Kind::Simulator(_) => self.limit.as_ref().map(left),
+            Kind::Simulator(_) => self.limit_left(),
             #[cfg(feature = "cuda")]
-            Kind::Cuda(context) => {
-                Some((self.limit.as_ref()).map_or_else(|| context.total_memory(), left))
-            }
+            Kind::Cuda(context) => self.limit_left().or_else(|| Some(context.total_memory())),
         }
     }
 

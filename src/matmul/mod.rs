@@ -57,6 +57,7 @@ mod shapes;
 use ndarray::{Array, ArrayView, ArrayViewMut, ArrayViewMut3};
 
 use crate::device::{DeviceArray, DeviceView, zeroed};
+use crate::error::During;
 use crate::{DeviceSet, Error, Result};
 pub use number::{Number, Sum};
 pub use shapes::MatrixDimension;
@@ -218,12 +219,12 @@ impl MatMul {
         let (a, b) = (D::batched(a), D::batched(b));
         let sizes = sizes(MATMUL, a.dim().into(), b.dim().into())?;
         let elements = result_elements(MATMUL, sizes)?;
-        let mut c = zeroed(elements)?;
+        let mut c = zeroed(elements).during(MATMUL)?;
         if elements > 0 {
             let shape = (sizes.batch, sizes.m, sizes.n);
             let view = ArrayViewMut3::from_shape(shape, &mut c).expect("as many as the shape has");
             let (one, zero) = (num_traits::one(), num_traits::zero());
-            T::on_host(*self, devices.devices(), one, (a, b), zero, view)?;
+            T::on_host(*self, devices.devices(), one, (a, b), zero, view).during(MATMUL)?;
         }
         Ok(Array::from_shape_vec(D::result(sizes), c).expect("as many as the shape has"))
     }
@@ -249,7 +250,7 @@ impl MatMul {
         if c.is_empty() {
             return Ok(());
         }
-        T::on_host(*self, devices.devices(), alpha, (a, b), beta, c)
+        T::on_host(*self, devices.devices(), alpha, (a, b), beta, c).during(GEMM)
     }
 
     /// [`matmul`](Self::matmul) of matrices in a device's memory, left there: arrays, or views of them, which
@@ -281,10 +282,11 @@ impl MatMul {
         let device = a.elements.device();
         device.require_same(b.elements.device(), MATMUL)?;
         let sizes = sizes(MATMUL, a.shape, b.shape)?;
-        let buffer = device.alloc(result_elements(MATMUL, sizes)?)?;
+        let elements = result_elements(MATMUL, sizes)?;
+        let buffer = device.alloc(elements).during(MATMUL)?;
         let mut c = DeviceArray::from_buffer(buffer, D::result(sizes))?;
         let (one, zero) = (num_traits::one(), num_traits::zero());
-        T::on_device(*self, one, (a, b), zero, c.buffer_mut(), sizes)?;
+        T::on_device(*self, one, (a, b), zero, c.buffer_mut(), sizes).during(MATMUL)?;
         Ok(c)
     }
 
@@ -323,7 +325,7 @@ impl MatMul {
         let sizes = sizes(GEMM, a.shape, b.shape)?;
         let shape = D::of_device(c.view()).shape;
         require_result(GEMM, sizes, shape)?;
-        T::on_device(*self, alpha, (a, b), beta, c.buffer_mut(), sizes)
+        T::on_device(*self, alpha, (a, b), beta, c.buffer_mut(), sizes).during(GEMM)
     }
 
     /// The factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|), for each element, on every
