@@ -207,7 +207,7 @@ fn error<T: Real>(
         Some([width, stride]) => ArrayView1::from(&sequences.codes()[i * stride..][..width]),
     });
     for text in texts {
-        sample.push(text);
+        sample.push(text)?;
         if sample.total_length() + text.len() > SAMPLE {
             break;
         }

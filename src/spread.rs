@@ -302,6 +302,29 @@ mod tests {
         spread(devices, "sum", Numbers(0..count), work)
     }
 
+    #[cfg(feature = "simulator")]
+    #[test]
+    fn only_the_memory_of_the_device_itself_makes_parts_smaller() {
+        let device = Device::simulator().unwrap().limit_memory(100);
+        let other = Device::simulator().unwrap().limit_memory(100);
+        let error = |memory| Error::Allocation {
+            operation: "test",
+            memory,
+            requested: 1000,
+            free: None,
+            total: None,
+        };
+        for (memory, is_short) in [
+            (MemoryKind::Device(device.id()), true),
+            (MemoryKind::Device(other.id()), false),
+            (MemoryKind::PageLocked, false),
+            (MemoryKind::Host, false),
+        ] {
+            assert_eq!(is_short_of_memory(&device, &error(memory)), is_short, "{memory}");
+        }
+        assert!(is_short_of_memory(&device, &device.alloc::<u8>(101).unwrap_err()));
+    }
+
     #[test]
     fn parts_are_done_once_and_in_order() {
         for count in [1, 2, 3, 7] {

@@ -117,7 +117,11 @@ pub fn sort_pairs(
     let bits = checked(keys.len(), bits)?;
     keys.device().require_same(values.device(), SORT)?;
     if keys.len() != values.len() {
-        let message = format!("{} keys have {} values", keys.len(), values.len());
+        let message = format!(
+            "the number of keys is {}, the number of values {}: they must be equal",
+            keys.len(),
+            values.len()
+        );
         return Err(Error::Shape {
             operation: SORT,
             message,
@@ -154,8 +158,12 @@ const SUMS: &str = "exclusive_sums";
 const SORT: &str = "sort";
 
 fn checked(keys: usize, bits: Range<u32>) -> Result<Range<u32>> {
-    let message = if bits.end > u64::BITS || bits.start > bits.end {
-        format!("a key has no bits from {} up to {}", bits.start, bits.end)
+    let message = if bits.start > bits.end {
+        let (start, end) = (bits.start, bits.end);
+        format!("the range of bits {start}..{end} is reversed: it must not end below its start")
+    } else if bits.end > u64::BITS {
+        let (start, end) = (bits.start, bits.end);
+        format!("the range of bits {start}..{end} ends beyond the 64 bits of a key")
     } else if keys as u64 > 1 << 32 {
         format!("{keys} keys are more than 2³²")
     } else {

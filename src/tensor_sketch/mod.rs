@@ -482,9 +482,15 @@ fn code_too_large(at: CodeAt, alphabet_size: usize) -> Error {
         sequence,
         position,
     } = at;
+    let letter = match char::from(code) {
+        letter if letter.is_ascii_graphic() => format!(", the letter '{letter}' in ASCII"),
+        _ => String::new(),
+    };
     let message = format!(
-        "the code at position {position} of sequence {sequence} is {code}, \
-         but the tables have {alphabet_size} letters"
+        "the code at position {position} of sequence {sequence} is {code}{letter}, \
+         but the tables have {alphabet_size} letters, with the codes 0 to {}: \
+         Alphabet::encode turns text into codes",
+        alphabet_size - 1
     );
     invalid_input(OPERATION, message)
 }

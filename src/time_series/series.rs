@@ -46,7 +46,9 @@ pub fn packed<T: Clone>(view: ArrayView1<'_, T>) -> Result<Cow<'_, [T]>> {
 
 pub fn check_lengths(timestamps: usize, values: usize) -> Result<()> {
     if timestamps != values {
-        let message = format!("{timestamps} timestamps have {values} values");
+        let message = format!(
+            "the number of timestamps is {timestamps}, the number of values {values}: they must be equal"
+        );
         return Err(Error::Shape {
             operation: AGGREGATE,
             message,

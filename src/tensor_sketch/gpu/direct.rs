@@ -217,10 +217,10 @@ mod tests {
 
     #[test]
     fn scales_take_the_powers_back() {
-        assert_eq!(scales(&[10], 2, 0, false), [1.0, 1.0, 1.0]);
-        assert_eq!(scales(&[10], 2, 3, false), [1.0, 8.0, 64.0]);
+        assert_eq!(scales(&[10], 2, 0, false).unwrap(), [1.0, 1.0, 1.0]);
+        assert_eq!(scales(&[10], 2, 3, false).unwrap(), [1.0, 8.0, 64.0]);
         assert_eq!(
-            scales(&[10, 1], 2, 0, true),
+            scales(&[10, 1], 2, 0, true).unwrap(),
             [1.0, 0.1, 1.0 / 45.0, 1.0, 1.0, 1.0]
         );
     }
