@@ -320,9 +320,16 @@ mod tests {
             (MemoryKind::PageLocked, false),
             (MemoryKind::Host, false),
         ] {
-            assert_eq!(is_short_of_memory(&device, &error(memory)), is_short, "{memory}");
+            assert_eq!(
+                is_short_of_memory(&device, &error(memory)),
+                is_short,
+                "{memory}"
+            );
         }
-        assert!(is_short_of_memory(&device, &device.alloc::<u8>(101).unwrap_err()));
+        assert!(is_short_of_memory(
+            &device,
+            &device.alloc::<u8>(101).unwrap_err()
+        ));
     }
 
     #[test]

@@ -815,8 +815,7 @@ fn shapes_that_do_not_fit<T: Number>() {
             );
         }
         let flat = zeros((2, 4));
-        let of_two =
-            "overlaps: set1 is 2×4, boxes in 2 dimensions, but set2 is 3×6, boxes in 3 dimensions: both sets must \
+        let of_two = "overlaps: set1 is 2×4, boxes in 2 dimensions, but set2 is 3×6, boxes in 3 dimensions: both sets must \
              have the same number of dimensions";
         refuse(&device, flat.view(), good.view(), of_two, None);
 

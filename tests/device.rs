@@ -148,7 +148,8 @@ fn simulators_are_told_apart() {
     let (one, other) = (simulator(), simulator());
     let buffer = one.buffer_from(&[1u32]).unwrap();
     let elsewhere = other.buffer_from(&[1u32]).unwrap();
-    let error = gridstride::primitives::sort_pairs(one.buffer_from(&[1u64]).unwrap(), elsewhere, 0..8);
+    let error =
+        gridstride::primitives::sort_pairs(one.buffer_from(&[1u64]).unwrap(), elsewhere, 0..8);
     assert_eq!(
         error.unwrap_err().to_string(),
         format!("sort: one argument is on {one}, another on {other}")
@@ -172,7 +173,9 @@ fn a_device_tells_its_limit_and_what_is_used() {
         let error = limited.zeros::<u8>(600).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("allocation of a buffer: {device} cannot allocate 600 bytes: 593 of 1000 bytes are free")
+            format!(
+                "allocation of a buffer: {device} cannot allocate 600 bytes: 593 of 1000 bytes are free"
+            )
         );
         drop(buffer);
         assert_eq!(limited.memory_used(), Some(7));
@@ -186,7 +189,10 @@ fn a_device_tells_its_limit_and_what_is_used() {
 fn sizes_beyond_the_address_space_are_said_as_such() {
     for device in devices() {
         let error = device.alloc::<f64>(usize::MAX).unwrap_err().to_string();
-        assert!(error.ends_with("cannot allocate more bytes than the address space has"), "{error}");
+        assert!(
+            error.ends_with("cannot allocate more bytes than the address space has"),
+            "{error}"
+        );
     }
 }
 

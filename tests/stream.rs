@@ -303,7 +303,12 @@ fn a_pipeline_keeps_to_the_limits_of_its_devices() {
 
         let limited = device.limit_memory(1000);
         let mut found = Array1::zeros(3);
-        let error = add(&Pipeline::new(&limited), &numbers(3, 0), &numbers(3, 0), &mut found);
+        let error = add(
+            &Pipeline::new(&limited),
+            &numbers(3, 0),
+            &numbers(3, 0),
+            &mut found,
+        );
         assert_eq!(
             error.unwrap_err().to_string(),
             "stream: 1000 bytes that a device's limit leaves for 4 streams do not suffice: each needs 528 for an \
@@ -327,7 +332,13 @@ fn arrays_of_all_kinds_are_inputs_and_outputs() {
         let wide = [[1, 9], [2, 9], [3, 9]];
         let wide = ndarray::arr2(&wide);
         let mut sums = ndarray::Array2::zeros((3, 2));
-        add(&pipeline, &wide.column(0), &b.to_shared(), &mut sums.column_mut(1)).unwrap();
+        add(
+            &pipeline,
+            &wide.column(0),
+            &b.to_shared(),
+            &mut sums.column_mut(1),
+        )
+        .unwrap();
         assert_eq!(sums.column(1), ndarray::arr1(&expected));
     }
 }

@@ -67,7 +67,10 @@ pub(super) fn same_axes(
         return Ok(());
     }
     let described = |name: &str, (rows, columns): (usize, usize)| {
-        format!("{name} is {rows}×{columns}, boxes in {} dimensions", columns / 2)
+        format!(
+            "{name} is {rows}×{columns}, boxes in {} dimensions",
+            columns / 2
+        )
     };
     let message = format!(
         "{}, but {}: both sets must have the same number of dimensions",
@@ -129,7 +132,9 @@ impl<'a, T: Coordinate> Boxes<'a, T> {
             let bad = numbers.chunks_exact(width).position(|row| !is_box(row))?;
             Some(block * BLOCK + bad)
         });
-        first.map_or(Ok(()), |row| Err(no_box(operation, name, row, self.row(row))))
+        first.map_or(Ok(()), |row| {
+            Err(no_box(operation, name, row, self.row(row)))
+        })
     }
 }
 

@@ -6,9 +6,9 @@ use ndarray::{Ix1, Ix2};
 use super::gpu;
 use super::overlaps::matrix_size;
 use super::{OverlapMatrix, Overlaps};
-use crate::device::{DeviceArray, MemoryKind};
 #[cfg(feature = "kernels")]
 use crate::device::{Buffer, DeviceKind};
+use crate::device::{DeviceArray, MemoryKind};
 use crate::{Device, Result};
 
 /// The pairs of boxes that overlap, as [`Overlaps`], in the memory of a device.

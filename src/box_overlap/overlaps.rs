@@ -159,10 +159,7 @@ impl Overlaps {
 }
 
 /// The number of elements of a matrix, refused if that is no index.
-pub(super) fn matrix_size(
-    memory: MemoryKind,
-    (rows, limit): (usize, usize),
-) -> Result<usize> {
+pub(super) fn matrix_size(memory: MemoryKind, (rows, limit): (usize, usize)) -> Result<usize> {
     if limit > super::boxes::MAX_ROWS {
         let message = format!(
             "a limit of {limit} columns is above {}",

@@ -43,7 +43,9 @@ impl Device {
     ) -> Result<DeviceArray<T, D>> {
         let buffer = match view.as_slice() {
             Some(elements) => self.buffer_from(elements).during(UPLOAD)?,
-            None => self.buffer_from(&packed(view).during(UPLOAD)?).during(UPLOAD)?,
+            None => self
+                .buffer_from(&packed(view).during(UPLOAD)?)
+                .during(UPLOAD)?,
         };
         Ok(DeviceArray {
             buffer,

@@ -72,9 +72,7 @@ impl HostMemory {
         );
         let limits = (system.process(process)).and_then(|process| process.cgroup_limits());
         Some(match limits {
-            Some(limits) => {
-                machine.within(limits.total_memory, limits.rss, system.free_swap())
-            }
+            Some(limits) => machine.within(limits.total_memory, limits.rss, system.free_swap()),
             None => machine,
         })
     }

@@ -55,10 +55,14 @@ impl Device {
         let reservation = self.reserve(layout.size()).during(ALLOC)?;
         let memory = match &self.kind {
             #[cfg(feature = "cuda")]
-            super::Kind::Cuda(context) => Memory::Cuda(context.allocate(layout.size()).during(ALLOC)?),
+            super::Kind::Cuda(context) => {
+                Memory::Cuda(context.allocate(layout.size()).during(ALLOC)?)
+            }
             _ => {
                 require_available(layout.size()).during(ALLOC)?;
-                Memory::Host(HostMemory::new(layout).ok_or_else(|| no_memory::<T>(len).during(ALLOC))?)
+                Memory::Host(
+                    HostMemory::new(layout).ok_or_else(|| no_memory::<T>(len).during(ALLOC))?,
+                )
             }
         };
         Ok(Buffer {

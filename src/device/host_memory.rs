@@ -157,6 +157,15 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     Ok(())
 }
 
+/// Refuses elements for which a stable sort of rayon has no memory: the sort takes as much again, and would end the
+/// process.
+///
+/// # Errors
+/// [`Error::Allocation`].
+pub(crate) fn room_to_sort<T>(elements: &[T]) -> Result<()> {
+    reserve(&mut Vec::<T>::new(), elements.len())
+}
+
 /// The error of elements for which the host has no memory.
 pub(super) fn no_memory<T>(length: usize) -> Error {
     no_host_memory(bytes_of::<T>(length) as u64, None)

@@ -78,8 +78,10 @@ unsafe fn launch<A: KernelArgs>(
         }),
         #[cfg(feature = "simulator")]
         // SAFETY: passed on to the caller.
-        Kind::Simulator(simulator) => unsafe { simulator.settings.launch(kernel, config, arguments) }
-            .map_err(|error| Error::Simulation(Box::new(error))),
+        Kind::Simulator(simulator) => {
+            unsafe { simulator.settings.launch(kernel, config, arguments) }
+                .map_err(|error| Error::Simulation(Box::new(error)))
+        }
         #[cfg(feature = "cuda")]
         Kind::Cuda(context) => {
             let stream = stream

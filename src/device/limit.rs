@@ -1,9 +1,9 @@
 //! Limits of how much of a device's memory is used.
 
-use super::available::ALLOCATION;
-use super::{Device, MemoryKind};
 #[cfg(feature = "kernels")]
 use super::Kind;
+use super::available::ALLOCATION;
+use super::{Device, MemoryKind};
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -57,8 +57,8 @@ pub use array::DeviceArray;
 pub(crate) use available::require_available;
 pub use buffer::{Buffer, Element};
 pub(crate) use host_memory::{
-    append, assign, collected, copied, copy_bytes, packed, reserve, zeroed, zeroed_columns,
-    zeroed_lazily, zeroed_sparsely,
+    append, assign, collected, copied, copy_bytes, packed, reserve, room_to_sort, zeroed,
+    zeroed_columns, zeroed_lazily, zeroed_sparsely,
 };
 pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
 #[cfg(feature = "kernels")]

@@ -42,9 +42,7 @@ impl Device {
             super::Kind::Cuda(context) => {
                 Memory::Cuda(super::cuda::HostAllocation::new(context, len).during(PINNED)?)
             }
-            _ => {
-                Memory::Host(zeroed(len).during(PINNED)?)
-            }
+            _ => Memory::Host(zeroed(len).during(PINNED)?),
         };
         Ok(PinnedBuffer(memory))
     }

@@ -31,7 +31,7 @@ use rayon::prelude::*;
 use crate::device::Buffer;
 #[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
-use crate::device::{reserve, zeroed};
+use crate::device::{room_to_sort, zeroed};
 use crate::error::During;
 use crate::{Error, Result};
 #[cfg(feature = "kernels")]
@@ -88,7 +88,7 @@ pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
         return gpu::sort_keys(keys, bits).during(SORT);
     }
     let mut sorted = keys.to_vec().during(SORT)?;
-    room_for_sorting(&sorted).during(SORT)?;
+    room_to_sort(&sorted).during(SORT)?;
     sorted.par_sort_by_key(|&key| masked(key, &bits));
     keys.device().buffer_from(&sorted).during(SORT)
 }
@@ -138,7 +138,7 @@ pub fn sort_pairs(
     for (place, (&key, &value)) in sorted.iter_mut().zip(keys.iter().zip(&values)) {
         *place = [key, u64::from(value)];
     }
-    room_for_sorting(&sorted).during(SORT)?;
+    room_to_sort(&sorted).during(SORT)?;
     sorted.par_sort_by_key(|&[key, _]| masked(key, &bits));
     for (place, (key, value)) in sorted.iter().zip(keys.iter_mut().zip(&mut values)) {
         (*key, *value) = (place[0], place[1] as u32);
@@ -147,11 +147,6 @@ pub fn sort_pairs(
         device.buffer_from(&keys).during(SORT)?,
         device.buffer_from(&values).during(SORT)?,
     ))
-}
-
-/// Refuses what rayon's stable sort has no memory for: it takes as much again, and would end the process.
-fn room_for_sorting<T>(elements: &[T]) -> Result<()> {
-    reserve(&mut Vec::<T>::new(), elements.len())
 }
 
 const SUMS: &str = "exclusive_sums";

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::lane::Lane;
 use super::{Pipeline, STREAM};
-use crate::spread::require_devices;
 use crate::error::During;
+use crate::spread::require_devices;
 use crate::{Device, Error, Result};
 
 /// What is done with each chunk.
@@ -31,12 +31,16 @@ impl Pipeline {
             let of_device = |lane: &&Lane| lane.stream.device().shares_limit(device);
             let idle = idle.iter().filter(of_device);
             let bytes = left + idle.map(|lane| lane.on_device.len() as u64).sum::<u64>();
-            let sharing = self.devices.iter().filter(|other| other.shares_limit(device));
+            let sharing = self
+                .devices
+                .iter()
+                .filter(|other| other.shares_limit(device));
             Some(bytes / sharing.count() as u64)
         };
         let least = self.devices.iter().filter_map(left).min();
         least.map_or(self.memory, |least| {
-            self.memory.min(usize::try_from(least).unwrap_or(usize::MAX))
+            self.memory
+                .min(usize::try_from(least).unwrap_or(usize::MAX))
         })
     }
 

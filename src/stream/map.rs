@@ -114,25 +114,28 @@ impl Pipeline {
             return Ok(());
         }
         let mut slices = launch;
-        self.run(layout.lane_bytes, &mut OfArrays {
-            layout,
-            length: lengths[0],
-            next: 0,
-            inputs,
-            outputs,
-            launch: |chunk: &Chunk, addresses: (&[*mut u8], &[*mut u8])| {
-                let length = chunk.len();
-                // SAFETY: the layout has room for so many elements of each column; nothing else uses it before the
-                // stream is done with the chunk.
-                let (from, to) = unsafe {
-                    (
-                        I::slices(addresses.0, length),
-                        O::slices(addresses.1, length),
-                    )
-                };
-                slices(chunk, from, to)
+        self.run(
+            layout.lane_bytes,
+            &mut OfArrays {
+                layout,
+                length: lengths[0],
+                next: 0,
+                inputs,
+                outputs,
+                launch: |chunk: &Chunk, addresses: (&[*mut u8], &[*mut u8])| {
+                    let length = chunk.len();
+                    // SAFETY: the layout has room for so many elements of each column; nothing else uses it before the
+                    // stream is done with the chunk.
+                    let (from, to) = unsafe {
+                        (
+                            I::slices(addresses.0, length),
+                            O::slices(addresses.1, length),
+                        )
+                    };
+                    slices(chunk, from, to)
+                },
             },
-        })
+        )
     }
 
     /// Runs a kernel over what comes bit by bit: `fill` writes the next elements to the slice that it gets, up to all of
@@ -150,14 +153,17 @@ impl Pipeline {
         take: impl FnMut(&[U]) -> Result<(), E>,
     ) -> Result<(), E> {
         let layout = Layout::new(self, vec![size_of::<T>(), size_of::<U>()])?;
-        self.run(layout.lane_bytes, &mut OfChunks {
-            layout,
-            next: 0,
-            fill,
-            launch,
-            take,
-            types: std::marker::PhantomData::<(T, U)>,
-        })
+        self.run(
+            layout.lane_bytes,
+            &mut OfChunks {
+                layout,
+                next: 0,
+                fill,
+                launch,
+                take,
+                types: std::marker::PhantomData::<(T, U)>,
+            },
+        )
     }
 
     /// [`map_chunks`](Self::map_chunks) of what an iterator gives.

@@ -131,7 +131,9 @@ impl Sequences {
     /// ```
     pub fn try_from_iter<S: Codes>(items: impl IntoIterator<Item = S>) -> Result<Sequences> {
         let mut sequences = Sequences::new();
-        sequences.add_all(items).during("Sequences::try_from_iter")?;
+        sequences
+            .add_all(items)
+            .during("Sequences::try_from_iter")?;
         Ok(sequences)
     }
 

@@ -214,10 +214,13 @@ impl<T: Real> SketchStream<T> {
     pub fn end_sequence(&mut self) -> Result<()> {
         self.check_unbroken()?;
         self.ended += 1;
-        let ended = self.filling.end_sequence().and_then(|is_full| match is_full {
-            true => self.submit(),
-            false => Ok(()),
-        });
+        let ended = self
+            .filling
+            .end_sequence()
+            .and_then(|is_full| match is_full {
+                true => self.submit(),
+                false => Ok(()),
+            });
         self.breaking(ended)
     }
 

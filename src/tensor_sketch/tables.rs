@@ -175,7 +175,12 @@ fn check_sizes(
 ) -> Result<()> {
     let limits = [
         ("alphabet_size", "letters", alphabet_size, MAX_ALPHABET),
-        ("tuple_length", "letters of a tuple", tuple_length, MAX_TUPLE),
+        (
+            "tuple_length",
+            "letters of a tuple",
+            tuple_length,
+            MAX_TUPLE,
+        ),
     ];
     for (name, what, value, most) in limits {
         if !(1..=most).contains(&value) {

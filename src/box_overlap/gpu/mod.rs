@@ -85,7 +85,9 @@ impl Known {
             let fault = known.0[Counters::FAULTS + number];
             if let Some(set) = set.filter(|_| fault != Counters::NO_FAULT) {
                 let (row, width) = ((fault >> 3) as usize, 2 * boxes.axes);
-                let numbers = DeviceView::part(set, row * width, width).download()?.to_vec();
+                let numbers = DeviceView::part(set, row * width, width)
+                    .download()?
+                    .to_vec();
                 return Err(no_box(boxes.operation, name, row, &numbers));
             }
         }

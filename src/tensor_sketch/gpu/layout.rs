@@ -397,16 +397,21 @@ mod tests {
         }
         assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
         assert!(batches.len() < 9);
-        assert!(super::batches([].into_iter(), Room::LARGEST)
-            .unwrap()
-            .is_empty());
+        assert!(
+            super::batches([].into_iter(), Room::LARGEST)
+                .unwrap()
+                .is_empty()
+        );
         let many = || (0..MAX_CHUNKS + 1).map(|_| part(0));
         assert_eq!(super::batches(many(), Room::LARGEST).unwrap().len(), 2);
         let nothing = Room {
             letters: 0,
             chunks: 0,
         };
-        assert_eq!(super::batches(many(), nothing).unwrap().len() as u64, MAX_CHUNKS + 1);
+        assert_eq!(
+            super::batches(many(), nothing).unwrap().len() as u64,
+            MAX_CHUNKS + 1
+        );
     }
 
     #[test]

@@ -232,7 +232,8 @@ fn an_error_in_the_middle() {
             let finished = stream.take_finished().unwrap();
             assert_eq!(finished, expected(&texts[..failing - 1]));
         }
-        let repeated = "tensor_sketch: the stream has stopped at an earlier error: test: as it was asked to";
+        let repeated =
+            "tensor_sketch: the stream has stopped at an earlier error: test: as it was asked to";
         for _ in 0..2 {
             let error = stream.take_finished().unwrap_err();
             assert_eq!(error.to_string(), repeated);
