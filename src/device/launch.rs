@@ -77,10 +77,10 @@ unsafe fn launch<A: KernelArgs>(
             reason: format!("it runs no kernels, and {} is one", kernel.name()),
         }),
         #[cfg(feature = "simulator")]
-        // SAFETY: passed on to the caller.
         Kind::Simulator(simulator) => {
-            unsafe { simulator.settings.launch(kernel, config, arguments) }
-                .map_err(|error| Error::Simulation(Box::new(error)))
+            // SAFETY: passed on to the caller.
+            let launched = unsafe { simulator.settings.launch(kernel, config, arguments) };
+            launched.map_err(|error| Error::Simulation(Box::new(error)))
         }
         #[cfg(feature = "cuda")]
         Kind::Cuda(context) => {

@@ -107,6 +107,12 @@ const OPERATION: &str = "tensor_sketch";
 /// [`Form`]. On the CPU that takes all cores, in vectors of the widest instruction set that the
 /// machine has; [`plan`](Self::plan) says what a device chooses.
 ///
+/// Sketches are not normalised unless [`normalize`](Self::normalize) asks for it, since whole numbers are exact as long
+/// as they are small, and still tell how long a sequence is. To compare sequences of different lengths, normalise:
+/// otherwise the longer sequence has the larger sketch, however similar both are.
+///
+/// [`Tables`] has advice on the length of tuples and the dimension.
+///
 /// # Accuracy
 ///
 /// In the Fourier form an entry of row k is off by at most about 1500·t·2⁻²⁴·C(n, k) in `f32`, and
@@ -185,7 +191,7 @@ impl<T: Real> TensorSketch<T> {
         self
     }
 
-    /// Whether row k is divided by C(n, k), the number of tuples in a sequence of n letters.
+    /// Whether row k is divided by C(n, k), the number of tuples in a sequence of n letters. The default is `false`.
     ///
     /// With it the sketch is the paper's, and sequences of different lengths can be compared. A
     /// sequence shorter than k has no tuples, and a row k of zeros with or without it.
