@@ -246,7 +246,7 @@ fn other_operations_fail_or_are_right_however_little_memory_there_is() {
 
         let boxes = Array2::from_shape_fn((20_000, 4), |(i, j)| {
             let place = (i * 7919 % 20_000) as f32;
-            if j < 2 { place } else { place + 30.0 }
+            if j < 2 { place } else { place + 150.0 }
         });
         with_ever_more_memory("overlaps", || overlaps(&cpu, boxes.view(), boxes.view()));
         with_ever_more_memory("self_overlaps", || self_overlaps(&cpu, boxes.view()));

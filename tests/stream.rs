@@ -292,7 +292,7 @@ fn a_pipeline_keeps_to_the_limits_of_its_devices() {
         // Again, with the memory that it has kept, and without what another buffer takes meanwhile.
         assert_adds(&pipeline, 1000);
         drop(pipeline);
-        let _taken = limited.alloc::<u8>(memory_for(20, 4)).unwrap();
+        let _taken = limited.alloc::<u8>(memory_for(10, 4)).unwrap();
         assert_adds(&Pipeline::new(&limited), 1000);
 
         // Two handles that share a limit, and two that do not.
@@ -326,7 +326,7 @@ fn arrays_of_all_kinds_are_inputs_and_outputs() {
         let b: Array1<i32> = b.collect();
 
         let mut sums = [0.0; 3];
-        add(&pipeline, &a, &b.view(), &mut sums).unwrap();
+        add(&pipeline, &a, b.view(), &mut sums).unwrap();
         assert_eq!(sums, expected);
 
         let wide = [[1, 9], [2, 9], [3, 9]];
@@ -334,9 +334,9 @@ fn arrays_of_all_kinds_are_inputs_and_outputs() {
         let mut sums = ndarray::Array2::zeros((3, 2));
         add(
             &pipeline,
-            &wide.column(0),
+            wide.column(0),
             &b.to_shared(),
-            &mut sums.column_mut(1),
+            sums.column_mut(1),
         )
         .unwrap();
         assert_eq!(sums.column(1), ndarray::arr1(&expected));

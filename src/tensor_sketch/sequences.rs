@@ -346,7 +346,7 @@ mod tests {
         let slices = vectors.iter().map(|codes| &codes[..]);
         let boxes = vectors.iter().map(|codes| codes.clone().into_boxed_slice());
         let arrays = vectors.iter().map(|codes| Array1::from(codes.clone()));
-        let views = vectors.iter().map(|codes| ArrayView1::from(codes));
+        let views = vectors.iter().map(ArrayView1::from);
         assert_eq!(vectors.iter().collect::<Sequences>(), expected);
         assert_eq!(slices.clone().collect::<Sequences>(), expected);
         assert_eq!(boxes.collect::<Sequences>(), expected);
