@@ -2,7 +2,7 @@
 //!
 //! A test runs itself again in a process of its own, which limits its address space (what `ulimit -v` does) before the
 //! work: an allocation that cannot fail would end that process, and with it the test.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod common;
 
@@ -35,7 +35,7 @@ fn in_own_process(test: &str, work: impl FnOnce()) {
         .env(CHILD, "1")
         // What is freed goes back to the system, and threads have no memory in reserve: allocations fail where the
         // limit says so.
-        .env("MALLOC_MMAP_THRESHOLD_", "131072")
+        .env("MALLOC_MMAP_THRESHOLD_", "16384")
         .env("MALLOC_ARENA_MAX", "1")
         .env("RUST_BACKTRACE", "0")
         .output()
@@ -66,6 +66,8 @@ fn with_room<R>(bytes: u64, work: impl FnOnce() -> R) -> R {
         // SAFETY: it reads the limit.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
     };
+    // SAFETY: it has no conditions.
+    unsafe { libc::malloc_trim(0) };
     let pages = std::fs::read_to_string("/proc/self/statm").expect("the size of this process");
     let pages: u64 = (pages.split(' ').next())
         .and_then(|pages| pages.parse().ok())
