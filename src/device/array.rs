@@ -6,7 +6,7 @@ use crate::error::During;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::fmt;
 
-/// What errors of memory call [`Device::upload`].
+/// The name of [`Device::upload`] in errors of memory.
 const UPLOAD: &str = "upload of an array";
 
 /// An array of dimension `D` in the memory of a device, always in row-major order without gaps.

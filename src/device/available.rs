@@ -10,12 +10,12 @@ use crate::{Error, Result};
 /// `/sys`, which takes a fifth of a millisecond; making the pages of such an allocation takes a hundred times that.
 const LARGE: u64 = 64 << 20;
 
-/// What errors call an allocation until the public operation puts its own name there.
+/// The name of an allocation in errors, until the public operation puts its own name there.
 pub const ALLOCATION: &str = "allocation";
 
 /// Memory of the host, in bytes: RAM and swap space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostMemory {
+pub struct SystemMemory {
     pub free: u64,
     pub total: u64,
 }
@@ -29,12 +29,12 @@ pub fn require_available(bytes: usize) -> Result<()> {
     let bytes = bytes as u64;
     match bytes < LARGE {
         true => Ok(()),
-        false => refuse_beyond(HostMemory::now(), bytes),
+        false => refuse_beyond(SystemMemory::now(), bytes),
     }
 }
 
 /// Refuses what is more than there is. What is not known is granted.
-fn refuse_beyond(memory: Option<HostMemory>, bytes: u64) -> Result<()> {
+fn refuse_beyond(memory: Option<SystemMemory>, bytes: u64) -> Result<()> {
     match memory {
         Some(memory) if bytes > memory.free => Err(no_host_memory(bytes, Some(memory))),
         _ => Ok(()),
@@ -42,7 +42,7 @@ fn refuse_beyond(memory: Option<HostMemory>, bytes: u64) -> Result<()> {
 }
 
 /// The error of the host's memory.
-pub fn no_host_memory(requested: u64, memory: Option<HostMemory>) -> Error {
+pub fn no_host_memory(requested: u64, memory: Option<SystemMemory>) -> Error {
     Error::Allocation {
         operation: ALLOCATION,
         memory: MemoryKind::Host,
@@ -52,15 +52,15 @@ pub fn no_host_memory(requested: u64, memory: Option<HostMemory>) -> Error {
     }
 }
 
-impl HostMemory {
+impl SystemMemory {
     /// What the system says now; `None` if it does not say.
     #[cfg(target_os = "linux")]
-    fn now() -> Option<HostMemory> {
+    fn now() -> Option<SystemMemory> {
         use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
         let mut system = System::new().ok()?;
         system.refresh_memory();
-        let machine = HostMemory {
+        let machine = SystemMemory {
             free: system.available_memory() + system.free_swap(),
             total: system.total_memory() + system.total_swap(),
         };
@@ -79,7 +79,7 @@ impl HostMemory {
 
     /// Other systems do not overcommit without bounds, or do not say what they have.
     #[cfg(not(target_os = "linux"))]
-    fn now() -> Option<HostMemory> {
+    fn now() -> Option<SystemMemory> {
         None
     }
 
@@ -87,8 +87,8 @@ impl HostMemory {
     ///
     /// Files that the system keeps in memory count against the limit, but not here: they give way to allocations.
     #[cfg(any(target_os = "linux", test))]
-    fn within(self, limit: u64, used: u64, free_swap: u64) -> HostMemory {
-        HostMemory {
+    fn within(self, limit: u64, used: u64, free_swap: u64) -> SystemMemory {
+        SystemMemory {
             free: (self.free).min(limit.saturating_sub(used).saturating_add(free_swap)),
             total: self.total.min(limit.saturating_add(free_swap)),
         }
@@ -99,7 +99,7 @@ impl HostMemory {
 mod tests {
     use super::*;
 
-    const MACHINE: HostMemory = HostMemory {
+    const MACHINE: SystemMemory = SystemMemory {
         free: 20 << 30,
         total: 32 << 30,
     };
@@ -119,7 +119,7 @@ mod tests {
     fn a_control_group_bounds_what_the_machine_has() {
         // 16 GiB of which 10 are in use, and 1 GiB of free swap space.
         let within = MACHINE.within(16 << 30, 10 << 30, 1 << 30);
-        let expected = HostMemory {
+        let expected = SystemMemory {
             free: 7 << 30,
             total: 17 << 30,
         };
@@ -141,7 +141,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_system_says_what_it_has() {
-        let memory = HostMemory::now().unwrap();
+        let memory = SystemMemory::now().unwrap();
         assert!(0 < memory.free && memory.free <= memory.total, "{memory:?}");
         assert!(require_available(usize::MAX).is_err());
     }

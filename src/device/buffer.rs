@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 pub trait Element: bytemuck::Pod + Send + Sync {}
 impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 
-/// What errors call [`Device::alloc`] and all that makes a buffer.
+/// The name of [`Device::alloc`], and of all that makes a buffer, in errors.
 const ALLOC: &str = "allocation of a buffer";
 
 /// An array of `len` elements in the memory of a device.

@@ -6,7 +6,7 @@ use crate::error::During;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// What errors call [`Device::pinned`].
+/// The name of [`Device::pinned`] in errors.
 const PINNED: &str = "allocation of page-locked memory";
 
 /// An array in host memory that is page-locked for a GPU: copies from and to it run at the bus's

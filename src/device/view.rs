@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayView, Dimension, IntoDimension, Ix1, Ix2, ShapeBuilder
 use std::fmt;
 use std::ops::Range;
 
-/// What errors of memory call [`DeviceView::download`].
+/// The name of [`DeviceView::download`] in errors of memory.
 const DOWNLOAD: &str = "download of a device array";
 
 /// A part of a [`DeviceArray`], or the array with its axes in another order: no elements are moved.

@@ -9,7 +9,7 @@ use super::sequences::SequencesView;
 use crate::error::During;
 use crate::{Device, Result};
 
-/// What errors call [`Sequences::upload`].
+/// The name of [`Sequences::upload`] in errors.
 const UPLOAD: &str = "Sequences::upload";
 
 /// Codes that a thread looks at in one go.

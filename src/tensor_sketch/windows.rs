@@ -37,7 +37,7 @@ use crate::error::During;
 use crate::spread::{Part, equal_ranges, require_devices, split, spread};
 use crate::{Device, DeviceSet, Result};
 
-/// What errors of memory call [`TensorSketch::windows`].
+/// The name of [`TensorSketch::windows`] in errors of memory.
 const WINDOWS: &str = "windows";
 
 /// Where the windows of a text lie.
