@@ -7,7 +7,7 @@ use super::MemoryKind;
 use crate::{Error, Result};
 
 /// The smallest allocation in bytes before which the machine is asked. Asking reads a few files of `/proc` and
-/// `/sys`, which takes a fifth of a millisecond; making the pages of such an allocation takes a hundred times that.
+/// `/sys`, which takes a fifth of a millisecond; making the pages of such an allocation takes tens of times that.
 const LARGE: u64 = 64 << 20;
 
 /// The name of an allocation in errors, until the public operation puts its own name there.
@@ -68,7 +68,8 @@ impl SystemMemory {
         system.refresh_processes_specifics(
             ProcessesToUpdate::Some(&[process]),
             false,
-            ProcessRefreshKind::nothing(),
+            // Each thread of the process would be one more file to read.
+            ProcessRefreshKind::nothing().without_tasks(),
         );
         let limits = (system.process(process)).and_then(|process| process.cgroup_limits());
         Some(match limits {
