@@ -299,7 +299,7 @@ fn random_sequences(lengths: Lengths, count: usize, letters: usize, alphabet: us
     for weight in weights {
         let length = (weight / sum * letters as f64) as usize;
         let codes: Vec<u8> = (0..length).map(|_| random.below(alphabet) as u8).collect();
-        sequences.push(&codes);
+        sequences.push(&codes).expect("memory for the sequences");
     }
     sequences
 }

@@ -207,7 +207,7 @@ fn error<T: Real>(
         Some([width, stride]) => ArrayView1::from(&sequences.codes()[i * stride..][..width]),
     });
     for text in texts {
-        sample.push(text);
+        sample.push(text)?;
         if sample.total_length() + text.len() > SAMPLE {
             break;
         }
@@ -232,7 +232,7 @@ fn random_sequences(case: &Case) -> Sequences {
         let length = case.letters / case.sequences;
         codes.clear();
         codes.extend((0..length).map(|_| random.below(case.alphabet_size) as u8));
-        sequences.push(&codes);
+        sequences.push(&codes).expect("memory for the sequences");
     }
     sequences
 }

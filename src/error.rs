@@ -1,5 +1,7 @@
 //! The one error type of the crate.
 
+use crate::device::MemoryKind;
+
 /// What can go wrong in gridstride, as a sentence that says what and where.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -38,16 +40,18 @@ pub enum Error {
         /// Why not, and what to do about it.
         reason: String,
     },
-    /// A device has too little memory for an allocation.
-    #[error("{device} cannot allocate {requested} bytes{}", free_of_total(.free, .total))]
+    /// The memory of a device or of the host does not suffice for an allocation.
+    #[error("{operation}: {}", allocation(memory, *requested, free, total))]
     Allocation {
-        /// The device that was asked.
-        device: String,
-        /// The size of the allocation in bytes.
+        /// The operation that was asked for.
+        operation: &'static str,
+        /// The memory that does not suffice.
+        memory: MemoryKind,
+        /// The size of the allocation in bytes; `u64::MAX` for anything above that.
         requested: u64,
-        /// Bytes that were free at that time, where the device tells.
+        /// Bytes that were free at that time, where they are known. For the host they include free swap space.
         free: Option<u64>,
-        /// Bytes that the device has, where it tells.
+        /// Bytes that there are in all, where they are known.
         total: Option<u64>,
     },
     /// Two things that must be on one device are on different ones.
@@ -113,10 +117,71 @@ pub struct LoadError {
     pub log: String,
 }
 
-fn free_of_total(free: &Option<u64>, total: &Option<u64>) -> String {
-    match (free, total) {
+impl Error {
+    /// Names the public operation that ran out of memory. All other errors name theirs where they arise.
+    pub(crate) fn during(mut self, name: &'static str) -> Error {
+        if let Error::Allocation { operation, .. } = &mut self {
+            *operation = name;
+        }
+        self
+    }
+}
+
+impl Error {
+    /// A second error of the same allocation, which several calls wait for.
+    ///
+    /// # Panics
+    /// If memory is not what the error is about.
+    pub(crate) fn same_shortage(&self) -> Error {
+        match *self {
+            Error::Allocation {
+                operation,
+                memory,
+                requested,
+                free,
+                total,
+            } => Error::Allocation {
+                operation,
+                memory,
+                requested,
+                free,
+                total,
+            },
+            _ => unreachable!("{self}"),
+        }
+    }
+}
+
+/// [`Error::during`] for results.
+pub(crate) trait During {
+    /// Names the public operation if it ran out of memory.
+    fn during(self, operation: &'static str) -> Self;
+}
+
+impl<T> During for Result<T> {
+    fn during(self, operation: &'static str) -> Self {
+        self.map_err(|error| error.during(operation))
+    }
+}
+
+fn allocation(
+    memory: &MemoryKind,
+    requested: u64,
+    free: &Option<u64>,
+    total: &Option<u64>,
+) -> String {
+    let size = match requested {
+        // The largest size that pointers tell apart.
+        bytes if bytes > i64::MAX as u64 => "more bytes than the address space has".to_string(),
+        bytes => format!("{bytes} bytes"),
+    };
+    let free = match (free, total) {
         (Some(free), Some(total)) => format!(": {free} of {total} bytes are free"),
         _ => String::new(),
+    };
+    match memory {
+        MemoryKind::PageLocked => format!("the host cannot page-lock {size}{free}"),
+        memory => format!("{memory} cannot allocate {size}{free}"),
     }
 }
 

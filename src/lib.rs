@@ -10,7 +10,7 @@
 //!
 //! let dna = Alphabet::dna();
 //! let mut sequences = Sequences::new();
-//! sequences.push(&dna.encode(b"GATTACAGATTACA", Unknown::Error)?.codes);
+//! sequences.push(dna.encode(b"GATTACAGATTACA", Unknown::Error)?.codes)?;
 //! let sketcher = TensorSketch::new(Tables::from_seed(dna.size(), 4, 96, 1)?);
 //! let sketches = sketcher.sketch(&Device::auto(), &sequences)?; // 1 × 96
 //! # assert_eq!(sketches.dim(), (1, 96));

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
+use crate::device::MemoryKind;
+use crate::error::During;
 use crate::{Device, Error, Result};
 
 /// Work that can be cut into parts, whose results together are those of the whole.
@@ -29,6 +31,7 @@ pub fn spread<P: Part, R: Send>(
     over_devices(devices, parts(devices, whole), &|device, part, results| {
         in_fitting_pieces(device, part, &work, results)
     })
+    .during(operation)
 }
 
 /// The same for parts that the caller has made, on at least one device.
@@ -48,7 +51,7 @@ fn over_devices<P: Part, R: Send>(
     work: &(impl Fn(&Device, P, &mut Vec<R>) -> Result<()> + Sync),
 ) -> Result<Vec<R>> {
     if let [device] = devices {
-        let mut results = Vec::with_capacity(parts.len());
+        let mut results = Vec::new();
         for part in parts {
             work(device, part, &mut results)?;
         }
@@ -118,8 +121,11 @@ pub fn least_budget(devices: &[Device]) -> Option<u64> {
 /// Whether an error says that a device's memory does not suffice: smaller parts may do. The host's memory is no larger
 /// for them.
 pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
-    matches!(error, Error::Allocation { device: of, .. }
-        if *of == device.to_string() && budget(device).is_some())
+    let short = match error {
+        Error::Allocation { memory, .. } => *memory == MemoryKind::Device(device.id()),
+        _ => false,
+    };
+    short && budget(device).is_some()
 }
 
 #[cfg(feature = "kernels")]
@@ -294,6 +300,36 @@ mod tests {
             Ok(part.0.clone().sum())
         };
         spread(devices, "sum", Numbers(0..count), work)
+    }
+
+    #[cfg(feature = "simulator")]
+    #[test]
+    fn only_the_memory_of_the_device_itself_makes_parts_smaller() {
+        let device = Device::simulator().unwrap().limit_memory(100);
+        let other = Device::simulator().unwrap().limit_memory(100);
+        let error = |memory| Error::Allocation {
+            operation: "test",
+            memory,
+            requested: 1000,
+            free: None,
+            total: None,
+        };
+        for (memory, is_short) in [
+            (MemoryKind::Device(device.id()), true),
+            (MemoryKind::Device(other.id()), false),
+            (MemoryKind::PageLocked, false),
+            (MemoryKind::Host, false),
+        ] {
+            assert_eq!(
+                is_short_of_memory(&device, &error(memory)),
+                is_short,
+                "{memory}"
+            );
+        }
+        assert!(is_short_of_memory(
+            &device,
+            &device.alloc::<u8>(101).unwrap_err()
+        ));
     }
 
     #[test]

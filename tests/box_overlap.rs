@@ -697,7 +697,6 @@ fn refuse<T: Coordinate>(
 
 fn the_first_bad_row_is_named<T: Number>() {
     let zero = T::from_whole(0);
-    let inverted = "the minimum is above the maximum";
     for device in devices() {
         let n = if is_slow(&device) { 700 } else { 40_000 };
         let good = Array2::from_elem((n, 6), zero);
@@ -712,26 +711,33 @@ fn the_first_bad_row_is_named<T: Number>() {
             // An earlier row in set2 comes behind any of set1.
             let mut bad2 = bad.slice(s![first - 3.., ..]).to_owned();
             bad2[[1, 2]] = T::from_whole(1);
-            let what = |name2: &str, set: &str, row: usize, axis: &str| {
-                format!("{name2}: row {row} of {set} is no box: along {axis} {inverted}")
+            let columns = "minX, minY, minZ, maxX, maxY, maxZ";
+            let what = |name2: &str, set: &str, row: usize, axis: &str, limits: [i64; 2]| {
+                let [min, max] = limits.map(T::from_whole);
+                format!(
+                    "{name2}: row {row} of {set} is no box: along {axis} the minimum {min:?} is above the maximum \
+                     {max:?} (the columns are {columns})"
+                )
             };
-            let of_one = what("self_overlaps", "set", first, name);
-            let of_set1 = what("overlaps", "set1", first, name);
+            let of_one = what("self_overlaps", "set", first, name, [2, 1]);
+            let of_set1 = what("overlaps", "set1", first, name, [2, 1]);
             refuse(&device, bad.view(), one, &of_set1, Some(&of_one));
             refuse(&device, bad.view(), bad2.view(), &of_set1, Some(&of_one));
             refuse(
                 &device,
                 one,
                 bad2.view(),
-                &what("overlaps", "set2", 1, "z"),
+                &what("overlaps", "set2", 1, "z", [1, 0]),
                 None,
             );
             if axis < 2 {
                 let (flat, one) = (flat(&bad), flat(&one.to_owned()));
+                let in_two = |message: &str| message.replace(columns, "minX, minY, maxX, maxY");
+                let (of_set1, of_one) = (in_two(&of_set1), in_two(&of_one));
                 refuse(&device, flat.view(), one.view(), &of_set1, Some(&of_one));
             }
             // A row with two faults is named for the first axis.
-            bad[[first, 2]] = T::from_whole(3);
+            bad[[first, 2]] = T::from_whole(if axis == 2 { 2 } else { 3 });
             refuse(&device, bad.view(), one, &of_set1, Some(&of_one));
             // Also if the other set has no boxes.
             refuse(
@@ -745,7 +751,7 @@ fn the_first_bad_row_is_named<T: Number>() {
                 &device,
                 good.slice(s![..0, ..]),
                 bad.view(),
-                &what("overlaps", "set2", first, name),
+                &what("overlaps", "set2", first, name, [2, 1]),
                 None,
             );
         }
@@ -764,9 +770,11 @@ fn the_first_row_with_nan_is_named() {
                 bad[[n - 1, 5 - column]] = nan;
                 bad[[n / 3, column]] = nan;
                 let axis = ["x", "y", "z"][column % 3];
+                let [min, max] = [0, 3].map(|shift| bad[[n / 3, column % 3 + shift]]);
                 let what = |operation: &str, set: &str| {
                     format!(
-                        "{operation}: row {} of {set} is no box: along {axis} a limit is NaN",
+                        "{operation}: row {} of {set} is no box: along {axis} the minimum is {min:?} and the maximum \
+                         {max:?}, but NaN is no limit (the columns are minX, minY, minZ, maxX, maxY, maxZ)",
                         n / 3
                     )
                 };
@@ -807,8 +815,8 @@ fn shapes_that_do_not_fit<T: Number>() {
             );
         }
         let flat = zeros((2, 4));
-        let of_two =
-            "overlaps: set1 is (2, 4) and set2 is (3, 6): their rows must have the same length";
+        let of_two = "overlaps: set1 is 2×4, boxes in 2 dimensions, but set2 is 3×6, boxes in 3 dimensions: both sets must \
+             have the same number of dimensions";
         refuse(&device, flat.view(), good.view(), of_two, None);
 
         // 2³¹ rows, all of them one: refused before they are copied or read.

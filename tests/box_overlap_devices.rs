@@ -222,7 +222,10 @@ fn rows_that_are_no_boxes_are_counted_in_the_whole_set() {
             let (good, bad) = (good.view(), bad.view());
             let of = |name: &str, function: &str| {
                 format!(
-                    "{function}: row 33 of {name} is no box: along z the minimum is above the maximum"
+                    "{function}: row 33 of {name} is no box: along z the minimum {:?} is above the maximum {:?} (the \
+                     columns are minX, minY, minZ, maxX, maxY, maxZ)",
+                    bad[[33, 2]],
+                    bad[[33, 5]]
                 )
             };
             let error = search.overlaps(&devices, bad, bad).unwrap_err();

@@ -39,7 +39,9 @@ fn devices_say_what_they_are() {
         let info = device.info();
         assert_eq!(info.kind, device.kind());
         assert!(info.processors > 0 && !info.name.is_empty());
-        assert!(info.to_string().starts_with(&device.to_string()), "{info}");
+        let kind = device.kind().to_string();
+        assert!(info.to_string().starts_with(&kind), "{info}");
+        assert!(device.to_string().starts_with(&kind), "{device}");
         assert!(list.iter().any(|listed| listed.kind == info.kind));
         assert_eq!(format!("{device:?}"), format!("Device({device})"));
     }
@@ -140,6 +142,59 @@ fn copies_of_the_wrong_length_are_refused() {
         assert_eq!(buffer.to_vec().unwrap(), [0; 3]);
         let none = device.buffer_from::<f64>(&[]).unwrap();
         assert!(none.is_empty() && none.to_vec().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn simulators_are_told_apart() {
+    let (one, other) = (simulator(), simulator());
+    let buffer = one.buffer_from(&[1u32]).unwrap();
+    let elsewhere = other.buffer_from(&[1u32]).unwrap();
+    let error =
+        gridstride::primitives::sort_pairs(one.buffer_from(&[1u64]).unwrap(), elsewhere, 0..8);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        format!("sort: one argument is on {one}, another on {other}")
+    );
+    let name = one.to_string();
+    let number = name.strip_prefix("simulator:").unwrap();
+    assert!(number.parse::<u64>().is_ok());
+    assert_ne!(name, other.to_string());
+    assert_eq!(buffer.device().id(), one.limit_memory(100).id());
+}
+
+#[test]
+fn a_device_tells_its_limit_and_what_is_used() {
+    for device in devices() {
+        assert_eq!((device.memory_limit(), device.memory_used()), (None, None));
+        let limited = device.limit_memory(1000);
+        let buffer = limited.zeros::<u32>(100).unwrap();
+        let kept = limited.clone().zeros::<u8>(7).unwrap();
+        assert_eq!(limited.memory_limit(), Some(1000));
+        assert_eq!(limited.memory_used(), Some(407));
+        let error = limited.zeros::<u8>(600).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "allocation of a buffer: {device} cannot allocate 600 bytes: 593 of 1000 bytes are free"
+            )
+        );
+        drop(buffer);
+        assert_eq!(limited.memory_used(), Some(7));
+        drop(kept);
+        assert_eq!(limited.memory_used(), Some(0));
+        assert_eq!(limited.limit_memory(5).memory_limit(), Some(5));
+    }
+}
+
+#[test]
+fn sizes_beyond_the_address_space_are_said_as_such() {
+    for device in devices() {
+        let error = device.alloc::<f64>(usize::MAX).unwrap_err().to_string();
+        assert!(
+            error.ends_with("cannot allocate more bytes than the address space has"),
+            "{error}"
+        );
     }
 }
 

@@ -45,12 +45,8 @@ fn library(
 ) -> Array2<f32> {
     let mut sequences = Sequences::new();
     for text in texts {
-        sequences.push(
-            &alphabet
-                .encode(text.as_bytes(), Unknown::Skip)
-                .unwrap()
-                .codes,
-        );
+        let encoded = alphabet.encode(text.as_bytes(), Unknown::Skip).unwrap();
+        sequences.push(encoded.codes).unwrap();
     }
     let sketcher = TensorSketch::new(tables).normalize(normalize);
     sketcher.sketch(device, &sequences).unwrap()
@@ -675,8 +671,8 @@ fn files_that_are_not_fasta() {
 
 #[test]
 fn parameters_that_cannot_be() {
-    EXAMPLE.refuse(&["--dim", "0", LAMBDA], &["the dimension is 0"]);
-    EXAMPLE.refuse(&["--dim", "4097", LAMBDA], &["the dimension is 4097"]);
+    EXAMPLE.refuse(&["--dim", "0", LAMBDA], &["the dimension, is 0"]);
+    EXAMPLE.refuse(&["--dim", "4097", LAMBDA], &["the dimension, is 4097"]);
     EXAMPLE.refuse(&["--tuple", "9", LAMBDA], &["by 9 places"]);
     EXAMPLE.refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
     EXAMPLE.refuse_usage(&["--seed=-1", LAMBDA], "--seed");

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::ops::Range;
+
 use gridstride::primitives::{exclusive_sums, sort_keys, sort_pairs};
 use gridstride::{Device, Error};
 
@@ -114,13 +116,30 @@ fn many_keys() {
 fn what_cannot_be_sorted_is_refused() {
     for device in common::devices() {
         let keys = || device.buffer_from(&[1u64, 2]).unwrap();
-        for bits in [0..65, 65..65] {
+        for (bits, message) in [
+            (
+                0..65,
+                "the range of bits 0..65 ends beyond the 64 bits of a key",
+            ),
+            (
+                65..65,
+                "the range of bits 65..65 ends beyond the 64 bits of a key",
+            ),
+            (
+                Range { start: 5, end: 3 },
+                "the range of bits 5..3 is reversed: it must not end below its start",
+            ),
+        ] {
             let error = sort_keys(keys(), bits).unwrap_err();
             assert!(matches!(error, Error::InvalidInput { .. }), "{error}");
+            assert_eq!(error.to_string(), format!("sort: {message}"));
         }
         let values = device.buffer_from(&[1u32]).unwrap();
         let error = sort_pairs(keys(), values, 0..8).unwrap_err();
-        assert_eq!(error.to_string(), "sort: 2 keys have 1 values");
+        assert_eq!(
+            error.to_string(),
+            "sort: the number of keys is 2, the number of values 1: they must be equal"
+        );
         let elsewhere = Device::simulator().unwrap();
         let values = elsewhere.buffer_from(&[1u32, 2]).unwrap();
         let error = sort_pairs(keys(), values, 0..8).unwrap_err();

@@ -283,6 +283,67 @@ fn mistakes_are_told() {
 }
 
 #[test]
+fn a_pipeline_keeps_to_the_limits_of_its_devices() {
+    for device in with_kernels() {
+        let limited = device.limit_memory(memory_for(50, 4) as u64);
+        let pipeline = Pipeline::new(&limited);
+        assert_adds(&pipeline, 1000);
+        assert!(limited.memory_used() <= limited.memory_limit());
+        // Again, with the memory that it has kept, and without what another buffer takes meanwhile.
+        assert_adds(&pipeline, 1000);
+        drop(pipeline);
+        let _taken = limited.alloc::<u8>(memory_for(10, 4)).unwrap();
+        assert_adds(&Pipeline::new(&limited), 1000);
+
+        // Two handles that share a limit, and two that do not.
+        let shared = [limited.clone(), limited.clone()];
+        assert_adds(&Pipeline::new(&shared).streams(2), 1000);
+        let separate = [limited, device.limit_memory(memory_for(10, 4) as u64)];
+        assert_adds(&Pipeline::new(&separate), 1000);
+
+        let limited = device.limit_memory(1000);
+        let mut found = Array1::zeros(3);
+        let error = add(
+            &Pipeline::new(&limited),
+            &numbers(3, 0),
+            &numbers(3, 0),
+            &mut found,
+        );
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "stream: 1000 bytes that a device's limit leaves for 4 streams do not suffice: each needs 528 for an \
+             element of each array"
+        );
+    }
+}
+
+#[test]
+fn arrays_of_all_kinds_are_inputs_and_outputs() {
+    for device in devices() {
+        let pipeline = Pipeline::new(&device).streams(2).memory(memory_for(2, 2));
+        let expected = [11.0, 22.0, 33.0];
+        let (a, b) = ([1, 2, 3], numbers(0, 0).into_iter().chain([10, 20, 30]));
+        let b: Array1<i32> = b.collect();
+
+        let mut sums = [0.0; 3];
+        add(&pipeline, &a, b.view(), &mut sums).unwrap();
+        assert_eq!(sums, expected);
+
+        let wide = [[1, 9], [2, 9], [3, 9]];
+        let wide = ndarray::arr2(&wide);
+        let mut sums = ndarray::Array2::zeros((3, 2));
+        add(
+            &pipeline,
+            wide.column(0),
+            &b.to_shared(),
+            sums.column_mut(1),
+        )
+        .unwrap();
+        assert_eq!(sums.column(1), ndarray::arr1(&expected));
+    }
+}
+
+#[test]
 fn threads_may_share_a_pipeline() {
     for device in devices() {
         let pipeline = Pipeline::new(&device).streams(2).memory(memory_for(100, 2));

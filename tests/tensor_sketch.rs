@@ -294,7 +294,7 @@ fn a_sketch_that_does_not_fit_a_block_is_refused() {
     assert!(sketch(1024).is_ok());
     let message = sketch(4096).unwrap_err().to_string();
     assert!(
-        message.contains("dimension 4096") && message.contains("simulator has 49152"),
+        message.contains("dimension 4096") && message.contains(&format!("{device} has 49152")),
         "{message}"
     );
 }

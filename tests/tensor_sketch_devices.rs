@@ -211,7 +211,8 @@ fn errors_count_all_sequences() {
                 let error = sketcher.sketch(&several(&device, count), &bad).unwrap_err();
                 assert_eq!(
                     error.to_string(),
-                    "tensor_sketch: the code at position 3 of sequence 7 is 5, but the tables have 4 letters"
+                    "tensor_sketch: the code at position 3 of sequence 7 is 5, but the tables have 4 letters, \
+                     with the codes 0 to 3: Alphabet::encode turns text into codes"
                 );
             }
         }

@@ -775,7 +775,9 @@ fn mistakes_are_named_with_their_place() {
         let (timestamps, values) = (array![0, 1], array![0.0]);
         fails(
             plain().run(&device, timestamps.view(), values.view()),
-            &["aggregate: 2 timestamps have 1 values"],
+            &[
+                "aggregate: the number of timestamps is 2, the number of values 1: they must be equal",
+            ],
         );
         fails(run(plain(), &[], &[]), &["there are no offsets"]);
         fails(run(plain(), &[0, 1], &[]), &["from 0 to 1", "points, 0"]);

@@ -66,34 +66,45 @@ pub(super) fn same_axes(
     if axes(operation, "set1", set1)? == axes(operation, "set2", set2)? {
         return Ok(());
     }
-    let message =
-        format!("set1 is {set1:?} and set2 is {set2:?}: their rows must have the same length");
+    let described = |name: &str, (rows, columns): (usize, usize)| {
+        format!(
+            "{name} is {rows}×{columns}, boxes in {} dimensions",
+            columns / 2
+        )
+    };
+    let message = format!(
+        "{}, but {}: both sets must have the same number of dimensions",
+        described("set1", set1),
+        described("set2", set2)
+    );
     Err(Error::Shape { operation, message })
 }
 
-/// What is wrong with a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub row: usize,
-    /// 0 for x, 1 for y, 2 for z.
-    pub axis: usize,
-    pub is_nan: bool,
-}
-
-impl Fault {
-    /// The error that names the row.
-    pub fn error(self, operation: &'static str, name: &str) -> Error {
-        let Fault { row, axis, is_nan } = self;
-        let axis = ["x", "y", "z"][axis];
-        let what = match is_nan {
-            true => "a limit is NaN",
-            false => "the minimum is above the maximum",
-        };
-        invalid_input(
-            operation,
-            format!("row {row} of {name} is no box: along {axis} {what}"),
-        )
-    }
+/// The error of a row that is no box, for the first axis along which its limits are wrong.
+pub(super) fn no_box<T: Coordinate>(
+    operation: &'static str,
+    name: &str,
+    row: usize,
+    numbers: &[T],
+) -> Error {
+    let (minima, maxima) = numbers.split_at(numbers.len() / 2);
+    let ordered = |(min, max): (&T, &T)| min <= max;
+    let axis = minima.iter().zip(maxima).position(|pair| !ordered(pair));
+    let axis = axis.expect("a row that is no box");
+    let (min, max) = (minima[axis], maxima[axis]);
+    let what = match min.partial_cmp(&max) {
+        None => format!("the minimum is {min:?} and the maximum {max:?}, but NaN is no limit"),
+        Some(_) => format!("the minimum {min:?} is above the maximum {max:?}"),
+    };
+    let axis = ["x", "y", "z"][axis];
+    let columns = match numbers.len() {
+        4 => "minX, minY, maxX, maxY",
+        _ => "minX, minY, minZ, maxX, maxY, maxZ",
+    };
+    invalid_input(
+        operation,
+        format!("row {row} of {name} is no box: along {axis} {what} (the columns are {columns})"),
+    )
 }
 
 /// Boxes in row-major order without gaps: all minima of a box, then all its maxima.
@@ -119,9 +130,11 @@ impl<'a, T: Coordinate> Boxes<'a, T> {
         let blocks = self.numbers.par_chunks(BLOCK * width);
         let first = blocks.enumerate().find_map_first(|(block, numbers)| {
             let bad = numbers.chunks_exact(width).position(|row| !is_box(row))?;
-            Some(fault(block * BLOCK + bad, &numbers[bad * width..][..width]))
+            Some(block * BLOCK + bad)
         });
-        first.map_or(Ok(()), |fault| Err(fault.error(operation, name)))
+        first.map_or(Ok(()), |row| {
+            Err(no_box(operation, name, row, self.row(row)))
+        })
     }
 }
 
@@ -129,19 +142,6 @@ impl<'a, T: Coordinate> Boxes<'a, T> {
 fn is_box<T: Coordinate>(row: &[T]) -> bool {
     let (minima, maxima) = row.split_at(row.len() / 2);
     minima.iter().zip(maxima).all(|(min, max)| min <= max)
-}
-
-/// What is wrong with a row that is no box, along the first axis where something is.
-fn fault<T: Coordinate>(row: usize, numbers: &[T]) -> Fault {
-    let (minima, maxima) = numbers.split_at(numbers.len() / 2);
-    let ordered = |(min, max): (&T, &T)| min <= max;
-    let axis = minima.iter().zip(maxima).position(|pair| !ordered(pair));
-    let axis = axis.expect("a row that is no box");
-    Fault {
-        row,
-        axis,
-        is_nan: minima[axis].partial_cmp(&maxima[axis]).is_none(),
-    }
 }
 
 /// Whether two boxes overlap; touching counts.

@@ -49,6 +49,7 @@ mod tile;
 use ndarray::{Array1, ArrayView2, Ix2};
 
 use crate::device::DeviceArray;
+use crate::error::During;
 use crate::{DeviceSet, Error, Result};
 pub use boxes::Coordinate;
 use boxes::{Packed, axes, same_axes};
@@ -171,7 +172,9 @@ impl BoxOverlap {
         set2: ArrayView2<T>,
     ) -> Result<Overlaps> {
         let rows = 0..set1.nrows();
-        T::search(devices.devices(), self.problem(set1, set2)?)?.overlaps(rows)
+        T::search(devices.devices(), self.problem(set1, set2)?)
+            .and_then(|mut search| search.overlaps(rows))
+            .during(OVERLAPS)
     }
 
     /// All pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
@@ -184,7 +187,9 @@ impl BoxOverlap {
         set: ArrayView2<T>,
     ) -> Result<Overlaps> {
         let rows = 0..set.nrows();
-        T::search(devices.devices(), self.self_problem(set)?)?.overlaps(rows)
+        T::search(devices.devices(), self.self_problem(set)?)
+            .and_then(|mut search| search.overlaps(rows))
+            .during(SELF_OVERLAPS)
     }
 
     /// How many boxes of `set2` overlap each box of `set1`, without the pairs: N numbers.
@@ -208,8 +213,9 @@ impl BoxOverlap {
         set1: ArrayView2<T>,
         set2: ArrayView2<T>,
     ) -> Result<Array1<u32>> {
-        let mut search = T::search(devices.devices(), self.problem(set1, set2)?)?;
-        Ok(search.counts()?.into())
+        let search = T::search(devices.devices(), self.problem(set1, set2)?);
+        let counts = search.and_then(|mut search| search.counts());
+        Ok(counts.during(OVERLAPS)?.into())
     }
 
     /// How many boxes j > i of the set overlap box i: N numbers.
@@ -221,8 +227,9 @@ impl BoxOverlap {
         devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<T>,
     ) -> Result<Array1<u32>> {
-        let mut search = T::search(devices.devices(), self.self_problem(set)?)?;
-        Ok(search.counts()?.into())
+        let search = T::search(devices.devices(), self.self_problem(set)?);
+        let counts = search.and_then(|mut search| search.counts());
+        Ok(counts.during(SELF_OVERLAPS)?.into())
     }
 
     /// The pairs as a matrix N×`limit`, filled up with −1, and the true number of each row's pairs, by
@@ -287,9 +294,10 @@ impl BoxOverlap {
         max_pairs: usize,
     ) -> Result<OverlapSlices<'a>> {
         OverlapSlices::new(
-            T::search(devices.devices(), self.problem(set1, set2)?)?,
+            T::search(devices.devices(), self.problem(set1, set2)?).during(OVERLAPS)?,
             max_pairs,
         )
+        .during(OVERLAPS)
     }
 
     /// The pairs (i, j), i < j, of one set in slices, as [`slices`](Self::slices) are of two.
@@ -315,9 +323,10 @@ impl BoxOverlap {
         max_pairs: usize,
     ) -> Result<OverlapSlices<'a>> {
         OverlapSlices::new(
-            T::search(devices.devices(), self.self_problem(set)?)?,
+            T::search(devices.devices(), self.self_problem(set)?).during(SELF_OVERLAPS)?,
             max_pairs,
         )
+        .during(SELF_OVERLAPS)
     }
 
     /// [`overlaps`](Self::overlaps) of boxes that are in a device's memory, left there: N×6 and M×6 or N×4
@@ -349,7 +358,7 @@ impl BoxOverlap {
     ) -> Result<DeviceOverlaps> {
         set1.device().require_same(set2.device(), OVERLAPS)?;
         same_axes(OVERLAPS, dim(set1), dim(set2))?;
-        T::on_device(self.algorithm, set1, Some(set2))
+        T::on_device(self.algorithm, set1, Some(set2)).during(OVERLAPS)
     }
 
     /// [`self_overlaps`](Self::self_overlaps) of boxes that are in a device's memory, left there: N×6 or
@@ -362,7 +371,7 @@ impl BoxOverlap {
         set: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceOverlaps> {
         axes(SELF_OVERLAPS, "set", dim(set))?;
-        T::on_device(self.algorithm, set, None)
+        T::on_device(self.algorithm, set, None).during(SELF_OVERLAPS)
     }
 
     fn problem<'a, T: Coordinate>(
@@ -374,8 +383,8 @@ impl BoxOverlap {
         Ok(Problem {
             operation: OVERLAPS,
             algorithm: self.algorithm,
-            set1: Packed::new(set1)?,
-            set2: Some(Packed::new(set2)?),
+            set1: Packed::new(set1).during(OVERLAPS)?,
+            set2: Some(Packed::new(set2).during(OVERLAPS)?),
         })
     }
 
@@ -384,7 +393,7 @@ impl BoxOverlap {
         Ok(Problem {
             operation: SELF_OVERLAPS,
             algorithm: self.algorithm,
-            set1: Packed::new(set)?,
+            set1: Packed::new(set).during(SELF_OVERLAPS)?,
             set2: None,
         })
     }

@@ -6,7 +6,8 @@ use ndarray::{Array1, Array2, ArrayView1};
 use rayon::prelude::*;
 
 use super::invalid_input;
-use crate::device::{DeviceKind, zeroed};
+use crate::device::{MemoryKind, zeroed};
+use crate::error::During;
 use crate::{Error, Result};
 
 /// The pairs of boxes that overlap, as compressed rows: for each box of the first set the boxes of
@@ -97,7 +98,7 @@ impl Overlaps {
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice.
     pub fn pairs(&self) -> Result<Array2<u32>> {
-        let mut pairs = zeroed::<u32>(2 * self.pair_count())?;
+        let mut pairs = zeroed::<u32>(2 * self.pair_count()).during("overlap pairs")?;
         let mut rest = pairs.as_chunks_mut::<2>().0;
         let mut parts = Vec::new();
         for rows in self.parts() {
@@ -125,7 +126,8 @@ impl Overlaps {
     /// columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
         let shape = (self.len(), limit);
-        let mut indices = zeroed::<i32>(matrix_size(DeviceKind::Cpu, shape)?)?;
+        let size = matrix_size(MemoryKind::Host, shape)?;
+        let mut indices = zeroed::<i32>(size).during(super::MATRIX)?;
         indices
             .par_chunks_mut(limit.max(1))
             .enumerate()
@@ -157,10 +159,7 @@ impl Overlaps {
 }
 
 /// The number of elements of a matrix, refused if that is no index.
-pub(super) fn matrix_size(
-    device: impl std::fmt::Display,
-    (rows, limit): (usize, usize),
-) -> Result<usize> {
+pub(super) fn matrix_size(memory: MemoryKind, (rows, limit): (usize, usize)) -> Result<usize> {
     if limit > super::boxes::MAX_ROWS {
         let message = format!(
             "a limit of {limit} columns is above {}",
@@ -173,7 +172,8 @@ pub(super) fn matrix_size(
         return Ok(rows * limit);
     }
     Err(Error::Allocation {
-        device: device.to_string(),
+        operation: super::MATRIX,
+        memory,
         requested: u64::try_from(bytes).unwrap_or(u64::MAX),
         free: None,
         total: None,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Overlaps;
 use super::search::Search;
 use crate::Result;
+use crate::error::During;
 
 /// The pairs of consecutive rows of the first set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl Iterator for OverlapSlices<'_> {
     /// After an error there is nothing more.
     fn next(&mut self) -> Option<Self::Item> {
         let rows = self.rows()?;
-        let overlaps = self.search.overlaps(rows.clone());
+        let overlaps = self.search.overlaps(rows.clone()).during(super::OVERLAPS);
         if overlaps.is_err() {
             self.next = self.counts.len();
         }

@@ -2,8 +2,12 @@
 
 use super::{Buffer, Device, Element, packed};
 use crate::Result;
+use crate::error::During;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::fmt;
+
+/// The name of [`Device::upload`] in errors of memory.
+const UPLOAD: &str = "upload of an array";
 
 /// An array of dimension `D` in the memory of a device, always in row-major order without gaps.
 ///
@@ -38,8 +42,10 @@ impl Device {
         view: &ArrayRef<T, D>,
     ) -> Result<DeviceArray<T, D>> {
         let buffer = match view.as_slice() {
-            Some(elements) => self.buffer_from(elements)?,
-            None => self.buffer_from(&packed(view)?)?,
+            Some(elements) => self.buffer_from(elements).during(UPLOAD)?,
+            None => self
+                .buffer_from(&packed(view).during(UPLOAD)?)
+                .during(UPLOAD)?,
         };
         Ok(DeviceArray {
             buffer,
@@ -79,7 +85,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the GPU's main
     /// stream, fails.
     pub fn download(&self) -> Result<Array<T, D>> {
-        let elements = self.buffer.to_vec()?;
+        let elements = self.buffer.to_vec().during("download of a device array")?;
         Ok(Array::from_shape_vec(self.shape.clone(), elements)
             .expect("a shape of as many elements"))
     }

@@ -1,6 +1,9 @@
 //! Arrays in a device's memory.
 
+use super::available::require_available;
+use super::host_memory::no_memory;
 use super::{Device, Reservation, zeroed_lazily};
+use crate::error::During;
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
@@ -11,6 +14,9 @@ use std::ptr::NonNull;
 /// floats are; own `#[repr(C)]` structs become so by deriving `bytemuck::Pod`.
 pub trait Element: bytemuck::Pod + Send + Sync {}
 impl<T: bytemuck::Pod + Send + Sync> Element for T {}
+
+/// The name of [`Device::alloc`], and of all that makes a buffer, in errors.
+const ALLOC: &str = "allocation of a buffer";
 
 /// An array of `len` elements in the memory of a device.
 ///
@@ -36,15 +42,28 @@ impl Device {
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice, or the device's [limit](Device::limit_memory).
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
-        let too_large = || self.host_allocation_error::<T>(len);
+        let beyond_addresses = || Error::Allocation {
+            operation: ALLOC,
+            memory: self.memory_kind(),
+            requested: (len as u64).saturating_mul(size_of::<T>() as u64),
+            free: None,
+            total: None,
+        };
         let layout = Layout::array::<T>(len)
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
-            .map_err(|_| too_large())?;
-        let reservation = self.reserve(layout.size())?;
+            .map_err(|_| beyond_addresses())?;
+        let reservation = self.reserve(layout.size()).during(ALLOC)?;
         let memory = match &self.kind {
             #[cfg(feature = "cuda")]
-            super::Kind::Cuda(context) => Memory::Cuda(context.allocate(layout.size())?),
-            _ => Memory::Host(HostMemory::new(layout).ok_or_else(too_large)?),
+            super::Kind::Cuda(context) => {
+                Memory::Cuda(context.allocate(layout.size()).during(ALLOC)?)
+            }
+            _ => {
+                require_available(layout.size()).during(ALLOC)?;
+                Memory::Host(
+                    HostMemory::new(layout).ok_or_else(|| no_memory::<T>(len).during(ALLOC))?,
+                )
+            }
         };
         Ok(Buffer {
             device: self.clone(),
@@ -53,16 +72,6 @@ impl Device {
             _reservation: reservation,
             element: PhantomData,
         })
-    }
-
-    /// That the host, which does not tell what it has, cannot allocate `len` elements.
-    pub(super) fn host_allocation_error<T>(&self, len: usize) -> Error {
-        Error::Allocation {
-            device: self.to_string(),
-            requested: (len as u64).saturating_mul(size_of::<T>() as u64),
-            free: None,
-            total: None,
-        }
     }
 
     /// A buffer of `len` elements, all bytes zero.
@@ -191,7 +200,7 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not suffice.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = zeroed_lazily(self.length)?;
+        let mut elements = zeroed_lazily(self.length).during("copy from a buffer")?;
         self.copy_to(&mut elements)?;
         Ok(elements)
     }

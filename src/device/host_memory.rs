@@ -8,7 +8,8 @@ use std::mem::MaybeUninit;
 use ndarray::{ArrayRef, ArrayViewMut, Dimension, Zip};
 use rayon::prelude::*;
 
-use super::{DeviceKind, Element};
+use super::Element;
+use super::available::{no_host_memory, require_available};
 use crate::{Error, Result};
 
 /// Elements that a thread writes in one go.
@@ -42,16 +43,33 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
-/// Zeros in the host's memory that become pages when they are written to: for threads that each write a part, and
-/// perhaps not all of them.
+/// Zeros in the host's memory that become pages when they are written to: for threads that each write a part.
 ///
 /// # Errors
 /// [`Error::Allocation`] if there is not so much memory.
 pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
+    require_available(bytes_of::<T>(length))?;
+    zeroed_sparsely(length)
+}
+
+/// The same where most of the elements may stay unwritten: the machine need not have memory for all of them.
+///
+/// # Errors
+/// [`Error::Allocation`] if the system refuses.
+pub(crate) fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
     let elements = bytemuck::allocation::try_zeroed_vec(length);
     let elements = elements.map_err(|()| no_memory::<T>(length))?;
     prefer_large_pages(&elements);
     Ok(elements)
+}
+
+/// Several arrays of zeros, for which the machine is asked together: [`zeroed_lazily`].
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn zeroed_columns<T: Element>(count: usize, length: usize) -> Result<Vec<Vec<T>>> {
+    require_available(bytes_of::<T>(length).saturating_mul(count))?;
+    (0..count).map(|_| zeroed_sparsely(length)).collect()
 }
 
 /// Copies bytes, with all threads if there are many.
@@ -86,14 +104,52 @@ pub(crate) fn assign<T: Element, D: Dimension>(to: ArrayViewMut<T, D>, from: &Ar
     }
 }
 
+/// A copy of elements in the host's memory.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>> {
+    let mut copy = Vec::new();
+    append(&mut copy, elements)?;
+    Ok(copy)
+}
+
+/// Puts copies of elements behind others.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory; then nothing has changed.
+pub(crate) fn append<T: Copy>(elements: &mut Vec<T>, more: &[T]) -> Result<()> {
+    reserve(elements, more.len())?;
+    elements.extend_from_slice(more);
+    Ok(())
+}
+
+/// Collects elements that the iterator counts in advance.
+///
+/// # Errors
+/// [`Error::Allocation`] if there is not so much memory.
+pub(crate) fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    reserve(&mut all, elements.len())?;
+    all.extend(elements);
+    Ok(all)
+}
+
 /// Makes room for more elements in the host's memory.
 ///
 /// # Errors
 /// [`Error::Allocation`] if there is not so much memory.
+#[inline]
 pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
-    let (length, capacity) = (elements.len().saturating_add(more), elements.capacity());
+    let capacity = elements.capacity();
+    if more <= capacity - elements.len() {
+        return Ok(());
+    }
+    require_available(bytes_of::<T>(more))?;
+    let length = elements.len().saturating_add(more);
     elements
         .try_reserve(more)
+        .or_else(|_| elements.try_reserve_exact(more))
         .map_err(|_| no_memory::<T>(length))?;
     if elements.capacity() != capacity {
         prefer_large_pages(elements);
@@ -101,14 +157,23 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     Ok(())
 }
 
+/// Refuses elements for which a stable sort of rayon has no memory: the sort takes as much again, and would end the
+/// process.
+///
+/// # Errors
+/// [`Error::Allocation`].
+pub(crate) fn room_to_sort<T>(elements: &[T]) -> Result<()> {
+    reserve(&mut Vec::<T>::new(), elements.len())
+}
+
 /// The error of elements for which the host has no memory.
-fn no_memory<T>(length: usize) -> Error {
-    Error::Allocation {
-        device: DeviceKind::Cpu.to_string(),
-        requested: length.saturating_mul(size_of::<T>()) as u64,
-        free: None,
-        total: None,
-    }
+pub(super) fn no_memory<T>(length: usize) -> Error {
+    no_host_memory(bytes_of::<T>(length) as u64, None)
+}
+
+/// Bytes of so many elements; `usize::MAX` if no address space has them.
+fn bytes_of<T>(length: usize) -> usize {
+    length.saturating_mul(size_of::<T>())
 }
 
 /// Asks for large pages where an array is not in memory yet. Systems may ignore it, or have them anyway.

@@ -28,6 +28,73 @@ impl fmt::Display for DeviceKind {
     }
 }
 
+/// Identifies a device within the process: [`Device::id`]. Handles to the same device have equal ids, whatever their
+/// [limits](Device::limit_memory).
+///
+/// ```
+/// use gridstride::Device;
+///
+/// let (first, second) = (Device::simulator()?, Device::simulator()?);
+/// assert_eq!(first.id(), first.clone().limit_memory(1 << 20).id());
+/// assert_ne!(first.id().to_string(), second.id().to_string()); // simulator:0 and simulator:1
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceId(Id);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Id {
+    Cpu,
+    #[cfg(feature = "simulator")]
+    Simulator(u64),
+    #[cfg(feature = "cuda")]
+    Cuda(usize),
+}
+
+impl DeviceId {
+    /// The id of a GPU.
+    #[cfg(feature = "cuda")]
+    pub(super) fn cuda(ordinal: usize) -> DeviceId {
+        DeviceId(Id::Cuda(ordinal))
+    }
+}
+
+/// `cpu`, `simulator:0` or `cuda:0`.
+impl fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Id::Cpu => f.write_str("cpu"),
+            #[cfg(feature = "simulator")]
+            Id::Simulator(number) => write!(f, "simulator:{number}"),
+            #[cfg(feature = "cuda")]
+            Id::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+        }
+    }
+}
+
+/// The memory that an [allocation](crate::Error::Allocation) is made in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// Ordinary memory of the host. The CPU and simulators without a [limit](Device::limit_memory) use it too.
+    Host,
+    /// [Page-locked](super::PinnedBuffer) memory of the host.
+    PageLocked,
+    /// The memory of a GPU, or the share of it that the device's [limit](Device::limit_memory) leaves.
+    Device(DeviceId),
+}
+
+/// `the host`, `page-locked memory of the host`, or the device.
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MemoryKind::Host => f.write_str("the host"),
+            MemoryKind::PageLocked => f.write_str("page-locked memory of the host"),
+            MemoryKind::Device(device) => device.fmt(f),
+        }
+    }
+}
+
 /// What a device is and has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -49,6 +116,25 @@ pub struct DeviceInfo {
 }
 
 impl Device {
+    /// Returns what identifies the device within the process.
+    pub fn id(&self) -> DeviceId {
+        DeviceId(match &self.kind {
+            Kind::Cpu => Id::Cpu,
+            #[cfg(feature = "simulator")]
+            Kind::Simulator(simulator) => Id::Simulator(simulator.number),
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(context) => Id::Cuda(context.ordinal()),
+        })
+    }
+
+    /// What buffers are made in, which [`MemoryKind`] tells apart.
+    pub(super) fn memory_kind(&self) -> MemoryKind {
+        match (self.kind(), &self.limit) {
+            (DeviceKind::Cpu | DeviceKind::Simulator, None) => MemoryKind::Host,
+            _ => MemoryKind::Device(self.id()),
+        }
+    }
+
     /// What the device is and has.
     pub fn info(&self) -> DeviceInfo {
         match &self.kind {
@@ -69,7 +155,7 @@ impl Device {
                 total_memory: None,
                 free_memory: None,
                 processors: rayon::current_num_threads(),
-                shared_memory_per_block: Some(simulator.limits.shared_bytes),
+                shared_memory_per_block: Some(simulator.settings.limits.shared_bytes),
             },
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => context.info(),

@@ -77,9 +77,11 @@ unsafe fn launch<A: KernelArgs>(
             reason: format!("it runs no kernels, and {} is one", kernel.name()),
         }),
         #[cfg(feature = "simulator")]
-        // SAFETY: passed on to the caller.
-        Kind::Simulator(simulator) => unsafe { simulator.launch(kernel, config, arguments) }
-            .map_err(|error| Error::Simulation(Box::new(error))),
+        Kind::Simulator(simulator) => {
+            // SAFETY: passed on to the caller.
+            let launched = unsafe { simulator.settings.launch(kernel, config, arguments) };
+            launched.map_err(|error| Error::Simulation(Box::new(error)))
+        }
         #[cfg(feature = "cuda")]
         Kind::Cuda(context) => {
             let stream = stream
@@ -179,7 +181,7 @@ impl Device {
         match &self.kind {
             Kind::Cpu => None,
             #[cfg(feature = "simulator")]
-            Kind::Simulator(simulator) => Some(simulator.limits.shared_bytes),
+            Kind::Simulator(simulator) => Some(simulator.settings.limits.shared_bytes),
             #[cfg(feature = "cuda")]
             Kind::Cuda(context) => Some(context.shared_memory_per_block()),
         }

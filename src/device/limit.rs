@@ -1,8 +1,9 @@
 //! Limits of how much of a device's memory is used.
 
-use super::Device;
 #[cfg(feature = "kernels")]
 use super::Kind;
+use super::available::ALLOCATION;
+use super::{Device, MemoryKind};
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +21,12 @@ pub struct Reservation {
 }
 
 impl Device {
-    /// The same device, of whose memory all buffers that are made through this handle and its clones take at most so many
-    /// bytes at a time. What a buffer gives back can be taken anew.
+    /// Returns a handle to the same device whose buffers may use at most `bytes` of its memory at a time. The memory of a
+    /// dropped buffer can be used again.
     ///
-    /// Calls that take a [`DeviceSet`](super::DeviceSet) cut their work into parts that fit; the host's own memory, which
-    /// the CPU computes in, has no limit. Clones share the limit: work of one may fail while another has the memory. A
-    /// limit of a handle that has one takes its place.
+    /// Calls that take a [`DeviceSet`](super::DeviceSet) cut their work into parts that fit. The CPU's limit bounds its
+    /// buffers, but not the memory that such calls compute in. Clones share the limit: an allocation of one fails while
+    /// another has the memory. The limit of a handle that already has one is replaced.
     ///
     /// ```
     /// use gridstride::{Device, Error};
@@ -47,18 +48,66 @@ impl Device {
         }
     }
 
-    /// Bytes that work may take at a time, as far as that is known: of the limit what is left, else all memory of a GPU.
+    /// Returns the [limit](Device::limit_memory) in bytes; `None` for a handle without one.
+    ///
+    /// The memory that a GPU has, and how much of that is free, is in [`info`](Device::info).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    ///
+    /// assert_eq!(Device::auto().memory_limit(), None);
+    /// assert_eq!(Device::auto().limit_memory(1 << 20).memory_limit(), Some(1 << 20));
+    /// ```
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.limit.as_ref().map(|limit| limit.bytes)
+    }
+
+    /// Returns how many bytes of the [limit](Device::limit_memory) are in use: those of all buffers that were made
+    /// through this handle and its clones. `None` for a handle without a limit, whose buffers are not counted.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    ///
+    /// let device = Device::auto().limit_memory(1 << 20);
+    /// let buffer = device.zeros::<f32>(64)?;
+    /// assert_eq!(device.memory_used(), Some(256));
+    /// drop(buffer);
+    /// assert_eq!(device.memory_used(), Some(0));
+    /// assert_eq!(Device::auto().memory_used(), None);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn memory_used(&self) -> Option<u64> {
+        let limit = self.limit.as_ref()?;
+        Some(limit.used.load(Ordering::Relaxed))
+    }
+
+    /// Bytes that the limit leaves.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn limit_left(&self) -> Option<u64> {
+        let limit = self.limit.as_ref()?;
+        Some(limit.bytes - limit.used.load(Ordering::Relaxed))
+    }
+
+    /// Whether both are handles to the same device, with the same limit or none.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn shares_limit(&self, other: &Device) -> bool {
+        let limits = match (&self.limit, &other.limit) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        limits && self.same_as(other)
+    }
+
+    /// Bytes available for new allocations: what remains of the limit, or the GPU's total memory.
     #[cfg(feature = "kernels")]
     pub(crate) fn memory_budget(&self) -> Option<u64> {
-        let left = |limit: &Arc<Limit>| limit.bytes - limit.used.load(Ordering::Relaxed);
         match &self.kind {
             Kind::Cpu => None,
             #[cfg(feature = "simulator")]
-            Kind::Simulator(_) => self.limit.as_ref().map(left),
+            Kind::Simulator(_) => self.limit_left(),
             #[cfg(feature = "cuda")]
-            Kind::Cuda(context) => {
-                Some((self.limit.as_ref()).map_or_else(|| context.total_memory(), left))
-            }
+            Kind::Cuda(context) => self.limit_left().or_else(|| Some(context.total_memory())),
         }
     }
 
@@ -78,7 +127,8 @@ impl Device {
                 bytes,
             })),
             Err(used) => Err(Error::Allocation {
-                device: self.to_string(),
+                operation: ALLOCATION,
+                memory: MemoryKind::Device(self.id()),
                 requested: bytes,
                 free: Some(limit.bytes - used),
                 total: Some(limit.bytes),

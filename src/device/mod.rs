@@ -37,6 +37,7 @@
 //! the device keeps from the first such copy on: all threads copy a piece while the GPU copies another.
 
 mod array;
+mod available;
 mod buffer;
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -53,9 +54,13 @@ mod stream;
 mod view;
 
 pub use array::DeviceArray;
+pub(crate) use available::require_available;
 pub use buffer::{Buffer, Element};
-pub(crate) use host_memory::{assign, copy_bytes, packed, reserve, zeroed, zeroed_lazily};
-pub use info::{DeviceInfo, DeviceKind};
+pub(crate) use host_memory::{
+    append, assign, collected, copied, copy_bytes, packed, reserve, room_to_sort, zeroed,
+    zeroed_columns, zeroed_lazily, zeroed_sparsely,
+};
+pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
 #[cfg(feature = "kernels")]
 pub use module::{Image, Module};
 pub use pinned::PinnedBuffer;
@@ -70,6 +75,8 @@ use crate::{Error, Result};
 use limit::{Limit, Reservation};
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "simulator")]
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A device: the CPU, an NVIDIA GPU, or the simulator. Cloning is cheap and gives the same device.
 #[derive(Clone)]
@@ -82,9 +89,16 @@ pub struct Device {
 enum Kind {
     Cpu,
     #[cfg(feature = "simulator")]
-    Simulator(Arc<simt::Simulator>),
+    Simulator(Arc<NumberedSimulator>),
     #[cfg(feature = "cuda")]
     Cuda(Arc<cuda::Context>),
+}
+
+/// A simulator, and its number among all of the process.
+#[cfg(feature = "simulator")]
+struct NumberedSimulator {
+    number: u64,
+    settings: simt::Simulator,
 }
 
 impl From<Kind> for Device {
@@ -138,6 +152,11 @@ impl Device {
     /// which threads run. A kernel whose results differ between seeds lacks a barrier.
     #[cfg(feature = "simulator")]
     pub fn simulator_with(simulator: simt::Simulator) -> Device {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let simulator = NumberedSimulator {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            settings: simulator,
+        };
         Kind::Simulator(Arc::new(simulator)).into()
     }
 
@@ -195,15 +214,7 @@ impl Device {
     /// Whether both stand for the same device. Two simulators are two devices, also with the same
     /// settings.
     pub fn same_as(&self, other: &Device) -> bool {
-        match (&self.kind, &other.kind) {
-            (Kind::Cpu, Kind::Cpu) => true,
-            #[cfg(feature = "simulator")]
-            (Kind::Simulator(a), Kind::Simulator(b)) => Arc::ptr_eq(a, b),
-            #[cfg(feature = "cuda")]
-            (Kind::Cuda(a), Kind::Cuda(b)) => Arc::ptr_eq(a, b),
-            #[cfg(feature = "kernels")]
-            _ => false,
-        }
+        self.id() == other.id()
     }
 
     /// Fails unless `other` is this device.
@@ -248,10 +259,11 @@ fn without_feature(device: String, feature: &str) -> Error {
     }
 }
 
-/// `cpu`, `simulator` or `cuda:0`.
+/// `cpu`, `simulator:0` or `cuda:0`: the [id](Device::id). Simulators are counted in the order in which the process makes
+/// them.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind())
+        write!(f, "{}", self.id())
     }
 }
 

@@ -1,9 +1,13 @@
 //! Host memory that a GPU copies from and to at full speed.
 
-use super::{Device, Element};
+use super::{Device, Element, zeroed};
 use crate::Result;
+use crate::error::During;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+
+/// The name of [`Device::pinned`] in errors.
+const PINNED: &str = "allocation of page-locked memory";
 
 /// An array in host memory that is page-locked for a GPU: copies from and to it run at the bus's
 /// speed and beside kernels. It derefs to a slice.
@@ -36,16 +40,9 @@ impl Device {
         let memory = match &self.kind {
             #[cfg(feature = "cuda")]
             super::Kind::Cuda(context) => {
-                Memory::Cuda(super::cuda::HostAllocation::new(context, len)?)
+                Memory::Cuda(super::cuda::HostAllocation::new(context, len).during(PINNED)?)
             }
-            _ => {
-                let mut elements = Vec::new();
-                elements
-                    .try_reserve_exact(len)
-                    .map_err(|_| self.host_allocation_error::<T>(len))?;
-                elements.resize(len, T::zeroed());
-                Memory::Host(elements)
-            }
+            _ => Memory::Host(zeroed(len).during(PINNED)?),
         };
         Ok(PinnedBuffer(memory))
     }

@@ -1,10 +1,14 @@
 //! Views of arrays in a device's memory.
 
-use super::{Buffer, Device, DeviceArray, Element, zeroed};
+use super::{Buffer, Device, DeviceArray, Element, packed, zeroed};
+use crate::error::During;
 use crate::{Error, Result};
 use ndarray::{Array, ArrayView, Dimension, IntoDimension, Ix1, Ix2, ShapeBuilder};
 use std::fmt;
 use std::ops::Range;
+
+/// The name of [`DeviceView::download`] in errors of memory.
+const DOWNLOAD: &str = "download of a device array";
 
 /// A part of a [`DeviceArray`], or the array with its axes in another order: no elements are moved.
 ///
@@ -126,7 +130,7 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         }
         let axes = self.shape().iter().zip(self.strides.slice());
         let span: usize = axes.map(|(axis, stride)| (axis - 1) * stride).sum();
-        let mut elements = zeroed(span + 1)?;
+        let mut elements = zeroed(span + 1).during(DOWNLOAD)?;
         self.buffer.copy_part_to(self.start, &mut elements)?;
         let shape = self.shape.clone().strides(self.strides.clone());
         let seen = ArrayView::from_shape(shape, &elements).map_err(|error| Error::Shape {
@@ -135,7 +139,10 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         })?;
         Ok(match seen.is_standard_layout() {
             true => Array::from_shape_vec(self.shape.clone(), elements).expect("as many elements"),
-            false => seen.to_owned(),
+            false => {
+                let packed = packed(&seen).during(DOWNLOAD)?;
+                Array::from_shape_vec(self.shape.clone(), packed).expect("as many elements")
+            }
         })
     }
 

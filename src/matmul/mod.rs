@@ -64,6 +64,7 @@ mod shapes;
 use ndarray::{Array, ArrayView, ArrayViewMut, ArrayViewMut3, Dimension};
 
 use crate::device::{DeviceArray, DeviceView, zeroed};
+use crate::error::During;
 use crate::{DeviceSet, Error, Result};
 pub use cast::CastTo;
 pub use number::{Number, Sum};
@@ -234,12 +235,12 @@ impl MatMul {
         let sizes = sizes(MATMUL, a.shape(), b.shape())?;
         let (a, b) = DA::batched(a, b);
         let elements = result_elements(MATMUL, sizes)?;
-        let mut c = zeroed(elements)?;
+        let mut c = zeroed(elements).during(MATMUL)?;
         if elements > 0 {
             let shape = (sizes.batch, sizes.m, sizes.n);
             let view = ArrayViewMut3::from_shape(shape, &mut c).expect("as many as the shape has");
             let (one, zero) = (num_traits::one(), num_traits::zero());
-            T::on_host(*self, devices.devices(), one, (a, b), zero, view)?;
+            T::on_host(*self, devices.devices(), one, (a, b), zero, view).during(MATMUL)?;
         }
         Ok(Array::from_shape_vec(DA::product(sizes), c).expect("as many as the shape has"))
     }
@@ -277,7 +278,7 @@ impl MatMul {
             return Ok(());
         }
         let c = DA::batched_product(c);
-        T::on_host(*self, devices.devices(), alpha, DA::batched(a, b), beta, c)
+        T::on_host(*self, devices.devices(), alpha, DA::batched(a, b), beta, c).during(GEMM)
     }
 
     /// [`matmul`](Self::matmul) of matrices and vectors in a device's memory, left there: arrays, or views of them, which
@@ -312,11 +313,12 @@ impl MatMul {
         let (a, b) = (a.into(), b.into());
         a.device().require_same(b.device(), MATMUL)?;
         let sizes = sizes(MATMUL, a.shape(), b.shape())?;
-        let buffer = a.device().alloc(result_elements(MATMUL, sizes)?)?;
+        let elements = result_elements(MATMUL, sizes)?;
+        let buffer = a.device().alloc(elements).during(MATMUL)?;
         let factors = DA::batched_on_device(a, b);
         let mut c = DeviceArray::from_buffer(buffer, DA::product(sizes))?;
         let (one, zero) = (num_traits::one(), num_traits::zero());
-        T::on_device(*self, one, factors, zero, c.buffer_mut(), sizes)?;
+        T::on_device(*self, one, factors, zero, c.buffer_mut(), sizes).during(MATMUL)?;
         Ok(c)
     }
 
@@ -354,7 +356,7 @@ impl MatMul {
         let sizes = sizes(GEMM, a.shape(), b.shape())?;
         require_product(GEMM, DA::product(sizes).slice(), c.shape())?;
         let factors = DA::batched_on_device(a, b);
-        T::on_device(*self, alpha, factors, beta, c.buffer_mut(), sizes)
+        T::on_device(*self, alpha, factors, beta, c.buffer_mut(), sizes).during(GEMM)
     }
 
     /// The factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|), for each element, on every

@@ -31,7 +31,8 @@ use rayon::prelude::*;
 use crate::device::Buffer;
 #[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
-use crate::device::zeroed;
+use crate::device::{room_to_sort, zeroed};
+use crate::error::During;
 use crate::{Error, Result};
 #[cfg(feature = "kernels")]
 pub(crate) use gpu::sums_and_total;
@@ -54,13 +55,13 @@ pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
     let device = values.device();
     #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
-        return gpu::exclusive_sums(values);
+        return gpu::exclusive_sums(values).during(SUMS);
     }
-    let mut sums = zeroed(values.len() + 1)?;
-    for (index, value) in values.to_vec()?.into_iter().enumerate() {
+    let mut sums = zeroed(values.len() + 1).during(SUMS)?;
+    for (index, value) in values.to_vec().during(SUMS)?.into_iter().enumerate() {
         sums[index + 1] = sums[index] + u64::from(value);
     }
-    device.buffer_from(&sums)
+    device.buffer_from(&sums).during(SUMS)
 }
 
 /// Sorts keys by the bits that `bits` names, from the lowest one on; stable, and the same on every device.
@@ -84,11 +85,12 @@ pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
     let bits = checked(keys.len(), bits)?;
     #[cfg(feature = "kernels")]
     if keys.device().kind() != DeviceKind::Cpu {
-        return gpu::sort_keys(keys, bits);
+        return gpu::sort_keys(keys, bits).during(SORT);
     }
-    let mut sorted = keys.to_vec()?;
+    let mut sorted = keys.to_vec().during(SORT)?;
+    room_to_sort(&sorted).during(SORT)?;
     sorted.par_sort_by_key(|&key| masked(key, &bits));
-    keys.device().buffer_from(&sorted)
+    keys.device().buffer_from(&sorted).during(SORT)
 }
 
 /// Sorts keys as [`sort_keys`], and moves the values with them.
@@ -115,7 +117,11 @@ pub fn sort_pairs(
     let bits = checked(keys.len(), bits)?;
     keys.device().require_same(values.device(), SORT)?;
     if keys.len() != values.len() {
-        let message = format!("{} keys have {} values", keys.len(), values.len());
+        let message = format!(
+            "the number of keys is {}, the number of values {}: they must be equal",
+            keys.len(),
+            values.len()
+        );
         return Err(Error::Shape {
             operation: SORT,
             message,
@@ -123,26 +129,36 @@ pub fn sort_pairs(
     }
     #[cfg(feature = "kernels")]
     if keys.device().kind() != DeviceKind::Cpu {
-        return gpu::sort_pairs(keys, values, bits);
+        return gpu::sort_pairs(keys, values, bits).during(SORT);
     }
     let device = keys.device().clone();
-    let (mut keys, mut values) = (keys.to_vec()?, values.to_vec()?);
-    let mut sorted = zeroed::<[u64; 2]>(keys.len())?;
+    let mut keys = keys.to_vec().during(SORT)?;
+    let mut values = values.to_vec().during(SORT)?;
+    let mut sorted = zeroed::<[u64; 2]>(keys.len()).during(SORT)?;
     for (place, (&key, &value)) in sorted.iter_mut().zip(keys.iter().zip(&values)) {
         *place = [key, u64::from(value)];
     }
+    room_to_sort(&sorted).during(SORT)?;
     sorted.par_sort_by_key(|&[key, _]| masked(key, &bits));
     for (place, (key, value)) in sorted.iter().zip(keys.iter_mut().zip(&mut values)) {
         (*key, *value) = (place[0], place[1] as u32);
     }
-    Ok((device.buffer_from(&keys)?, device.buffer_from(&values)?))
+    Ok((
+        device.buffer_from(&keys).during(SORT)?,
+        device.buffer_from(&values).during(SORT)?,
+    ))
 }
 
+const SUMS: &str = "exclusive_sums";
 const SORT: &str = "sort";
 
 fn checked(keys: usize, bits: Range<u32>) -> Result<Range<u32>> {
-    let message = if bits.end > u64::BITS || bits.start > bits.end {
-        format!("a key has no bits from {} up to {}", bits.start, bits.end)
+    let message = if bits.start > bits.end {
+        let (start, end) = (bits.start, bits.end);
+        format!("the range of bits {start}..{end} is reversed: it must not end below its start")
+    } else if bits.end > u64::BITS {
+        let (start, end) = (bits.start, bits.end);
+        format!("the range of bits {start}..{end} ends beyond the 64 bits of a key")
     } else if keys as u64 > 1 << 32 {
         format!("{keys} keys are more than 2³²")
     } else {

@@ -1,11 +1,14 @@
 //! Arrays of the host that a pipeline reads and writes.
 
-use ndarray::{Array1, ArrayView1, ArrayViewMut1};
+use ndarray::{ArrayBase, ArrayView1, ArrayViewMut1, Data, DataMut, Ix1};
 
 use crate::device::{Element, PinnedBuffer};
 
-/// A host array that a [pipeline](super::Pipeline) reads: a view with any strides, a slice, or page-locked memory, from
-/// which copies go directly.
+/// A host array that a [pipeline](super::Pipeline) reads: a slice, an array, a vector, a one-dimensional array or view
+/// of `ndarray`, or page-locked memory.
+///
+/// Views may have any strides; elements with gaps between them are gathered chunk by chunk. Page-locked memory is copied
+/// to the device directly.
 pub trait Input<'a> {
     /// What it holds.
     type Element: Element;
@@ -39,8 +42,11 @@ pub struct Target<'a, T> {
 }
 
 macro_rules! arrays {
-    ($($lifetime:lifetime $type:ty, $mutable:ty, |$array:ident| $view:expr, $view_mut:expr, $is_pinned:literal;)*) => {$(
-        impl<$lifetime, T: Element> Input<$lifetime> for $type {
+    ($(
+        $lifetime:lifetime [$($generics:tt)*] $type:ty, [$($generics_mut:tt)*] $mutable:ty,
+        |$array:ident| $view:expr, $view_mut:expr, $is_pinned:literal;
+    )*) => {$(
+        impl<$lifetime, T: Element, $($generics)*> Input<$lifetime> for $type {
             type Element = T;
 
             fn source(self) -> Source<$lifetime, T> {
@@ -49,7 +55,7 @@ macro_rules! arrays {
             }
         }
 
-        impl<$lifetime, T: Element> Output<$lifetime> for $mutable {
+        impl<$lifetime, T: Element, $($generics_mut)*> Output<$lifetime> for $mutable {
             type Element = T;
 
             fn target(self) -> Target<$lifetime, T> {
@@ -61,12 +67,15 @@ macro_rules! arrays {
 }
 
 arrays! {
-    'a ArrayView1<'a, T>, ArrayViewMut1<'a, T>, |array| array, array, false;
-    'a &'a Array1<T>, &'a mut Array1<T>, |array| array.view(), array.view_mut(), false;
-    'a &'a [T], &'a mut [T], |array| ArrayView1::from(array), ArrayViewMut1::from(array), false;
-    'a &'a Vec<T>, &'a mut Vec<T>, |array| ArrayView1::from(array), ArrayViewMut1::from(array), false;
-    'a &'a PinnedBuffer<T>, &'a mut PinnedBuffer<T>, |array| ArrayView1::from(&array[..]),
-        ArrayViewMut1::from(&mut array[..]), true;
+    'a [] ArrayView1<'a, T>, [] ArrayViewMut1<'a, T>, |array| array, array, false;
+    'a [S: Data<Elem = T>] &'a ArrayBase<S, Ix1>, [S: DataMut<Elem = T>] &'a mut ArrayBase<S, Ix1>,
+        |array| array.view(), array.view_mut(), false;
+    'a [] &'a [T], [] &'a mut [T], |array| ArrayView1::from(array), ArrayViewMut1::from(array), false;
+    'a [const N: usize] &'a [T; N], [const N: usize] &'a mut [T; N],
+        |array| ArrayView1::from(&array[..]), ArrayViewMut1::from(&mut array[..]), false;
+    'a [] &'a Vec<T>, [] &'a mut Vec<T>, |array| ArrayView1::from(array), ArrayViewMut1::from(array), false;
+    'a [] &'a PinnedBuffer<T>, [] &'a mut PinnedBuffer<T>,
+        |array| ArrayView1::from(&array[..]), ArrayViewMut1::from(&mut array[..]), true;
 }
 
 #[cfg(feature = "kernels")]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::lane::Lane;
 use super::{Pipeline, STREAM};
+use crate::error::During;
 use crate::spread::require_devices;
 use crate::{Device, Error, Result};
 
@@ -21,21 +22,43 @@ pub trait Work {
 }
 
 impl Pipeline {
-    /// Bytes of a lane.
-    pub(super) fn lane_bytes(&self) -> usize {
-        self.memory / self.streams
+    /// The pipeline's bytes on each device: fewer than asked for where a device's limit leaves less.
+    pub(super) fn usable_memory(&self) -> usize {
+        let idle = self.lanes();
+        let left = |device: &Device| {
+            let left = device.limit_left()?;
+            // Lanes that wait are used again, or given back.
+            let of_device = |lane: &&Lane| lane.stream.device().shares_limit(device);
+            let idle = idle.iter().filter(of_device);
+            let bytes = left + idle.map(|lane| lane.on_device.len() as u64).sum::<u64>();
+            let sharing = self
+                .devices
+                .iter()
+                .filter(|other| other.shares_limit(device));
+            Some(bytes / sharing.count() as u64)
+        };
+        let least = self.devices.iter().filter_map(left).min();
+        least.map_or(self.memory, |least| {
+            self.memory
+                .min(usize::try_from(least).unwrap_or(usize::MAX))
+        })
     }
 
     /// Starts chunks as long as there are some and lanes for them, and finishes them in order. If something fails, all
     /// that is on its way is waited for, and nothing more is started or finished.
-    pub(super) fn run<W: Work>(&self, work: &mut W) -> Result<(), W::Error> {
+    ///
+    /// Lanes have `bytes` bytes each: a stream's share of the [usable memory](Self::usable_memory).
+    pub(super) fn run<W: Work>(&self, bytes: usize, work: &mut W) -> Result<(), W::Error> {
         require_devices(&self.devices, STREAM)?;
         let mut busy: VecDeque<(Lane, W::Ticket)> = VecDeque::new();
         let mut free = Vec::new();
         let devices = self.devices.len();
+        self.lanes().retain(|lane| lane.on_device.len() == bytes);
         loop {
             let mut lane = match busy.len() < self.streams * devices {
-                true => self.lane(&self.devices[busy.len() % devices])?,
+                true => self
+                    .lane(&self.devices[busy.len() % devices], bytes)
+                    .during(STREAM)?,
                 false => {
                     let first = busy.pop_front().expect("there is at least one stream");
                     finished(work, first)?
@@ -57,16 +80,16 @@ impl Pipeline {
     }
 
     /// A lane of an earlier call, or a new one.
-    fn lane(&self, device: &Device) -> Result<Lane> {
+    fn lane(&self, device: &Device, bytes: usize) -> Result<Lane> {
         let mut idle = self.lanes();
-        match idle
-            .iter()
-            .position(|lane| lane.stream.device().same_as(device))
-        {
+        let fits = |lane: &Lane| {
+            lane.stream.device().shares_limit(device) && lane.on_device.len() == bytes
+        };
+        match idle.iter().position(fits) {
             Some(index) => Ok(idle.swap_remove(index)),
             None => {
                 drop(idle);
-                Lane::new(device, self.lane_bytes())
+                Lane::new(device, bytes)
             }
         }
     }

@@ -63,9 +63,9 @@ impl Pipeline {
     /// Page-locked arrays are copied directly; others go through the pipeline's own memory, which takes all threads.
     ///
     /// # Errors
-    /// [`Error::Shape`] for arrays of different lengths, [`Error::InvalidInput`] if the pipeline's memory does not
-    /// suffice for one element of each on each stream, [`Error::Allocation`] if it cannot be had, and what `launch`
-    /// returns. Then outputs are written in part.
+    /// [`Error::Shape`] for arrays of different lengths, [`Error::InvalidInput`] if the pipeline's memory, or what a
+    /// device's limit leaves of it, does not suffice for one element of each on each stream, [`Error::Allocation`] if it
+    /// cannot be had, and what `launch` returns. Then outputs are written in part.
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -114,25 +114,28 @@ impl Pipeline {
             return Ok(());
         }
         let mut slices = launch;
-        self.run(&mut OfArrays {
-            layout,
-            length: lengths[0],
-            next: 0,
-            inputs,
-            outputs,
-            launch: |chunk: &Chunk, addresses: (&[*mut u8], &[*mut u8])| {
-                let length = chunk.len();
-                // SAFETY: the layout has room for so many elements of each column; nothing else uses it before the
-                // stream is done with the chunk.
-                let (from, to) = unsafe {
-                    (
-                        I::slices(addresses.0, length),
-                        O::slices(addresses.1, length),
-                    )
-                };
-                slices(chunk, from, to)
+        self.run(
+            layout.lane_bytes,
+            &mut OfArrays {
+                layout,
+                length: lengths[0],
+                next: 0,
+                inputs,
+                outputs,
+                launch: |chunk: &Chunk, addresses: (&[*mut u8], &[*mut u8])| {
+                    let length = chunk.len();
+                    // SAFETY: the layout has room for so many elements of each column; nothing else uses it before the
+                    // stream is done with the chunk.
+                    let (from, to) = unsafe {
+                        (
+                            I::slices(addresses.0, length),
+                            O::slices(addresses.1, length),
+                        )
+                    };
+                    slices(chunk, from, to)
+                },
             },
-        })
+        )
     }
 
     /// Runs a kernel over what comes bit by bit: `fill` writes the next elements to the slice that it gets, up to all of
@@ -150,14 +153,17 @@ impl Pipeline {
         take: impl FnMut(&[U]) -> Result<(), E>,
     ) -> Result<(), E> {
         let layout = Layout::new(self, vec![size_of::<T>(), size_of::<U>()])?;
-        self.run(&mut OfChunks {
-            layout,
-            next: 0,
-            fill,
-            launch,
-            take,
-            types: std::marker::PhantomData::<(T, U)>,
-        })
+        self.run(
+            layout.lane_bytes,
+            &mut OfChunks {
+                layout,
+                next: 0,
+                fill,
+                launch,
+                take,
+                types: std::marker::PhantomData::<(T, U)>,
+            },
+        )
     }
 
     /// [`map_chunks`](Self::map_chunks) of what an iterator gives.
@@ -211,6 +217,7 @@ impl Pipeline {
 
 /// Where the columns of a chunk are in a lane.
 struct Layout {
+    lane_bytes: usize,
     /// Elements of a chunk at most.
     elements: usize,
     /// Bytes of an element of each column.
@@ -221,15 +228,18 @@ struct Layout {
 
 impl Layout {
     fn new(pipeline: &Pipeline, sizes: Vec<usize>) -> Result<Layout> {
-        let bytes = pipeline.lane_bytes();
+        let (memory, streams) = (pipeline.usable_memory(), pipeline.streams);
+        let lane_bytes = memory / streams;
         let gaps = ALIGNMENT * (sizes.len() - 1);
         let of_element = sizes.iter().sum::<usize>().max(1);
-        let elements = bytes.saturating_sub(gaps) / of_element;
+        let elements = lane_bytes.saturating_sub(gaps) / of_element;
         if elements == 0 {
-            let streams = pipeline.streams;
+            let of = match memory < pipeline.memory {
+                true => "that a device's limit leaves",
+                false => "of memory",
+            };
             let message = format!(
-                "{} bytes of memory for {streams} streams do not suffice: each needs {} for an element of each array",
-                pipeline.memory,
+                "{memory} bytes {of} for {streams} streams do not suffice: each needs {} for an element of each array",
                 gaps + of_element,
             );
             return Err(Error::InvalidInput {
@@ -244,6 +254,7 @@ impl Layout {
             start
         };
         Ok(Layout {
+            lane_bytes,
             elements,
             starts: sizes.iter().map(start).collect(),
             sizes,

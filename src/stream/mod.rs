@@ -55,7 +55,8 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// A pipeline of four streams and 64 MiB on each device. Chunks go to several devices in turn.
+    /// A pipeline of four streams and 64 MiB on each device, or what a device's [limit](Device::limit_memory) leaves, if
+    /// that is less. Chunks go to several devices in turn.
     pub fn new(devices: &(impl DeviceSet + ?Sized)) -> Pipeline {
         Pipeline {
             devices: devices.devices().to_vec(),
@@ -73,7 +74,10 @@ impl Pipeline {
         self
     }
 
-    /// With so many bytes of each device's memory, which its streams share, and as many page-locked ones of the host.
+    /// Sets how many bytes of each device's memory the streams share; as many page-locked bytes of the host are used.
+    ///
+    /// Where a device's [limit](Device::limit_memory) leaves less, chunks are smaller. Memory that calls of other threads
+    /// take at the same time counts against the limit.
     pub fn memory(mut self, bytes: usize) -> Pipeline {
         self.memory = bytes;
         self.forget();

@@ -1,6 +1,8 @@
 //! From text to codes.
 
 use super::invalid_input;
+use crate::device::reserve;
+use crate::error::During;
 use crate::{Error, Result};
 
 /// Which bytes of a text are letters, and the code of each.
@@ -131,9 +133,10 @@ impl Alphabet {
     /// # Errors
     ///
     /// With [`Unknown::Error`], [`Error::InvalidInput`](crate::Error::InvalidInput) at the first
-    /// byte that is not a letter, with its position (from 0) and value.
+    /// byte that is not a letter, with its position (from 0) and value. [`Error::Allocation`](crate::Error::Allocation)
+    /// if there is no memory for the codes.
     pub fn encode(&self, text: &[u8], unknown: Unknown) -> Result<Encoded> {
-        let mut codes = Vec::with_capacity(text.len());
+        let mut codes = Vec::new();
         let skipped = self.append("Alphabet::encode", text, unknown, &mut codes)?;
         Ok(Encoded { codes, skipped })
     }
@@ -169,6 +172,7 @@ impl Alphabet {
         codes: &mut Vec<u8>,
     ) -> Result<usize> {
         let before = codes.len();
+        reserve(codes, text.len()).during(operation)?;
         for (number, block) in text.chunks(BLOCK).enumerate() {
             let start = codes.len();
             codes.resize(start + block.len(), 0);

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use crate::Result;
+use crate::device::{append, reserve};
+
 /// What a batch may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -40,11 +43,13 @@ pub struct Piece {
 
 impl Batch {
     /// Room for what `limits` allow, which costs no memory before it is written to.
-    pub fn with_capacity(limits: Limits) -> Batch {
-        Batch {
-            codes: Vec::with_capacity(limits.segment),
-            pieces: Vec::new(),
-        }
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    pub fn with_capacity(limits: Limits) -> Result<Batch> {
+        let mut batch = Batch::default();
+        reserve(&mut batch.codes, limits.segment)?;
+        Ok(batch)
     }
 
     pub fn clear(&mut self) {
@@ -87,22 +92,28 @@ impl Filling {
     /// Adds letters to the sequence, and returns those for which there is no room.
     ///
     /// Nothing is cut before a letter more has come: no piece that continues a sequence is empty.
-    pub fn add<'a>(&mut self, codes: &'a [u8]) -> &'a [u8] {
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation); then nothing was added.
+    pub fn add<'a>(&mut self, codes: &'a [u8]) -> Result<&'a [u8]> {
         let room = self.limits.segment - self.batch.codes.len();
         let (now, later) = codes.split_at(room.min(codes.len()));
-        self.batch.codes.extend_from_slice(now);
-        later
+        append(&mut self.batch.codes, now)?;
+        Ok(later)
     }
 
     /// Ends the sequence, and returns whether the batch has to go before the next one ends.
-    #[must_use]
-    pub fn end_sequence(&mut self) -> bool {
-        self.end_piece(true);
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation); then the sequence has not ended.
+    pub fn end_sequence(&mut self) -> Result<bool> {
+        self.end_piece(true)?;
         self.before = 0;
-        self.batch.pieces.len() >= self.limits.sequences
+        Ok(self.batch.pieces.len() >= self.limits.sequences)
     }
 
-    fn end_piece(&mut self, ends: bool) {
+    fn end_piece(&mut self, ends: bool) -> Result<()> {
+        reserve(&mut self.batch.pieces, 1)?;
         self.batch.pieces.push(Piece {
             range: self.start..self.batch.codes.len(),
             continues: self.before > 0,
@@ -110,6 +121,7 @@ impl Filling {
             length: self.open_length(),
         });
         self.start = self.batch.codes.len();
+        Ok(())
     }
 
     /// Whether a sequence has ended in this batch.
@@ -119,19 +131,21 @@ impl Filling {
 
     /// Goes on with the batch `next`, which is empty, and returns the one so far. It has a sequence
     /// that ended, or no room.
-    pub fn replace(&mut self, mut next: Batch) -> Batch {
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    pub fn replace(&mut self, mut next: Batch) -> Result<Batch> {
         if self.has_pieces() {
             // A sequence is cut only where it fills a batch by itself.
-            next.codes
-                .extend_from_slice(&self.batch.codes[self.start..]);
+            append(&mut next.codes, &self.batch.codes[self.start..])?;
             self.batch.codes.truncate(self.start);
         } else {
             let length = self.open_length();
-            self.end_piece(false);
+            self.end_piece(false)?;
             self.before = length;
         }
         self.start = 0;
-        std::mem::replace(&mut self.batch, next)
+        Ok(std::mem::replace(&mut self.batch, next))
     }
 }
 
@@ -150,7 +164,7 @@ mod tests {
         let mut batches = Vec::new();
         let mut filling = Filling::new(LIMITS, Batch::default());
         let mut flush = |filling: &mut Filling| {
-            let batch = filling.replace(Batch::default());
+            let batch = filling.replace(Batch::default()).unwrap();
             assert!(batch.codes.len() <= LIMITS.segment && batch.pieces.len() <= LIMITS.sequences);
             let mut end = 0;
             for piece in &batch.pieces {
@@ -167,13 +181,13 @@ mod tests {
         };
         for &length in lengths {
             for piece in vec![0; length].chunks(step) {
-                let mut left = filling.add(piece);
+                let mut left = filling.add(piece).unwrap();
                 while !left.is_empty() {
                     flush(&mut filling);
-                    left = filling.add(left);
+                    left = filling.add(left).unwrap();
                 }
             }
-            if filling.end_sequence() {
+            if filling.end_sequence().unwrap() {
                 flush(&mut filling);
             }
         }

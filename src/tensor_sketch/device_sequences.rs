@@ -6,7 +6,11 @@ use super::Sequences;
 #[cfg(feature = "kernels")]
 use super::gpu;
 use super::sequences::SequencesView;
+use crate::error::During;
 use crate::{Device, Result};
+
+/// The name of [`Sequences::upload`] in errors.
+const UPLOAD: &str = "Sequences::upload";
 
 /// Codes that a thread looks at in one go.
 const BLOCK: usize = 1 << 16;
@@ -61,11 +65,13 @@ impl Sequences {
         let bound = largest.map_or(0, |largest| usize::from(largest.code) + 1);
         #[cfg(feature = "kernels")]
         let memory = match device.kind() {
-            crate::device::DeviceKind::Cpu => Memory::Host(self.clone()),
-            _ => Memory::Device(gpu::SequenceBuffers::upload(device, self.view(), bound)?),
+            crate::device::DeviceKind::Cpu => Memory::Host(self.try_clone().during(UPLOAD)?),
+            _ => Memory::Device(
+                gpu::SequenceBuffers::upload(device, self.view(), bound).during(UPLOAD)?,
+            ),
         };
         #[cfg(not(feature = "kernels"))]
-        let (_, memory) = (bound, Memory::Host(self.clone()));
+        let (_, memory) = (bound, Memory::Host(self.try_clone().during(UPLOAD)?));
         Ok(DeviceSequences {
             device: device.clone(),
             memory,

@@ -13,7 +13,8 @@ use ndarray::{Array2, ArrayView2, Ix2};
 use super::{Real, invalid_input};
 #[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
-use crate::device::{DeviceArray, zeroed_lazily};
+use crate::device::{DeviceArray, collected, zeroed_lazily};
+use crate::error::During;
 use crate::spread::{require_devices, spread};
 use crate::{Device, DeviceSet, Error, Result};
 use cpu::Rows;
@@ -139,7 +140,7 @@ fn in_tiles<T: Real>(
 ) -> Result<Array2<f64>> {
     require_devices(devices, operation)?;
     let shape = (a.nrows(), b.unwrap_or(a).nrows());
-    let distances = zeroed_lazily(shape.0.saturating_mul(shape.1))?;
+    let distances = zeroed_lazily(shape.0.saturating_mul(shape.1)).during(operation)?;
     let mut distances = Array2::from_shape_vec(shape, distances).expect("a distance for each pair");
     let whole = Tile {
         a,
@@ -153,7 +154,7 @@ fn in_tiles<T: Real>(
         largest(operation, "a", a)?;
         b.map_or(Ok(0.0), |b| largest(operation, "b", b))?;
     }
-    done.map(|_| distances)
+    done.during(operation).map(|_| distances)
 }
 
 /// [`distances`] of rows that are in a device's memory already, left there: N×D, M×D → N×M.
@@ -189,10 +190,13 @@ pub fn distances_device<T: Real>(
     check_shapes((a.shape()[0], a.shape()[1]), (b.shape()[0], b.shape()[1]))?;
     #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
-        return gpu::distances(DISTANCES, a, b, metric);
+        return gpu::distances(DISTANCES, a, b, metric).during(DISTANCES);
     }
-    let (a, b) = (a.download()?, b.download()?);
-    device.upload(&distances(device, a.view(), b.view(), metric)?)
+    let on_host = || {
+        let (a, b) = (a.download()?, b.download()?);
+        device.upload(&distances(device, a.view(), b.view(), metric)?)
+    };
+    on_host().during(DISTANCES)
 }
 
 /// [`pairwise`] of rows that are in a device's memory already, left there: N×D → N×N.
@@ -226,9 +230,10 @@ pub fn pairwise_device<T: Real>(
     let device = a.device();
     #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
-        return gpu::pairwise(PAIRWISE, a, metric);
+        return gpu::pairwise(PAIRWISE, a, metric).during(PAIRWISE);
     }
-    device.upload(&pairwise(device, a.download()?.view(), metric)?)
+    let on_host = || device.upload(&pairwise(device, a.download()?.view(), metric)?);
+    on_host().during(PAIRWISE)
 }
 
 fn check_shapes(a: (usize, usize), b: (usize, usize)) -> Result<()> {
@@ -265,9 +270,9 @@ fn not_finite(operation: &'static str, name: &str, row: usize) -> Error {
 }
 
 /// All numbers, scaled, row after row.
-fn scaled<T: Real>(view: ArrayView2<T>, scale: Scale) -> Vec<f64> {
+fn scaled<T: Real>(view: ArrayView2<T>, scale: Scale) -> Result<Vec<f64>> {
     let scaled = |&value: &T| value.to_f64() * scale.scale;
-    view.iter().map(scaled).collect()
+    collected(view.iter().map(scaled))
 }
 
 fn rows<'a, T>(view: ArrayView2<T>, values: &'a [f64]) -> Rows<'a> {

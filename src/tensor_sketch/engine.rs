@@ -4,6 +4,7 @@ use std::slice;
 
 use super::batch::Batch;
 use super::{Real, Rows, Sequences, TensorSketch};
+use crate::device::{append, reserve};
 use crate::{Device, Result};
 
 /// Computes batches, in the order in which they come.
@@ -48,19 +49,21 @@ impl<T: Real> Engine<T> for WholeSequences<T> {
         for piece in &batch.pieces {
             let letters = batch.letters(piece);
             if !piece.ends || piece.continues {
-                self.begun.extend_from_slice(letters);
+                append(&mut self.begun, letters)?;
             }
             match (piece.ends, piece.continues) {
                 (false, _) => {}
-                (true, false) => sequences.push(letters),
-                (true, true) => sequences.push(&std::mem::take(&mut self.begun)),
+                (true, false) => sequences.push(letters)?,
+                (true, true) => sequences.push(std::mem::take(&mut self.begun))?,
             }
         }
-        rows.extend(self.sketcher.compute_in_parts(
+        let sketches = self.sketcher.compute_in_parts(
             slice::from_ref(&self.device),
             sequences.view(),
             Rows::Last,
-        )?);
+        )?;
+        reserve(rows, sketches.len())?;
+        rows.extend(sketches);
         Ok(())
     }
 

@@ -27,7 +27,7 @@
 //! let dna = Alphabet::dna();
 //! let mut sequences = Sequences::new();
 //! for text in ["GATTACAGATTACA", "GATTACATATTACA", "CCGCGGCCGCCGGC"] {
-//!     sequences.push(&dna.encode(text.as_bytes(), Unknown::Error)?.codes);
+//!     sequences.push(dna.encode(text.as_bytes(), Unknown::Error)?.codes)?;
 //! }
 //!
 //! let sketcher = TensorSketch::new(Tables::from_seed(dna.size(), 3, 64, 1)?).normalize(true);
@@ -85,11 +85,12 @@ pub use device_sequences::DeviceSequences;
 pub use distances::{Metric, distances, distances_device, pairwise, pairwise_device};
 pub use plan::Plan;
 pub use real::Real;
-pub use sequences::Sequences;
+pub use sequences::{Codes, Sequences};
 pub use stream::SketchStream;
 pub use tables::Tables;
 
 use crate::device::{Buffer, DeviceArray, DeviceKind, reserve};
+use crate::error::During;
 use crate::spread::{require_devices, spread};
 use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
@@ -105,6 +106,12 @@ const OPERATION: &str = "tensor_sketch";
 /// cut into chunks, which are worked on side by side, several letters at a time, and composed; see
 /// [`Form`]. On the CPU that takes all cores, in vectors of the widest instruction set that the
 /// machine has; [`plan`](Self::plan) says what a device chooses.
+///
+/// Sketches are not normalised unless [`normalize`](Self::normalize) asks for it, since whole numbers are exact as long
+/// as they are small, and still tell how long a sequence is. To compare sequences of different lengths, normalise:
+/// otherwise the longer sequence has the larger sketch, however similar both are.
+///
+/// [`Tables`] has advice on the length of tuples and the dimension.
 ///
 /// # Accuracy
 ///
@@ -184,7 +191,7 @@ impl<T: Real> TensorSketch<T> {
         self
     }
 
-    /// Whether row k is divided by C(n, k), the number of tuples in a sequence of n letters.
+    /// Whether row k is divided by C(n, k), the number of tuples in a sequence of n letters. The default is `false`.
     ///
     /// With it the sketch is the paper's, and sequences of different lengths can be compared. A
     /// sequence shorter than k has no tuples, and a row k of zeros with or without it.
@@ -284,7 +291,7 @@ impl<T: Real> TensorSketch<T> {
         devices: &(impl DeviceSet + ?Sized),
         codes: ArrayView1<u8>,
     ) -> Result<Array1<T>> {
-        let sequences = Sequences::from_iter([codes]);
+        let sequences = Sequences::try_from_iter([codes]).during(OPERATION)?;
         let sketches = self.sketch(devices, &sequences)?;
         Ok(sketches.index_axis_move(Axis(0), 0))
     }
@@ -316,7 +323,7 @@ impl<T: Real> TensorSketch<T> {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn sketch_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<T, Ix2>> {
-        let buffer = T::run_on_device(self, sequences, Rows::Last)?;
+        let buffer = T::run_on_device(self, sequences, Rows::Last).during(OPERATION)?;
         DeviceArray::from_buffer(buffer, Ix2(sequences.len(), self.tables.dim()))
     }
 
@@ -324,6 +331,7 @@ impl<T: Real> TensorSketch<T> {
     fn run(&self, devices: &[Device], sequences: &Sequences, rows: Rows) -> Result<Array3<T>> {
         require_devices(devices, OPERATION)?;
         let made = self.compute_in_parts(devices, sequences.view(), rows);
+        let made = made.during(OPERATION);
         if let Err(Error::InvalidInput { .. }) = made {
             // The sequence is to be named as among all.
             self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
@@ -422,7 +430,7 @@ impl<T: Real> TensorSketch<T> {
         debug_assert_eq!(device.kind(), DeviceKind::Cpu);
         let kept = rows.range(self.tables.tuple_length());
         let (normalize, form) = (self.normalize, self.form);
-        Ok(cpu::sketch(&self.tables, sequences, kept, normalize, form))
+        cpu::sketch(&self.tables, sequences, kept, normalize, form)
     }
 
     /// The rows of all sequences one after the other, on their device.
@@ -432,7 +440,7 @@ impl<T: Real> TensorSketch<T> {
             Memory::Host(host) => {
                 let kept = rows.range(self.tables.tuple_length());
                 let result =
-                    cpu::sketch(&self.tables, host.view(), kept, self.normalize, self.form);
+                    cpu::sketch(&self.tables, host.view(), kept, self.normalize, self.form)?;
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }
@@ -480,9 +488,15 @@ fn code_too_large(at: CodeAt, alphabet_size: usize) -> Error {
         sequence,
         position,
     } = at;
+    let letter = match char::from(code) {
+        letter if letter.is_ascii_graphic() => format!(", the letter '{letter}' in ASCII"),
+        _ => String::new(),
+    };
     let message = format!(
-        "the code at position {position} of sequence {sequence} is {code}, \
-         but the tables have {alphabet_size} letters"
+        "the code at position {position} of sequence {sequence} is {code}{letter}, \
+         but the tables have {alphabet_size} letters, with the codes 0 to {}: \
+         Alphabet::encode turns text into codes",
+        alphabet_size - 1
     );
     invalid_input(OPERATION, message)
 }

@@ -1,11 +1,15 @@
 //! A set of sequences in one piece of memory.
 
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use ndarray::ArrayView1;
+use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
 
 use super::invalid_input;
 use crate::Result;
+use crate::device::{copied, reserve};
+use crate::error::During;
 
 /// Sequences of codes, one after the other, with the place where each begins.
 ///
@@ -16,13 +20,14 @@ use crate::Result;
 /// use ndarray::{array, s};
 ///
 /// let mut sequences = Sequences::new();
-/// sequences.push(&[0, 1, 2]);
-/// sequences.push(array![0, 1, 2].slice(s![..;-1])); // any strides
+/// sequences.push(&[0, 1, 2])?;
+/// sequences.push(array![0, 1, 2].slice(s![..;-1]))?; // any strides
 /// assert_eq!(sequences.codes(), [0, 1, 2, 2, 1, 0]);
 /// assert_eq!(sequences.offsets(), [0, 3, 6]);
 ///
-/// let collected: Sequences = [[0, 1, 2], [2, 1, 0]].iter().collect();
+/// let collected: Sequences = vec![vec![0, 1, 2], vec![2, 1, 0]].into_iter().collect();
 /// assert_eq!(collected, sequences);
+/// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequences {
@@ -79,14 +84,80 @@ impl Sequences {
         Ok(Sequences { codes, offsets })
     }
 
-    /// Adds a sequence at the end: a view with any strides, or a slice.
-    pub fn push<'a>(&mut self, codes: impl Into<ArrayView1<'a, u8>>) {
-        let codes = codes.into();
+    /// Adds a sequence at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Allocation`](crate::Error::Allocation) if memory runs out. Nothing has been added then.
+    pub fn push(&mut self, codes: impl Codes) -> Result<()> {
+        self.add(codes.codes()).during("Sequences::push")
+    }
+
+    /// Adds sequences at the end, as [`extend`](Extend::extend) does, and returns an error if memory runs out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](Self::push). The sequences before the one without memory have been added.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::tensor_sketch::Sequences;
+    ///
+    /// let mut sequences = Sequences::new();
+    /// sequences.try_extend([vec![0, 1, 2], vec![3]])?;
+    /// assert_eq!(sequences.len(), 2);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn try_extend<S: Codes>(&mut self, items: impl IntoIterator<Item = S>) -> Result<()> {
+        self.add_all(items).during("Sequences::try_extend")
+    }
+
+    /// Collects sequences, as [`from_iter`](FromIterator::from_iter) does, and returns an error if memory runs out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](Self::push).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::tensor_sketch::Sequences;
+    ///
+    /// let owned: Vec<Vec<u8>> = vec![vec![0, 1, 2], vec![3]];
+    /// let sequences = Sequences::try_from_iter(&owned)?;
+    /// assert_eq!(sequences, owned.into_iter().collect());
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn try_from_iter<S: Codes>(items: impl IntoIterator<Item = S>) -> Result<Sequences> {
+        let mut sequences = Sequences::new();
+        sequences
+            .add_all(items)
+            .during("Sequences::try_from_iter")?;
+        Ok(sequences)
+    }
+
+    fn add_all<S: Codes>(&mut self, items: impl IntoIterator<Item = S>) -> Result<()> {
+        (items.into_iter()).try_for_each(|item| self.add(item.codes()))
+    }
+
+    fn add(&mut self, codes: ArrayView1<u8>) -> Result<()> {
+        reserve(&mut self.offsets, 1)?;
+        reserve(&mut self.codes, codes.len())?;
         match codes.as_slice() {
             Some(slice) => self.codes.extend_from_slice(slice),
             None => self.codes.extend(codes),
         }
         self.offsets.push(self.codes.len() as u64);
+        Ok(())
+    }
+
+    /// A copy.
+    pub(super) fn try_clone(&self) -> Result<Sequences> {
+        Ok(Sequences {
+            codes: copied(&self.codes)?,
+            offsets: copied(&self.offsets)?,
+        })
     }
 
     /// The number of sequences, N.
@@ -161,7 +232,7 @@ impl<'a> SequencesView<'a> {
         &self.codes[self.offsets[0] as usize..self.offsets[self.len()] as usize]
     }
 
-    pub fn slices(self) -> impl Iterator<Item = &'a [u8]> {
+    pub fn slices(self) -> impl ExactSizeIterator<Item = &'a [u8]> {
         (self.offsets.windows(2)).map(move |ends| &self.codes[ends[0] as usize..ends[1] as usize])
     }
 
@@ -174,19 +245,69 @@ impl<'a> SequencesView<'a> {
     }
 }
 
-impl<'a, S: Into<ArrayView1<'a, u8>>> FromIterator<S> for Sequences {
+/// The codes of one sequence: a slice, an array, a vector, or a one-dimensional array or view of `ndarray` with any
+/// strides, owned or borrowed.
+///
+/// Text is not one: an [`Alphabet`](super::Alphabet) turns letters into codes.
+pub trait Codes {
+    /// A view of the codes.
+    fn codes(&self) -> ArrayView1<'_, u8>;
+}
+
+impl<C: Codes + ?Sized> Codes for &C {
+    fn codes(&self) -> ArrayView1<'_, u8> {
+        (**self).codes()
+    }
+}
+
+macro_rules! slices {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<$($generics)*> Codes for $type {
+            fn codes(&self) -> ArrayView1<'_, u8> {
+                ArrayView1::from(&self[..])
+            }
+        }
+    )*};
+}
+
+slices! {
+    [] [u8];
+    [const N: usize] [u8; N];
+    [] Vec<u8>;
+    [] Box<[u8]>;
+    [] Arc<[u8]>;
+    [] Cow<'_, [u8]>;
+}
+
+impl<S: Data<Elem = u8>> Codes for ArrayBase<S, Ix1> {
+    fn codes(&self) -> ArrayView1<'_, u8> {
+        self.view()
+    }
+}
+
+/// Panics if memory runs out, as collections of the standard library do; [`Sequences::try_from_iter`] returns an error
+/// instead, which suits large data.
+impl<S: Codes> FromIterator<S> for Sequences {
     fn from_iter<I: IntoIterator<Item = S>>(items: I) -> Self {
         let mut sequences = Sequences::new();
-        for item in items {
-            sequences.push(item);
-        }
+        sequences.extend(items);
         sequences
+    }
+}
+
+/// Panics if memory runs out, as collections of the standard library do; [`Sequences::try_extend`] returns an error
+/// instead, which suits large data.
+impl<S: Codes> Extend<S> for Sequences {
+    fn extend<I: IntoIterator<Item = S>>(&mut self, items: I) {
+        if let Err(error) = self.add_all(items).during("collecting Sequences") {
+            panic!("{error}");
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array1, array, s};
+    use ndarray::{Array1, ArrayView1, array, s};
 
     use super::Sequences;
 
@@ -194,11 +315,11 @@ mod tests {
     fn views_with_any_strides() {
         let codes = Array1::from_iter(0..10u8);
         let mut sequences = Sequences::new();
-        sequences.push(codes.slice(s![1..;3]));
-        sequences.push(codes.slice(s![..;-4]));
-        sequences.push(codes.slice(s![..0]));
-        sequences.push(&codes);
-        sequences.push(array![[1, 2], [3, 4]].column(1));
+        sequences.push(codes.slice(s![1..;3])).unwrap();
+        sequences.push(codes.slice(s![..;-4])).unwrap();
+        sequences.push(codes.slice(s![..0])).unwrap();
+        sequences.push(&codes).unwrap();
+        sequences.push(array![[1, 2], [3, 4]].column(1)).unwrap();
         assert_eq!(sequences.len(), 5);
         assert_eq!(sequences.get(0).unwrap(), array![1, 4, 7]);
         assert_eq!(sequences.get(1).unwrap(), array![9, 5, 1]);
@@ -216,6 +337,28 @@ mod tests {
         assert_eq!((none.len(), none.longest(), none.total_length()), (0, 0, 0));
         assert_eq!(Sequences::from_concatenated(vec![], vec![0]).unwrap(), none);
         assert_eq!(Vec::<&[u8]>::new().into_iter().collect::<Sequences>(), none);
+    }
+
+    #[test]
+    fn whatever_has_codes_is_collected() {
+        let vectors = vec![vec![0u8, 1, 2], vec![], vec![3]];
+        let expected = Sequences::from_concatenated(vec![0, 1, 2, 3], vec![0, 3, 3, 4]).unwrap();
+        let slices = vectors.iter().map(|codes| &codes[..]);
+        let boxes = vectors.iter().map(|codes| codes.clone().into_boxed_slice());
+        let arrays = vectors.iter().map(|codes| Array1::from(codes.clone()));
+        let views = vectors.iter().map(ArrayView1::from);
+        assert_eq!(vectors.iter().collect::<Sequences>(), expected);
+        assert_eq!(slices.clone().collect::<Sequences>(), expected);
+        assert_eq!(boxes.collect::<Sequences>(), expected);
+        assert_eq!(arrays.collect::<Sequences>(), expected);
+        assert_eq!(views.collect::<Sequences>(), expected);
+        assert_eq!(Sequences::try_from_iter(slices).unwrap(), expected);
+        assert_eq!(vectors.into_iter().collect::<Sequences>(), expected);
+
+        let mut extended: Sequences = [[0u8, 1, 2]].into_iter().collect();
+        extended.extend([Vec::new()]);
+        extended.try_extend(&[vec![3]]).unwrap();
+        assert_eq!(extended, expected);
     }
 
     #[test]

@@ -21,7 +21,8 @@ use super::fourier::SEGMENT;
 #[cfg(feature = "kernels")]
 use super::gpu;
 use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu, invalid_input};
-use crate::device::DeviceKind;
+use crate::device::{DeviceKind, append};
+use crate::error::During;
 use crate::{Device, Error, Result};
 
 /// Batches of a stream: one that is being filled, one that waits, one that is being computed.
@@ -53,8 +54,9 @@ const NUMBERS: usize = 1 << 22;
 ///
 /// # Errors
 ///
-/// What goes wrong while computing is returned by one of the next calls, or by `finish`; then the
-/// stream stops, and later calls fail. Sketches that were finished before can still be taken.
+/// What goes wrong while computing is returned by one of the next calls, or by `finish`. Then the stream is broken: all
+/// later calls return an [`Error::InvalidInput`] that repeats the reason. Only sketches that were finished before the
+/// error can still be taken, once.
 ///
 /// # Examples
 ///
@@ -92,6 +94,8 @@ pub struct SketchStream<T: Real = f32> {
     spent: Receiver<Batch>,
     results: Receiver<Result<Vec<T>>>,
     finished: Vec<T>,
+    /// The error that has stopped the stream, and was returned.
+    broken_by: Option<String>,
     progress: Arc<Progress>,
     worker: Option<JoinHandle<()>>,
 }
@@ -164,13 +168,14 @@ impl<T: Real> SketchStream<T> {
             alphabet_size: sketcher.tables.alphabet_size(),
             dim: sketcher.tables.dim(),
             limits,
-            filling: Filling::new(limits, Batch::with_capacity(limits)),
+            filling: Filling::new(limits, Batch::with_capacity(limits).during(OPERATION)?),
             ended: 0,
             batches: 1,
             filled: Some(filled),
             spent,
             results,
             finished: Vec::new(),
+            broken_by: None,
             progress,
             worker: Some(thread.map_err(no_thread)?),
         })
@@ -183,14 +188,20 @@ impl<T: Real> SketchStream<T> {
     /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, with the
     ///   number of the sequence and the position in it. Nothing was added then, and the stream goes on.
     /// - What went wrong while computing: [`Error::Overflow`] for a sequence whose sketch has an entry
-    ///   beyond the range of `T`, an error of the device, or, if that has been returned before,
-    ///   [`Error::InvalidInput`].
+    ///   beyond the range of `T`, an error of the device, or [`Error::Allocation`].
+    /// - [`Error::InvalidInput`] if such an error has been returned before.
     pub fn push(&mut self, codes: &[u8]) -> Result<()> {
+        self.check_unbroken()?;
         self.check_codes(codes)?;
-        let mut left = self.filling.add(codes);
+        let pushed = self.push_checked(codes);
+        self.breaking(pushed)
+    }
+
+    fn push_checked(&mut self, codes: &[u8]) -> Result<()> {
+        let mut left = self.filling.add(codes)?;
         while !left.is_empty() {
             self.submit()?;
-            left = self.filling.add(left);
+            left = self.filling.add(left)?;
         }
         Ok(())
     }
@@ -201,11 +212,16 @@ impl<T: Real> SketchStream<T> {
     ///
     /// Those of [`push`](Self::push), but for the codes.
     pub fn end_sequence(&mut self) -> Result<()> {
+        self.check_unbroken()?;
         self.ended += 1;
-        match self.filling.end_sequence() {
-            true => self.submit(),
-            false => Ok(()),
-        }
+        let ended = self
+            .filling
+            .end_sequence()
+            .and_then(|is_full| match is_full {
+                true => self.submit(),
+                false => Ok(()),
+            });
+        self.breaking(ended)
     }
 
     /// The sketches that have been finished and not yet taken, in the order of the sequences, M×D.
@@ -214,7 +230,8 @@ impl<T: Real> SketchStream<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push), but for the codes.
+    /// Those of [`push`](Self::push), but for the codes. After an error the next call returns the sketches that were
+    /// finished before, if there are any.
     ///
     /// # Examples
     ///
@@ -235,14 +252,39 @@ impl<T: Real> SketchStream<T> {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn take_finished(&mut self) -> Result<Array2<T>> {
-        loop {
-            match self.results.try_recv() {
-                Ok(rows) => self.finished.extend(rows?),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
-                    return Ok(self.take_rows());
-                }
-            }
+        if self.broken_by.is_none() {
+            let received = self.receive_finished();
+            self.breaking(received)?;
+        } else if self.finished.is_empty() {
+            self.check_unbroken()?;
         }
+        Ok(self.take_rows())
+    }
+
+    /// Takes the results that there are, up to the first error.
+    fn receive_finished(&mut self) -> Result<()> {
+        while let Ok(rows) = self.results.try_recv() {
+            append(&mut self.finished, &rows?)?;
+        }
+        Ok(())
+    }
+
+    /// Fails if an error has stopped the stream.
+    fn check_unbroken(&self) -> Result<()> {
+        let Some(reason) = &self.broken_by else {
+            return Ok(());
+        };
+        let message = format!("the stream has stopped at an earlier error: {reason}");
+        Err(invalid_input(OPERATION, message))
+    }
+
+    /// Passes a result on, and remembers an error.
+    fn breaking<V>(&mut self, result: Result<V>) -> Result<V> {
+        let result = result.during(OPERATION);
+        if let Err(error) = &result {
+            self.broken_by = Some(error.to_string());
+        }
+        result
     }
 
     /// Waits for all sketches, and returns those that have not been taken, M×D.
@@ -252,6 +294,7 @@ impl<T: Real> SketchStream<T> {
     /// Those of [`push`](Self::push), and [`Error::InvalidInput`] if the last sequence has letters but
     /// has not been ended.
     pub fn finish(mut self) -> Result<Array2<T>> {
+        self.check_unbroken()?;
         let letters = self.filling.open_length();
         if letters > 0 {
             let message = format!(
@@ -261,12 +304,12 @@ impl<T: Real> SketchStream<T> {
             return Err(invalid_input(OPERATION, message));
         }
         if self.filling.has_pieces() {
-            self.submit()?;
+            self.submit().during(OPERATION)?;
         }
         // Without it the worker knows that this was all.
         self.filled = None;
         while let Some(rows) = receive(&self.results) {
-            self.finished.extend(rows?);
+            append(&mut self.finished, &rows.during(OPERATION)?).during(OPERATION)?;
         }
         self.join();
         Ok(self.take_rows())
@@ -301,14 +344,14 @@ impl<T: Real> SketchStream<T> {
             Ok(batch) => batch,
             Err(TryRecvError::Empty) if self.batches < BATCHES => {
                 self.batches += 1;
-                Batch::with_capacity(self.limits)
+                Batch::with_capacity(self.limits)?
             }
             Err(_) => match receive(&self.spent) {
                 Some(batch) => batch,
                 None => return Err(self.failure()),
             },
         };
-        let full = self.filling.replace(next);
+        let full = self.filling.replace(next)?;
         match &self.filled {
             Some(filled) if filled.send(full).is_ok() => Ok(()),
             _ => Err(self.failure()),
@@ -319,13 +362,15 @@ impl<T: Real> SketchStream<T> {
     fn failure(&mut self) -> Error {
         while let Some(result) = receive(&self.results) {
             match result {
-                Ok(rows) => self.finished.extend(rows),
+                Ok(rows) => match append(&mut self.finished, &rows) {
+                    Ok(()) => {}
+                    Err(error) => return error,
+                },
                 Err(error) => return error,
             }
         }
         self.join();
-        let message = "the stream has stopped at an error that was returned before";
-        invalid_input(OPERATION, message.into())
+        invalid_input(OPERATION, "the stream has stopped".into())
     }
 
     /// Waits for the end of the worker, which is about to come. If it has panicked, so does the caller.

@@ -32,9 +32,13 @@ use super::device_sequences::{CodeAt, first_code_from};
 #[cfg(feature = "kernels")]
 use super::gpu;
 use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu, invalid_input};
-use crate::device::{DeviceKind, zeroed};
+use crate::device::{DeviceKind, packed, zeroed};
+use crate::error::During;
 use crate::spread::{Part, equal_ranges, require_devices, split, spread};
 use crate::{Device, DeviceSet, Result};
+
+/// The name of [`TensorSketch::windows`] in errors of memory.
+const WINDOWS: &str = "windows";
 
 /// Where the windows of a text lie.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +126,7 @@ impl<T: Real> TensorSketch<T> {
         let windows = Windows::new(codes.len(), width, stride)?;
         let codes = match codes.to_slice() {
             Some(codes) => Cow::Borrowed(codes),
-            None => Cow::Owned(codes.to_vec()),
+            None => Cow::Owned(packed(&codes).during(WINDOWS)?),
         };
         self.check_codes(
             first_code_from(&codes, self.tables.alphabet_size()).map(|place| CodeAt {
@@ -131,7 +135,7 @@ impl<T: Real> TensorSketch<T> {
                 position: place as u64,
             }),
         )?;
-        T::windows(self, devices.devices(), &codes, windows)
+        T::windows(self, devices.devices(), &codes, windows).during(WINDOWS)
     }
 
     /// The sketches of windows of right codes.
@@ -163,7 +167,7 @@ impl<T: Real> TensorSketch<T> {
         let (tables, normalize) = (&self.tables, self.normalize);
         let (codes, windows) = (part.codes, part.windows);
         match device.kind() {
-            DeviceKind::Cpu => cpu::windows(tables, codes, windows, normalize, part.sketches),
+            DeviceKind::Cpu => cpu::windows(tables, codes, windows, normalize, part.sketches)?,
             #[cfg(feature = "kernels")]
             _ => gpu::windows::sketch(device, tables, normalize, codes, windows, part.sketches)?,
             #[cfg(not(feature = "kernels"))]

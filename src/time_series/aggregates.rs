@@ -6,7 +6,7 @@ use ndarray::{Array1, ArrayView1, Ix1};
 
 use super::Method;
 use crate::Result;
-use crate::device::{Buffer, Device, DeviceArray, DeviceView, Element};
+use crate::device::{Buffer, Device, DeviceArray, DeviceView, Element, copied, reserve};
 
 /// Buckets and one column for each method.
 ///
@@ -173,7 +173,7 @@ impl DeviceAggregates {
     pub fn download(&self) -> Result<Aggregates> {
         let columns = (0..self.methods.len()).map(|index| self.column(index).download());
         Ok(Aggregates {
-            offsets: self.offsets.clone(),
+            offsets: copied(&self.offsets)?,
             starts: self.starts.download()?,
             methods: self.methods.clone(),
             columns: columns.collect::<Result<_>>()?,
@@ -182,7 +182,9 @@ impl DeviceAggregates {
 
     /// A copy of what is on the host.
     pub(super) fn upload(device: &Device, aggregates: Aggregates) -> Result<DeviceAggregates> {
-        let columns: Vec<f64> = aggregates.columns.iter().flatten().copied().collect();
+        let mut columns = Vec::new();
+        reserve(&mut columns, aggregates.columns.len() * aggregates.len())?;
+        columns.extend(aggregates.columns.iter().flatten());
         Ok(DeviceAggregates {
             starts: device.upload(&aggregates.starts)?,
             columns: DeviceColumns {

@@ -10,6 +10,7 @@ use super::{
     Order, Singletons, Summaries, Value, divided, floor_of,
 };
 use crate::device::{DeviceArray, Element};
+use crate::error::During;
 use crate::{DeviceSet, Result};
 
 /// Statistics of the values of one series in buckets of `granularity`, which has the timestamps' unit: a column
@@ -187,7 +188,7 @@ impl Aggregation {
     ) -> Result<Aggregates> {
         self.check()?;
         let series = Series::new(offsets, timestamps, values)?;
-        divided::aggregate(self, devices.devices(), &series)
+        divided::aggregate(self, devices.devices(), &series).during(AGGREGATE)
     }
 
     /// [`run`](Self::run) of arrays that are in a device's memory, left there.
@@ -236,7 +237,7 @@ impl Aggregation {
         device.require_same(values.device(), AGGREGATE)?;
         check_lengths(timestamps.len(), values.len())?;
         check_offsets(offsets, timestamps.len())?;
-        T::on_device(self, offsets, timestamps, values)
+        T::on_device(self, offsets, timestamps, values).during(AGGREGATE)
     }
 
     /// Aggregates series by an [`Aggregate`] of one's own, in place of the methods; singletons and fill do not
@@ -259,7 +260,7 @@ impl Aggregation {
     {
         self.check()?;
         let series = Series::new(offsets, timestamps, values)?;
-        divided::custom(self, devices.devices(), custom, &series)
+        divided::custom(self, devices.devices(), custom, &series).during(AGGREGATE)
     }
 
     /// [`run_custom`](Self::run_custom) of one series of N timestamps and N values.
@@ -294,7 +295,7 @@ impl Aggregation {
     ) -> Result<Summaries> {
         self.check()?;
         let series = Series::new(offsets, timestamps, values)?;
-        divided::summaries(self, devices.devices(), &series)
+        divided::summaries(self, devices.devices(), &series).during(AGGREGATE)
     }
 
     /// [`summaries`](Self::summaries) of one series of N timestamps and N values.

@@ -7,7 +7,7 @@ use ndarray::Array1;
 
 use super::{Aggregates, Aggregation, Fill, Method, Singletons};
 use crate::Result;
-use crate::device::{reserve, zeroed};
+use crate::device::{collected, reserve, zeroed, zeroed_columns};
 
 /// The methods to compute: those that are asked for, and behind them the counts that tell which buckets to drop.
 pub fn needed(with: &Aggregation) -> Cow<'_, [Method]> {
@@ -61,16 +61,18 @@ pub fn finish(with: &Aggregation, mut found: Aggregates) -> Result<Aggregates> {
 
 /// Only some of the buckets.
 fn kept(found: Aggregates, is_kept: impl Fn(usize) -> bool) -> Result<Aggregates> {
-    let kept: Vec<usize> = (0..found.len()).filter(|&bucket| is_kept(bucket)).collect();
+    let mut kept = Vec::new();
+    reserve(&mut kept, found.len())?;
+    kept.extend((0..found.len()).filter(|&bucket| is_kept(bucket)));
     let offset = |&offset: &usize| kept.partition_point(|&bucket| bucket < offset);
+    let column = |column: &Array1<f64>| {
+        let numbers = collected(kept.iter().map(|&bucket| column[bucket]))?;
+        Ok(Array1::from(numbers))
+    };
     Ok(Aggregates {
-        offsets: found.offsets.iter().map(offset).collect(),
-        starts: kept.iter().map(|&bucket| found.starts[bucket]).collect(),
-        columns: found
-            .columns
-            .iter()
-            .map(|column| kept.iter().map(|&bucket| column[bucket]).collect())
-            .collect(),
+        offsets: collected(found.offsets.iter().map(offset))?,
+        starts: collected(kept.iter().map(|&bucket| found.starts[bucket]))?.into(),
+        columns: found.columns.iter().map(column).collect::<Result<_>>()?,
         methods: found.methods,
     })
 }
@@ -83,7 +85,9 @@ fn filled(with: &Aggregation, fill: Fill, found: Aggregates) -> Result<Aggregate
         usize::try_from(distance / with.granularity as u64).unwrap_or(usize::MAX)
     };
     let series = || (0..found.series_count()).map(|index| found.series(index));
-    let mut offsets = vec![0];
+    let mut offsets = Vec::new();
+    reserve(&mut offsets, found.series_count() + 1)?;
+    offsets.push(0);
     let mut count = 0usize;
     for series in series() {
         if let Some(last) = series.clone().last() {
@@ -95,8 +99,7 @@ fn filled(with: &Aggregation, fill: Fill, found: Aggregates) -> Result<Aggregate
     let numbers = count.saturating_mul(1 + found.columns.len());
     reserve(&mut Vec::<u64>::new(), numbers)?;
     let mut starts = zeroed(count)?;
-    let columns = found.columns.iter().map(|_| zeroed(count));
-    let mut columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
+    let mut columns = zeroed_columns::<f64>(found.columns.len(), count)?;
     for (series, &offset) in series().zip(&offsets) {
         let mut end = offset;
         for bucket in series.clone() {

@@ -7,6 +7,7 @@ use super::gpu;
 use super::series::{check_count, packed};
 use super::{BucketCounts, COUNTS, ROUND, cpu, divided, floor_of};
 use crate::device::{DeviceArray, DeviceKind, assign, zeroed_lazily};
+use crate::error::During;
 use crate::{DeviceSet, Result};
 
 /// The label of the bucket of each timestamp: origin + ⌊(t − origin)/granularity⌋·granularity. The timestamps may
@@ -32,11 +33,11 @@ pub fn round_timestamps(
     origin: i64,
 ) -> Result<Array1<i64>> {
     let floor = floor_of(ROUND, granularity, origin)?;
-    let mut parts = divided::rounded(&floor, devices.devices(), timestamps)?;
+    let mut parts = divided::rounded(&floor, devices.devices(), timestamps).during(ROUND)?;
     if parts.len() == 1 {
         return Ok(parts.remove(0));
     }
-    let mut rounded = Array1::from(zeroed_lazily(timestamps.len())?);
+    let mut rounded = Array1::from(zeroed_lazily(timestamps.len()).during(ROUND)?);
     write(&mut rounded.view_mut(), parts);
     Ok(rounded)
 }
@@ -66,7 +67,7 @@ pub fn round_timestamps_inplace(
     match devices.devices() {
         [device] if device.kind() == DeviceKind::Cpu => cpu::round(&floor, timestamps),
         devices => {
-            let parts = divided::rounded(&floor, devices, timestamps.view())?;
+            let parts = divided::rounded(&floor, devices, timestamps.view()).during(ROUND)?;
             write(&mut timestamps, parts);
             Ok(())
         }
@@ -86,9 +87,9 @@ pub fn round_timestamps_device(
     let floor = floor_of(ROUND, granularity, origin)?;
     #[cfg(feature = "kernels")]
     if timestamps.device().kind() != DeviceKind::Cpu {
-        return gpu::round(&floor, timestamps);
+        return gpu::round(&floor, timestamps).during(ROUND);
     }
-    let mut on_host = timestamps.download()?;
+    let mut on_host = timestamps.download().during(ROUND)?;
     cpu::round(&floor, on_host.view_mut())?;
     let elements = on_host.as_slice().expect("an array as it was made");
     timestamps.buffer_mut().copy_from(elements)
@@ -116,7 +117,8 @@ pub fn bucket_counts(
 ) -> Result<BucketCounts> {
     let floor = floor_of(COUNTS, granularity, origin)?;
     check_count(COUNTS, timestamps.len())?;
-    divided::counts(&floor, devices.devices(), &packed(timestamps))
+    let timestamps = packed(timestamps).during(COUNTS)?;
+    divided::counts(&floor, devices.devices(), &timestamps).during(COUNTS)
 }
 
 /// Writes parts one after the other.

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use ndarray::ArrayView1;
 
 use super::{AGGREGATE, MAX_POINTS, invalid_input};
+use crate::device::collected;
+use crate::error::During;
 use crate::{Error, Result};
 
 /// Series one after the other: as many values as timestamps, and as many offsets as series and one more.
@@ -24,24 +26,29 @@ impl<'a, T: Clone> Series<'a, T> {
         check_lengths(timestamps.len(), values.len())?;
         check_offsets(offsets, timestamps.len())?;
         Ok(Series {
-            timestamps: packed(timestamps),
-            values: packed(values),
+            timestamps: packed(timestamps).during(AGGREGATE)?,
+            values: packed(values).during(AGGREGATE)?,
             offsets: offsets.into(),
         })
     }
 }
 
 /// The elements in order.
-pub fn packed<T: Clone>(view: ArrayView1<'_, T>) -> Cow<'_, [T]> {
-    match view.to_slice() {
+///
+/// # Errors
+/// [`Error::Allocation`].
+pub fn packed<T: Clone>(view: ArrayView1<'_, T>) -> Result<Cow<'_, [T]>> {
+    Ok(match view.to_slice() {
         Some(slice) => Cow::Borrowed(slice),
-        None => Cow::Owned(view.to_vec()),
-    }
+        None => Cow::Owned(collected(view.iter().cloned())?),
+    })
 }
 
 pub fn check_lengths(timestamps: usize, values: usize) -> Result<()> {
     if timestamps != values {
-        let message = format!("{timestamps} timestamps have {values} values");
+        let message = format!(
+            "the number of timestamps is {timestamps}, the number of values {values}: they must be equal"
+        );
         return Err(Error::Shape {
             operation: AGGREGATE,
             message,

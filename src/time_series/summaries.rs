@@ -9,6 +9,8 @@ use super::{
     without_label,
 };
 use crate::Result;
+use crate::device::{copied, packed, reserve};
+use crate::error::During;
 
 const COLUMNS: &str = "columns";
 
@@ -97,7 +99,8 @@ impl Summaries {
             ));
         }
         let floor = floor_of(RESAMPLE, granularity, self.origin)?;
-        let mut offsets = Vec::with_capacity(self.offsets.len());
+        let mut offsets = Vec::new();
+        reserve(&mut offsets, self.offsets.len()).during(RESAMPLE)?;
         let (mut starts, mut summaries) = (Vec::new(), Vec::<Summary>::new());
         offsets.push(0);
         for series in self.offsets.windows(2) {
@@ -113,6 +116,8 @@ impl Summaries {
                         *last = last.merge(summary);
                     }
                     _ => {
+                        reserve(&mut starts, 1).during(RESAMPLE)?;
+                        reserve(&mut summaries, 1).during(RESAMPLE)?;
                         starts.push(start);
                         summaries.push(summary);
                     }
@@ -146,8 +151,8 @@ impl Summaries {
             )),
         };
         Ok(Aggregates {
-            offsets: self.offsets.clone(),
-            starts: self.starts.clone(),
+            offsets: copied(&self.offsets).during(COLUMNS)?,
+            starts: packed(&self.starts).during(COLUMNS)?.into(),
             methods: methods.to_vec(),
             columns: methods.iter().map(column).collect::<Result<_>>()?,
         })

@@ -14,10 +14,10 @@ use box_overlap_kernels::{self as box_kernels, Counters, Sets};
 use cuda_std::DeviceSliceMut;
 use ndarray::{Ix1, Ix2};
 
-use super::boxes::Fault;
+use super::boxes::no_box;
 use super::search::{Problem, Search};
 use super::{Algorithm, Coordinate, DeviceOverlaps, Overlaps};
-use crate::device::{Buffer, DeviceArray, LaunchConfig, Module};
+use crate::device::{Buffer, DeviceArray, DeviceView, LaunchConfig, Module};
 use crate::{Device, Result, modules};
 use brute::Brute;
 use indexed::Indexed;
@@ -76,22 +76,20 @@ struct Known(Vec<u64>);
 
 impl Known {
     /// Waits for the kernels. Fails if a row is no box.
-    fn read(counters: &Buffer<u64>, operation: &'static str, is_one_set: bool) -> Result<Known> {
+    fn read<T: Coordinate>(counters: &Buffer<u64>, boxes: &OnDevice<T>) -> Result<Known> {
         let known = Known(counters.to_vec()?);
-        let names = if is_one_set {
-            ["set", "set"]
-        } else {
-            ["set1", "set2"]
+        let sets = match boxes.set2 {
+            None => [("set", Some(boxes.set1)), ("set", None)],
+            Some(set2) => [("set1", Some(boxes.set1)), ("set2", Some(set2))],
         };
-        for (set, name) in names.into_iter().enumerate() {
-            let fault = known.0[Counters::FAULTS + set];
-            if fault != Counters::NO_FAULT {
-                let fault = Fault {
-                    row: (fault >> 3) as usize,
-                    axis: (fault >> 1 & 3) as usize,
-                    is_nan: fault & box_kernels::NAN_FAULT != 0,
-                };
-                return Err(fault.error(operation, name));
+        for (number, (name, set)) in sets.into_iter().enumerate() {
+            let fault = known.0[Counters::FAULTS + number];
+            if let Some(set) = set.filter(|_| fault != Counters::NO_FAULT) {
+                let (row, width) = ((fault >> 3) as usize, 2 * boxes.axes);
+                let numbers = DeviceView::part(set, row * width, width)
+                    .download()?
+                    .to_vec();
+                return Err(no_box(boxes.operation, name, row, &numbers));
             }
         }
         Ok(known)
@@ -149,7 +147,6 @@ unsafe fn count_by<T: Coordinate>(boxes: &OnDevice<T>, tests_all: bool) -> Resul
     let device = &boxes.device;
     let sets = boxes.sets();
     let rows1 = sets.rows1 as usize;
-    let is_one_set = sets.above != 0;
     let mut counters = device.alloc(Counters::COUNT)?;
     // SAFETY: the counters are all there, the sets as they say; buffers are of this device and freed after
     // the kernels have run.
@@ -161,7 +158,7 @@ unsafe fn count_by<T: Coordinate>(boxes: &OnDevice<T>, tests_all: bool) -> Resul
         let arguments = (sets, counters.slice_mut());
         device.launch(MODULE, T::KERNELS.examine, config, arguments)?;
     }
-    let read = |counters: &Buffer<u64>| Known::read(counters, boxes.operation, is_one_set);
+    let read = |counters: &Buffer<u64>| Known::read(counters, boxes);
     if sets.rows1 == 0 || sets.rows2 == 0 {
         read(&counters)?;
         return Ok(Counted {

@@ -2,7 +2,8 @@
 
 use super::context::Context;
 use super::stream::StreamHandle;
-use crate::device::Element;
+use crate::device::available::{ALLOCATION, require_available};
+use crate::device::{DeviceId, Element, MemoryKind};
 use crate::{Error, Result};
 use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
@@ -123,7 +124,10 @@ impl Context {
                 }
                 result = self.try_allocate(&mut address, bytes);
             }
-            self.check_allocation(result, bytes)?;
+            if result == cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+                return Err(self.no_memory(bytes));
+            }
+            self.check(result, "allocating memory")?;
             if let Some(pool) = self.pool() {
                 pool.add(bytes as u64);
             }
@@ -152,17 +156,16 @@ impl Context {
         }
     }
 
-    fn check_allocation(&self, result: sys::CUresult, bytes: usize) -> Result<()> {
-        if result != cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
-            return self.check(result, "allocating memory");
-        }
+    /// The error of the GPU's memory.
+    fn no_memory(&self, bytes: usize) -> Error {
         let memory = self.memory();
-        Err(Error::Allocation {
-            device: self.name().to_string(),
+        Error::Allocation {
+            operation: ALLOCATION,
+            memory: MemoryKind::Device(DeviceId::cuda(self.ordinal())),
             requested: bytes as u64,
             free: memory.map(|(free, _)| free),
             total: memory.map(|(_, total)| total),
-        })
+        }
     }
 }
 
@@ -344,10 +347,20 @@ impl<T: Element> HostAllocation<T> {
         let mut pointer = null_mut::<c_void>();
         let bytes = length.saturating_mul(size_of::<T>());
         if bytes > 0 {
+            require_available(bytes)?;
             let _bound = context.bind()?;
             // SAFETY: it writes one pointer.
             let result = unsafe { sys::cuMemAllocHost_v2(&mut pointer, bytes) };
-            context.check_allocation(result, bytes)?;
+            if result == cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+                return Err(Error::Allocation {
+                    operation: ALLOCATION,
+                    memory: MemoryKind::PageLocked,
+                    requested: bytes as u64,
+                    free: None,
+                    total: None,
+                });
+            }
+            context.check(result, "allocating page-locked memory")?;
             // SAFETY: just allocated with that size. The driver aligns to pages.
             unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
         }

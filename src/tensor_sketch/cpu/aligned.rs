@@ -4,8 +4,10 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::Result;
+use crate::device::{copied, zeroed_lazily};
+
 /// Numbers that begin where a cache line does, so that no vector lies in two.
-#[derive(Clone)]
 pub(super) struct Aligned<T> {
     lines: Vec<Line>,
     length: usize,
@@ -17,12 +19,24 @@ pub(super) struct Aligned<T> {
 struct Line([u8; 64]);
 
 impl<T: Pod> Aligned<T> {
-    pub fn zeros(length: usize) -> Aligned<T> {
-        Aligned {
-            lines: vec![Line::zeroed(); (length * size_of::<T>()).div_ceil(size_of::<Line>())],
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    pub fn zeros(length: usize) -> Result<Aligned<T>> {
+        let lines = (length * size_of::<T>()).div_ceil(size_of::<Line>());
+        Ok(Aligned {
+            lines: zeroed_lazily(lines)?,
             length,
             element: PhantomData,
-        }
+        })
+    }
+
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    pub fn try_clone(&self) -> Result<Aligned<T>> {
+        Ok(Aligned {
+            lines: copied(&self.lines)?,
+            ..*self
+        })
     }
 
     pub fn get(&self) -> &[T] {

@@ -1,11 +1,10 @@
 //! The Fourier form on the CPU for sequences that come in batches.
 
-use std::cmp::Reverse;
-
 use ndarray::ArrayViewMut2;
 
-use super::{Fourier, Matrix, sketch_fourier};
+use super::{Fourier, Matrix, longest_first, sketch_fourier};
 use crate::Result;
+use crate::device::reserve;
 use crate::tensor_sketch::batch::Batch;
 use crate::tensor_sketch::engine::Engine;
 use crate::tensor_sketch::{Real, Tables};
@@ -31,12 +30,12 @@ impl<T: Real> Batches<T> {
     }
 
     /// The matrix of a sequence up to the end of a piece with these letters.
-    fn go_on(&mut self, letters: &[u8], continues: bool) -> Matrix {
+    fn go_on(&mut self, letters: &[u8], continues: bool) -> Result<Matrix> {
         match self.begun.take().filter(|_| continues) {
             None => self.fourier.matrix_rows(letters, 1),
             Some(mut matrix) => {
-                matrix.append(&self.fourier.matrix(letters));
-                matrix
+                matrix.append(&self.fourier.matrix(letters)?);
+                Ok(matrix)
             }
         }
     }
@@ -46,11 +45,13 @@ impl<T: Real> Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()> {
         let (start, dim, kept) = (rows.len(), self.dim, self.tuple..=self.tuple);
         let ended = batch.pieces.iter().filter(|piece| piece.ends).count();
+        reserve(rows, ended * dim)?;
         rows.resize(start + ended * dim, T::from_f64(0.0));
         let mut out = rows[start..]
             .chunks_exact_mut(dim)
             .map(|row| ArrayViewMut2::from_shape((1, dim), row).expect("a row of D numbers"));
         let mut whole = Vec::new();
+        reserve(&mut whole, ended)?;
         for piece in &batch.pieces {
             let letters = batch.letters(piece);
             let row = if piece.ends { out.next() } else { None };
@@ -58,7 +59,7 @@ impl<T: Real> Engine<T> for Batches<T> {
                 whole.extend(row.map(|row| (letters, row)));
                 continue;
             }
-            let matrix = self.go_on(letters, piece.continues);
+            let matrix = self.go_on(letters, piece.continues)?;
             match row {
                 None => self.begun = Some(matrix),
                 Some(row) => {
@@ -68,9 +69,8 @@ impl<T: Real> Engine<T> for Batches<T> {
                 }
             }
         }
-        whole.sort_by_key(|(letters, _)| Reverse(letters.len()));
-        sketch_fourier(&self.fourier, whole, kept, self.normalize);
-        Ok(())
+        longest_first(&mut whole);
+        sketch_fourier(&self.fourier, whole, kept, self.normalize)
     }
 
     fn drain(&mut self, _: &mut Vec<T>) -> Result<()> {

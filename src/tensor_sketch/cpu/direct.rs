@@ -98,6 +98,7 @@ mod tests {
             .collect();
         for normalize in [false, true] {
             let all = sketch::<f32>(&tables, sequences.view(), 0..=6, normalize, Form::Direct);
+            let all = all.unwrap();
             for (i, codes) in sequences.slices().enumerate() {
                 let mut expected = reference::tensor_sketch(codes.into(), &tables);
                 if normalize {
@@ -107,6 +108,7 @@ mod tests {
                 assert_eq!(all.index_axis(Axis(0), i), expected);
             }
             let last = sketch::<f32>(&tables, sequences.view(), 6..=6, normalize, Form::Direct);
+            let last = last.unwrap();
             assert_eq!(last, all.slice(s![.., 6..=6, ..]));
         }
     }
@@ -117,6 +119,7 @@ mod tests {
         let tables = Tables::from_seed(1, 8, 3, 0).unwrap();
         let sequences = Sequences::from_iter([&vec![0; 300_000]]);
         let sketches = sketch::<f32>(&tables, sequences.view(), 8..=8, true, Form::Direct);
+        let sketches = sketches.unwrap();
         let size: f32 = sketches.iter().map(|value| value.abs()).sum();
         assert!((size - 1.0).abs() < 1e-6, "{sketches}");
     }

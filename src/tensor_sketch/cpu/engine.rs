@@ -11,8 +11,10 @@ use super::inverse::Inverse;
 use super::leaves::{Leaves, Text};
 use super::matrix::Matrix;
 use super::operators::{Operators, word_letters};
+use crate::device::reserve;
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT};
 use crate::tensor_sketch::{Real, Tables};
+use crate::{Error, Result};
 
 /// Letters whose chunks are composed first.
 pub(super) const LEAF: usize = CHUNK * FAN_IN;
@@ -23,7 +25,7 @@ pub(in crate::tensor_sketch) struct Fourier<T> {
     arch: Arch,
     /// By the number of letters in a word, less one, each made when it is needed first. No thread
     /// gives up its core while it makes one, so that none waits for itself.
-    operators: [OnceLock<Operators<T>>; LONGEST_WORD],
+    operators: [OnceLock<Result<Operators<T>>>; LONGEST_WORD],
     inverse: Inverse,
 }
 
@@ -48,33 +50,37 @@ impl<T: Real> Fourier<T> {
     /// A text that is given in pieces of [`SEGMENT`] letters, and a last one that may be shorter,
     /// has the same matrix to the last bit when the pieces' matrices are appended in order.
     ///
+    /// # Errors
+    ///
+    /// [`Error::Allocation`], as all that makes matrices.
+    ///
     /// # Panics
     ///
     /// May panic when a code is not below the alphabet size of the tables.
-    pub fn matrix(&self, codes: &[u8]) -> Matrix {
+    pub fn matrix(&self, codes: &[u8]) -> Result<Matrix> {
         self.matrix_rows(codes, self.tables.tuple_length())
     }
 
     /// Its first `rows` rows.
-    pub(super) fn matrix_rows(&self, codes: &[u8], rows: usize) -> Matrix {
+    pub(super) fn matrix_rows(&self, codes: &[u8], rows: usize) -> Result<Matrix> {
         let (tuple, dim) = (self.tables.tuple_length(), self.tables.dim());
         let mut segments = codes.chunks(SEGMENT);
         let mut matrix = match segments.next() {
-            None => Matrix::identity_rows(self.arch, tuple, dim, rows),
-            Some(first) => self.tree(first, rows, self.operators_for(first.len())),
+            None => Matrix::identity_rows(self.arch, tuple, dim, rows)?,
+            Some(first) => self.tree(first, rows, self.operators_for(first.len())?)?,
         };
         for segment in segments {
-            let operators = self.operators_for(segment.len());
-            matrix.append(&self.tree(segment, tuple, operators));
+            let operators = self.operators_for(segment.len())?;
+            matrix.append(&self.tree(segment, tuple, operators)?);
         }
-        matrix
+        Ok(matrix)
     }
 
     /// The matrix of at most [`SEGMENT`] letters: that of a leaf, or of [`FAN_IN`] neighbours.
-    fn tree(&self, codes: &[u8], rows: usize, operators: &Operators<T>) -> Matrix {
+    fn tree(&self, codes: &[u8], rows: usize, operators: &Operators<T>) -> Result<Matrix> {
         if codes.len() <= LEAF {
-            let mut leaves = self.leaves(std::iter::once((codes, rows)), operators);
-            return leaves.pop().expect("one matrix for one text");
+            let mut leaves = self.leaves(std::iter::once((codes, rows)), operators)?;
+            return Ok(leaves.pop().expect("one matrix for one text"));
         }
         let mut size = LEAF;
         while size * FAN_IN < codes.len() {
@@ -87,31 +93,32 @@ impl<T: Real> Fourier<T> {
                 let whole = self.tables.tuple_length();
                 self.tree(codes, if i == 0 { rows } else { whole }, operators)
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let mut children = children.into_iter();
         let mut matrix = children.next().expect("there is a child");
         children.for_each(|child| matrix.append(&child));
-        matrix
+        Ok(matrix)
     }
 
     /// The first rows, as many as are asked for, of the matrices of texts of at most [`LEAF`]
     /// letters.
     fn leaves<'a>(
         &self,
-        texts: impl Iterator<Item = (&'a [u8], usize)>,
+        texts: impl ExactSizeIterator<Item = (&'a [u8], usize)>,
         operators: &Operators<T>,
-    ) -> Vec<Matrix> {
+    ) -> Result<Vec<Matrix>> {
         let (tuple, dim) = (self.tables.tuple_length(), self.tables.dim());
-        let letters = self.operators(1);
-        let (texts, matrices) = texts
-            .map(|(codes, rows)| {
-                let text = Text::new(tuple, codes, operators, letters);
-                (text, Matrix::identity_rows(self.arch, tuple, dim, rows))
-            })
-            .unzip();
+        let letters = self.operators(1)?;
+        let (mut of_texts, mut matrices) = (Vec::new(), Vec::new());
+        reserve(&mut of_texts, texts.len())?;
+        reserve(&mut matrices, texts.len())?;
+        for (codes, rows) in texts {
+            of_texts.push(Text::new(tuple, codes, operators, letters)?);
+            matrices.push(Matrix::identity_rows(self.arch, tuple, dim, rows)?);
+        }
         self.arch.dispatch(Leaves {
             tuple,
-            texts,
+            texts: of_texts,
             operators,
             letters,
             matrices,
@@ -121,14 +128,17 @@ impl<T: Real> Fourier<T> {
     /// The matrices of texts of equal length. Short ones are worked on together, by one thread.
     pub(super) fn matrices<'a>(
         &self,
-        texts: impl Iterator<Item = &'a [u8]>,
+        texts: impl ExactSizeIterator<Item = &'a [u8]>,
         length: usize,
-    ) -> Vec<Matrix> {
+    ) -> Result<Vec<Matrix>> {
         if length > LEAF {
             return texts.map(|codes| self.matrix(codes)).collect();
         }
         let rows = self.tables.tuple_length();
-        self.leaves(texts.map(|codes| (codes, rows)), self.operators_for(length))
+        self.leaves(
+            texts.map(|codes| (codes, rows)),
+            self.operators_for(length)?,
+        )
     }
 
     /// Sketches texts of at most [`LEAF`] letters that have words of the same number of letters:
@@ -138,12 +148,13 @@ impl<T: Real> Fourier<T> {
         jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
         kept: RangeInclusive<usize>,
         normalize: bool,
-    ) {
-        let operators = self.operators_for(jobs.first().map_or(0, |(codes, _)| codes.len()));
-        let matrices = self.leaves(jobs.iter().map(|(codes, _)| (*codes, 1)), operators);
+    ) -> Result<()> {
+        let operators = self.operators_for(jobs.first().map_or(0, |(codes, _)| codes.len()))?;
+        let matrices = self.leaves(jobs.iter().map(|(codes, _)| (*codes, 1)), operators)?;
         for ((codes, out), matrix) in jobs.into_iter().zip(matrices) {
             self.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
         }
+        Ok(())
     }
 
     /// The number of letters per word for a text of `length` letters.
@@ -155,12 +166,14 @@ impl<T: Real> Fourier<T> {
         &self.tables
     }
 
-    fn operators_for(&self, length: usize) -> &Operators<T> {
+    fn operators_for(&self, length: usize) -> Result<&Operators<T>> {
         self.operators(word_letters(&self.tables, length))
     }
 
-    fn operators(&self, letters: usize) -> &Operators<T> {
-        self.operators[letters - 1].get_or_init(|| Operators::new(self.arch, &self.tables, letters))
+    fn operators(&self, letters: usize) -> Result<&Operators<T>> {
+        let operators = self.operators[letters - 1]
+            .get_or_init(|| Operators::new(self.arch, &self.tables, letters));
+        operators.as_ref().map_err(Error::same_shortage)
     }
 
     /// The rows `kept` of the sketch of a text of `length` letters with that matrix, into `out`,
@@ -223,8 +236,8 @@ mod tests {
     fn all_rows<T: Real>(arch: Arch, tables: &Tables, codes: &[u8]) -> Array2<T> {
         let (tuple, dim) = (tables.tuple_length(), tables.dim());
         let fourier = Fourier::<T>::with_arch(arch, tables);
-        let matrix = fourier.matrix(codes);
-        let first_row = fourier.matrix_rows(codes, 1);
+        let matrix = fourier.matrix(codes).unwrap();
+        let first_row = fourier.matrix_rows(codes, 1).unwrap();
         let mut rows = Array2::from_elem((tuple + 1, dim), T::from_f64(0.0));
         let mut again = rows.clone();
         let length = codes.len() as u64;
@@ -275,14 +288,15 @@ mod tests {
             fourier.rows(matrix, codes.len() as u64, 0..=2, true, rows.view_mut());
             rows
         };
-        let mut pieces = Matrix::identity(2, 3);
+        let mut pieces = Matrix::identity(2, 3).unwrap();
         for piece in codes.chunks(SEGMENT) {
-            pieces.append(&fourier.matrix(piece));
+            pieces.append(&fourier.matrix(piece).unwrap());
         }
-        let whole = fourier.matrix(&codes);
+        let whole = fourier.matrix(&codes).unwrap();
         assert_eq!(rows(&pieces), rows(&whole));
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let by_one_thread = one_thread.unwrap().install(|| fourier.matrix(&codes));
+        let by_one_thread = by_one_thread.unwrap();
         assert_eq!(rows(&by_one_thread), rows(&whole));
     }
 }

@@ -7,6 +7,8 @@ use super::kernel::advance_rows;
 use super::matrix::{Matrix, append_block, block_size, entries};
 use super::operators::Operators;
 use super::vector::lanes_of;
+use crate::Result;
+use crate::device::reserve;
 use crate::tensor_sketch::Real;
 use crate::tensor_sketch::fourier::CHUNK;
 
@@ -43,16 +45,20 @@ impl Text {
         codes: &[u8],
         operators: &Operators<T>,
         letters: &Operators<T>,
-    ) -> Text {
+    ) -> Result<Text> {
         // Whole words: letters are left over at the end of a chunk alone.
         let part_letters = part_letters::<T>(tuple, codes.len());
         let part_letters = part_letters.next_multiple_of(operators.letters);
         let mut text = Text {
-            words: Vec::with_capacity(codes.len() / operators.letters + operators.letters),
-            parts: Vec::with_capacity(codes.len() / part_letters + 2),
+            words: Vec::new(),
+            parts: Vec::new(),
             parts_of_chunk: CHUNK.div_ceil(part_letters),
         };
         let chunks = codes.chunks(CHUNK);
+        let parts = codes.len() / part_letters + chunks.len();
+        let left_over = chunks.len() * operators.letters;
+        reserve(&mut text.words, codes.len() / operators.letters + left_over)?;
+        reserve(&mut text.parts, parts + 1)?;
         for part in chunks.flat_map(|chunk| chunk.chunks(part_letters)) {
             let start = text.words.len();
             let (whole, left_over) = part.split_at(part.len() - part.len() % operators.letters);
@@ -61,7 +67,7 @@ impl Text {
             letters.words(left_over, &mut text.words);
         }
         text.parts.push([text.words.len(); 2]);
-        text
+        Ok(text)
     }
 
     /// The words of each part, those of several letters and those of one, chunk by chunk.
@@ -91,12 +97,12 @@ fn part_letters<T: Real>(tuple: usize, length: usize) -> usize {
 }
 
 impl<T: Real> WithSimd for Leaves<'_, T> {
-    type Output = Vec<Matrix>;
+    type Output = Result<Vec<Matrix>>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) -> Vec<Matrix> {
+    fn with_simd<S: Simd>(mut self, simd: S) -> Result<Vec<Matrix>> {
         let mut matrices = std::mem::take(&mut self.matrices);
-        let mut buffers = Buffers::new(self.tuple);
+        let mut buffers = Buffers::new(self.tuple)?;
         for block in 0..matrices.first().map_or(0, Matrix::blocks) {
             for (text, matrix) in self.texts.iter().zip(&mut matrices) {
                 let rows = matrix.rows();
@@ -110,7 +116,7 @@ impl<T: Real> WithSimd for Leaves<'_, T> {
                 );
             }
         }
-        matrices
+        Ok(matrices)
     }
 }
 
@@ -123,13 +129,13 @@ struct Buffers<T> {
 }
 
 impl<T: Real> Buffers<T> {
-    fn new(tuple: usize) -> Buffers<T> {
-        Buffers {
-            chunk: Aligned::zeros(block_size(tuple, tuple)),
-            part: Aligned::zeros(block_size(tuple, tuple)),
-            state: Aligned::zeros(block_size(tuple, tuple)),
-            wide: Aligned::zeros(block_size(tuple, tuple)),
-        }
+    fn new(tuple: usize) -> Result<Buffers<T>> {
+        Ok(Buffers {
+            chunk: Aligned::zeros(block_size(tuple, tuple))?,
+            part: Aligned::zeros(block_size(tuple, tuple))?,
+            state: Aligned::zeros(block_size(tuple, tuple))?,
+            wide: Aligned::zeros(block_size(tuple, tuple))?,
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::aligned::Aligned;
 use super::kernel::{Words, advance_rows};
+use crate::Result;
 use crate::tensor_sketch::fourier::{lanes, pairs};
 
 /// Lanes per block: a multiple of what vectors hold.
@@ -15,7 +16,7 @@ pub(super) const BLOCK: usize = 16;
 /// It stands vector of lanes after vector, in each entry after entry, row t − 1 first, in each the
 /// real and the imaginary parts: as operators do, so that a product is a step with the right factor
 /// as the operator.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(in crate::tensor_sketch) struct Matrix {
     arch: Arch,
     tuple: usize,
@@ -37,21 +38,37 @@ pub(super) const fn block_size(tuple: usize, rows: usize) -> usize {
 
 impl Matrix {
     /// The matrix of the empty text.
-    pub fn identity(tuple: usize, dim: usize) -> Matrix {
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation), as all that makes a matrix.
+    pub fn identity(tuple: usize, dim: usize) -> Result<Matrix> {
         Matrix::identity_rows(Arch::new(), tuple, dim, tuple)
     }
 
     /// Its first `rows` rows: one or all.
-    pub(super) fn identity_rows(arch: Arch, tuple: usize, dim: usize, rows: usize) -> Matrix {
+    pub(super) fn identity_rows(
+        arch: Arch,
+        tuple: usize,
+        dim: usize,
+        rows: usize,
+    ) -> Result<Matrix> {
         let blocks = lanes(dim).div_ceil(BLOCK);
-        Matrix {
+        Ok(Matrix {
             arch,
             tuple,
             rows,
             blocks,
             lanes_of_vector: arch.dispatch(LanesOfVector),
-            values: Aligned::zeros(blocks * block_size(tuple, rows)),
-        }
+            values: Aligned::zeros(blocks * block_size(tuple, rows))?,
+        })
+    }
+
+    /// A copy.
+    pub(super) fn try_clone(&self) -> Result<Matrix> {
+        Ok(Matrix {
+            values: self.values.try_clone()?,
+            ..*self
+        })
     }
 
     /// Makes the matrix of a text that of the same text followed by another one.
@@ -70,19 +87,19 @@ impl Matrix {
     }
 
     /// The first row alone.
-    pub(super) fn to_first_row(&self) -> Matrix {
+    pub(super) fn to_first_row(&self) -> Result<Matrix> {
         let entries = entries(self.tuple, self.rows);
         let part = |entries: usize| entries * 2 * self.lanes_of_vector;
         let mut row = Matrix {
             rows: 1,
-            values: Aligned::zeros(self.blocks * block_size(self.tuple, 1)),
+            values: Aligned::zeros(self.blocks * block_size(self.tuple, 1))?,
             ..*self
         };
         let to = row.values.get_mut().chunks_exact_mut(part(self.tuple));
         for (to, from) in to.zip(self.values.get().chunks_exact(part(entries))) {
             to.copy_from_slice(&from[part(entries - self.tuple)..]);
         }
-        row
+        Ok(row)
     }
 
     /// The memory that the matrix of a text takes, in bytes.

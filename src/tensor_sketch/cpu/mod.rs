@@ -20,6 +20,8 @@ use rayon::prelude::*;
 
 use super::sequences::SequencesView;
 use super::{Form, Real, Tables};
+use crate::Result;
+use crate::device::{collected, reserve, zeroed_lazily};
 
 pub(super) use batches::Batches;
 use engine::Fourier;
@@ -28,25 +30,39 @@ use matrix::Matrix;
 pub(super) use vector::Vector;
 pub(super) use windows::windows;
 
+/// Sequences, and where the rows of each go.
+type Jobs<'a, T> = Vec<(&'a [u8], ArrayViewMut2<'a, T>)>;
+
+/// Sorts without more memory. Equally long ones may change places, which changes no result.
+fn longest_first<T>(jobs: &mut Jobs<T>) {
+    jobs.sort_unstable_by_key(|(codes, _)| Reverse(codes.len()));
+}
+
 /// The sketches' rows `kept`, N×(number of rows)×D.
+///
+/// # Errors
+/// [`Error::Allocation`](crate::Error::Allocation).
 pub(super) fn sketch<T: Real>(
     tables: &Tables,
     sequences: SequencesView,
     kept: RangeInclusive<usize>,
     normalize: bool,
     form: Form,
-) -> Array3<T> {
+) -> Result<Array3<T>> {
     let shape = (sequences.len(), kept.clone().count(), tables.dim());
-    let mut result = Array3::from_elem(shape, T::from_f64(0.0));
+    let entries = shape.0.saturating_mul(shape.1 * shape.2);
+    let entries = zeroed_lazily(entries)?;
+    let mut result = Array3::from_shape_vec(shape, entries).expect("as many entries");
     // Threads take from the front: with the longest first, none is left alone at the end.
-    let mut jobs: Vec<(&[u8], ArrayViewMut2<T>)> =
-        sequences.slices().zip(result.outer_iter_mut()).collect();
-    jobs.sort_by_key(|(codes, _)| Reverse(codes.len()));
+    let mut jobs: Jobs<T> = collected(sequences.slices().zip(result.outer_iter_mut()))?;
+    longest_first(&mut jobs);
     match form {
         Form::Direct => direct::sketch(tables, jobs, kept, normalize),
-        Form::Auto | Form::Fourier => sketch_fourier(&Fourier::new(tables), jobs, kept, normalize),
+        Form::Auto | Form::Fourier => {
+            sketch_fourier(&Fourier::new(tables), jobs, kept, normalize)?;
+        }
     }
-    result
+    Ok(result)
 }
 
 /// How it is done, for people.
@@ -68,14 +84,23 @@ const BATCH: usize = 1 << 15;
 /// They come from the longest to the shortest.
 fn sketch_fourier<T: Real>(
     fourier: &Fourier<T>,
-    mut long: Vec<(&[u8], ArrayViewMut2<T>)>,
+    jobs: Jobs<T>,
     kept: RangeInclusive<usize>,
     normalize: bool,
-) {
-    let short = long.split_off(long.partition_point(|(codes, _)| codes.len() > LEAF));
-    let mut batches: Vec<Vec<(&[u8], ArrayViewMut2<T>)>> = Vec::new();
+) -> Result<()> {
+    let long = jobs.partition_point(|(codes, _)| codes.len() > LEAF);
+    let mut jobs = jobs.into_iter();
+    jobs.by_ref()
+        .take(long)
+        .par_bridge()
+        .try_for_each(|(codes, out)| {
+            let matrix = fourier.matrix_rows(codes, 1)?;
+            fourier.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
+            Ok(())
+        })?;
+    let mut batches: Vec<Jobs<T>> = Vec::new();
     let mut filled = (0, 0);
-    for job in short {
+    for job in jobs {
         let (length, entries) = (job.0.len(), job.1.len());
         let letters = fourier.word_letters(length);
         match batches.last_mut() {
@@ -84,20 +109,21 @@ fn sketch_fourier<T: Real>(
                     && filled.1 + entries <= BATCH
                     && fourier.word_letters(batch[0].0.len()) == letters =>
             {
+                reserve(batch, 1)?;
                 batch.push(job);
                 filled = (filled.0 + length, filled.1 + entries);
             }
             _ => {
-                batches.push(vec![job]);
+                reserve(&mut batches, 1)?;
+                let mut batch = Vec::new();
+                reserve(&mut batch, 1)?;
+                batch.push(job);
+                batches.push(batch);
                 filled = (length, entries);
             }
         }
     }
-    long.into_iter().par_bridge().for_each(|(codes, out)| {
-        let matrix = fourier.matrix_rows(codes, 1);
-        fourier.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
-    });
     batches
         .into_par_iter()
-        .for_each(|batch| fourier.sketch_short(batch, kept.clone(), normalize));
+        .try_for_each(|batch| fourier.sketch_short(batch, kept.clone(), normalize))
 }

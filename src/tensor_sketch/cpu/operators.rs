@@ -6,6 +6,8 @@ use super::aligned::Aligned;
 use super::kernel::{MAX_DEPTH, Words, operator_start};
 use super::matrix::{BLOCK, squares};
 use super::vector::lanes_of;
+use crate::Result;
+use crate::device::reserve;
 use crate::tensor_sketch::fourier::{LONGEST_WORD, lanes, letter_value, roots};
 use crate::tensor_sketch::{Real, Tables};
 
@@ -63,7 +65,9 @@ pub(super) struct Operators<T> {
 }
 
 impl<T: Real> Operators<T> {
-    pub fn new(arch: Arch, tables: &Tables, letters: usize) -> Operators<T> {
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    pub fn new(arch: Arch, tables: &Tables, letters: usize) -> Result<Operators<T>> {
         let depth = depth(tables.tuple_length(), letters);
         let entries = operator_start(tables.tuple_length() + 1, depth);
         let words = tables.alphabet_size().pow(letters as u32);
@@ -73,8 +77,8 @@ impl<T: Real> Operators<T> {
             alphabet_size: tables.alphabet_size(),
             depth,
             entries,
-            values: Aligned::zeros(blocks * words * entries * 2 * BLOCK),
-            squares: Aligned::zeros(BLOCK),
+            values: Aligned::zeros(blocks * words * entries * 2 * BLOCK)?,
+            squares: Aligned::zeros(BLOCK)?,
         };
         for (target, value) in operators.squares.get_mut().iter_mut().zip(squares(0)) {
             *target = T::from_f64(value);
@@ -93,9 +97,9 @@ impl<T: Real> Operators<T> {
                 depth,
                 block,
                 values,
-            });
+            })?;
         }
-        operators
+        Ok(operators)
     }
 
     /// The numbers of the words that `codes` consist of, without the letters left over at the end.
@@ -145,10 +149,10 @@ struct Fill<'a, T> {
 }
 
 impl<T: Real> WithSimd for Fill<'_, T> {
-    type Output = ();
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, _: S) -> Result<()> {
         let (tuple, depth) = (self.tables.tuple_length(), self.depth);
         let entries = operator_start(tuple + 1, depth);
         let place = |a: usize, b: usize| operator_start(tuple - a, depth) + b - a - 1;
@@ -158,7 +162,9 @@ impl<T: Real> WithSimd for Fill<'_, T> {
         // One letter more at a time: P_{a,b}(wc) = P_{a,b}(w) + P_{a,b−1}(w) · value of c in row b−1.
         let mut operators = vec![[[0.0; BLOCK]; 2]; entries];
         for _ in 0..self.letters {
-            let mut longer = Vec::with_capacity(operators.len() * self.tables.alphabet_size());
+            let mut longer = Vec::new();
+            let length = operators.len() * self.tables.alphabet_size();
+            reserve(&mut longer, length)?;
             for operator in operators.chunks_exact(entries) {
                 for values in letter_values.chunks_exact(tuple) {
                     let word = longer.len();
@@ -188,6 +194,7 @@ impl<T: Real> WithSimd for Fill<'_, T> {
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -13,6 +13,8 @@ use rayon::prelude::*;
 
 use super::engine::LEAF;
 use super::{Fourier, Matrix, sketch_fourier};
+use crate::Result;
+use crate::device::{collected, reserve};
 use crate::tensor_sketch::fourier::Finish;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{Real, Tables};
@@ -34,7 +36,7 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
     windows: Windows,
     normalize: bool,
     sketches: &mut [T],
-) {
+) -> Result<()> {
     let Windows {
         width,
         stride,
@@ -48,9 +50,8 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
         let texts = codes
             .chunks(stride)
             .map(|step| &step[..width.min(step.len())]);
-        let jobs = texts.zip(result.axis_chunks_iter_mut(Axis(0), 1)).collect();
-        sketch_fourier(&fourier, jobs, tuple..=tuple, normalize);
-        return;
+        let jobs = collected(texts.zip(result.axis_chunks_iter_mut(Axis(0), 1)))?;
+        return sketch_fourier(&fourier, jobs, tuple..=tuple, normalize);
     }
     let steps = width / stride;
     let run = run(count, steps, Matrix::bytes(tuple, tables.dim()));
@@ -64,7 +65,7 @@ pub(in crate::tensor_sketch) fn windows<T: Real>(
         head: width % stride,
         run,
     }
-    .sketch(result);
+    .sketch(result)
 }
 
 /// Steps per run, for matrices of so many bytes.
@@ -111,59 +112,58 @@ struct Step {
 }
 
 impl<T: Real> Sliding<'_, T> {
-    fn sketch(&self, sketches: ArrayViewMut2<T>) {
+    fn sketch(&self, sketches: ArrayViewMut2<T>) -> Result<()> {
         // By the number of their run, in each by anchor: the steps in which windows of one anchor
         // end are those in which windows of the next one begin.
         let mut by_run: Vec<Vec<Beginning<T>>> = Vec::new();
-        by_run.resize_with(self.steps.div_ceil(self.run), Vec::new);
-        let of_anchors = into_row_chunks(sketches, self.steps);
+        let runs = self.steps.div_ceil(self.run);
+        reserve(&mut by_run, runs)?;
+        by_run.resize_with(runs, Vec::new);
+        let of_anchors = into_row_chunks(sketches, self.steps)?;
         let anchors = of_anchors.len();
         let beginnings: Vec<Vec<Beginning<T>>> = of_anchors
             .into_par_iter()
             .enumerate()
             .map(|(anchor, sketches)| {
-                let of_runs = into_row_chunks(sketches, self.run);
-                let middles = self.middles(anchor, of_runs.len());
+                let of_runs = into_row_chunks(sketches, self.run)?;
+                let middles = self.middles(anchor, of_runs.len())?;
                 let runs = middles.into_iter().zip(of_runs);
-                runs.map(|(middle, sketches)| Beginning {
+                collected(runs.map(|(middle, sketches)| Beginning {
                     anchor,
                     middle,
                     sketches,
-                })
-                .collect()
+                }))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         for of_anchor in beginnings {
             for (run, beginning) in of_anchor.into_iter().enumerate() {
+                reserve(&mut by_run[run], 1)?;
                 by_run[run].push(beginning);
             }
         }
         let together = anchors.div_ceil(4 * rayon::current_num_threads());
-        let tasks = by_run
-            .into_iter()
-            .enumerate()
-            .flat_map(|(run, mut beginnings)| {
-                let mut tasks = Vec::new();
-                while !beginnings.is_empty() {
-                    let rest = beginnings.split_off(together.min(beginnings.len()));
-                    tasks.push((run, std::mem::replace(&mut beginnings, rest)));
-                }
-                tasks
-            });
-        let tasks: Vec<_> = tasks.collect();
+        let mut tasks = Vec::new();
+        for (run, beginnings) in by_run.into_iter().enumerate() {
+            let mut rest = beginnings.into_iter();
+            while rest.len() > 0 {
+                let count = together.min(rest.len());
+                reserve(&mut tasks, 1)?;
+                tasks.push((run, collected(rest.by_ref().take(count))?));
+            }
+        }
         tasks
             .into_par_iter()
-            .for_each(|(run, beginnings)| self.sketch_run(run, beginnings));
+            .try_for_each(|(run, beginnings)| self.sketch_run(run, beginnings))
     }
 
     /// The middle factors of the first `runs` runs after an anchor: what is left until the next
     /// anchor, and what is before the same run there.
-    fn middles(&self, anchor: usize, runs: usize) -> Vec<Option<Matrix>> {
+    fn middles(&self, anchor: usize, runs: usize) -> Result<Vec<Option<Matrix>>> {
         if self.run == self.steps {
-            return vec![None];
+            return Ok(vec![None]);
         }
         let tables = self.fourier.tables();
-        let identity = Matrix::identity(tables.tuple_length(), tables.dim());
+        let identity = Matrix::identity(tables.tuple_length(), tables.dim())?;
         let start = anchor * self.steps;
         let text = |from: usize, to: usize| {
             let steps = &self.codes[(start + from) * self.stride..(start + to) * self.stride];
@@ -171,29 +171,33 @@ impl<T: Real> Sliding<'_, T> {
         };
         let end = |run: usize| ((run + 1) * self.run).min(self.steps);
         // From the end of each run to the next anchor, the last one first.
-        let mut left = vec![match end(runs - 1) {
-            last if last == self.steps => identity.clone(),
-            last => text(last, self.steps),
-        }];
+        let mut left = Vec::new();
+        reserve(&mut left, runs)?;
+        left.push(match end(runs - 1) {
+            last if last == self.steps => identity.try_clone()?,
+            last => text(last, self.steps)?,
+        });
         for run in (1..runs).rev() {
-            let next = text(run * self.run, end(run));
-            left.push(product(&next, &left[left.len() - 1]));
+            let next = text(run * self.run, end(run))?;
+            left.push(product(&next, &left[left.len() - 1])?);
         }
         // From the next anchor to each run.
         let mut right = identity;
-        (0..runs)
-            .map(|run| {
-                if run > 0 {
-                    let from = self.steps + (run - 1) * self.run;
-                    right.append(&text(from, from + self.run));
-                }
-                Some(product(&left.pop().expect("one for each run"), &right))
-            })
-            .collect()
+        let mut middles = Vec::new();
+        reserve(&mut middles, runs)?;
+        for run in 0..runs {
+            if run > 0 {
+                let from = self.steps + (run - 1) * self.run;
+                right.append(&text(from, from + self.run)?);
+            }
+            let left = left.pop().expect("one for each run");
+            middles.push(Some(product(&left, &right)?));
+        }
+        Ok(middles)
     }
 
     /// Sketches the windows that begin in run number `run` after neighbouring anchors.
-    fn sketch_run(&self, run: usize, beginnings: Vec<Beginning<T>>) {
+    fn sketch_run(&self, run: usize, beginnings: Vec<Beginning<T>>) -> Result<()> {
         let tables = self.fourier.tables();
         let tuple = tables.tuple_length();
         let length = self.run.min(self.steps - run * self.run);
@@ -203,13 +207,16 @@ impl<T: Real> Sliding<'_, T> {
             false => 1,
         };
         let mut made = VecDeque::new();
-        let mut steps_after = |anchor: usize| {
+        let mut steps_after = |anchor: usize| -> Result<Vec<Step>> {
             if made.is_empty() {
                 let first = anchor * self.steps + run * self.run;
-                let mut steps = self.steps_from(first, together * length).into_iter();
-                made.extend((0..together).map(|_| steps.by_ref().take(length).collect()));
+                let mut steps = self.steps_from(first, together * length)?.into_iter();
+                for _ in 0..together {
+                    let count = length.min(steps.len());
+                    made.push_back(collected(steps.by_ref().take(count))?);
+                }
             }
-            made.pop_front().expect("the steps of a run")
+            Ok(made.pop_front().expect("the steps of a run"))
         };
         let mut steps: Option<Vec<Step>> = None;
         for Beginning {
@@ -218,19 +225,23 @@ impl<T: Real> Sliding<'_, T> {
             mut sketches,
         } in beginnings
         {
-            let begin = steps.unwrap_or_else(|| steps_after(anchor));
-            let mut left = middle.unwrap_or_else(|| Matrix::identity(tuple, tables.dim()));
-            let mut rows: Vec<Matrix> = begin
-                .iter()
-                .rev()
-                .map(|step| {
-                    let whole = step.whole.as_ref().expect("a whole step of a window");
-                    left = product(whole, &left);
-                    left.to_first_row()
-                })
-                .collect();
-            let end = steps_after(anchor + 1);
-            let mut right = Matrix::identity(tuple, tables.dim());
+            let begin = match steps {
+                Some(steps) => steps,
+                None => steps_after(anchor)?,
+            };
+            let mut left = match middle {
+                Some(middle) => middle,
+                None => Matrix::identity(tuple, tables.dim())?,
+            };
+            let mut rows = Vec::new();
+            reserve(&mut rows, begin.len())?;
+            for step in begin.iter().rev() {
+                let whole = step.whole.as_ref().expect("a whole step of a window");
+                left = product(whole, &left)?;
+                rows.push(left.to_first_row()?);
+            }
+            let end = steps_after(anchor + 1)?;
+            let mut right = Matrix::identity(tuple, tables.dim())?;
             for (i, sketch) in sketches.outer_iter_mut().enumerate() {
                 if i > 0 {
                     let whole = end[i - 1].whole.as_ref();
@@ -246,42 +257,51 @@ impl<T: Real> Sliding<'_, T> {
             }
             steps = Some(end);
         }
+        Ok(())
     }
 
     /// As many steps as are asked for, or as there are.
-    fn steps_from(&self, first: usize, count: usize) -> Vec<Step> {
+    fn steps_from(&self, first: usize, count: usize) -> Result<Vec<Step>> {
         let text = &self.codes[(first * self.stride).min(self.codes.len())..];
-        let texts = || text.chunks(self.stride).take(count);
-        let heads = texts().filter_map(|step| step.get(..self.head));
-        let rests = texts().filter_map(|step| step.get(self.head..self.stride));
-        let rests = self.fourier.matrices(rests, self.stride - self.head);
+        // The last step may end early, even before its head does.
+        let steps = |letters: usize| count.min((text.len() + self.stride - letters) / self.stride);
+        let step = |step: usize| &text[step * self.stride..];
+        let heads = (0..steps(self.head)).map(|number| &step(number)[..self.head]);
+        let rests = 0..steps(self.stride);
+        let rests = rests.map(|number| &step(number)[self.head..self.stride]);
+        let rests = self.fourier.matrices(rests, self.stride - self.head)?;
         let mut rests = rests.into_iter();
         if self.head == 0 {
             let step = |whole| Step {
                 whole: Some(whole),
                 head: None,
             };
-            return rests.map(step).collect();
+            return collected(rests.map(step));
         }
-        let heads = self.fourier.matrices(heads, self.head).into_iter();
-        heads
-            .map(|head| Step {
-                whole: rests.next().map(|rest| product(&head, &rest)),
+        let heads = self.fourier.matrices(heads, self.head)?;
+        let mut steps = Vec::new();
+        reserve(&mut steps, heads.len())?;
+        for head in heads {
+            let whole = rests.next().map(|rest| product(&head, &rest));
+            steps.push(Step {
+                whole: whole.transpose()?,
                 head: Some(head),
-            })
-            .collect()
+            });
+        }
+        Ok(steps)
     }
 }
 
-fn product(left: &Matrix, right: &Matrix) -> Matrix {
-    let mut product = left.clone();
+fn product(left: &Matrix, right: &Matrix) -> Result<Matrix> {
+    let mut product = left.try_clone()?;
     product.append(right);
-    product
+    Ok(product)
 }
 
 /// The rows of an array in chunks of as many rows.
-fn into_row_chunks<T>(array: ArrayViewMut2<T>, rows: usize) -> Vec<ArrayViewMut2<T>> {
+fn into_row_chunks<T>(array: ArrayViewMut2<T>, rows: usize) -> Result<Vec<ArrayViewMut2<T>>> {
     let mut chunks = Vec::new();
+    reserve(&mut chunks, array.nrows().div_ceil(rows))?;
     let mut rest = array;
     while rest.nrows() > 0 {
         let count = rows.min(rest.nrows());
@@ -289,7 +309,7 @@ fn into_row_chunks<T>(array: ArrayViewMut2<T>, rows: usize) -> Vec<ArrayViewMut2
         chunks.push(chunk);
         rest = others;
     }
-    chunks
+    Ok(chunks)
 }
 
 #[cfg(test)]

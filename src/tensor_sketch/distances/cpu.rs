@@ -2,6 +2,9 @@
 
 use rayon::prelude::*;
 
+use crate::Result;
+use crate::device::{require_available, zeroed_lazily};
+
 /// Lines of the result that a thread computes together: each row of `b` is read once for all.
 const LINES: usize = 8;
 
@@ -29,26 +32,36 @@ pub(super) fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, re
 }
 
 /// The same for the rows of `a` to each other, each pair computed once.
-pub(super) fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
+///
+/// # Errors
+/// [`Error::Allocation`](crate::Error::Allocation) for the lower half of them, which stands twice in memory.
+pub(super) fn pairwise(
+    a: Rows,
+    finish: impl Fn(f64) -> f64 + Sync,
+    result: &mut [f64],
+) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
     // The lines of each block up to the block's end. The long ones first, so that no thread is left
     // alone at the end.
     let end = |block: usize| n.min((block + 1) * LINES);
+    // With the result, whose pages are made when they are written to.
+    let numbers = n.saturating_mul(n + n / 2);
+    require_available(numbers.saturating_mul(size_of::<f64>()))?;
     let mut below: Vec<Vec<f64>> = (0..blocks)
         .into_par_iter()
         .rev()
         .with_max_len(1)
         .map(|block| {
             let first = block * LINES;
-            let mut lines = vec![0.0; (end(block) - first) * end(block)];
+            let mut lines = zeroed_lazily((end(block) - first) * end(block))?;
             fill(&mut lines, first, a, a, end(block), &finish);
-            lines
+            Ok(lines)
         })
-        .collect();
+        .collect::<Result<_>>()?;
     below.reverse();
     if result.is_empty() {
-        return;
+        return Ok(());
     }
     let lines = result.par_chunks_mut(LINES * n).enumerate();
     lines.for_each(|(block, lines)| {
@@ -68,6 +81,7 @@ pub(super) fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut
             }
         }
     });
+    Ok(())
 }
 
 /// The lines from `first` on, each of `width` distances.

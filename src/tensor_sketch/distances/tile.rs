@@ -44,20 +44,20 @@ impl<'a, T: Real> Tile<'a, T> {
         }
         let scale = Scale::new(most, a.ncols(), metric, f64::MAX_EXP - 1);
         let finish = finish(metric, scale);
-        let a_values = scaled(a, scale);
+        let a_values = scaled(a, scale)?;
         let compute = |distances: &mut [f64]| match b {
             Some(b) => {
-                let b_values = scaled(b, scale);
+                let b_values = scaled(b, scale)?;
                 cpu::distances(rows(a, &a_values), rows(b, &b_values), finish, distances);
+                Ok(())
             }
             None => cpu::pairwise(rows(a, &a_values), finish, distances),
         };
         if let Some(places) = self.out.as_slice_mut() {
-            compute(places);
-            return Ok(());
+            return compute(places);
         }
         let mut distances = zeroed(self.out.len())?;
-        compute(&mut distances);
+        compute(&mut distances)?;
         let distances = ArrayView2::from_shape(self.out.raw_dim(), &distances);
         assign(self.out.view_mut(), &distances.expect("as many"));
         Ok(())

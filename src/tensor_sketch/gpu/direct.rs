@@ -9,7 +9,7 @@ use tensor_sketch_kernels::{self as kernels, Parameters};
 use super::letters::SequenceBuffers;
 use super::tuning::direct::Policy;
 use super::{Job, pack_tables};
-use crate::device::{Buffer, LaunchConfig};
+use crate::device::{Buffer, LaunchConfig, collected, reserve};
 use crate::tensor_sketch::{OPERATION, Rows, Tables, binomial, invalid_input};
 use crate::{Device, Result, modules};
 
@@ -33,7 +33,7 @@ pub(super) fn sketch(
 ) -> Result<Buffer<f32>> {
     let tables = job.tables;
     let (tuple, dim) = (tables.tuple_length(), tables.dim());
-    let lengths: Vec<u64> = sequences.lengths().collect();
+    let lengths = collected(sequences.lengths())?;
     let count = lengths.len();
     let all_rows = matches!(job.rows, Rows::All);
     let rows = if all_rows { tuple + 1 } else { 1 };
@@ -42,8 +42,8 @@ pub(super) fn sketch(
         return Ok(out);
     }
     // The longest first: the last one to begin is not the last to end.
-    let mut order: Vec<u32> = (0..grid_size(count)?).collect();
-    order.sort_by_key(|&sequence| Reverse(lengths[sequence as usize]));
+    let mut order = collected(0..grid_size(count)?)?;
+    order.sort_unstable_by_key(|&sequence| Reverse(lengths[sequence as usize]));
     let longest = lengths[order[0] as usize];
     let exponent = step_exponent(longest, tuple)?;
     let parameters = Parameters {
@@ -57,7 +57,7 @@ pub(super) fn sketch(
     let policy = Policy::new(&parameters);
     let shared_bytes = shared_bytes(&policy, tables, device)?;
     let packed = device.buffer_from(&pack_tables(tables))?;
-    let scales = device.buffer_from(&scales(&lengths, tuple, exponent, job.normalize))?;
+    let scales = device.buffer_from(&scales(&lengths, tuple, exponent, job.normalize)?)?;
     let (offsets, order) = (
         device.buffer_from(&sequences.offsets)?,
         device.buffer_from(&order)?,
@@ -170,7 +170,7 @@ fn step_exponent(longest: u64, tuple: usize) -> Result<i32> {
 
 /// What row k of each sequence is multiplied with at the end: it takes the powers of two back, and
 /// divides by C(n, k) if that was asked for. A row without tuples is zero whatever it is.
-fn scales(lengths: &[u64], tuple: usize, exponent: i32, normalize: bool) -> Vec<f32> {
+fn scales(lengths: &[u64], tuple: usize, exponent: i32, normalize: bool) -> Result<Vec<f32>> {
     let scale = |n: u64, k: usize| {
         let divisor = if normalize {
             binomial(n, k as u64).max(1.0)
@@ -179,10 +179,12 @@ fn scales(lengths: &[u64], tuple: usize, exponent: i32, normalize: bool) -> Vec<
         };
         (power_of_two(exponent * k as i32) / divisor) as f32
     };
-    lengths
-        .iter()
-        .flat_map(|&n| (0..=tuple).map(move |k| scale(n, k)))
-        .collect()
+    let mut scales = Vec::new();
+    reserve(&mut scales, lengths.len() * (tuple + 1))?;
+    for &length in lengths {
+        scales.extend((0..=tuple).map(|k| scale(length, k)));
+    }
+    Ok(scales)
 }
 
 fn power_of_two(exponent: i32) -> f64 {
@@ -215,10 +217,10 @@ mod tests {
 
     #[test]
     fn scales_take_the_powers_back() {
-        assert_eq!(scales(&[10], 2, 0, false), [1.0, 1.0, 1.0]);
-        assert_eq!(scales(&[10], 2, 3, false), [1.0, 8.0, 64.0]);
+        assert_eq!(scales(&[10], 2, 0, false).unwrap(), [1.0, 1.0, 1.0]);
+        assert_eq!(scales(&[10], 2, 3, false).unwrap(), [1.0, 8.0, 64.0]);
         assert_eq!(
-            scales(&[10, 1], 2, 0, true),
+            scales(&[10, 1], 2, 0, true).unwrap(),
             [1.0, 0.1, 1.0 / 45.0, 1.0, 1.0, 1.0]
         );
     }

@@ -14,7 +14,7 @@ use super::layout::{Layout, Level, Part, Room, batches};
 use super::letters::{Packed, PackedLetters, SequenceBuffers, bits_for};
 use super::tuning::fourier::Policy;
 use super::{Job, pack_tables};
-use crate::device::{Buffer, Element};
+use crate::device::{Buffer, Element, collected, zeroed};
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::tensor_sketch::sequences::SequencesView;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
@@ -182,7 +182,7 @@ pub(super) fn sketch<T: Real>(
     sequences: &SequenceBuffers,
 ) -> Result<Buffer<T>> {
     let engine = Engine::<T>::new(device, job.tables)?;
-    let lengths: Vec<u64> = sequences.lengths().collect();
+    let lengths = collected(sequences.lengths())?;
     engine.sketch(
         job.rows,
         job.normalize,
@@ -209,7 +209,7 @@ pub(in crate::tensor_sketch) fn sketch_from_host<T: Real>(
     sequences: SequencesView,
 ) -> Result<Option<Buffer<T>>> {
     let engine = Engine::<T>::new(device, job.tables)?;
-    let lengths: Vec<u64> = sequences.slices().map(|codes| codes.len() as u64).collect();
+    let lengths = collected(sequences.slices().map(|codes| codes.len() as u64))?;
     let row = job.rows.count(job.tables) * job.tables.dim();
     let mut out = device.alloc(lengths.len().saturating_mul(row))?;
     let mut finish = |(first, spectra): (usize, Spectra)| {
@@ -220,9 +220,9 @@ pub(in crate::tensor_sketch) fn sketch_from_host<T: Real>(
     let mut packed = Packed::default();
     let parts = sequences.offsets.iter().zip(&lengths);
     let parts = parts.map(|(&offset, &length)| Part::whole(offset, length));
-    for mut batch in batches(parts, engine.room(FROM_HOST)) {
+    for mut batch in batches(parts, engine.room(FROM_HOST))? {
         let codes = batch.take_letters(sequences.codes);
-        packed.pack(codes, job.tables.alphabet_size());
+        packed.pack(codes, job.tables.alphabet_size())?;
         if packed
             .largest
             .is_some_and(|code| usize::from(code) >= job.tables.alphabet_size())
@@ -676,10 +676,10 @@ impl<T: Real> Engine<T> {
                 whole: finish.whole.into(),
             }
         };
-        let scales = scales_of(lengths, |length| {
+        let scales = scales_of(lengths, rows as usize, |length| {
             let rows = kept.clone().filter(|&k| k > 0);
             rows.map(|k| scale(length, k)).collect()
-        });
+        })?;
         let scales = self.device.buffer_from(&scales)?;
         let spectra_count = lengths.len() as u32 * rows;
         if spectra_count == 0 {
@@ -725,31 +725,37 @@ impl<T: Real> Engine<T> {
 /// Sequences whose scales a thread looks up in one go.
 const LOOKED_UP: usize = 1 << 12;
 
-/// The scales of all sequences, from those of each length.
+/// The scales of all sequences, from those of each length: one for each of `rows` rows.
 ///
 /// Many short sequences have few lengths, and binomial coefficients take their time. So would looking them up if one
 /// thread did it: the device would wait.
 fn scales_of(
     lengths: &[u64],
+    rows: usize,
     of_length: impl Fn(u64) -> Vec<inverse::Scale> + Sync,
-) -> Vec<inverse::Scale> {
-    let look_up = |lengths: &[u64]| {
+) -> Result<Vec<inverse::Scale>> {
+    let mut scales = zeroed(lengths.len() * rows)?;
+    if scales.is_empty() {
+        return Ok(scales);
+    }
+    let look_up = |(scales, lengths): (&mut [inverse::Scale], &[u64])| {
         let mut known: HashMap<u64, Vec<inverse::Scale>> = HashMap::new();
-        let mut scales = Vec::with_capacity(lengths.len());
+        let mut places = scales.chunks_exact_mut(rows);
         for equal in lengths.chunk_by(|a, b| a == b) {
             let length = equal[0];
             let found = known.entry(length).or_insert_with(|| of_length(length));
-            equal.iter().for_each(|_| scales.extend_from_slice(found));
+            let places = places.by_ref().take(equal.len());
+            places.for_each(|place| place.copy_from_slice(found));
         }
-        scales
     };
     match lengths.len() <= LOOKED_UP {
-        true => look_up(lengths),
-        false => lengths
-            .par_chunks(LOOKED_UP)
-            .flat_map_iter(look_up)
-            .collect(),
+        true => look_up((&mut scales, lengths)),
+        false => scales
+            .par_chunks_mut(LOOKED_UP * rows)
+            .zip(lengths.par_chunks(LOOKED_UP))
+            .for_each(look_up),
     }
+    Ok(scales)
 }
 
 fn sizes(tables: &Tables) -> (u32, u32, u32) {

@@ -4,7 +4,7 @@
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
 
-use crate::device::Buffer;
+use crate::device::{Buffer, collected, reserve, zeroed};
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, SEGMENT};
 use crate::{Device, Result};
 
@@ -116,7 +116,10 @@ impl Part {
 
 /// Gathers sequences, of which each begins at a letter behind the one before and has some letters, into
 /// batches. Parts of sequences are alone in theirs.
-pub(super) fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Vec<Batch> {
+///
+/// # Errors
+/// [`Error::Allocation`](crate::Error::Allocation).
+pub(super) fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Result<Vec<Batch>> {
     let mut batches = vec![];
     let mut batch = Batch::default();
     let (mut letters, mut chunks) = (0, 0);
@@ -128,30 +131,36 @@ pub(super) fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Vec<
         let is_full = letters + part.letters > room.letters || chunks + part.chunks() > room.chunks;
         if is_alone || is_full {
             if !batch.parts.is_empty() {
+                reserve(&mut batches, 1)?;
                 batches.push(std::mem::take(&mut batch));
             }
             (letters, chunks) = (0, 0);
         }
         if is_alone {
-            batches.extend(part.pieces(room).map(|part| Batch {
-                parts: vec![part],
-                first: number,
-                complete: part.ends,
-            }));
+            for part in part.pieces(room) {
+                reserve(&mut batches, 1)?;
+                batches.push(Batch {
+                    parts: vec![part],
+                    first: number,
+                    complete: part.ends,
+                });
+            }
             continue;
         }
         if batch.parts.is_empty() {
             batch.first = number;
             batch.complete = true;
         }
+        reserve(&mut batch.parts, 1)?;
         batch.parts.push(part);
         letters += part.letters;
         chunks += part.chunks();
     }
     if !batch.parts.is_empty() {
+        reserve(&mut batches, 1)?;
         batches.push(batch);
     }
-    batches
+    Ok(batches)
 }
 
 /// A batch on a device.
@@ -184,12 +193,12 @@ pub(super) struct Level {
 impl Layout {
     /// For the first rows of a batch's sequences.
     pub fn upload(device: &Device, batch: &Batch) -> Result<Layout> {
-        Layout::with_levels(device, batch, levels(&batch.parts))
+        Layout::with_levels(device, batch, levels(&batch.parts)?)
     }
 
     /// For one matrix of each part.
     pub fn of_matrices(device: &Device, parts: Vec<Part>) -> Result<Layout> {
-        let levels = reductions(&parts);
+        let levels = reductions(&parts)?;
         let batch = Batch {
             parts,
             first: 0,
@@ -203,8 +212,8 @@ impl Layout {
         batch: &Batch,
         levels: Vec<(Vec<Run>, Vec<Run>)>,
     ) -> Result<Layout> {
-        let chunks = chunks(&batch.parts);
-        let order = longest_first(&chunks);
+        let chunks = chunks(&batch.parts)?;
+        let order = longest_first(&chunks)?;
         let levels = levels
             .iter()
             .map(|(rows, matrices)| {
@@ -238,7 +247,7 @@ impl Layout {
 }
 
 /// The chunks of all parts, one after the other.
-fn chunks(parts: &[Part]) -> Vec<Chunk> {
+fn chunks(parts: &[Part]) -> Result<Vec<Chunk>> {
     let of_part = |part: &Part| {
         let (first, letters) = (part.first_letter, part.letters);
         (0..letters).step_by(CHUNK).map(move |begin| Chunk {
@@ -247,11 +256,15 @@ fn chunks(parts: &[Part]) -> Vec<Chunk> {
             reserved: 0,
         })
     };
-    parts.iter().flat_map(of_part).collect()
+    let counts = parts.iter().map(|part| part.letters.div_ceil(CHUNK as u64));
+    let mut chunks = Vec::new();
+    reserve(&mut chunks, counts.sum::<u64>() as usize)?;
+    chunks.extend(parts.iter().flat_map(of_part));
+    Ok(chunks)
 }
 
 /// The numbers of all chunks, by length, counted and then put in their places.
-fn longest_first(chunks: &[Chunk]) -> Vec<u32> {
+fn longest_first(chunks: &[Chunk]) -> Result<Vec<u32>> {
     let mut next = [0; CHUNK + 1];
     for chunk in chunks {
         next[chunk.letters as usize] += 1;
@@ -260,26 +273,23 @@ fn longest_first(chunks: &[Chunk]) -> Vec<u32> {
     for place in next.iter_mut().rev() {
         longer += std::mem::replace(place, longer);
     }
-    let mut order = vec![0; chunks.len()];
+    let mut order = zeroed(chunks.len())?;
     for (number, chunk) in (0..).zip(chunks) {
         let place = &mut next[chunk.letters as usize];
         order[*place] = number;
         *place += 1;
     }
-    order
+    Ok(order)
 }
 
 /// For each level the products that are first rows, and those that are the next level's matrices.
-fn levels(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
+fn levels(parts: &[Part]) -> Result<Vec<(Vec<Run>, Vec<Run>)>> {
     let mut next = 0;
-    let mut spans: Vec<(u32, u32, u32)> = (0..)
-        .zip(parts)
-        .map(|(result, part)| {
-            let (first, count) = (next, part.letters.div_ceil(CHUNK as u64) as u32);
-            next += count;
-            (first, count, result)
-        })
-        .collect();
+    let mut spans = collected(parts.iter().enumerate().map(|(result, part)| {
+        let (first, count) = (next, part.letters.div_ceil(CHUNK as u64) as u32);
+        next += count;
+        (first, count, result as u32)
+    }))?;
     let mut levels = vec![];
     while !spans.is_empty() {
         let (mut rows, mut matrices, mut above) = (vec![], vec![], vec![]);
@@ -287,6 +297,7 @@ fn levels(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
             let part = parts[result as usize];
             // Of a piece too, so that what comes of a sequence does not depend on the batches.
             if levels.len() == part.level as usize {
+                reserve(&mut rows, 1)?;
                 rows.push(Run {
                     first,
                     count,
@@ -296,17 +307,19 @@ fn levels(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
                 continue;
             }
             let place = matrices.len() as u32;
-            reduce(first, count, &mut matrices);
+            reduce(first, count, &mut matrices)?;
+            reserve(&mut above, 1)?;
             above.push((place, matrices.len() as u32 - place, result));
         }
         levels.push((rows, matrices));
         spans = above;
     }
-    levels
+    Ok(levels)
 }
 
 /// Composes [`FAN_IN`] neighbours at a time.
-fn reduce(first: u32, count: u32, matrices: &mut Vec<Run>) {
+fn reduce(first: u32, count: u32, matrices: &mut Vec<Run>) -> Result<()> {
+    reserve(matrices, count.div_ceil(FAN_IN as u32) as usize)?;
     for begin in (0..count).step_by(FAN_IN) {
         matrices.push(Run {
             first: first + begin,
@@ -315,26 +328,25 @@ fn reduce(first: u32, count: u32, matrices: &mut Vec<Run>) {
             append: 0,
         });
     }
+    Ok(())
 }
 
 /// As many levels as it takes until each part, none of which is empty, has one matrix.
-fn reductions(parts: &[Part]) -> Vec<(Vec<Run>, Vec<Run>)> {
-    let mut counts: Vec<u32> = parts
-        .iter()
-        .map(|part| part.letters.div_ceil(CHUNK as u64) as u32)
-        .collect();
+fn reductions(parts: &[Part]) -> Result<Vec<(Vec<Run>, Vec<Run>)>> {
+    let chunks = |part: &Part| part.letters.div_ceil(CHUNK as u64) as u32;
+    let mut counts = collected(parts.iter().map(chunks))?;
     let mut levels = vec![];
     while counts.iter().any(|&count| count > 1) {
         let mut matrices = vec![];
         let mut first = 0;
         for count in &mut counts {
-            reduce(first, *count, &mut matrices);
+            reduce(first, *count, &mut matrices)?;
             first += *count;
             *count = count.div_ceil(FAN_IN as u32);
         }
         levels.push((vec![], matrices));
     }
-    levels
+    Ok(levels)
 }
 
 #[cfg(test)]
@@ -368,7 +380,7 @@ mod tests {
             let parts = offsets.iter().zip(lengths);
             parts.map(|(&offset, length)| Part::whole(offset, length))
         };
-        let batches = batches(parts(), Room::LARGEST);
+        let batches = batches(parts(), Room::LARGEST).unwrap();
         let mut at = 0;
         let mut sequence = 0;
         for batch in &batches {
@@ -385,14 +397,21 @@ mod tests {
         }
         assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
         assert!(batches.len() < 9);
-        assert!(super::batches([].into_iter(), Room::LARGEST).is_empty());
+        assert!(
+            super::batches([].into_iter(), Room::LARGEST)
+                .unwrap()
+                .is_empty()
+        );
         let many = || (0..MAX_CHUNKS + 1).map(|_| part(0));
-        assert_eq!(super::batches(many(), Room::LARGEST).len(), 2);
+        assert_eq!(super::batches(many(), Room::LARGEST).unwrap().len(), 2);
         let nothing = Room {
             letters: 0,
             chunks: 0,
         };
-        assert_eq!(super::batches(many(), nothing).len() as u64, MAX_CHUNKS + 1);
+        assert_eq!(
+            super::batches(many(), nothing).unwrap().len() as u64,
+            MAX_CHUNKS + 1
+        );
     }
 
     #[test]
@@ -445,7 +464,7 @@ mod tests {
             SEGMENT as u64 + 1,
         ];
         let parts = lengths.map(part);
-        let levels = levels(&parts);
+        let levels = levels(&parts).unwrap();
         assert_eq!(levels.len(), 4);
         // What each matrix is made of, in chunks.
         let total: u64 = lengths.iter().map(|n| n.div_ceil(chunk)).sum();
@@ -483,18 +502,18 @@ mod tests {
     #[test]
     fn the_longest_chunks_come_first() {
         let chunk = CHUNK as u64;
-        let chunks = chunks(&[5, 2 * chunk + 7, 5, chunk].map(part));
-        assert_eq!(longest_first(&chunks), [1, 2, 5, 3, 0, 4]);
+        let chunks = chunks(&[5, 2 * chunk + 7, 5, chunk].map(part)).unwrap();
+        assert_eq!(longest_first(&chunks).unwrap(), [1, 2, 5, 3, 0, 4]);
     }
 
     #[test]
     fn reductions_end_with_a_matrix_for_each_part() {
         let chunk = CHUNK as u64;
         let parts = [1, 300 * chunk + 1, chunk, 17 * chunk].map(part);
-        let levels = reductions(&parts);
+        let levels = reductions(&parts).unwrap();
         let counts: Vec<usize> = levels.iter().map(|(_, matrices)| matrices.len()).collect();
         // 1, 301, 1 and 17 chunks.
         assert_eq!(counts, [1 + 19 + 1 + 2, 1 + 2 + 1 + 1, 4]);
-        assert!(reductions(&[1, chunk].map(part)).is_empty());
+        assert!(reductions(&[1, chunk].map(part)).unwrap().is_empty());
     }
 }

@@ -4,7 +4,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::layout::{Layout, Part, Room, batches};
-use crate::device::Buffer;
+use crate::device::{Buffer, collected, reserve};
 use crate::tensor_sketch::device_sequences::largest_of;
 use crate::tensor_sketch::sequences::SequencesView;
 use crate::{Device, Result};
@@ -33,12 +33,10 @@ impl SequenceBuffers {
     pub fn upload(device: &Device, sequences: SequencesView, bound: usize) -> Result<Self> {
         let letters = PackedLetters::upload(device, sequences.own_codes(), bound)?;
         let origin = sequences.offsets[0];
-        let offsets: Vec<u64> = (sequences.offsets.iter())
-            .map(|offset| offset - origin)
-            .collect();
+        let offsets = collected(sequences.offsets.iter().map(|offset| offset - origin))?;
         let ends = offsets.windows(2);
         let parts = ends.map(|ends| Part::whole(ends[0], ends[1] - ends[0]));
-        let batches = batches(parts, Room::LARGEST)
+        let batches = batches(parts, Room::LARGEST)?
             .iter()
             .map(|batch| Layout::upload(device, batch))
             .collect::<Result<_>>()?;
@@ -49,7 +47,7 @@ impl SequenceBuffers {
         })
     }
 
-    pub fn lengths(&self) -> impl Iterator<Item = u64> {
+    pub fn lengths(&self) -> impl ExactSizeIterator<Item = u64> {
         self.offsets.windows(2).map(|ends| ends[1] - ends[0])
     }
 }
@@ -58,7 +56,7 @@ impl PackedLetters {
     /// Copies `codes`, all of which are below `bound`.
     pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
         let mut packed = Packed::default();
-        packed.pack(codes, bound);
+        packed.pack(codes, bound)?;
         packed.upload(device)
     }
 }
@@ -75,10 +73,16 @@ pub(super) struct Packed {
 
 impl Packed {
     /// Packs codes that are to be below `bound`, on all cores; one that is larger spoils its word.
-    pub fn pack(&mut self, codes: &[u8], bound: usize) {
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    pub fn pack(&mut self, codes: &[u8], bound: usize) -> Result<()> {
         let bits = bits_for(bound);
         let per_word = (32 / bits) as usize;
-        self.words.resize(codes.len().div_ceil(per_word), 0);
+        let words = codes.len().div_ceil(per_word);
+        let more = words.saturating_sub(self.words.len());
+        reserve(&mut self.words, more)?;
+        self.words.resize(words, 0);
         let blocks = self
             .words
             .par_chunks_mut(BLOCK / per_word)
@@ -94,6 +98,7 @@ impl Packed {
         });
         self.largest = largest.max().flatten();
         self.bits = bits;
+        Ok(())
     }
 
     pub fn upload(&self, device: &Device) -> Result<PackedLetters> {
@@ -177,7 +182,7 @@ mod tests {
             assert_eq!(bits, expected);
             for length in [0, 1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 1000, BLOCK + 1] {
                 let codes: Vec<u8> = (0..length).map(|i| (i * i % 251 % bound) as u8).collect();
-                packed.pack(&codes, bound);
+                packed.pack(&codes, bound).unwrap();
                 assert_eq!(packed.largest, codes.iter().copied().max());
                 let packed = &packed.words;
                 assert_eq!(packed.len(), (length * bits as usize).div_ceil(32));

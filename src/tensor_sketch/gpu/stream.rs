@@ -3,7 +3,7 @@
 use super::fourier::{Engine, Spectra};
 use super::layout::{Batch, Layout, MOST_LEVELS, Part, Room, batches};
 use super::letters::Packed;
-use crate::device::Buffer;
+use crate::device::{Buffer, append, collected};
 use crate::tensor_sketch::batch::{self, Piece};
 use crate::tensor_sketch::fourier::SEGMENT;
 use crate::tensor_sketch::{Real, Rows, Tables, engine};
@@ -33,7 +33,8 @@ impl<T: Real> StreamEngine<T> {
 
     /// Starts the work on a batch, whose sequences or parts of one have so many letters up to their ends.
     fn start(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
-        self.packed.pack(codes, self.engine.tables.alphabet_size());
+        self.packed
+            .pack(codes, self.engine.tables.alphabet_size())?;
         let letters = self.packed.upload(&self.engine.device)?;
         let layout = Layout::upload(&self.engine.device, batch)?;
         let begun = self
@@ -58,7 +59,7 @@ impl<T: Real> StreamEngine<T> {
 
     fn download(&mut self, count: usize, rows: &mut Vec<T>) -> Result<()> {
         for sketches in self.pending.drain(..count) {
-            rows.extend(sketches.to_vec()?);
+            append(rows, &sketches.to_vec()?)?;
         }
         Ok(())
     }
@@ -66,8 +67,8 @@ impl<T: Real> StreamEngine<T> {
 
 impl<T: Real> engine::Engine<T> for StreamEngine<T> {
     fn submit(&mut self, batch: &batch::Batch, rows: &mut Vec<T>) -> Result<()> {
-        let parts: Vec<Part> = batch.pieces.iter().map(part).collect();
-        let lengths: Vec<u64> = batch.pieces.iter().map(|piece| piece.length).collect();
+        let parts = collected(batch.pieces.iter().map(part))?;
+        let lengths = collected(batch.pieces.iter().map(|piece| piece.length))?;
         let chunks: u64 = parts.iter().map(Part::chunks).sum();
         let before = self.pending.len();
         let mut room = self.engine.room(ALL);
@@ -76,7 +77,7 @@ impl<T: Real> engine::Engine<T> for StreamEngine<T> {
             self.download(before, rows)?;
             room = self.engine.room(ALL);
         }
-        for mut part in batches(parts.into_iter(), room) {
+        for mut part in batches(parts.into_iter(), room)? {
             let codes = part.take_letters(&batch.codes);
             let lengths = &lengths[part.first..][..part.parts.len()];
             self.start(&part, codes, lengths)?;

@@ -13,7 +13,7 @@ use super::fourier::{Engine, Lanes, Matrices, Pair, nothing};
 use super::layout::{Layout, Part, Room, batches};
 use super::letters::{PackedLetters, bits_for};
 use super::tuning::windows::Runs;
-use crate::device::Buffer;
+use crate::device::{Buffer, collected, reserve};
 use crate::spread::bytes_of;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
@@ -138,11 +138,11 @@ type Products = (u32, Buffer<Run>);
 impl<T: Real> Engine<T> {
     fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Buffer<T>> {
         let window = |i: usize| Part::whole((i * of.stride) as u64, of.width as u64);
-        let batches = batches((0..of.count).map(window), self.room(Room::LARGEST))
+        let batches = batches((0..of.count).map(window), self.room(Room::LARGEST))?
             .iter()
             .map(|batch| Layout::upload(&self.device, batch))
             .collect::<Result<Vec<_>>>()?;
-        let lengths = vec![of.width as u64; of.count];
+        let lengths = collected((0..of.count).map(|_| of.width as u64))?;
         self.sketch(Rows::Last, normalize, letters, &batches, &lengths)
     }
 
@@ -159,7 +159,7 @@ impl<T: Real> Engine<T> {
         let strides = count - 1 + of.width / of.stride;
         let head = of.width % of.stride;
         let pieces = if head > 0 { 2 } else { 1 };
-        let layout = Layout::of_matrices(&self.device, parts(of, batch.start, strides))?;
+        let layout = Layout::of_matrices(&self.device, parts(of, batch.start, strides)?)?;
         let units = self.words(letters, &layout)?;
         let tuple = self.tables.tuple_length();
         let mut spectra = self.spectra(count, true)?;
@@ -205,7 +205,7 @@ impl<T: Real> Engine<T> {
             };
         }
         let mut out = self.device.alloc(count * self.tables.dim())?;
-        let lengths = vec![of.width as u64; count];
+        let lengths = collected((0..count).map(|_| of.width as u64))?;
         self.finish(Rows::Last, normalize, &spectra, &lengths, &mut out, 0)?;
         Ok(out)
     }
@@ -220,13 +220,13 @@ impl<T: Real> Engine<T> {
         let beginnings = windows.div_ceil(runs.length as usize) as u32;
         let in_run = runs.length as u32 * pieces;
         // Of the runs from the second one on.
-        let second_on = neighbours(beginnings + whole - 1, |run| (run + 1) * in_run, in_run);
+        let second_on = neighbours(beginnings + whole - 1, |run| (run + 1) * in_run, in_run)?;
         let mut plan = vec![(1, self.device.buffer_from(&second_on)?)];
         let mut multiplied = 1;
         for &factor in runs.factors.iter().filter(|&&factor| factor > 1) {
             let factor = factor as u32;
             let count = beginnings + whole - multiplied * factor;
-            let products = neighbours(count, |run| run, factor);
+            let products = neighbours(count, |run| run, factor)?;
             plan.push((multiplied, self.device.buffer_from(&products)?));
             multiplied *= factor;
         }
@@ -250,27 +250,30 @@ impl<T: Real> Engine<T> {
 }
 
 /// The pieces of so many strides from window `first` on, and of the head after them.
-fn parts(of: Windows, first: usize, strides: usize) -> Vec<Part> {
+fn parts(of: Windows, first: usize, strides: usize) -> Result<Vec<Part>> {
     let head = of.width % of.stride;
     let part = |begin: usize, letters: usize| Part::whole(begin as u64, letters as u64);
     let begins = (first..first + strides).map(|stride| stride * of.stride);
     if head == 0 {
-        return begins.map(|begin| part(begin, of.stride)).collect();
+        return collected(begins.map(|begin| part(begin, of.stride)));
     }
     let whole = begins.flat_map(|begin| [part(begin, head), part(begin + head, of.stride - head)]);
     let last = part((first + strides) * of.stride, head);
-    whole.chain([last]).collect()
+    let mut parts = Vec::new();
+    reserve(&mut parts, 2 * strides + 1)?;
+    parts.extend(whole.chain([last]));
+    Ok(parts)
 }
 
 /// Products of so many matrices from the `first` one on for each of `count` results.
-fn neighbours(count: u32, first: impl Fn(u32) -> u32, factors: u32) -> Vec<Run> {
+fn neighbours(count: u32, first: impl Fn(u32) -> u32, factors: u32) -> Result<Vec<Run>> {
     let product = |result| Run {
         first: first(result),
         count: factors,
         result,
         append: 0,
     };
-    (0..count).map(product).collect()
+    collected((0..count).map(product))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::timeline::Timeline;
 use crate::Result;
-use crate::device::{Element, zeroed, zeroed_lazily};
+use crate::device::{Element, zeroed, zeroed_sparsely};
 use crate::time_series::series::series_of;
 
 /// The buckets of some series: of which points each consists, whatever their values.
@@ -110,9 +110,10 @@ impl Buckets {
     ) -> Result<(Buckets, Vec<Vec<O>>)> {
         let rooms = timeline.rooms();
         let room = rooms.iter().sum();
-        let mut starts = zeroed_lazily(room)?;
-        let mut firsts = zeroed_lazily(room + 1)?;
-        let columns = (0..columns).map(|_| zeroed_lazily(room));
+        // There may be far fewer buckets than room: only pages that are written to take memory.
+        let mut starts = zeroed_sparsely(room)?;
+        let mut firsts = zeroed_sparsely(room + 1)?;
+        let columns = (0..columns).map(|_| zeroed_sparsely(room));
         let mut columns: Vec<Vec<O>> = columns.collect::<Result<_>>()?;
         let mut offsets = zeroed(timeline.offsets.len())?;
         let mut unused = Places {

@@ -33,7 +33,7 @@ use super::{
     finish,
 };
 use crate::Result;
-use crate::device::{Element, zeroed, zeroed_lazily};
+use crate::device::{Element, zeroed, zeroed_columns};
 
 /// Points that a thread takes in one go: few enough for its cache, enough that taking them costs nothing.
 const CHUNK: usize = 1 << 13;
@@ -144,8 +144,7 @@ struct Target<'a> {
 impl Target<'_> {
     /// Has a visitor fill some columns.
     fn fill<M>(&mut self, places: &[(usize, M)], visitor: &impl Visit<f64>) -> Result<()> {
-        let columns = places.iter().map(|_| zeroed_lazily(self.buckets.len()));
-        let mut columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
+        let mut columns = zeroed_columns::<f64>(places.len(), self.buckets.len())?;
         if !columns.is_empty() {
             let parts = columns.iter_mut().map(|column| &mut column[..]).collect();
             self.buckets.visit(self.offsets, parts, visitor)?;

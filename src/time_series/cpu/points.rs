@@ -9,7 +9,7 @@ use time_series_kernels::Floor;
 use super::CHUNK;
 use super::timeline::Timeline;
 use crate::Result;
-use crate::device::{reserve, zeroed, zeroed_lazily};
+use crate::device::{reserve, room_to_sort, zeroed, zeroed_lazily};
 use crate::time_series::series::Series;
 use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, without_label};
 
@@ -62,6 +62,7 @@ impl<'a, T: Value> Points<'a, T> {
             .copied()
             .zip(self.values.par_iter().copied())
             .collect_into_vec(&mut pairs);
+        room_to_sort(&pairs)?;
         let mut rest = &mut pairs[..];
         let series = self.offsets.windows(2).map(|offsets| {
             rest.split_off_mut(..offsets[1] - offsets[0])

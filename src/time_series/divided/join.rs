@@ -7,7 +7,7 @@ use ndarray::Array1;
 use super::super::{Aggregates, BucketCounts, CustomAggregates};
 use super::cut::Stretch;
 use crate::Result;
-use crate::device::{Element, copy_bytes, zeroed_lazily};
+use crate::device::{Element, copy_bytes, zeroed, zeroed_lazily};
 
 /// Buckets of series.
 pub trait Buckets: Sized {
@@ -41,7 +41,7 @@ impl<R: Buckets> Piece<R> {
 
 /// Pieces put together, of so many series.
 pub fn joined<R: Buckets>(series: usize, mut pieces: Vec<Piece<R>>) -> Result<R> {
-    let mut offsets = vec![0; series + 1];
+    let mut offsets = zeroed(series + 1)?;
     for piece in &pieces {
         let own = piece.buckets.offsets();
         for (index, ends) in own.windows(2).enumerate() {

@@ -4,10 +4,10 @@ use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Filling};
 
 use super::{MODULE, offsets_on, tuning};
-use crate::device::{Buffer, DeviceArray};
+use crate::device::{Buffer, DeviceArray, MemoryKind};
 use crate::primitives::exclusive_sums;
 use crate::time_series::aggregates::DeviceColumns;
-use crate::time_series::{Aggregation, DeviceAggregates, Fill};
+use crate::time_series::{AGGREGATE, Aggregation, DeviceAggregates, Fill};
 use crate::{Error, Result};
 
 /// Takes the columns of the methods that are needed: drops buckets, strips the counts, and fills.
@@ -159,7 +159,8 @@ fn filled(with: &Aggregation, fill: Fill, found: &DeviceAggregates) -> Result<De
     }
     let count = filled_offsets[series];
     let too_many = || Error::Allocation {
-        device: device.to_string(),
+        operation: AGGREGATE,
+        memory: MemoryKind::Device(device.id()),
         requested: count.saturating_mul(size_of::<i64>() as u64),
         free: None,
         total: None,
