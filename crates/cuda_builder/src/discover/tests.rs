@@ -187,7 +187,7 @@ fn an_old_rustc_is_refused() {
     let machine = Machine::empty();
     machine.distribution();
     machine.rustc("usr/bin", "usr", "1.63.0");
-    assert!(reasons(&machine.search())[0].contains("is rustc 1.63.0, but 1.92 or later"));
+    assert!(reasons(&machine.search())[0].contains("is rustc 1.63.0, but 1.95 or later"));
 }
 
 #[test]
