@@ -34,7 +34,7 @@
 //! | `primitives` | [`primitives`] | |
 //!
 //! With `default-features = false` only the chosen kernels are compiled. Without any of them, gridstride is the device
-//! layer: a crate with custom kernels compiles in seconds.
+//! layer: a crate with custom kernels compiles in less than a minute.
 //!
 //! `build-ptx` compiles the kernels' sources while building, instead of embedding the PTX that comes with the crate.
 //!

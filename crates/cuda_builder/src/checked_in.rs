@@ -237,7 +237,7 @@ mod tests {
         fs::write(folder.path().join("kernels/src/lib.rs"), "// changed").unwrap();
         let error = provide(folder.path()).unwrap_err();
         assert!(matches!(error, BuildError::Outdated { .. }), "{error}");
-        let sentence = "is older than its sources, which have to be compiled: cannot run";
+        let sentence = "as they are now, and these do not compile here: cannot run";
         assert!(error.to_string().contains(sentence), "{error}");
     }
 

@@ -132,9 +132,9 @@ pub enum BuildError {
     )]
     NoPtxas,
 
-    /// The sources of a kernel crate have changed since its PTX was checked in, and cannot be compiled here.
+    /// The sources of a kernel crate have changed since its PTX was checked in, and do not compile here.
     #[error(
-        "the PTX of `{name}` in {} is older than its sources, which have to be compiled: {source}",
+        "the PTX of `{name}` in {} was not made from its sources as they are now, and these do not compile here: {source}",
         .folder.display()
     )]
     Outdated {
@@ -147,7 +147,7 @@ pub enum BuildError {
     },
 
     /// A function for build scripts was called by another program.
-    #[error("OUT_DIR is not set, which cargo does for build scripts")]
+    #[error("OUT_DIR is not set: only build scripts, which cargo runs, can write there")]
     NotABuildScript,
 
     /// The record file cannot be used.

@@ -212,3 +212,13 @@ fn llvm_has_to_be_there_and_of_rustcs_version() {
     })[0];
     assert!(other.contains("is of LLVM 19.1.0"), "{other}");
 }
+
+#[test]
+fn the_tested_range_is_in_words_and_numbers() {
+    let is_tested = |release: &str| crate::discover::is_tested(&format!("rustc {release} (abc)"));
+    assert!(is_tested("1.95.0") && is_tested("1.101.0-nightly"));
+    assert!(!is_tested("1.94.1") && !is_tested("1.102.0-nightly"));
+    let [oldest, newest] =
+        [OLDEST_RUSTC, NEWEST_TESTED].map(|(major, minor)| format!("{major}.{minor}"));
+    assert!(TESTED.starts_with(&format!("rustc {oldest} to rustc {newest}.")));
+}
