@@ -39,11 +39,9 @@ impl CudaBuilder {
     /// ```no_run
     /// use cuda_builder::{Arch, CudaBuilder};
     ///
-    /// // build.rs
-    /// fn main() {
-    ///     let builder = CudaBuilder::new("kernels").arch(Arch::Sm70);
-    ///     builder.checked_in("ptx", "my_kernels").build_script("my_kernels.ptx");
-    /// }
+    /// // In the `main` of build.rs:
+    /// let builder = CudaBuilder::new("kernels").arch(Arch::Sm70);
+    /// builder.checked_in("ptx", "my_kernels").build_script("my_kernels.ptx");
     /// ```
     pub fn checked_in(self, folder: impl Into<PathBuf>, name: impl Into<String>) -> CheckedIn {
         CheckedIn {
@@ -59,10 +57,8 @@ impl CudaBuilder {
     /// them and stops once the build script has ended, and there is no panic with a backtrace.
     ///
     /// ```no_run
-    /// // build.rs
-    /// fn main() {
-    ///     cuda_builder::CudaBuilder::new("kernels").build_script("my_kernels.ptx");
-    /// }
+    /// // In the `main` of build.rs:
+    /// cuda_builder::CudaBuilder::new("kernels").build_script("my_kernels.ptx");
     /// ```
     pub fn build_script(self, file_name: &str) {
         report(out_file(file_name).and_then(|file| {

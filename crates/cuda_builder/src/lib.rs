@@ -21,9 +21,8 @@
 //! ```no_run
 //! use cuda_builder::{Arch, CudaBuilder};
 //!
-//! fn main() {
-//!     CudaBuilder::new("../kernels").arch(Arch::Sm70).build_script("kernels.ptx");
-//! }
+//! // In the `main` of build.rs:
+//! CudaBuilder::new("../kernels").arch(Arch::Sm70).build_script("kernels.ptx");
 //! ```
 //!
 //! and in the crate, `static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));`.
