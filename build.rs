@@ -1,4 +1,4 @@
-//! Embeds the PTX of the kernels, compressed: what lies under kernels-gpu/ptx, or with the feature `build-ptx`
+//! Embeds the PTX of the chosen kernels, compressed: the PTX under kernels-gpu/ptx, or with the feature `build-ptx`
 //! what the sources give now.
 #![cfg_attr(
     not(feature = "kernels"),
@@ -10,38 +10,79 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The kernel crates under kernels-gpu, and the architectures that each has code for.
-const MODULES: [(&str, &[&str]); 6] = [
-    ("box_overlap", &["sm_70"]),
-    ("matmul", &["sm_70", "sm_80", "sm_90a"]),
-    ("primitives", &["sm_70"]),
-    ("stream", &["sm_70"]),
-    ("tensor_sketch", &["sm_70"]),
-    ("time_series", &["sm_70"]),
+/// A kernel crate under kernels-gpu.
+struct Kernels {
+    name: &'static str,
+    /// The architectures that it has PTX for.
+    architectures: &'static [&'static str],
+    /// The feature of gridstride that needs it.
+    is_chosen: bool,
+}
+
+const KERNELS: [Kernels; 6] = [
+    Kernels {
+        name: "box_overlap",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "box-overlap"),
+    },
+    Kernels {
+        name: "matmul",
+        architectures: &["sm_70", "sm_80", "sm_90a"],
+        is_chosen: cfg!(feature = "matmul"),
+    },
+    Kernels {
+        name: "primitives",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "primitives"),
+    },
+    Kernels {
+        name: "stream",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "stream"),
+    },
+    Kernels {
+        name: "tensor_sketch",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "tensor-sketch"),
+    },
+    Kernels {
+        name: "time_series",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "time-series"),
+    },
 ];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    // Each `cargo::error` is a line of cargo's own report, which needs no panic and its backtrace.
     #[cfg(feature = "kernels")]
-    embed();
+    if let Err(message) = embed() {
+        for line in message.lines() {
+            println!("cargo::error={line}");
+        }
+    }
+}
+
+/// The kernel crates that are embedded.
+fn chosen() -> impl Iterator<Item = &'static Kernels> {
+    KERNELS.iter().filter(|kernels| kernels.is_chosen)
 }
 
 #[cfg(feature = "kernels")]
-fn embed() {
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+fn embed() -> Result<(), String> {
+    let out = PathBuf::from(variable("OUT_DIR")?);
     #[cfg(feature = "build-ptx")]
-    compile_all(&out);
+    compile_all(&out)?;
     let mut source = String::new();
-    for (name, architectures) in MODULES {
+    for kernels in chosen() {
+        let name = kernels.name;
         let constant = name.to_uppercase();
-        writeln!(source, "/// The kernels of kernels-gpu/{name}.").expect("a string takes all");
-        writeln!(
-            source,
-            "pub static {constant}: Module = Module::new(\"{name}\", &["
-        )
-        .expect("a string takes all");
-        for architecture in architectures {
-            let ptx = compressed(&ptx(name, architecture, &out), &out);
+        source += &format!(
+            "/// The kernels of kernels-gpu/{name}.\n\
+             pub static {constant}: Module = Module::new(\"{name}\", &[\n"
+        );
+        for architecture in kernels.architectures {
+            let ptx = compressed(&ptx(name, architecture, &out)?, &out)?;
             writeln!(
                 source,
                 "    Image::compressed(\"{architecture}\", include_bytes!({ptx:?})),"
@@ -50,80 +91,89 @@ fn embed() {
         }
         source += "]);\n";
     }
-    fs::write(out.join("modules.rs"), source).expect("the output folder can be written");
+    write(&out.join("modules.rs"), source.as_bytes())
 }
 
-/// A copy of a file of PTX that is compressed in the format of zlib.
+/// The value of a variable that cargo sets for build scripts.
+fn variable(name: &str) -> Result<std::ffi::OsString, String> {
+    env::var_os(name).ok_or_else(|| format!("cargo does not set {name}"))
+}
+
+fn write(path: &Path, contents: &[u8]) -> Result<(), String> {
+    fs::write(path, contents).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// A copy of a PTX file that is compressed in the format of zlib.
 #[cfg(feature = "kernels")]
-fn compressed(ptx: &Path, out: &Path) -> PathBuf {
-    let name = ptx.file_name().expect("it is a file");
-    let target = out.join(name).with_added_extension("zlib");
-    let text =
-        fs::read(ptx).unwrap_or_else(|error| panic!("{} cannot be read: {error}", ptx.display()));
+fn compressed(ptx: &Path, out: &Path) -> Result<PathBuf, String> {
+    let target = out
+        .join(ptx.file_name().unwrap_or_default())
+        .with_added_extension("zlib");
+    let text = fs::read(ptx).map_err(|error| format!("cannot read {}: {error}", ptx.display()))?;
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
     let bytes = encoder.write_all(&text).and_then(|()| encoder.finish());
-    fs::write(&target, bytes.expect("memory takes all")).expect("the output folder can be written");
-    target
+    write(&target, &bytes.expect("memory takes all"))?;
+    Ok(target)
 }
 
 /// The file that holds the PTX of a kernel crate for an architecture.
 #[cfg(not(feature = "build-ptx"))]
-fn ptx(name: &str, architecture: &str, _out: &Path) -> PathBuf {
-    let root =
-        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
-    let file = root
+fn ptx(name: &str, architecture: &str, _out: &Path) -> Result<PathBuf, String> {
+    let file = PathBuf::from(variable("CARGO_MANIFEST_DIR")?)
         .join("kernels-gpu/ptx")
         .join(format!("{name}.{architecture}.ptx"));
     println!("cargo::rerun-if-changed={}", file.display());
-    file
+    Ok(file)
 }
 
 /// The file that holds the PTX of a kernel crate for an architecture, which [`compile_all`] has made.
 #[cfg(feature = "build-ptx")]
-fn ptx(name: &str, architecture: &str, out: &Path) -> PathBuf {
-    out.join(format!("{name}.{architecture}.ptx"))
+fn ptx(name: &str, architecture: &str, out: &Path) -> Result<PathBuf, String> {
+    Ok(out.join(format!("{name}.{architecture}.ptx")))
 }
 
-/// Compiles all kernels. All are started at once: those for the same architecture wait for each other.
+/// Compiles the chosen kernels. All are started at once: those for the same architecture wait for each other.
 #[cfg(feature = "build-ptx")]
-fn compile_all(out: &Path) {
-    std::thread::scope(|scope| {
-        for (name, architectures) in MODULES {
-            for architecture in architectures.iter() {
-                scope.spawn(move || compile(name, architecture, out));
-            }
-        }
+fn compile_all(out: &Path) -> Result<(), String> {
+    let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let started: Vec<_> = chosen()
+            .flat_map(|kernels| {
+                let architectures = kernels.architectures.iter();
+                architectures.map(|architecture| (kernels.name, *architecture))
+            })
+            .map(|(name, architecture)| scope.spawn(move || compile(name, architecture, out)))
+            .collect();
+        let finished = started.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err("a thread of the builder panicked".to_owned()))
+        });
+        finished.collect()
     });
+    results.into_iter().collect()
 }
 
 /// Compiles a kernel crate for an architecture.
 #[cfg(feature = "build-ptx")]
-fn compile(name: &str, architecture: &str, out: &Path) {
-    let root =
-        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+fn compile(name: &str, architecture: &str, out: &Path) -> Result<(), String> {
+    let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let kernel_crate = root.join("kernels-gpu").join(name);
     if !kernel_crate.join("Cargo.toml").exists() {
-        panic!(
+        return Err(format!(
             "the feature `build-ptx` compiles {}, which the published crate does not carry: use the repository, \
              or build without the feature",
             kernel_crate.display()
-        );
+        ));
     }
+    let sentence = |error: cuda_builder::BuildError| error.to_string();
     let build = cuda_builder::CudaBuilder::new(kernel_crate)
-        .arch(
-            architecture
-                .parse()
-                .expect("an architecture of this list is known"),
-        )
+        .arch(architecture.parse().map_err(sentence)?)
         .target_dir(out.join("device"))
-        .copy_to(ptx(name, architecture, out))
-        .build();
-    match build {
-        Ok(build) => {
-            for source in build.sources.files {
-                println!("cargo::rerun-if-changed={}", source.display());
-            }
-        }
-        Err(error) => panic!("{error}"),
+        .copy_to(ptx(name, architecture, out)?)
+        .build()
+        .map_err(sentence)?;
+    for source in build.sources.files {
+        println!("cargo::rerun-if-changed={}", source.display());
     }
+    Ok(())
 }

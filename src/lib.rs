@@ -18,26 +18,69 @@
 //! ```
 //!
 //! # Features
-//! - `cuda`: NVIDIA GPUs. The program still starts without a driver, and [`Device::auto`] then
-//!   takes the CPU.
-//! - `simulator`: the simulator, for tests and for kernels of one's own.
-//! - `build-ptx`: compiles the kernels' sources while building, instead of embedding the PTX that
-//!   comes with the crate.
+//! Devices beside the CPU, off by default:
+//! - `cuda`: NVIDIA GPUs. The program still starts without a driver, and [`Device::auto`] then takes the CPU.
+//! - `simulator`: the simulator, for tests and for custom kernels.
+//!
+//! Kernels, on by default; each has the module of its name:
+//!
+//! | feature | module | besides |
+//! |---|---|---|
+//! | `matmul` | [`matmul`] | [`half`] |
+//! | `tensor-sketch` | [`tensor_sketch`] | |
+//! | `box-overlap` | [`box_overlap`] | `primitives` |
+//! | `time-series` | [`time_series`] | `primitives` |
+//! | `stream` | [`stream`] | |
+//! | `primitives` | [`primitives`] | |
+//!
+//! With `default-features = false` only the chosen kernels are compiled. Without any of them, gridstride is the device
+//! layer: a crate with custom kernels compiles in less than a minute.
+//!
+//! `build-ptx` compiles the kernels' sources while building, instead of embedding the PTX that comes with the crate.
+//!
+//! # Versions
+//! Arguments and results are arrays of ndarray 0.17 and, of half precision, numbers of half 2. Both crates are
+//! re-exported, so that a program can take the very versions from here: [`ndarray`] and [`half`].
+#![cfg_attr(
+    not(all(
+        feature = "box-overlap",
+        feature = "matmul",
+        feature = "stream",
+        feature = "tensor-sketch",
+        feature = "time-series"
+    )),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some helpers serve only kernels that are not chosen"
+    )
+)]
 
+#[cfg(feature = "box-overlap")]
 pub mod box_overlap;
 pub mod device;
 mod error;
+#[cfg(feature = "matmul")]
 pub mod matmul;
 #[cfg(feature = "kernels")]
 mod modules;
+#[cfg(feature = "primitives")]
 pub mod primitives;
 mod spread;
+#[cfg(feature = "stream")]
 pub mod stream;
+#[cfg(feature = "tensor-sketch")]
 pub mod tensor_sketch;
+#[cfg(feature = "time-series")]
 pub mod time_series;
 
 pub use device::{Device, DeviceSet};
 pub use error::{Error, LoadError, Result};
+/// The version of the crate half whose `f16` and `bf16` matrices hold. Another version's types are different types.
+#[cfg(feature = "matmul")]
+pub use half;
+/// The version of ndarray whose views and arrays the calls take and return. Another version's types are different types.
+pub use ndarray;
 
 /// The programs of the README run as tests.
 #[cfg(all(doctest, feature = "simulator"))]

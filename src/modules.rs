@@ -1,5 +1,11 @@
-//! The kernels' PTX, embedded by build.rs.
+//! The PTX of the chosen kernels, embedded by build.rs.
 
+#[cfg(any(
+    feature = "matmul",
+    feature = "primitives",
+    feature = "stream",
+    feature = "tensor-sketch"
+))]
 use crate::device::{Image, Module};
 
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));

@@ -11,35 +11,62 @@ fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels-gpu")
 }
 
-fn record() -> Record {
-    Record::load(&kernels().join("ptx/record.toml")).unwrap()
+/// The example of a kernel crate outside of kernels-gpu, which carries its PTX itself.
+const CUSTOM: &str = "custom_aggregate";
+
+fn custom() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/custom_aggregate")
+}
+
+/// The folder of a kernel crate, and that of its PTX.
+fn folders(name: &str) -> [PathBuf; 2] {
+    match name {
+        CUSTOM => [custom().join("kernels"), custom().join("ptx")],
+        _ => [kernels().join(name), kernels().join("ptx")],
+    }
+}
+
+fn record(name: &str) -> Record {
+    let [_, ptx] = folders(name);
+    Record::load(&ptx.join("record.toml")).unwrap()
+}
+
+/// The names in the record that has this kernel crate.
+fn recorded_beside(name: &str) -> BTreeSet<String> {
+    let record = record(name);
+    record.crates().map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The kernel crates under kernels-gpu.
+fn workspace_crates() -> BTreeSet<String> {
+    fs::read_dir(kernels())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("Cargo.toml").exists())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect()
 }
 
 #[test]
 fn the_ptx_is_not_older_than_its_sources() {
-    for (name, recorded) in record().crates() {
-        let sources = source_hash(&kernels().join(name)).unwrap();
+    let names = workspace_crates();
+    for name in names.iter().map(String::as_str).chain([CUSTOM]) {
+        let record = record(name);
+        let (_, recorded) = record.crates().find(|(known, _)| *known == name).unwrap();
+        let [folder, ptx] = folders(name);
         assert_eq!(
-            sources.hash, recorded.sources,
+            source_hash(&folder).unwrap().hash,
+            recorded.sources,
             "run `cargo xtask ptx`: {name} has changed"
         );
-        record().check_files(name, &kernels().join("ptx")).unwrap();
+        record.check_files(name, &ptx).unwrap();
     }
 }
 
 #[test]
 fn every_kernel_crate_has_its_ptx() {
-    let folders: BTreeSet<String> = fs::read_dir(kernels())
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .filter(|entry| entry.path().join("Cargo.toml").exists())
-        .map(|entry| entry.file_name().into_string().unwrap())
-        .collect();
-    let recorded: BTreeSet<String> = record()
-        .crates()
-        .map(|(name, _)| name.to_string())
-        .collect();
-    assert_eq!(folders, recorded);
+    assert_eq!(workspace_crates(), recorded_beside("matmul"));
+    assert_eq!(BTreeSet::from([CUSTOM.to_owned()]), recorded_beside(CUSTOM));
 }
 
 /// The PTX of a kernel crate for each of its architectures.
@@ -52,7 +79,7 @@ fn images(name: &str) -> Vec<String> {
 
 /// The architectures that a kernel crate has PTX for.
 fn architectures(name: &str) -> Vec<String> {
-    let record = record();
+    let record = record(name);
     let (_, recorded) = record.crates().find(|(known, _)| *known == name).unwrap();
     recorded.ptx.keys().cloned().collect()
 }
@@ -60,7 +87,8 @@ fn architectures(name: &str) -> Vec<String> {
 /// The PTX of a kernel crate for an architecture.
 fn image(name: &str, architecture: &str) -> String {
     let file = format!("{name}.{architecture}.ptx");
-    fs::read_to_string(kernels().join("ptx").join(file)).unwrap()
+    let [_, ptx] = folders(name);
+    fs::read_to_string(ptx.join(file)).unwrap()
 }
 
 /// How often barriers are written in a source file of a kernel crate.
@@ -296,6 +324,13 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
             ("fill", 2, 0),
         ],
     );
+    check_barriers(
+        CUSTOM,
+        &[
+            ("geometric_mean_reduce", 1, of_reduce),
+            ("geometric_mean_join", 1, of_join),
+        ],
+    );
 }
 
 #[test]
@@ -346,7 +381,8 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
     }
 }
 
-/// What is slow where it is not meant: generic accesses and local memory.
+/// What is slow where it is not meant: generic accesses and local memory. The kernels of [`CUSTOM`] have both, from the
+/// table in libm's `exp`.
 #[test]
 fn accesses_know_their_memory() {
     for (name, local) in [

@@ -69,6 +69,7 @@ pub use stream::{Event, Stream, StreamScope};
 pub use view::DeviceView;
 
 #[cfg(feature = "kernels")]
+#[doc(inline)]
 pub use cuda_std::host::{Dim3, LaunchConfig};
 
 use crate::{Error, Result};

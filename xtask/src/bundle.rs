@@ -46,7 +46,8 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "--examples",
             "--package=gridstride",
             "--package=ladder",
-            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda",
+            "--package=custom_aggregate",
+            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda,custom_aggregate/cuda",
         ],
         &["bin", "example"],
     ),
@@ -61,14 +62,6 @@ const PARTS: [(&[&str], &[&str]); 4] = [
         &["bench"],
     ),
     (&["build", "--release", "--package=xtask"], &["bin"]),
-];
-
-/// What can only be built where there is a device compiler.
-const CUSTOM: &[&str] = &[
-    "build",
-    "--release",
-    "--package=custom_aggregate",
-    "--features=cuda",
 ];
 
 /// Builds the programs and gathers them in `gpu-bundle`, packed, with a script that unpacks and runs
@@ -109,12 +102,6 @@ fn build() -> Result<Vec<Program>> {
                 .into_iter()
                 .filter(|program| kinds.contains(&program.kind.as_str())),
         );
-    }
-    match cargo::build(CUSTOM, true) {
-        Ok(built) => programs.extend(built),
-        Err(_) => eprintln!(
-            "custom_aggregate is left out: its kernels are compiled while it is built, which needs a device compiler"
-        ),
     }
     Ok(programs)
 }

@@ -45,7 +45,6 @@ const CRATES: [Crate; 5] = [
             &["run", "-p", "build_ptx"],
             &["test"],
             &["check", "--all-targets", "--features", "cuda"],
-            &["check", "--features", "build-ptx"],
         ],
     },
     Crate {
@@ -237,8 +236,8 @@ fn files(of_guide: &Crate, page: &Page) -> Result<BTreeMap<String, String>> {
     Ok(files)
 }
 
-/// Writes a crate anew, such that cargo takes the packages of this workspace instead of those on crates.io, and of others
-/// the versions that this workspace has.
+/// Writes a crate anew, such that cargo takes the packages of this workspace for those of the checkout beside it, and of
+/// others the versions that this workspace has.
 fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -247,61 +246,34 @@ fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     for (name, text) in files.iter().filter(|(name, _)| *name != CONFIGURATION) {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let text = match name.ends_with("Cargo.toml") {
+            true => with_workspace(name, text, &workspace())?,
+            false => text.clone(),
+        };
         fs::write(path, text)?;
     }
-    let manifest = files
-        .get("Cargo.toml")
-        .ok_or_else(|| format!("{} has no Cargo.toml", folder.display()))?;
-    let mut manifest = manifest.clone();
+    let path = folder.join("Cargo.toml");
+    let mut manifest = fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     if !manifest.parse::<Table>()?.contains_key("workspace") {
         // Else it would belong to the workspace around it.
         manifest += "\n[workspace]\n";
     }
-    let mut named = BTreeSet::new();
-    for (_, manifest) in files
-        .iter()
-        .filter(|(name, _)| name.ends_with("Cargo.toml"))
-    {
-        named.extend(dependencies(&manifest.parse()?));
-    }
-    let mut packages = own_packages()?;
-    packages.retain(|name, _| named.contains(name));
-    let patch = Table::from_iter([("crates-io".to_owned(), packages.into())]);
-    let patch = Table::from_iter([("patch".to_owned(), patch.into())]);
-    manifest += &format!("\n{patch}");
-    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(path, manifest)?;
     fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
 }
 
-/// The packages that a manifest names.
-fn dependencies(manifest: &Table) -> Vec<String> {
-    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
-    let tables = kinds
-        .iter()
-        .filter_map(|kind| manifest.get(*kind)?.as_table());
-    tables.flatten().map(package).map(str::to_owned).collect()
-}
-
-/// The package of a dependency.
-fn package<'a>((name, dependency): (&'a String, &'a toml::Value)) -> &'a str {
-    let renamed = dependency.get("package").and_then(toml::Value::as_str);
-    renamed.unwrap_or(name)
-}
-
-/// The packages of this workspace that are published, each as a dependency by path.
-fn own_packages() -> Result<Table> {
-    let manifest: Table = fs::read_to_string(workspace().join("Cargo.toml"))?.parse()?;
-    let dependencies = manifest["workspace"]["dependencies"].as_table();
-    let mut packages = Table::new();
-    for dependency in dependencies.into_iter().flatten() {
-        if let Some(path) = dependency.1.get("path").and_then(toml::Value::as_str) {
-            let folder = workspace().join(path).to_string_lossy().into_owned();
-            let source = Table::from_iter([("path".to_owned(), folder.into())]);
-            packages.insert(package(dependency).to_owned(), source.into());
-        }
+/// The manifest `name` of a crate, with the folder `workspace` in place of the checkout that the guide expects beside the
+/// crate.
+fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String> {
+    let up = "../".repeat(name.split('/').count());
+    let own = format!("path = \"{}", workspace.display());
+    let manifest = manifest.replace(&format!("path = \"{up}gridstride"), &own);
+    match manifest.lines().find(|line| line.contains("../gridstride")) {
+        None => Ok(manifest),
+        Some(line) => Err(format!("{name}: `{line}` is not the folder beside the crate").into()),
     }
-    Ok(packages)
 }
 
 /// Runs cargo in a folder, with the target folder and the profile of the workspace, so that what is compiled is shared.
@@ -386,8 +358,13 @@ fn main() {}
     }
 
     #[test]
-    fn a_dependency_is_known_by_its_package() {
-        let manifest = "[dependencies]\na = \"1\"\n[build-dependencies]\nb = { package = \"c\" }";
-        assert_eq!(dependencies(&manifest.parse().unwrap()), ["a", "c"]);
+    fn the_checkout_is_beside_the_crate() {
+        let replaced = |name, manifest| with_workspace(name, manifest, Path::new("/w"));
+        let beside = replaced("Cargo.toml", "a = { path = \"../gridstride\" }").unwrap();
+        assert_eq!(beside, "a = { path = \"/w\" }");
+        let inner = "a = { path = \"../../gridstride/crates/a\" }";
+        let beside = replaced("kernels/Cargo.toml", inner).unwrap();
+        assert_eq!(beside, "a = { path = \"/w/crates/a\" }");
+        assert!(replaced("Cargo.toml", inner).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The kernel crates and the folder of their PTX.
+//! The kernel crates and the folders of their PTX.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,58 +7,79 @@ use cuda_builder::KernelCrate;
 
 use crate::{Result, workspace};
 
-/// A kernel crate and the name that it goes by: that of its folder.
+/// A kernel crate, and where its PTX is checked in.
 pub struct Kernels {
+    /// The name in the record and in the names of PTX files.
     pub name: String,
     pub description: KernelCrate,
+    /// The folder of the PTX and its record.
+    pub ptx: PathBuf,
 }
+
+impl Kernels {
+    /// The record of the PTX.
+    pub fn record_path(&self) -> PathBuf {
+        self.ptx.join("record.toml")
+    }
+}
+
+/// A kernel crate that carries its PTX itself, as one outside of this workspace does: its name, its folder and that
+/// of the PTX.
+const CUSTOM: (&str, &str, &str) = (
+    "custom_aggregate",
+    "examples/custom_aggregate/kernels",
+    "examples/custom_aggregate/ptx",
+);
 
 /// The kernel crates with the given names, or all of them.
 pub fn find(names: &[String]) -> Result<Vec<Kernels>> {
-    let all = all_names()?;
-    if let Some(unknown) = names.iter().find(|name| !all.contains(name)) {
+    let all = all_folders()?;
+    let is_known = |name: &String| all.iter().any(|(known, _, _)| known == name);
+    if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+        let known: Vec<_> = all.iter().map(|(name, _, _)| name.as_str()).collect();
         return Err(format!(
             "`{unknown}` is not among the kernel crates {}",
-            all.join(", ")
+            known.join(", ")
         )
         .into());
     }
-    let chosen = if names.is_empty() { &all[..] } else { names };
-    chosen
-        .iter()
-        .map(|name| {
-            let description = KernelCrate::read(&folder().join(name))?;
+    all.into_iter()
+        .filter(|(name, _, _)| names.is_empty() || names.contains(name))
+        .map(|(name, folder, ptx)| {
+            let description = KernelCrate::read(&folder)?;
             Ok(Kernels {
-                name: name.clone(),
+                name,
                 description,
+                ptx,
             })
         })
         .collect()
 }
 
-/// The names of all kernel crates, sorted.
-pub fn all_names() -> Result<Vec<String>> {
-    let mut names = Vec::new();
+/// The folders that hold checked-in PTX.
+pub fn ptx_folders() -> [PathBuf; 2] {
+    [folder().join("ptx"), workspace().join(CUSTOM.2)]
+}
+
+/// The name of each kernel crate, its folder and that of its PTX.
+fn all_folders() -> Result<Vec<(String, PathBuf, PathBuf)>> {
+    let (name, kernels, ptx) = CUSTOM;
+    let mut folders = vec![(
+        name.to_owned(),
+        workspace().join(kernels),
+        workspace().join(ptx),
+    )];
     for entry in fs::read_dir(folder())? {
-        let entry = entry?;
-        if entry.path().join("Cargo.toml").is_file() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
+        let path = entry?.path();
+        if path.join("Cargo.toml").is_file() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            folders.push((name.into_owned(), path, folder().join("ptx")));
         }
     }
-    names.sort();
-    Ok(names)
+    folders.sort();
+    Ok(folders)
 }
 
 fn folder() -> PathBuf {
     workspace().join("kernels-gpu")
-}
-
-/// Where the PTX is checked in.
-pub fn ptx_folder() -> PathBuf {
-    folder().join("ptx")
-}
-
-/// The record of it.
-pub fn record_path() -> PathBuf {
-    ptx_folder().join("record.toml")
 }

@@ -1,7 +1,7 @@
 //! Building the PTX, and holding it against its record.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use cuda_builder::{
@@ -12,14 +12,13 @@ use cuda_builder::{
 use crate::kernels::{self, Kernels};
 use crate::{Result, ptxas};
 
-/// Builds the PTX of the named kernel crates into its folder and records it.
+/// Builds the PTX of the named kernel crates into their folders and records it.
 pub fn rebuild(names: &[String]) -> Result<()> {
-    let folder = kernels::ptx_folder();
-    let mut record = Record::load(&kernels::record_path())?;
     let mut table = ptxas::table();
     let mut failures = Vec::new();
     let chosen = kernels::find(names)?;
-    for (kernels, builds) in chosen.iter().zip(build_all(&chosen, &folder, false)?) {
+    let built = build_all(&chosen, |kernels| kernels.ptx.clone(), false)?;
+    for (kernels, builds) in chosen.iter().zip(built) {
         let builds = match builds {
             Ok(builds) => builds,
             Err(error) => {
@@ -27,19 +26,35 @@ pub fn rebuild(names: &[String]) -> Result<()> {
                 continue;
             }
         };
+        let mut record = Record::load(&kernels.record_path())?;
         // A compiler that copies a barrier shows here, before it shows on a GPU.
-        if let Err(difference @ CheckError::Barriers { .. }) = record.check(&kernels.name, &builds)
-        {
-            println!("warning: {difference}");
+        match record.check(&kernels.name, &builds) {
+            Err(difference @ CheckError::Barriers { .. }) => println!("warning: {difference}"),
+            Ok(Verdict::OtherCompiler { barriers, .. }) => {
+                for difference in barriers {
+                    println!("warning: {difference}");
+                }
+            }
+            _ => {}
         }
         record.put(&kernels.name, &builds);
-        record.save(&kernels::record_path())?;
+        record.save(&kernels.record_path())?;
         show(&mut table, kernels, &builds)?;
     }
     fail_with(&failures)?;
-    record.keep(&kernels::all_names()?);
-    record.save(&kernels::record_path())?;
-    remove_unrecorded(&record, &folder)?;
+    let all = kernels::find(&[])?;
+    for folder in kernels::ptx_folders() {
+        let names: Vec<String> = all
+            .iter()
+            .filter(|kernels| kernels.ptx == folder)
+            .map(|kernels| kernels.name.clone())
+            .collect();
+        let path = folder.join("record.toml");
+        let mut record = Record::load(&path)?;
+        record.keep(&names);
+        record.save(&path)?;
+        remove_unrecorded(&record, &folder)?;
+    }
     table.print();
     Ok(())
 }
@@ -48,16 +63,16 @@ pub fn rebuild(names: &[String]) -> Result<()> {
 /// the sources give. PTX that differs is assembled; [`ptxas::assemble_all`] does so with what is
 /// checked in.
 pub fn check(names: &[String]) -> Result<()> {
-    let record = Record::load(&kernels::record_path())?;
     let elsewhere = tempfile::tempdir()?;
     let mut table = ptxas::table();
     let mut failures = Vec::new();
     let mut has_other_compiler = false;
     let chosen = kernels::find(names)?;
-    let built = build_all(&chosen, elsewhere.path(), true)?;
+    let built = build_all(&chosen, |_| elsewhere.path().to_owned(), true)?;
     for (kernels, builds) in chosen.iter().zip(built) {
         let name = &kernels.name;
-        if let Err(error) = record.check_files(name, &kernels::ptx_folder()) {
+        let record = Record::load(&kernels.record_path())?;
+        if let Err(error) = record.check_files(name, &kernels.ptx) {
             failures.push(error.to_string());
         }
         let builds = match builds {
@@ -72,12 +87,19 @@ pub fn check(names: &[String]) -> Result<()> {
                 println!("{name}: the same as checked in");
                 continue;
             }
-            Ok(Verdict::OtherCompiler { recorded, present }) => {
+            Ok(Verdict::OtherCompiler {
+                recorded,
+                present,
+                barriers,
+            }) => {
                 has_other_compiler = true;
                 println!(
                     "{name}: built by {present} here and by {recorded} in the record, so that the \
                      PTX may differ; the sources agree"
                 );
+                for difference in barriers {
+                    println!("note: {difference}");
+                }
             }
             Err(error) => failures.push(error.to_string()),
         }
@@ -92,10 +114,10 @@ pub fn check(names: &[String]) -> Result<()> {
 
 /// Compares the barriers in the checked-in PTX with the record.
 pub fn barriers() -> Result<()> {
-    let record = Record::load(&kernels::record_path())?;
     let mut failures = Vec::new();
-    for name in kernels::all_names()? {
-        match record.check_files(&name, &kernels::ptx_folder()) {
+    for kernels in kernels::find(&[])? {
+        let (name, record) = (&kernels.name, Record::load(&kernels.record_path())?);
+        match record.check_files(name, &kernels.ptx) {
             Ok(()) => println!("{name}: the barriers are those of the record"),
             Err(error) => failures.push(error.to_string()),
         }
@@ -103,17 +125,17 @@ pub fn barriers() -> Result<()> {
     fail_with(&failures)
 }
 
-/// Builds the PTX of each crate for each of its architectures, and gives the builds of each crate, or
-/// the first error among them; `locked`: fail rather than change Cargo.lock. All are started at once:
+/// Builds the PTX of each crate for each of its architectures into the crate's `folder`, and returns the builds of each
+/// crate, or the first error among them; `locked`: fail rather than change Cargo.lock. All are started at once:
 /// those for the same architecture wait for each other.
 fn build_all(
     chosen: &[Kernels],
-    folder: &Path,
+    folder: impl Fn(&Kernels) -> PathBuf + Sync,
     locked: bool,
 ) -> Result<Vec<std::result::Result<Vec<Build>, BuildError>>> {
     let compiler = &DeviceCompiler::discover()?;
     let build = |kernels: &Kernels, arch: Arch| {
-        let file = folder.join(ptx_file_name(&kernels.name, arch));
+        let file = folder(kernels).join(ptx_file_name(&kernels.name, arch));
         let builder = CudaBuilder::new(&kernels.description.folder).compiler(compiler.clone());
         let build = builder.arch(arch).locked(locked).copy_to(file).build()?;
         eprintln!("built {} for {arch}", kernels.name);

@@ -18,9 +18,13 @@ pub fn assemble_all(gpus: &[Arch]) -> Result<()> {
         return Err(format!("this ptxas does not assemble for {unknown}").into());
     }
     let gpus = if gpus.is_empty() { &known[..] } else { gpus };
-    let files = checked_in(&kernels::ptx_folder())?;
-    if files.is_empty() {
-        return Err(format!("there is no PTX in {}", kernels::ptx_folder().display()).into());
+    let mut files = Vec::new();
+    for folder in kernels::ptx_folders() {
+        let found = checked_in(&folder)?;
+        if found.is_empty() {
+            return Err(format!("there is no PTX in {}", folder.display()).into());
+        }
+        files.extend(found);
     }
     let mut pairs = Vec::new();
     for file in &files {

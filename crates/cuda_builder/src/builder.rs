@@ -61,11 +61,11 @@ const CRATE_FEATURES: [&str; 2] = [
 #[derive(Clone, Debug)]
 #[must_use = "nothing is compiled before `build`"]
 pub struct CudaBuilder {
-    kernel_crate: PathBuf,
-    arch: Arch,
+    pub(crate) kernel_crate: PathBuf,
+    pub(crate) arch: Arch,
     ptx_version: Option<PtxVersion>,
     target_dir: Option<PathBuf>,
-    copy_to: Option<PathBuf>,
+    pub(crate) copy_to: Option<PathBuf>,
     compiler: Option<DeviceCompiler>,
     locked: bool,
     offline: bool,
@@ -325,6 +325,7 @@ impl Steps<'_> {
         Err(BuildError::Compile {
             package: self.kernels.package.clone(),
             arch: self.options.arch,
+            compiler: self.compiler.rustc_version.clone(),
             stderr: stderr(&output),
         })
     }
@@ -379,7 +380,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).trim().to_owned()
 }
 
-fn write_if_changed(path: &Path, text: &str) -> Result<(), BuildError> {
+pub(crate) fn write_if_changed(path: &Path, text: &str) -> Result<(), BuildError> {
     if fs::read_to_string(path).is_ok_and(|present| present == text) {
         return Ok(());
     }

@@ -8,8 +8,26 @@ use std::process::Command;
 use crate::BuildError;
 use crate::environment;
 
-/// The first rustc that has `-Cpanic=immediate-abort`.
-const OLDEST_RUSTC: (u32, u32) = (1, 92);
+/// The oldest rustc that `cuda_std` allows. `-Cpanic=immediate-abort` exists from 1.92 on.
+const OLDEST_RUSTC: (u32, u32) = (1, 95);
+
+/// The newest rustc that has compiled every kernel crate of this repository.
+const NEWEST_TESTED: (u32, u32) = (1, 101);
+
+/// The range from [`OLDEST_RUSTC`] to [`NEWEST_TESTED`], in words.
+pub(crate) const TESTED: &str = "rustc 1.95 to rustc 1.101.0-nightly (2026-10-28)";
+
+/// Whether a rustc, by its first line about itself, is in the tested range.
+pub(crate) fn is_tested(rustc_version: &str) -> bool {
+    let release = rustc_version.split_whitespace().nth(1).unwrap_or_default();
+    numbers(release).is_some_and(|release| (OLDEST_RUSTC..=NEWEST_TESTED).contains(&release))
+}
+
+/// Major and minor number of a release such as `1.98.0-nightly`.
+fn numbers(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(['.', '-']).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
 
 /// Environment variable: the cargo to use. Beside `CUDA_BUILDER_RUSTC` by default.
 pub const CARGO_VARIABLE: &str = "CUDA_BUILDER_CARGO";
@@ -141,7 +159,8 @@ impl Search {
         let bin = self.system.join("bin");
         let rustc = Rustc::ask(&bin.join("rustc")).map_err(|reason| {
             format!(
-                "{reason} On Debian, apt-get install rustc-web cargo-web rust-web-src rust-web-llvm."
+                "{reason} On Debian, apt-get update and then \
+                 apt-get install rustc-web cargo-web rust-web-src rust-web-llvm."
             )
         })?;
         rustc.check_core("on Debian, apt-get install rust-web-src")?;
@@ -243,14 +262,9 @@ impl Rustc {
         };
         let version = printed.lines().next().unwrap_or_default().trim().to_owned();
         let release = field("release:")?;
-        let mut numbers = release.split(['.', '-']).map(str::parse::<u32>);
-        let (Some(Ok(first)), Some(Ok(second))) = (numbers.next(), numbers.next()) else {
-            return Err(format!(
-                "{} has the unreadable version `{release}`.",
-                path.display()
-            ));
-        };
-        if (first, second) < OLDEST_RUSTC {
+        let numbers = numbers(release)
+            .ok_or_else(|| format!("{} has the unreadable version `{release}`.", path.display()))?;
+        if numbers < OLDEST_RUSTC {
             let (first, second) = OLDEST_RUSTC;
             return Err(format!(
                 "{} is rustc {release}, but {first}.{second} or later is needed.",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Arch;
-use crate::discover::Rejected;
+use crate::discover::{Rejected, TESTED, is_tested};
 
 /// Why a kernel crate did not become PTX.
 #[derive(Debug, thiserror::Error)]
@@ -56,12 +56,14 @@ pub enum BuildError {
     },
 
     /// rustc refused the kernel crate.
-    #[error("the kernel crate `{package}` does not compile for {arch}:\n{stderr}")]
+    #[error("the kernel crate `{package}` does not compile for {arch} with {compiler}{}:\n{stderr}", untested(.compiler))]
     Compile {
         /// The kernel crate.
         package: String,
         /// The architecture that it was compiled for.
         arch: Arch,
+        /// The rustc, by its first line about itself.
+        compiler: String,
         /// What cargo and rustc printed.
         stderr: String,
     },
@@ -130,6 +132,24 @@ pub enum BuildError {
     )]
     NoPtxas,
 
+    /// The sources of a kernel crate have changed since its PTX was checked in, and do not compile here.
+    #[error(
+        "the PTX of `{name}` in {} was not made from its sources as they are now, and these do not compile here: {source}",
+        .folder.display()
+    )]
+    Outdated {
+        /// The kernel crate's name in the record.
+        name: String,
+        /// The folder of the PTX.
+        folder: PathBuf,
+        /// Why the sources were not compiled.
+        source: Box<BuildError>,
+    },
+
+    /// A function for build scripts was called by another program.
+    #[error("OUT_DIR is not set: only build scripts, which cargo runs, can write there")]
+    NotABuildScript,
+
     /// The record file cannot be used.
     #[error("the record {} cannot be used: {message}", .path.display())]
     Record {
@@ -161,6 +181,14 @@ fn list_rejected(rejected: &[Rejected]) -> String {
         .iter()
         .map(|candidate| format!("\n- {candidate}"))
         .collect()
+}
+
+/// What an error says of a rustc that kernels have not been compiled with.
+fn untested(rustc_version: &str) -> String {
+    if is_tested(rustc_version) {
+        return String::new();
+    }
+    format!(" (known to work are {TESTED})")
 }
 
 fn known_architectures() -> String {

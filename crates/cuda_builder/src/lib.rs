@@ -7,39 +7,37 @@
 //!
 //! # What it needs
 //!
-//! A [`DeviceCompiler`]: a rustc from 1.92 on with the sources of `core`, and LLVM's `opt` and `llc`
+//! A [`DeviceCompiler`]: a rustc from 1.95 on with the sources of `core`, and LLVM's `opt` and `llc`
 //! of the same LLVM. On Debian that is
-//! `apt-get install rustc-web cargo-web rust-web-src rust-web-llvm`, elsewhere
+//! `apt-get install rustc-web cargo-web rust-web-src rust-web-llvm`, after `apt-get update`: older
+//! package lists have rustc 1.85. Elsewhere it is
 //! `rustup toolchain install nightly -c rust-src -c llvm-tools`. The environment variables
-//! `CUDA_BUILDER_RUSTC`, `CUDA_BUILDER_CARGO` and `CUDA_BUILDER_LLVM_BIN` name another one.
+//! `CUDA_BUILDER_RUSTC`, `CUDA_BUILDER_CARGO` and `CUDA_BUILDER_LLVM_BIN` name another one. The
+//! compiler that they name is the only one that is tried: with `CUDA_BUILDER_RUSTC=/nonexistent`
+//! every build that needs a device compiler fails.
 //!
 //! # In a build script
 //!
 //! ```no_run
 //! use cuda_builder::{Arch, CudaBuilder};
 //!
-//! fn main() {
-//!     let ptx = std::env::var("OUT_DIR").unwrap() + "/kernels.ptx";
-//!     let build = CudaBuilder::new("../kernels").arch(Arch::Sm70).copy_to(ptx).build();
-//!     // Display, not Debug: the errors are sentences, and hold what the compiler said.
-//!     let build = build.unwrap_or_else(|error| panic!("{error}"));
-//!     for file in &build.sources.files {
-//!         println!("cargo:rerun-if-changed={}", file.display());
-//!     }
-//! }
+//! // In the `main` of build.rs:
+//! CudaBuilder::new("../kernels").arch(Arch::Sm70).build_script("kernels.ptx");
 //! ```
 //!
 //! and in the crate, `static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));`.
 //!
 //! # PTX that is checked in
 //!
-//! A library can carry its PTX, so that its users need no device compiler. [`Record`] keeps what
-//! each PTX was made from and by what; see there for how it is checked.
+//! A library can carry its PTX, so that its users need no device compiler:
+//! [`CudaBuilder::checked_in`]. [`Record`] keeps what each PTX was made from and by what; see there
+//! for how it is checked.
 
 #![forbid(unsafe_code)]
 
 mod arch;
 mod builder;
+mod checked_in;
 mod discover;
 mod environment;
 mod error;
@@ -51,6 +49,7 @@ mod sources;
 
 pub use arch::{Arch, PtxVersion};
 pub use builder::{Build, CudaBuilder};
+pub use checked_in::{CheckedIn, Provided};
 pub use discover::{CARGO_VARIABLE, DeviceCompiler, LLVM_BIN_VARIABLE, RUSTC_VARIABLE, Rejected};
 pub use error::BuildError;
 pub use ptx::PtxSummary;

@@ -1,18 +1,23 @@
 //! What checked-in PTX was made from and by what, and whether it still is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::discover::TESTED;
 use crate::sources::text_hash;
 use crate::{Arch, Build, BuildError, PtxSummary};
 
-const HEADER: &str = "\
-# What the PTX beside this file was made from, and by what. Written by cuda_builder: do not edit.
-";
+/// What stands above every record.
+fn header() -> String {
+    format!(
+        "# What the PTX beside this file was made from, and by what. Written by cuda_builder: do not edit.\n\
+         # The same sources are known to compile with {TESTED}.\n"
+    )
+}
 
 /// The key under which the barriers of functions that were not inlined into a kernel are counted.
 const CALLED_FUNCTIONS: &str = "called functions";
@@ -21,6 +26,24 @@ const CALLED_FUNCTIONS: &str = "called functions";
 ///
 /// PTX depends on its sources and on the compiler, and the compiler moves on in time. So a rebuild
 /// is held against the record in three ways, see [`Record::check`].
+///
+/// A program that writes PTX and record for [`CudaBuilder::checked_in`](crate::CudaBuilder::checked_in):
+///
+/// ```no_run
+/// use std::path::Path;
+///
+/// use cuda_builder::{Arch, CudaBuilder, Record, ptx_file_name};
+///
+/// # fn main() -> Result<(), cuda_builder::BuildError> {
+/// let folder = Path::new("ptx");
+/// let file = folder.join(ptx_file_name("my_kernels", Arch::Sm70));
+/// let build = CudaBuilder::new("kernels").arch(Arch::Sm70).copy_to(file).build()?;
+/// let mut record = Record::load(&folder.join("record.toml"))?;
+/// record.put("my_kernels", &[build]);
+/// record.save(&folder.join("record.toml"))?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Record {
@@ -61,6 +84,9 @@ pub enum Verdict {
         recorded: String,
         /// The compiler of the rebuild.
         present: String,
+        /// Each kernel with more or fewer barriers than recorded, as a sentence. Empty if both compilers have the
+        /// same LLVM: then other barriers are [`CheckError::Barriers`].
+        barriers: Vec<String>,
     },
 }
 
@@ -101,16 +127,14 @@ pub enum CheckError {
         arch: String,
     },
     /// A kernel has more or fewer barriers than recorded.
-    #[error("`{name}` for {arch} has the barriers {present}, but the record has {recorded}")]
+    #[error("in the PTX of `{name}` for {arch}, {}", .kernels.join(", "))]
     Barriers {
         /// The kernel crate.
         name: String,
         /// The architecture.
         arch: String,
-        /// The recorded counts.
-        recorded: String,
-        /// The counts of the PTX at hand.
-        present: String,
+        /// Each kernel that differs, with both counts in words.
+        kernels: Vec<String>,
     },
     /// A checked-in file is not the one that was recorded.
     #[error("{file} is missing or was changed since it was recorded: rebuild it")]
@@ -148,7 +172,7 @@ impl Record {
     /// [`BuildError::Io`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), BuildError> {
         let text = toml::to_string(self).map_err(|error| Self::unusable(path, &error))?;
-        fs::write(path, format!("{HEADER}\n{text}")).map_err(BuildError::io("write", path))
+        fs::write(path, format!("{}\n{text}", header())).map_err(BuildError::io("write", path))
     }
 
     fn unusable(path: &Path, error: &dyn std::error::Error) -> BuildError {
@@ -179,8 +203,12 @@ impl Record {
         self.crates.retain(|name, _| names.contains(name));
     }
 
-    /// Holds a rebuild against the record: other sources or other barriers fail; with the recorded
-    /// compiler the PTX has to be the same; another compiler is said.
+    /// Holds a rebuild against the record: other sources fail; with the recorded compiler the PTX has
+    /// to be the same; another compiler is said.
+    ///
+    /// Other barriers fail if both compilers have the same major version of LLVM. Between versions
+    /// they are said only: LLVM 23 unrolls a loop with a barrier where all threads go through it
+    /// equally often, LLVM 22 does not.
     ///
     /// # Errors
     ///
@@ -252,9 +280,15 @@ impl CrateRecord {
             });
         }
         let same_compiler = self.compiler_name() == present.compiler_name();
-        for ((arch, recorded), present) in self.ptx.iter().zip(present.ptx.values()) {
-            recorded.check_barriers(&name, arch, present)?;
-            if same_compiler && recorded.sha256 != present.sha256 {
+        let mut barriers = Vec::new();
+        for ((arch, recorded), present_ptx) in self.ptx.iter().zip(present.ptx.values()) {
+            match recorded.check_barriers(&name, arch, present_ptx) {
+                Err(error) if self.llvm_major() != present.llvm_major() => {
+                    barriers.push(error.to_string());
+                }
+                result => result?,
+            }
+            if same_compiler && recorded.sha256 != present_ptx.sha256 {
                 return Err(CheckError::Different {
                     name,
                     arch: arch.clone(),
@@ -265,7 +299,15 @@ impl CrateRecord {
             return Ok(Verdict::Identical);
         }
         let (recorded, present) = (self.compiler_name(), present.compiler_name());
-        Ok(Verdict::OtherCompiler { recorded, present })
+        Ok(Verdict::OtherCompiler {
+            recorded,
+            present,
+            barriers,
+        })
+    }
+
+    fn llvm_major(&self) -> Option<&str> {
+        self.llvm.split('.').next()
     }
 
     fn arch_names(&self) -> String {
@@ -303,21 +345,23 @@ impl PtxRecord {
         if self.barriers == present.barriers {
             return Ok(());
         }
+        let names: BTreeSet<&String> = self
+            .barriers
+            .keys()
+            .chain(present.barriers.keys())
+            .collect();
+        let count = |of: &Self, kernel: &String| of.barriers.get(kernel).copied().unwrap_or(0);
+        let kernels = names.into_iter().filter_map(|kernel| {
+            let (recorded, present) = (count(self, kernel), count(present, kernel));
+            let differ = format!("`{kernel}` has {present} barriers and the record {recorded}");
+            (recorded != present).then_some(differ)
+        });
         Err(CheckError::Barriers {
             name: name.to_owned(),
             arch: arch.to_owned(),
-            recorded: listed(&self.barriers),
-            present: listed(&present.barriers),
+            kernels: kernels.collect(),
         })
     }
-}
-
-fn listed(barriers: &BTreeMap<String, usize>) -> String {
-    let counts: Vec<_> = barriers
-        .iter()
-        .map(|(name, count)| format!("{name}: {count}"))
-        .collect();
-    format!("({})", counts.join(", "))
 }
 
 #[cfg(test)]
@@ -388,16 +432,20 @@ mod tests {
     }
 
     #[test]
-    fn other_barriers_fail_whatever_the_compiler() {
+    fn other_barriers_fail_with_the_same_llvm() {
+        const SENTENCE: &str =
+            "in the PTX of `kernels` for sm_70, `k` has 2 barriers and the record 1";
         for rustc in ["rustc 1", "rustc 2"] {
             let error = check(Arch::Sm70, TWO_BARRIERS, "s", rustc).unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .contains("(k: 2), but the record has (k: 1)"),
-                "{error}"
-            );
+            assert_eq!(error.to_string(), SENTENCE);
         }
+        let mut build = build(Arch::Sm70, TWO_BARRIERS, "s", "rustc 2");
+        build.compiler.llvm_version = "23.1.4".to_owned();
+        let verdict = recorded().check("kernels", &[build]).unwrap();
+        let Verdict::OtherCompiler { barriers, .. } = verdict else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!(barriers, [SENTENCE]);
     }
 
     #[test]

@@ -7,19 +7,19 @@
 //! (sine, exponential, …) a kernel crate takes from the crate `libm`.
 
 macro_rules! float {
-    ($($type:ident { $($(#[$doc:meta])* $name:ident($($argument:ident),*) = $intrinsic:ident, $host:ident;)* })*) => {$($(
+    ($($type:ident { $($(#[$doc:meta])* $name:ident($($argument:ident),*) = $function:ident;)* })*) => {$($(
         $(#[$doc])*
         #[inline(always)]
         pub fn $name($($argument: $type),*) -> $type {
+            // `std` has these functions as methods; `core` has them in `core_float_math` (rust-lang/rust#137578), from
+            // 1.89 on. The intrinsics beneath them were renamed in 2026.
             #[cfg(target_arch = "nvptx64")]
             {
-                #[allow(unused_unsafe)]
-                // SAFETY: pure arithmetic, defined for every value.
-                unsafe { core::intrinsics::$intrinsic($($argument),*) }
+                core::$type::math::$function($($argument),*)
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                <$type>::$host($($argument),*)
+                <$type>::$function($($argument),*)
             }
         }
     )*)*};
@@ -28,31 +28,31 @@ macro_rules! float {
 float! {
     f32 {
     /// `a · b + c` with one rounding.
-    fma_f32(a, b, c) = fmaf32, mul_add;
+    fma_f32(a, b, c) = mul_add;
     /// The square root, correctly rounded.
-    sqrt_f32(x) = sqrtf32, sqrt;
+    sqrt_f32(x) = sqrt;
     /// The largest integer not above `x`.
-    floor_f32(x) = floorf32, floor;
+    floor_f32(x) = floor;
     /// The smallest integer not below `x`.
-    ceil_f32(x) = ceilf32, ceil;
+    ceil_f32(x) = ceil;
     /// `x` without its fraction.
-    trunc_f32(x) = truncf32, trunc;
+    trunc_f32(x) = trunc;
     /// The nearest integer, ties to the even one.
-    round_ties_even_f32(x) = round_ties_even_f32, round_ties_even;
+    round_ties_even_f32(x) = round_ties_even;
     }
     f64 {
     /// `a · b + c` with one rounding.
-    fma_f64(a, b, c) = fmaf64, mul_add;
+    fma_f64(a, b, c) = mul_add;
     /// The square root, correctly rounded.
-    sqrt_f64(x) = sqrtf64, sqrt;
+    sqrt_f64(x) = sqrt;
     /// The largest integer not above `x`.
-    floor_f64(x) = floorf64, floor;
+    floor_f64(x) = floor;
     /// The smallest integer not below `x`.
-    ceil_f64(x) = ceilf64, ceil;
+    ceil_f64(x) = ceil;
     /// `x` without its fraction.
-    trunc_f64(x) = truncf64, trunc;
+    trunc_f64(x) = trunc;
     /// The nearest integer, ties to the even one.
-    round_ties_even_f64(x) = round_ties_even_f64, round_ties_even;
+    round_ties_even_f64(x) = round_ties_even;
     }
 }
 

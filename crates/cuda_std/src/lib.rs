@@ -29,7 +29,7 @@
         stdarch_nvptx,
         link_llvm_intrinsics,
         asm_experimental_arch,
-        core_intrinsics
+        core_float_math
     ),
     allow(internal_features)
 )]

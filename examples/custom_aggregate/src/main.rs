@@ -1,4 +1,4 @@
-//! Aggregates a time series by an aggregate of one's own, the geometric mean: on the CPU, in the simulator, and, with
+//! Aggregates a time series by a user-defined aggregate, the geometric mean: on the CPU, in the simulator, and, with
 //! the feature `cuda`, on a GPU.
 //!
 //! ```text

@@ -7,7 +7,6 @@
 //! Slices are valid on the device and as long as the kernel says; nothing else uses what a kernel writes until it
 //! has finished.
 #![no_std]
-#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod box_overlap;
 pub mod matmul;

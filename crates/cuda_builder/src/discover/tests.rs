@@ -187,7 +187,7 @@ fn an_old_rustc_is_refused() {
     let machine = Machine::empty();
     machine.distribution();
     machine.rustc("usr/bin", "usr", "1.63.0");
-    assert!(reasons(&machine.search())[0].contains("is rustc 1.63.0, but 1.92 or later"));
+    assert!(reasons(&machine.search())[0].contains("is rustc 1.63.0, but 1.95 or later"));
 }
 
 #[test]
@@ -211,4 +211,14 @@ fn llvm_has_to_be_there_and_of_rustcs_version() {
         ..machine.search()
     })[0];
     assert!(other.contains("is of LLVM 19.1.0"), "{other}");
+}
+
+#[test]
+fn the_tested_range_is_in_words_and_numbers() {
+    let is_tested = |release: &str| crate::discover::is_tested(&format!("rustc {release} (abc)"));
+    assert!(is_tested("1.95.0") && is_tested("1.101.0-nightly"));
+    assert!(!is_tested("1.94.1") && !is_tested("1.102.0-nightly"));
+    let [oldest, newest] =
+        [OLDEST_RUSTC, NEWEST_TESTED].map(|(major, minor)| format!("{major}.{minor}"));
+    assert!(TESTED.starts_with(&format!("rustc {oldest} to rustc {newest}.")));
 }
