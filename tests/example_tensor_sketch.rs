@@ -469,7 +469,10 @@ fn bad_tables() {
             "row 0, column 0 is 96, not in [0, 96)",
         ),
         (r#"{"hashes": [[0]], "signs": [[2]]}"#, "is 2, not 1 or -1"),
-        (r#"{"hashes": [], "signs": []}"#, "0 letters"),
+        (
+            r#"{"hashes": [], "signs": []}"#,
+            "alphabet_size, the number of letters, is 0",
+        ),
     ];
     for (json, expected) in cases {
         let tables = folder.file("tables.json", json);
@@ -673,7 +676,10 @@ fn files_that_are_not_fasta() {
 fn parameters_that_cannot_be() {
     EXAMPLE.refuse(&["--dim", "0", LAMBDA], &["the dimension, is 0"]);
     EXAMPLE.refuse(&["--dim", "4097", LAMBDA], &["the dimension, is 4097"]);
-    EXAMPLE.refuse(&["--tuple", "9", LAMBDA], &["by 9 places"]);
+    EXAMPLE.refuse(
+        &["--tuple", "9", LAMBDA],
+        &["tuple_length, the number of letters of a tuple, is 9"],
+    );
     EXAMPLE.refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
     EXAMPLE.refuse_usage(&["--seed=-1", LAMBDA], "--seed");
     EXAMPLE.refuse_usage(

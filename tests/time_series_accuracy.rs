@@ -61,6 +61,14 @@ fn the_figures_of_a_column_of_large_numbers() {
         let one = deviation(&device, &steps::<f64>(10_000, 1e14, 1.0));
         let expected = (5.25f64 * 10_000.0 / 9_999.0).sqrt();
         assert!((one - expected).abs() < 1e-15, "{one}");
+        // Many pieces of 8192 values, one after the other.
+        let values = steps::<f64>(size(&device, 10_000_000, 5000), 1e13, 1.0);
+        let count = values.len();
+        let timestamps = Array1::from_iter(0..count as i64);
+        let std = Aggregation::every(count as i64).methods(&[Method::STD]);
+        let found = std.run(&device, timestamps.view(), values.view()).unwrap();
+        let expected = (5.25 * count as f64 / (count - 1) as f64).sqrt();
+        assert!((found.column(0)[0] / expected - 1.0).abs() < 1e-15);
         // Epoch microseconds: -3e12, give or take 1 or 2.
         let around =
             Array1::from_iter((0..100_000).map(|index| -3e12 + f64::from(index % 5) - 2.0));
@@ -277,5 +285,12 @@ fn one_series_needs_no_offsets() {
         let of_one = aggregation.summaries_single(&device, timestamps.view(), values.view());
         let of_many = aggregation.summaries(&device, &[0, 3], timestamps.view(), values.view());
         assert_eq!(of_one.unwrap(), of_many.unwrap());
+        let timestamps = device.upload(&timestamps).unwrap();
+        let values = device.upload(&values).unwrap();
+        let aggregation = aggregation.methods(&[Method::MAX, Method::MEAN]);
+        let found = aggregation.run_device(&timestamps, &values).unwrap();
+        let mean = found.column_of(Method::MEAN).unwrap();
+        assert_eq!(mean.download().unwrap(), array![1.5, 4.0]);
+        assert!(found.column_of(Method::SUM).is_none());
     }
 }

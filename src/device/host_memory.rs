@@ -145,12 +145,18 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     if more <= capacity - elements.len() {
         return Ok(());
     }
-    require_available(bytes_of::<T>(more))?;
     let length = elements.len().saturating_add(more);
-    elements
-        .try_reserve(more)
-        .or_else(|_| elements.try_reserve_exact(more))
-        .map_err(|_| no_memory::<T>(length))?;
+    // `try_reserve` at least doubles the capacity.
+    let doubled = require_available(bytes_of::<T>(more.max(capacity)));
+    if doubled.is_err() || elements.try_reserve(more).is_err() {
+        // Where there is not enough memory for that, an eighth keeps the number of copies small.
+        let least = more.max(capacity / 8);
+        require_available(bytes_of::<T>(least))?;
+        elements
+            .try_reserve_exact(least)
+            .or_else(|_| elements.try_reserve_exact(more))
+            .map_err(|_| no_memory::<T>(length))?;
+    }
     if elements.capacity() != capacity {
         prefer_large_pages(elements);
     }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::Number;
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, zeroed_lazily};
+use crate::error::During;
 
 /// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`, `bf16` and `f64`,
 /// and back.
@@ -49,7 +50,8 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     where
         T: CastTo<U>,
     {
-        DeviceArray::from_buffer(T::cast_buffer(self.buffer())?, self.raw_dim())
+        let buffer = T::cast_buffer(self.buffer()).during("cast")?;
+        DeviceArray::from_buffer(buffer, self.raw_dim())
     }
 }
 

@@ -40,7 +40,8 @@ impl Aggregates {
         self.columns[index].view()
     }
 
-    /// The column of a method, the first one if there are several, or `None`.
+    /// The column of a method, the first one if there are several, or `None`. [`Method::MEDIAN`] and the 50th percentile
+    /// are two methods.
     ///
     /// ```
     /// use gridstride::Device;

@@ -103,15 +103,17 @@ impl Method {
 
     /// The value below which `percent` of 100 values are: with n values in ascending order, numbered from 0, that at
     /// h = (n − 1)·percent/100, interpolated linearly between its neighbours v₀ and v₁ as v₀ + (h − ⌊h⌋)·(v₁ − v₀):
-    /// the default of numpy. Where h is a whole number, or v₀ = v₁, it is v₀ itself, also beside an infinite value;
-    /// halfway between −∞ and another value it is NaN. It has to be from 0 to 100.
+    /// the default of numpy. Where h is a whole number, or v₀ = v₁, the percentile is v₀ itself, also beside an infinite
+    /// value; between −∞ and another value it is NaN. Where v₁ − v₀ overflows, v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋) stands in.
+    /// `percent` has to be from 0 to 100.
     pub const fn percentile(percent: f64) -> Method {
         Method::of(Kind::Percentile(percent))
     }
 
     /// The same of the rate: of the differences of each value to the one before it in the same series, also
     /// where that is in an earlier bucket. The first value of a series has none, and takes no part: its count is one
-    /// less. Negative ones count.
+    /// less. Negative ones count. A difference is not divided by the time between the points. It is taken in `f64`, and
+    /// infinite where it overflows.
     ///
     /// Points that are left out as [duplicates](super::Duplicates), and [NaN that is skipped](super::Nan::Skip), are no
     /// values: the rate is that between those on both sides. A rate that is NaN itself, as between two equal

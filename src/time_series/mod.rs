@@ -25,8 +25,10 @@
 //! | variance V | (3u + 50·n·k²·u²)·V |
 //! | standard deviation | (3u + 25·n·k²·u²) times itself |
 //!
-//! k = min(n, 8192) + n/8192 + 64 is the most additions that a value goes through. The second terms of variance and
-//! deviation are below 3u up to 10⁷ values. Neither depends on the mean: squares are those of deviations from a value of
+//! k = min(n, 8192) + n/8192 + 64 is the most additions that a value goes through; [resampling](Summaries::resample)
+//! adds the number of merged buckets to it. The second term is below 3u up to 6·10⁶ values for the variance, and up to 10⁷
+//! for the deviation. A result below the normal range is off by up to two units of its last place besides. Neither bound
+//! depends on the mean: squares are those of deviations from a value of
 //! the bucket (T. Chan, G. Golub, R. LeVeque, 'Algorithms for Computing the Sample Variance', 1983). Sums carry their
 //! rounding errors along (T. Ogita, S. Rump, S. Oishi, 'Accurate Sum and Dot Product', 2005). Very large and very small
 //! values are scaled by powers of two, so that no sum or square overflows or underflows before the result does.

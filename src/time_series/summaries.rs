@@ -9,7 +9,7 @@ use super::{
     without_label,
 };
 use crate::Result;
-use crate::device::{copied, packed, reserve};
+use crate::device::{collected, copied, packed, reserve};
 use crate::error::During;
 
 const COLUMNS: &str = "columns";
@@ -143,7 +143,9 @@ impl Summaries {
         let column = |method: &Method| match method.kind() {
             Kind::Statistic(statistic) if !method.is_rate() => {
                 let of = |summary: &Summary| summary.statistic(statistic, f64::from(ddof));
-                Ok(self.summaries.map(of))
+                Ok(collected(self.summaries.iter().map(of))
+                    .during(COLUMNS)?
+                    .into())
             }
             _ => Err(invalid_input(
                 COLUMNS,

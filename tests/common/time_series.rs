@@ -172,9 +172,9 @@ pub fn compare<T: Value>(
 ///   - Where two states have other shifts, the later one's squares move by δ·(2·Σd + n′·δ), of which no term is above
 ///     2(Q′ + n′δ²) in magnitude, δ² ≤ 2D, and each of some ten roundings of the lower parts takes u² of that: over all
 ///     merges of a value, of which there are less than k, 20k·u²·(n·D + 2n·D) ≤ 60k·u²·n·D ≤ k²u²·n·D, as k > 64.
-///   - S comes from Σx − n·s. Σx is exact if all values have one sign and are within a factor of 2 (then what
-///     additions lose are multiples of the smallest value's last bit, fewer than 2⁵³ as long as n ≤ 2²⁵), and so is the difference. Else the
-///     largest magnitude m is at most twice the range, m ≤ 2√(2D), Σx is off by e ≤ k²u²·n·m ≤ 3k²u²·n·√D, and S²/n
+///   - S comes from Σx − n·s. Σx is exact if all values have one sign and are within a factor of 2: of values up to m, k
+///     additions lose at most k·n·u·m, in multiples of u·m/2, fewer than 2⁵³ of these, as 2k·n < 2⁵³ for n < 2³². So is
+///     the difference then. Else the largest magnitude m is at most twice the range, m ≤ 2√(2D), Σx is off by e ≤ k²u²·n·m ≤ 3k²u²·n·√D, and S²/n
 ///     by 2·(|S|/n)·e ≤ 2√D·e ≤ 6k²u²·n·D.
 ///   - S²/n itself, twice as precise, is rounded in terms below 20u²·Q, the difference likewise, and D once.
 ///

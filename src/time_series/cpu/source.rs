@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 /// Values of points.
 pub trait Source: Sync {
-    /// The value of one of the points of a series, which begins at `first`: mostly that of the first one.
+    /// The first value of some points of a series, which begins at `first`; NaN if there is none.
     fn near(&self, first: usize, points: Range<usize>) -> f64;
 
     /// Calls `f` for each value of some points of a series, which begins at `first`.
@@ -38,7 +38,11 @@ impl<'a, T: Value> ValuesOf<'a, T> {
 impl<T: Value> Source for ValuesOf<'_, T> {
     #[inline(always)]
     fn near(&self, _first: usize, points: Range<usize>) -> f64 {
-        self.points.values[points.start].to_f64()
+        let values = self.points.values[points]
+            .iter()
+            .map(|value| value.to_f64());
+        let mut there = values.filter(|value| !(value.is_nan() && self.skips_nan));
+        there.next().unwrap_or(f64::NAN)
     }
 
     #[inline(always)]
@@ -117,13 +121,18 @@ impl<'a, T: Value> Rates<'a, T> {
 impl<T: Value> Source for Rates<'_, T> {
     #[inline(always)]
     fn near(&self, first: usize, points: Range<usize>) -> f64 {
-        let value = |index: usize| self.points.values[index].to_f64();
-        // The first point of a series has no rate.
-        let point = points.start.max(first + 1);
-        match point < points.end {
-            true => value(point) - value(point - 1),
-            false => f64::NAN,
+        let mut before = self.before(first, points.start);
+        for value in &self.points.values[points] {
+            let value = value.to_f64();
+            if value.is_nan() && self.skips_nan {
+                continue;
+            }
+            if let Some(before) = before {
+                return value - before;
+            }
+            before = Some(value);
         }
+        f64::NAN
     }
 
     #[inline(always)]
