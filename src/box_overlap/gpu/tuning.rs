@@ -173,7 +173,7 @@ const BRUTE_PAIRS_A_BOX: u64 = 1 << 10;
 // The index leaves rows with many pairs, or a long way through the tree, to warps, which search twice for them: to
 // count the pairs, and to write them as keys to be sorted. Rows that are not left cost little. So once the first
 // stage has told how many rows are left, testing every pair is compared with what the index still has to do, by the
-// times below. They are of an H100 and of `f32`, in picoseconds, from the tables of BENCHMARKS.md, and within about a
+// times below. They are of an H100 and of `f32`, in picoseconds, and within about a
 // factor of 2 of what was measured there. Launches and waits take about 0.13 ms either way, and are left out.
 //
 // Trying the index first costs at most as much as testing every pair of boxes of which few overlap, or the set would
@@ -313,8 +313,8 @@ mod tests {
         assert_eq!(sample_stride(10_000, 10_000), Some(39));
     }
 
-    /// Rows of "Other boxes" in BENCHMARKS.md, of which some are left to warps: boxes of each set, pairs, and the
-    /// milliseconds of both algorithms. In all but the giants' row nearly all pairs are in rows that are left.
+    /// Rows of "Other boxes" in BENCHMARKS.md, some of which are left to warps, as an H100 measured them: boxes of each
+    /// set, pairs, and the milliseconds of both algorithms. In all but the giants' row nearly all pairs are in rows that are left.
     const MEASURED: [(u64, u64, f64, f64); 5] = [
         (10_000, 100_000_000, 1.13, 8.89),
         (40_000, 1_600_000_000, 11.9, 138.0),
