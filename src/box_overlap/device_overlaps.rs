@@ -6,9 +6,9 @@ use ndarray::{Ix1, Ix2};
 use super::gpu;
 use super::overlaps::matrix_size;
 use super::{OverlapMatrix, Overlaps};
+use crate::device::DeviceArray;
 #[cfg(feature = "kernels")]
 use crate::device::{Buffer, DeviceKind};
-use crate::device::{DeviceArray, MemoryKind};
 use crate::{Device, Result};
 
 /// The pairs of boxes that overlap, as [`Overlaps`], in the memory of a device.
@@ -124,7 +124,7 @@ impl DeviceOverlaps {
     pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
         let device = self.offsets.device();
         let shape = (self.len(), limit);
-        let size = matrix_size(MemoryKind::Device(device.id()), shape)?;
+        let size = matrix_size(device.memory_kind(), shape)?;
         #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size)?;

@@ -33,7 +33,7 @@ pub fn require_available(bytes: usize) -> Result<()> {
     }
 }
 
-/// Refuses what is more than there is. What is not known is granted.
+/// Refuses allocations larger than the free memory. Grants all where that is unknown.
 fn refuse_beyond(memory: Option<SystemMemory>, bytes: u64) -> Result<()> {
     match memory {
         Some(memory) if bytes > memory.free => Err(no_host_memory(bytes, Some(memory))),
@@ -84,7 +84,8 @@ impl SystemMemory {
         None
     }
 
-    /// What is left of it within a control group that may have `limit` bytes of RAM, where its processes have `used`.
+    /// The memory left within a control group with `limit` bytes of RAM, of which its processes use `used`. The group's own
+    /// limit of swap space, and what its siblings use of a limit that they share, are not known here.
     ///
     /// Files that the system keeps in memory count against the limit, but not here: they give way to allocations.
     #[cfg(any(target_os = "linux", test))]

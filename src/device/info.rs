@@ -127,8 +127,8 @@ impl Device {
         })
     }
 
-    /// What buffers are made in, which [`MemoryKind`] tells apart.
-    pub(super) fn memory_kind(&self) -> MemoryKind {
+    /// The memory that buffers of this device are allocated in.
+    pub(crate) fn memory_kind(&self) -> MemoryKind {
         match (self.kind(), &self.limit) {
             (DeviceKind::Cpu | DeviceKind::Simulator, None) => MemoryKind::Host,
             _ => MemoryKind::Device(self.id()),

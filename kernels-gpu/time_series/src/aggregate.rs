@@ -58,8 +58,8 @@ pub trait Aggregate: Copy + 'static {
     /// The state of no points.
     fn empty(&self) -> Self::State;
 
-    /// The state of no points of a bucket that has this value: [`empty`](Self::empty) unless an aggregate keeps
-    /// deviations from some value. States that begin with the same value are merged most often.
+    /// The state of no points, for a bucket that has this value: [`empty`](Self::empty) unless the aggregate keeps
+    /// deviations from a value. Most states that are merged begin with the same value.
     #[inline(always)]
     fn empty_near(&self, _value: f64) -> Self::State {
         self.empty()
@@ -69,9 +69,9 @@ pub trait Aggregate: Copy + 'static {
     /// points that are out of order, some of them may be added as they stand.
     fn push(&self, state: Self::State, point: Point) -> Self::State;
 
-    /// Whether [`push`](Self::push) could add the points that it was given, one after the other, to an empty state. It
-    /// may leave checks of each point to one check of them all: where this is false, the points are added again, by
-    /// [`push_carefully`](Self::push_carefully).
+    /// Whether a state that [`push`](Self::push) made of some points is right. Where it is not, it is dropped, and the
+    /// points are added again to an empty state, by [`push_carefully`](Self::push_carefully). So `push` may leave checks
+    /// of single points to one check of all.
     #[inline(always)]
     fn is_valid(&self, _state: &Self::State) -> bool {
         true

@@ -50,8 +50,8 @@ pub const fn shared_bytes<S>() -> u32 {
 /// How many tiles ahead points are brought into the L2 cache: about a microsecond.
 const PREFETCHED: u32 = 64;
 
-/// The first word that a block's threads share is the tile's number, the next ones are the number of buckets in lower tiles
-/// and whether there is a long bucket. Behind them stands the last head in each warp.
+/// Where the last head of each warp stands in the words that a block's threads share: behind the tile's number, the number
+/// of buckets in lower tiles, and the flag for long buckets.
 const LAST_HEADS: usize = 3;
 
 /// A tile on its way.

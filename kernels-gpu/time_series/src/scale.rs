@@ -6,8 +6,8 @@ use cuda_std::warp::WarpValue;
 
 /// The power of two by which a state multiplies the values that it adds.
 ///
-/// Squares of *ordinary* values, from 2⁻⁴⁰⁰ to 2⁴⁸⁰ in magnitude, neither overflow, also 2³² of them, nor lose bits that
-/// matter: two ordinary values that differ do so by 2⁻⁴⁵³ at least. A state with a larger value multiplies by 2⁻⁶⁰⁰,
+/// Values from 2⁻⁴⁰⁰ to 2⁴⁸⁰ in magnitude are *ordinary*: 2³² squares of them do not overflow, and no square loses bits that
+/// matter, since two ordinary values differ by 2⁻⁴⁵³ at least. A state with a larger value multiplies by 2⁻⁶⁰⁰,
 /// and one whose values are all smaller by 2⁶⁰⁰. The order is that of the values, so a state that merges two takes the
 /// higher scale of both.
 #[repr(transparent)]

@@ -34,8 +34,8 @@ impl<S> Exchange<S> {
     }
 }
 
-/// States of open buckets at a thread: those of a warp without a head, unless it is the last one, mean nothing, as
-/// nobody needs them.
+/// States of open buckets at a thread. In a warp without a head `before` means nothing, and `after` does so only in the
+/// last warp: nobody needs the others.
 #[derive(Clone, Copy)]
 pub struct Open<S> {
     /// Of the points in lower threads, back to the last head or to the block's start.

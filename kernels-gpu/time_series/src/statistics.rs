@@ -12,13 +12,13 @@ use crate::summary::Summary;
 pub trait Statistics: WarpValue {
     /// No values.
     const EMPTY: Self;
-    /// No values, of which the first is likely to be near this one.
+    /// The state of no values, for a bucket that has this value.
     fn empty_near(value: f64) -> Self;
-    /// With a value added, unless that leaves the state invalid.
+    /// Adds an ordinary value; any other leaves the state [invalid](Self::is_valid).
     fn push(self, value: f64) -> Self;
-    /// Whether the values were such that they could be [pushed](Self::push).
+    /// Whether all values could be [pushed](Self::push).
     fn is_valid(&self) -> bool;
-    /// With any value added.
+    /// Adds any value.
     fn push_carefully(self, value: f64) -> Self;
     /// Of the values of both.
     fn merge(self, later: Self) -> Self;

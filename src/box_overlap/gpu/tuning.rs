@@ -150,8 +150,7 @@ pub(super) fn index_bytes((rows1, rows2): (u32, u32)) -> u64 {
 /// Bytes of counters, and of counts and totals of the few blocks that sort little.
 const SMALL: u64 = 4 << 10;
 
-/// Whether testing every pair of so many boxes takes less time than building an index and searching in it, if few
-/// pairs overlap.
+/// Whether testing every pair takes less time than building an index and searching in it, if few pairs overlap.
 ///
 /// On an H100 a test takes 0.2 to 0.7 ps, in sets too small to fill it up to 8, and the index 0.16 to 0.25 ms and
 /// half a nanosecond for each box. Up to 10 000 boxes in each set take about the same time either way, if few of them
@@ -173,10 +172,10 @@ const BRUTE_PAIRS_A_BOX: u64 = 1 << 10;
 // The index leaves rows with many pairs, or a long way through the tree, to warps, which search twice for them: to
 // count the pairs, and to write them as keys to be sorted. Rows that are not left cost little. So once the first
 // stage has told how many rows are left, testing every pair is compared with what the index still has to do, by the
-// times below. They are of an H100 and of `f32`, in picoseconds, and within about a
-// factor of 2 of what was measured there. Launches and waits take about 0.13 ms either way, and are left out.
+// times below. They are of an H100 and of `f32`, in picoseconds, and within about a factor of 2
+// of what was measured there. Launches and waits take about 0.13 ms either way, and are left out.
 //
-// Trying the index first costs at most as much as testing every pair of boxes of which few overlap, or the set would
+// Trying the index first costs at most as much as testing every pair if few of them overlap, or the set would
 // have gone to the brute force at once; a sample costs some 25 us. Where pairs overlap, testing takes longer, so that
 // `Auto` takes at most about twice as long as the faster of the two.
 
@@ -200,7 +199,7 @@ const LEAVES_A_STEP: f64 = 32.0;
 /// A pair that is written as a key, sorted, and written to its row: what is left of 138 ms for 1.6·10⁹ pairs.
 const SORTED_PAIR: f64 = 75.0;
 
-/// The time of testing so many pairs of boxes, of which `pairs` overlap, and writing these.
+/// The time of `tests` tests of two boxes that find and write `pairs` pairs.
 pub(super) fn brute_force_time(tests: u64, pairs: u64) -> f64 {
     let (tests, pairs) = (tests as f64, pairs as f64);
     tests * CODE_TEST + (pairs * BRUTE_PAIR).min(tests * DENSE_TEST)

@@ -4,7 +4,7 @@ use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Filling};
 
 use super::{MODULE, offsets_on, tuning};
-use crate::device::{Buffer, DeviceArray, MemoryKind};
+use crate::device::{Buffer, DeviceArray};
 use crate::primitives::exclusive_sums;
 use crate::time_series::aggregates::DeviceColumns;
 use crate::time_series::{AGGREGATE, Aggregation, DeviceAggregates, Fill};
@@ -160,7 +160,7 @@ fn filled(with: &Aggregation, fill: Fill, found: &DeviceAggregates) -> Result<De
     let count = filled_offsets[series];
     let too_many = || Error::Allocation {
         operation: AGGREGATE,
-        memory: MemoryKind::Device(device.id()),
+        memory: device.memory_kind(),
         requested: count.saturating_mul(size_of::<i64>() as u64),
         free: None,
         total: None,
