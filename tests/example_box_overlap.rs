@@ -139,7 +139,7 @@ fn devices_algorithms_and_types() {
             expected(reference::self_overlaps(set1.view())),
         );
         for device in common::devices() {
-            let device = device.to_string();
+            let device = device.kind().to_string();
             for algorithm in ["auto", "brute", "indexed"] {
                 for name in ["f32", "f64", "i32"] {
                     let options = [

@@ -96,7 +96,7 @@ fn check_type(folder: &Folder, name: &str, files: &[&str], a: &Array2<f64>, b: &
 fn random_matrices_on_each_device() {
     let sizes = ["--m", "30", "--k", "20", "--n", "50"];
     for device in common::devices() {
-        let kind = device.to_string();
+        let kind = device.kind().to_string();
         for name in TYPES {
             let options = [
                 &sizes[..],
@@ -187,7 +187,7 @@ fn files_in_every_layout_and_type() {
         ]
     };
     for device in common::devices() {
-        let device = device.to_string();
+        let device = device.kind().to_string();
         for (a_file, a_is_transposed) in files("a", &a) {
             for (b_file, b_is_transposed) in files("b", &b) {
                 let mut arguments = vec!["--device", &device, "--a", &a_file, "--b", &b_file];
@@ -330,7 +330,7 @@ fn numbers_without_a_bound() {
     let out = folder.path("c.npy");
     let options = ["--a", &a, "--b", &b, "--out", out.to_str().unwrap()];
     for device in common::devices() {
-        let device = device.to_string();
+        let device = device.kind().to_string();
         let said = EXAMPLE.succeed(&[&options[..], &["--device", &device]].concat());
         let c: Array2<f32> = read_npy(&out).unwrap();
         assert_eq!(c.row(0), array![3.0, 2.0]);
@@ -353,7 +353,7 @@ fn numbers_without_a_bound() {
 fn sizes_of_zero() {
     let folder = Folder::new();
     for device in common::devices() {
-        let device = device.to_string();
+        let device = device.kind().to_string();
         for sizes in [
             ["0", "3", "2"],
             ["4", "0", "2"],

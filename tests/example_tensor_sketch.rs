@@ -94,7 +94,7 @@ fn all_options_of_a_sketch() {
     let options = "--alphabet protein --dim 40 --tuple 3 --seed 18446744073709551615 --normalize";
     let options: Vec<_> = options.split(' ').chain([&*first, &*second]).collect();
     for device in common::devices() {
-        let name = device.to_string();
+        let name = device.kind().to_string();
         let options = [&options[..], &["--device", &name]].concat();
         let tables = Tables::from_seed(20, 3, 40, u64::MAX).unwrap();
         let expected = library(&device, &Alphabet::protein(), tables, true, &texts);

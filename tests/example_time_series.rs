@@ -239,7 +239,7 @@ fn devices() {
         6 * 3600 * SECOND,
     );
     for device in common::devices() {
-        let device = device.to_string();
+        let device = device.kind().to_string();
         let arguments = [&DOCUMENTED[..], &["--device", &device]].concat();
         assert_close(&lines(&written(&folder, &arguments), true), &expected);
         let shown = EXAMPLE.succeed(&arguments);
