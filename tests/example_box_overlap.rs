@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use common::boxes::{Random, flat, uniform};
-use common::example::{Example, Folder, gzip, printed};
+use common::example::{Example, Folder, gzip, name_of, printed};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gridstride::box_overlap::{Coordinate, Overlaps, reference};
@@ -139,7 +139,7 @@ fn devices_algorithms_and_types() {
             expected(reference::self_overlaps(set1.view())),
         );
         for device in common::devices() {
-            let device = device.kind().to_string();
+            let (device, name_of_device) = (device.kind().to_string(), name_of(device.kind()));
             for algorithm in ["auto", "brute", "indexed"] {
                 for name in ["f32", "f64", "i32"] {
                     let options = [
@@ -164,7 +164,10 @@ fn devices_algorithms_and_types() {
                 printed.contains(&format!("boxes: 60 in {}, {axes}, f64", files[0])),
                 "{printed}"
             );
-            assert!(printed.contains(&format!("on {device}: ")), "{printed}");
+            assert!(
+                printed.contains(&format!("on {name_of_device}: ")),
+                "{printed}"
+            );
         }
     }
     EXAMPLE.refuse_usage(&["--algorithm", "octree", WELDS], "octree");

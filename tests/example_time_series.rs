@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 
 use common::boxes::Random;
-use common::example::{Example, Folder, gzip, printed};
+use common::example::{Example, Folder, gzip, name_of, printed};
 
 const EXAMPLE: Example = Example("time_series");
 
@@ -239,11 +239,12 @@ fn devices() {
         6 * 3600 * SECOND,
     );
     for device in common::devices() {
+        let name = name_of(device.kind());
         let device = device.kind().to_string();
         let arguments = [&DOCUMENTED[..], &["--device", &device]].concat();
         assert_close(&lines(&written(&folder, &arguments), true), &expected);
         let shown = EXAMPLE.succeed(&arguments);
-        assert!(shown.contains(&format!(" ms, on {device}: ")), "{shown}");
+        assert!(shown.contains(&format!(" ms, on {name}: ")), "{shown}");
     }
     EXAMPLE.refuse_usage(
         &[&DOCUMENTED[..], &["--device", "gpu"]].concat(),

@@ -8,7 +8,16 @@ use std::process::{ChildStdin, Command, Output, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use gridstride::device::DeviceKind;
 use tempfile::TempDir;
+
+/// What a program prints as the name of a device of this kind: its first simulator has number 0.
+pub fn name_of(kind: DeviceKind) -> String {
+    match kind {
+        DeviceKind::Simulator => "simulator:0".into(),
+        kind => kind.to_string(),
+    }
+}
 
 /// A folder for one test.
 pub struct Folder(pub TempDir);
