@@ -125,9 +125,7 @@ impl Error {
         }
         self
     }
-}
 
-impl Error {
     /// A second error of the same allocation, which several calls wait for.
     ///
     /// # Panics

@@ -1,6 +1,7 @@
 //! Conversion of arrays on a device from one type of numbers to another.
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
+use matmul_kernels::{f32_of_f64, f64_of_f32};
 use ndarray::Dimension;
 use rayon::prelude::*;
 
@@ -74,8 +75,8 @@ casts! {
     f32 => bf16: cast_f32_to_bf16, |from, to| to.convert_from_f32_slice(from);
     f16 => f32: cast_f16_to_f32, |from, to| from.convert_to_f32_slice(to);
     bf16 => f32: cast_bf16_to_f32, |from, to| from.convert_to_f32_slice(to);
-    f32 => f64: cast_f32_to_f64, |from, to| each(from, to, f64_of_f32);
-    f64 => f32: cast_f64_to_f32, |from, to| each(from, to, f32_of_f64);
+    f32 => f64: cast_f32_to_f64, |from, to| each(from, to, |x: f32| f64::from_bits(f64_of_f32(x.to_bits())));
+    f64 => f32: cast_f64_to_f32, |from, to| each(from, to, |x: f64| f32::from_bits(f32_of_f64(x.to_bits())));
 }
 
 /// Elements that a thread of the CPU converts in one go.
@@ -98,24 +99,4 @@ fn each<T: Copy, U>(from: &[T], to: &mut [U], convert: impl Fn(T) -> U) {
     for (to, &from) in to.iter_mut().zip(from) {
         *to = convert(from);
     }
-}
-
-/// The same number. Rust leaves the bits of NaN open, and so they are put together here and below.
-fn f64_of_f32(number: f32) -> f64 {
-    if number.is_nan() {
-        let bits = u64::from(number.to_bits());
-        let payload = (bits & 0x007f_ffff) << 29;
-        return f64::from_bits((bits & 1 << 31) << 32 | 0x7ff8_0000_0000_0000 | payload);
-    }
-    number.into()
-}
-
-/// The nearest number.
-fn f32_of_f64(number: f64) -> f32 {
-    if number.is_nan() {
-        let bits = number.to_bits();
-        let payload = (bits >> 29) as u32 & 0x007f_ffff;
-        return f32::from_bits((bits >> 32) as u32 & 1 << 31 | 0x7fc0_0000 | payload);
-    }
-    number as f32
 }
