@@ -66,7 +66,7 @@ pub mod matmul;
 mod modules;
 #[cfg(feature = "primitives")]
 pub mod primitives;
-mod spread;
+mod partition;
 #[cfg(feature = "stream")]
 pub mod stream;
 #[cfg(feature = "tensor-sketch")]

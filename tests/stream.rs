@@ -200,6 +200,7 @@ fn nothing_is_read_ahead_of_its_turn() {
 #[test]
 fn errors_and_panics_stop_it_and_leave_it_usable() {
     let failure = || Error::InvalidInput {
+        index: None,
         operation: "test",
         message: "enough".into(),
     };

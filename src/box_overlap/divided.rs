@@ -8,8 +8,8 @@ use super::search::{Problem, Search};
 use super::tile::{Found, Tile};
 use super::{Coordinate, Overlaps};
 use crate::device::zeroed;
-use crate::spread::{is_short_of_memory, least_budget, require_devices, spread_parts};
-use crate::{Device, Error, Result};
+use crate::partition::{is_short_of_memory, least_budget, recheck, require_devices, run_parts};
+use crate::{Device, Result};
 
 /// A search over all of the devices. One that has room for it goes its own way.
 pub fn search<'a, T: Coordinate>(
@@ -61,10 +61,8 @@ impl<T: Coordinate> Divided<'_, T> {
             let mut search = T::search_on(device, tile.problem())?;
             Found::new(tile, find(device, &mut *search, 0..tile.rows.len()))
         };
-        spread_parts(&self.devices, tiles, work).map_err(|error| match error {
-            // The row is to be named as in the whole set.
-            Error::InvalidInput { .. } => self.problem.check().err().unwrap_or(error),
-            _ => error,
+        recheck(run_parts(&self.devices, tiles, work), || {
+            self.problem.check()
         })
     }
 }

@@ -403,9 +403,6 @@ fn dim<T: Coordinate>(set: &DeviceArray<T, Ix2>) -> (usize, usize) {
     (set.shape()[0], set.shape()[1])
 }
 
-fn invalid_input(operation: &'static str, message: String) -> Error {
-    Error::InvalidInput { operation, message }
-}
 
 mod sealed {
     use ndarray::Ix2;

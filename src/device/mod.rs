@@ -246,7 +246,7 @@ fn gpus() -> impl Iterator<Item = Device> {
 }
 
 /// Locks also what a panic has left: all that is locked here is complete at any time.
-fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -365,17 +365,17 @@ impl Event {
 }
 
 pub(super) fn wrong_order() -> crate::Error {
-    crate::Error::InvalidInput {
-        operation: "time between events",
-        message: "the start was recorded after the end".to_string(),
-    }
+    crate::Error::input(
+        "time between events",
+        "the start was recorded after the end",
+    )
 }
 
 pub(super) fn not_recorded() -> crate::Error {
-    crate::Error::InvalidInput {
-        operation: "time between events",
-        message: "an event has not been recorded on any stream".to_string(),
-    }
+    crate::Error::input(
+        "time between events",
+        "an event has not been recorded on any stream",
+    )
 }
 
 impl fmt::Debug for Stream {

@@ -419,7 +419,7 @@ mod sealed {
     use super::parts::PartOfProduct;
     use super::{DeviceMatrices, MATMUL, MatMul, Number, Sizes, cpu};
     use crate::device::{Buffer, DeviceKind};
-    use crate::spread::spread;
+    use crate::partition;
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
@@ -472,7 +472,7 @@ mod sealed {
                             _ => unreachable!("this build has the CPU alone, {with:?}"),
                         }
                     };
-                    spread(devices, MATMUL, whole, work).map(|_| ())
+                    partition::run(devices, MATMUL, whole, work).map(|_| ())
                 }
 
                 fn on_device(

@@ -5,7 +5,7 @@ use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use super::Number;
 #[cfg(feature = "kernels")]
 use super::shapes::Sizes;
-use crate::spread::{Part, bytes_of, equal_ranges, split};
+use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
 /// Some of the matrices, rows or columns of a product.
 pub struct PartOfProduct<'a, T: Number> {
@@ -48,7 +48,7 @@ impl<'a, T: Number> PartOfProduct<'a, T> {
     }
 }
 
-impl<T: Number> Part for PartOfProduct<'_, T> {
+impl<T: Number> Partition for PartOfProduct<'_, T> {
     fn bytes(&self) -> u64 {
         bytes_of(self.a.len(), size_of::<T>())
             .saturating_add(bytes_of(self.b.len(), size_of::<T>()))
@@ -56,7 +56,7 @@ impl<T: Number> Part for PartOfProduct<'_, T> {
     }
 
     /// k is never cut, so that sums are those of the whole.
-    fn cut(self, parts: usize) -> Vec<Self> {
+    fn split(self, parts: usize) -> Vec<Self> {
         let (batch, m, n) = self.c.dim();
         let (axis, length) = match () {
             () if batch >= parts => (Axis(0), batch),
@@ -70,7 +70,7 @@ impl<T: Number> Part for PartOfProduct<'_, T> {
                 .find(|step| length / step >= parts)
                 .unwrap_or(1),
         };
-        split(self, equal_ranges(length, parts, step), |part, index| {
+        split_at_ranges(self, equal_ranges(length, parts, step), |part, index| {
             part.split_at(axis, index)
         })
     }

@@ -164,10 +164,7 @@ fn checked(keys: usize, bits: Range<u32>) -> Result<Range<u32>> {
     } else {
         return Ok(bits);
     };
-    Err(Error::InvalidInput {
-        operation: SORT,
-        message,
-    })
+    Err(Error::input(SORT, message))
 }
 
 fn masked(key: u64, bits: &Range<u32>) -> u64 {

@@ -5,7 +5,7 @@ use ndarray::Zip;
 use super::{Input, Output, Pipeline, STREAM};
 #[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
-use crate::spread::require_devices;
+use crate::partition::require_devices;
 use crate::{Error, Result};
 
 /// The sums of two vectors of integers, as `f64`, which has all of them exactly. If the CPU is among the pipeline's

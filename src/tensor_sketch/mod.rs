@@ -91,7 +91,7 @@ pub use tables::Tables;
 
 use crate::device::{Buffer, DeviceArray, DeviceKind, reserve};
 use crate::error::During;
-use crate::spread::{require_devices, spread};
+use crate::partition::{self, concat::concatenated, require_devices};
 use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
 use parts::PartOfSequences;
@@ -332,11 +332,9 @@ impl<T: Real> TensorSketch<T> {
         require_devices(devices, OPERATION)?;
         let made = self.compute_in_parts(devices, sequences.view(), rows);
         let made = made.during(OPERATION);
-        if let Err(Error::InvalidInput { .. }) = made {
-            // The sequence is to be named as among all.
-            self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
-        }
-        let result = made?;
+        let result = partition::recheck(made, || {
+            self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))
+        })?;
         let entries = result.as_slice().expect("a new array is contiguous");
         check_range(
             entries,
@@ -367,15 +365,13 @@ impl<T: Real> TensorSketch<T> {
             self.check_codes(part.sequences.first_code_from(self.tables.alphabet_size()))?;
             self.compute(device, part.sequences, rows)
         };
-        let mut parts = spread(devices, OPERATION, whole, work)?;
+        let mut parts = partition::run(devices, OPERATION, whole, work)?;
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
         }
-        let mut all = Vec::new();
-        reserve(&mut all, parts.iter().map(Array3::len).sum())?;
-        for part in parts {
-            all.extend_from_slice(part.as_slice().expect("a new array is contiguous"));
-        }
+        let slices = parts.iter();
+        let slices = slices.map(|part| part.as_slice().expect("a new array is contiguous"));
+        let all = concatenated(slices)?;
         let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
         Ok(Array3::from_shape_vec(shape, all).expect("parts are of all sequences"))
     }
@@ -498,9 +494,6 @@ fn code_too_large(at: CodeAt, alphabet_size: usize) -> Error {
          Alphabet::encode turns text into codes",
         alphabet_size - 1
     );
-    invalid_input(OPERATION, message)
+    Error::input_at(OPERATION, sequence, message)
 }
 
-fn invalid_input(operation: &'static str, message: String) -> Error {
-    Error::InvalidInput { operation, message }
-}

@@ -20,7 +20,7 @@ use super::engine::{Engine, WholeSequences};
 use super::fourier::SEGMENT;
 #[cfg(feature = "kernels")]
 use super::gpu;
-use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu, invalid_input};
+use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu};
 use crate::device::{DeviceKind, append};
 use crate::error::During;
 use crate::{Device, Error, Result};
@@ -275,7 +275,7 @@ impl<T: Real> SketchStream<T> {
             return Ok(());
         };
         let message = format!("the stream has stopped at an earlier error: {reason}");
-        Err(invalid_input(OPERATION, message))
+        Err(Error::input(OPERATION, message))
     }
 
     /// Passes a result on, and remembers an error.
@@ -301,7 +301,7 @@ impl<T: Real> SketchStream<T> {
                 "sequence {} has {letters} letters, but has not been ended",
                 self.ended
             );
-            return Err(invalid_input(OPERATION, message));
+            return Err(Error::input(OPERATION, message));
         }
         if self.filling.has_pieces() {
             self.submit().during(OPERATION)?;
@@ -370,7 +370,7 @@ impl<T: Real> SketchStream<T> {
             }
         }
         self.join();
-        invalid_input(OPERATION, "the stream has stopped".into())
+        Error::input(OPERATION, "the stream has stopped")
     }
 
     /// Waits for the end of the worker, which is about to come. If it has panicked, so does the caller.

@@ -31,10 +31,10 @@ use ndarray::{Array2, ArrayView1};
 use super::device_sequences::{CodeAt, first_code_from};
 #[cfg(feature = "kernels")]
 use super::gpu;
-use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu, invalid_input};
+use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu};
 use crate::device::{DeviceKind, packed, zeroed};
 use crate::error::During;
-use crate::spread::{Part, equal_ranges, require_devices, split, spread};
+use crate::partition::{self, Partition, equal_ranges, require_devices, split_at_ranges};
 use crate::{Device, DeviceSet, Result};
 
 /// The name of [`TensorSketch::windows`] in errors of memory.
@@ -56,7 +56,7 @@ impl Windows {
         for (name, value) in [("width", width), ("stride", stride)] {
             if value == 0 {
                 let message = format!("the {name} of windows is 0, not at least 1");
-                return Err(invalid_input(OPERATION, message));
+                return Err(Error::input(OPERATION, message));
             }
         }
         let count = length
@@ -156,7 +156,7 @@ impl<T: Real> TensorSketch<T> {
                 sketches: &mut sketches,
             };
             let work = |device: &Device, part: &mut PartOfWindows<T>| self.part(device, part);
-            spread(devices, OPERATION, whole, work)?;
+            partition::run(devices, OPERATION, whole, work)?;
         }
         check_range(&sketches, dim, 0, "window")?;
         Ok(Array2::from_shape_vec((windows.count, dim), sketches).expect("a row for each window"))
@@ -213,7 +213,7 @@ impl<'a, T: Real> PartOfWindows<'a, T> {
     }
 }
 
-impl<T: Real> Part for PartOfWindows<'_, T> {
+impl<T: Real> Partition for PartOfWindows<'_, T> {
     #[cfg(feature = "kernels")]
     fn bytes(&self) -> u64 {
         gpu::windows::bytes::<T>(self.tables, self.windows, self.codes.len())
@@ -225,12 +225,12 @@ impl<T: Real> Part for PartOfWindows<'_, T> {
     }
 
     /// Between runs of windows, which are then put together as in the whole.
-    fn cut(self, parts: usize) -> Vec<Self> {
+    fn split(self, parts: usize) -> Vec<Self> {
         #[cfg(feature = "kernels")]
         let step = gpu::windows::run(self.windows);
         #[cfg(not(feature = "kernels"))]
         let step = 1;
         let ranges = equal_ranges(self.windows.count, parts, step);
-        split(self, ranges, Self::split_at)
+        split_at_ranges(self, ranges, Self::split_at)
     }
 }

@@ -99,23 +99,34 @@ const RESAMPLE: &str = "resample";
 /// Points in one call at most: they are numbered in 32 bits.
 const MAX_POINTS: usize = u32::MAX as usize;
 
-fn invalid_input(operation: &'static str, message: String) -> Error {
-    Error::InvalidInput { operation, message }
-}
 
 fn floor_of(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
     Floor::new(granularity, origin).ok_or_else(|| {
-        invalid_input(
+        Error::input(
             operation,
             format!("the granularity is {granularity}, and has to be 1 at least"),
         )
     })
 }
 
+/// Fails for the first timestamp whose bucket has no label.
+fn check_labels<'a>(
+    operation: &'static str,
+    timestamps: impl IntoIterator<Item = &'a i64>,
+    floor: &Floor,
+) -> Result<()> {
+    let mut numbered = timestamps.into_iter().enumerate();
+    match numbered.find(|&(_, &timestamp)| timestamp < floor.lowest()) {
+        Some((index, &timestamp)) => Err(without_label(operation, index, timestamp, floor)),
+        None => Ok(()),
+    }
+}
+
 /// The error of a timestamp whose bucket has no label.
 fn without_label(operation: &'static str, index: usize, timestamp: i64, floor: &Floor) -> Error {
-    invalid_input(
+    Error::input_at(
         operation,
+        index,
         format!(
             "the bucket of timestamp {timestamp}, at index {index}, begins before the first i64; the first label is {}",
             floor.lowest()

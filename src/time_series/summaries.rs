@@ -5,7 +5,7 @@ use time_series_kernels::{Statistics, Summary};
 
 use super::method::Kind;
 use super::{
-    Aggregates, Aggregation, Custom, CustomAggregates, Method, RESAMPLE, floor_of, invalid_input,
+    Aggregates, Aggregation, Custom, CustomAggregates, Method, RESAMPLE, floor_of,
     without_label,
 };
 use crate::Result;
@@ -90,7 +90,7 @@ impl Summaries {
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless it is a multiple of this granularity.
     pub fn resample(&self, granularity: i64) -> Result<Summaries> {
         if granularity < self.granularity || granularity % self.granularity != 0 {
-            return Err(invalid_input(
+            return Err(Error::input(
                 RESAMPLE,
                 format!(
                     "the granularity {granularity} is not a multiple of that of the summaries, {}",
@@ -147,7 +147,7 @@ impl Summaries {
                     .during(COLUMNS)?
                     .into())
             }
-            _ => Err(invalid_input(
+            _ => Err(Error::input(
                 COLUMNS,
                 format!("summaries do not tell {method}: they have neither percentiles nor rates"),
             )),

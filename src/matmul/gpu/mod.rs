@@ -139,10 +139,8 @@ pub(super) fn on_device<T: HasKernels<Sum: HasSumKernels>>(
 fn require_countable(sizes: Sizes) -> Result<()> {
     for (name, size) in [("m", sizes.m), ("n", sizes.n), ("k", sizes.k)] {
         if size > i32::MAX as usize {
-            return Err(Error::InvalidInput {
-                operation: MATMUL,
-                message: format!("{name} is {size}; kernels count to {}", i32::MAX),
-            });
+            let message = format!("{name} is {size}; kernels count to {}", i32::MAX);
+            return Err(Error::input(MATMUL, message));
         }
     }
     Ok(())
@@ -357,9 +355,9 @@ impl<T: HasKernels<Sum: HasSumKernels>> Job<'_, T> {
         let (Cut { k_part, parts, .. }, tile) = (choice.cut, choice.tile);
         let Sizes { batch, m, n, k } = self.sizes;
         let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
-        let tiles = u32::try_from(tiles).map_err(|_| Error::InvalidInput {
-            operation: MATMUL,
-            message: format!("a result of {m}×{n} has more tiles than a grid can have blocks"),
+        let tiles = u32::try_from(tiles).map_err(|_| {
+            let message = format!("a result of {m}×{n} has more tiles than a grid can have blocks");
+            Error::input(MATMUL, message)
         })?;
         let config = LaunchConfig::new((tiles, parts as u32, batch as u32), tile.threads)
             .with_shared_bytes(tile.shared_bytes);

@@ -10,13 +10,13 @@ use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::{entries, windows};
 
 use super::fourier::{Engine, Lanes, Matrices, Pair, nothing};
-use super::layout::{Layout, Part, Room, batches};
+use super::layout::{Layout, Partition, Room, batches};
 use super::letters::{PackedLetters, bits_for};
 use super::tuning::windows::Runs;
 use crate::device::{Buffer, collected, reserve};
-use crate::spread::bytes_of;
+use crate::partition::bytes_of;
 use crate::tensor_sketch::windows::Windows;
-use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
+use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
 use crate::{Device, Result, modules};
 
 type WindowsKernel = Kernel<(
@@ -73,7 +73,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
              take a larger stride, or sketch them on the CPU",
             of.width, of.stride
         );
-        return Err(invalid_input(OPERATION, message));
+        return Err(Error::input(OPERATION, message));
     }
     if strides == 0 {
         // They have no letter in common.
