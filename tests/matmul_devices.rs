@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use common::matrices::{Kind, check, random, types};
 use common::{devices, several, with_kernels};
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{MatMul, Number, gemm, matmul};
+use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Error};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, array, s, stack};
 
@@ -26,7 +26,7 @@ const SIZES: &[(usize, usize, usize)] = &[
 ];
 
 #[track_caller]
-fn assert_same<T: Number>(found: &Array2<T>, expected: &Array2<T>, what: &dyn Debug) {
+fn assert_same<T: Scalar>(found: &Array2<T>, expected: &Array2<T>, what: &dyn Debug) {
     assert_eq!(found.dim(), expected.dim(), "{what:?}");
     let is_other =
         |(found, expected): (&T, &T)| found.to_f64().to_bits() != expected.to_f64().to_bits();
@@ -34,7 +34,7 @@ fn assert_same<T: Number>(found: &Array2<T>, expected: &Array2<T>, what: &dyn De
     assert_eq!(differ, None, "{what:?}, {:?}", found.dim());
 }
 
-fn over_several<T: Number>(device: &Device, with: MatMul) {
+fn over_several<T: Scalar>(device: &Device, with: MatMul) {
     for &(m, k, n) in SIZES {
         let (a, b) = (random::<T>((m, k), 1), random::<T>((k, n), 2));
         let expected = with.matmul(device, a.view(), b.view()).unwrap();

@@ -50,7 +50,7 @@ use ndarray::{Array1, ArrayView2, Ix2};
 
 use crate::device::DeviceArray;
 use crate::error::During;
-use crate::{DeviceSet, Error, Result};
+use crate::{DeviceSet, Result};
 pub use boxes::Coordinate;
 use boxes::{Packed, axes, same_axes};
 pub use device_overlaps::DeviceOverlaps;
@@ -402,7 +402,6 @@ impl BoxOverlap {
 fn dim<T: Coordinate>(set: &DeviceArray<T, Ix2>) -> (usize, usize) {
     (set.shape()[0], set.shape()[1])
 }
-
 
 mod sealed {
     use ndarray::Ix2;

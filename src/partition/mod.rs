@@ -39,9 +39,11 @@ pub fn run<P: Partition, R: Send>(
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     require_devices(devices, operation)?;
-    run_each(devices, split_for(devices, whole), &|device, part, results| {
-        in_fitting_pieces(device, part, &work, results)
-    })
+    run_each(
+        devices,
+        split_for(devices, whole),
+        &|device, part, results| in_fitting_pieces(device, part, &work, results),
+    )
     .during(operation)
 }
 

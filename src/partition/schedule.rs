@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::{Device, Error, Result};
 use crate::device::lock;
+use crate::{Device, Error, Result};
 
 /// Runs `count` jobs on whichever device is free: `job` gets the device and the number of the job.
 ///

@@ -10,7 +10,7 @@ mod value;
 
 use ndarray::{Array2, ArrayView2, Ix2};
 
-use super::{Real};
+use super::Real;
 #[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
 use crate::device::{DeviceArray, collected, zeroed_lazily};

@@ -89,7 +89,7 @@ pub use sequences::{Codes, Sequences};
 pub use stream::SketchStream;
 pub use tables::Tables;
 
-use crate::device::{Buffer, DeviceArray, DeviceKind, reserve};
+use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
 use crate::partition::{self, concat::concatenated, require_devices};
 use crate::{Device, DeviceSet, Error, Result};
@@ -496,4 +496,3 @@ fn code_too_large(at: CodeAt, alphabet_size: usize) -> Error {
     );
     Error::input_at(OPERATION, sequence, message)
 }
-

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
 
-use crate::Result;
 use crate::device::{copied, reserve};
 use crate::error::During;
+use crate::{Error, Result};
 
 /// Sequences of codes, one after the other, with the place where each begins.
 ///

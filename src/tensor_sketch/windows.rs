@@ -35,7 +35,7 @@ use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu};
 use crate::device::{DeviceKind, packed, zeroed};
 use crate::error::During;
 use crate::partition::{self, Partition, equal_ranges, require_devices, split_at_ranges};
-use crate::{Device, DeviceSet, Result};
+use crate::{Device, DeviceSet, Error, Result};
 
 /// The name of [`TensorSketch::windows`] in errors of memory.
 const WINDOWS: &str = "windows";

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 pub use time_series_kernels::Statistic;
 
-use super::{AGGREGATE};
+use super::AGGREGATE;
 use crate::{Error, Result};
 
 /// A column of a result: a statistic of the values of each bucket, or of their rate.

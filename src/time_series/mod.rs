@@ -99,7 +99,6 @@ const RESAMPLE: &str = "resample";
 /// Points in one call at most: they are numbered in 32 bits.
 const MAX_POINTS: usize = u32::MAX as usize;
 
-
 fn floor_of(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
     Floor::new(granularity, origin).ok_or_else(|| {
         Error::input(

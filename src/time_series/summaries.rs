@@ -5,12 +5,11 @@ use time_series_kernels::{Statistics, Summary};
 
 use super::method::Kind;
 use super::{
-    Aggregates, Aggregation, Custom, CustomAggregates, Method, RESAMPLE, floor_of,
-    without_label,
+    Aggregates, Aggregation, Custom, CustomAggregates, Method, RESAMPLE, floor_of, without_label,
 };
-use crate::Result;
 use crate::device::{collected, copied, packed, reserve};
 use crate::error::During;
+use crate::{Error, Result};
 
 const COLUMNS: &str = "columns";
 

@@ -9,7 +9,7 @@ use super::tuning::{self, LARGEST_THREADS, MAX_DIM};
 use super::value::Scale;
 use super::{Metric, Real, not_finite};
 use crate::device::{DeviceArray, LaunchConfig};
-use crate::{Device, Result, modules};
+use crate::{Device, Error, Result, modules};
 
 /// The kernels for one type of numbers.
 pub struct Kernels<T: 'static> {

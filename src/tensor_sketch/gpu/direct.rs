@@ -11,7 +11,7 @@ use super::tuning::direct::Policy;
 use super::{Job, pack_tables};
 use crate::device::{Buffer, LaunchConfig, collected, reserve};
 use crate::tensor_sketch::{OPERATION, Rows, Tables, binomial};
-use crate::{Device, Result, modules};
+use crate::{Device, Error, Result, modules};
 
 type DirectKernel = Kernel<(
     Parameters,

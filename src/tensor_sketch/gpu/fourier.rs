@@ -18,7 +18,7 @@ use crate::device::{Buffer, Element, collected, zeroed};
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::tensor_sketch::sequences::SequencesView;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
-use crate::{Device, Result, modules};
+use crate::{Device, Error, Result, modules};
 
 type ChunksKernel<Pair> = Kernel<(
     chunks::Parameters,

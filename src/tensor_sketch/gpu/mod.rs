@@ -18,7 +18,7 @@ pub(super) use letters::SequenceBuffers;
 
 use super::{Form, OPERATION, Real, Rows, Tables};
 use crate::device::Buffer;
-use crate::{Device, Result};
+use crate::{Device, Error, Result};
 
 /// What is to be sketched, and how.
 pub(super) struct Job<'a> {

@@ -10,14 +10,14 @@ use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::{entries, windows};
 
 use super::fourier::{Engine, Lanes, Matrices, Pair, nothing};
-use super::layout::{Layout, Partition, Room, batches};
+use super::layout::{Layout, Part, Room, batches};
 use super::letters::{PackedLetters, bits_for};
 use super::tuning::windows::Runs;
 use crate::device::{Buffer, collected, reserve};
 use crate::partition::bytes_of;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
-use crate::{Device, Result, modules};
+use crate::{Device, Error, Result, modules};
 
 type WindowsKernel = Kernel<(
     windows::Parameters,

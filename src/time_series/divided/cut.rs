@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::super::cpu::Timeline;
 use super::super::series::series_of;
 use super::within;
-use crate::{Error, Result};
 use crate::partition::{Partition, equal_ranges};
+use crate::{Error, Result};
 
 /// Points that can be cut.
 pub struct Cuttable<'a> {
