@@ -305,8 +305,8 @@ mod tests {
     #[cfg(feature = "simulator")]
     #[test]
     fn only_the_memory_of_the_device_itself_makes_parts_smaller() {
-        let device = Device::simulator().unwrap().limit_memory(100);
-        let other = Device::simulator().unwrap().limit_memory(100);
+        let device = Device::simulator().unwrap().with_memory_limit(100);
+        let other = Device::simulator().unwrap().with_memory_limit(100);
         let error = |memory| Error::Allocation {
             operation: "test",
             memory,
@@ -350,7 +350,7 @@ mod tests {
     #[cfg(feature = "simulator")]
     #[test]
     fn parts_fit_the_memory() {
-        let device = Device::simulator().unwrap().limit_memory(100);
+        let device = Device::simulator().unwrap().with_memory_limit(100);
         let sums = sum(std::slice::from_ref(&device), 1000).unwrap();
         assert_eq!(sums.len(), 10);
         // Less is left than the parts were cut for.

@@ -27,7 +27,7 @@
 //!
 //! # Memory
 //! On GPUs a search takes memory for the boxes, for what its [`Algorithm`] needs, and 4 bytes and more a pair. Where the
-//! memory of the device, or its [limit](crate::Device::limit_memory), does not suffice for the pairs, they are fetched a
+//! memory of the device, or its [limit](crate::Device::with_memory_limit), does not suffice for the pairs, they are fetched a
 //! part of the rows at a time. Where it does not suffice for the search, rows of the first set are tested against rows of
 //! the second in tiles, halved until one has room: a tile is a search of its own. All pairs are put together in the
 //! memory of the host, unless they are asked for in [slices](BoxOverlap::slices).

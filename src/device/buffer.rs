@@ -40,7 +40,7 @@ impl Device {
     /// A buffer of `len` elements whose content is unspecified.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice, or the device's [limit](Device::limit_memory).
+    /// [`Error::Allocation`] if the memory does not suffice, or the device's [limit](Device::with_memory_limit).
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         let beyond_addresses = || Error::Allocation {
             operation: ALLOC,

@@ -29,13 +29,13 @@ impl fmt::Display for DeviceKind {
 }
 
 /// Identifies a device within the process: [`Device::id`]. Handles to the same device have equal ids, whatever their
-/// [limits](Device::limit_memory).
+/// [limits](Device::with_memory_limit).
 ///
 /// ```
 /// use gridstride::Device;
 ///
 /// let (first, second) = (Device::simulator()?, Device::simulator()?);
-/// assert_eq!(first.id(), first.clone().limit_memory(1 << 20).id());
+/// assert_eq!(first.id(), first.clone().with_memory_limit(1 << 20).id());
 /// assert_ne!(first.id().to_string(), second.id().to_string()); // simulator:0 and simulator:1
 /// # Ok::<(), gridstride::Error>(())
 /// ```
@@ -76,11 +76,11 @@ impl fmt::Display for DeviceId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MemoryKind {
-    /// Ordinary memory of the host. The CPU and simulators without a [limit](Device::limit_memory) use it too.
+    /// Ordinary memory of the host. The CPU and simulators without a [limit](Device::with_memory_limit) use it too.
     Host,
     /// [Page-locked](super::PinnedBuffer) memory of the host.
     PageLocked,
-    /// The memory of a GPU, or the share of it that the device's [limit](Device::limit_memory) leaves.
+    /// The memory of a GPU, or the share of it that the device's [limit](Device::with_memory_limit) leaves.
     Device(DeviceId),
 }
 

@@ -31,14 +31,14 @@ impl Device {
     /// ```
     /// use gridstride::{Device, Error};
     ///
-    /// let device = Device::auto().limit_memory(1 << 10);
+    /// let device = Device::auto().with_memory_limit(1 << 10);
     /// let small = device.zeros::<u64>(100)?;
     /// assert!(matches!(device.zeros::<u64>(100), Err(Error::Allocation { free: Some(224), .. })));
     /// drop(small);
     /// assert!(device.zeros::<u64>(100).is_ok());
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn limit_memory(&self, bytes: u64) -> Device {
+    pub fn with_memory_limit(&self, bytes: u64) -> Device {
         Device {
             kind: self.kind.clone(),
             limit: Some(Arc::new(Limit {
@@ -48,7 +48,7 @@ impl Device {
         }
     }
 
-    /// Returns the [limit](Device::limit_memory) in bytes; `None` for a handle without one.
+    /// Returns the [limit](Device::with_memory_limit) in bytes; `None` for a handle without one.
     ///
     /// The memory that a GPU has, and how much of that is free, is in [`info`](Device::info).
     ///
@@ -56,19 +56,19 @@ impl Device {
     /// use gridstride::Device;
     ///
     /// assert_eq!(Device::auto().memory_limit(), None);
-    /// assert_eq!(Device::auto().limit_memory(1 << 20).memory_limit(), Some(1 << 20));
+    /// assert_eq!(Device::auto().with_memory_limit(1 << 20).memory_limit(), Some(1 << 20));
     /// ```
     pub fn memory_limit(&self) -> Option<u64> {
         self.limit.as_ref().map(|limit| limit.bytes)
     }
 
-    /// Returns how many bytes of the [limit](Device::limit_memory) are in use: those of all buffers that were made
+    /// Returns how many bytes of the [limit](Device::with_memory_limit) are in use: those of all buffers that were made
     /// through this handle and its clones. `None` for a handle without a limit, whose buffers are not counted.
     ///
     /// ```
     /// use gridstride::Device;
     ///
-    /// let device = Device::auto().limit_memory(1 << 20);
+    /// let device = Device::auto().with_memory_limit(1 << 20);
     /// let buffer = device.zeros::<f32>(64)?;
     /// assert_eq!(device.memory_used(), Some(256));
     /// drop(buffer);

@@ -26,7 +26,7 @@
 //! next allocations.
 //!
 //! # Memory
-//! [`Device::limit_memory`] gives a handle that takes no more than so much of a device's memory. Calls that take a
+//! [`Device::with_memory_limit`] gives a handle that takes no more than so much of a device's memory. Calls that take a
 //! [`DeviceSet`] cut work that is larger than that, or than all the memory of a GPU, and do one part after the other;
 //! over several devices they do parts side by side. The results are those of a single device with room for all, but for
 //! the order of additions where a module's documentation says so.

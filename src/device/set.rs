@@ -7,7 +7,7 @@ use super::Device;
 /// A `Vec`, an array or a slice of devices is a set. Each device gets parts of the work, rows, sequences, series or
 /// chunks, in which it is free: a faster one does more of them. So results do not depend on the number of devices, as
 /// long as they are of one kind, but for the order of additions where a module's documentation says so. Clones of a
-/// device with a [limit](Device::limit_memory) share it; devices of a set should have a limit each.
+/// device with a [limit](Device::with_memory_limit) share it; devices of a set should have a limit each.
 ///
 /// ```
 /// use gridstride::Device;

@@ -39,7 +39,7 @@
 //!
 //! # Memory
 //! A product of arrays on the host that is larger than the memory of the device, or its
-//! [limit](crate::Device::limit_memory), is cut into parts of C's matrices, rows or columns, whichever are more; k is not
+//! [limit](crate::Device::with_memory_limit), is cut into parts of C's matrices, rows or columns, whichever are more; k is not
 //! cut.
 //!
 //! On GPUs a call may need memory besides A, B and C: for a copy of A or B that no kernel reads as it is (other strides

@@ -55,7 +55,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// A pipeline of four streams and 64 MiB on each device, or what a device's [limit](Device::limit_memory) leaves, if
+    /// A pipeline of four streams and 64 MiB on each device, or what a device's [limit](Device::with_memory_limit) leaves, if
     /// that is less. Chunks go to several devices in turn.
     pub fn new(devices: &(impl DeviceSet + ?Sized)) -> Pipeline {
         Pipeline {
@@ -76,7 +76,7 @@ impl Pipeline {
 
     /// Sets how many bytes of each device's memory the streams share; as many page-locked bytes of the host are used.
     ///
-    /// Where a device's [limit](Device::limit_memory) leaves less, chunks are smaller. Memory that calls of other threads
+    /// Where a device's [limit](Device::with_memory_limit) leaves less, chunks are smaller. Memory that calls of other threads
     /// take at the same time counts against the limit.
     pub fn memory(mut self, bytes: usize) -> Pipeline {
         self.memory = bytes;

@@ -64,7 +64,7 @@ pub enum Metric {
 ///
 /// # Several devices, and little memory
 ///
-/// Over a [set](DeviceSet) of devices, and where a device's memory or its [limit](Device::limit_memory)
+/// Over a [set](DeviceSet) of devices, and where a device's memory or its [limit](Device::with_memory_limit)
 /// does not suffice, rows of `a` or `b` are divided. The distances are the same but for what is stated
 /// above of rows of very different magnitudes, since numbers are scaled by the largest one of a part.
 ///

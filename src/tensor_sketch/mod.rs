@@ -46,7 +46,7 @@
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
 //! tuples and the dimension determine, and for the letters that are worked on at a time. Where all the memory of
-//! the device, or its [limit](crate::Device::limit_memory), is less, fewer letters are worked on at a time, then fewer
+//! the device, or its [limit](crate::Device::with_memory_limit), is less, fewer letters are worked on at a time, then fewer
 //! sequences. A long sequence is cut where matrices end that its last product is made of. So it needs room for 2048
 //! letters at least if it has up to 32 Ki letters, for 32 Ki up to 512 Ki, for 512 Ki up to 8 Mi, and for 8 Mi beyond;
 //! [`Form::Direct`] needs room for the whole sequence. [`SketchStream`] keeps to that too.

@@ -40,7 +40,7 @@ const NUMBERS: usize = 1 << 22;
 /// [`Form::Direct`], which does not work on parts of a sequence, a sequence is in
 /// memory as a whole besides.
 ///
-/// On a device with little memory, or a [limit](crate::Device::limit_memory), letters are worked on in smaller parts.
+/// On a device with little memory, or a [limit](crate::Device::with_memory_limit), letters are worked on in smaller parts.
 ///
 /// Finished sketches stay in memory until they are taken. Who cannot hold all of them calls
 /// [`take_finished`](Self::take_finished) now and then. It does not wait, so that one thread can push

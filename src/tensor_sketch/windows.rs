@@ -84,7 +84,7 @@ impl<T: Real> TensorSketch<T> {
     /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, at least 65 536.
     ///
     /// Over a [set](DeviceSet) of devices, and where a device's memory or its
-    /// [limit](Device::limit_memory) does not suffice, the windows are divided into ranges of at least
+    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges of at least
     /// 64, if there are so many. The sketches are then the same, bit by bit, on devices of one kind
     /// that run kernels; the CPU puts windows together in ways that depend on their number.
     ///
