@@ -152,7 +152,8 @@ fn room_for_the_search_but_not_for_its_pairs() {
         let set = numbers::<f32>(&all(if is_slow(&device) { 40 } else { 900 }));
         let boxes = set.nrows() as u64;
         for bytes_a_pair in [1, 3] {
-            let limited = device.with_memory_limit(5_000 + 400 * boxes + bytes_a_pair * boxes * boxes);
+            let limited =
+                device.with_memory_limit(5_000 + 400 * boxes + bytes_a_pair * boxes * boxes);
             check(
                 &limited,
                 &set,

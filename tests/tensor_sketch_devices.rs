@@ -130,7 +130,10 @@ fn little_memory_for_other_forms_and_types() {
         check(&limited, &device, direct, &few, "the direct form");
         let double = TensorSketch::new(tables()).double();
         let least = least_memory(&device, |limited| double.sketch_rows(limited, &few));
-        let limited = vec![device.with_memory_limit(least), device.with_memory_limit(2 * least)];
+        let limited = vec![
+            device.with_memory_limit(least),
+            device.with_memory_limit(2 * least),
+        ];
         check(&limited, &device, double, &few, "f64");
     }
 }

@@ -214,7 +214,11 @@ fn mistakes_are_named_with_their_place() {
     let empty = ArrayView1::<i64>::from(&[]);
     for device in with_kernels() {
         let with = Aggregation::every(4).methods(&[Method::SUM]);
-        let nothing = with.run(&device.with_memory_limit(0), empty, ArrayView1::<f64>::from(&[]));
+        let nothing = with.run(
+            &device.with_memory_limit(0),
+            empty,
+            ArrayView1::<f64>::from(&[]),
+        );
         assert!(
             matches!(nothing, Err(Error::Allocation { .. })),
             "{nothing:?}"

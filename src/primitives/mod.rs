@@ -129,6 +129,7 @@ pub fn sort_pairs(
     }
     #[cfg(feature = "kernels")]
     if keys.device().kind() != DeviceKind::Cpu {
+        let values = values.on(keys.device())?;
         return gpu::sort_pairs(keys, values, bits).during(SORT);
     }
     let device = keys.device().clone();
