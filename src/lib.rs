@@ -62,7 +62,6 @@ pub mod device;
 mod error;
 #[cfg(feature = "matmul")]
 pub mod matmul;
-#[cfg(feature = "kernels")]
 mod modules;
 #[cfg(feature = "primitives")]
 pub mod primitives;

@@ -128,14 +128,8 @@ pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
     short && budget(device).is_some()
 }
 
-#[cfg(feature = "kernels")]
 fn budget(device: &Device) -> Option<u64> {
     device.memory_budget()
-}
-
-#[cfg(not(feature = "kernels"))]
-fn budget(_: &Device) -> Option<u64> {
-    None
 }
 
 /// Does a part, in pieces that are expected to fit the device's memory, as far as it can be cut.

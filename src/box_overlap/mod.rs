@@ -38,7 +38,6 @@ mod boxes;
 mod cpu;
 mod device_overlaps;
 mod divided;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod overlaps;
 pub mod reference;
@@ -413,16 +412,11 @@ mod sealed {
     use super::cpu::CpuSearch;
     use super::search::{Problem, Search};
     use super::{Algorithm, BoxOverlap, DeviceOverlaps, divided};
-    #[cfg(feature = "kernels")]
     use super::{OVERLAPS, SELF_OVERLAPS, gpu};
     use crate::device::{DeviceArray, DeviceKind};
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
-    #[cfg(not(feature = "kernels"))]
-    pub trait Sealed: Doors {}
-    /// What the devices need to know of the type.
-    #[cfg(feature = "kernels")]
     pub trait Sealed: Doors + gpu::HasKernels {}
 
     /// The doors to what is large and generic: behind them that is compiled here, once for each type, and
@@ -457,10 +451,7 @@ mod sealed {
                 fn search_on<'a>(device: &Device, problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
                     match device.kind() {
                         DeviceKind::Cpu => Ok(Box::new(CpuSearch::new(problem)?)),
-                        #[cfg(feature = "kernels")]
                         _ => Ok(Box::new(gpu::GpuSearch::new(device, &problem)?)),
-                        #[cfg(not(feature = "kernels"))]
-                        _ => unreachable!("this build has the CPU alone"),
                     }
                 }
 
@@ -470,7 +461,6 @@ mod sealed {
                     set2: Option<&DeviceArray<$type, Ix2>>,
                 ) -> Result<DeviceOverlaps> {
                     let device = set1.device();
-                    #[cfg(feature = "kernels")]
                     if device.kind() != DeviceKind::Cpu {
                         let operation = if set2.is_some() { OVERLAPS } else { SELF_OVERLAPS };
                         return gpu::overlaps(operation, algorithm, set1, set2);

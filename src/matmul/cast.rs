@@ -60,7 +60,6 @@ macro_rules! casts {
     ($($from:ty => $to:ty: $kernel:ident, $on_host:expr;)*) => {$(
         impl CastTo<$to> for $from {
             fn cast_buffer(from: &Buffer<$from>) -> Result<Buffer<$to>> {
-                #[cfg(feature = "kernels")]
                 if from.device().kind() != DeviceKind::Cpu {
                     return super::gpu::cast(from, &matmul_kernels::$kernel);
                 }

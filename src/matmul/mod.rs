@@ -54,7 +54,6 @@
 
 mod cast;
 mod cpu;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod number;
 mod parts;
@@ -119,10 +118,6 @@ pub enum Instructions {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MatMul {
     precision: Precision,
-    #[cfg_attr(
-        not(feature = "kernels"),
-        allow(dead_code, reason = "the CPU has no choice of them")
-    )]
     instructions: Instructions,
 }
 
@@ -414,7 +409,6 @@ mod sealed {
     use half::{bf16, f16};
     use ndarray::{ArrayView3, ArrayViewMut3};
 
-    #[cfg(feature = "kernels")]
     use super::gpu;
     use super::parts::PartOfProduct;
     use super::{DeviceMatrices, MATMUL, MatMul, Number, Sizes, cpu};
@@ -460,16 +454,12 @@ mod sealed {
                     c: ArrayViewMut3<<$type as Number>::Sum>,
                 ) -> Result<()> {
                     let whole = PartOfProduct { a, b, c };
-                    #[cfg(feature = "kernels")]
                     let sizes = whole.sizes();
                     let work = |device: &Device, part: &mut PartOfProduct<$type>| {
                         let factors = (part.a.view(), part.b.view());
                         match device.kind() {
                             DeviceKind::Cpu => on_cpu(alpha, factors, beta, part.c.view_mut()),
-                            #[cfg(feature = "kernels")]
                             _ => gpu::on_host(with, device, sizes, alpha, factors, beta, part.c.view_mut()),
-                            #[cfg(not(feature = "kernels"))]
-                            _ => unreachable!("this build has the CPU alone, {with:?}"),
                         }
                     };
                     spread(devices, MATMUL, whole, work).map(|_| ())
@@ -483,7 +473,6 @@ mod sealed {
                     c: &mut Buffer<<$type as Number>::Sum>,
                     sizes: Sizes,
                 ) -> Result<()> {
-                    #[cfg(feature = "kernels")]
                     if c.device().kind() != DeviceKind::Cpu {
                         return gpu::on_device(with, alpha, (a, b), beta, c, (sizes, sizes));
                     }

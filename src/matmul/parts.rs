@@ -3,7 +3,6 @@
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 
 use super::Number;
-#[cfg(feature = "kernels")]
 use super::shapes::Sizes;
 use crate::spread::{Part, bytes_of, equal_ranges, split};
 
@@ -19,7 +18,6 @@ pub struct PartOfProduct<'a, T: Number> {
 const STEPS: [usize; 3] = [256, 32, 8];
 
 impl<'a, T: Number> PartOfProduct<'a, T> {
-    #[cfg(feature = "kernels")]
     pub fn sizes(&self) -> Sizes {
         let (batch, m, n) = self.c.dim();
         let k = self.a.dim().2;

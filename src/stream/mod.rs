@@ -19,22 +19,16 @@
 
 mod add;
 mod columns;
-#[cfg(feature = "kernels")]
 mod flow;
-#[cfg(feature = "kernels")]
 mod lane;
-#[cfg(feature = "kernels")]
 mod map;
 
 pub use add::add;
 pub use columns::{Input, Output};
-#[cfg(feature = "kernels")]
 pub use columns::{Inputs, Outputs};
-#[cfg(feature = "kernels")]
 pub use map::Chunk;
 
 use std::fmt;
-#[cfg(feature = "kernels")]
 use std::sync::Mutex;
 
 use crate::{Device, DeviceSet};
@@ -50,7 +44,6 @@ pub struct Pipeline {
     devices: Vec<Device>,
     streams: usize,
     memory: usize,
-    #[cfg(feature = "kernels")]
     idle: Mutex<Vec<lane::Lane>>,
 }
 
@@ -62,7 +55,6 @@ impl Pipeline {
             devices: devices.devices().to_vec(),
             streams: 4,
             memory: 64 << 20,
-            #[cfg(feature = "kernels")]
             idle: Mutex::default(),
         }
     }
@@ -91,7 +83,6 @@ impl Pipeline {
 
     /// Gives streams and memory back.
     fn forget(&mut self) {
-        #[cfg(feature = "kernels")]
         self.idle
             .get_mut()
             .unwrap_or_else(|poisoned| poisoned.into_inner())

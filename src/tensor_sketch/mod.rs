@@ -61,7 +61,6 @@ mod device_sequences;
 mod distances;
 mod engine;
 mod fourier;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod parts;
 mod plan;
@@ -381,7 +380,6 @@ impl<T: Real> TensorSketch<T> {
     }
 
     /// The fastest way from the host's memory, if the device has one and no code is too large.
-    #[cfg(feature = "kernels")]
     fn sketch_from_host(
         &self,
         device: &Device,
@@ -401,12 +399,6 @@ impl<T: Real> TensorSketch<T> {
         ))
     }
 
-    #[cfg(not(feature = "kernels"))]
-    fn sketch_from_host(&self, _: &Device, _: SequencesView, _: Rows) -> Result<Option<Array3<T>>> {
-        Ok(None)
-    }
-
-    #[cfg(feature = "kernels")]
     fn job(&self, rows: Rows) -> gpu::Job<'_> {
         gpu::Job {
             tables: &self.tables,
@@ -419,7 +411,6 @@ impl<T: Real> TensorSketch<T> {
     /// The same for codes that are known to be right, with infinite entries for what is beyond the
     /// range of `T`.
     fn compute(&self, device: &Device, sequences: SequencesView, rows: Rows) -> Result<Array3<T>> {
-        #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let alphabet_size = self.tables.alphabet_size();
             let buffers = gpu::SequenceBuffers::upload(device, sequences, alphabet_size)?;
@@ -444,7 +435,6 @@ impl<T: Real> TensorSketch<T> {
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }
-            #[cfg(feature = "kernels")]
             Memory::Device(buffers) => gpu::sketch(&sequences.device, &self.job(rows), buffers),
         }
     }

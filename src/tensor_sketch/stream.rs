@@ -18,7 +18,6 @@ use super::batch::{Batch, Filling, Limits};
 use super::device_sequences::{CodeAt, largest_of};
 use super::engine::{Engine, WholeSequences};
 use super::fourier::SEGMENT;
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu, invalid_input};
 use crate::device::{DeviceKind, append};
@@ -132,7 +131,6 @@ impl<T: Real> TensorSketch<T> {
     pub(super) fn new_engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
         Ok(match (device.kind(), self.form) {
             (_, Form::Direct) => Box::new(WholeSequences::new(self.clone(), device.clone())),
-            #[cfg(feature = "kernels")]
             (DeviceKind::Simulator | DeviceKind::Cuda { .. }, _) => {
                 let engine = gpu::stream::StreamEngine::new(device, &self.tables, self.normalize)?;
                 Box::new(engine)

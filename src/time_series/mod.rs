@@ -63,7 +63,6 @@ mod cpu;
 mod custom;
 mod divided;
 mod finish;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod method;
 mod options;
@@ -82,7 +81,6 @@ pub use round::{
     bucket_counts, round_timestamps, round_timestamps_device, round_timestamps_inplace,
 };
 pub use summaries::Summaries;
-#[cfg(feature = "kernels")]
 pub use time_series_kernels::Kernels;
 pub use time_series_kernels::{Aggregate, Point, Summary};
 pub use value::Value;
