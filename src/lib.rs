@@ -62,7 +62,6 @@ pub mod device;
 mod error;
 #[cfg(feature = "matmul")]
 pub mod matmul;
-#[cfg(feature = "kernels")]
 mod modules;
 mod number;
 mod partition;

@@ -240,7 +240,7 @@ fn products_chain_on_the_device() -> Result<()> {
 #[test]
 fn little_memory_is_an_error() {
     for device in common::devices() {
-        let device = device.limit_memory(5000);
+        let device = device.with_memory_limit(5000);
         let there = device.upload(&Array1::<f32>::zeros(1000)).unwrap();
         let result = there.cast::<f64>();
         let is_allocation = matches!(result, Err(gridstride::Error::Allocation { .. }));

@@ -26,7 +26,6 @@ pub fn search<'a, T: Coordinate>(
         problem,
     };
     Ok(match devices {
-        #[cfg(feature = "kernels")]
         [device] if divided.may_fit(budget) => Box::new(within_memory::search(device, divided)?),
         _ => Box::new(divided),
     })
@@ -40,7 +39,6 @@ struct Divided<'a, T: Coordinate> {
 
 impl<T: Coordinate> Divided<'_, T> {
     /// Whether all boxes have room in a device's memory.
-    #[cfg(feature = "kernels")]
     fn may_fit(&self, budget: Option<u64>) -> bool {
         let rows = 0..self.problem.set1.boxes().len();
         let tiles = Tile::of_rows(&self.problem, rows, 1, None);
@@ -181,7 +179,6 @@ fn side_by_side(rows: usize, mut tiles: Vec<Found<Overlaps>>) -> Result<Overlaps
 }
 
 /// A device that may have room for all.
-#[cfg(feature = "kernels")]
 mod within_memory {
     use super::*;
     use crate::box_overlap::gpu::GpuSearch;

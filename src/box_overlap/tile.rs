@@ -118,16 +118,10 @@ impl<'a, T: Coordinate> Tile<'a, T> {
 }
 
 impl<T: Coordinate> Partition for Tile<'_, T> {
-    #[cfg(feature = "kernels")]
     fn bytes(&self) -> u64 {
         let columns = self.columns.as_ref().unwrap_or(&self.rows).len();
         let search = super::gpu::bytes(self.whole.algorithm, self.rows.len(), columns);
         self.bytes_of_boxes() + search
-    }
-
-    #[cfg(not(feature = "kernels"))]
-    fn bytes(&self) -> u64 {
-        self.bytes_of_boxes()
     }
 
     /// In halves of its longer side. Two halves of one set are searched each, and one against the other.

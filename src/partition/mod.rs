@@ -117,14 +117,14 @@ fn split_for<P: Partition>(devices: &[Device], whole: P) -> Vec<P> {
 /// Returns the only device, if there is only one and work of so many bytes fits its memory.
 pub fn alone(devices: &[Device], bytes: u64) -> Option<&Device> {
     match devices {
-        [device] if budget(device).is_none_or(|budget| bytes <= budget) => Some(device),
+        [device] if device.memory_budget().is_none_or(|budget| bytes <= budget) => Some(device),
         _ => None,
     }
 }
 
 /// Returns the least memory budget of the devices, `None` if none is known.
 pub fn least_budget(devices: &[Device]) -> Option<u64> {
-    devices.iter().filter_map(budget).min()
+    devices.iter().filter_map(Device::memory_budget).min()
 }
 
 /// Whether an error says that a device's memory does not suffice, so that smaller parts may. They do not help when the
@@ -134,17 +134,7 @@ pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
         Error::Allocation { memory, .. } => *memory == MemoryKind::Device(device.id()),
         _ => false,
     };
-    is_short && budget(device).is_some()
-}
-
-#[cfg(feature = "kernels")]
-fn budget(device: &Device) -> Option<u64> {
-    device.memory_budget()
-}
-
-#[cfg(not(feature = "kernels"))]
-fn budget(_: &Device) -> Option<u64> {
-    None
+    is_short && device.memory_budget().is_some()
 }
 
 /// Runs a part, first split into pieces that are expected to fit the device's memory, as far as it splits.
@@ -154,7 +144,10 @@ fn in_fitting_pieces<P: Partition, R>(
     work: &impl Fn(&Device, &mut P) -> Result<R>,
     results: &mut Vec<R>,
 ) -> Result<()> {
-    if budget(device).is_none_or(|budget| part.bytes() <= budget) {
+    if device
+        .memory_budget()
+        .is_none_or(|budget| part.bytes() <= budget)
+    {
         return in_pieces(device, part, work, results);
     }
     let mut pieces = part.split(2);
@@ -259,8 +252,8 @@ mod tests {
     #[cfg(feature = "simulator")]
     #[test]
     fn only_the_memory_of_the_device_itself_makes_parts_smaller() {
-        let device = Device::simulator().unwrap().limit_memory(100);
-        let other = Device::simulator().unwrap().limit_memory(100);
+        let device = Device::simulator().unwrap().with_memory_limit(100);
+        let other = Device::simulator().unwrap().with_memory_limit(100);
         let error = |memory| Error::Allocation {
             operation: "test",
             memory,
@@ -304,7 +297,7 @@ mod tests {
     #[cfg(feature = "simulator")]
     #[test]
     fn parts_fit_the_memory() {
-        let device = Device::simulator().unwrap().limit_memory(100);
+        let device = Device::simulator().unwrap().with_memory_limit(100);
         let sums = sum(std::slice::from_ref(&device), 1000).unwrap();
         assert_eq!(sums.len(), 10);
         // Less is left than the parts were cut for.

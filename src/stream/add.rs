@@ -3,7 +3,6 @@
 use ndarray::Zip;
 
 use super::{Input, Output, Pipeline, STREAM};
-#[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
 use crate::partition::require_devices;
 use crate::{Error, Result};
@@ -22,7 +21,6 @@ pub fn add<'a>(
     sums: impl Output<'a, Element = f64>,
 ) -> Result<()> {
     require_devices(pipeline.devices(), STREAM)?;
-    #[cfg(feature = "kernels")]
     if (pipeline.devices().iter()).all(|device| device.kind() != DeviceKind::Cpu) {
         return on_device(pipeline, a, b, sums);
     }
@@ -38,7 +36,6 @@ pub fn add<'a>(
     Ok(())
 }
 
-#[cfg(feature = "kernels")]
 fn on_device<'a>(
     pipeline: &Pipeline,
     a: impl Input<'a, Element = i32>,

@@ -1,17 +1,14 @@
 //! Distances between sketches.
 
 mod cpu;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod tile;
-#[cfg(feature = "kernels")]
 mod tuning;
 mod value;
 
 use ndarray::{Array2, ArrayView2, Ix2};
 
 use super::Real;
-#[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
 use crate::device::{DeviceArray, collected, zeroed_lazily};
 use crate::error::During;
@@ -187,7 +184,6 @@ pub fn distances_device<T: Real>(
     let device = a.device();
     device.require_same(b.device(), DISTANCES)?;
     check_shapes((a.shape()[0], a.shape()[1]), (b.shape()[0], b.shape()[1]))?;
-    #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
         return gpu::distances(DISTANCES, a, b, metric).during(DISTANCES);
     }
@@ -227,7 +223,6 @@ pub fn pairwise_device<T: Real>(
     metric: Metric,
 ) -> Result<DeviceArray<f64, Ix2>> {
     let device = a.device();
-    #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
         return gpu::pairwise(PAIRWISE, a, metric).during(PAIRWISE);
     }

@@ -46,7 +46,7 @@
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
 //! tuples and the dimension determine, and for the letters that are worked on at a time. Where all the memory of
-//! the device, or its [limit](crate::Device::limit_memory), is less, fewer letters are worked on at a time, then fewer
+//! the device, or its [limit](crate::Device::with_memory_limit), is less, fewer letters are worked on at a time, then fewer
 //! sequences. A long sequence is cut where matrices end that its last product is made of. So it needs room for 2048
 //! letters at least if it has up to 32 Ki letters, for 32 Ki up to 512 Ki, for 512 Ki up to 8 Mi, and for 8 Mi beyond;
 //! [`Form::Direct`] needs room for the whole sequence. [`SketchStream`] keeps to that too.
@@ -61,7 +61,6 @@ mod device_sequences;
 mod distances;
 mod engine;
 mod fourier;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod parts;
 mod plan;
@@ -377,7 +376,6 @@ impl<T: Real> TensorSketch<T> {
     }
 
     /// The fastest way from the host's memory, if the device has one and no code is too large.
-    #[cfg(feature = "kernels")]
     fn sketch_from_host(
         &self,
         device: &Device,
@@ -397,12 +395,6 @@ impl<T: Real> TensorSketch<T> {
         ))
     }
 
-    #[cfg(not(feature = "kernels"))]
-    fn sketch_from_host(&self, _: &Device, _: SequencesView, _: Rows) -> Result<Option<Array3<T>>> {
-        Ok(None)
-    }
-
-    #[cfg(feature = "kernels")]
     fn job(&self, rows: Rows) -> gpu::Job<'_> {
         gpu::Job {
             tables: &self.tables,
@@ -415,7 +407,6 @@ impl<T: Real> TensorSketch<T> {
     /// The same for codes that are known to be right, with infinite entries for what is beyond the
     /// range of `T`.
     fn compute(&self, device: &Device, sequences: SequencesView, rows: Rows) -> Result<Array3<T>> {
-        #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let alphabet_size = self.tables.alphabet_size();
             let buffers = gpu::SequenceBuffers::upload(device, sequences, alphabet_size)?;
@@ -440,7 +431,6 @@ impl<T: Real> TensorSketch<T> {
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }
-            #[cfg(feature = "kernels")]
             Memory::Device(buffers) => gpu::sketch(&sequences.device, &self.job(rows), buffers),
         }
     }

@@ -18,7 +18,6 @@ use super::batch::{Batch, Filling, Limits};
 use super::device_sequences::{CodeAt, largest_of};
 use super::engine::{Engine, WholeSequences};
 use super::fourier::SEGMENT;
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu};
 use crate::device::{DeviceKind, append};
@@ -40,7 +39,7 @@ const NUMBERS: usize = 1 << 22;
 /// [`Form::Direct`], which does not work on parts of a sequence, a sequence is in
 /// memory as a whole besides.
 ///
-/// On a device with little memory, or a [limit](crate::Device::limit_memory), letters are worked on in smaller parts.
+/// On a device with little memory, or a [limit](crate::Device::with_memory_limit), letters are worked on in smaller parts.
 ///
 /// Finished sketches stay in memory until they are taken. Who cannot hold all of them calls
 /// [`take_finished`](Self::take_finished) now and then. It does not wait, so that one thread can push
@@ -132,7 +131,6 @@ impl<T: Real> TensorSketch<T> {
     pub(super) fn new_engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
         Ok(match (device.kind(), self.form) {
             (_, Form::Direct) => Box::new(WholeSequences::new(self.clone(), device.clone())),
-            #[cfg(feature = "kernels")]
             (DeviceKind::Simulator | DeviceKind::Cuda { .. }, _) => {
                 let engine = gpu::stream::StreamEngine::new(device, &self.tables, self.normalize)?;
                 Box::new(engine)

@@ -36,7 +36,7 @@
 //! # Several devices, and little memory
 //! Calls over arrays of the host take a [set](crate::DeviceSet) of devices. Points are cut where buckets begin, in as
 //! many stretches as devices, or more where they are larger than a device's memory or its
-//! [limit](crate::Device::limit_memory); for rates a stretch begins with the last point before it that has one's other
+//! [limit](crate::Device::with_memory_limit); for rates a stretch begins with the last point before it that has one's other
 //! end. [Sorting](Order::Sort) then is the host's work. A bucket that a device has no room for is made of
 //! [summaries](Summaries) of its points, unless percentiles, rates, counts alone or an aggregate of one's own are asked
 //! for: then it is an [`Error::Allocation`]. Results are as on one device: sums, means and deviations within the bounds
@@ -63,7 +63,6 @@ mod cpu;
 mod custom;
 mod divided;
 mod finish;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod method;
 mod options;
@@ -82,7 +81,6 @@ pub use round::{
     bucket_counts, round_timestamps, round_timestamps_device, round_timestamps_inplace,
 };
 pub use summaries::Summaries;
-#[cfg(feature = "kernels")]
 pub use time_series_kernels::Kernels;
 pub use time_series_kernels::{Aggregate, Point, Summary};
 pub use value::Value;

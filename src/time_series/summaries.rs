@@ -41,17 +41,12 @@ pub struct Summaries {
 
 /// The summaries as an aggregate.
 pub(super) fn custom() -> Custom<time_series_kernels::Summaries> {
-    #[cfg(feature = "kernels")]
     {
         Custom::with_kernels(
             time_series_kernels::Summaries::NEW,
             &crate::modules::TIME_SERIES,
             &time_series_kernels::SUMMARIES,
         )
-    }
-    #[cfg(not(feature = "kernels"))]
-    {
-        Custom::new(time_series_kernels::Summaries::NEW)
     }
 }
 

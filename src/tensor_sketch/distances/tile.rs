@@ -2,7 +2,6 @@
 
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::value::Scale;
 use super::{Metric, cpu, finish, largest, rows, scaled};
@@ -29,10 +28,7 @@ impl<'a, T: Real> Tile<'a, T> {
     ) -> Result<()> {
         match device.kind() {
             DeviceKind::Cpu => self.on_cpu(operation, metric),
-            #[cfg(feature = "kernels")]
             _ => self.by_kernels(operation, device, metric),
-            #[cfg(not(feature = "kernels"))]
-            _ => unreachable!("this build has the CPU alone"),
         }
     }
 
@@ -63,7 +59,6 @@ impl<'a, T: Real> Tile<'a, T> {
         Ok(())
     }
 
-    #[cfg(feature = "kernels")]
     fn by_kernels(
         &mut self,
         operation: &'static str,
