@@ -1,6 +1,7 @@
 //! The PTX of the chosen kernels, embedded by build.rs.
 
 #[cfg(any(
+    feature = "distances",
     feature = "matmul",
     feature = "primitives",
     feature = "stream",
