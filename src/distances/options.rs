@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2};
 
 use super::partition::Tile;
 use super::{Real, dispatch, input};
-use crate::device::DeviceArray;
+use crate::device::{DeviceArray, zeroed_lazily};
 use crate::error::During;
 use crate::{DeviceSet, Result};
 
@@ -123,7 +123,7 @@ impl Distances {
         b: ArrayView2<T>,
     ) -> Result<Array2<f64>> {
         input::require_rows(DISTANCES, a.shape(), b.shape())?;
-        let mut out = dispatch::host_array(a.nrows(), b.nrows()).during(DISTANCES)?;
+        let mut out = host_array(DISTANCES, a.nrows(), b.nrows())?;
         self.distances_into(devices, a, b, out.view_mut())?;
         Ok(out)
     }
@@ -259,7 +259,7 @@ impl Distances {
         devices: &(impl DeviceSet + ?Sized),
         a: ArrayView2<T>,
     ) -> Result<Array2<f64>> {
-        let mut out = dispatch::host_array(a.nrows(), a.nrows()).during(PAIRWISE)?;
+        let mut out = host_array(PAIRWISE, a.nrows(), a.nrows())?;
         self.pairwise_into(devices, a, out.view_mut())?;
         Ok(out)
     }
@@ -355,6 +355,12 @@ impl Distances {
         input::require_out(PAIRWISE, (a.shape()[0], a.shape()[0]), out.shape())?;
         dispatch::resident(PAIRWISE, self.metric, a, None, out)
     }
+}
+
+/// Returns an array of the host for so many distances, whose pages are made when they are written.
+fn host_array(operation: &'static str, rows: usize, columns: usize) -> Result<Array2<f64>> {
+    let distances = zeroed_lazily(rows.saturating_mul(columns)).during(operation)?;
+    Ok(Array2::from_shape_vec((rows, columns), distances).expect("a distance for each pair"))
 }
 
 /// Returns an array for the distances of the rows of `a` and `b`, on their device.

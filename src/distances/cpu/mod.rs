@@ -1,13 +1,13 @@
 //! Distances on the CPU, on all its threads, in `f64`.
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
 use rayon::prelude::*;
 
 use super::partition::Tile;
 use super::scale::Scale;
 use super::{Metric, Real, input};
 use crate::Result;
-use crate::device::{assign, collected, require_available, zeroed, zeroed_lazily};
+use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
 
 /// Lines of the result that a thread computes together: each row of `b` is read once for all.
 const LINES: usize = 8;
@@ -28,7 +28,10 @@ pub fn compute<T: Real>(operation: &'static str, metric: Metric, tile: &mut Tile
     let a = Rows::new(tile.a, &a);
     let b = tile.b.zip(b.as_deref()).map(|(view, b)| Rows::new(view, b));
     let write = |result: &mut [f64]| match b {
-        Some(b) => Ok(distances(a, b, finish, result)),
+        Some(b) => {
+            distances(a, b, finish, result);
+            Ok(())
+        }
         None => pairwise(a, finish, result),
     };
     if let Some(places) = tile.out.as_slice_mut() {
@@ -39,6 +42,26 @@ pub fn compute<T: Real>(operation: &'static str, metric: Metric, tile: &mut Tile
     let result = ArrayView2::from_shape(tile.out.raw_dim(), &result).expect("as many");
     assign(tile.out.view_mut(), &result);
     Ok(())
+}
+
+/// Copies the rows from the memory of a CPU device, and their distances back.
+pub fn compute_resident<T: Real>(
+    operation: &'static str,
+    metric: Metric,
+    a: &DeviceArray<T, Ix2>,
+    b: Option<&DeviceArray<T, Ix2>>,
+    out: &mut DeviceArray<f64, Ix2>,
+) -> Result<()> {
+    let (a, b) = (a.download()?, b.map(DeviceArray::download).transpose()?);
+    let mut result = zeroed_lazily(out.len())?;
+    let places = ArrayViewMut2::from_shape(out.raw_dim(), &mut result);
+    let mut tile = Tile {
+        a: a.view(),
+        b: b.as_ref().map(|b| b.view()),
+        out: places.expect("a distance for each pair"),
+    };
+    compute(operation, metric, &mut tile)?;
+    out.buffer_mut().copy_from(&result)
 }
 
 /// Returns all numbers, scaled, row after row.
