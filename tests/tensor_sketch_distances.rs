@@ -480,8 +480,8 @@ fn into_existing_memory<T: Number>() {
                 let of_a = with.pairwise(&device, a).unwrap();
                 let what = format!("{n} and {m} rows on {device}, {with:?}");
 
-                // On the host: without gaps, by columns, and backwards within a larger array, whose other elements
-                // stay.
+                // On the host: without gaps, by columns, and backwards within a larger array, whose
+                // other elements stay.
                 let mut out = Array2::from_elem((n, m), f64::NAN);
                 with.distances_into(&device, a, b, out.view_mut()).unwrap();
                 assert_eq!(out, expected, "{what}");

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! The numbers are `f32` or `f64`, in views with any strides. The distances are always `f64`: the
-//! squares of large `f32` leave the range of `f32`. A distance beyond the range of `f64` is infinite,
-//! one below it subnormal or zero.
+//! squares of large `f32` leave the range of `f32`. A distance beyond the range of `f64` is
+//! infinite, one below it subnormal or zero.
 //!
 //! # Accuracy
 //! Distances are sums of squared differences, without the cancellation of ‖a‖² + ‖b‖² − 2ab:
@@ -34,11 +34,11 @@
 //!   differ by more than 30 orders of magnitude.
 //!
 //! All numbers are scaled by a power of two, so that the squares of the largest ones just stay in
-//! range. With (1 + δ), |δ| ≤ u, for a rounding, each term d² of a sum then gets at most: one from the
-//! scaled numbers, if they are subnormal, two from d, and one from each of D fused multiplications
-//! and additions; the terms are not negative, so that the sum has no more than that. The square root
-//! halves the error and adds one. What a sum loses where it is subnormal is D times half the
-//! smallest number, scaled back.
+//! range. With (1 + δ), |δ| ≤ u, for a rounding, each term d² of a sum then gets at most: one from
+//! the scaled numbers, if they are subnormal, two from d, and one from each of D fused
+//! multiplications and additions; the terms are not negative, so that the sum has no more than
+//! that. The square root halves the error and adds one. What a sum loses where it is subnormal is D
+//! times half the smallest number, scaled back.
 //!
 //! # Determinism
 //! Results are the same from run to run, whatever the number of threads. Those of two kinds of
@@ -47,8 +47,8 @@
 //! # Several devices, and little memory
 //! Over a [set](crate::DeviceSet) of devices, and where the memory of a device or its
 //! [limit](crate::Device::limit_memory) does not suffice, calls over arrays of the host divide the
-//! rows of `a` or `b`. Each part is scaled by its own largest magnitude: that changes the second term
-//! of the error, and nothing else.
+//! rows of `a` or `b`. Each part is scaled by its own largest magnitude: that changes the second
+//! term of the error, and nothing else.
 //!
 //! # How it works
 //! A block of threads computes a tile of the result from rows in shared memory; see

@@ -23,8 +23,8 @@ pub enum Metric {
 
 /// Configurable distances. [`distances`] and [`pairwise`] use the defaults.
 ///
-/// Each call has four forms: over arrays of the host with a new result or [into](Self::distances_into)
-/// an existing one, and over arrays in a device's memory, also with a
+/// Each call has four forms: over arrays of the host with a new result or
+/// [into](Self::distances_into) an existing one, and over arrays in a device's memory, also with a
 /// [new](Self::distances_device) result or [into](Self::distances_device_into) an existing one.
 ///
 /// ```
@@ -101,10 +101,10 @@ impl Distances {
     ///
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if the rows of `a` and `b` differ in length.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a row that is not finite, and for a
-    ///   set of no devices.
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice for the
-    ///   distances, or a device's for two rows.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a row that is not finite, and for
+    ///   a set of no devices.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice for
+    ///   the distances, or a device's for two rows.
     ///
     /// ```
     /// use gridstride::Device;
@@ -162,8 +162,8 @@ impl Distances {
         dispatch::host(DISTANCES, self.metric, devices.devices(), tile)
     }
 
-    /// Computes the [distances](Self::distances) of rows in a device's memory and leaves them there:
-    /// N×D, M×D → N×M. `a` and `b` may be the same array.
+    /// Computes the [distances](Self::distances) of rows in a device's memory and leaves them
+    /// there: N×D, M×D → N×M. `a` and `b` may be the same array.
     ///
     /// On a GPU this may return before the distances are computed. Downloading them waits; a stream
     /// other than the device's main one has to wait for an event.
@@ -214,8 +214,8 @@ impl Distances {
     /// let device = Device::auto();
     /// let a = device.upload(&array![[0.0, 0.0], [3.0, 0.0]])?;
     /// let mut out = device.upload(&Array2::zeros((2, 1)))?;
-    /// for (target, expected) in [([3.0, 4.0], [[5.0], [4.0]]), ([0.0, 1.0], [[1.0], [10f64.sqrt()]])] {
-    ///     let b = device.upload(&array![target])?;
+    /// for (row, expected) in [([3.0, 4.0], [[5.0], [4.0]]), ([0.0, 0.0], [[0.0], [3.0]])] {
+    ///     let b = device.upload(&array![row])?;
     ///     Distances::new().distances_device_into(&a, &b, &mut out)?;
     ///     assert_eq!(out.download()?, array![expected[0], expected[1]]);
     /// }
@@ -238,8 +238,8 @@ impl Distances {
     /// diagonal.
     ///
     /// The result has the bits of [`distances`](Self::distances), but each pair is computed once;
-    /// twice over a [set](DeviceSet) of devices, or where a device's memory does not suffice for all
-    /// rows.
+    /// twice over a [set](DeviceSet) of devices, or where a device's memory does not suffice for
+    /// all rows.
     ///
     /// # Errors
     /// Those of [`distances`](Self::distances) but [`Error::Shape`](crate::Error::Shape).
@@ -264,14 +264,14 @@ impl Distances {
         Ok(out)
     }
 
-    /// Writes the [distances](Self::pairwise) of all rows of `a` to each other into `out`, a view of
-    /// N×N with any strides.
+    /// Writes the [distances](Self::pairwise) of all rows of `a` to each other into `out`, a view
+    /// of N×N with any strides.
     ///
     /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    /// Those of [`pairwise`](Self::pairwise), and [`Error::Shape`](crate::Error::Shape) if `out` does
-    /// not have the shape of the result.
+    /// Those of [`pairwise`](Self::pairwise), and [`Error::Shape`](crate::Error::Shape) if `out`
+    /// does not have the shape of the result.
     ///
     /// ```
     /// use gridstride::Device;
@@ -295,8 +295,8 @@ impl Distances {
         dispatch::host(PAIRWISE, self.metric, devices.devices(), tile)
     }
 
-    /// Computes the [distances](Self::pairwise) of rows in a device's memory to each other and leaves
-    /// them there: N×D → N×N.
+    /// Computes the [distances](Self::pairwise) of rows in a device's memory to each other and
+    /// leaves them there: N×D → N×N.
     ///
     /// Like [`distances_device`](Self::distances_device), this may return before the distances are
     /// computed.
@@ -323,15 +323,15 @@ impl Distances {
         Ok(out)
     }
 
-    /// Writes the [distances](Self::pairwise) of rows in a device's memory to each other into `out`,
-    /// N×N, on the same device.
+    /// Writes the [distances](Self::pairwise) of rows in a device's memory to each other into
+    /// `out`, N×N, on the same device.
     ///
     /// Like [`distances_device`](Self::distances_device), this may return before the distances are
     /// computed. The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    /// Those of [`pairwise`](Self::pairwise), [`Error::Shape`](crate::Error::Shape) if `out` does not
-    /// have the shape of the result, and
+    /// Those of [`pairwise`](Self::pairwise), [`Error::Shape`](crate::Error::Shape) if `out` does
+    /// not have the shape of the result, and
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if it is on another device.
     ///
     /// ```

@@ -16,8 +16,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Returns the scale for rows of `dim` numbers up to `largest`, and sums of a type whose numbers are below
-    /// 2^(`max_exponent` + 1).
+    /// Returns the scale for rows of `dim` numbers up to `largest`, and sums of a type whose
+    /// numbers are below 2^(`max_exponent` + 1).
     pub fn new(largest: f64, dim: usize, metric: Metric, max_exponent: i32) -> Scale {
         // With all |x| < 2^e a square is at most 2^(2e+2), and D of them, rounding included, are at
         // most 2^(2e+3) · D.

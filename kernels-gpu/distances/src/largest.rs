@@ -7,8 +7,8 @@ use crate::number::Number;
 /// Finds the largest magnitude and the first number that is NaN or infinite.
 ///
 /// # Safety
-/// `found` has the elements 2 · `number` and 2 · `number` + 1, which other threads access atomically
-/// alone. All threads of each warp run.
+/// `found` has the elements 2 · `number` and 2 · `number` + 1, which other threads access
+/// atomically alone. All threads of each warp run.
 #[inline(always)]
 pub unsafe fn largest<T: Number>(number: u32, values: DeviceSlice<T>, found: DeviceSliceMut<u64>) {
     let mut largest = 0;

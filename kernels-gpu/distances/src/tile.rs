@@ -8,15 +8,15 @@
 //! arrives from global memory, so that one barrier per chunk is enough.
 //!
 //! Shared memory is laid out in words of 64 bits: an `f64`, or two neighbouring columns of a row of
-//! `f32`. A chunk is an array \[columns of words\]\[rows\]: a thread reads two neighbouring rows with
-//! one instruction of 128 bits, and the lanes of a warp read distinct banks or the same word.
+//! `f32`. A chunk is an array \[columns of words\]\[rows\]: a thread reads two neighbouring rows
+//! with one instruction of 128 bits, and the lanes of a warp read distinct banks or the same word.
 //!
-//! For two columns of `f32` a thread reads 128 bytes of shared memory and executes 256 instructions:
-//! arithmetic is the bottleneck. Registers end at 128 so that two blocks fit on a multiprocessor:
-//! one computes while the other writes its tile.
+//! For two columns of `f32` a thread reads 128 bytes of shared memory and executes 256
+//! instructions: arithmetic is the bottleneck. Registers end at 128 so that two blocks fit on a
+//! multiprocessor: one computes while the other writes its tile.
 //!
-//! A thread's entries are squares of 2 × 2, 8 rows and 16 columns apart. A thread stores 16 bytes at
-//! a time, and a warp whole sectors of 32 bytes: 128 contiguous bytes in each of four rows, or,
+//! A thread's entries are squares of 2 × 2, 8 rows and 16 columns apart. A thread stores 16 bytes
+//! at a time, and a warp whole sectors of 32 bytes: 128 contiguous bytes in each of four rows, or,
 //! mirrored at the diagonal, 64 bytes in each of eight rows.
 
 use cuda_std::prelude::*;
@@ -82,8 +82,8 @@ pub const fn shared_words<T: Number>(tile_columns: u32) -> usize {
     (2 * groups * (stride::<T>(TILE_ROWS) + stride::<T>(tile_columns))) as usize
 }
 
-/// One thread's part in bringing the rows of an operand to shared memory: `LOAD` words of one row in
-/// each chunk.
+/// One thread's part in bringing the rows of an operand to shared memory: `LOAD` words of one row
+/// in each chunk.
 struct Loader<T, const LOAD: usize> {
     /// Where its first number of the next chunk is in global memory, if there is one.
     next: *const T,
@@ -302,9 +302,9 @@ pub unsafe fn tile<
             .saturating_sub(first_column + column_in_tile as u64)
             .min(TILE_ROWS as u64) as u32,
     };
-    // SAFETY: no other thread writes these entries. A thread's columns begin at an even one, so where
-    // there is an even number of columns, every pair of them is within the result as a whole, or not
-    // at all, and is aligned to 16 bytes.
+    // SAFETY: no other thread writes these entries. A thread's columns begin at an even one, so
+    // where there is an even number of columns, every pair of them is within the result as a whole,
+    // or not at all, and is aligned to 16 bytes.
     unsafe {
         if columns % 2 == 0 {
             result.write::<T, PER_THREAD, MIRROR, true>(&sums);

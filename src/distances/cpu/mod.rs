@@ -97,10 +97,11 @@ fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut 
     blocks.for_each(|(block, lines)| fill(lines, block * LINES, a, b, b.count, &finish));
 }
 
-/// The same for the rows of `a` to each other, each pair computed once.
+/// Writes those of the rows of `a` to each other, each pair computed once.
 ///
 /// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) for the lower half of them, which stands twice in memory.
+/// [`Error::Allocation`](crate::Error::Allocation) if there is no room for a second copy of the
+/// lower half.
 fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
