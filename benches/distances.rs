@@ -15,7 +15,7 @@ mod common;
 use clap::Parser;
 use common::{Random, Times, Where};
 use gridstride::device::{DeviceKind, Element};
-use gridstride::tensor_sketch::{Metric, Real, distances_device, pairwise_device};
+use gridstride::distances::{Component, Distances, Metric};
 use gridstride::{Device, Result};
 use ndarray::{Array2, ArrayView1};
 
@@ -90,7 +90,7 @@ fn main() -> Result<()> {
     measure::<f32>(&args, &device, &single, &matrices.0, &matrices.1)
 }
 
-fn measure<T: Real + Into<f64>>(
+fn measure<T: Component>(
     args: &Args,
     device: &Device,
     numbers: &Type,
@@ -99,12 +99,13 @@ fn measure<T: Real + Into<f64>>(
 ) -> Result<()> {
     let (a_there, b_there) = (device.upload(a)?, device.upload(b)?);
     for metric in [Metric::L2, Metric::SquaredL2] {
+        let with = Distances::new().metric(metric);
         let calls: [(&str, f64, &dyn Fn() -> Result<_>); 2] = [
             ("distances", 1.0, &|| {
-                distances_device(&a_there, &b_there, metric)
+                with.distances_device(&a_there, &b_there)
             }),
             // Half of the arithmetic, but all of the writing.
-            ("pairwise", 0.5, &|| pairwise_device(&a_there, metric)),
+            ("pairwise", 0.5, &|| with.pairwise_device(&a_there)),
         ];
         for (name, share_of_pairs, call) in calls {
             let mut times = Vec::new();

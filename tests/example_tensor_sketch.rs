@@ -11,9 +11,8 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gridstride::Device;
-use gridstride::tensor_sketch::{
-    Alphabet, Form, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
-};
+use gridstride::distances::pairwise;
+use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch, Unknown};
 use ndarray::{Array2, ArrayView1, array};
 use ndarray_npy::read_npy;
 
@@ -495,7 +494,7 @@ fn distances_as_a_table() {
     EXAMPLE.succeed(&["--distances", path.to_str().unwrap(), &fasta]);
     let sketches = dna(&["ACGTACGT", "ACGTTCGT", "GGGGGG"]);
     // The example takes the same device, where distances are the same to the bit.
-    let expected = pairwise(&Device::auto(), sketches.view(), Metric::L2).unwrap();
+    let expected = pairwise(&Device::auto(), sketches.view()).unwrap();
     let table = fs::read_to_string(path).unwrap();
     let lines: Vec<Vec<_>> = table
         .lines()

@@ -13,10 +13,9 @@ use std::time::{Duration, Instant};
 
 use common::{devices, simulator};
 use gridstride::box_overlap::{overlaps, self_overlaps};
+use gridstride::distances::{Distances, Metric, distances, pairwise};
 use gridstride::matmul::matmul;
-use gridstride::tensor_sketch::{
-    Alphabet, Form, Metric, Sequences, Tables, TensorSketch, Unknown, distances, pairwise,
-};
+use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch, Unknown};
 use gridstride::time_series::{Aggregation, Fill, Method, Order, aggregate, round_timestamps};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, ArrayView2, array, s};
@@ -156,8 +155,8 @@ fn large_results_are_refused() {
                 assert_no_memory("tensor_sketch", sketcher.sketch_one(&device, letters));
                 assert_no_memory("windows", sketcher.windows(&device, letters, 5, 1));
                 assert_no_memory("windows", sketcher.windows(&device, few.view(), 5, 1));
-                assert_no_memory("distances", distances(&device, rows, rows, Metric::L2));
-                assert_no_memory("pairwise", pairwise(&device, rows, Metric::L2));
+                assert_no_memory("distances", distances(&device, rows, rows));
+                assert_no_memory("pairwise", pairwise(&device, rows));
                 assert_no_memory("matmul", matmul(&device, rows, rows.t()));
                 let sums = aggregate(&device, timestamps, values, 5, &[Method::SUM]);
                 assert_no_memory("aggregate", sums);
@@ -237,9 +236,10 @@ fn other_operations_fail_or_are_right_however_little_memory_there_is() {
     in_own_process(name, || {
         let cpu = Device::cpu();
         let rows = Array2::from_shape_fn((1500, 8), |(i, j)| ((i * 31 + j * 7) % 97) as f64);
-        with_ever_more_memory("pairwise", || pairwise(&cpu, rows.view(), Metric::L2));
+        with_ever_more_memory("pairwise", || pairwise(&cpu, rows.view()));
         let turned = rows.slice(s![..;-1, ..]);
-        let of_turned = || distances(&cpu, turned, rows.view(), Metric::SquaredL2);
+        let squared = Distances::new().metric(Metric::SquaredL2);
+        let of_turned = || squared.distances(&cpu, turned, rows.view());
         with_ever_more_memory("distances", of_turned);
 
         let timestamps = Array1::from_iter((0..399_999i64).map(|i| i * 7919 % 399_999));
@@ -272,8 +272,8 @@ fn what_no_machine_has_is_refused_at_once() {
     for device in devices() {
         let start = Instant::now();
         for (operation, result) in [
-            ("distances", distances(&device, rows, rows, Metric::L2)),
-            ("pairwise", pairwise(&device, rows, Metric::L2)),
+            ("distances", distances(&device, rows, rows)),
+            ("pairwise", pairwise(&device, rows)),
             ("matmul", matmul(&device, rows, rows.t())),
         ] {
             let error = result.unwrap_err();

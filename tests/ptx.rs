@@ -193,15 +193,25 @@ fn barriers_of_the_tensor_sketch_are_neither_copied_nor_lost() {
         "tensor_sketch",
         &[
             ("direct_", 10, written("direct.rs")),
-            ("distances_", 2, written("distances.rs")),
-            ("pairwise_", 2, written("distances.rs")),
-            ("largest_", 2, 0),
             ("operators_", 2, 0),
             ("words", 1, 0),
             ("chunks_", 39, written("fourier/chunks.rs")),
             ("compose_", 8, 0),
             ("windows_", 8, 0),
             ("inverse_", 2, written("fourier/inverse.rs")),
+        ],
+    );
+}
+
+#[test]
+fn barriers_of_the_distances_are_neither_copied_nor_lost() {
+    let of_tile = written("distances/src/tile.rs");
+    check_barriers(
+        "distances",
+        &[
+            ("distances_", 2, of_tile),
+            ("pairwise_", 2, of_tile),
+            ("largest_", 2, 0),
         ],
     );
 }
@@ -387,6 +397,7 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
 fn accesses_know_their_memory() {
     for (name, local) in [
         ("box_overlap", vec![]),
+        ("distances", vec![]),
         ("matmul", vec![]),
         ("primitives", vec![]),
         ("stream", vec![]),

@@ -4,7 +4,7 @@ mod common;
 
 use common::open_cuda;
 use gridstride::device::DeviceArray;
-use gridstride::tensor_sketch::{Metric, pairwise_device};
+use gridstride::distances::Distances;
 use ndarray::array;
 
 #[test]
@@ -16,7 +16,7 @@ fn a_gpu_can_be_opened_again() {
         assert!(one.same_as(&other));
         let points: DeviceArray<f32, _> = one.upload(&array![[0.0], [side]]).unwrap();
         drop(one);
-        let distances = pairwise_device(&points, Metric::L2).unwrap();
+        let distances = Distances::new().pairwise_device(&points).unwrap();
         drop((other, points));
         let side = f64::from(side);
         let expected = array![[0.0, side], [side, 0.0]];

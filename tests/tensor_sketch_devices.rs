@@ -6,9 +6,8 @@ use common::boxes::is_slow;
 use common::sketch::{CHUNK, FORMS, codes};
 use common::{cuda, devices, several, simulator, with_kernels};
 use gridstride::device::DeviceKind;
-use gridstride::tensor_sketch::{
-    Form, Metric, Real, Sequences, Tables, TensorSketch, distances, pairwise,
-};
+use gridstride::distances::{Distances, Metric, distances, pairwise};
+use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
 use gridstride::{Device, DeviceSet, Error, Result};
 use ndarray::{Array2, ArrayView2, s};
 
@@ -335,8 +334,9 @@ fn distances_over_several_devices() {
                 let (a, b) = (rows(n, 1), rows(m, 2));
                 let what = format!("{n} and {m} rows on {count} times {device}");
                 let of = |devices: &[Device], a: ArrayView2<f64>| {
-                    let distances = distances(devices, a, b.view(), Metric::L2).unwrap();
-                    (distances, pairwise(devices, a, Metric::SquaredL2).unwrap())
+                    let distances = distances(devices, a, b.view()).unwrap();
+                    let squared = Distances::new().metric(Metric::SquaredL2);
+                    (distances, squared.pairwise(devices, a).unwrap())
                 };
                 let expected = of(std::slice::from_ref(&device), a.view());
                 assert_eq!(of(&set, a.view()), expected, "{what}");
@@ -352,17 +352,17 @@ fn distances_within_little_memory() {
     let (a, b) = (rows(7, 1), rows(40, 2));
     let (few, one) = (a.slice(s![..2, ..]), b.slice(s![..1, ..]));
     for device in with_kernels() {
-        let between = |device: &Device, a, b| distances(device, a, b, Metric::L2);
+        let between = |device: &Device, a, b| distances(device, a, b);
         let least = least_memory(&device, |limited| between(limited, one, one));
-        let of_two = least_memory(&device, |limited| pairwise(limited, few, Metric::L2));
+        let of_two = least_memory(&device, |limited| pairwise(limited, few));
         eprintln!("{least} bytes for a distance, {of_two} for two rows, on {device}");
         for limit in [least.max(of_two), 1000, 3000] {
             let limited = device.with_memory_limit(limit);
             for (a, b) in [(a.view(), b.view()), (b.view(), a.view()), (b.view(), one)] {
                 let expected = between(&device, a, b).unwrap();
                 assert_eq!(between(&limited, a, b).unwrap(), expected, "{limit} bytes");
-                let expected = pairwise(&device, a, Metric::L2).unwrap();
-                let found = pairwise(&limited, a, Metric::L2).unwrap();
+                let expected = pairwise(&device, a).unwrap();
+                let found = pairwise(&limited, a).unwrap();
                 assert_eq!(found, expected, "{limit} bytes of {device}");
             }
         }
@@ -381,16 +381,16 @@ fn errors_of_distances_count_all_rows() {
         for count in [1, 2, 3, 5] {
             let set = several(&device, count);
             let (good, bad) = (good.view(), bad.view());
-            let error = distances(&set, good, bad, Metric::L2).unwrap_err();
+            let error = distances(&set, good, bad).unwrap_err();
             let expected = "distances: row 7 of b has a value that is NaN or infinite";
             assert_eq!(message(error), expected);
-            let error = pairwise(&set, bad, Metric::L2).unwrap_err();
+            let error = pairwise(&set, bad).unwrap_err();
             let expected = "pairwise: row 7 of a has a value that is NaN or infinite";
             assert_eq!(message(error), expected);
         }
     }
     let none: [Device; 0] = [];
-    let error = pairwise(&none, good.view(), Metric::L2).unwrap_err();
+    let error = pairwise(&none, good.view()).unwrap_err();
     assert_eq!(message(error), "pairwise: there is no device in the set");
     let text = codes(20, 4, 1);
     let error = TensorSketch::new(tables()).windows(&none, (&text).into(), 3, 1);

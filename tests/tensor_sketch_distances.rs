@@ -12,12 +12,46 @@
 mod common;
 
 use common::gamma;
-use gridstride::device::DeviceKind;
-use gridstride::tensor_sketch::{
-    Metric, Real, distances, distances_device, pairwise, pairwise_device,
-};
-use gridstride::{Device, Error};
-use ndarray::{Array2, array, s};
+use gridstride::device::{DeviceArray, DeviceKind};
+use gridstride::distances::{Component, Distances, Metric, reference};
+use gridstride::{Device, Error, Result};
+use ndarray::{Array2, ArrayView2, Ix2, array, s};
+
+fn with(metric: Metric) -> Distances {
+    Distances::new().metric(metric)
+}
+
+fn distances<T: Component>(
+    device: &Device,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    metric: Metric,
+) -> Result<Array2<f64>> {
+    with(metric).distances(device, a, b)
+}
+
+fn pairwise<T: Component>(
+    device: &Device,
+    a: ArrayView2<T>,
+    metric: Metric,
+) -> Result<Array2<f64>> {
+    with(metric).pairwise(device, a)
+}
+
+fn distances_device<T: Component>(
+    a: &DeviceArray<T, Ix2>,
+    b: &DeviceArray<T, Ix2>,
+    metric: Metric,
+) -> Result<DeviceArray<f64, Ix2>> {
+    with(metric).distances_device(a, b)
+}
+
+fn pairwise_device<T: Component>(
+    a: &DeviceArray<T, Ix2>,
+    metric: Metric,
+) -> Result<DeviceArray<f64, Ix2>> {
+    with(metric).pairwise_device(a)
+}
 
 const METRICS: [Metric; 2] = [Metric::L2, Metric::SquaredL2];
 
@@ -27,7 +61,7 @@ const SIZES: [usize; 8] = [0, 1, 63, 64, 65, 127, 128, 129];
 /// Lengths of rows around those of the kernels' chunks and of their vector loads.
 const DIMS: [usize; 13] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 96];
 
-trait Number: Real + std::fmt::Debug + PartialEq {
+trait Number: Component + std::fmt::Debug + PartialEq {
     /// Whole numbers below 2 to the power of this are exact.
     const DIGITS: u32;
     const NAN: Self;
@@ -343,7 +377,7 @@ fn other_lengths_are_refused() {
             assert!(matches!(error, Error::Shape { .. }), "{error}");
             let message = error.to_string();
             assert!(
-                message.contains("(2, 3)") && message.contains("(4, 5)"),
+                message.contains("2×3") && message.contains("4×5"),
                 "{message}"
             );
         }
@@ -404,5 +438,155 @@ fn two_devices_are_refused() {
         );
         let error = distances_device(&here, &there, Metric::L2).unwrap_err();
         assert!(matches!(error, Error::DifferentDevices { .. }), "{error}");
+    }
+}
+
+#[test]
+fn the_plain_calls_are_euclidean() {
+    let (a, b) = (
+        numbers::<f32>(&whole_numbers((5, 9), 20, 18), 0),
+        numbers::<f32>(&whole_numbers((4, 9), 20, 19), 0),
+    );
+    let (a, b) = (a.view(), b.view());
+    for device in common::devices() {
+        let plain = gridstride::distances::distances(&device, a, b).unwrap();
+        assert_eq!(plain, distances(&device, a, b, Metric::L2).unwrap());
+        let plain = gridstride::distances::pairwise(&device, a).unwrap();
+        assert_eq!(plain, pairwise(&device, a, Metric::L2).unwrap());
+    }
+}
+
+/// Squared distances below 2⁵³, and their roots, are rounded once in `f64`.
+#[test]
+fn the_reference_is_exact() {
+    for metric in METRICS {
+        let (a, b) = (
+            whole_numbers((7, 10), 20, 20),
+            whole_numbers((3, 10), 20, 21),
+        );
+        let found = reference::distances(
+            numbers::<f32>(&a, 3).view(),
+            numbers::<f32>(&b, 3).view(),
+            metric,
+        );
+        assert_eq!(found, expected(&a, &b, 3, metric));
+    }
+}
+
+fn into_existing_memory<T: Number>() {
+    for (n, m) in [(0, 3), (3, 0), (1, 1), (20, 130), (130, 20)] {
+        let a = numbers::<T>(&whole_numbers((n, 17), T::DIGITS, 22), 0);
+        let b = numbers::<T>(&whole_numbers((m, 17), T::DIGITS, 23), 0);
+        let (a, b) = (a.view(), b.view());
+        for device in common::devices() {
+            for with in METRICS.map(with) {
+                let expected = with.distances(&device, a, b).unwrap();
+                let of_a = with.pairwise(&device, a).unwrap();
+                let what = format!("{n} and {m} rows on {device}, {with:?}");
+
+                // On the host: without gaps, by columns, and backwards within a larger array, whose
+                // other elements stay.
+                let mut out = Array2::from_elem((n, m), f64::NAN);
+                with.distances_into(&device, a, b, out.view_mut()).unwrap();
+                assert_eq!(out, expected, "{what}");
+                let mut out = Array2::from_elem((m, n), f64::NAN);
+                let turned = out.view_mut().reversed_axes();
+                with.distances_into(&device, a, b, turned).unwrap();
+                assert_eq!(out.t(), expected, "{what}");
+                let mut out = Array2::from_elem((2 * n + 1, n + 2), -1.0);
+                let part = out.slice_mut(s![1..;-2, 1..n + 1]);
+                with.pairwise_into(&device, a, part).unwrap();
+                assert_eq!(out.slice(s![1..;-2, 1..n + 1]), of_a, "{what}");
+                assert_eq!(
+                    out.iter().filter(|&&x| x == -1.0).count(),
+                    out.len() - n * n
+                );
+
+                // On the device, over other results.
+                let (a, b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+                let mut out = device.upload(&Array2::from_elem((n, m), f64::NAN)).unwrap();
+                with.distances_device_into(&a, &b, &mut out).unwrap();
+                assert_eq!(out.download().unwrap(), expected, "{what}");
+                let mut out = device.upload(&Array2::from_elem((n, n), f64::NAN)).unwrap();
+                with.pairwise_device_into(&a, &mut out).unwrap();
+                assert_eq!(out.download().unwrap(), of_a, "{what}");
+                assert_eq!(with.pairwise_device(&a).unwrap().download().unwrap(), of_a);
+            }
+        }
+    }
+}
+
+#[test]
+fn into_existing_memory_f32() {
+    into_existing_memory::<f32>();
+}
+
+#[test]
+fn into_existing_memory_f64() {
+    into_existing_memory::<f64>();
+}
+
+#[test]
+fn into_existing_memory_over_several_devices() {
+    let a = numbers::<f32>(&whole_numbers((40, 6), 5, 24), 0);
+    let b = numbers::<f32>(&whole_numbers((9, 6), 5, 25), 0);
+    for device in common::devices() {
+        let set = common::several(&device, 3);
+        let expected = distances(&device, a.view(), b.view(), Metric::SquaredL2).unwrap();
+        let mut out = Array2::zeros((9, 40));
+        let turned = out.view_mut().reversed_axes();
+        with(Metric::SquaredL2)
+            .distances_into(&set, a.view(), b.view(), turned)
+            .unwrap();
+        assert_eq!(out.t(), expected);
+    }
+}
+
+#[test]
+fn results_of_another_shape_are_refused() {
+    let with = Distances::new();
+    let (a, b) = (Array2::<f32>::zeros((2, 3)), Array2::zeros((4, 3)));
+    for device in common::devices() {
+        let mut out = Array2::zeros((4, 2));
+        let there = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+        let mut out_there = device.upload(&out).unwrap();
+        let (a, b) = (a.view(), b.view());
+        for (error, expected) in [
+            (
+                with.distances_into(&device, a, b, out.view_mut()),
+                "distances: the distances are 2×4, but out is 4×2",
+            ),
+            (
+                with.distances_device_into(&there.0, &there.1, &mut out_there),
+                "distances: the distances are 2×4, but out is 4×2",
+            ),
+            (
+                with.pairwise_into(&device, a, out.view_mut()),
+                "pairwise: the distances are 2×2, but out is 4×2",
+            ),
+            (
+                with.pairwise_device_into(&there.0, &mut out_there),
+                "pairwise: the distances are 2×2, but out is 4×2",
+            ),
+        ] {
+            let error = error.unwrap_err();
+            assert!(matches!(error, Error::Shape { .. }), "{error}");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}
+
+#[test]
+fn results_on_another_device_are_refused() {
+    let a = Array2::<f32>::zeros((2, 3));
+    for device in common::with_kernels() {
+        let here = device.upload(&a).unwrap();
+        let mut out = Device::cpu().upload(&Array2::zeros((2, 2))).unwrap();
+        for error in [
+            Distances::new().distances_device_into(&here, &here, &mut out),
+            Distances::new().pairwise_device_into(&here, &mut out),
+        ] {
+            assert!(matches!(error, Err(Error::DifferentDevices { .. })));
+        }
     }
 }

@@ -20,9 +20,8 @@
 //!
 //! ```
 //! use gridstride::Device;
-//! use gridstride::tensor_sketch::{
-//!     Alphabet, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
-//! };
+//! use gridstride::distances::pairwise;
+//! use gridstride::tensor_sketch::{Alphabet, Sequences, Tables, TensorSketch, Unknown};
 //!
 //! let dna = Alphabet::dna();
 //! let mut sequences = Sequences::new();
@@ -34,14 +33,14 @@
 //! let sketches = sketcher.sketch(&Device::cpu(), &sequences)?;
 //! assert_eq!(sketches.dim(), (3, 64));
 //!
-//! let distances = pairwise(&Device::cpu(), sketches.view(), Metric::L2)?;
+//! let distances = pairwise(&Device::cpu(), sketches.view())?;
 //! assert!(distances[[0, 1]] < distances[[0, 2]]);
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 //!
 //! # Several devices
 //! Over a [set](DeviceSet) of devices the sequences are divided into as many ranges, about equal in letters.
-//! [Windows](TensorSketch::windows) and the rows of [distances] are divided too.
+//! [Windows](TensorSketch::windows) are divided too.
 //!
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
@@ -58,7 +57,6 @@ mod batch;
 mod binomial;
 mod cpu;
 mod device_sequences;
-mod distances;
 mod engine;
 mod fourier;
 mod gpu;
@@ -81,7 +79,6 @@ use rayon::prelude::*;
 pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use binomial::binomial;
 pub use device_sequences::DeviceSequences;
-pub use distances::{Metric, distances, distances_device, pairwise, pairwise_device};
 pub use plan::Plan;
 pub use real::Real;
 pub use sequences::{Codes, Sequences};

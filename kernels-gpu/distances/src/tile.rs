@@ -1,26 +1,27 @@
-//! Distances of all pairs of rows, by differences: no cancellation, however close two rows are.
+//! A tile of the distances of all pairs of rows, by differences, which do not cancel however close
+//! two rows are.
 //!
 //! A block of 256 threads computes a tile of the result, 128 rows of `a` by 128 rows of `b` (64 for
-//! `f64`), each thread 8 × 8 (8 × 4) of its entries in registers. The rows come in chunks of
-//! [`CHUNK`] columns through shared memory, scaled by a power of two on the way, so that no square
-//! leaves the range. Two chunks are there at a time: while one is read, the next one is on its way
-//! from global memory, and one barrier per chunk is enough.
+//! `f64`). Each thread keeps 8 × 8 (8 × 4) entries in registers. The rows come in chunks of
+//! [`CHUNK`] columns through shared memory and are scaled by a power of two on the way, so that no
+//! square leaves the range. Shared memory holds two chunks: the block reads one while the next one
+//! arrives from global memory, so that one barrier per chunk is enough.
 //!
 //! Shared memory is laid out in words of 64 bits: an `f64`, or two neighbouring columns of a row of
-//! `f32`. A chunk is an array \[columns of words\]\[rows\], so that a thread reads two
-//! neighbouring rows with one instruction of 128 bits, and the lanes of a warp distinct banks or
-//! the same word.
+//! `f32`. A chunk is an array \[columns of words\]\[rows\]: a thread reads two neighbouring rows
+//! with one instruction of 128 bits, and the lanes of a warp read distinct banks or the same word.
 //!
-//! For two columns of `f32` a thread reads 128 bytes of shared memory and computes 256 instructions, so
-//! that arithmetic is what takes the time. Two blocks fit on a multiprocessor, which is why registers
-//! end at 128: while one writes its tile the other computes.
+//! For two columns of `f32` a thread reads 128 bytes of shared memory and executes 256
+//! instructions: arithmetic is the bottleneck. Registers end at 128 so that two blocks fit on a
+//! multiprocessor: one computes while the other writes its tile.
 //!
-//! A thread's entries are 2 × 2 squares, 8 rows and 16 columns apart. So its stores are of 16 bytes,
-//! and those of a warp whole sectors of 32: 128 contiguous bytes in each of four rows, or
-//! mirrored at the diagonal 64 bytes in each of eight rows.
+//! A thread's entries are squares of 2 × 2, 8 rows and 16 columns apart. A thread stores 16 bytes
+//! at a time, and a warp whole sectors of 32 bytes: 128 contiguous bytes in each of four rows, or,
+//! mirrored at the diagonal, 64 bytes in each of eight rows.
 
-use core::ops::{Mul, Sub};
 use cuda_std::prelude::*;
+
+use crate::number::Number;
 
 /// Threads of a block that computes distances.
 pub const THREADS: u32 = 256;
@@ -45,7 +46,7 @@ const fn tile_columns(per_thread: u32) -> u32 {
 /// What is the same for all pairs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct DistanceParameters {
+pub struct Parameters {
     /// Rows of `a`, and of the result; at least 1.
     pub rows: u64,
     /// Rows of `b`, columns of the result; at least 1.
@@ -62,107 +63,7 @@ pub struct DistanceParameters {
 
 // SAFETY: `repr(C)` of primitives, without pointers.
 #[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for DistanceParameters {}
-
-/// `f32` or `f64`.
-trait Number: Copy + Mul<Output = Self> + Sub<Output = Self> {
-    const ZERO: Self;
-    /// Numbers in a word of 64 bits.
-    const PACK: u32;
-    fn pack(numbers: impl Fn(u32) -> Self) -> u64;
-    fn unpack(word: u64, index: u32) -> Self;
-    fn of(value: f64) -> Self;
-    fn widened(self) -> f64;
-    /// a² + c with one rounding.
-    fn square_plus(a: Self, c: Self) -> Self;
-    fn root(self) -> Self;
-    /// The bits without the sign, which are in the order of the magnitudes; those of infinity and
-    /// NaN are the highest.
-    fn magnitude(self) -> u64;
-    const INFINITE: u64;
-}
-
-impl Number for f32 {
-    const ZERO: f32 = 0.0;
-    const PACK: u32 = 2;
-    const INFINITE: u64 = f32::INFINITY.to_bits() as u64;
-
-    #[inline(always)]
-    fn pack(numbers: impl Fn(u32) -> f32) -> u64 {
-        numbers(0).to_bits() as u64 | (numbers(1).to_bits() as u64) << 32
-    }
-
-    #[inline(always)]
-    fn unpack(word: u64, index: u32) -> f32 {
-        f32::from_bits((word >> (32 * index)) as u32)
-    }
-
-    #[inline(always)]
-    fn of(value: f64) -> f32 {
-        value as f32
-    }
-
-    #[inline(always)]
-    fn widened(self) -> f64 {
-        self as f64
-    }
-
-    #[inline(always)]
-    fn square_plus(a: f32, c: f32) -> f32 {
-        float::fma_f32(a, a, c)
-    }
-
-    #[inline(always)]
-    fn root(self) -> f32 {
-        float::sqrt_f32(self)
-    }
-
-    #[inline(always)]
-    fn magnitude(self) -> u64 {
-        (self.to_bits() & !(1 << 31)) as u64
-    }
-}
-
-impl Number for f64 {
-    const ZERO: f64 = 0.0;
-    const PACK: u32 = 1;
-    const INFINITE: u64 = f64::INFINITY.to_bits();
-
-    #[inline(always)]
-    fn pack(numbers: impl Fn(u32) -> f64) -> u64 {
-        numbers(0).to_bits()
-    }
-
-    #[inline(always)]
-    fn unpack(word: u64, _: u32) -> f64 {
-        f64::from_bits(word)
-    }
-
-    #[inline(always)]
-    fn of(value: f64) -> f64 {
-        value
-    }
-
-    #[inline(always)]
-    fn widened(self) -> f64 {
-        self
-    }
-
-    #[inline(always)]
-    fn square_plus(a: f64, c: f64) -> f64 {
-        float::fma_f64(a, a, c)
-    }
-
-    #[inline(always)]
-    fn root(self) -> f64 {
-        float::sqrt_f64(self)
-    }
-
-    #[inline(always)]
-    fn magnitude(self) -> u64 {
-        self.to_bits() & !(1 << 63)
-    }
-}
+unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// Two neighbours that are read or written with one instruction.
 #[repr(C, align(16))]
@@ -176,13 +77,13 @@ const fn stride<T: Number>(rows: u32) -> u32 {
 }
 
 /// Words of shared memory for two chunks of both operands.
-const fn shared_words<T: Number>(tile_columns: u32) -> usize {
+pub const fn shared_words<T: Number>(tile_columns: u32) -> usize {
     let groups = CHUNK / T::PACK;
     (2 * groups * (stride::<T>(TILE_ROWS) + stride::<T>(tile_columns))) as usize
 }
 
-/// One thread's part in bringing the rows of an operand to shared memory: `LOAD` words of one row in
-/// each chunk.
+/// One thread's part in bringing the rows of an operand to shared memory: `LOAD` words of one row
+/// in each chunk.
 struct Loader<T, const LOAD: usize> {
     /// Where its first number of the next chunk is in global memory, if there is one.
     next: *const T,
@@ -285,21 +186,21 @@ impl<T: Number, const LOAD: usize> Loader<T, LOAD> {
 /// - `out` has rows × columns elements, and is aligned to 16 bytes.
 /// - `chunks` points to [`shared_words`] of shared memory.
 #[inline(always)]
-unsafe fn tile<
+pub unsafe fn tile<
     T: Number,
     const PER_THREAD: usize,
     const LOAD_A: usize,
     const LOAD_B: usize,
     const MIRROR: bool,
 >(
-    parameters: DistanceParameters,
+    parameters: Parameters,
     a: DeviceSlice<T>,
     b: DeviceSlice<T>,
     out: DeviceSliceMut<f64>,
     chunks: *mut u64,
     (first_row, first_column): (u64, u64),
 ) {
-    let DistanceParameters {
+    let Parameters {
         rows, columns, dim, ..
     } = parameters;
     let groups = CHUNK / T::PACK;
@@ -401,9 +302,9 @@ unsafe fn tile<
             .saturating_sub(first_column + column_in_tile as u64)
             .min(TILE_ROWS as u64) as u32,
     };
-    // SAFETY: no other thread writes these entries. A thread's columns begin at an even one, so where
-    // there is an even number of columns, every pair of them is within the result as a whole, or not
-    // at all, and is aligned to 16 bytes.
+    // SAFETY: no other thread writes these entries. A thread's columns begin at an even one, so
+    // where there is an even number of columns, every pair of them is within the result as a whole,
+    // or not at all, and is aligned to 16 bytes.
     unsafe {
         if columns % 2 == 0 {
             result.write::<T, PER_THREAD, MIRROR, true>(&sums);
@@ -505,7 +406,7 @@ impl Result {
 
 /// The first row and column of tile number `tile`, where tiles are counted row by row.
 #[inline(always)]
-fn place(tile: u32, columns: u64, tile_columns: u32) -> (u64, u64) {
+pub fn place(tile: u32, columns: u64, tile_columns: u32) -> (u64, u64) {
     let across = columns.div_ceil(tile_columns as u64) as u32;
     let (down, across) = (tile / across, tile % across);
     (
@@ -516,7 +417,7 @@ fn place(tile: u32, columns: u64, tile_columns: u32) -> (u64, u64) {
 
 /// The same among the tiles that reach the diagonal or lie below it.
 #[inline(always)]
-fn place_below(tile: u32, tile_columns: u32) -> (u64, u64) {
+pub fn place_below(tile: u32, tile_columns: u32) -> (u64, u64) {
     let per_square = TILE_ROWS / tile_columns;
     // Squares above row d of squares: d (d + 1) / 2. The root is far enough from the next whole
     // number, unless it is one: then it is exact.
@@ -527,98 +428,6 @@ fn place_below(tile: u32, tile_columns: u32) -> (u64, u64) {
         down as u64 * TILE_ROWS as u64,
         (tile - before) as u64 * tile_columns as u64,
     )
-}
-
-/// Largest magnitude and first number that is NaN or infinite.
-///
-/// # Safety
-/// `found` has the elements 2 · `number` and 2 · `number` + 1, which other threads access atomically
-/// alone. All threads of each warp run.
-#[inline(always)]
-unsafe fn largest<T: Number>(number: u32, values: DeviceSlice<T>, found: DeviceSliceMut<u64>) {
-    let mut largest = 0;
-    let mut first = u64::MAX;
-    for i in thread::grid_stride(values.len()) {
-        // SAFETY: below the length.
-        let magnitude = unsafe { values.at(i) }.magnitude();
-        largest = largest.max(magnitude);
-        if magnitude >= T::INFINITE {
-            first = first.min(i as u64);
-        }
-    }
-    let largest = warp::reduce_max(largest);
-    let first = warp::reduce_min(first);
-    if warp::lane_id() == 0 {
-        let place = 2 * number as usize;
-        // SAFETY: within `found`, and accessed atomically alone.
-        unsafe {
-            atomic::max(found.address(place), largest);
-            if first != u64::MAX {
-                atomic::min(found.address(place + 1), first);
-            }
-        }
-    }
-}
-
-macro_rules! entries {
-    ($($type:ident, $per_thread:literal, $load_a:literal, $load_b:literal, $columns:ident,
-       $distances:ident, $pairwise:ident, $largest:ident;)*) => {$(
-        #[doc = concat!("A tile of the distances of the rows of `a` and `b`, of `", stringify!($type), "`.")]
-        ///
-        /// # Safety
-        /// As stated in `gridstride::tensor_sketch`'s launch: [`THREADS`] threads, a block per tile,
-        /// matrices as large as the parameters say, aligned to 16 bytes.
-        #[kernel(max_block = 256, min_blocks = 2)]
-        pub unsafe fn $distances(
-            parameters: DistanceParameters,
-            a: DeviceSlice<$type>,
-            b: DeviceSlice<$type>,
-            out: DeviceSliceMut<f64>,
-        ) {
-            let chunks = shared_array![u64; shared_words::<$type>($columns)];
-            let place = place(thread::block_idx_x(), parameters.columns, $columns);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                tile::<$type, $per_thread, $load_a, $load_b, false>(parameters, a, b, out, chunks, place)
-            }
-        }
-
-        #[doc = concat!("A tile of the distances of the rows of `a` to each other, of `", stringify!($type), "`.")]
-        ///
-        /// # Safety
-        /// As for the distances, with a block per tile that reaches the diagonal or lies below it.
-        #[kernel(max_block = 256, min_blocks = 2)]
-        pub unsafe fn $pairwise(
-            parameters: DistanceParameters,
-            a: DeviceSlice<$type>,
-            out: DeviceSliceMut<f64>,
-        ) {
-            let chunks = shared_array![u64; shared_words::<$type>($columns)];
-            let place = place_below(thread::block_idx_x(), $columns);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                tile::<$type, $per_thread, $load_a, $load_b, true>(parameters, a, a, out, chunks, place)
-            }
-        }
-
-        #[doc = concat!("The bits of the largest magnitude of `", stringify!($type), "` numbers,")]
-        /// and the index of the first that is NaN or infinite: array number `number` brings the
-        /// former to `found[2 * number]`, if larger than what is there, and the latter to the
-        /// element behind it, if smaller.
-        ///
-        /// # Safety
-        /// `found` has these elements; blocks are whole warps.
-        #[kernel(max_block = 256)]
-        pub unsafe fn $largest(number: u32, values: DeviceSlice<$type>, found: DeviceSliceMut<u64>) {
-            // SAFETY: passed on to the caller.
-            unsafe { largest(number, values, found) }
-        }
-    )*};
-}
-
-entries! {
-    f32, 8, 2, 2, TILE_COLUMNS_F32, distances_f32, pairwise_f32, largest_f32;
-    f64, 4, 4, 2, TILE_COLUMNS_F64, distances_f64, pairwise_f64, largest_f64;
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! How the kernels of the distances are launched, and up to which sizes.
+//! Launch shapes, and the largest sizes.
 
-use tensor_sketch_kernels::TILE_ROWS;
+use distances_kernels::TILE_ROWS;
 
 /// Threads of a block that looks for the largest magnitude.
-pub(super) const LARGEST_THREADS: u32 = 256;
+pub const LARGEST_THREADS: u32 = 256;
 
 /// Blocks that look for it at most: enough to fill a GPU, and few enough that the atomic operations
 /// at their ends, one a warp, do not matter.
@@ -13,17 +13,17 @@ const LARGEST_BLOCKS: usize = 1024;
 const LARGEST_NUMBERS: usize = 4;
 
 /// The longest rows: places in them are `i32` in the kernels.
-pub(super) const MAX_DIM: usize = i32::MAX as usize;
+pub const MAX_DIM: usize = i32::MAX as usize;
 
 /// Blocks of [`LARGEST_THREADS`] for so many numbers.
-pub(super) fn largest_blocks(numbers: usize) -> u32 {
+pub fn largest_blocks(numbers: usize) -> u32 {
     numbers
         .div_ceil(LARGEST_THREADS as usize * LARGEST_NUMBERS)
         .clamp(1, LARGEST_BLOCKS) as u32
 }
 
 /// The number of tiles of an N×M result, one a block; `None` if a grid has no room for them.
-pub(super) fn tiles(rows: usize, columns: usize, tile_columns: u32) -> Option<u32> {
+pub fn tiles(rows: usize, columns: usize, tile_columns: u32) -> Option<u32> {
     let down = rows.div_ceil(TILE_ROWS as usize);
     let across = columns.div_ceil(tile_columns as usize);
     in_grid(down.checked_mul(across)?)
@@ -32,7 +32,7 @@ pub(super) fn tiles(rows: usize, columns: usize, tile_columns: u32) -> Option<u3
 /// The number of those of an N×N result that reach the diagonal or lie below it.
 ///
 /// All of the last 128 lines count as if there were 128: a tile past the end writes nothing.
-pub(super) fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {
+pub fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {
     let down = rows.div_ceil(TILE_ROWS as usize);
     let squares = down.checked_mul(down.checked_add(1)?)? / 2;
     in_grid(squares.checked_mul((TILE_ROWS / tile_columns) as usize)?)

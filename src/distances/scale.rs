@@ -1,60 +1,23 @@
-//! The two types of numbers that rows can have, and the powers of two that keep their squares in
-//! range.
+//! The powers of two that keep squares in range.
 
 use super::Metric;
-use super::gpu::Kernels;
 
-/// What computing distances needs to know of `f32` and `f64`.
-pub trait Value: Sized {
-    /// The largest finite number is below 2 to the power of this plus one.
-    const MAX_EXPONENT: i32;
-
-    /// The number that has these bits.
-    fn from_bits(bits: u64) -> f64;
-
-    fn kernels() -> Kernels<Self>;
-}
-
-impl Value for f32 {
-    const MAX_EXPONENT: i32 = f32::MAX_EXP - 1;
-
-    fn from_bits(bits: u64) -> f64 {
-        f64::from(f32::from_bits(bits as u32))
-    }
-
-    fn kernels() -> Kernels<f32> {
-        Kernels::SINGLE
-    }
-}
-
-impl Value for f64 {
-    const MAX_EXPONENT: i32 = f64::MAX_EXP - 1;
-
-    fn from_bits(bits: u64) -> f64 {
-        f64::from_bits(bits)
-    }
-
-    fn kernels() -> Kernels<f64> {
-        Kernels::DOUBLE
-    }
-}
-
-/// The power of two that all numbers are multiplied with before their differences are squared, and
-/// what takes it back.
+/// The power of two by which all numbers are multiplied before their differences are squared, and
+/// the one that reverts it in the result.
 ///
 /// It brings the largest magnitude as high as the sums allow, so that small differences lose as
 /// little as possible at the other end. Multiplying with a power of two rounds nothing there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scale {
-    /// For the numbers.
+pub struct Scale {
+    /// Factor of the numbers.
     pub scale: f64,
-    /// For the result.
+    /// Factor of the result.
     pub unscale: f64,
 }
 
 impl Scale {
-    /// For rows of `dim` numbers up to `largest`, and sums of a type whose numbers are below
-    /// 2^(`max_exponent` + 1).
+    /// Returns the scale for rows of `dim` numbers up to `largest`, and sums of a type whose
+    /// numbers are below 2^(`max_exponent` + 1).
     pub fn new(largest: f64, dim: usize, metric: Metric, max_exponent: i32) -> Scale {
         // With all |x| < 2^e a square is at most 2^(2e+2), and D of them, rounding included, are at
         // most 2^(2e+3) · D.

@@ -1,29 +1,99 @@
 //! Distances on the CPU, on all its threads, in `f64`.
 
+use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
 use rayon::prelude::*;
 
+use super::partition::Tile;
+use super::scale::Scale;
+use super::{Component, Metric, input};
 use crate::Result;
-use crate::device::{require_available, zeroed_lazily};
+use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
 
 /// Lines of the result that a thread computes together: each row of `b` is read once for all.
 const LINES: usize = 8;
 
+/// Writes the distances of a tile.
+pub fn compute<T: Component>(
+    operation: &'static str,
+    metric: Metric,
+    tile: &mut Tile<T>,
+) -> Result<()> {
+    let mut largest = input::largest(operation, "a", tile.a)?;
+    if let Some(b) = tile.b {
+        largest = largest.max(input::largest(operation, "b", b)?);
+    }
+    let scale = Scale::new(largest, tile.a.ncols(), metric, f64::MAX_EXP - 1);
+    let finish = |sum: f64| match metric {
+        Metric::L2 => sum.sqrt() * scale.unscale,
+        Metric::SquaredL2 => sum * scale.unscale,
+    };
+    let a = scaled(tile.a, scale)?;
+    let b = tile.b.map(|b| scaled(b, scale)).transpose()?;
+    let a = Rows::new(tile.a, &a);
+    let b = tile.b.zip(b.as_deref()).map(|(view, b)| Rows::new(view, b));
+    let write = |result: &mut [f64]| match b {
+        Some(b) => {
+            distances(a, b, finish, result);
+            Ok(())
+        }
+        None => pairwise(a, finish, result),
+    };
+    if let Some(places) = tile.out.as_slice_mut() {
+        return write(places);
+    }
+    let mut result = zeroed(tile.out.len())?;
+    write(&mut result)?;
+    let result = ArrayView2::from_shape(tile.out.raw_dim(), &result).expect("as many");
+    assign(tile.out.view_mut(), &result);
+    Ok(())
+}
+
+/// Copies the rows from the memory of a CPU device, and their distances back.
+pub fn compute_resident<T: Component>(
+    operation: &'static str,
+    metric: Metric,
+    a: &DeviceArray<T, Ix2>,
+    b: Option<&DeviceArray<T, Ix2>>,
+    out: &mut DeviceArray<f64, Ix2>,
+) -> Result<()> {
+    let (a, b) = (a.download()?, b.map(DeviceArray::download).transpose()?);
+    let mut result = zeroed_lazily(out.len())?;
+    let places = ArrayViewMut2::from_shape(out.raw_dim(), &mut result);
+    let mut tile = Tile {
+        a: a.view(),
+        b: b.as_ref().map(|b| b.view()),
+        out: places.expect("a distance for each pair"),
+    };
+    compute(operation, metric, &mut tile)?;
+    out.buffer_mut().copy_from(&result)
+}
+
+/// Returns all numbers, scaled, row after row.
+fn scaled<T: Component>(view: ArrayView2<T>, scale: Scale) -> Result<Vec<f64>> {
+    collected(view.iter().map(|&value| value.to_f64() * scale.scale))
+}
+
 /// Rows of `dim` numbers, one after the other.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
-    pub values: &'a [f64],
-    pub count: usize,
-    pub dim: usize,
+struct Rows<'a> {
+    values: &'a [f64],
+    count: usize,
+    dim: usize,
 }
 
 impl<'a> Rows<'a> {
+    fn new<T>(view: ArrayView2<T>, values: &'a [f64]) -> Rows<'a> {
+        let (count, dim) = view.dim();
+        Rows { values, count, dim }
+    }
+
     fn row(self, i: usize) -> &'a [f64] {
         &self.values[i * self.dim..][..self.dim]
     }
 }
 
 /// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`, line after line.
-pub(super) fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
+fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
     if result.is_empty() {
         return;
     }
@@ -31,15 +101,12 @@ pub(super) fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, re
     blocks.for_each(|(block, lines)| fill(lines, block * LINES, a, b, b.count, &finish));
 }
 
-/// The same for the rows of `a` to each other, each pair computed once.
+/// Writes those of the rows of `a` to each other, each pair computed once.
 ///
 /// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) for the lower half of them, which stands twice in memory.
-pub(super) fn pairwise(
-    a: Rows,
-    finish: impl Fn(f64) -> f64 + Sync,
-    result: &mut [f64],
-) -> Result<()> {
+/// [`Error::Allocation`](crate::Error::Allocation) if there is no room for a second copy of the
+/// lower half.
+fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
     // The lines of each block up to the block's end. The long ones first, so that no thread is left
