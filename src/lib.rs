@@ -64,6 +64,7 @@ mod error;
 pub mod matmul;
 #[cfg(feature = "kernels")]
 mod modules;
+mod parallel;
 #[cfg(feature = "primitives")]
 pub mod primitives;
 mod spread;
