@@ -62,25 +62,18 @@ unsafe fn launch<A: KernelArgs>(
     config: LaunchConfig,
     arguments: A,
 ) -> Result<()> {
-    let shared_limit = device.shared_memory_per_block();
-    check(kernel.bound(), config, shared_limit).map_err(|message| Error::Launch {
-        kernel: kernel.name().to_string(),
-        message,
-    })?;
+    require_fitting(device, kernel.name(), kernel.bound(), config)?;
     #[cfg(not(feature = "cuda"))]
     let _ = (stream, module);
     #[cfg(not(feature = "simulator"))]
     let _ = arguments;
     match &device.kind {
-        Kind::Cpu => Err(Error::Unavailable {
-            device: device.to_string(),
-            reason: format!("it runs no kernels, and {} is one", kernel.name()),
-        }),
+        Kind::Cpu => Err(runs_no_kernels(device, kernel.name())),
         #[cfg(feature = "simulator")]
         Kind::Simulator(simulator) => {
             // SAFETY: passed on to the caller.
             let launched = unsafe { simulator.settings.launch(kernel, config, arguments) };
-            launched.map_err(|error| Error::Simulation(Box::new(error)))
+            launched.map_err(simulation)
         }
         #[cfg(feature = "cuda")]
         Kind::Cuda(context) => {
@@ -95,6 +88,34 @@ unsafe fn launch<A: KernelArgs>(
             })
         }
     }
+}
+
+// What does not depend on the arguments is compiled once, not for each kernel.
+
+/// Fails unless the shape is within the limits of the kernel and of the device.
+fn require_fitting(
+    device: &Device,
+    kernel: &str,
+    bound: BlockBound,
+    config: LaunchConfig,
+) -> Result<()> {
+    let shared_limit = device.shared_memory_per_block();
+    check(bound, config, shared_limit).map_err(|message| Error::Launch {
+        kernel: kernel.to_string(),
+        message,
+    })
+}
+
+fn runs_no_kernels(device: &Device, kernel: &str) -> Error {
+    Error::Unavailable {
+        device: device.to_string(),
+        reason: format!("it runs no kernels, and {kernel} is one"),
+    }
+}
+
+#[cfg(feature = "simulator")]
+fn simulation(error: simt::SimError) -> Error {
+    Error::Simulation(Box::new(error))
 }
 
 /// CUDA's limits for all compute capabilities from 7.0.

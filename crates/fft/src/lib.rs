@@ -16,9 +16,9 @@
 
 use std::sync::Arc;
 
-pub use realfft::num_complex::Complex;
 pub use realfft::ComplexToReal;
 use realfft::RealFftPlanner;
+pub use realfft::num_complex::Complex;
 
 /// The inverse transform of the spectra of `length` real numbers, without a factor.
 pub fn inverse(length: usize) -> Arc<dyn ComplexToReal<f64>> {
