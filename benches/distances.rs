@@ -143,8 +143,8 @@ fn measure<T: Component>(
                 numbers.name,
                 format!("{metric:?}"),
                 times.to_string(),
-                limit.map_or("-".into(), |limit| format!("{limit:.3}")),
-                limit.map_or("-".into(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
+                limit.map_or("-".to_f64(), |limit| format!("{limit:.3}")),
+                limit.map_or("-".to_f64(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
                 (a.nrows() * a.nrows()) as f64 / ms * 1e3,
             );
             assert!(error <= bound, "the distances are wrong");
@@ -173,7 +173,7 @@ fn limit(
 }
 
 /// The largest relative error of a thousand distances, and of those at the corners.
-fn largest_error<T: Element + Into<f64>>(
+fn largest_error<T: Component>(
     a: &Array2<T>,
     b: &Array2<T>,
     metric: Metric,
@@ -190,9 +190,9 @@ fn largest_error<T: Element + Into<f64>>(
     errors.fold(0.0, f64::max)
 }
 
-fn distance<T: Element + Into<f64>>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) -> f64 {
+fn distance<T: Component>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) -> f64 {
     let pairs = a.iter().zip(b);
-    let sum: f64 = pairs.map(|(&a, &b)| (a.into() - b.into()).powi(2)).sum();
+    let sum: f64 = pairs.map(|(&a, &b)| (a.to_f64() - b.to_f64()).powi(2)).sum();
     match metric {
         Metric::L2 => sum.sqrt(),
         Metric::SquaredL2 => sum,

@@ -68,6 +68,7 @@ mod error;
 pub mod matmul;
 mod modules;
 mod number;
+mod parallel;
 mod partition;
 #[cfg(feature = "primitives")]
 pub mod primitives;

@@ -74,7 +74,6 @@ mod windows;
 use std::marker::PhantomData;
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, Ix2};
-use rayon::prelude::*;
 
 pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use binomial::binomial;
@@ -87,6 +86,7 @@ pub use tables::Tables;
 
 use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
+use crate::parallel;
 use crate::partition::{self, concat::concatenated, require_devices};
 use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
@@ -444,13 +444,22 @@ impl<T: Real> TensorSketch<T> {
     }
 }
 
+/// Numbers that a thread checks in one go.
+const CHECKED_BY_A_THREAD: usize = 1 << 14;
+
 /// Refuses the first sketch with an entry that `T` cannot hold. The `sketches` have `size` numbers
 /// each; `of` is what each is the sketch of, the first one that of number `first`.
 fn check_range<T: Real>(sketches: &[T], size: usize, first: usize, of: &str) -> Result<()> {
     let is_finite = |sketch: &[T]| sketch.iter().all(|entry| entry.to_f64().is_finite());
-    let overflowed = sketches
-        .par_chunks(size)
-        .position_first(|sketch| !is_finite(sketch));
+    let together = (CHECKED_BY_A_THREAD / size).max(1);
+    let blocks = sketches.len().div_ceil(together * size);
+    let overflowed = parallel::find_first(blocks, &|block| {
+        let mut sketches = sketches[block * together * size..]
+            .chunks(size)
+            .take(together);
+        let position = sketches.position(|sketch| !is_finite(sketch))?;
+        Some(block * together + position)
+    });
     let Some(index) = overflowed.map(|position| first + position) else {
         return Ok(());
     };

@@ -1,13 +1,12 @@
 //! Distances on the CPU, on all its threads, in `f64`.
 
 use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
-use rayon::prelude::*;
 
 use super::partition::Tile;
 use super::scale::Scale;
 use super::{Component, Metric, input};
-use crate::Result;
 use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
+use crate::{Result, parallel};
 
 /// Lines of the result that a thread computes together: each row of `b` is read once for all.
 const LINES: usize = 8;
@@ -97,8 +96,10 @@ fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut 
     if result.is_empty() {
         return;
     }
-    let blocks = result.par_chunks_mut(LINES * b.count).enumerate();
-    blocks.for_each(|(block, lines)| fill(lines, block * LINES, a, b, b.count, &finish));
+    let blocks = result.chunks_mut(LINES * b.count).enumerate();
+    parallel::each(blocks, |(block, lines)| {
+        fill(lines, block * LINES, a, b, b.count, &finish);
+    });
 }
 
 /// Writes those of the rows of `a` to each other, each pair computed once.
@@ -115,23 +116,18 @@ fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> 
     // With the result, whose pages are made when they are written to.
     let numbers = n.saturating_mul(n + n / 2);
     require_available(numbers.saturating_mul(size_of::<f64>()))?;
-    let mut below: Vec<Vec<f64>> = (0..blocks)
-        .into_par_iter()
-        .rev()
-        .with_max_len(1)
-        .map(|block| {
-            let first = block * LINES;
-            let mut lines = zeroed_lazily((end(block) - first) * end(block))?;
-            fill(&mut lines, first, a, a, end(block), &finish);
-            Ok(lines)
-        })
-        .collect::<Result<_>>()?;
+    let mut below = parallel::try_map((0..blocks).rev(), |block| {
+        let first = block * LINES;
+        let mut lines = zeroed_lazily((end(block) - first) * end(block))?;
+        fill(&mut lines, first, a, a, end(block), &finish);
+        Ok(lines)
+    })?;
     below.reverse();
     if result.is_empty() {
         return Ok(());
     }
-    let lines = result.par_chunks_mut(LINES * n).enumerate();
-    lines.for_each(|(block, lines)| {
+    let lines = result.chunks_mut(LINES * n).enumerate();
+    parallel::each(lines, |(block, lines)| {
         let (first, own) = (block * LINES, end(block));
         for (line, source) in lines
             .chunks_exact_mut(n)
