@@ -1,12 +1,13 @@
 //! Devices, buffers, streams and launches, on every device that is here.
 
-use crate::common::{assert_error, cuda, devices, fails, fails_with, simulator, with_kernels};
 use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{DeviceArray, DeviceKind, Image, LaunchConfig, Module};
 use gridstride::{Device, Error};
 use ndarray::{Array, Array3, Ix2, arr0, array, s};
 use rayon::prelude::*;
+
+use crate::common::{assert_error, cuda, devices, fails, fails_with, simulator, with_kernels};
 
 /// An entry that the module does not have.
 #[kernel]

@@ -8,8 +8,6 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{devices, simulator};
-use crate::in_own_process;
 use gridstride::box_overlap::{overlaps, self_overlaps};
 use gridstride::matmul::matmul;
 use gridstride::tensor_sketch::{
@@ -19,6 +17,9 @@ use gridstride::time_series::{Aggregation, Fill, Method, Order, aggregate, round
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, ArrayView2, array, s};
 use rayon::prelude::*;
+
+use crate::common::{devices, simulator};
+use crate::in_own_process;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,10 +1,11 @@
 //! A GPU that is closed and opened again, in a process of its own, since other tests keep it open.
 
-use crate::common::open_cuda;
-use crate::in_own_process;
 use gridstride::device::DeviceArray;
 use gridstride::tensor_sketch::{Metric, pairwise_device};
 use ndarray::array;
+
+use crate::common::open_cuda;
+use crate::in_own_process;
 
 #[test]
 fn a_gpu_can_be_opened_again() {

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::common::{devices, fails, fails_with, several, small, with_kernels};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use gridstride::device::{Image, LaunchConfig, Module};
 use gridstride::stream::{Chunk, Pipeline, add};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, s};
 use rayon::prelude::*;
+
+use crate::common::{devices, fails, fails_with, several, small, with_kernels};
 
 static MODULE: Module = Module::new(
     "stream_test",

@@ -109,7 +109,7 @@ fn all_options_of_a_sketch() {
 
     let printed = EXAMPLE.succeed(&options);
     let expected = [["a", "19", "0"], ["b", "17", "3"], ["c", "3", "0"]];
-    for (line, expected) in words(&printed)[1..].iter().zip(expected) {
+    for (line, expected) in words(&printed)[1..4].iter().zip(expected) {
         assert_eq!(line[..3], expected);
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! Results are exact: nothing is compared with a tolerance.
 
+use gridstride::box_overlap::{
+    Algorithm, BoxOverlap, Coordinate, OverlapSlice, Overlaps, overlaps, reference, self_overlaps,
+};
+use gridstride::{Device, Error};
+use ndarray::{Array1, Array2, ArrayView2, Axis, array, concatenate, s};
+
 use super::{
     ALGORITHMS, Number, Random, algorithms, assert_same, check, check_on, check_self, flat,
     is_slow, numbers, pipes, set, uniform,
 };
 use crate::common::{self, devices, fails};
 use crate::in_every_type;
-use gridstride::box_overlap::{
-    Algorithm, BoxOverlap, Coordinate, OverlapSlice, Overlaps, overlaps, reference, self_overlaps,
-};
-use gridstride::{Device, Error};
-use ndarray::{Array1, Array2, ArrayView2, Axis, array, concatenate, s};
 
 in_every_type! { in_f32 f32, in_f64 f64, in_i32 i32: {
     every_size

@@ -1,14 +1,15 @@
 //! Box overlap of sets in the memory of a device, with results that stay there, against the reference.
 
+use gridstride::box_overlap::{BoxOverlap, Coordinate, DeviceOverlaps, Overlaps, reference};
+use gridstride::device::DeviceArray;
+use gridstride::{Device, Error};
+use ndarray::{Array2, Ix2, s};
+
 use super::{
     ALGORITHMS, Number, algorithms, assert_same, flat, is_slow, numbers, pipes, set, uniform,
 };
 use crate::common::{assert_error, cuda, devices, small, with_kernels};
 use crate::in_every_type;
-use gridstride::box_overlap::{BoxOverlap, Coordinate, DeviceOverlaps, Overlaps, reference};
-use gridstride::device::DeviceArray;
-use gridstride::{Device, Error};
-use ndarray::{Array2, Ix2, s};
 
 /// Compares all that a result offers.
 #[track_caller]

@@ -1,10 +1,11 @@
 //! The box overlap over several devices, and within little memory: the same pairs in the same order.
 
-use super::{Number, assert_same, is_slow, numbers, pipes, set, uniform};
-use crate::common::{assert_error, cuda, devices, fails_with, several, simulator, with_kernels};
 use gridstride::box_overlap::{Algorithm, BoxOverlap, OverlapSlices, overlaps, reference};
 use gridstride::{Device, DeviceSet, Error};
 use ndarray::{Array2, s};
+
+use super::{Number, assert_same, is_slow, numbers, pipes, set, uniform};
+use crate::common::{assert_error, cuda, devices, fails_with, several, simulator, with_kernels};
 
 /// Boxes of which some overlap.
 fn some(count: usize, seed: u64) -> Array2<i64> {

@@ -1,13 +1,14 @@
 //! Properties of box overlap, on random boxes that touch often, on every device with both algorithms.
 
-use super::{Number, numbers};
-use crate::cases;
-use crate::common::devices;
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, reference};
 use ndarray::{Array2, Axis, concatenate, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use super::{Number, numbers};
+use crate::cases;
+use crate::common::devices;
 
 /// Up to `most` boxes along so many axes: corners of a small grid, points and thin ones included.
 fn boxes(axes: usize, most: usize) -> impl Strategy<Value = Array2<i64>> {

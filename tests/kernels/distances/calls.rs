@@ -9,14 +9,15 @@
 //! has two roundings on its way to `f64`, (1 + θ) with |θ| ≤ γ_2(2⁻⁵³), and one more where it is
 //! subnormal. So |device − expected| ≤ (γ + γ') / (1 − γ') · expected, and the smallest number.
 
-use crate::common::{Random, assert_error, devices, fails, gamma, with_kernels};
-use crate::tests;
 use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{
     Metric, Real, distances, distances_device, pairwise, pairwise_device,
 };
 use gridstride::{Device, Error};
 use ndarray::{Array2, array, s};
+
+use crate::common::{Random, assert_error, devices, fails, gamma, with_kernels};
+use crate::tests;
 
 const METRICS: [Metric; 2] = [Metric::L2, Metric::SquaredL2];
 

@@ -3,12 +3,13 @@
 
 use std::fmt::Debug;
 
-use super::{Sizes, check, factors, for_types, random};
-use crate::common::{assert_error, devices, fails_with, several, with_kernels};
 use gridstride::device::DeviceKind;
 use gridstride::matmul::{MatMul, Number, gemm, matmul};
 use gridstride::{Device, Error};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, array, s, stack};
+
+use super::{Sizes, check, factors, for_types, random};
+use crate::common::{assert_error, devices, fails_with, several, with_kernels};
 
 /// Few rows, few columns, thin factors, and sizes around those of parts.
 const SIZES: &[Sizes] = &[

@@ -1,12 +1,13 @@
 //! The kernels beside the matrix products of large tiles: those of thin factors, sums of parts of k, and copies.
 
-use crate::common::{Random, gamma, with_kernels};
 use cuda_std::DeviceSlice;
 use cuda_std::host::Kernel;
 use gridstride::Device;
 use gridstride::device::{Element, Image, LaunchConfig, Module};
 use gridstride::matmul::Number;
 use matmul_kernels::*;
+
+use crate::common::{Random, gamma, with_kernels};
 
 static MODULE: Module = Module::new(
     "matmul",

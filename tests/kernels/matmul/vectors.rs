@@ -1,11 +1,12 @@
 //! Products of matrices and vectors on every device, against the reference in f64 within the derived bound.
 
-use super::{check, for_types, random};
-use crate::common::{self, devices, fails};
 use gridstride::device::DeviceKind;
 use gridstride::matmul::{MatMul, Number, gemm, matmul, reference};
 use gridstride::{Device, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s};
+
+use super::{check, for_types, random};
+use crate::common::{self, devices, fails};
 
 /// Rows and columns of the matrix: around the edges of tiles and of pieces of 16 bytes, from which on the kernels for
 /// thin factors are taken (128), and long sums.

@@ -1,13 +1,14 @@
 //! Every entry of the tensor sketch, on every device and in every form, against the bound derived in
 //! `common/sketch.rs`, around the sizes at which implementations change what they do.
 
-use super::{CHUNK, check, check_form, codes};
-use crate::common::{self, devices};
 use approx::assert_abs_diff_eq;
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array1, ArrayView1};
+
+use super::{CHUNK, check, check_form, codes};
+use crate::common::{self, devices};
 
 const ALPHABETS: [usize; 5] = [4, 1, 20, 2, 256];
 const DIMS: [usize; 13] = [1, 2, 3, 31, 32, 33, 64, 96, 97, 128, 255, 256, 1000];

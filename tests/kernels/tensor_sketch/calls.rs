@@ -1,11 +1,12 @@
 //! What is known of tensor sketches without computing them, and what is refused, on every device and in
 //! every form.
 
-use super::{CHUNK, FORMS, check, codes};
-use crate::common::{self, assert_error, devices, fails};
 use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch, binomial};
 use gridstride::{Device, Error};
 use ndarray::{Array1, Array2, array, s};
+
+use super::{CHUNK, FORMS, check, codes};
+use crate::common::{self, assert_error, devices, fails};
 
 /// The sketch in each form.
 fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> Vec<(Form, Array1<f32>)> {

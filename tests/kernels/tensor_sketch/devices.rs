@@ -1,14 +1,15 @@
 //! The tensor sketch over several devices, and within little memory: the same bits as on one device.
 
+use gridstride::device::DeviceKind;
+use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
+use gridstride::{Device, DeviceSet, Error, Result};
+use ndarray::Array2;
+
 use super::{CHUNK, FORMS, codes};
 use crate::common::{
     assert_error, cuda, devices, fails_with, is_slow, least_memory, several, simulator,
     with_kernels,
 };
-use gridstride::device::DeviceKind;
-use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
-use gridstride::{Device, DeviceSet, Error, Result};
-use ndarray::Array2;
 
 fn tables() -> Tables {
     Tables::from_seed(4, 2, 7, 1).unwrap()

@@ -1,13 +1,14 @@
 //! Properties of the tensor sketch, on random input, on every device and in every form.
 
-use super::{FORMS, check, columns_from, has_double};
-use crate::cases;
-use crate::common::devices;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array1, Array3, ArrayView1, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use super::{FORMS, check, columns_from, has_double};
+use crate::cases;
+use crate::common::devices;
 
 /// Tables of up to five letters.
 fn tables() -> impl Strategy<Value = Tables> {

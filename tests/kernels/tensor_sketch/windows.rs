@@ -1,10 +1,11 @@
 //! Sketches of sliding windows, each against the reference of its letters.
 
-use super::{Reference, codes};
-use crate::common::{self, assert_error, devices, fails};
 use gridstride::Error;
 use gridstride::tensor_sketch::{Form, Real, Tables, TensorSketch};
 use ndarray::{Array1, Array2, ArrayView1, array, s};
+
+use super::{Reference, codes};
+use crate::common::{self, assert_error, devices, fails};
 
 /// Compares every `every`-th window, and the last one, with the reference.
 fn check(tables: &Tables, text: &[u8], width: usize, stride: usize, every: usize) {

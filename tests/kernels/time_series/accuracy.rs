@@ -1,11 +1,12 @@
 //! Deviations far from zero, and values of extreme magnitude, on every device: against the reference, to the bounds of
 //! `super::compare`, which do not depend on the mean.
 
-use super::{Number, check_one, compare, size, timestamps_of};
-use crate::common::{Random, devices, several, with_kernels};
 use gridstride::Device;
 use gridstride::time_series::{Aggregation, Method, Nan};
 use ndarray::{Array1, ArrayView1, array};
+
+use super::{Number, check_one, compare, size, timestamps_of};
+use crate::common::{Random, devices, several, with_kernels};
 
 const METHODS: [Method; 6] = [
     Method::COUNT,

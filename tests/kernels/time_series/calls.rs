@@ -3,12 +3,6 @@
 //! Counts, extremes, first and last values and percentiles are compared exactly, sums and what is made of them up
 //! to the bounds that stand beside `super::compare`.
 
-use super::{
-    Number, STATISTICS, all_methods, ascending, check, check_one, compare, percentiles, size,
-    timestamps_of, values,
-};
-use crate::common::{Random, assert_error, devices, fails};
-use crate::in_every_type;
 use std::ops::AddAssign;
 
 use cuda_std::warp::WarpValue;
@@ -18,6 +12,13 @@ use gridstride::time_series::{
 };
 use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array, s};
+
+use super::{
+    Number, STATISTICS, all_methods, ascending, check, check_one, compare, percentiles, size,
+    timestamps_of, values,
+};
+use crate::common::{Random, assert_error, devices, fails};
+use crate::in_every_type;
 
 in_every_type! { in_f32 f32, in_f64 f64: {
     every_length_of_buckets

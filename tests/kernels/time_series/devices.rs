@@ -1,13 +1,14 @@
 //! Time series over several devices, and within little memory: what one device with room for all makes of them.
 
-use super::{STATISTICS, all_methods, ascending, compare, values};
-use crate::common::{Random, assert_error, devices, fails, several, small, with_kernels};
 use gridstride::time_series::{
     Aggregates, Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons, bucket_counts,
     round_timestamps, round_timestamps_inplace,
 };
 use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array};
+
+use super::{STATISTICS, all_methods, ascending, compare, values};
+use crate::common::{Random, assert_error, devices, fails, several, small, with_kernels};
 
 /// Where series begin among so many points: empty ones too.
 fn offsets(points: usize) -> Vec<usize> {

@@ -2,9 +2,6 @@
 //!
 //! Values are mostly whole numbers, whose sums are exact: all but variances is compared bit for bit.
 
-use super::{STATISTICS, all_methods, compare};
-use crate::cases;
-use crate::common::devices;
 use gridstride::Device;
 use gridstride::time_series::{
     Aggregates, Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons,
@@ -13,6 +10,10 @@ use ndarray::{Array1, ArrayView1, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use super::{STATISTICS, all_methods, compare};
+use crate::cases;
+use crate::common::devices;
 
 /// Points in order: gaps of 0 and more, and whole numbers or NaN.
 fn points() -> impl Strategy<Value = (Array1<i64>, Array1<f64>)> {
