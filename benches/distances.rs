@@ -14,7 +14,7 @@ mod common;
 
 use clap::Parser;
 use common::{Random, Times, Where};
-use gridstride::device::{DeviceKind, Element};
+use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, Distances, Metric};
 use gridstride::{Device, Result};
 use ndarray::{Array2, ArrayView1};
@@ -143,8 +143,8 @@ fn measure<T: Component>(
                 numbers.name,
                 format!("{metric:?}"),
                 times.to_string(),
-                limit.map_or("-".to_f64(), |limit| format!("{limit:.3}")),
-                limit.map_or("-".to_f64(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
+                limit.map_or("-".into(), |limit| format!("{limit:.3}")),
+                limit.map_or("-".into(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
                 (a.nrows() * a.nrows()) as f64 / ms * 1e3,
             );
             assert!(error <= bound, "the distances are wrong");
@@ -192,7 +192,9 @@ fn largest_error<T: Component>(
 
 fn distance<T: Component>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) -> f64 {
     let pairs = a.iter().zip(b);
-    let sum: f64 = pairs.map(|(&a, &b)| (a.to_f64() - b.to_f64()).powi(2)).sum();
+    let sum: f64 = pairs
+        .map(|(&a, &b)| (a.to_f64() - b.to_f64()).powi(2))
+        .sum();
     match metric {
         Metric::L2 => sum.sqrt(),
         Metric::SquaredL2 => sum,
