@@ -1,7 +1,7 @@
 //! Aggregates of one's own.
 
 #[cfg(feature = "kernels")]
-use cuda_std::host::DeviceParam;
+use cuda_std::DeviceParam;
 use time_series_kernels::Aggregate;
 #[cfg(feature = "kernels")]
 use time_series_kernels::Kernels;

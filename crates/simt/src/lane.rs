@@ -194,7 +194,7 @@ unsafe impl Lane for Thread<'_> {
         self.result.get()
     }
 
-    fn together(
+    fn collective(
         &self,
         operation: WarpOperation,
         words: &mut [u32],

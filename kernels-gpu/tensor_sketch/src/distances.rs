@@ -44,7 +44,7 @@ const fn tile_columns(per_thread: u32) -> u32 {
 
 /// What is the same for all pairs.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct DistanceParameters {
     /// Rows of `a`, and of the result; at least 1.
     pub rows: u64,
@@ -59,10 +59,6 @@ pub struct DistanceParameters {
     /// What takes the scale back at the end: a power of two.
     pub unscale: f64,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for DistanceParameters {}
 
 /// `f32` or `f64`.
 trait Number: Copy + Mul<Output = Self> + Sub<Output = Self> {
