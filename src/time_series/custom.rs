@@ -1,6 +1,6 @@
 //! Aggregates of one's own.
 
-use cuda_std::host::DeviceParam;
+use cuda_std::DeviceParam;
 use time_series_kernels::Aggregate;
 use time_series_kernels::Kernels;
 

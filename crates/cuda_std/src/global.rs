@@ -1,5 +1,7 @@
 //! Slices of global memory as kernel parameters.
 
+use crate::DeviceParam;
+
 /// A read-only array in global memory: pointer and length, passed to a kernel by value.
 ///
 /// [`at`](Self::at) costs nothing on the GPU and is checked in the simulator, which reports the
@@ -33,6 +35,10 @@ impl<T> Clone for DeviceSliceMut<T> {
     }
 }
 impl<T> Copy for DeviceSliceMut<T> {}
+// SAFETY: `repr(C)` of a pointer and a length, 16 bytes on both sides.
+unsafe impl<T: 'static> DeviceParam for DeviceSlice<T> {}
+// SAFETY: as above.
+unsafe impl<T: 'static> DeviceParam for DeviceSliceMut<T> {}
 
 impl<T: Copy> DeviceSlice<T> {
     /// The `length` elements that start at `pointer`, an address of the device.

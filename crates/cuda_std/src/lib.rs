@@ -41,6 +41,9 @@ mod global;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod host;
 pub mod mma;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod operand;
+mod param;
 pub mod shared;
 pub mod thread;
 mod unrolled;
@@ -132,13 +135,16 @@ pub mod wgmma;
 /// unsafe fn misspelt(out: DeviceSliceMut<f32>) {}
 /// ```
 pub use cuda_std_macros::kernel;
+
+pub use cuda_std_macros::DeviceParam;
 pub use global::{DeviceSlice, DeviceSliceMut};
+pub use param::DeviceParam;
 
 /// What nearly every kernel needs: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        DeviceSlice, DeviceSliceMut, atomic, float, kernel, shared, shared_array, thread, unrolled,
-        warp,
+        DeviceParam, DeviceSlice, DeviceSliceMut, atomic, float, kernel, shared, shared_array,
+        thread, unrolled, warp,
     };
 }
 

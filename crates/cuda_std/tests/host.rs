@@ -1,6 +1,6 @@
 //! The host's side: kernels as values, launch shapes, and what happens outside of a kernel.
 
-use cuda_std::host::{self, BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
+use cuda_std::host::{self, BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
 use cuda_std::host::{Lane, PendingWgmma, Perform, Position, WarpOperation, is_inside_kernel};
 use cuda_std::prelude::*;
 use cuda_std::{async_copy, mma};
@@ -101,11 +101,8 @@ fn sizes_count_without_wrapping() {
 
 /// A parameter that is not a number.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, DeviceParam)]
 struct Pair(u8, f64);
-
-// SAFETY: `repr(C)` of two numbers.
-unsafe impl DeviceParam for Pair {}
 
 #[test]
 fn arguments_keep_their_order() {
@@ -259,7 +256,7 @@ unsafe impl Lane for Alone {
         assert!(site.file().ends_with("host.rs"));
         panic!("{operation} {mask} {value} {argument}");
     }
-    fn together(
+    fn collective(
         &self,
         operation: WarpOperation,
         words: &mut [u32],

@@ -1,6 +1,7 @@
-//! The attribute `#[kernel]` of `cuda_std`.
+//! The attribute `#[kernel]` and the derive macro `DeviceParam` of `cuda_std`.
 
 mod bound;
+mod device_param;
 mod kernel;
 
 use proc_macro::TokenStream;
@@ -13,7 +14,8 @@ use proc_macro::TokenStream;
 ///
 /// The function must be `unsafe` (whoever launches it vouches for its pointers and its launch
 /// shape), without generics, without a result, with at most 24 parameters of types that implement
-/// `DeviceParam`.
+/// `DeviceParam`. A call gives arguments by place: pass several buffers of one type, or more than
+/// about four arguments, as a struct with `#[derive(DeviceParam)]`, whose fields have names.
 ///
 /// - `#[kernel(block = 256)]`, `#[kernel(block = (16, 16))]`: blocks of exactly this shape.
 /// - `#[kernel(max_block = 512)]`: blocks of at most so many threads;
@@ -25,8 +27,20 @@ use proc_macro::TokenStream;
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let bound = syn::parse_macro_input!(attribute as bound::Bound);
     let function = syn::parse_macro_input!(item as syn::ItemFn);
-    match kernel::expand(&bound, &function) {
-        Ok(tokens) => tokens.into(),
-        Err(error) => error.to_compile_error().into(),
-    }
+    kernel::expand(&bound, &function)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Lets a struct be a kernel's parameter: implements `cuda_std::DeviceParam`.
+///
+/// The struct must be `Copy` and `#[repr(C)]`, and all its fields must be `DeviceParam` themselves:
+/// numbers, pointers, device slices, arrays and structs of these. A struct without fields needs no
+/// `repr`. An enum without fields needs one that names its integer, such as `#[repr(u32)]`.
+#[proc_macro_derive(DeviceParam)]
+pub fn device_param(item: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(item as syn::DeriveInput);
+    device_param::expand(&input)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
 }

@@ -34,18 +34,24 @@
 //! default, prints it. As failing blocks are unwound, this crate needs `panic = "unwind"`.
 
 mod block;
+mod collective;
 mod copies;
 mod error;
-mod lane;
+mod group;
+mod limits;
 mod order;
+mod schedule;
 mod schedules;
 mod shared;
 mod simulator;
 mod stacks;
-mod together;
+mod state;
+mod thread;
 mod warp;
 mod watch;
+mod worker;
 
 pub use error::{Activity, Place, SimError, Site};
+pub use limits::Limits;
 pub use schedules::{Difference, FailedSeed, differing_seeds};
-pub use simulator::{Limits, Simulator};
+pub use simulator::Simulator;

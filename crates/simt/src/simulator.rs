@@ -1,38 +1,17 @@
 //! Launches: their validation, and the distribution of blocks to OS threads.
 
-use crate::block::{Launch, Worker};
+use crate::block::Launch;
 use crate::error::SimError;
+use crate::limits::Limits;
 use crate::order::BlockOrder;
 use crate::shared::SharedMemory;
 use crate::stacks::{MAX_STACKS, Stacks};
 use crate::watch::Watch;
+use crate::worker::Worker;
 use cuda_std::host::{self, BlockBound, Kernel, KernelArgs, LaunchConfig};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-
-/// What the simulated device has at most. The default is that of today's data-centre GPUs
-/// (compute capability 9.0).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Threads in a block.
-    pub block_threads: u32,
-    /// Bytes of shared memory of a block, static and dynamic together.
-    pub shared_bytes: u32,
-    /// Bytes of static shared memory of a block; the assembler refuses more.
-    pub static_shared_bytes: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            block_threads: 1024,
-            shared_bytes: 227 << 10,
-            static_shared_bytes: 48 << 10,
-        }
-    }
-}
 
 /// Runs kernels on the CPU, the threads in an order drawn from a seed.
 ///

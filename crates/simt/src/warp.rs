@@ -1,22 +1,18 @@
 //! The rendezvous of lanes in warp operations.
 
-use crate::error::{SimError, is_same_site};
-use crate::lane::{State, Thread, WarpCall};
-use crate::together;
+use crate::collective;
+use crate::error::SimError;
+use crate::state::{State, WarpCall};
+use crate::thread::Thread;
 use cuda_std::host::WarpOperation;
 use cuda_std::warp::WARP_SIZE;
-
-/// Whether two calls are the same operation: what the lanes of a mask must agree on.
-pub(crate) fn is_same_operation(a: &WarpCall, b: &WarpCall) -> bool {
-    a.operation == b.operation && a.mask == b.mask && is_same_site(a.site, b.site)
-}
 
 /// The lanes of `warp` that wait in the same operation as `call`.
 pub(crate) fn arrived(warp: &[Thread<'_>], call: &WarpCall) -> u32 {
     let mut arrived = 0;
     for (lane, thread) in warp.iter().enumerate() {
         if let State::Warp(other) = thread.state.get()
-            && is_same_operation(call, &other)
+            && call.is_same_operation(&other)
         {
             arrived |= 1 << lane;
         }
@@ -38,7 +34,7 @@ pub(crate) fn complete(
             && arrived(warp, &call) == call.mask
         {
             if thread.part.get().is_some() {
-                together::perform(warp, &call)?;
+                collective::perform(warp, &call)?;
             } else {
                 perform(warp, &call)?;
             }

@@ -16,7 +16,7 @@ pub const NAN_FAULT: u64 = 1;
 /// Two sets of boxes, row-major without gaps, minima before maxima. For the search within a set the second
 /// is the first again, with `above` set.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Sets<T> {
     /// The first set.
     pub set1: DeviceSlice<T>,
@@ -31,18 +31,6 @@ pub struct Sets<T> {
     /// 1 if only pairs (i, j) with i < j count, else 0.
     pub above: u32,
 }
-
-impl<T> Clone for Sets<T> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Sets<T> {}
-
-// SAFETY: `repr(C)` of primitives and device slices, which every thread may read.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl<T: Copy + 'static> cuda_std::host::DeviceParam for Sets<T> {}
 
 /// A type of coordinates.
 pub trait Number: Copy + PartialOrd {

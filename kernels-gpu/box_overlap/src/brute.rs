@@ -62,7 +62,7 @@ const BEYOND: f32 = (1 << 25) as f32;
 
 /// What is the same for all pairs.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct BruteParameters {
     /// Tiles of the second set that a block goes through: its chunk, the number of which is the block's
     /// index along y.
@@ -74,10 +74,6 @@ pub struct BruteParameters {
     /// Up to this one.
     pub end_row: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for BruteParameters {}
 
 impl BruteParameters {
     /// Words of 32 tiles' bits that a warp has for each chunk.

@@ -16,15 +16,11 @@ use crate::domain::{Domain, half_extent};
 
 /// How keys are made.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct KeyParameters {
     /// Bits of a coordinate in a key, at most 20.
     pub bits: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for KeyParameters {}
 
 impl KeyParameters {
     /// Bits of a whole key.

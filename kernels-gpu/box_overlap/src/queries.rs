@@ -24,15 +24,11 @@ const LEFT: u32 = u32::MAX;
 
 /// What is the same for all queries.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct QueryParameters {
     /// The level of the tree's root.
     pub root_level: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for QueryParameters {}
 
 /// Searches for the pairs of each query.
 ///

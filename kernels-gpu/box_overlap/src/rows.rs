@@ -21,7 +21,7 @@ pub const PACKET_LEVEL: u32 = 2;
 
 /// What is the same for all tasks.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct RowParameters {
     /// The level at whose nodes tasks begin.
     pub start_level: u32,
@@ -36,10 +36,6 @@ pub struct RowParameters {
     /// Bits of a row's number in the second set.
     pub index_bits: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for RowParameters {}
 
 /// Walks through the tasks. `found` gets the task, the row's number from the parameters' first one on, the
 /// pair's place among those of the task, and the row of the second set. The first lane of each warp calls `finish`

@@ -107,7 +107,7 @@ pub unsafe fn many(
 
 /// Three bytes.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Bytes {
     /// The first.
     pub first: u8,
@@ -119,7 +119,7 @@ pub struct Bytes {
 
 /// One number alone.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Single {
     /// The number.
     pub number: f32,
@@ -127,7 +127,7 @@ pub struct Single {
 
 /// Fields with padding between and behind them.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Mixed {
     /// Seven bytes of padding follow.
     pub byte: u8,
@@ -143,7 +143,7 @@ pub struct Mixed {
 
 /// Two slices and a number.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Nested {
     /// What is read.
     pub input: DeviceSlice<u32>,
@@ -155,7 +155,7 @@ pub struct Nested {
 
 /// Aligned to more than any of its fields.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Aligned {
     /// The fields.
     pub words: [u32; 5],
@@ -163,20 +163,11 @@ pub struct Aligned {
 
 /// A table that threads look into at different places.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Table {
     /// The entries.
     pub entries: [u16; 33],
 }
-
-macro_rules! parameters {
-    ($($type:ty)*) => {$(
-        // SAFETY: `repr(C)` of primitives, arrays of them and slices, without references.
-        #[cfg(not(target_arch = "nvptx64"))]
-        unsafe impl cuda_std::host::DeviceParam for $type {}
-    )*};
-}
-parameters! { Bytes Single Mixed Nested Aligned Table }
 
 /// Writes the fields of structs of every alignment, with a scalar between them.
 ///

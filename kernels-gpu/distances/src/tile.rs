@@ -45,7 +45,7 @@ const fn tile_columns(per_thread: u32) -> u32 {
 
 /// What is the same for all pairs.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Rows of `a`, and of the result; at least 1.
     pub rows: u64,
@@ -60,10 +60,6 @@ pub struct Parameters {
     /// What takes the scale back at the end: a power of two.
     pub unscale: f64,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// Two neighbours that are read or written with one instruction.
 #[repr(C, align(16))]

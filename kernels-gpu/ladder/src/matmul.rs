@@ -12,7 +12,7 @@ const SIDE: usize = TILE as usize;
 
 /// The sizes of a product, M×K · K×N → M×N.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub struct Sizes {
     /// Rows of A and C.
     pub m: u32,
@@ -21,10 +21,6 @@ pub struct Sizes {
     /// Columns of B and C.
     pub n: u32,
 }
-
-// SAFETY: `repr(C)` of primitives.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Sizes {}
 
 /// Naive: a thread reads its row of A and its column of B from global memory.
 /// Each number is read by many threads, and only the caches help.

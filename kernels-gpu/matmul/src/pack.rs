@@ -9,14 +9,14 @@
 
 use cuda_std::prelude::*;
 
-use crate::product::{Factor, plain};
+use crate::product::Factor;
 
 /// A copy of a factor, or of a batch of them.
 ///
 /// A launch has a block in the x direction for each square of [`PACK_TILE`] rows and `k_padded`, see
 /// [`pack_blocks`], and one in the z direction for each matrix of the batch.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Packing<T, U> {
     /// What is copied, with any strides; the memory begins at a multiple of 16 bytes.
     pub from: Factor<T>,
@@ -29,8 +29,6 @@ pub struct Packing<T, U> {
     /// Elements of a row of the copy, an even number; those from `k` on become 0.
     pub k_padded: u32,
 }
-plain!(Packing<T, U>);
-
 /// Rows and k of the square that a block copies.
 pub const PACK_TILE: u32 = 64;
 /// Threads of a block.

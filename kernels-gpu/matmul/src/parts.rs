@@ -2,12 +2,12 @@
 
 use cuda_std::prelude::*;
 
-use crate::product::{Sum, plain, read, write};
+use crate::product::{Sum, read, write};
 
 /// C = alpha·Σ P + beta·C, element by element, of parts that follow each other without gaps. Both slices begin
 /// at multiples of 16 bytes.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parts<T> {
     /// The parts, each with as many elements as C.
     pub parts: DeviceSlice<T>,
@@ -20,8 +20,6 @@ pub struct Parts<T> {
     /// How many parts there are.
     pub count: u32,
 }
-plain!(Parts<T>);
-
 /// `WIDTH` neighbours of each part, from element `index` on, added up in the order of the parts.
 ///
 /// # Safety

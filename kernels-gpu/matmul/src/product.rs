@@ -5,7 +5,7 @@ use cuda_std::prelude::*;
 
 /// A or B of a product. The index that is not k, a row of A or a column of B, is the *outer* one here.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Factor<T> {
     /// The memory.
     pub elements: DeviceSlice<T>,
@@ -21,7 +21,7 @@ pub struct Factor<T> {
 
 /// C = alpha·A·B + beta·C for a batch of matrices, or a part of the sums over k.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Product<T, S> {
     /// The left factor.
     pub a: Factor<T>,
@@ -43,24 +43,6 @@ pub struct Product<T, S> {
     /// Factor of C, which is not read if it is 0.
     pub beta: S,
 }
-
-macro_rules! plain {
-    ($name:ident<$($parameter:ident),*>) => {
-        impl<$($parameter: Copy),*> Clone for $name<$($parameter),*> {
-            #[inline(always)]
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl<$($parameter: Copy),*> Copy for $name<$($parameter),*> {}
-        // SAFETY: `repr(C)` of primitives and device slices; each thread writes its own elements.
-        #[cfg(not(target_arch = "nvptx64"))]
-        unsafe impl<$($parameter: Copy + 'static),*> cuda_std::host::DeviceParam for $name<$($parameter),*> {}
-    };
-}
-pub(crate) use plain;
-plain!(Factor<T>);
-plain!(Product<T, S>);
 
 /// A type of sums.
 pub trait Sum: Copy + PartialEq + Add<Output = Self> + Mul<Output = Self> {

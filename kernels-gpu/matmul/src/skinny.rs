@@ -30,7 +30,7 @@ use cuda_std::shared::{SharedAddress, address, dynamic_shared_mem};
 use cuda_std::warp::{FULL_MASK, WarpValue, shuffle_xor};
 
 use crate::loader::start;
-use crate::product::{Factor, Sum, plain, read, write};
+use crate::product::{Factor, Sum, read, write};
 
 /// C(i, j) = alpha·Σ tall(i, k)·thin(j, k) + beta·C(i, j) for a batch of matrices, or a part of the sums
 /// over k.
@@ -38,7 +38,7 @@ use crate::product::{Factor, Sum, plain, read, write};
 /// A launch has any number of blocks in the x direction, which share the tiles of [`skinny_rows`] rows, one
 /// in the y direction for each part of k, and one in the z direction for each matrix of the batch.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Skinny<T> {
     /// The factor of many rows. Except for the kernels `_any_`, its neighbours are *along* k or *across* the
     /// rows, and its start and other strides are multiples of 16 bytes.
@@ -72,8 +72,6 @@ pub struct Skinny<T> {
     /// How many k of the thin factor are in shared memory at a time, a multiple of [`skinny_k_step`].
     pub k_chunk: u32,
 }
-plain!(Skinny<T>);
-
 /// Threads of a block.
 pub const SKINNY_THREADS: u32 = 256;
 const WARPS: u32 = SKINNY_THREADS / 32;

@@ -29,7 +29,7 @@ const WARPS: u32 = SORT_THREADS / WARP_SIZE;
 
 /// What is the same for all keys in a pass.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct SortParameters {
     /// The lowest bit of the digit.
     pub shift: u32,
@@ -38,10 +38,6 @@ pub struct SortParameters {
     /// Tiles of [`SORT_TILE`] keys in a block's part.
     pub tiles: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for SortParameters {}
 
 impl SortParameters {
     #[inline(always)]

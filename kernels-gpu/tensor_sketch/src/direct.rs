@@ -23,7 +23,7 @@ pub const NEGATIVE: u32 = 1 << 31;
 
 /// What is the same for every sequence of a launch.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Number of letters in the alphabet, A.
     pub alphabet: u32,
@@ -39,10 +39,6 @@ pub struct Parameters {
     /// so that the rows of long sequences stay within the range of `f32`.
     pub step: f32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// The dynamic shared memory of a launch in 32-bit words: two copies of t − 1 rows, the packed
 /// tables, and the staged letters with one more that stands for the end.

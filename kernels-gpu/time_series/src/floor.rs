@@ -1,12 +1,14 @@
 //! Buckets of the time axis, found without a division.
 
+use cuda_std::DeviceParam;
+
 /// The buckets \[origin + k·width, origin + (k + 1)·width) for whole k.
 ///
 /// Timestamps t are taken as t + 2⁶³, which is unsigned, and the division by the width is a multiplication by
 /// its reciprocal, exact for all numbers of 64 bits: T. Granlund, P. Montgomery, 'Division by Invariant Integers
 /// using Multiplication' (1994).
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub struct Floor {
     width: u64,
     /// Where the first bucket with nothing but timestamps begins, below the width.
@@ -15,10 +17,6 @@ pub struct Floor {
     /// Of the two shifts that follow the multiplication.
     shifts: [u32; 2],
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Floor {}
 
 const SIGN: u64 = 1 << 63;
 

@@ -14,7 +14,7 @@ use crate::segments::{Exchange, Pieces, states_before};
 
 /// What is joined.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Units {
     /// The number of buckets that begin in lower tiles, of each tile, and that of all.
     pub before: DeviceSliceMut<u32>,
@@ -25,10 +25,6 @@ pub struct Units {
     /// Room for results.
     pub buckets: u32,
 }
-
-// SAFETY: `repr(C)` of primitives and a device slice.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Units {}
 
 impl Units {
     /// How many buckets begin before a unit, or in all.

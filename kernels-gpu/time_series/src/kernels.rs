@@ -15,7 +15,7 @@ use crate::sums::Sums;
 
 /// Columns of statistics, one after the other.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Columns {
     /// Room for all columns.
     pub elements: DeviceSliceMut<f64>,
@@ -26,10 +26,6 @@ pub struct Columns {
     /// What a variance's divisor is below the number of values.
     pub ddof: f64,
 }
-
-// SAFETY: `repr(C)` of primitives and a device slice.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Columns {}
 
 impl Columns {
     /// The [`places`](Self::places) of these statistics, all different, one column after the other.
@@ -137,15 +133,11 @@ own! { joining
 
 /// An aggregate as a parameter of kernels: one without data alone would have no size.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameter<A> {
     aggregate: A,
     size: u32,
 }
-
-// SAFETY: `repr(C)` of what may be a parameter, and a number.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl<A: cuda_std::host::DeviceParam> cuda_std::host::DeviceParam for Parameter<A> {}
 
 impl<A> Parameter<A> {
     /// With this aggregate.
@@ -206,12 +198,9 @@ pub unsafe fn join_rows<A: Aggregate>(
 /// use time_series_kernels::{Aggregate, Point, aggregate_kernels};
 ///
 /// /// The sum of squares.
-/// #[derive(Clone, Copy)]
+/// #[derive(Clone, Copy, DeviceParam)]
 /// pub struct Energy;
 ///
-/// // SAFETY: it has no data.
-/// #[cfg(not(target_arch = "nvptx64"))]
-/// unsafe impl cuda_std::host::DeviceParam for Energy {}
 ///
 /// impl Aggregate for Energy {
 ///     type State = f64;

@@ -82,7 +82,7 @@ pub fn is_nan(key: u64) -> bool {
 
 /// The points of all buckets, of which percentiles are taken.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Bucketed<V> {
     /// Of all points.
     pub values: DeviceSlice<V>,
@@ -91,19 +91,6 @@ pub struct Bucketed<V> {
     /// Which points take no part.
     pub absent: Absent,
 }
-
-impl<V: Copy> Clone for Bucketed<V> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V: Copy> Copy for Bucketed<V> {}
-
-// SAFETY: `repr(C)` of primitives and device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl<V: Copy + 'static> cuda_std::host::DeviceParam for Bucketed<V> {}
 
 impl<V: Value> Bucketed<V> {
     /// The first point of a bucket, and the first one behind it.
@@ -139,7 +126,7 @@ impl<V: Value> Bucketed<V> {
 
 /// Where percentiles go.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Percentiles {
     /// The percentiles, from 0 to 100.
     pub percents: DeviceSlice<f64>,
@@ -148,10 +135,6 @@ pub struct Percentiles {
     /// How far the next column is.
     pub stride: usize,
 }
-
-// SAFETY: `repr(C)` of primitives and device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Percentiles {}
 
 impl Percentiles {
     /// Writes a bucket's percentile.

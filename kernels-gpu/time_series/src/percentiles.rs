@@ -19,17 +19,13 @@ pub const SELECT_THREADS: u32 = 128;
 
 /// Buckets with more than [`SHORT`] points.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct LongBuckets {
     /// How many there are up to [`MIDDLE`], and how many beyond; 0 at first.
     pub counts: DeviceSliceMut<u32>,
     /// Room for all: those up to [`MIDDLE`] stand at the front, the others at the back.
     pub list: DeviceSliceMut<u32>,
 }
-
-// SAFETY: `repr(C)` of device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for LongBuckets {}
 
 /// One step of a bitonic sorting network: in blocks of `$size`, elements `$distance` apart.
 macro_rules! compare_and_exchange {

@@ -22,7 +22,7 @@ const STRIDE: u32 = PAIRS + 1;
 
 /// Which points take no part.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub enum Absent {
     /// None.
     None,
@@ -107,7 +107,7 @@ impl Value for f32 {
 
 /// Series of points, one after the other.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Points<V> {
     /// Of all points, aligned to 16 bytes.
     pub timestamps: DeviceSlice<i64>,
@@ -121,19 +121,6 @@ pub struct Points<V> {
     /// Which points take no part.
     pub absent: Absent,
 }
-
-impl<V: Copy> Clone for Points<V> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V: Copy> Copy for Points<V> {}
-
-// SAFETY: `repr(C)` of primitives and device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl<V: Copy + 'static> cuda_std::host::DeviceParam for Points<V> {}
 
 /// A block's points in shared memory, with a gap behind those of each thread: so no two of 8 threads use the same banks,
 /// neither when they write neighbouring pairs, as they come from global memory, nor when each reads its own.

@@ -6,7 +6,7 @@ use crate::points::{ABSENT, Value};
 
 /// Which of several points with the same timestamp is one.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub enum Duplicates {
     /// All.
     Keep,
@@ -18,7 +18,7 @@ pub enum Duplicates {
 
 /// What is made of the values.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Preparation {
     /// Of all points.
     pub timestamps: DeviceSlice<i64>,
@@ -31,10 +31,6 @@ pub struct Preparation {
     /// Whether differences to the value before are made: 0 or 1.
     pub makes_rates: u32,
 }
-
-// SAFETY: `repr(C)` of primitives and device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Preparation {}
 
 impl Preparation {
     #[inline(always)]

@@ -7,15 +7,11 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 ///
 /// Tiles are taken in ascending order, by blocks that have started: so a block may wait for those of lower tiles.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Progress {
     /// [`HEADER`] words, and one for each tile.
     pub words: DeviceSliceMut<u64>,
 }
-
-// SAFETY: `repr(C)` of a device slice.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Progress {}
 
 /// Words before those of the tiles: of tiles taken, of two reports, and the number of buckets.
 pub const HEADER: usize = 4;

@@ -28,7 +28,7 @@ pub trait Results<A: Aggregate>: Copy {
 
 /// What is known of a bucket apart from its result.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Buckets {
     /// Room for the first timestamp of each bucket: there is as much for results.
     pub starts: DeviceSliceMut<i64>,
@@ -37,10 +37,6 @@ pub struct Buckets {
     /// Room for the number of buckets that begin in lower tiles, of each tile, and for that of all.
     pub before: DeviceSliceMut<u32>,
 }
-
-// SAFETY: `repr(C)` of device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Buckets {}
 
 /// Bytes of dynamic shared memory that a block takes.
 pub const fn shared_bytes<S>() -> u32 {

@@ -223,7 +223,7 @@ pub unsafe fn filled_lengths(
 
 /// Buckets of series with all between the first and the last one.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Filling {
     /// The first bucket of each series, and the number of buckets.
     pub offsets: DeviceSlice<u64>,
@@ -236,10 +236,6 @@ pub struct Filling {
     /// Whether a bucket without points is the one before it: 0 or 1.
     pub is_previous: u32,
 }
-
-// SAFETY: `repr(C)` of primitives and device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Filling {}
 
 /// The first timestamp of each filled bucket, and the bucket whose results it has.
 ///

@@ -138,23 +138,10 @@ pub unsafe fn states_before<A: Aggregate>(
 /// What a launch leaves of buckets that lie in several of its units, a tile or some hundred of them: of each unit what
 /// stands before its first head, and from its last head on.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Pieces<S> {
     /// Up to the first head; of all points if there is none.
     pub lead: DeviceSliceMut<S>,
     /// From the last head on, if there is one.
     pub trail: DeviceSliceMut<S>,
 }
-
-impl<S: Copy> Clone for Pieces<S> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Copy> Copy for Pieces<S> {}
-
-// SAFETY: `repr(C)` of device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl<S: Copy + 'static> cuda_std::host::DeviceParam for Pieces<S> {}

@@ -109,7 +109,7 @@ pub unsafe fn widen(
 
 /// Sorted points of some buckets.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Sorted {
     /// The buckets.
     pub buckets: DeviceSlice<u32>,
@@ -120,10 +120,6 @@ pub struct Sorted {
     /// Which keys are each bucket's, ascending.
     pub order: DeviceSlice<u32>,
 }
-
-// SAFETY: `repr(C)` of device slices.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Sorted {}
 
 impl Sorted {
     #[inline(always)]

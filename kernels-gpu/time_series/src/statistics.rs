@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use cuda_std::DeviceParam;
 use cuda_std::warp::WarpValue;
 
 use crate::aggregate::{Aggregate, Point};
@@ -30,6 +31,8 @@ pub trait Statistics: WarpValue {
 
 /// Statistics as an aggregate whose results are its states: a column of each statistic is made of them, or they are
 /// merged into coarser buckets.
+#[repr(C)]
+#[derive(DeviceParam)]
 pub struct StatesOf<S>(PhantomData<fn() -> S>);
 
 /// All that the statistics need.
@@ -54,10 +57,6 @@ impl<S> core::fmt::Debug for StatesOf<S> {
         f.write_str("StatesOf")
     }
 }
-
-// SAFETY: it has no data.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl<S: 'static> cuda_std::host::DeviceParam for StatesOf<S> {}
 
 impl<S: Statistics + 'static> Aggregate for StatesOf<S> {
     type State = S;

@@ -1,7 +1,7 @@
 //! Aggregates of one's own.
 
+use cuda_std::DeviceParam;
 use cuda_std::DeviceSliceMut;
-use cuda_std::host::DeviceParam;
 use time_series_kernels::{
     Aggregate, Buckets, Kernels, Parameter, Pieces, Points, Progress, Units,
 };

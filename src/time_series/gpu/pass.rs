@@ -1,7 +1,8 @@
 //! A pass over all points.
 
+use cuda_std::DeviceParam;
 use cuda_std::DeviceSliceMut;
-use cuda_std::host::{DeviceParam, Kernel};
+use cuda_std::host::Kernel;
 use time_series_kernels::{
     self as kernels, Absent, Aggregate, Buckets, Columns, HEADER, Pieces, Points, Progress, Report,
     Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,

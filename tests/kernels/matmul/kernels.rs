@@ -1,7 +1,7 @@
 //! The kernels beside the matrix products of large tiles: those of thin factors, sums of parts of k, and copies.
 
-use cuda_std::DeviceSlice;
 use cuda_std::host::Kernel;
+use cuda_std::{DeviceParam, DeviceSlice};
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::device::{Element, Image, LaunchConfig, Module};
@@ -96,7 +96,12 @@ struct Case {
     thin: Layout,
 }
 
-fn check<T: Number>(device: &Device, kernel: &Kernel<(Skinny<T>,)>, form: Form, case: Case) {
+fn check<T: Number + DeviceParam>(
+    device: &Device,
+    kernel: &Kernel<(Skinny<T>,)>,
+    form: Form,
+    case: Case,
+) {
     let [rows, columns, k, batch] = [case.rows, case.columns, case.k, case.batch];
     let size = size_of::<T>() as u32;
     let step = skinny_k_step(form.is_across, size) as usize;
@@ -275,7 +280,7 @@ fn chunks_are_as_large_as_the_memory() {
     }
 }
 
-fn check_parts<T: Number>(device: &Device, kernel: &Kernel<(Parts<T>,)>) {
+fn check_parts<T: Number + DeviceParam>(device: &Device, kernel: &Kernel<(Parts<T>,)>) {
     // Odd numbers of elements are added one by one, others in pieces of 16 bytes.
     for (elements, count, beta) in [(1, 1, 0.0), (36, 3, 0.5), (1023, 9, 0.0), (1000, 4, -2.0)] {
         let parts = random(1, elements * count);

@@ -1,5 +1,6 @@
 //! The typed description of a kernel, and the shape of a launch.
 
+use crate::DeviceParam;
 use core::ffi::c_void;
 use core::fmt;
 
@@ -148,32 +149,6 @@ impl<A> fmt::Debug for Kernel<A> {
             .finish_non_exhaustive()
     }
 }
-
-/// A type that may be a kernel's parameter: passed by value, with the same layout on the host and
-/// on the GPU.
-///
-/// Implement it for own parameter structs.
-///
-/// # Safety
-/// The type must be `#[repr(C)]` or a primitive, have a size, hold no references and no niche that
-/// the other side could break, and its pointers must be addresses of the device.
-pub unsafe trait DeviceParam: Copy + 'static {}
-
-macro_rules! params {
-    ($($type:ty)*) => {$(
-        // SAFETY: a primitive has one layout on both sides.
-        unsafe impl DeviceParam for $type {}
-    )*};
-}
-params! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
-// SAFETY: a pointer is 64 bits wide on both sides.
-unsafe impl<T: 'static> DeviceParam for *const T {}
-// SAFETY: as above.
-unsafe impl<T: 'static> DeviceParam for *mut T {}
-// SAFETY: `repr(C)` of a pointer and a length, 16 bytes on both sides.
-unsafe impl<T: 'static> DeviceParam for crate::DeviceSlice<T> {}
-// SAFETY: as above.
-unsafe impl<T: 'static> DeviceParam for crate::DeviceSliceMut<T> {}
 
 /// A tuple of kernel arguments.
 pub trait KernelArgs: Copy + 'static {

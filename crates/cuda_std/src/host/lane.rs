@@ -1,6 +1,8 @@
 //! What a kernel's thread asks of the executor that runs it on the CPU.
 
-use super::{Dim3, Misuse, PendingWgmma, WarpOperation};
+use super::kernel::Dim3;
+use super::shared::DynamicShared;
+use super::{Misuse, PendingWgmma, WarpOperation};
 use core::alloc::Layout;
 use core::cell::{Cell, RefCell};
 use core::panic::Location;
@@ -57,7 +59,7 @@ pub unsafe trait Lane {
 
     /// An operation of all [threads](WarpOperation::threads) of a warp or warp group: when they have
     /// arrived, `perform` of one of them gets the `words` of each, and changes them.
-    fn together(
+    fn collective(
         &self,
         operation: WarpOperation,
         words: &mut [u32],
@@ -158,46 +160,10 @@ pub(crate) fn lane<'a>() -> &'a dyn Lane {
     unsafe { &*pointer }
 }
 
-/// A block's dynamic shared memory, to be read while no thread of the block runs.
-#[derive(Clone, Copy)]
-pub(crate) struct DynamicShared {
-    start: *const u8,
-    length: usize,
-}
-
-impl DynamicShared {
-    pub(crate) fn of(lane: &dyn Lane) -> Self {
-        Self {
-            start: lane.shared_dynamic(),
-            length: lane.shared_dynamic_bytes(),
-        }
-    }
-
-    /// The `N` bytes at a multiple of `N`, for `access`; only for a [`Perform`].
-    pub(crate) fn read<const N: usize>(
-        &self,
-        access: &'static str,
-        address: usize,
-    ) -> Result<[u8; N], Misuse> {
-        if address.checked_add(N).is_none_or(|end| end > self.length) {
-            return Err(Misuse::OutOfRange {
-                access,
-                address,
-                bytes: N,
-                length: self.length,
-            });
-        }
-        if !address.is_multiple_of(N) {
-            return Err(Misuse::Misaligned {
-                what: access,
-                value: address,
-                alignment: N,
-            });
-        }
-        // SAFETY: the bytes are inside of the memory, which by the promise of `Lane` is initialised and
-        // there while the block runs; its threads wait while an operation of theirs is performed.
-        Ok(unsafe { self.start.add(address).cast::<[u8; N]>().read() })
-    }
+/// The dynamic shared memory of the lane's block.
+pub(super) fn dynamic_shared(lane: &dyn Lane) -> DynamicShared {
+    // SAFETY: by the promise of `Lane`.
+    unsafe { DynamicShared::new(lane.shared_dynamic(), lane.shared_dynamic_bytes()) }
 }
 
 /// Reports an access past the end of a slice.

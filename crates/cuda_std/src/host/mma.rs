@@ -1,7 +1,8 @@
 //! The matrix instructions of a warp: [`crate::mma`] on the host.
 
-use super::lane::{DynamicShared, lane};
+use super::lane::{dynamic_shared, lane};
 use super::numbers::{Unpack, bf16s, f16s, f32s, f64s, tf32s};
+use super::shared::DynamicShared;
 use super::{Misuse, WarpOperation};
 use crate::shared::SharedAddress;
 use crate::warp::{WARP_SIZE, WarpValue};
@@ -108,7 +109,7 @@ macro_rules! instructions {
                 instruction.perform(lanes);
                 Ok(())
             };
-            lane().together(WarpOperation::$operation, &mut words, &perform, site);
+            lane().collective(WarpOperation::$operation, &mut words, &perform, site);
             let mut words = words.into_iter();
             for number in d {
                 *number = number.map_words(|word| words.next().unwrap_or(word));
@@ -131,10 +132,10 @@ pub(crate) fn load_tiles(
     transposed: bool,
     site: &'static Location<'static>,
 ) -> [u32; 4] {
-    let shared = DynamicShared::of(lane());
+    let shared = dynamic_shared(lane());
     let mut words = [row.bits(), 0, 0, 0];
     let perform = |lanes: &mut [&mut [u32]]| load(shared, transposed, lanes);
-    lane().together(WarpOperation::LoadTiles, &mut words, &perform, site);
+    lane().collective(WarpOperation::LoadTiles, &mut words, &perform, site);
     words
 }
 

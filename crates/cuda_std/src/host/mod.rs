@@ -6,12 +6,14 @@ mod lane;
 mod misuse;
 pub(crate) mod mma;
 mod numbers;
+mod shared;
+mod tiles;
 pub(crate) mod wgmma;
 
-pub use kernel::{BlockBound, DeviceParam, Dim3, Kernel, KernelArgs, LaunchConfig};
+pub use kernel::{BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
 pub use lane::{Lane, Perform, Position, enter, is_inside_kernel};
 pub(crate) use lane::{lane, out_of_bounds};
 pub use misuse::Misuse;
-pub use wgmma::Pending as PendingWgmma;
+pub use tiles::Pending as PendingWgmma;
 
 pub use crate::warp::WarpOperation;

@@ -1,191 +1,16 @@
 //! The matrix instructions of a warp group: [`crate::wgmma`] on the host.
 
-use super::lane::{DynamicShared, lane};
-use super::numbers::{Unpack, bf16s, f16s, tf32s};
+use super::lane::{dynamic_shared, lane};
+use super::numbers::Unpack;
+use super::shared::DynamicShared;
+pub(crate) use super::tiles::Type;
+use super::tiles::{Issued, Tile, hash};
 use super::{Misuse, WarpOperation};
-use crate::wgmma::Operand;
+use crate::operand::Operand;
 use core::panic::Location;
-use std::collections::VecDeque;
 
 /// Rows of A and of D.
 const ROWS: usize = 64;
-/// Bytes of a row of an atom, and of an atom.
-const ROW: usize = 128;
-const ATOM: usize = 8 * ROW;
-
-/// What the numbers of A and B are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Type {
-    F16,
-    Bf16,
-    Tf32,
-}
-
-impl Type {
-    fn bytes(self) -> usize {
-        match self {
-            Self::F16 | Self::Bf16 => 2,
-            Self::Tf32 => 4,
-        }
-    }
-
-    fn unpack(self) -> Unpack {
-        match self {
-            Self::F16 => f16s,
-            Self::Bf16 => bf16s,
-            Self::Tf32 => tf32s,
-        }
-    }
-}
-
-/// An operand as the instruction finds it in shared memory.
-#[derive(Clone, Copy, Debug)]
-struct Tile {
-    name: &'static str,
-    start: usize,
-    /// Bytes between atoms whose rows of A or columns of B follow each other, and between those whose
-    /// k do.
-    stride: usize,
-    stride_k: usize,
-    across: bool,
-    /// Rows of A or columns of B.
-    count: usize,
-    element: usize,
-}
-
-impl Tile {
-    fn new(
-        name: &'static str,
-        operand: Operand,
-        across: bool,
-        count: usize,
-        element: usize,
-    ) -> Result<Self, Misuse> {
-        let bytes = |from: u32| (operand.bits() >> from & 0x3fff) as usize * 16;
-        let [start, leading, second] = [0, 16, 32].map(bytes);
-        let (stride, stride_k) = if across {
-            (leading, second)
-        } else {
-            (second, 0)
-        };
-        // Along k an instruction may begin further on in the rows.
-        let in_row = if across { 0 } else { start % ROW };
-        for (what, value) in [
-            ("the address of an operand's first atom", start - in_row),
-            ("the distance of an operand's atoms", stride),
-            ("the distance of an operand's atoms along k", stride_k),
-        ] {
-            if value % ATOM != 0 {
-                return Err(Misuse::Misaligned {
-                    what,
-                    value,
-                    alignment: ATOM,
-                });
-            }
-        }
-        if in_row + K_BYTES > ROW {
-            return Err(Misuse::AcrossRows {
-                operand: name,
-                start: in_row,
-            });
-        }
-        Ok(Self {
-            name,
-            start,
-            stride,
-            stride_k,
-            across,
-            count,
-            element,
-        })
-    }
-
-    /// The bits of the elements in words: for each k all rows or columns if rows run across k, else
-    /// for each row or column all k.
-    fn words(&self, shared: DynamicShared) -> Result<Vec<u32>, Misuse> {
-        let mut words = Vec::with_capacity(self.count * K_BYTES / 4);
-        // Pieces of 16 bytes stay together.
-        if self.across {
-            for k in 0..K_BYTES / self.element {
-                let row = self.start + k / 8 * self.stride_k + k % 8 * ROW;
-                for piece in 0..self.count * self.element / 16 {
-                    let address = row + piece / 8 * self.stride + piece % 8 * 16;
-                    self.read(shared, address, &mut words)?;
-                }
-            }
-        } else {
-            for i in 0..self.count {
-                let row = self.start + i / 8 * self.stride + i % 8 * ROW;
-                for piece in 0..K_BYTES / 16 {
-                    self.read(shared, row + piece * 16, &mut words)?;
-                }
-            }
-        }
-        Ok(words)
-    }
-
-    /// Adds the piece that would be at `address` if pieces did not swap their places.
-    fn read(
-        &self,
-        shared: DynamicShared,
-        address: usize,
-        words: &mut Vec<u32>,
-    ) -> Result<(), Misuse> {
-        let piece: [u8; 16] = shared.read(self.name, address ^ (address / ROW % 8 * 16))?;
-        let (chunks, _) = piece.as_chunks();
-        words.extend(chunks.iter().map(|&bytes| u32::from_le_bytes(bytes)));
-        Ok(())
-    }
-
-    /// The elements, for each k all rows or columns.
-    fn numbers(&self, words: &[u32], unpack: Unpack) -> Vec<f64> {
-        let length = K_BYTES / self.element;
-        let mut numbers = vec![0.0; length * self.count];
-        unpack(words, &mut numbers);
-        if self.across {
-            return numbers;
-        }
-        let at = |i: usize| numbers[i % self.count * length + i / self.count];
-        (0..numbers.len()).map(at).collect()
-    }
-}
-
-/// Bytes of k that an instruction takes.
-const K_BYTES: usize = 32;
-
-/// Both operands, and what was read from them.
-#[derive(Clone, Copy, Debug)]
-struct Issued {
-    tiles: [Tile; 2],
-    hash: u64,
-    site: &'static Location<'static>,
-}
-
-impl Issued {
-    fn check(&self, shared: DynamicShared) -> Result<(), Misuse> {
-        let [a, b] = self.tiles;
-        if hash(&a.words(shared)?, &b.words(shared)?) == self.hash {
-            return Ok(());
-        }
-        Err(Misuse::OperandsOverwritten { issued: self.site })
-    }
-}
-
-/// A number that other operands have hardly ever (FxHash).
-fn hash(a: &[u32], b: &[u32]) -> u64 {
-    a.iter().chain(b).fold(0, |hash: u64, &word| {
-        (hash.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x517c_c1b7_2722_0a95)
-    })
-}
-
-/// The instructions that a thread has not waited for.
-#[derive(Debug, Default)]
-pub struct Pending {
-    /// Those that are not in a group yet.
-    open: Vec<Issued>,
-    groups: VecDeque<Vec<Issued>>,
-}
-
 /// Words that a thread hands in and gets back, before its sums.
 const HEAD: usize = 4;
 
@@ -198,7 +23,7 @@ pub(crate) fn multiply(
     site: &'static Location<'static>,
 ) {
     let lane = lane();
-    let shared = DynamicShared::of(lane);
+    let shared = dynamic_shared(lane);
     let columns = 2 * sums.len();
     let [a_across, b_across] = [0, 1].map(|i| across.get(i).copied().unwrap_or(false));
     let tiles = || -> Result<[Tile; 2], Misuse> {
@@ -222,7 +47,7 @@ pub(crate) fn multiply(
     } else {
         WarpOperation::WgmmaN256
     };
-    lane.together(operation, &mut words, &perform, site);
+    lane.collective(operation, &mut words, &perform, site);
     for (sum, &word) in sums.iter_mut().zip(&words[HEAD..]) {
         *sum = f32::from_bits(word);
     }
@@ -284,7 +109,7 @@ pub(crate) fn commit() {
 
 pub(crate) fn wait(latest: u32, site: &'static Location<'static>) {
     let lane = lane();
-    let shared = DynamicShared::of(lane);
+    let shared = dynamic_shared(lane);
     let finished: Vec<_> = {
         let mut pending = lane.pending_wgmma().borrow_mut();
         let count = pending.groups.len().saturating_sub(latest as usize);
@@ -298,5 +123,5 @@ pub(crate) fn wait(latest: u32, site: &'static Location<'static>) {
             .try_for_each(check)
             .map_err(|misuse| (0, misuse))
     };
-    lane.together(WarpOperation::WgmmaWait, &mut [], &perform, site);
+    lane.collective(WarpOperation::WgmmaWait, &mut [], &perform, site);
 }

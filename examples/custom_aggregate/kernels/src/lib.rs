@@ -2,20 +2,17 @@
 //! and GPUs.
 #![no_std]
 
+use cuda_std::DeviceParam;
 use cuda_std::warp::WarpValue;
 use time_series_kernels::{Aggregate, Point, aggregate_kernels};
 
 /// The n-th root of the product of n values. Those below `least`, and with them 0 and negative ones, are left out.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct GeometricMean {
     /// The least value that counts, above 0.
     pub least: f64,
 }
-
-// SAFETY: `repr(C)` of a number.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for GeometricMean {}
 
 /// What is known of some values.
 #[repr(C)]

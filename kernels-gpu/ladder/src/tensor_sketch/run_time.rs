@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 /// The sizes of tables and sketches.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub struct RunTimeSizes {
     /// Letters of the alphabet.
     pub letters: u32,
@@ -15,10 +15,6 @@ pub struct RunTimeSizes {
     /// Places of a thread.
     pub places: u32,
 }
-
-// SAFETY: `repr(C)` of primitives.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for RunTimeSizes {}
 
 impl RunTimeSizes {
     /// Threads of a block along a row.

@@ -19,7 +19,7 @@ use cuda_std::prelude::*;
 
 /// What is the same for all blocks of a launch.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Lanes per block, a power of two up to 8.
     pub width: u32,
@@ -37,10 +37,6 @@ pub struct Parameters {
     /// Where the letters of the first chunk begin.
     pub origin: u64,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// Units of a block: so many words come together before they are brought to the chunk's matrix.
 ///

@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 
 /// Where the matrices lie that a launch multiplies, and what it makes of them.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Lanes that the matrices have in memory.
     pub lanes: u32,
@@ -28,10 +28,6 @@ pub struct Parameters {
     /// From one matrix of a product to the next one: 1 for neighbours.
     pub distance: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// Matrices that are multiplied, from left to right.
 #[repr(C)]

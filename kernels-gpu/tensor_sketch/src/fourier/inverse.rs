@@ -12,7 +12,7 @@ pub const BLOCK: u32 = 64;
 
 /// What is the same for all sketches.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Dimension D.
     pub dim: u32,
@@ -31,10 +31,6 @@ pub struct Parameters {
     /// Spectra that a block works on, at most [`TOGETHER`].
     pub together: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// How the entries of a row are finished.
 #[repr(C)]

@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 4;
 
 /// What is the same for all operators.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Number of letters in the alphabet, A.
     pub alphabet: u32,
@@ -31,10 +31,6 @@ pub struct Parameters {
     /// Groups of lanes.
     pub groups: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// Writes the table of operators: for each group of lanes, each row and each lane the entries above
 /// the diagonal, rounded once from `f64`.

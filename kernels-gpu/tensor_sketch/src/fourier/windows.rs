@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 
 /// What a launch works on: windows that stand beside each other, from the first stride on.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Lanes that the matrices have in memory.
     pub lanes: u32,
@@ -38,10 +38,6 @@ pub struct Parameters {
     /// Where the first lane of this launch stands among them.
     pub out_lane: u32,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// Threads of a block.
 pub const BLOCK: u32 = 128;

@@ -44,7 +44,7 @@ impl Chunk {
 
 /// What is the same for all chunks.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
     /// Bits of a packed letter: 1, 2, 4 or 8.
     pub bits: u32,
@@ -61,10 +61,6 @@ pub struct Parameters {
     /// Where the letters of the first chunk begin.
     pub origin: u64,
 }
-
-// SAFETY: `repr(C)` of primitives, without pointers.
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::host::DeviceParam for Parameters {}
 
 /// Writes the words of all chunks: m letters x₀…x_(m−1) have the number Σ x_i·A^i, a single letter the
 /// number A^m + x.

@@ -2,9 +2,9 @@
 
 use crate::block::Block;
 use crate::copies::{Copies, Copy};
-use crate::error::{Activity, Place, SimError, Site};
+use crate::error::{Place, SimError, Site};
 use crate::shared::StaticBytes;
-use crate::together::Part;
+use crate::state::{Part, State, WarpCall};
 use corosensei::Yielder;
 use cuda_std::host::{Dim3, Lane, Misuse, PendingWgmma, Perform, Position, WarpOperation};
 use cuda_std::warp::FULL_MASK;
@@ -12,44 +12,6 @@ use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
 use std::ptr;
-
-/// A call of a warp operation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WarpCall {
-    pub(crate) operation: WarpOperation,
-    pub(crate) mask: u32,
-    pub(crate) value: u32,
-    pub(crate) argument: u32,
-    pub(crate) site: Site,
-}
-
-/// What a thread waits for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum State {
-    /// For its turn.
-    Runnable,
-    Barrier(Site),
-    Warp(WarpCall),
-    /// For something that a thread of another block, or of this one, writes.
-    Paused(Site),
-    Finished,
-}
-
-impl State {
-    pub(crate) fn activity(self) -> Option<Activity> {
-        match self {
-            Self::Runnable => None,
-            Self::Paused(site) => Some(Activity::Waiting(site)),
-            Self::Finished => Some(Activity::Finished),
-            Self::Barrier(site) => Some(Activity::AtBarrier(site)),
-            Self::Warp(call) => Some(Activity::InWarpOperation {
-                operation: call.operation,
-                mask: call.mask,
-                site: call.site,
-            }),
-        }
-    }
-}
 
 /// A thread of a block.
 pub(crate) struct Thread<'a> {
@@ -194,7 +156,7 @@ unsafe impl Lane for Thread<'_> {
         self.result.get()
     }
 
-    fn together(
+    fn collective(
         &self,
         operation: WarpOperation,
         words: &mut [u32],

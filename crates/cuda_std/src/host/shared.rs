@@ -1,0 +1,44 @@
+//! Shared memory as operations of several threads read it.
+
+use super::Misuse;
+
+/// A block's dynamic shared memory, to be read while no thread of the block runs.
+#[derive(Clone, Copy)]
+pub(crate) struct DynamicShared {
+    start: *const u8,
+    length: usize,
+}
+
+impl DynamicShared {
+    /// # Safety
+    /// `start` points to `length` initialised bytes that are there while their block runs.
+    pub(crate) unsafe fn new(start: *const u8, length: usize) -> Self {
+        Self { start, length }
+    }
+
+    /// The `N` bytes at a multiple of `N`, for `access`; only while an operation is performed.
+    pub(crate) fn read<const N: usize>(
+        &self,
+        access: &'static str,
+        address: usize,
+    ) -> Result<[u8; N], Misuse> {
+        if address.checked_add(N).is_none_or(|end| end > self.length) {
+            return Err(Misuse::OutOfRange {
+                access,
+                address,
+                bytes: N,
+                length: self.length,
+            });
+        }
+        if !address.is_multiple_of(N) {
+            return Err(Misuse::Misaligned {
+                what: access,
+                value: address,
+                alignment: N,
+            });
+        }
+        // SAFETY: the bytes are inside of the memory, which by the promise made to `new` is initialised and
+        // there while the block runs; its threads wait while an operation of theirs is performed.
+        Ok(unsafe { self.start.add(address).cast::<[u8; N]>().read() })
+    }
+}

@@ -1,0 +1,185 @@
+//! The operands of matrix instructions of a warp group, as they stand in shared memory.
+
+use super::Misuse;
+use super::numbers::{Unpack, bf16s, f16s, tf32s};
+use super::shared::DynamicShared;
+use crate::operand::Operand;
+use core::panic::Location;
+use std::collections::VecDeque;
+
+/// Bytes of a row of an atom, and of an atom.
+const ROW: usize = 128;
+const ATOM: usize = 8 * ROW;
+
+/// What the numbers of A and B are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    F16,
+    Bf16,
+    Tf32,
+}
+
+impl Type {
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::Tf32 => 4,
+        }
+    }
+
+    pub(super) fn unpack(self) -> Unpack {
+        match self {
+            Self::F16 => f16s,
+            Self::Bf16 => bf16s,
+            Self::Tf32 => tf32s,
+        }
+    }
+}
+
+/// An operand as the instruction finds it in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tile {
+    name: &'static str,
+    start: usize,
+    /// Bytes between atoms whose rows of A or columns of B follow each other, and between those whose
+    /// k do.
+    stride: usize,
+    stride_k: usize,
+    across: bool,
+    /// Rows of A or columns of B.
+    pub(super) count: usize,
+    element: usize,
+}
+
+impl Tile {
+    pub(super) fn new(
+        name: &'static str,
+        operand: Operand,
+        across: bool,
+        count: usize,
+        element: usize,
+    ) -> Result<Self, Misuse> {
+        let bytes = |from: u32| (operand.bits() >> from & 0x3fff) as usize * 16;
+        let [start, leading, second] = [0, 16, 32].map(bytes);
+        let (stride, stride_k) = if across {
+            (leading, second)
+        } else {
+            (second, 0)
+        };
+        // Along k an instruction may begin further on in the rows.
+        let in_row = if across { 0 } else { start % ROW };
+        for (what, value) in [
+            ("the address of an operand's first atom", start - in_row),
+            ("the distance of an operand's atoms", stride),
+            ("the distance of an operand's atoms along k", stride_k),
+        ] {
+            if value % ATOM != 0 {
+                return Err(Misuse::Misaligned {
+                    what,
+                    value,
+                    alignment: ATOM,
+                });
+            }
+        }
+        if in_row + K_BYTES > ROW {
+            return Err(Misuse::AcrossRows {
+                operand: name,
+                start: in_row,
+            });
+        }
+        Ok(Self {
+            name,
+            start,
+            stride,
+            stride_k,
+            across,
+            count,
+            element,
+        })
+    }
+
+    /// The bits of the elements in words: for each k all rows or columns if rows run across k, else
+    /// for each row or column all k.
+    pub(super) fn words(&self, shared: DynamicShared) -> Result<Vec<u32>, Misuse> {
+        let mut words = Vec::with_capacity(self.count * K_BYTES / 4);
+        // Pieces of 16 bytes stay together.
+        if self.across {
+            for k in 0..K_BYTES / self.element {
+                let row = self.start + k / 8 * self.stride_k + k % 8 * ROW;
+                for piece in 0..self.count * self.element / 16 {
+                    let address = row + piece / 8 * self.stride + piece % 8 * 16;
+                    self.read(shared, address, &mut words)?;
+                }
+            }
+        } else {
+            for i in 0..self.count {
+                let row = self.start + i / 8 * self.stride + i % 8 * ROW;
+                for piece in 0..K_BYTES / 16 {
+                    self.read(shared, row + piece * 16, &mut words)?;
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// Adds the piece that would be at `address` if pieces did not swap their places.
+    fn read(
+        &self,
+        shared: DynamicShared,
+        address: usize,
+        words: &mut Vec<u32>,
+    ) -> Result<(), Misuse> {
+        let piece: [u8; 16] = shared.read(self.name, address ^ (address / ROW % 8 * 16))?;
+        let (chunks, _) = piece.as_chunks();
+        words.extend(chunks.iter().map(|&bytes| u32::from_le_bytes(bytes)));
+        Ok(())
+    }
+
+    /// The elements, for each k all rows or columns.
+    pub(super) fn numbers(&self, words: &[u32], unpack: Unpack) -> Vec<f64> {
+        let length = K_BYTES / self.element;
+        let mut numbers = vec![0.0; length * self.count];
+        unpack(words, &mut numbers);
+        if self.across {
+            return numbers;
+        }
+        let at = |i: usize| numbers[i % self.count * length + i / self.count];
+        (0..numbers.len()).map(at).collect()
+    }
+}
+
+/// Bytes of k that an instruction takes.
+const K_BYTES: usize = 32;
+
+/// Both operands, and what was read from them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Issued {
+    pub(super) tiles: [Tile; 2],
+    pub(super) hash: u64,
+    pub(super) site: &'static Location<'static>,
+}
+
+impl Issued {
+    pub(super) fn check(&self, shared: DynamicShared) -> Result<(), Misuse> {
+        let [a, b] = self.tiles;
+        if hash(&a.words(shared)?, &b.words(shared)?) == self.hash {
+            return Ok(());
+        }
+        Err(Misuse::OperandsOverwritten { issued: self.site })
+    }
+}
+
+/// A number that other operands have hardly ever (FxHash).
+pub(super) fn hash(a: &[u32], b: &[u32]) -> u64 {
+    a.iter().chain(b).fold(0, |hash: u64, &word| {
+        (hash.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x517c_c1b7_2722_0a95)
+    })
+}
+
+/// The instructions that a thread has not waited for.
+#[derive(Debug, Default)]
+pub struct Pending {
+    /// Those that are not in a group yet.
+    pub(super) open: Vec<Issued>,
+    pub(super) groups: VecDeque<Vec<Issued>>,
+}

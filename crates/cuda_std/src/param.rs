@@ -1,0 +1,81 @@
+//! What a kernel can take as a parameter.
+
+use core::marker::PhantomData;
+
+/// A type that can be a kernel's parameter: passed by value, with the same layout on the host and on
+/// the GPU.
+///
+/// Derive it for structs:
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// /// Arguments of [`add`]. By name, they cannot be swapped.
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, DeviceParam)]
+/// pub struct Add {
+///     /// The left operands.
+///     pub left: DeviceSlice<f32>,
+///     /// The right operands.
+///     pub right: DeviceSlice<f32>,
+///     /// Their sums.
+///     pub sums: DeviceSliceMut<f32>,
+/// }
+///
+/// /// # Safety
+/// /// All slices have the same length.
+/// #[kernel]
+/// pub unsafe fn add(Add { left, right, sums }: Add) {
+///     for i in thread::grid_stride(sums.len()) {
+///         // SAFETY: `i` is below the lengths, and the launch gives each `i` to one thread.
+///         unsafe { sums.set(i, left.at(i) + right.at(i)) };
+///     }
+/// }
+/// # fn main() { assert_eq!(add.name(), "add"); }
+/// ```
+///
+/// The compiler refuses a struct without `#[repr(C)]`, and names a field that cannot be passed:
+///
+/// ```compile_fail,E0277
+/// # use cuda_std::prelude::*;
+/// #[repr(C)]
+/// #[derive(Clone, Copy, DeviceParam)]
+/// struct Named {
+///     name: &'static str,
+/// }
+/// ```
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[derive(Clone, Copy, DeviceParam)]
+/// struct Pair {
+///     first: u32,
+///     second: u64,
+/// }
+/// ```
+///
+/// # Safety
+/// The type must be `#[repr(C)]` or a primitive, hold no references and no niche that the other
+/// side could break, and its pointers must be addresses of the device.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a kernel's parameter, nor a field of one",
+    label = "not a `DeviceParam`",
+    note = "parameters are numbers, pointers, device slices, and `#[repr(C)]` structs with \
+            `#[derive(DeviceParam)]`"
+)]
+pub unsafe trait DeviceParam: Copy + 'static {}
+
+macro_rules! params {
+    ($($type:ty)*) => {$(
+        // SAFETY: a primitive has one layout on both sides.
+        unsafe impl DeviceParam for $type {}
+    )*};
+}
+params! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
+// SAFETY: a pointer is 64 bits wide on both sides.
+unsafe impl<T: 'static> DeviceParam for *const T {}
+// SAFETY: as above.
+unsafe impl<T: 'static> DeviceParam for *mut T {}
+// SAFETY: elements of one layout, without gaps.
+unsafe impl<T: DeviceParam, const N: usize> DeviceParam for [T; N] {}
+// SAFETY: it has no data.
+unsafe impl<T: ?Sized + 'static> DeviceParam for PhantomData<T> {}

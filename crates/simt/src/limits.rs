@@ -1,0 +1,24 @@
+//! What a device has.
+
+/// What the simulated device has at most. The default is that of today's data-centre GPUs
+/// (compute capability 9.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Threads in a block.
+    pub block_threads: u32,
+    /// Bytes of shared memory of a block, static and dynamic together.
+    pub shared_bytes: u32,
+    /// Bytes of static shared memory of a block; the assembler refuses more.
+    pub static_shared_bytes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            block_threads: 1024,
+            shared_bytes: 227 << 10,
+            static_shared_bytes: 48 << 10,
+        }
+    }
+}

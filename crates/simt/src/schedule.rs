@@ -1,0 +1,219 @@
+//! Which threads of a block run, from one synchronisation point to the next.
+
+use crate::block::Launch;
+use crate::error::{SimError, Site, is_same_site};
+use crate::group::{self, GROUP_SIZE};
+use crate::order::Random;
+use crate::state::State;
+use crate::thread::Thread;
+use crate::warp;
+use crate::watch::{Busy, Watch};
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use cuda_std::host;
+use cuda_std::warp::WARP_SIZE;
+
+pub(crate) type Routine<'a> = Coroutine<(), (), (), &'a mut DefaultStack>;
+
+/// Which threads of a block run next.
+pub(crate) struct Schedule<'a> {
+    threads: &'a [Thread<'a>],
+    /// The threads of this round, in their order.
+    runnable: Vec<u32>,
+    /// Draws the orders; none for seed 0.
+    random: Option<Random>,
+    /// The thread that runs, or ran last.
+    pub(crate) current: usize,
+    finished: usize,
+    in_warp_operation: usize,
+    barrier: Barrier,
+    watch: &'a Watch,
+    busy: Busy<'a>,
+    /// The threads that wait for what others write.
+    paused: Vec<u32>,
+    /// Whether the last round did nothing but look whether it has been written.
+    is_waiting: bool,
+}
+
+/// How a block ends without a mistake of its own.
+pub(crate) enum Ending {
+    Complete,
+    /// Because another one has failed.
+    Stopped,
+}
+
+/// The barrier that threads have arrived at.
+#[derive(Default)]
+struct Barrier {
+    arrived: usize,
+    site: Option<Site>,
+    is_divergent: bool,
+}
+
+impl Barrier {
+    #[inline]
+    fn arrive(&mut self, site: Site) {
+        self.arrived += 1;
+        let first = *self.site.get_or_insert(site);
+        self.is_divergent |= !is_same_site(first, site);
+    }
+}
+
+impl<'a> Schedule<'a> {
+    pub(crate) fn new(threads: &'a [Thread<'a>], launch: &'a Launch<'a>, block: u64) -> Self {
+        let (seed, watch) = (launch.seed, launch.watch);
+        Self {
+            watch,
+            busy: watch.enter(),
+            paused: Vec::new(),
+            is_waiting: false,
+            threads,
+            runnable: (0..threads.len() as u32).collect(),
+            random: (seed != 0).then(|| Random::new(seed, block)),
+            current: 0,
+            finished: 0,
+            in_warp_operation: 0,
+            barrier: Barrier::default(),
+        }
+    }
+
+    pub(crate) fn run(&mut self, routines: &mut [Routine<'_>]) -> Result<Ending, SimError> {
+        let count = self.threads.len();
+        while self.finished < count {
+            if let Some(random) = &mut self.random {
+                random.shuffle(&mut self.runnable);
+            }
+            self.round(routines);
+            if self.barrier.arrived == count && !self.barrier.is_divergent {
+                self.barrier = Barrier::default();
+                if self.runnable.len() < count {
+                    self.runnable.clear();
+                    self.runnable.extend(0..count as u32);
+                }
+                continue;
+            }
+            self.runnable.clear();
+            if self.in_warp_operation > 0 {
+                self.complete_warp_operations()?;
+            }
+            if !self.paused.is_empty() {
+                if self.watch.is_stopped() {
+                    return Ok(Ending::Stopped);
+                }
+                if self.runnable.is_empty() && self.is_waiting {
+                    self.wait()?;
+                } else {
+                    self.busy.go_on();
+                }
+                self.runnable.append(&mut self.paused);
+            }
+            if self.runnable.is_empty() && self.finished < count {
+                return Err(self.stuck());
+            }
+        }
+        Ok(Ending::Complete)
+    }
+
+    /// Lets other blocks go on.
+    fn wait(&mut self) -> Result<(), SimError> {
+        if self.busy.wait() {
+            return Ok(());
+        }
+        let thread = &self.threads[self.paused[0] as usize];
+        match thread.state.get() {
+            State::Paused(site) => Err(SimError::AllWait {
+                place: thread.place(),
+                site,
+            }),
+            _ => unreachable!("it is among the paused"),
+        }
+    }
+
+    /// Runs every runnable thread to its next synchronisation point or its end.
+    fn round(&mut self, routines: &mut [Routine<'_>]) {
+        self.is_waiting = true;
+        for &index in &self.runnable {
+            self.current = index as usize;
+            let thread = &self.threads[self.current];
+            let had_paused = matches!(thread.state.get(), State::Paused(_));
+            let routine = &mut routines[self.current];
+            // SAFETY: the coroutine enters nothing that it is suspended out of, since launches do not
+            // nest; `threads` outlives the coroutines and so the calls that they are suspended in.
+            let result = unsafe { host::enter(thread, || routine.resume(())) };
+            if let CoroutineResult::Return(()) = result {
+                thread.state.set(State::Finished);
+            }
+            match thread.state.get() {
+                State::Barrier(site) => self.barrier.arrive(site),
+                State::Warp(_) => self.in_warp_operation += 1,
+                State::Paused(_) => {
+                    self.is_waiting &= had_paused;
+                    self.paused.push(index);
+                    continue;
+                }
+                State::Finished => self.finished += 1,
+                State::Runnable => unreachable!("a thread says what it waits for"),
+            }
+            self.is_waiting = false;
+        }
+    }
+
+    fn complete_warp_operations(&mut self) -> Result<(), SimError> {
+        let size = WARP_SIZE as usize;
+        for (warp, first) in self.threads.chunks(size).zip((0..).step_by(size)) {
+            warp::complete(warp, first, &mut self.runnable)?;
+        }
+        let size = GROUP_SIZE as usize;
+        for (group, first) in self.threads.chunks(size).zip((0..).step_by(size)) {
+            group::complete(group, first, &mut self.runnable)?;
+        }
+        self.in_warp_operation -= self.runnable.len();
+        Ok(())
+    }
+
+    /// Why no thread can go on although some have not finished.
+    fn stuck(&self) -> SimError {
+        // Warp operations first: whoever waits at a barrier may well wait for these.
+        for warp in self.threads.chunks(WARP_SIZE as usize) {
+            for (lane, thread) in warp.iter().enumerate() {
+                if let State::Warp(call) = thread.state.get()
+                    && call.operation.threads() == WARP_SIZE
+                {
+                    return warp::missing(warp, lane, &call);
+                }
+            }
+        }
+        for group in self.threads.chunks(GROUP_SIZE as usize) {
+            for thread in group {
+                if let State::Warp(call) = thread.state.get() {
+                    return group::missing(group, thread, &call);
+                }
+            }
+        }
+        let mut waiting = self
+            .threads
+            .iter()
+            .filter_map(|thread| match thread.state.get() {
+                State::Barrier(site) => Some((thread.place(), site)),
+                _ => None,
+            });
+        let (place, site) = waiting
+            .next()
+            .expect("a thread that has not finished waits");
+        if let Some((other, second)) = waiting.find(|(_, second)| !is_same_site(second, site)) {
+            return SimError::DivergentBarrier {
+                kernel: place.kernel,
+                block: place.block,
+                first: (place.thread, site),
+                second: (other.thread, second),
+            };
+        }
+        let finished = self.threads.iter();
+        let finished = finished.filter(|thread| matches!(thread.state.get(), State::Finished));
+        SimError::BarrierNotReached {
+            place,
+            site,
+            finished: finished.map(|thread| thread.place().thread).collect(),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The run of one block: its threads as coroutines.
+
+use crate::block::{Block, Launch};
+use crate::copies::CopyTime;
+use crate::error::{Place, SimError};
+use crate::schedule::{Ending, Routine, Schedule};
+use crate::shared::{Overrun, Poison, SharedMemory};
+use crate::stacks::Stacks;
+use crate::thread::Thread;
+use corosensei::Coroutine;
+use cuda_std::host::{self, Dim3};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What an OS thread needs to run blocks of a launch, one after the other.
+pub(crate) struct Worker {
+    pub(crate) stacks: Stacks,
+    pub(crate) shared: RefCell<SharedMemory>,
+}
+
+impl Worker {
+    /// Runs block number `linear` of the grid.
+    pub(crate) fn run(&mut self, launch: &Launch<'_>, linear: u64) -> Result<(), SimError> {
+        let poison = Poison {
+            seed: launch.seed,
+            block: linear,
+        };
+        self.shared.borrow_mut().start(poison);
+        let index = index_of(linear, launch.config.grid);
+        let block = Block {
+            launch,
+            index,
+            poison,
+            copy_time: CopyTime::draw(poison),
+            shared: &self.shared,
+            error: Cell::new(None),
+            host_is_unwinding: std::thread::panicking(),
+        };
+        let shape = launch.config.block;
+        let threads: Vec<_> = (0..shape.count())
+            .map(|linear| Thread::new(&block, index_of(linear, shape)))
+            .collect();
+        // Declared last, so that they are dropped before what they borrow.
+        let mut routines: Vec<Routine<'_>> = threads
+            .iter()
+            .zip(self.stacks.iter_mut())
+            .map(|(thread, stack)| {
+                let body = move |yielder: &_, ()| thread.run(yielder);
+                // SAFETY: the coroutine borrows `thread` and what that borrows. All of it outlives
+                // `routines`, which is never forgotten, so the borrow ends with its drop.
+                unsafe { Coroutine::with_stack_unchecked(stack, body) }
+            })
+            .collect();
+
+        let mut schedule = Schedule::new(&threads, launch, linear);
+        // The state that a panic may leave is read only as far as it was complete: who ran.
+        let outcome = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut routines)));
+        let place = threads[schedule.current].place();
+        // After a failure. Each as its own lane, since destructors may ask for it.
+        for (thread, routine) in threads.iter().zip(&mut routines) {
+            // SAFETY: as in `round`.
+            unsafe { host::enter(thread, || routine.force_unwind()) };
+        }
+        match outcome {
+            Ok(Ok(Ending::Complete)) => {}
+            Ok(Ok(Ending::Stopped)) => return Ok(()),
+            Ok(Err(error)) => return Err(error),
+            Err(payload) => {
+                return Err(block
+                    .error
+                    .take()
+                    .unwrap_or_else(|| panicked(place, &*payload)));
+            }
+        }
+        let Place { kernel, block, .. } = place;
+        self.shared
+            .borrow()
+            .check()
+            .map_err(|Overrun { what, bytes }| SimError::SharedOverrun {
+                kernel,
+                block,
+                what,
+                bytes,
+            })
+    }
+}
+
+fn index_of(linear: u64, shape: Dim3) -> Dim3 {
+    let [x, y] = [shape.x, shape.y].map(u64::from);
+    Dim3 {
+        x: (linear % x) as u32,
+        y: (linear / x % y) as u32,
+        z: (linear / x / y) as u32,
+    }
+}
+
+fn panicked(place: Place, payload: &(dyn Any + Send)) -> SimError {
+    let message = if let Some(message) = payload.downcast_ref::<&str>() {
+        (*message).to_owned()
+    } else if let Some(message) = payload.downcast_ref::<String>() {
+        message.clone()
+    } else {
+        "with a payload that is not text".to_owned()
+    };
+    SimError::Panic { place, message }
+}
