@@ -45,9 +45,10 @@ fn initialize() -> Result<(), String> {
     static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
     RESULT
         .get_or_init(|| {
-            cuda_driver::load_status().map_err(|error| error.to_string())?;
+            cust::driver::load_status().map_err(|error| error.to_string())?;
             cust::init(cust::CudaFlags::empty()).map_err(|error| {
-                cuda_driver::last_error().map_or_else(|| error.to_string(), cuda_driver::error_text)
+                cust::driver::last_error()
+                    .map_or_else(|| error.to_string(), cust::driver::error_text)
             })
         })
         .clone()
@@ -88,8 +89,8 @@ impl Context {
         let name = format!("cuda:{ordinal}");
         let of_cust = |error: cust::error::CudaError| Error::Unavailable {
             device: name.clone(),
-            reason: cuda_driver::last_error()
-                .map_or_else(|| error.to_string(), cuda_driver::error_text),
+            reason: cust::driver::last_error()
+                .map_or_else(|| error.to_string(), cust::driver::error_text),
         };
         let device = CustDevice::get_device(ordinal as u32).map_err(of_cust)?;
         let attribute = |attribute| device.get_attribute(attribute).map_err(of_cust);

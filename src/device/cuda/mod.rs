@@ -7,7 +7,7 @@
 //! - every handle keeps its [`Context`] alive, and makes it current around each call, on whatever
 //!   thread: so handles may be used from any thread and dropped in any order;
 //! - every result code is checked, and becomes an error that says what was being done;
-//! - the functions themselves come from `cuda_driver`, which finds them at run time.
+//! - cust finds the functions in the driver at run time.
 
 mod context;
 mod memory;
@@ -27,12 +27,12 @@ fn check(result: sys::CUresult, operation: &str, device: &str) -> Result<(), Err
     if result == cudaError_enum::CUDA_SUCCESS {
         return Ok(());
     }
-    // The forwarder hands cust only codes that its enum knows; this is the driver's own.
-    let code = cuda_driver::last_error().unwrap_or(result as u32);
+    // cust's enum lacks the codes of newer drivers.
+    let code = cust::driver::last_error().unwrap_or(result as u32);
     Err(Error::Driver {
         operation: operation.to_string(),
         device: device.to_string(),
         code,
-        message: cuda_driver::error_text(code),
+        message: cust::driver::error_text(code),
     })
 }
