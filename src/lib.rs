@@ -62,11 +62,11 @@ pub mod device;
 mod error;
 #[cfg(feature = "matmul")]
 pub mod matmul;
-#[cfg(feature = "kernels")]
 mod modules;
+mod number;
+mod partition;
 #[cfg(feature = "primitives")]
 pub mod primitives;
-mod spread;
 #[cfg(feature = "stream")]
 pub mod stream;
 #[cfg(feature = "tensor-sketch")]
@@ -81,6 +81,7 @@ pub use error::{Error, LoadError, Result};
 pub use half;
 /// The version of ndarray whose views and arrays the calls take and return. Another version's types are different types.
 pub use ndarray;
+pub use number::{Number, Real};
 
 /// The programs of the README run as tests.
 #[cfg(all(doctest, feature = "simulator"))]

@@ -124,12 +124,12 @@ fn little_memory() {
         let scale = if is_slow(&device) { 1 } else { 60 };
         let (set1, set2) = (numbers(&some(rows1, 6)), numbers(&some(rows2, 7)));
         for limit in [7_000, 11_000] {
-            let limited = device.limit_memory(limit * scale);
+            let limited = device.with_memory_limit(limit * scale);
             let what = format!("{} bytes of {device}", limit * scale);
             check::<f32>(&limited, &set1, &set2, &what);
         }
         // One side is much longer than the other.
-        let limited = device.limit_memory(10_000);
+        let limited = device.with_memory_limit(10_000);
         let (long, short) = (numbers::<i32>(&some(150, 8)), numbers(&some(3, 9)));
         check(&limited, &long, &short, "a long first set");
         check(
@@ -152,7 +152,8 @@ fn room_for_the_search_but_not_for_its_pairs() {
         let set = numbers::<f32>(&all(if is_slow(&device) { 40 } else { 900 }));
         let boxes = set.nrows() as u64;
         for bytes_a_pair in [1, 3] {
-            let limited = device.limit_memory(5_000 + 400 * boxes + bytes_a_pair * boxes * boxes);
+            let limited =
+                device.with_memory_limit(5_000 + 400 * boxes + bytes_a_pair * boxes * boxes);
             check(
                 &limited,
                 &set,
@@ -169,7 +170,7 @@ fn several_devices_with_little_memory() {
     for device in with_kernels() {
         let limited: Vec<Device> = (several(&device, 3).iter())
             .zip([8_000, 30_000, 1 << 30])
-            .map(|(device, limit)| device.limit_memory(limit))
+            .map(|(device, limit)| device.with_memory_limit(limit))
             .collect();
         let (set1, set2) = (numbers(&some(60, 10)), numbers(&some(30, 11)));
         check::<f64>(&limited, &set1, &set2, &format!("three times {device}"));
@@ -181,7 +182,7 @@ fn too_little_memory_is_an_error() {
     let set = numbers::<f32>(&some(5, 1));
     for device in with_kernels() {
         for limit in [0, 1, 100] {
-            let limited = device.limit_memory(limit);
+            let limited = device.with_memory_limit(limit);
             for devices in [
                 vec![limited.clone()],
                 vec![limited.clone(), limited.clone()],
@@ -211,7 +212,7 @@ fn rows_that_are_no_boxes_are_counted_in_the_whole_set() {
     bad[[33, 5]] = -1e9;
     let message = |error: Error| error.to_string();
     for device in with_kernels().chain([Device::cpu()]) {
-        let limited = vec![device.limit_memory(9_000)];
+        let limited = vec![device.with_memory_limit(9_000)];
         for devices in [
             several(&device, 1),
             several(&device, 2),

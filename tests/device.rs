@@ -160,14 +160,14 @@ fn simulators_are_told_apart() {
     let number = name.strip_prefix("simulator:").unwrap();
     assert!(number.parse::<u64>().is_ok());
     assert_ne!(name, other.to_string());
-    assert_eq!(buffer.device().id(), one.limit_memory(100).id());
+    assert_eq!(buffer.device().id(), one.with_memory_limit(100).id());
 }
 
 #[test]
 fn a_device_tells_its_limit_and_what_is_used() {
     for device in devices() {
         assert_eq!((device.memory_limit(), device.memory_used()), (None, None));
-        let limited = device.limit_memory(1000);
+        let limited = device.with_memory_limit(1000);
         let buffer = limited.zeros::<u32>(100).unwrap();
         let kept = limited.clone().zeros::<u8>(7).unwrap();
         assert_eq!(limited.memory_limit(), Some(1000));
@@ -183,7 +183,7 @@ fn a_device_tells_its_limit_and_what_is_used() {
         assert_eq!(limited.memory_used(), Some(7));
         drop(kept);
         assert_eq!(limited.memory_used(), Some(0));
-        assert_eq!(limited.limit_memory(5).memory_limit(), Some(5));
+        assert_eq!(limited.with_memory_limit(5).memory_limit(), Some(5));
     }
 }
 

@@ -7,7 +7,8 @@ use std::io::Write;
 
 use common::boxes::Random;
 use common::example::{Example, Folder, gzip, printed};
-use gridstride::matmul::{MatMul, Number, Precision, reference};
+use gridstride::Number;
+use gridstride::matmul::{MatMul, Precision, Scalar, reference};
 use half::{bf16, f16};
 use ndarray::{Array1, Array2, Array3, ArrayView2, ShapeBuilder, array};
 use ndarray_npy::{ReadableElement, WritableElement, read_npy, write_npy};
@@ -49,7 +50,7 @@ fn product<T: ReadableElement>(folder: &Folder, arguments: &[&str]) -> Array2<T>
 ///
 /// Both are off by their `error_factor` times Σ|a·b| at most, and so are these magnitudes.
 #[track_caller]
-fn check<T: Number>(
+fn check<T: Scalar>(
     matmul: MatMul,
     a: &Array2<f64>,
     b: &Array2<f64>,

@@ -3,8 +3,9 @@
 mod common;
 
 use gridstride::Device;
+use gridstride::Number;
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{Instructions, MatMul, Number, Precision, gemm, matmul, reference};
+use gridstride::matmul::{Instructions, MatMul, Precision, Scalar, gemm, matmul, reference};
 use half::{bf16, f16};
 use ndarray::{Array2, Array3, ArrayView2, Axis, array, s};
 use simt::{Limits, Simulator};
@@ -50,7 +51,7 @@ fn sizes(device: &Device) -> Vec<(usize, usize, usize)> {
 }
 
 /// A and B with these sizes as views, each stored by rows or by columns.
-fn with_layouts<T: Number>(
+fn with_layouts<T: Scalar>(
     (m, k, n): (usize, usize, usize),
     mut run: impl FnMut(ArrayView2<T>, ArrayView2<T>),
 ) {
@@ -66,7 +67,7 @@ fn with_layouts<T: Number>(
     }
 }
 
-fn every_size_and_layout<T: Number>(with: MatMul) {
+fn every_size_and_layout<T: Scalar>(with: MatMul) {
     for device in common::devices() {
         if !common::matrices::has_instructions(&device, with) {
             continue;
@@ -106,7 +107,7 @@ fn bf16_of_every_size_and_layout() {
 }
 
 /// The kernels that `Auto` does not take here.
-fn other_instructions<T: Number>(precision: Precision) {
+fn other_instructions<T: Scalar>(precision: Precision) {
     for instructions in [Instructions::Fma, Instructions::Warp] {
         let with = MatMul::new()
             .precision(precision)
@@ -147,7 +148,7 @@ fn bf16_by_other_instructions() {
 
 #[test]
 fn thin_factors() {
-    fn of_type<T: Number>() {
+    fn of_type<T: Scalar>() {
         for device in common::devices() {
             let thin = [1, 2, 3, 5, 8, 10, 12, 13, 16, 17];
             let tall = [128, 129, 300, 1025];
@@ -177,7 +178,7 @@ fn few_tiles_and_a_long_sum() {
             200_000
         };
         for kind in types() {
-            fn of_type<T: Number>(device: &Device, with: MatMul, k: usize) {
+            fn of_type<T: Scalar>(device: &Device, with: MatMul, k: usize) {
                 let (a, b) = (random::<T>((20, k), 1), random::<T>((k, 24), 2));
                 let c = with.matmul(device, a.view(), b.view()).unwrap();
                 check(device, with, a.view(), b.view(), c.view());
@@ -282,7 +283,7 @@ fn batches() {
 
 #[test]
 fn alpha_and_beta() {
-    fn of_type<T: Number>(sizes: (usize, usize, usize), make: impl Fn(f64) -> T::Sum) {
+    fn of_type<T: Scalar>(sizes: (usize, usize, usize), make: impl Fn(f64) -> T::Sum) {
         for device in common::devices() {
             let (a, b) = (
                 random::<T>((sizes.0, sizes.1), 1),
@@ -387,7 +388,7 @@ fn sizes_of_zero_and_sums_of_nothing() {
 
 #[test]
 fn nan_and_infinities() {
-    fn of_type<T: Number>(
+    fn of_type<T: Scalar>(
         sizes: (usize, usize, usize),
         make: impl Fn(f64) -> T,
         sum: impl Fn(f64) -> T::Sum,
@@ -444,7 +445,7 @@ fn devices_with_little_shared_memory_have_kernels_too() {
         let mut limits = Limits::default();
         limits.shared_bytes = kilobytes << 10;
         let device = Device::simulator_with(Simulator::default().limits(limits));
-        fn of_type<T: Number>(device: &Device, with: MatMul) {
+        fn of_type<T: Scalar>(device: &Device, with: MatMul) {
             for (m, k, n) in [(200, 40, 300), (300, 50, 10)] {
                 let (a, b) = (random::<T>((m, k), 1), random::<T>((k, n), 2));
                 let c = with.matmul(device, a.view(), b.view()).unwrap();

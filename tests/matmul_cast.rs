@@ -4,13 +4,13 @@ mod common;
 
 use std::fmt::Debug;
 
-use gridstride::matmul::{CastTo, MatMul, Number};
+use gridstride::matmul::{CastTo, MatMul, Scalar};
 use gridstride::{Device, Result};
 use half::{bf16, f16};
 use ndarray::{Array1, Array3, ArrayView1};
 
 /// The bits of numbers.
-trait Bits: Number {
+trait Bits: Scalar {
     fn bits(self) -> u64;
 }
 
@@ -177,22 +177,22 @@ fn f64_becomes_the_nearest_f32() {
 
 #[test]
 fn arrays_of_any_length_and_shape() -> Result<()> {
-    fn of_types<T: CastTo<U> + Debug, U: CastTo<T> + Number>(device: &Device) -> Result<()> {
+    fn of_types<T: CastTo<U> + Debug, U: CastTo<T> + Scalar>(device: &Device) -> Result<()> {
         // Around pieces of 16 bytes, and what a block and the whole grid take at a time.
         let lengths = [
             0, 1, 2, 3, 4, 5, 7, 1023, 1024, 1027, 2049, 4096, 4101, 300_001,
         ];
         for length in lengths {
-            let numbers = Array1::from_shape_fn(length, |i| T::of_f64((i % 100) as f64 - 50.0));
+            let numbers = Array1::from_shape_fn(length, |i| T::from_f64((i % 100) as f64 - 50.0));
             let there = device.upload(&numbers)?.cast::<U>()?;
-            assert_eq!(there.download()?, numbers.mapv(|x| U::of_f64(x.to_f64())));
+            assert_eq!(there.download()?, numbers.mapv(|x| U::from_f64(x.to_f64())));
             assert_eq!(
                 there.cast::<T>()?.download()?,
                 numbers,
                 "{device}, {length}"
             );
         }
-        let numbers = Array3::from_shape_fn((3, 5, 7), |(i, j, k)| T::of_f64((i + j * k) as f64));
+        let numbers = Array3::from_shape_fn((3, 5, 7), |(i, j, k)| T::from_f64((i + j * k) as f64));
         let there = device.upload(&numbers)?.cast::<U>()?;
         assert_eq!(there.shape(), [3, 5, 7]);
         assert_eq!(there.cast::<T>()?.download()?, numbers, "{device}");
@@ -208,7 +208,7 @@ fn arrays_of_any_length_and_shape() -> Result<()> {
 
 #[test]
 fn products_chain_on_the_device() -> Result<()> {
-    fn of_type<T: CastTo<f32> + Number<Sum = f32>>(
+    fn of_type<T: CastTo<f32> + Scalar<Sum = f32>>(
         device: &Device,
         nearest: fn(f32) -> T,
     ) -> Result<()>
@@ -240,7 +240,7 @@ fn products_chain_on_the_device() -> Result<()> {
 #[test]
 fn little_memory_is_an_error() {
     for device in common::devices() {
-        let device = device.limit_memory(5000);
+        let device = device.with_memory_limit(5000);
         let there = device.upload(&Array1::<f32>::zeros(1000)).unwrap();
         let result = there.cast::<f64>();
         let is_allocation = matches!(result, Err(gridstride::Error::Allocation { .. }));

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use common::matrices::{Kind, check, random, types};
 use common::{devices, several, with_kernels};
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{MatMul, Number, gemm, matmul};
+use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Error};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, array, s, stack};
 
@@ -26,7 +26,7 @@ const SIZES: &[(usize, usize, usize)] = &[
 ];
 
 #[track_caller]
-fn assert_same<T: Number>(found: &Array2<T>, expected: &Array2<T>, what: &dyn Debug) {
+fn assert_same<T: Scalar>(found: &Array2<T>, expected: &Array2<T>, what: &dyn Debug) {
     assert_eq!(found.dim(), expected.dim(), "{what:?}");
     let is_other =
         |(found, expected): (&T, &T)| found.to_f64().to_bits() != expected.to_f64().to_bits();
@@ -34,7 +34,7 @@ fn assert_same<T: Number>(found: &Array2<T>, expected: &Array2<T>, what: &dyn De
     assert_eq!(differ, None, "{what:?}, {:?}", found.dim());
 }
 
-fn over_several<T: Number>(device: &Device, with: MatMul) {
+fn over_several<T: Scalar>(device: &Device, with: MatMul) {
     for &(m, k, n) in SIZES {
         let (a, b) = (random::<T>((m, k), 1), random::<T>((k, n), 2));
         let expected = with.matmul(device, a.view(), b.view()).unwrap();
@@ -73,7 +73,7 @@ fn little_memory_suffices() {
             let all = 8 * (m * k + k * n + m * n) as u64;
             for parts in [1, 2, 3, 7] {
                 // At least a row or a column of each.
-                let limited = device.limit_memory((all / parts).max(64 * (k as u64 + 8)));
+                let limited = device.with_memory_limit((all / parts).max(64 * (k as u64 + 8)));
                 let found = matmul(&limited, a.view(), b.view()).unwrap();
                 assert_same(&found, &expected, &parts);
             }
@@ -96,7 +96,7 @@ fn batches_are_cut_between_matrices() {
             for count in [2, 3, 9] {
                 assert_eq!(matmul(&several(&device, count), a, b).unwrap(), expected);
             }
-            let limited = device.limit_memory(5000);
+            let limited = device.with_memory_limit(5000);
             assert_eq!(matmul(&limited, a, b).unwrap(), expected);
         };
         check(many.view(), many.view());
@@ -118,7 +118,7 @@ fn views_and_sums_keep_their_places() {
             let frame = Array2::from_elem((160, 80), 0.5);
             let mut expected = frame.clone();
             gemm(&device, 2.0, a, b, 3.0, expected.slice_mut(part)).unwrap();
-            for devices in [several(&device, 3), vec![device.limit_memory(9000)]] {
+            for devices in [several(&device, 3), vec![device.with_memory_limit(9000)]] {
                 let mut c = frame.clone();
                 gemm(&devices, 2.0, a, b, 3.0, c.slice_mut(part)).unwrap();
                 let error = (&c - &expected).fold(0.0, |most: f64, error| most.max(error.abs()));
@@ -135,10 +135,10 @@ fn too_little_memory_is_an_error() {
     let a = random::<f32>((40, 40), 1);
     for device in with_kernels() {
         for bytes in [0, 1, 100] {
-            let error = matmul(&device.limit_memory(bytes), a.view(), a.view()).unwrap_err();
+            let error = matmul(&device.with_memory_limit(bytes), a.view(), a.view()).unwrap_err();
             assert!(matches!(error, Error::Allocation { .. }), "{error}");
         }
-        let devices = vec![device.limit_memory(100); 3];
+        let devices = vec![device.with_memory_limit(100); 3];
         let error = matmul(&devices, a.view(), a.view()).unwrap_err();
         assert!(matches!(error, Error::Allocation { .. }), "{error}");
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::matrices::{Kind, check, random, types};
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{MatMul, Number, gemm, matmul, reference};
+use gridstride::matmul::{MatMul, Scalar, gemm, matmul, reference};
 use gridstride::{Device, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s};
 
@@ -28,12 +28,12 @@ const SIZES: &[(usize, usize)] = &[
 /// More of them, for devices that are fast.
 const MORE_SIZES: &[(usize, usize)] = &[(5000, 4000), (3, 200_000), (200_001, 5), (1024, 4096)];
 
-fn vector<T: Number>(length: usize, seed: u64) -> Array1<T> {
+fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {
     random((1, length), seed).remove_axis(Axis(0))
 }
 
 /// That c = A·v, or vᵀ·A, within the bound that is promised.
-fn check_vectors<T: Number>(
+fn check_vectors<T: Scalar>(
     device: &Device,
     with: MatMul,
     a: ArrayView2<T>,
@@ -66,7 +66,7 @@ macro_rules! for_types {
 
 #[test]
 fn every_size_and_layout() {
-    fn of_type<T: Number>(with: MatMul, device: &Device) {
+    fn of_type<T: Scalar>(with: MatMul, device: &Device) {
         let (sizes, more) = match device.kind() {
             _ if common::small() => (&SIZES[..8], &[][..]),
             DeviceKind::Simulator => (SIZES, &[][..]),
@@ -100,7 +100,7 @@ fn every_size_and_layout() {
 
 #[test]
 fn arrays_on_the_device() {
-    fn of_type<T: Number>(with: MatMul, device: &Device) {
+    fn of_type<T: Scalar>(with: MatMul, device: &Device) {
         let (a, v, w) = (
             random::<T>((150, 70), 1),
             vector::<T>(80, 2),
@@ -129,7 +129,7 @@ fn arrays_on_the_device() {
 
 #[test]
 fn alpha_beta_and_results_of_any_strides() {
-    fn of_type<T: Number<Sum = f32>>(with: MatMul, device: &Device) {
+    fn of_type<T: Scalar<Sum = f32>>(with: MatMul, device: &Device) {
         for (m, n) in [(40, 30), (200, 50), (9, 700)] {
             let (a, v) = (random::<T>((m, n), 1), vector::<T>(n, 2));
             for (alpha, beta) in [(2.0, 0.0), (0.0, 0.5), (-1.5, 1.0), (0.5, -2.0)] {

@@ -200,6 +200,7 @@ fn nothing_is_read_ahead_of_its_turn() {
 #[test]
 fn errors_and_panics_stop_it_and_leave_it_usable() {
     let failure = || Error::InvalidInput {
+        index: None,
         operation: "test",
         message: "enough".into(),
     };
@@ -285,7 +286,7 @@ fn mistakes_are_told() {
 #[test]
 fn a_pipeline_keeps_to_the_limits_of_its_devices() {
     for device in with_kernels() {
-        let limited = device.limit_memory(memory_for(50, 4) as u64);
+        let limited = device.with_memory_limit(memory_for(50, 4) as u64);
         let pipeline = Pipeline::new(&limited);
         assert_adds(&pipeline, 1000);
         assert!(limited.memory_used() <= limited.memory_limit());
@@ -298,10 +299,10 @@ fn a_pipeline_keeps_to_the_limits_of_its_devices() {
         // Two handles that share a limit, and two that do not.
         let shared = [limited.clone(), limited.clone()];
         assert_adds(&Pipeline::new(&shared).streams(2), 1000);
-        let separate = [limited, device.limit_memory(memory_for(10, 4) as u64)];
+        let separate = [limited, device.with_memory_limit(memory_for(10, 4) as u64)];
         assert_adds(&Pipeline::new(&separate), 1000);
 
-        let limited = device.limit_memory(1000);
+        let limited = device.with_memory_limit(1000);
         let mut found = Array1::zeros(3);
         let error = add(
             &Pipeline::new(&limited),

@@ -81,7 +81,7 @@ fn several_devices() {
 fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> u64 {
     let mut limit = 0;
     loop {
-        match work(&device.limit_memory(limit)) {
+        match work(&device.with_memory_limit(limit)) {
             Ok(_) => return limit,
             Err(Error::Allocation { .. }) => limit += limit / 8 + 128,
             Err(error) => panic!("{error} within {limit} bytes"),
@@ -113,7 +113,7 @@ fn little_memory() {
             (of_all + of_all / 3, &all),
             (4 * of_all, &all),
         ] {
-            let limited = device.limit_memory(limit);
+            let limited = device.with_memory_limit(limit);
             let what = format!("{limit} bytes of {device}");
             check(&limited, &device, sketcher.clone(), sequences, &what);
         }
@@ -126,11 +126,14 @@ fn little_memory_for_other_forms_and_types() {
         let few = sequences(&[200; 40]);
         let direct = TensorSketch::new(tables()).form(Form::Direct);
         let least = least_memory(&device, |limited| direct.sketch_rows(limited, &few));
-        let limited = device.limit_memory(least);
+        let limited = device.with_memory_limit(least);
         check(&limited, &device, direct, &few, "the direct form");
         let double = TensorSketch::new(tables()).double();
         let least = least_memory(&device, |limited| double.sketch_rows(limited, &few));
-        let limited = vec![device.limit_memory(least), device.limit_memory(2 * least)];
+        let limited = vec![
+            device.with_memory_limit(least),
+            device.with_memory_limit(2 * least),
+        ];
         check(&limited, &device, double, &few, "f64");
     }
 }
@@ -142,7 +145,7 @@ fn results_larger_than_the_memory() {
         let few = sequences(&[9]);
         let many = sequences(&[9; 400]);
         let least = least_memory(&device, |limited| sketcher.sketch_rows(limited, &few));
-        let limited = device.limit_memory(least + 4000);
+        let limited = device.with_memory_limit(least + 4000);
         check(&limited, &device, sketcher, &many, &device.to_string());
     }
 }
@@ -168,7 +171,7 @@ fn streams_within_little_memory() {
             let expected = sketcher.sketch(&device, &all).unwrap();
             let least = least_memory(&device, |limited| stream(&sketcher, limited, &all));
             for limit in [least, 2 * least] {
-                let limited = device.limit_memory(limit);
+                let limited = device.with_memory_limit(limit);
                 let found = stream(&sketcher, &limited, &all).unwrap();
                 assert_eq!(found, expected, "{limit} bytes of {device}, {form:?}");
             }
@@ -181,7 +184,7 @@ fn too_little_memory_is_an_error() {
     let few = sequences(&[5, 7, 0]);
     for device in with_kernels() {
         for limit in [0, 10, 100] {
-            let limited = device.limit_memory(limit);
+            let limited = device.with_memory_limit(limit);
             for form in FORMS {
                 let sketcher = TensorSketch::new(tables()).form(form);
                 for devices in [
@@ -302,15 +305,15 @@ fn windows_within_little_memory() {
             let least = least_memory(&device, windows);
             eprintln!("{least} bytes for {width} of {letters}, every {stride}, on {device}");
             for limit in [least, 2 * least, 5 * least] {
-                let found = windows(&device.limit_memory(limit)).unwrap();
+                let found = windows(&device.with_memory_limit(limit)).unwrap();
                 assert_eq!(found, expected, "{limit} bytes of {device}");
             }
-            let error = windows(&device.limit_memory(100)).unwrap_err();
+            let error = windows(&device.with_memory_limit(100)).unwrap_err();
             assert!(matches!(error, Error::Allocation { .. }), "{error}");
         }
         let text = codes(5, 4, 3);
         let first = |device: &Device| sketcher.windows(device, (&text).into(), 3, usize::MAX);
-        let found = first(&device.limit_memory(1 << 20)).unwrap();
+        let found = first(&device.with_memory_limit(1 << 20)).unwrap();
         assert_eq!(found, first(&device).unwrap());
     }
 }
@@ -354,7 +357,7 @@ fn distances_within_little_memory() {
         let of_two = least_memory(&device, |limited| pairwise(limited, few, Metric::L2));
         eprintln!("{least} bytes for a distance, {of_two} for two rows, on {device}");
         for limit in [least.max(of_two), 1000, 3000] {
-            let limited = device.limit_memory(limit);
+            let limited = device.with_memory_limit(limit);
             for (a, b) in [(a.view(), b.view()), (b.view(), a.view()), (b.view(), one)] {
                 let expected = between(&device, a, b).unwrap();
                 assert_eq!(between(&limited, a, b).unwrap(), expected, "{limit} bytes");
@@ -363,7 +366,7 @@ fn distances_within_little_memory() {
                 assert_eq!(found, expected, "{limit} bytes of {device}");
             }
         }
-        let error = between(&device.limit_memory(8), a.view(), b.view()).unwrap_err();
+        let error = between(&device.with_memory_limit(8), a.view(), b.view()).unwrap_err();
         assert!(matches!(error, Error::Allocation { .. }), "{error}");
     }
 }

@@ -167,9 +167,11 @@ fn deviations_far_from_zero_over_devices_and_within_little_memory() {
         let values = steps::<f64>(10_000, 1e14, 1.0);
         let timestamps = Array1::from_iter(0..10_000);
         let aggregation = Aggregation::every(10_000).methods(&METHODS);
-        let little = device.limit_memory(20_000);
+        let little = device.with_memory_limit(20_000);
         let others = several(&device, 3).into_iter();
-        let all: Vec<Device> = others.map(|device| device.limit_memory(60_000)).collect();
+        let all: Vec<Device> = others
+            .map(|device| device.with_memory_limit(60_000))
+            .collect();
         for devices in [vec![little], all] {
             let found = aggregation
                 .run(&devices[..], timestamps.view(), values.view())

@@ -107,7 +107,7 @@ fn little_memory_suffices() {
             let expected = run(&device);
             for bytes in [1 << 14, 1 << 16] {
                 let what = format!("{device}, {bytes} bytes, {with:?}");
-                assert_same(&run(&device.limit_memory(bytes)), &expected, &what);
+                assert_same(&run(&device.with_memory_limit(bytes)), &expected, &what);
             }
         }
     }
@@ -118,7 +118,7 @@ fn buckets_larger_than_memory_are_made_of_summaries() {
     let (timestamps, values) = points(3000);
     let offsets = [0, 1000, 3000];
     for device in with_kernels() {
-        let limited = device.limit_memory(1 << 14);
+        let limited = device.with_memory_limit(1 << 14);
         for with in [
             Aggregation::every(1 << 40),
             Aggregation::every(1 << 40).duplicates(Duplicates::Last),
@@ -155,7 +155,7 @@ fn counts_and_rounding() {
         for devices in [
             several(&device, 2),
             several(&device, 5),
-            vec![device.limit_memory(1 << 13)],
+            vec![device.with_memory_limit(1 << 13)],
         ] {
             assert_eq!(
                 bucket_counts(&devices, timestamps.view(), 9, 2).unwrap(),
@@ -181,7 +181,7 @@ fn fails<R>(result: Result<R, Error>, part: &str) {
 #[test]
 fn mistakes_are_named_with_their_place() {
     for device in devices() {
-        for devices in [several(&device, 3), vec![device.limit_memory(1 << 14)]] {
+        for devices in [several(&device, 3), vec![device.with_memory_limit(1 << 14)]] {
             let with = Aggregation::every(4).methods(&[Method::MEAN]);
             let run = |with: &Aggregation, timestamps: &Array1<i64>| {
                 let values = Array1::<f32>::zeros(timestamps.len());
@@ -214,7 +214,11 @@ fn mistakes_are_named_with_their_place() {
     let empty = ArrayView1::<i64>::from(&[]);
     for device in with_kernels() {
         let with = Aggregation::every(4).methods(&[Method::SUM]);
-        let nothing = with.run(&device.limit_memory(0), empty, ArrayView1::<f64>::from(&[]));
+        let nothing = with.run(
+            &device.with_memory_limit(0),
+            empty,
+            ArrayView1::<f64>::from(&[]),
+        );
         assert!(
             matches!(nothing, Err(Error::Allocation { .. })),
             "{nothing:?}"

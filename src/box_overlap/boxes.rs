@@ -6,7 +6,6 @@ use std::ops::Range;
 use ndarray::{ArrayView2, ArrayViewMut2, Zip};
 use rayon::prelude::*;
 
-use super::invalid_input;
 use crate::device::{Element, zeroed};
 use crate::{Error, Result};
 
@@ -52,7 +51,7 @@ pub(super) fn axes(operation: &'static str, name: &str, shape: (usize, usize)) -
     }
     if rows > MAX_ROWS {
         let message = format!("{name} has {rows} rows, more than {MAX_ROWS}");
-        return Err(invalid_input(operation, message));
+        return Err(Error::input(operation, message));
     }
     Ok(columns / 2)
 }
@@ -101,8 +100,9 @@ pub(super) fn no_box<T: Coordinate>(
         4 => "minX, minY, maxX, maxY",
         _ => "minX, minY, minZ, maxX, maxY, maxZ",
     };
-    invalid_input(
+    Error::input_at(
         operation,
+        row,
         format!("row {row} of {name} is no box: along {axis} {what} (the columns are {columns})"),
     )
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use ndarray::{Array1, Array2, ArrayView1};
 use rayon::prelude::*;
 
-use super::invalid_input;
 use crate::device::{MemoryKind, zeroed};
 use crate::error::During;
 use crate::{Error, Result};
@@ -165,7 +164,7 @@ pub(super) fn matrix_size(memory: MemoryKind, (rows, limit): (usize, usize)) -> 
             "a limit of {limit} columns is above {}",
             super::boxes::MAX_ROWS
         );
-        return Err(invalid_input(super::MATRIX, message));
+        return Err(Error::input(super::MATRIX, message));
     }
     let bytes = rows as u128 * limit as u128 * size_of::<i32>() as u128;
     if bytes <= isize::MAX as u128 {

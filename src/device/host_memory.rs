@@ -8,8 +8,8 @@ use std::mem::MaybeUninit;
 use ndarray::{ArrayRef, ArrayViewMut, Dimension, Zip};
 use rayon::prelude::*;
 
-use super::Element;
-use super::available::{no_host_memory, require_available};
+use super::available::no_host_memory;
+use super::{Element, require_available};
 use crate::{Error, Result};
 
 /// Elements that a thread writes in one go.

@@ -5,7 +5,7 @@ use matmul_kernels::{f32_of_f64, f64_of_f32};
 use ndarray::Dimension;
 use rayon::prelude::*;
 
-use super::Number;
+use crate::Number;
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, zeroed_lazily};
 use crate::error::During;
@@ -57,15 +57,13 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
 }
 
 macro_rules! casts {
-    ($($from:ty => $to:ty: $kernel:ident, $on_host:expr;)*) => {$(
+    ($($from:ty => $to:ty: $kernel:ident, $on_cpu:expr;)*) => {$(
         impl CastTo<$to> for $from {
             fn cast_buffer(from: &Buffer<$from>) -> Result<Buffer<$to>> {
-                #[cfg(feature = "kernels")]
-                if from.device().kind() != DeviceKind::Cpu {
-                    return super::gpu::cast(from, &matmul_kernels::$kernel);
+                match from.device().kind() {
+                    DeviceKind::Cpu => cast_on_cpu(from, $on_cpu),
+                    _ => super::gpu::cast(from, &matmul_kernels::$kernel),
                 }
-                debug_assert_eq!(from.device().kind(), DeviceKind::Cpu);
-                cast_on_host(from, $on_host)
             }
         }
     )*};
@@ -82,7 +80,7 @@ casts! {
 /// Elements that a thread of the CPU converts in one go.
 const CONVERTED_BY_A_THREAD: usize = 1 << 15;
 
-fn cast_on_host<T: Element, U: Element>(
+fn cast_on_cpu<T: Element, U: Element>(
     from: &Buffer<T>,
     convert: impl Fn(&[T], &mut [U]) + Sync,
 ) -> Result<Buffer<U>> {

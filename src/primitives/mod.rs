@@ -19,9 +19,7 @@
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 
-#[cfg(feature = "kernels")]
 mod gpu;
-#[cfg(feature = "kernels")]
 mod tuning;
 
 use std::ops::Range;
@@ -29,12 +27,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::device::Buffer;
-#[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
 use crate::device::{room_to_sort, zeroed};
 use crate::error::During;
 use crate::{Error, Result};
-#[cfg(feature = "kernels")]
 pub(crate) use gpu::sums_and_total;
 
 /// The sums of all elements below each one, and of all: one more than there are values. Exact: the sum of
@@ -53,7 +49,6 @@ pub(crate) use gpu::sums_and_total;
 /// ```
 pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
     let device = values.device();
-    #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
         return gpu::exclusive_sums(values).during(SUMS);
     }
@@ -83,7 +78,6 @@ pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
 /// ```
 pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
     let bits = checked(keys.len(), bits)?;
-    #[cfg(feature = "kernels")]
     if keys.device().kind() != DeviceKind::Cpu {
         return gpu::sort_keys(keys, bits).during(SORT);
     }
@@ -127,8 +121,8 @@ pub fn sort_pairs(
             message,
         });
     }
-    #[cfg(feature = "kernels")]
     if keys.device().kind() != DeviceKind::Cpu {
+        let values = values.on(keys.device())?;
         return gpu::sort_pairs(keys, values, bits).during(SORT);
     }
     let device = keys.device().clone();
@@ -164,10 +158,7 @@ fn checked(keys: usize, bits: Range<u32>) -> Result<Range<u32>> {
     } else {
         return Ok(bits);
     };
-    Err(Error::InvalidInput {
-        operation: SORT,
-        message,
-    })
+    Err(Error::input(SORT, message))
 }
 
 fn masked(key: u64, bits: &Range<u32>) -> u64 {

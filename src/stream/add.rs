@@ -3,9 +3,8 @@
 use ndarray::Zip;
 
 use super::{Input, Output, Pipeline, STREAM};
-#[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
-use crate::spread::require_devices;
+use crate::partition::require_devices;
 use crate::{Error, Result};
 
 /// The sums of two vectors of integers, as `f64`, which has all of them exactly. If the CPU is among the pipeline's
@@ -22,7 +21,6 @@ pub fn add<'a>(
     sums: impl Output<'a, Element = f64>,
 ) -> Result<()> {
     require_devices(pipeline.devices(), STREAM)?;
-    #[cfg(feature = "kernels")]
     if (pipeline.devices().iter()).all(|device| device.kind() != DeviceKind::Cpu) {
         return on_device(pipeline, a, b, sums);
     }
@@ -38,7 +36,6 @@ pub fn add<'a>(
     Ok(())
 }
 
-#[cfg(feature = "kernels")]
 fn on_device<'a>(
     pipeline: &Pipeline,
     a: impl Input<'a, Element = i32>,

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::Sequences;
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::sequences::SequencesView;
 use crate::error::During;
@@ -30,7 +29,6 @@ pub struct DeviceSequences {
 #[derive(Debug)]
 pub(super) enum Memory {
     Host(Sequences),
-    #[cfg(feature = "kernels")]
     Device(gpu::SequenceBuffers),
 }
 
@@ -63,15 +61,12 @@ impl Sequences {
     pub fn upload(&self, device: &Device) -> Result<DeviceSequences> {
         let largest = self.largest_code();
         let bound = largest.map_or(0, |largest| usize::from(largest.code) + 1);
-        #[cfg(feature = "kernels")]
         let memory = match device.kind() {
             crate::device::DeviceKind::Cpu => Memory::Host(self.try_clone().during(UPLOAD)?),
             _ => Memory::Device(
                 gpu::SequenceBuffers::upload(device, self.view(), bound).during(UPLOAD)?,
             ),
         };
-        #[cfg(not(feature = "kernels"))]
-        let (_, memory) = (bound, Memory::Host(self.try_clone().during(UPLOAD)?));
         Ok(DeviceSequences {
             device: device.clone(),
             memory,

@@ -1,21 +1,18 @@
 //! Distances between sketches.
 
 mod cpu;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod tile;
-#[cfg(feature = "kernels")]
 mod tuning;
 mod value;
 
 use ndarray::{Array2, ArrayView2, Ix2};
 
-use super::{Real, invalid_input};
-#[cfg(feature = "kernels")]
+use super::Real;
 use crate::device::DeviceKind;
 use crate::device::{DeviceArray, collected, zeroed_lazily};
 use crate::error::During;
-use crate::spread::{require_devices, spread};
+use crate::partition::{self, require_devices};
 use crate::{Device, DeviceSet, Error, Result};
 use cpu::Rows;
 use tile::Tile;
@@ -148,12 +145,11 @@ fn in_tiles<T: Real>(
         out: distances.view_mut(),
     };
     let work = |device: &Device, tile: &mut Tile<T>| tile.compute(operation, device, metric);
-    let done = spread(devices, operation, whole, work);
-    if let Err(Error::InvalidInput { .. }) = done {
-        // The row is to be named as among all.
+    let done = partition::run(devices, operation, whole, work);
+    let done = partition::recheck(done, || {
         largest(operation, "a", a)?;
-        b.map_or(Ok(0.0), |b| largest(operation, "b", b))?;
-    }
+        b.map_or(Ok(()), |b| largest(operation, "b", b).map(|_| ()))
+    });
     done.during(operation).map(|_| distances)
 }
 
@@ -188,7 +184,6 @@ pub fn distances_device<T: Real>(
     let device = a.device();
     device.require_same(b.device(), DISTANCES)?;
     check_shapes((a.shape()[0], a.shape()[1]), (b.shape()[0], b.shape()[1]))?;
-    #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
         return gpu::distances(DISTANCES, a, b, metric).during(DISTANCES);
     }
@@ -228,7 +223,6 @@ pub fn pairwise_device<T: Real>(
     metric: Metric,
 ) -> Result<DeviceArray<f64, Ix2>> {
     let device = a.device();
-    #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
         return gpu::pairwise(PAIRWISE, a, metric).during(PAIRWISE);
     }
@@ -266,7 +260,7 @@ fn largest<T: Real>(operation: &'static str, name: &str, view: ArrayView2<T>) ->
 
 fn not_finite(operation: &'static str, name: &str, row: usize) -> Error {
     let message = format!("row {row} of {name} has a value that is NaN or infinite");
-    invalid_input(operation, message)
+    Error::input_at(operation, row, message)
 }
 
 /// All numbers, scaled, row after row.

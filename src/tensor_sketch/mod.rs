@@ -46,7 +46,7 @@
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
 //! tuples and the dimension determine, and for the letters that are worked on at a time. Where all the memory of
-//! the device, or its [limit](crate::Device::limit_memory), is less, fewer letters are worked on at a time, then fewer
+//! the device, or its [limit](crate::Device::with_memory_limit), is less, fewer letters are worked on at a time, then fewer
 //! sequences. A long sequence is cut where matrices end that its last product is made of. So it needs room for 2048
 //! letters at least if it has up to 32 Ki letters, for 32 Ki up to 512 Ki, for 512 Ki up to 8 Mi, and for 8 Mi beyond;
 //! [`Form::Direct`] needs room for the whole sequence. [`SketchStream`] keeps to that too.
@@ -61,7 +61,6 @@ mod device_sequences;
 mod distances;
 mod engine;
 mod fourier;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod parts;
 mod plan;
@@ -89,9 +88,9 @@ pub use sequences::{Codes, Sequences};
 pub use stream::SketchStream;
 pub use tables::Tables;
 
-use crate::device::{Buffer, DeviceArray, DeviceKind, reserve};
+use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
-use crate::spread::{require_devices, spread};
+use crate::partition::{self, concat::concatenated, require_devices};
 use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
 use parts::PartOfSequences;
@@ -332,11 +331,9 @@ impl<T: Real> TensorSketch<T> {
         require_devices(devices, OPERATION)?;
         let made = self.compute_in_parts(devices, sequences.view(), rows);
         let made = made.during(OPERATION);
-        if let Err(Error::InvalidInput { .. }) = made {
-            // The sequence is to be named as among all.
-            self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
-        }
-        let result = made?;
+        let result = partition::recheck(made, || {
+            self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))
+        })?;
         let entries = result.as_slice().expect("a new array is contiguous");
         check_range(
             entries,
@@ -367,21 +364,18 @@ impl<T: Real> TensorSketch<T> {
             self.check_codes(part.sequences.first_code_from(self.tables.alphabet_size()))?;
             self.compute(device, part.sequences, rows)
         };
-        let mut parts = spread(devices, OPERATION, whole, work)?;
+        let mut parts = partition::run(devices, OPERATION, whole, work)?;
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
         }
-        let mut all = Vec::new();
-        reserve(&mut all, parts.iter().map(Array3::len).sum())?;
-        for part in parts {
-            all.extend_from_slice(part.as_slice().expect("a new array is contiguous"));
-        }
+        let slices = parts.iter();
+        let slices = slices.map(|part| part.as_slice().expect("a new array is contiguous"));
+        let all = concatenated(slices)?;
         let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
         Ok(Array3::from_shape_vec(shape, all).expect("parts are of all sequences"))
     }
 
     /// The fastest way from the host's memory, if the device has one and no code is too large.
-    #[cfg(feature = "kernels")]
     fn sketch_from_host(
         &self,
         device: &Device,
@@ -401,12 +395,6 @@ impl<T: Real> TensorSketch<T> {
         ))
     }
 
-    #[cfg(not(feature = "kernels"))]
-    fn sketch_from_host(&self, _: &Device, _: SequencesView, _: Rows) -> Result<Option<Array3<T>>> {
-        Ok(None)
-    }
-
-    #[cfg(feature = "kernels")]
     fn job(&self, rows: Rows) -> gpu::Job<'_> {
         gpu::Job {
             tables: &self.tables,
@@ -419,7 +407,6 @@ impl<T: Real> TensorSketch<T> {
     /// The same for codes that are known to be right, with infinite entries for what is beyond the
     /// range of `T`.
     fn compute(&self, device: &Device, sequences: SequencesView, rows: Rows) -> Result<Array3<T>> {
-        #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let alphabet_size = self.tables.alphabet_size();
             let buffers = gpu::SequenceBuffers::upload(device, sequences, alphabet_size)?;
@@ -444,7 +431,6 @@ impl<T: Real> TensorSketch<T> {
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }
-            #[cfg(feature = "kernels")]
             Memory::Device(buffers) => gpu::sketch(&sequences.device, &self.job(rows), buffers),
         }
     }
@@ -498,9 +484,5 @@ fn code_too_large(at: CodeAt, alphabet_size: usize) -> Error {
          Alphabet::encode turns text into codes",
         alphabet_size - 1
     );
-    invalid_input(OPERATION, message)
-}
-
-fn invalid_input(operation: &'static str, message: String) -> Error {
-    Error::InvalidInput { operation, message }
+    Error::input_at(OPERATION, sequence, message)
 }

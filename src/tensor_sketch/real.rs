@@ -24,7 +24,6 @@ mod sealed {
     use ndarray::{Array2, Array3};
 
     use crate::device::Buffer;
-    #[cfg(feature = "kernels")]
     use crate::tensor_sketch::gpu;
     use crate::tensor_sketch::windows::Windows;
     use crate::tensor_sketch::{DeviceSequences, Rows, Sequences, TensorSketch, engine};
@@ -32,10 +31,6 @@ mod sealed {
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
-    #[cfg(not(feature = "kernels"))]
-    pub trait Sealed: cpu::Vector + distances::Value + Instances {}
-    /// What the devices need to know of the type.
-    #[cfg(feature = "kernels")]
     pub trait Sealed: cpu::Vector + distances::Value + gpu::Kernels + Instances {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}

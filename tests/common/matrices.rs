@@ -1,7 +1,8 @@
 //! Matrices to multiply, and what their products have to be.
 
 use gridstride::Device;
-use gridstride::matmul::{MatMul, Number, Precision, reference};
+use gridstride::Number;
+use gridstride::matmul::{MatMul, Precision, Scalar, reference};
 use ndarray::{Array2, ArrayView2};
 
 /// A type of numbers, with how it is multiplied.
@@ -25,14 +26,14 @@ pub fn types() -> [Kind; 5] {
 }
 
 /// Numbers between -1 and 1 with all their digits.
-pub fn random<T: Number>(shape: (usize, usize), seed: u64) -> Array2<T> {
+pub fn random<T: Scalar>(shape: (usize, usize), seed: u64) -> Array2<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Array2::from_shape_simple_fn(shape, || {
         state = state
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
         let mixed = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        T::of_f64((mixed >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
+        T::from_f64((mixed >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
     })
 }
 
@@ -49,7 +50,7 @@ pub fn has_instructions(device: &Device, with: MatMul) -> bool {
 }
 
 /// That C is A·B within the bound that is promised.
-pub fn check<T: Number>(
+pub fn check<T: Scalar>(
     device: &Device,
     with: MatMul,
     a: ArrayView2<T>,

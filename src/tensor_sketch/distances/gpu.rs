@@ -7,9 +7,9 @@ use tensor_sketch_kernels::{self as kernels, DistanceParameters, THREADS};
 
 use super::tuning::{self, LARGEST_THREADS, MAX_DIM};
 use super::value::Scale;
-use super::{Metric, Real, invalid_input, not_finite};
+use super::{Metric, Real, not_finite};
 use crate::device::{DeviceArray, LaunchConfig};
-use crate::{Device, Result, modules};
+use crate::{Device, Error, Result, modules};
 
 /// The kernels for one type of numbers.
 pub struct Kernels<T: 'static> {
@@ -153,7 +153,7 @@ fn parameters<T: Real>(
     if dim > MAX_DIM {
         let message =
             format!("rows of {dim} numbers are longer than {MAX_DIM}: take the device cpu");
-        return Err(invalid_input(operation, message));
+        return Err(Error::input(operation, message));
     }
     let Scale { scale, unscale } = Scale::new(largest, dim, metric, T::MAX_EXPONENT);
     Ok(DistanceParameters {
@@ -173,6 +173,6 @@ fn checked(
 ) -> Result<u32> {
     tiles.ok_or_else(|| {
         let message = format!("{rows} × {columns} distances are more than one launch computes");
-        invalid_input(operation, message)
+        Error::input(operation, message)
     })
 }

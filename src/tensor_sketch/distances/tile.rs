@@ -2,12 +2,11 @@
 
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::value::Scale;
 use super::{Metric, cpu, finish, largest, rows, scaled};
 use crate::device::{DeviceKind, assign, zeroed};
-use crate::spread::{Part, bytes_of, equal_ranges, split};
+use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 use crate::tensor_sketch::Real;
 use crate::{Device, Result};
 
@@ -29,10 +28,7 @@ impl<'a, T: Real> Tile<'a, T> {
     ) -> Result<()> {
         match device.kind() {
             DeviceKind::Cpu => self.on_cpu(operation, metric),
-            #[cfg(feature = "kernels")]
             _ => self.by_kernels(operation, device, metric),
-            #[cfg(not(feature = "kernels"))]
-            _ => unreachable!("this build has the CPU alone"),
         }
     }
 
@@ -63,7 +59,6 @@ impl<'a, T: Real> Tile<'a, T> {
         Ok(())
     }
 
-    #[cfg(feature = "kernels")]
     fn by_kernels(
         &mut self,
         operation: &'static str,
@@ -103,7 +98,7 @@ impl<'a, T: Real> Tile<'a, T> {
     }
 }
 
-impl<T: Real> Part for Tile<'_, T> {
+impl<T: Real> Partition for Tile<'_, T> {
     fn bytes(&self) -> u64 {
         let of_b = self.b.map_or(0, |b| b.len());
         bytes_of(self.a.len(), size_of::<T>())
@@ -113,7 +108,7 @@ impl<T: Real> Part for Tile<'_, T> {
 
     /// In slices of rows or columns, whichever there are more of. Of one set each pair is then computed twice, and the host
     /// does not copy it to its other place.
-    fn cut(self, parts: usize) -> Vec<Self> {
+    fn split(self, parts: usize) -> Vec<Self> {
         let b = self.b.unwrap_or(self.a);
         let whole = Tile { b: Some(b), ..self };
         let (rows, columns) = whole.out.dim();
@@ -121,7 +116,7 @@ impl<T: Real> Part for Tile<'_, T> {
             true => (Axis(0), rows),
             false => (Axis(1), columns),
         };
-        split(whole, equal_ranges(length, parts, 1), |tile, index| {
+        split_at_ranges(whole, equal_ranges(length, parts, 1), |tile, index| {
             tile.split_at(axis, index)
         })
     }

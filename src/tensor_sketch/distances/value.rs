@@ -2,7 +2,6 @@
 //! range.
 
 use super::Metric;
-#[cfg(feature = "kernels")]
 use super::gpu::Kernels;
 
 /// What computing distances needs to know of `f32` and `f64`.
@@ -13,7 +12,6 @@ pub trait Value: Sized {
     /// The number that has these bits.
     fn from_bits(bits: u64) -> f64;
 
-    #[cfg(feature = "kernels")]
     fn kernels() -> Kernels<Self>;
 }
 
@@ -24,7 +22,6 @@ impl Value for f32 {
         f64::from(f32::from_bits(bits as u32))
     }
 
-    #[cfg(feature = "kernels")]
     fn kernels() -> Kernels<f32> {
         Kernels::SINGLE
     }
@@ -37,7 +34,6 @@ impl Value for f64 {
         f64::from_bits(bits)
     }
 
-    #[cfg(feature = "kernels")]
     fn kernels() -> Kernels<f64> {
         Kernels::DOUBLE
     }

@@ -17,8 +17,8 @@ use super::{Job, pack_tables};
 use crate::device::{Buffer, Element, collected, zeroed};
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::tensor_sketch::sequences::SequencesView;
-use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
-use crate::{Device, Result, modules};
+use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
+use crate::{Device, Error, Result, modules};
 
 type ChunksKernel<Pair> = Kernel<(
     chunks::Parameters,
@@ -245,7 +245,7 @@ pub(super) fn policy<T: Real>(device: &Device, tables: &Tables) -> Result<Policy
     let shared = device.shared_memory_per_block().unwrap_or(0);
     Policy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
         let message = format!("{device} has only {shared} bytes of shared memory per block");
-        invalid_input(OPERATION, message)
+        Error::input(OPERATION, message)
     })
 }
 

@@ -11,7 +11,7 @@ use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{reserve, room_to_sort, zeroed, zeroed_lazily};
 use crate::time_series::series::Series;
-use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, without_label};
+use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, check_labels};
 
 /// Points of series, one after the other.
 pub struct Points<'a, T: Clone> {
@@ -30,11 +30,7 @@ impl<'a, T: Value> Points<'a, T> {
         };
         if with.order == Order::Sort && points.timeline(floor).check().is_err() {
             // Before points are moved: the error says where the caller has them.
-            let timestamps = points.timestamps.par_iter().with_min_len(CHUNK);
-            if let Some(index) = timestamps.position_first(|&t| t < floor.lowest()) {
-                let timestamp = points.timestamps[index];
-                return Err(without_label(AGGREGATE, index, timestamp, floor));
-            }
+            check_labels(AGGREGATE, &*points.timestamps, floor)?;
             points.sort()?;
         }
         if with.duplicates != Duplicates::Keep {

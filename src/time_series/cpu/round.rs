@@ -8,7 +8,7 @@ use time_series_kernels::Floor;
 use super::CHUNK;
 use crate::Result;
 use crate::device::zeroed;
-use crate::time_series::{ROUND, without_label};
+use crate::time_series::{ROUND, check_labels};
 
 /// [`round_timestamps`](super::super::round_timestamps).
 pub fn rounded(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<Array1<i64>> {
@@ -47,11 +47,7 @@ fn check(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<()> {
     if !mistakes.any(|is_mistake| is_mistake) {
         return Ok(());
     }
-    let mut all = timestamps.indexed_iter();
-    match all.find(|(_, timestamp)| **timestamp < floor.lowest()) {
-        Some((index, &timestamp)) => Err(without_label(ROUND, index, timestamp, floor)),
-        None => Ok(()),
-    }
+    check_labels(ROUND, timestamps, floor)
 }
 
 /// Rounds some timestamps.

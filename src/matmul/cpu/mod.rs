@@ -9,18 +9,19 @@
 //! same order on any number of threads: so the result is the same, bit for bit, on any number of them.
 //! It may differ between processors, whose vector instructions differ.
 
-mod number;
+mod element;
 #[cfg(test)]
 mod tests;
 
-pub use number::CpuNumber;
+pub use element::CpuScalar;
+use element::CpuSum;
 
 use crate::Result;
 use crate::device::zeroed;
+use crate::matmul::input::Product;
 use gemm_common::Parallelism;
 use ndarray::prelude::*;
 use num_traits::{One, Zero};
-use number::Sum;
 use rayon::prelude::*;
 
 /// The smaller side of a result up to which the product is cut here.
@@ -49,13 +50,14 @@ const LARGE: usize = 1 << 30;
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for converted matrices.
-pub(super) fn gemm<T: CpuNumber>(
-    alpha: T::Sum,
-    a: ArrayView3<'_, T>,
-    b: ArrayView3<'_, T>,
-    beta: T::Sum,
-    c: ArrayViewMut3<'_, T::Sum>,
-) -> Result<()> {
+pub fn gemm<T: CpuScalar>(product: Product<T>) -> Result<()> {
+    let Product { alpha, beta, c, .. } = product;
+    let batch = c.dim().0;
+    let [a, b] = [&product.a, &product.b].map(|factor| {
+        let (_, rows, columns) = factor.dim();
+        let factor = factor.broadcast((batch, rows, columns));
+        factor.expect("a batch as large as C's, or a single matrix")
+    });
     if c.is_empty() {
         return Ok(());
     }
@@ -73,7 +75,7 @@ pub(super) fn gemm<T: CpuNumber>(
 }
 
 /// `c = beta · c`.
-fn scale<S: Sum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
+fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
     if beta.is_zero() {
         c.par_mapv_inplace(|_| S::zero());
     } else if !beta.is_one() {
@@ -82,7 +84,7 @@ fn scale<S: Sum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
 }
 
 /// All products of a batch.
-fn products<T: CpuNumber>(
+fn products<T: CpuScalar>(
     alpha: T::Sum,
     a: ArrayView3<'_, T>,
     b: ArrayView3<'_, T>,
@@ -158,7 +160,7 @@ impl Cut {
 }
 
 /// One product, on threads of its own if it is cut.
-fn product<T: CpuNumber>(
+fn product<T: CpuScalar>(
     alpha: T::Sum,
     a: ArrayView2<'_, T>,
     b: ArrayView2<'_, T>,
@@ -234,7 +236,7 @@ impl<S> Default for Wide<S> {
 }
 
 /// One block by the kernels, on all threads or on this one.
-fn block<T: CpuNumber>(
+fn block<T: CpuScalar>(
     alpha: T::Sum,
     a: ArrayView2<'_, T>,
     b: ArrayView2<'_, T>,
@@ -256,7 +258,7 @@ fn block<T: CpuNumber>(
 }
 
 /// The call of a kernel, none of whose sizes may be zero.
-fn by_kernel<S: Sum>(
+fn by_kernel<S: CpuSum>(
     alpha: S,
     a: ArrayView2<'_, S>,
     b: ArrayView2<'_, S>,

@@ -6,7 +6,7 @@ use ndarray::{ArrayView3, s};
 
 use super::kernels::HasKernels;
 use crate::device::{Buffer, Element, packed};
-use crate::matmul::shapes::DeviceMatrices;
+use crate::matmul::input::DeviceMatrices;
 use crate::{Device, Result};
 
 /// Which factor of a product.
@@ -70,10 +70,6 @@ impl<T: Element> OnDevice<T> {
 
 /// The matrices as a factor on that side.
 pub(super) fn factor<T: HasKernels>(matrices: &DeviceMatrices<T>, side: Side) -> Factor<T::Bits> {
-    let slice = matrices.elements.slice();
-    // SAFETY: the same memory, of a type of the same size and alignment.
-    let elements =
-        unsafe { DeviceSlice::from_raw_parts(slice.as_ptr().cast::<T::Bits>(), slice.len()) };
     let [batch, rows, columns] = matrices.strides.map(|stride| stride as i64);
     let [count, row_count, column_count] = matrices.shape;
     // A row or column that is alone has no neighbour: what its distance would be is free.
@@ -91,12 +87,27 @@ pub(super) fn factor<T: HasKernels>(matrices: &DeviceMatrices<T>, side: Side) ->
     if outer == 1 {
         stride = 1.max(stride_k * k as i64);
     }
-    Factor {
-        elements,
+    recast(Factor {
+        elements: matrices.elements.slice(),
         start: matrices.start as i64,
         stride,
         stride_k,
         stride_batch: if count == 1 { 0 } else { batch },
+    })
+}
+
+/// Returns the same factor with another type standing for its elements.
+pub(super) fn recast<T: Element, U: Element>(factor: Factor<T>) -> Factor<U> {
+    assert_eq!(size_of::<T>(), size_of::<U>(), "the same elements");
+    let elements = factor.elements;
+    // SAFETY: the same memory, of a type of the same size that takes every pattern of bits.
+    let elements = unsafe { DeviceSlice::from_raw_parts(elements.as_ptr().cast(), elements.len()) };
+    Factor {
+        elements,
+        start: factor.start,
+        stride: factor.stride,
+        stride_k: factor.stride_k,
+        stride_batch: factor.stride_batch,
     }
 }
 

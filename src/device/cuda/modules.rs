@@ -1,8 +1,9 @@
 //! Loading PTX and launching its kernels.
 
-use super::context::Context;
-use super::stream::StreamHandle;
-use crate::device::module::{Image, Module, Split};
+use super::primary::Primary;
+use super::stream::Stream;
+use crate::device::split::Split;
+use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
 use cuda_std::host::LaunchConfig;
 use cust::sys::{self, CUjit_option, cudaError_enum};
@@ -10,11 +11,19 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
+use std::sync::{Arc, Mutex};
+
+/// The modules of a GPU, loaded when their kernels are first launched.
+pub struct Modules {
+    /// By the address of the [`Module`].
+    present: Mutex<HashMap<usize, PresentModule>>,
+    primary: Arc<Primary>,
+}
 
 /// A module of which kernels have been launched.
-pub struct PresentModule {
+struct PresentModule {
     image: &'static Image,
-    /// If kernels can be loaded alone.
+    /// `None` if kernels cannot be loaded one by one.
     split: Option<Split>,
     /// By the kernel that was loaded alone; `None` has all of them.
     loaded: HashMap<Option<&'static str>, LoadedModule>,
@@ -26,6 +35,9 @@ struct LoadedModule {
     functions: HashMap<&'static str, Function>,
 }
 
+// SAFETY: the driver's modules and functions may be used from any thread.
+unsafe impl Send for LoadedModule {}
+
 #[derive(Clone, Copy)]
 struct Function {
     raw: sys::CUfunction,
@@ -35,23 +47,33 @@ struct Function {
     shared_bytes: u32,
 }
 
-/// What every kernel may use without asking.
+/// Bytes of shared memory that every kernel may use without opting in.
 const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
 
 const LOG_BYTES: usize = 16 * 1024;
 
-impl PresentModule {
-    /// # Safety
-    /// The module's context is current, and nothing uses its functions any more.
-    pub unsafe fn unload(self) {
-        for loaded in self.loaded.into_values() {
-            // SAFETY: passed on to the caller.
-            unsafe { sys::cuModuleUnload(loaded.raw) };
+impl Drop for Modules {
+    fn drop(&mut self) {
+        let Ok(_bound) = self.primary.bind() else {
+            return;
+        };
+        for (_, module) in lock(&self.present).drain() {
+            for loaded in module.loaded.into_values() {
+                // SAFETY: the owner has waited for all launches.
+                unsafe { sys::cuModuleUnload(loaded.raw) };
+            }
         }
     }
 }
 
-impl Context {
+impl Modules {
+    pub fn new(primary: &Arc<Primary>) -> Modules {
+        Modules {
+            present: Mutex::default(),
+            primary: primary.clone(),
+        }
+    }
+
     /// Starts a kernel.
     ///
     /// # Safety
@@ -59,13 +81,13 @@ impl Context {
     /// own contract holds.
     pub unsafe fn launch(
         &self,
-        stream: &StreamHandle,
+        stream: &Stream,
         module: &'static Module,
         kernel: &'static str,
         config: LaunchConfig,
         addresses: &mut [*mut c_void],
     ) -> Result<()> {
-        let _bound = self.bind()?;
+        let _bound = self.primary.bind()?;
         let function = self.function(module, kernel, config.shared_bytes)?;
         stream.set_last_kernel(kernel);
         let LaunchConfig {
@@ -73,7 +95,7 @@ impl Context {
             block,
             shared_bytes,
         } = config;
-        // SAFETY: the function lives as long as its module, that as long as the context; the rest
+        // SAFETY: the function lives as long as its module, that as long as `self`; the rest
         // is passed on to the caller.
         let result = unsafe {
             sys::cuLaunchKernel(
@@ -90,7 +112,7 @@ impl Context {
                 null_mut(),
             )
         };
-        self.check(
+        self.primary.check(
             result,
             &format!("launching {kernel} in {grid} blocks of {block}"),
         )
@@ -104,14 +126,14 @@ impl Context {
         kernel: &'static str,
         shared_bytes: u32,
     ) -> Result<sys::CUfunction> {
-        let mut modules = self.modules();
+        let mut modules = lock(&self.present);
         let present = match modules.entry(std::ptr::from_ref(module) as usize) {
             Entry::Occupied(present) => present.into_mut(),
             Entry::Vacant(place) => {
                 let image = self.image(module)?;
                 place.insert(PresentModule {
                     image,
-                    split: image.split(),
+                    split: Split::new(image),
                     loaded: HashMap::new(),
                 })
             }
@@ -138,7 +160,7 @@ impl Context {
             None => self.look_up(loaded.raw, module, kernel)?,
         };
         let wanted = function.static_shared_bytes.saturating_add(shared_bytes);
-        let limit = self.shared_memory_per_block();
+        let limit = self.primary.shared_memory_per_block();
         if wanted > limit {
             return Err(Error::Launch {
                 kernel: kernel.to_string(),
@@ -154,7 +176,7 @@ impl Context {
             // SAFETY: the function was looked up in a module that lives.
             let result =
                 unsafe { sys::cuFuncSetAttribute(function.raw, attribute, shared_bytes as i32) };
-            self.check(
+            self.primary.check(
                 result,
                 &format!("giving {kernel} {shared_bytes} bytes of shared memory"),
             )?;
@@ -180,7 +202,7 @@ impl Context {
                 module.name()
             )));
         }
-        self.check(
+        self.primary.check(
             result,
             &format!("looking for {kernel} in the module {}", module.name()),
         )?;
@@ -189,7 +211,8 @@ impl Context {
         // SAFETY: it writes one integer; the function was just looked up.
         let result =
             unsafe { sys::cuFuncGetAttribute(&mut static_shared_bytes, attribute, function) };
-        self.check(result, &format!("reading the shared memory of {kernel}"))?;
+        self.primary
+            .check(result, &format!("reading the shared memory of {kernel}"))?;
         Ok(Function {
             raw: function,
             static_shared_bytes: static_shared_bytes as u32,
@@ -199,7 +222,7 @@ impl Context {
 
     /// The image that fits.
     fn image(&self, module: &Module) -> Result<&'static Image> {
-        let (major, minor) = self.compute_capability();
+        let (major, minor) = self.primary.compute_capability();
         module.image_for((major, minor)).ok_or_else(|| {
             let architectures: Vec<_> = module.images().iter().map(Image::architecture).collect();
             self.load_error(
@@ -271,7 +294,7 @@ impl Context {
             ptx_target: image
                 .map_or("another architecture", Image::architecture)
                 .to_string(),
-            device: self.name().to_string(),
+            device: self.primary.name().to_string(),
             driver_version: driver.map_or("an unknown version".into(), |(major, minor)| {
                 format!("{major}.{minor}")
             }),

@@ -1,11 +1,12 @@
-//! The shapes of products.
+//! The factors and the result of a product: their shapes, and whether they fit.
 
 use ndarray::{
     ArrayBase, ArrayView, ArrayView3, ArrayViewMut, ArrayViewMut3, Axis, Dimension, Ix1, Ix2, Ix3,
     RawData, ShapeBuilder,
 };
 
-use crate::device::{DeviceView, Element};
+use super::Scalar;
+use crate::device::{Buffer, DeviceView, Element};
 use crate::{Error, Result};
 
 /// Sizes of a batch of products: C is batch × m × n, summed over k.
@@ -19,6 +20,48 @@ pub struct Sizes {
     pub n: usize,
     /// Columns of A and rows of B.
     pub k: usize,
+}
+
+/// C = α·A·B + β·C of arrays of the host, as batches: a factor with a single matrix goes with every matrix of the other.
+pub struct Product<'a, T: Scalar> {
+    /// The public operation, for errors.
+    pub operation: &'static str,
+    pub alpha: T::Sum,
+    pub a: ArrayView3<'a, T>,
+    pub b: ArrayView3<'a, T>,
+    pub beta: T::Sum,
+    pub c: ArrayViewMut3<'a, T::Sum>,
+}
+
+impl<T: Scalar> Product<'_, T> {
+    pub fn sizes(&self) -> Sizes {
+        let (batch, m, n) = self.c.dim();
+        let k = self.a.dim().2;
+        Sizes { batch, m, n, k }
+    }
+
+    /// Borrows the same product.
+    pub fn reborrow(&mut self) -> Product<'_, T> {
+        Product {
+            a: self.a.view(),
+            b: self.b.view(),
+            c: self.c.view_mut(),
+            ..*self
+        }
+    }
+}
+
+/// C = α·A·B + β·C of arrays in the memory of C's device.
+pub struct DeviceProduct<'a, T: Scalar> {
+    /// The public operation, for errors.
+    pub operation: &'static str,
+    pub alpha: T::Sum,
+    pub a: DeviceMatrices<'a, T>,
+    pub b: DeviceMatrices<'a, T>,
+    pub beta: T::Sum,
+    /// In row-major order.
+    pub c: &'a mut Buffer<T::Sum>,
+    pub sizes: Sizes,
 }
 
 /// The dimension of A, for products with a B of dimension `B`:
@@ -58,7 +101,7 @@ pub trait MatrixDimension<B: Dimension = Self>: Dimension + sealed::Sealed {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct DeviceMatrices<'a, T: Element> {
-    pub(super) elements: &'a crate::device::Buffer<T>,
+    pub(super) elements: &'a Buffer<T>,
     pub(super) start: usize,
     pub(super) shape: [usize; 3],
     pub(super) strides: [usize; 3],
@@ -79,8 +122,8 @@ impl<'a, T: Element> DeviceMatrices<'a, T> {
         }
     }
 
-    /// The matrices among elements that have been copied to the host.
-    pub(super) fn on_host<'b>(&self, elements: &'b [T]) -> ArrayView3<'b, T> {
+    /// Returns a view of the matrices among elements that have been copied to the host.
+    pub(super) fn host_view<'b>(&self, elements: &'b [T]) -> ArrayView3<'b, T> {
         if self.shape.contains(&0) {
             return ArrayView3::from_shape(self.shape, &[]).expect("no elements");
         }
@@ -229,6 +272,24 @@ pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result
         _ => return fail("A and B must have equally many matrices, or one of them a single one"),
     };
     Ok(Sizes { batch, m, n, k })
+}
+
+/// Returns the number of elements of C.
+///
+/// # Errors
+/// [`Error::Shape`] if no array can have that shape: ndarray counts the product of the axes that are not empty.
+pub(super) fn result_elements(operation: &'static str, sizes: Sizes) -> Result<usize> {
+    let Sizes { batch, m, n, .. } = sizes;
+    let axes = [batch, m, n];
+    let product = (axes.into_iter().filter(|&axis| axis > 0))
+        .try_fold(1usize, |product, axis| product.checked_mul(axis));
+    if product.is_some_and(|product| product <= isize::MAX as usize) {
+        return Ok(batch * m * n);
+    }
+    Err(Error::Shape {
+        operation,
+        message: format!("the result, {batch}×{m}×{n}, has more elements than can be counted"),
+    })
 }
 
 /// Whether C has the shape of the product.

@@ -2,16 +2,14 @@
 
 use crate::Result;
 use crate::device::{Element, zeroed};
+use crate::matmul::{Scalar, Sum};
 use gemm_common::Parallelism;
 use half::{bf16, f16};
 use ndarray::prelude::*;
 use rayon::prelude::*;
 
-/// A number of matrices that the CPU multiplies.
-pub trait CpuNumber: Element {
-    /// What products are summed up in, and the result's type.
-    type Sum: Sum;
-
+/// A type of elements of A and B that the CPU multiplies.
+pub trait CpuScalar: Scalar<Sum: CpuSum> {
     /// A block of a matrix in the type of the sums, the values exactly the same: itself, or a copy in
     /// `room`, which is made larger where it does not suffice. `threads`: whether all threads copy.
     ///
@@ -24,8 +22,8 @@ pub trait CpuNumber: Element {
     ) -> Result<ArrayView2<'a, Self::Sum>>;
 }
 
-/// A number for which there are kernels.
-pub trait Sum: ndarray::LinalgScalar + Element + PartialEq {
+/// A type of elements for which there are kernels.
+pub trait CpuSum: Sum {
     /// The kernel for this processor.
     fn kernel() -> Kernel<Self>;
 }
@@ -57,15 +55,13 @@ pub type Kernel<S> = unsafe fn(
 
 macro_rules! with_kernels {
     ($type:ty, $kernel:path) => {
-        impl Sum for $type {
+        impl CpuSum for $type {
             fn kernel() -> Kernel<$type> {
                 $kernel()
             }
         }
 
-        impl CpuNumber for $type {
-            type Sum = $type;
-
+        impl CpuScalar for $type {
             fn widened<'a>(
                 block: ArrayView2<'a, $type>,
                 _room: &'a mut Vec<$type>,
@@ -82,9 +78,7 @@ with_kernels!(f64, gemm_f64::gemm::f64::get_gemm_fn);
 
 macro_rules! of_16_bits {
     ($type:ty, $convert:expr) => {
-        impl CpuNumber for $type {
-            type Sum = f32;
-
+        impl CpuScalar for $type {
             fn widened<'a>(
                 block: ArrayView2<'a, $type>,
                 room: &'a mut Vec<f32>,
