@@ -15,11 +15,16 @@ struct Kernels {
     is_chosen: bool,
 }
 
-const KERNELS: [Kernels; 6] = [
+const KERNELS: [Kernels; 7] = [
     Kernels {
         name: "box_overlap",
         architectures: &["sm_70"],
         is_chosen: cfg!(feature = "box-overlap"),
+    },
+    Kernels {
+        name: "distances",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "distances"),
     },
     Kernels {
         name: "matmul",

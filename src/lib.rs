@@ -28,6 +28,7 @@
 //! |---|---|---|
 //! | `matmul` | [`matmul`] | [`half`] |
 //! | `tensor-sketch` | [`tensor_sketch`] | |
+//! | `distances` | [`distances`] | |
 //! | `box-overlap` | [`box_overlap`] | `primitives` |
 //! | `time-series` | [`time_series`] | `primitives` |
 //! | `stream` | [`stream`] | |
@@ -44,6 +45,7 @@
 #![cfg_attr(
     not(all(
         feature = "box-overlap",
+        feature = "distances",
         feature = "matmul",
         feature = "stream",
         feature = "tensor-sketch",
@@ -59,11 +61,14 @@
 #[cfg(feature = "box-overlap")]
 pub mod box_overlap;
 pub mod device;
+#[cfg(feature = "distances")]
+pub mod distances;
 mod error;
 #[cfg(feature = "matmul")]
 pub mod matmul;
 mod modules;
 mod number;
+mod parallel;
 mod partition;
 #[cfg(feature = "primitives")]
 pub mod primitives;

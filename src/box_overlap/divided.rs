@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::search::{Problem, Search};
 use super::tile::{Found, Tile};
 use super::{Coordinate, Overlaps};
 use crate::device::zeroed;
+use crate::parallel;
 use crate::partition::{is_short_of_memory, least_budget, recheck, require_devices, run_parts};
 use crate::{Device, Result};
 
@@ -161,7 +160,7 @@ fn side_by_side(rows: usize, mut tiles: Vec<Found<Overlaps>>) -> Result<Overlaps
         blocks.push((block, places));
         rest = behind;
     }
-    blocks.into_par_iter().for_each(|(block, places)| {
+    parallel::each(blocks, |(block, places)| {
         let with_rows =
             |tile: &&Found<Overlaps>| tile.rows.start < block.end && tile.rows.end > block.start;
         let tiles: Vec<_> = tiles.iter().filter(with_rows).collect();

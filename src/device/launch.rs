@@ -30,16 +30,9 @@ impl Device {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
-        let shared_limit = self.shared_memory_per_block();
-        check(kernel.bound(), config, shared_limit).map_err(|message| Error::Launch {
-            kernel: kernel.name().to_string(),
-            message,
-        })?;
+        require_fitting(self, kernel.name(), kernel.bound(), config)?;
         match &self.backend {
-            Backend::Cpu => Err(Error::Unavailable {
-                device: self.to_string(),
-                reason: format!("it runs no kernels, and {} is one", kernel.name()),
-            }),
+            Backend::Cpu => Err(runs_no_kernels(self, kernel.name())),
             // SAFETY: passed on to the caller.
             Backend::Simulator(simulator) => unsafe { simulator.launch(kernel, config, arguments) },
             // SAFETY: the addresses are those of the kernel's own parameter types, in order; the
@@ -48,6 +41,29 @@ impl Device {
                 gpu.launch(module, kernel.name(), config, addresses)
             }),
         }
+    }
+}
+
+// What does not depend on the arguments is compiled once, not for each kernel.
+
+/// Fails unless the shape is within the limits of the kernel and of the device.
+fn require_fitting(
+    device: &Device,
+    kernel: &str,
+    bound: BlockBound,
+    config: LaunchConfig,
+) -> Result<()> {
+    let shared_limit = device.shared_memory_per_block();
+    check(bound, config, shared_limit).map_err(|message| Error::Launch {
+        kernel: kernel.to_string(),
+        message,
+    })
+}
+
+fn runs_no_kernels(device: &Device, kernel: &str) -> Error {
+    Error::Unavailable {
+        device: device.to_string(),
+        reason: format!("it runs no kernels, and {kernel} is one"),
     }
 }
 

@@ -3,12 +3,12 @@
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use matmul_kernels::{f32_of_f64, f64_of_f32};
 use ndarray::Dimension;
-use rayon::prelude::*;
 
 use crate::Number;
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, zeroed_lazily};
 use crate::error::During;
+use crate::parallel;
 
 /// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`, `bf16` and `f64`,
 /// and back.
@@ -86,10 +86,9 @@ fn cast_on_cpu<T: Element, U: Element>(
 ) -> Result<Buffer<U>> {
     let elements = from.to_vec()?;
     let mut converted = zeroed_lazily(elements.len())?;
-    converted
-        .par_chunks_mut(CONVERTED_BY_A_THREAD)
-        .zip(elements.par_chunks(CONVERTED_BY_A_THREAD))
-        .for_each(|(to, from)| convert(from, to));
+    let chunks = converted.chunks_mut(CONVERTED_BY_A_THREAD);
+    let chunks = chunks.zip(elements.chunks(CONVERTED_BY_A_THREAD));
+    parallel::each(chunks, |(to, from)| convert(from, to));
     from.device().buffer_from(&converted)
 }
 

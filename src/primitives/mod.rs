@@ -24,12 +24,11 @@ mod tuning;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::device::Buffer;
 use crate::device::DeviceKind;
 use crate::device::{room_to_sort, zeroed};
 use crate::error::During;
+use crate::parallel;
 use crate::{Error, Result};
 pub(crate) use gpu::sums_and_total;
 
@@ -83,7 +82,7 @@ pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
     }
     let mut sorted = keys.to_vec().during(SORT)?;
     room_to_sort(&sorted).during(SORT)?;
-    sorted.par_sort_by_key(|&key| masked(key, &bits));
+    parallel::sort_by_bits(&mut sorted, bits);
     keys.device().buffer_from(&sorted).during(SORT)
 }
 
@@ -133,7 +132,7 @@ pub fn sort_pairs(
         *place = [key, u64::from(value)];
     }
     room_to_sort(&sorted).during(SORT)?;
-    sorted.par_sort_by_key(|&[key, _]| masked(key, &bits));
+    parallel::sort_pairs_by_bits(&mut sorted, bits);
     for (place, (key, value)) in sorted.iter().zip(keys.iter_mut().zip(&mut values)) {
         (*key, *value) = (place[0], place[1] as u32);
     }
@@ -159,11 +158,4 @@ fn checked(keys: usize, bits: Range<u32>) -> Result<Range<u32>> {
         return Ok(bits);
     };
     Err(Error::input(SORT, message))
-}
-
-fn masked(key: u64, bits: &Range<u32>) -> u64 {
-    match bits.len() {
-        0 => 0,
-        count => key >> bits.start & (u64::MAX >> (u64::BITS as usize - count)),
-    }
 }

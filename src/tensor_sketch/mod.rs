@@ -20,9 +20,8 @@
 //!
 //! ```
 //! use gridstride::Device;
-//! use gridstride::tensor_sketch::{
-//!     Alphabet, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
-//! };
+//! use gridstride::distances::pairwise;
+//! use gridstride::tensor_sketch::{Alphabet, Sequences, Tables, TensorSketch, Unknown};
 //!
 //! let dna = Alphabet::dna();
 //! let mut sequences = Sequences::new();
@@ -34,14 +33,14 @@
 //! let sketches = sketcher.sketch(&Device::cpu(), &sequences)?;
 //! assert_eq!(sketches.dim(), (3, 64));
 //!
-//! let distances = pairwise(&Device::cpu(), sketches.view(), Metric::L2)?;
+//! let distances = pairwise(&Device::cpu(), sketches.view())?;
 //! assert!(distances[[0, 1]] < distances[[0, 2]]);
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 //!
 //! # Several devices
 //! Over a [set](DeviceSet) of devices the sequences are divided into as many ranges, about equal in letters.
-//! [Windows](TensorSketch::windows) and the rows of [distances] are divided too.
+//! [Windows](TensorSketch::windows) are divided too.
 //!
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
@@ -58,7 +57,6 @@ mod batch;
 mod binomial;
 mod cpu;
 mod device_sequences;
-mod distances;
 mod engine;
 mod fourier;
 mod gpu;
@@ -76,12 +74,10 @@ mod windows;
 use std::marker::PhantomData;
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, Ix2};
-use rayon::prelude::*;
 
 pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use binomial::binomial;
 pub use device_sequences::DeviceSequences;
-pub use distances::{Metric, distances, distances_device, pairwise, pairwise_device};
 pub use plan::Plan;
 pub use real::Real;
 pub use sequences::{Codes, Sequences};
@@ -90,6 +86,7 @@ pub use tables::Tables;
 
 use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
+use crate::parallel;
 use crate::partition::{self, concat::concatenated, require_devices};
 use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
@@ -447,13 +444,22 @@ impl<T: Real> TensorSketch<T> {
     }
 }
 
+/// Numbers that a thread checks in one go.
+const CHECKED_BY_A_THREAD: usize = 1 << 14;
+
 /// Refuses the first sketch with an entry that `T` cannot hold. The `sketches` have `size` numbers
 /// each; `of` is what each is the sketch of, the first one that of number `first`.
 fn check_range<T: Real>(sketches: &[T], size: usize, first: usize, of: &str) -> Result<()> {
     let is_finite = |sketch: &[T]| sketch.iter().all(|entry| entry.to_f64().is_finite());
-    let overflowed = sketches
-        .par_chunks(size)
-        .position_first(|sketch| !is_finite(sketch));
+    let together = (CHECKED_BY_A_THREAD / size).max(1);
+    let blocks = sketches.len().div_ceil(together * size);
+    let overflowed = parallel::find_first(blocks, &|block| {
+        let mut sketches = sketches[block * together * size..]
+            .chunks(size)
+            .take(together);
+        let position = sketches.position(|sketch| !is_finite(sketch))?;
+        Some(block * together + position)
+    });
     let Some(index) = overflowed.map(|position| first + position) else {
         return Ok(());
     };

@@ -26,12 +26,11 @@ mod sealed {
     use crate::device::Buffer;
     use crate::tensor_sketch::gpu;
     use crate::tensor_sketch::windows::Windows;
-    use crate::tensor_sketch::{DeviceSequences, Rows, Sequences, TensorSketch, engine};
-    use crate::tensor_sketch::{cpu, distances};
+    use crate::tensor_sketch::{DeviceSequences, Rows, Sequences, TensorSketch, cpu, engine};
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
-    pub trait Sealed: cpu::Vector + distances::Value + gpu::Kernels + Instances {}
+    pub trait Sealed: cpu::Vector + gpu::Kernels + Instances {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 

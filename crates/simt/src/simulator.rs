@@ -141,29 +141,40 @@ impl Simulator {
         config: LaunchConfig,
         args: A,
     ) -> Result<(), SimError> {
-        self.check(kernel, config)?;
         let args = Shareable(args);
-        // SAFETY: the caller vouches for the kernel's contract, and `check` for the block's shape.
+        // SAFETY: the caller vouches for the kernel's contract, and `launch_body` checks the block's shape first.
         let body = || unsafe { kernel.run_thread(args.get()) };
+        self.launch_body(kernel.name(), kernel.bound(), config, &body)
+    }
+
+    /// Checks the shape, and runs `body` in each thread. It is compiled once for all kernels.
+    fn launch_body(
+        &self,
+        kernel: &'static str,
+        bound: BlockBound,
+        config: LaunchConfig,
+        body: &(dyn Fn() + Sync),
+    ) -> Result<(), SimError> {
+        self.check(kernel, bound, config)?;
         let watch = Watch::default();
         self.run(&Launch {
             watch: &watch,
-            kernel: kernel.name(),
+            kernel,
             config,
             limits: self.limits,
             seed: self.seed,
-            body: &body,
+            body,
         })
     }
 
-    fn check<A: KernelArgs>(
+    fn check(
         &self,
-        kernel: &Kernel<A>,
+        name: &'static str,
+        bound: BlockBound,
         config: LaunchConfig,
     ) -> Result<(), SimError> {
         let LaunchConfig { grid, block, .. } = config;
         let limits = self.limits;
-        let name = kernel.name();
         if host::is_inside_kernel() {
             return Err(SimError::NestedLaunch { kernel: name });
         }
@@ -195,7 +206,6 @@ impl Simulator {
                 });
             }
         }
-        let bound = kernel.bound();
         let fits = match bound {
             BlockBound::Any => true,
             BlockBound::Exactly(shape) => block == shape,

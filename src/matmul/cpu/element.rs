@@ -3,10 +3,10 @@
 use crate::Result;
 use crate::device::{Element, zeroed};
 use crate::matmul::{Scalar, Sum};
+use crate::parallel;
 use gemm_common::Parallelism;
 use half::{bf16, f16};
 use ndarray::prelude::*;
-use rayon::prelude::*;
 
 /// A type of elements of A and B that the CPU multiplies.
 pub trait CpuScalar: Scalar<Sum: CpuSum> {
@@ -147,15 +147,21 @@ fn widened<'a, T: Element>(
             }
         }
     };
-    if threads {
-        let targets = room.par_chunks_exact_mut(lines.ncols());
-        targets
-            .zip(lines.outer_iter().into_par_iter())
-            .for_each(|(target, source)| convert(source, target));
-    } else {
-        for (target, source) in room.chunks_exact_mut(lines.ncols()).zip(lines.outer_iter()) {
+    let each_line = |target: &mut [f32], lines: ArrayView2<'_, T>| {
+        for (target, source) in target
+            .chunks_exact_mut(lines.ncols())
+            .zip(lines.outer_iter())
+        {
             convert(source, target);
         }
+    };
+    if threads {
+        let count = (CONVERTED_BY_A_THREAD / lines.ncols()).max(1);
+        let targets = room.chunks_mut(count * lines.ncols());
+        let chunks = targets.zip(lines.axis_chunks_iter(Axis(0), count));
+        parallel::each(chunks, |(target, lines)| each_line(target, lines));
+    } else {
+        each_line(room, lines);
     }
     let copy = ArrayView2::from_shape(lines.dim(), room).expect("as long as the block");
     Ok(if by_columns {
@@ -164,6 +170,9 @@ fn widened<'a, T: Element>(
         copy
     })
 }
+
+/// Numbers that a thread converts in one go.
+const CONVERTED_BY_A_THREAD: usize = 1 << 14;
 
 /// A line to convert.
 struct Line<'a, T, F> {

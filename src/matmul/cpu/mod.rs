@@ -19,10 +19,10 @@ use element::CpuSum;
 use crate::Result;
 use crate::device::zeroed;
 use crate::matmul::input::Product;
+use crate::parallel::{self, Scratch};
 use gemm_common::Parallelism;
 use ndarray::prelude::*;
 use num_traits::{One, Zero};
-use rayon::prelude::*;
 
 /// The smaller side of a result up to which the product is cut here.
 const NARROW: usize = 256;
@@ -76,11 +76,13 @@ pub fn gemm<T: CpuScalar>(product: Product<T>) -> Result<()> {
 
 /// `c = beta · c`.
 fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
-    if beta.is_zero() {
-        c.par_mapv_inplace(|_| S::zero());
-    } else if !beta.is_one() {
-        c.par_mapv_inplace(|c| beta * c);
+    if beta.is_one() {
+        return;
     }
+    let (axis, length) = parallel::cut(c.shape(), BLOCK);
+    parallel::each(c.axis_chunks_iter_mut(axis, length), |mut c| {
+        c.map_inplace(|c| *c = if beta.is_zero() { S::zero() } else { beta * *c });
+    });
 }
 
 /// All products of a batch.
@@ -113,10 +115,10 @@ fn products<T: CpuScalar>(
         }
         return Ok(());
     }
-    let products = c.outer_iter_mut().into_par_iter();
-    let products = products.zip(a.outer_iter()).zip(b.outer_iter());
-    products.try_for_each_init(Wide::default, |wide, ((c, a), b)| {
-        product(alpha, a, b, beta, c, cut, wide)
+    let products = c.outer_iter_mut().zip(a.outer_iter()).zip(b.outer_iter());
+    let room = Scratch::new();
+    parallel::try_each(products, |((c, a), b)| {
+        room.with(|wide| product(alpha, a, b, beta, c, cut, wide))
     })
 }
 
@@ -177,31 +179,32 @@ fn product<T: CpuScalar>(
         Cut::Whole | Cut::Depth(_) => usize::MAX,
     };
     let threads = blocks < rayon::current_num_threads() && work / blocks >= SHARED;
-    let of_block = |wide: &mut _, a, b, c| block(alpha, a, b, beta, c, wide, threads);
+    let room = Scratch::new();
+    let of_block = |(c, a, b)| room.with(|wide| block(alpha, a, b, beta, c, wide, threads));
     match cut {
-        Cut::Whole => of_block(wide, a, b, c),
-        Cut::Rows(length) => c
-            .axis_chunks_iter_mut(Axis(0), length)
-            .into_par_iter()
-            .zip(a.axis_chunks_iter(Axis(0), length))
-            .try_for_each_init(Wide::default, |wide, (c, a)| of_block(wide, a, b, c)),
-        Cut::Columns(length) => c
-            .axis_chunks_iter_mut(Axis(1), length)
-            .into_par_iter()
-            .zip(b.axis_chunks_iter(Axis(1), length))
-            .try_for_each_init(Wide::default, |wide, (c, b)| of_block(wide, a, b, c)),
+        Cut::Whole => block(alpha, a, b, beta, c, wide, threads),
+        Cut::Rows(length) => {
+            let blocks = c.axis_chunks_iter_mut(Axis(0), length);
+            let blocks = blocks.zip(a.axis_chunks_iter(Axis(0), length));
+            parallel::try_each(blocks.map(|(c, a)| (c, a, b)), of_block)
+        }
+        Cut::Columns(length) => {
+            let blocks = c.axis_chunks_iter_mut(Axis(1), length);
+            let blocks = blocks.zip(b.axis_chunks_iter(Axis(1), length));
+            parallel::try_each(blocks.map(|(c, b)| (c, a, b)), of_block)
+        }
         Cut::Depth(length) => {
             let (m, n) = c.dim();
             let (one, zero) = (T::Sum::one(), T::Sum::zero());
             let mut parts = zeroed::<T::Sum>(a.ncols().div_ceil(length) * m * n)?;
-            parts
-                .par_chunks_exact_mut(m * n)
+            let blocks = parts
+                .chunks_exact_mut(m * n)
                 .zip(a.axis_chunks_iter(Axis(1), length))
-                .zip(b.axis_chunks_iter(Axis(0), length))
-                .try_for_each_init(Wide::default, |wide, ((part, a), b)| {
-                    let part = ArrayViewMut2::from_shape((m, n), part).expect("m · n of them");
-                    block(one, a, b, zero, part, wide, false)
-                })?;
+                .zip(b.axis_chunks_iter(Axis(0), length));
+            parallel::try_each(blocks, |((part, a), b)| {
+                let part = ArrayViewMut2::from_shape((m, n), part).expect("m · n of them");
+                room.with(|wide| block(one, a, b, zero, part, wide, false))
+            })?;
             let (sum, others) = parts.split_at_mut(m * n);
             for part in others.chunks_exact(m * n) {
                 for (sum, &part) in sum.iter_mut().zip(part) {

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use cuda_std::host::{Kernel, LaunchConfig};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
-use rayon::prelude::*;
 use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::{self as kernels, Number, entries};
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, words};
@@ -15,6 +14,7 @@ use super::letters::{Packed, PackedLetters, SequenceBuffers, bits_for};
 use super::tuning::fourier::Policy;
 use super::{Job, pack_tables};
 use crate::device::{Buffer, Element, collected, zeroed};
+use crate::parallel;
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::tensor_sketch::sequences::SequencesView;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
@@ -750,10 +750,10 @@ fn scales_of(
     };
     match lengths.len() <= LOOKED_UP {
         true => look_up((&mut scales, lengths)),
-        false => scales
-            .par_chunks_mut(LOOKED_UP * rows)
-            .zip(lengths.par_chunks(LOOKED_UP))
-            .for_each(look_up),
+        false => {
+            let blocks = scales.chunks_mut(LOOKED_UP * rows);
+            parallel::each(blocks.zip(lengths.chunks(LOOKED_UP)), look_up);
+        }
     }
     Ok(scales)
 }
