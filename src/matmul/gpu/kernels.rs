@@ -5,8 +5,13 @@ use cuda_std::host::Kernel;
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
 
-use crate::device::Element;
-use crate::matmul::{Instructions, Precision, Scalar};
+use crate::device::{Element, Module};
+use crate::matmul::element::Scalar;
+use crate::matmul::options::{Instructions, Precision};
+use crate::modules;
+
+/// The module with the kernels.
+pub const MODULE: &Module = &modules::MATMUL;
 
 /// A type of elements of A and B for which there are kernels.
 pub trait HasKernels: Scalar<Sum: DeviceParam> {
