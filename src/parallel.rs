@@ -94,6 +94,11 @@ pub(crate) fn find_first(
     (first_task.into_inner() < tasks).then(|| found.into_inner())
 }
 
+/// Does both.
+pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    rayon::join(a, b);
+}
+
 /// Calls `task` with each item.
 pub(crate) fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T) + Sync) {
     let items = Slots::full(items);
