@@ -121,7 +121,8 @@ impl Simulator {
         args: A,
     ) -> Result<(), SimError> {
         let args = Shareable(args);
-        // SAFETY: the caller vouches for the kernel's contract, and `launch_body` checks the block's shape first.
+        // SAFETY: the caller vouches for the kernel's contract, and `launch_body` checks the
+        // block's shape first.
         let body = || unsafe { kernel.run_thread(args.get()) };
         self.launch_body(kernel.name(), kernel.bound(), config, &body)
     }

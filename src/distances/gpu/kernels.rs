@@ -4,6 +4,8 @@ use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use distances_kernels::{self as kernels, Parameters};
 
+use crate::distances::element::Component;
+
 /// The kernels for one type of numbers, and what their launches depend on.
 pub struct Kernels<T: 'static> {
     pub distances: &'static Distances<T>,
@@ -27,7 +29,7 @@ type Pairwise<T> = Kernel<(Parameters, DeviceSlice<T>, DeviceSliceMut<f64>)>;
 type Largest<T> = Kernel<(u32, DeviceSlice<T>, DeviceSliceMut<u64>)>;
 
 /// A type of numbers that there are kernels for.
-pub trait HasKernels: Sized + 'static {
+pub trait HasKernels: Component {
     const KERNELS: Kernels<Self>;
 }
 
