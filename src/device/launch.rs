@@ -63,7 +63,7 @@ fn require_fitting(
 fn runs_no_kernels(device: &Device, kernel: &str) -> Error {
     Error::Unavailable {
         device: device.to_string(),
-        reason: format!("it runs no kernels, and {kernel} is one"),
+        reason: format!("the CPU cannot launch the kernel {kernel}"),
     }
 }
 
@@ -109,19 +109,19 @@ fn check(
         BlockBound::Exactly(shape) if shape == block => {}
         BlockBound::Exactly(shape) => {
             return Err(format!(
-                "its block is {block}, but it runs in blocks of {shape} alone"
+                "its block is {block}, but the kernel accepts blocks of {shape} alone"
             ));
         }
         BlockBound::AtMost(threads) if block.count() <= u64::from(threads) => {}
         BlockBound::AtMost(threads) => {
             return Err(format!(
-                "its block {block} has more than the {threads} threads that it allows"
+                "its block {block} has more than the {threads} threads that the kernel allows"
             ));
         }
     }
     match shared_limit {
         Some(limit) if shared_bytes > limit => Err(format!(
-            "it needs {shared_bytes} bytes of shared memory per block, and the device has {limit}"
+            "it needs {shared_bytes} bytes of shared memory per block, but the device has {limit}"
         )),
         _ => Ok(()),
     }
