@@ -3,6 +3,7 @@
 mod common;
 
 use common::with_kernels;
+use cuda_std::DeviceParam;
 use cuda_std::host::Kernel;
 use gridstride::Device;
 use gridstride::device::{Element, Image, LaunchConfig, Module};
@@ -99,7 +100,12 @@ struct Case {
     thin: Layout,
 }
 
-fn check<T: Number>(device: &Device, kernel: &Kernel<(Skinny<T>,)>, form: Form, case: Case) {
+fn check<T: Number + DeviceParam>(
+    device: &Device,
+    kernel: &Kernel<(Skinny<T>,)>,
+    form: Form,
+    case: Case,
+) {
     let Case {
         rows,
         columns,
@@ -298,7 +304,7 @@ fn chunks_are_as_large_as_the_memory() {
     }
 }
 
-fn check_parts<T: Number>(device: &Device, kernel: &Kernel<(Parts<T>,)>) {
+fn check_parts<T: Number + DeviceParam>(device: &Device, kernel: &Kernel<(Parts<T>,)>) {
     // Odd numbers of elements are added one by one, others in pieces of 16 bytes.
     for (elements, count, beta) in [(1, 1, 0.0), (36, 3, 0.5), (1023, 9, 0.0), (1000, 4, -2.0)] {
         let parts = random(1, elements * count);

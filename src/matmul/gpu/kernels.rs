@@ -1,7 +1,7 @@
 //! The kernels for each type of numbers.
 
-use cuda_std::DeviceSliceMut;
 use cuda_std::host::Kernel;
+use cuda_std::{DeviceParam, DeviceSliceMut};
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Factor, Parts, Tile};
 
@@ -57,7 +57,7 @@ pub trait HasKernels: Number {
 pub type Tiles<T> = &'static [Tile<<T as HasKernels>::Bits, <T as Number>::Sum>];
 
 /// What a GPU needs to know of a type of C.
-pub trait HasSumKernels: Sum + HasKernels<Bits = Self> {
+pub trait HasSumKernels: Sum + DeviceParam + HasKernels<Bits = Self> {
     /// The kernels for products of a tall factor and a thin one.
     fn skinny() -> &'static SkinnyKernels<Self>;
 
