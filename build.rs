@@ -1,9 +1,5 @@
 //! Embeds the PTX of the chosen kernels, compressed: the PTX under kernels-gpu/ptx, or with the feature `build-ptx`
-//! what the sources give now.
-#![cfg_attr(
-    not(feature = "kernels"),
-    allow(dead_code, unused_imports, reason = "there is nothing to embed")
-)]
+//! what the sources give now. Builds without GPUs have modules without PTX.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -19,11 +15,16 @@ struct Kernels {
     is_chosen: bool,
 }
 
-const KERNELS: [Kernels; 6] = [
+const KERNELS: [Kernels; 7] = [
     Kernels {
         name: "box_overlap",
         architectures: &["sm_70"],
         is_chosen: cfg!(feature = "box-overlap"),
+    },
+    Kernels {
+        name: "distances",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "distances"),
     },
     Kernels {
         name: "matmul",
@@ -55,7 +56,6 @@ const KERNELS: [Kernels; 6] = [
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     // Each `cargo::error` is a line of cargo's own report, which needs no panic and its backtrace.
-    #[cfg(feature = "kernels")]
     if let Err(message) = embed() {
         for line in message.lines() {
             println!("cargo::error={line}");
@@ -68,7 +68,6 @@ fn chosen() -> impl Iterator<Item = &'static Kernels> {
     KERNELS.iter().filter(|kernels| kernels.is_chosen)
 }
 
-#[cfg(feature = "kernels")]
 fn embed() -> Result<(), String> {
     let out = PathBuf::from(variable("OUT_DIR")?);
     #[cfg(feature = "build-ptx")]
@@ -79,13 +78,17 @@ fn embed() -> Result<(), String> {
         let constant = name.to_uppercase();
         source += &format!(
             "/// The kernels of kernels-gpu/{name}.\n\
-             pub static {constant}: Module = Module::new(\"{name}\", &[\n"
+             pub static {constant}: crate::device::Module = crate::device::Module::new(\"{name}\", &[\n"
         );
-        for architecture in kernels.architectures {
+        let architectures = match cfg!(feature = "cuda") {
+            true => kernels.architectures,
+            false => &[],
+        };
+        for architecture in architectures {
             let ptx = compressed(&ptx(name, architecture, &out)?, &out)?;
             writeln!(
                 source,
-                "    Image::compressed(\"{architecture}\", include_bytes!({ptx:?})),"
+                "    crate::device::Image::compressed(\"{architecture}\", include_bytes!({ptx:?})),"
             )
             .expect("a string takes all");
         }
@@ -104,7 +107,6 @@ fn write(path: &Path, contents: &[u8]) -> Result<(), String> {
 }
 
 /// A copy of a PTX file that is compressed in the format of zlib.
-#[cfg(feature = "kernels")]
 fn compressed(ptx: &Path, out: &Path) -> Result<PathBuf, String> {
     let target = out
         .join(ptx.file_name().unwrap_or_default())

@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     for device in &all {
         println!("{}", device.info());
     }
-    let few = [one.limit_memory(args.memory << 20)];
+    let few = [one.with_memory_limit(args.memory << 20)];
     let mut sets = vec![("one".to_string(), vec![one.clone()])];
     for count in 2..=all.len() {
         sets.push((count.to_string(), all[..count].to_vec()));

@@ -14,8 +14,8 @@ mod common;
 
 use clap::Parser;
 use common::{Random, Times, Where};
-use gridstride::device::{DeviceKind, Element};
-use gridstride::tensor_sketch::{Metric, Real, distances_device, pairwise_device};
+use gridstride::device::DeviceKind;
+use gridstride::distances::{Component, Distances, Metric};
 use gridstride::{Device, Result};
 use ndarray::{Array2, ArrayView1};
 
@@ -90,7 +90,7 @@ fn main() -> Result<()> {
     measure::<f32>(&args, &device, &single, &matrices.0, &matrices.1)
 }
 
-fn measure<T: Real + Into<f64>>(
+fn measure<T: Component>(
     args: &Args,
     device: &Device,
     numbers: &Type,
@@ -99,12 +99,13 @@ fn measure<T: Real + Into<f64>>(
 ) -> Result<()> {
     let (a_there, b_there) = (device.upload(a)?, device.upload(b)?);
     for metric in [Metric::L2, Metric::SquaredL2] {
+        let with = Distances::new().metric(metric);
         let calls: [(&str, f64, &dyn Fn() -> Result<_>); 2] = [
             ("distances", 1.0, &|| {
-                distances_device(&a_there, &b_there, metric)
+                with.distances_device(&a_there, &b_there)
             }),
             // Half of the arithmetic, but all of the writing.
-            ("pairwise", 0.5, &|| pairwise_device(&a_there, metric)),
+            ("pairwise", 0.5, &|| with.pairwise_device(&a_there)),
         ];
         for (name, share_of_pairs, call) in calls {
             let mut times = Vec::new();
@@ -172,7 +173,7 @@ fn limit(
 }
 
 /// The largest relative error of a thousand distances, and of those at the corners.
-fn largest_error<T: Element + Into<f64>>(
+fn largest_error<T: Component>(
     a: &Array2<T>,
     b: &Array2<T>,
     metric: Metric,
@@ -189,9 +190,11 @@ fn largest_error<T: Element + Into<f64>>(
     errors.fold(0.0, f64::max)
 }
 
-fn distance<T: Element + Into<f64>>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) -> f64 {
+fn distance<T: Component>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) -> f64 {
     let pairs = a.iter().zip(b);
-    let sum: f64 = pairs.map(|(&a, &b)| (a.into() - b.into()).powi(2)).sum();
+    let sum: f64 = pairs
+        .map(|(&a, &b)| (a.to_f64() - b.to_f64()).powi(2))
+        .sum();
     match metric {
         Metric::L2 => sum.sqrt(),
         Metric::SquaredL2 => sum,

@@ -31,7 +31,7 @@ use clap::Parser;
 use common::{Times, Where, time};
 use gridstride::Device;
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{CastTo, MatMul, Number, Precision};
+use gridstride::matmul::{CastTo, MatMul, Precision, Scalar};
 use half::{bf16, f16};
 use ndarray::{Array1, Array3, Axis};
 use number::Real;
@@ -231,7 +231,7 @@ fn casts(args: &Args, device: &Device, count: usize) -> Result<()> {
     cast::<f64, f32>(args, device, &numbers.mapv(f64::from))
 }
 
-fn cast<T: CastTo<U>, U: Number>(args: &Args, device: &Device, numbers: &Array1<T>) -> Result<()> {
+fn cast<T: CastTo<U>, U: Scalar>(args: &Args, device: &Device, numbers: &Array1<T>) -> Result<()> {
     let there = device.upload(numbers)?;
     let (times, converted) = time(device, args.runs as usize, &|| there.cast::<U>())?;
     let expected = Device::cpu().upload(numbers)?.cast::<U>()?.download()?;

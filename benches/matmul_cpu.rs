@@ -14,7 +14,8 @@ use std::time::Instant;
 use clap::Parser;
 use common::{Random, Times};
 use gridstride::Device;
-use gridstride::matmul::{Number, matmul};
+use gridstride::Real;
+use gridstride::matmul::{Scalar, matmul};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2, LinalgScalar};
 
@@ -70,10 +71,7 @@ const CASES: [Case; 9] = [
 ];
 
 /// A type to time.
-trait Timed: Number<Sum: LinalgScalar + Into<f64>> {
-    const NAME: &'static str;
-    /// Of the sums.
-    const UNIT_ROUNDOFF: f64;
+trait Timed: Scalar<Sum: LinalgScalar + Into<f64>> {
     fn of(x: f64) -> Self;
     fn sum(self) -> Self::Sum;
 }
@@ -81,8 +79,6 @@ trait Timed: Number<Sum: LinalgScalar + Into<f64>> {
 macro_rules! timed {
     ($type:ty, $sum:ty, $of:expr, $sum_of:expr) => {
         impl Timed for $type {
-            const NAME: &'static str = stringify!($type);
-            const UNIT_ROUNDOFF: f64 = <$sum>::EPSILON as f64 / 2.0;
             fn of(x: f64) -> Self {
                 $of(x)
             }
@@ -156,7 +152,7 @@ fn check<T: Timed>(a: ArrayView2<T::Sum>, b: ArrayView2<T::Sum>, result: ArrayVi
     let size = a.map(|x: &f64| x.abs()).dot(&b.map(|x: &f64| x.abs()));
     let roundings = (a.ncols() + 2) as f64;
     let gamma = |u: f64| roundings * u / (1.0 - roundings * u);
-    let bound = gamma(T::UNIT_ROUNDOFF) + 2.0 * gamma(f64::EPSILON / 2.0);
+    let bound = gamma(T::Sum::UNIT_ROUNDOFF) + 2.0 * gamma(f64::EPSILON / 2.0);
     for ((&result, exact), size) in result.iter().zip(&exact).zip(&size) {
         let error = (result.into() - exact).abs();
         assert!(error <= bound * size, "{} is {error:e} off", T::NAME);

@@ -19,6 +19,9 @@ pub enum Error {
     InvalidInput {
         /// The operation that was asked for.
         operation: &'static str,
+        /// Which element of the argument it is, counted from 0: a row, a point, a sequence. `None` if the error is not
+        /// about a single element.
+        index: Option<usize>,
         /// Which value, where it stands, and what is accepted.
         message: String,
     },
@@ -118,6 +121,24 @@ pub struct LoadError {
 }
 
 impl Error {
+    /// Returns an [`Error::InvalidInput`] about an argument as a whole.
+    pub(crate) fn input(operation: &'static str, message: impl Into<String>) -> Error {
+        Error::InvalidInput {
+            operation,
+            index: None,
+            message: message.into(),
+        }
+    }
+
+    /// Returns an [`Error::InvalidInput`] about one element of an argument.
+    pub(crate) fn input_at(operation: &'static str, index: usize, message: String) -> Error {
+        Error::InvalidInput {
+            operation,
+            index: Some(index),
+            message,
+        }
+    }
+
     /// Names the public operation that ran out of memory. All other errors name theirs where they arise.
     pub(crate) fn during(mut self, name: &'static str) -> Error {
         if let Error::Allocation { operation, .. } = &mut self {

@@ -28,6 +28,7 @@
 //! |---|---|---|
 //! | `matmul` | [`matmul`] | [`half`] |
 //! | `tensor-sketch` | [`tensor_sketch`] | |
+//! | `distances` | [`distances`] | |
 //! | `box-overlap` | [`box_overlap`] | `primitives` |
 //! | `time-series` | [`time_series`] | `primitives` |
 //! | `stream` | [`stream`] | |
@@ -44,6 +45,7 @@
 #![cfg_attr(
     not(all(
         feature = "box-overlap",
+        feature = "distances",
         feature = "matmul",
         feature = "stream",
         feature = "tensor-sketch",
@@ -59,14 +61,17 @@
 #[cfg(feature = "box-overlap")]
 pub mod box_overlap;
 pub mod device;
+#[cfg(feature = "distances")]
+pub mod distances;
 mod error;
 #[cfg(feature = "matmul")]
 pub mod matmul;
-#[cfg(feature = "kernels")]
 mod modules;
+mod number;
+mod parallel;
+mod partition;
 #[cfg(feature = "primitives")]
 pub mod primitives;
-mod spread;
 #[cfg(feature = "stream")]
 pub mod stream;
 #[cfg(feature = "tensor-sketch")]
@@ -81,6 +86,7 @@ pub use error::{Error, LoadError, Result};
 pub use half;
 /// The version of ndarray whose views and arrays the calls take and return. Another version's types are different types.
 pub use ndarray;
+pub use number::{Number, Real};
 
 /// The programs of the README run as tests.
 #[cfg(all(doctest, feature = "simulator"))]

@@ -1,11 +1,3 @@
-//! The PTX of the chosen kernels, embedded by build.rs.
-
-#[cfg(any(
-    feature = "matmul",
-    feature = "primitives",
-    feature = "stream",
-    feature = "tensor-sketch"
-))]
-use crate::device::{Image, Module};
+//! The kernels' modules. In builds for GPUs they have the PTX, which build.rs embeds.
 
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));

@@ -16,7 +16,7 @@ impl DeviceNames {
         let open = |name: &DeviceName| {
             let device = name.open()?;
             Ok(match memory {
-                Some(memory) => device.limit_memory(u64::from(memory) << 20),
+                Some(memory) => device.with_memory_limit(u64::from(memory) << 20),
                 None => device,
             })
         };

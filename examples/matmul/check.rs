@@ -1,7 +1,7 @@
 //! Some rows of a product against their plain version.
 
 use anyhow::{Result, bail};
-use gridstride::matmul::{MatMul, Number, reference};
+use gridstride::matmul::{MatMul, Scalar, reference};
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, Axis, Zip};
 
@@ -79,7 +79,7 @@ impl Check {
     }
 
     /// Compares a result, or says which number in it is wrong.
-    pub fn compare<S: Number>(&self, c: ArrayView2<S>) -> Result<Checked> {
+    pub fn compare<S: Scalar>(&self, c: ArrayView2<S>) -> Result<Checked> {
         let sampled = c.select(Axis(0), &self.rows).mapv(S::to_f64);
         let mut found = Checked {
             rows: self.rows.len(),

@@ -65,7 +65,7 @@ fn read_unnamed<T: Real>(path: &Path) -> Result<Stored<T>> {
         numbers.try_reserve(whole).with_context(no_memory)?;
         for bytes in batch[..got].chunks_exact(decode.size) {
             let number = decode.number(bytes);
-            let rounded = T::of(number);
+            let rounded = T::from_f64(number);
             if number.is_finite() && !rounded.to_f64().is_finite() {
                 let (i, j) = (numbers.len() / shape.1, numbers.len() % shape.1);
                 let (i, j) = if is_fortran { (j, i) } else { (i, j) };

@@ -23,7 +23,7 @@ pub fn matrix<T: Real>(
     let start = mixed(mixed(seed.wrapping_add(STEP)) ^ stream);
     let number = |index: usize| {
         let bits = mixed(start.wrapping_add(STEP.wrapping_mul(index as u64 + 1)));
-        T::of((bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
+        T::from_f64((bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
     };
     let indices = (0..count).into_par_iter().with_min_len(SHARE);
     indices.map(number).collect_into_vec(&mut numbers);

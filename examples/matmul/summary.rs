@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use gridstride::Device;
+use gridstride::Number;
 
 use crate::args::{Args, TypeName};
 use crate::check::Checked;
@@ -53,7 +54,7 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
         TypeName::Tf32 => "f32, products of tf32 where the device has them",
         _ => T::NAME,
     };
-    let (sums, device) = (T::SUM_NAME, run.device.info());
+    let (sums, device) = (T::Sum::NAME, run.device.info());
     writeln!(
         text,
         "C = A·B: {m}×{n}, {numbers}, sums in {sums}, on {device}"

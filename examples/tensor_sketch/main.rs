@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use gridstride::tensor_sketch::{Metric, Real, Tables, TensorSketch, pairwise};
+use gridstride::distances::{self, pairwise};
+use gridstride::tensor_sketch::{Real, Tables, TensorSketch};
 
 use args::{Args, FormName};
 use common::output::{NpyFile, OutputFile};
@@ -45,7 +46,7 @@ fn run(args: &Args) -> Result<()> {
     }
 }
 
-fn run_in<T: Real>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
+fn run_in<T: Real + distances::Component>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     if args.out.is_some() && args.out == args.distances {
         bail!("--out and --distances name the same file");
     }
@@ -72,7 +73,7 @@ fn run_in<T: Real>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     timed(&mut times.writing, || results.finish_file())?;
     let elapsed = start.elapsed();
     if let (Some(file), Some((names, sketches))) = (distances_file, results.take_all(dim)?) {
-        let distances = pairwise(&device, sketches.view(), Metric::L2)?;
+        let distances = pairwise(&device, sketches.view())?;
         distances_file::write(file, &names, &distances)?;
     }
     summary::print(&Run {

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ndarray::{ArrayView2, ArrayViewMut2, Zip};
-use rayon::prelude::*;
+use ndarray::ArrayView2;
 
-use super::invalid_input;
-use crate::device::{Element, zeroed};
+use crate::device::{Element, packed};
+use crate::parallel;
 use crate::{Error, Result};
 
 /// The most rows of a set: they are numbered with `i32` in the matrix form.
@@ -52,7 +51,7 @@ pub(super) fn axes(operation: &'static str, name: &str, shape: (usize, usize)) -
     }
     if rows > MAX_ROWS {
         let message = format!("{name} has {rows} rows, more than {MAX_ROWS}");
-        return Err(invalid_input(operation, message));
+        return Err(Error::input(operation, message));
     }
     Ok(columns / 2)
 }
@@ -101,8 +100,9 @@ pub(super) fn no_box<T: Coordinate>(
         4 => "minX, minY, maxX, maxY",
         _ => "minX, minY, minZ, maxX, maxY, maxZ",
     };
-    invalid_input(
+    Error::input_at(
         operation,
+        row,
         format!("row {row} of {name} is no box: along {axis} {what} (the columns are {columns})"),
     )
 }
@@ -127,10 +127,11 @@ impl<'a, T: Coordinate> Boxes<'a, T> {
     /// Fails for the first row that is no box.
     pub fn check(&self, operation: &'static str, name: &str) -> Result<()> {
         let width = 2 * self.axes;
-        let blocks = self.numbers.par_chunks(BLOCK * width);
-        let first = blocks.enumerate().find_map_first(|(block, numbers)| {
-            let bad = numbers.chunks_exact(width).position(|row| !is_box(row))?;
-            Some(block * BLOCK + bad)
+        let first = parallel::find_first(self.len().div_ceil(BLOCK), &|block| {
+            let rows = parallel::chunk(block, BLOCK, self.len());
+            let mut numbers = self.numbers[rows.start * width..].chunks_exact(width);
+            rows.zip(&mut numbers)
+                .find_map(|(row, numbers)| (!is_box(numbers)).then_some(row))
         });
         first.map_or(Ok(()), |row| {
             Err(no_box(operation, name, row, self.row(row)))
@@ -166,15 +167,7 @@ impl<'a, T: Coordinate> Packed<'a, T> {
         let axes = view.ncols() / 2;
         let numbers = match view.to_slice() {
             Some(numbers) => Cow::Borrowed(numbers),
-            None => {
-                let mut numbers = zeroed(view.len())?;
-                let mut target = ArrayViewMut2::from_shape(view.dim(), &mut numbers)
-                    .expect("as many numbers as the view");
-                Zip::from(&mut target)
-                    .and(&view)
-                    .par_for_each(|target, &number| *target = number);
-                Cow::Owned(numbers)
-            }
+            None => Cow::Owned(packed(&view)?),
         };
         Ok(Packed { numbers, axes })
     }

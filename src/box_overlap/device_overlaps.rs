@@ -2,12 +2,10 @@
 
 use ndarray::{Ix1, Ix2};
 
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::overlaps::matrix_size;
 use super::{OverlapMatrix, Overlaps};
 use crate::device::DeviceArray;
-#[cfg(feature = "kernels")]
 use crate::device::{Buffer, DeviceKind};
 use crate::{Device, Result};
 
@@ -35,7 +33,6 @@ pub struct DeviceOverlaps {
 }
 
 impl DeviceOverlaps {
-    #[cfg(feature = "kernels")]
     pub(super) fn new(offsets: Buffer<u64>, indices: Buffer<u32>) -> Result<Self> {
         let (rows, pairs) = (offsets.len(), indices.len());
         Ok(DeviceOverlaps {
@@ -107,7 +104,6 @@ impl DeviceOverlaps {
     /// ```
     pub fn pairs(&self) -> Result<DeviceArray<u32, Ix2>> {
         let device = self.offsets.device();
-        #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let pairs = gpu::pair_list(&self.offsets, &self.indices)?;
             return DeviceArray::from_buffer(pairs, Ix2(self.pair_count(), 2));
@@ -125,7 +121,6 @@ impl DeviceOverlaps {
         let device = self.offsets.device();
         let shape = (self.len(), limit);
         let size = matrix_size(device.memory_kind(), shape)?;
-        #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size)?;
             return DeviceArray::from_buffer(matrix, Ix2(shape.0, shape.1));

@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::search::{Problem, Search};
 use super::tile::{Found, Tile};
 use super::{Coordinate, Overlaps};
 use crate::device::zeroed;
-use crate::spread::{is_short_of_memory, least_budget, require_devices, spread_parts};
-use crate::{Device, Error, Result};
+use crate::parallel;
+use crate::partition::{is_short_of_memory, least_budget, recheck, require_devices, run_parts};
+use crate::{Device, Result};
 
 /// A search over all of the devices. One that has room for it goes its own way.
 pub fn search<'a, T: Coordinate>(
@@ -26,7 +25,6 @@ pub fn search<'a, T: Coordinate>(
         problem,
     };
     Ok(match devices {
-        #[cfg(feature = "kernels")]
         [device] if divided.may_fit(budget) => Box::new(within_memory::search(device, divided)?),
         _ => Box::new(divided),
     })
@@ -40,7 +38,6 @@ struct Divided<'a, T: Coordinate> {
 
 impl<T: Coordinate> Divided<'_, T> {
     /// Whether all boxes have room in a device's memory.
-    #[cfg(feature = "kernels")]
     fn may_fit(&self, budget: Option<u64>) -> bool {
         let rows = 0..self.problem.set1.boxes().len();
         let tiles = Tile::of_rows(&self.problem, rows, 1, None);
@@ -61,10 +58,8 @@ impl<T: Coordinate> Divided<'_, T> {
             let mut search = T::search_on(device, tile.problem())?;
             Found::new(tile, find(device, &mut *search, 0..tile.rows.len()))
         };
-        spread_parts(&self.devices, tiles, work).map_err(|error| match error {
-            // The row is to be named as in the whole set.
-            Error::InvalidInput { .. } => self.problem.check().err().unwrap_or(error),
-            _ => error,
+        recheck(run_parts(&self.devices, tiles, work), || {
+            self.problem.check()
         })
     }
 }
@@ -165,7 +160,7 @@ fn side_by_side(rows: usize, mut tiles: Vec<Found<Overlaps>>) -> Result<Overlaps
         blocks.push((block, places));
         rest = behind;
     }
-    blocks.into_par_iter().for_each(|(block, places)| {
+    parallel::each(blocks, |(block, places)| {
         let with_rows =
             |tile: &&Found<Overlaps>| tile.rows.start < block.end && tile.rows.end > block.start;
         let tiles: Vec<_> = tiles.iter().filter(with_rows).collect();
@@ -183,7 +178,6 @@ fn side_by_side(rows: usize, mut tiles: Vec<Found<Overlaps>>) -> Result<Overlaps
 }
 
 /// A device that may have room for all.
-#[cfg(feature = "kernels")]
 mod within_memory {
     use super::*;
     use crate::box_overlap::gpu::GpuSearch;

@@ -27,7 +27,7 @@
 //!
 //! # Memory
 //! On GPUs a search takes memory for the boxes, for what its [`Algorithm`] needs, and 4 bytes and more a pair. Where the
-//! memory of the device, or its [limit](crate::Device::limit_memory), does not suffice for the pairs, they are fetched a
+//! memory of the device, or its [limit](crate::Device::with_memory_limit), does not suffice for the pairs, they are fetched a
 //! part of the rows at a time. Where it does not suffice for the search, rows of the first set are tested against rows of
 //! the second in tiles, halved until one has room: a tile is a search of its own. All pairs are put together in the
 //! memory of the host, unless they are asked for in [slices](BoxOverlap::slices).
@@ -38,7 +38,6 @@ mod boxes;
 mod cpu;
 mod device_overlaps;
 mod divided;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod overlaps;
 pub mod reference;
@@ -50,7 +49,7 @@ use ndarray::{Array1, ArrayView2, Ix2};
 
 use crate::device::DeviceArray;
 use crate::error::During;
-use crate::{DeviceSet, Error, Result};
+use crate::{DeviceSet, Result};
 pub use boxes::Coordinate;
 use boxes::{Packed, axes, same_axes};
 pub use device_overlaps::DeviceOverlaps;
@@ -403,26 +402,17 @@ fn dim<T: Coordinate>(set: &DeviceArray<T, Ix2>) -> (usize, usize) {
     (set.shape()[0], set.shape()[1])
 }
 
-fn invalid_input(operation: &'static str, message: String) -> Error {
-    Error::InvalidInput { operation, message }
-}
-
 mod sealed {
     use ndarray::Ix2;
 
     use super::cpu::CpuSearch;
     use super::search::{Problem, Search};
     use super::{Algorithm, BoxOverlap, DeviceOverlaps, divided};
-    #[cfg(feature = "kernels")]
     use super::{OVERLAPS, SELF_OVERLAPS, gpu};
     use crate::device::{DeviceArray, DeviceKind};
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
-    #[cfg(not(feature = "kernels"))]
-    pub trait Sealed: Doors {}
-    /// What the devices need to know of the type.
-    #[cfg(feature = "kernels")]
     pub trait Sealed: Doors + gpu::HasKernels {}
 
     /// The doors to what is large and generic: behind them that is compiled here, once for each type, and
@@ -457,10 +447,7 @@ mod sealed {
                 fn search_on<'a>(device: &Device, problem: Problem<'a, $type>) -> Result<Box<dyn Search + 'a>> {
                     match device.kind() {
                         DeviceKind::Cpu => Ok(Box::new(CpuSearch::new(problem)?)),
-                        #[cfg(feature = "kernels")]
                         _ => Ok(Box::new(gpu::GpuSearch::new(device, &problem)?)),
-                        #[cfg(not(feature = "kernels"))]
-                        _ => unreachable!("this build has the CPU alone"),
                     }
                 }
 
@@ -470,7 +457,6 @@ mod sealed {
                     set2: Option<&DeviceArray<$type, Ix2>>,
                 ) -> Result<DeviceOverlaps> {
                     let device = set1.device();
-                    #[cfg(feature = "kernels")]
                     if device.kind() != DeviceKind::Cpu {
                         let operation = if set2.is_some() { OVERLAPS } else { SELF_OVERLAPS };
                         return gpu::overlaps(operation, algorithm, set1, set2);

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use ndarray::{Array1, Array2, ArrayView1};
-use rayon::prelude::*;
 
-use super::invalid_input;
 use crate::device::{MemoryKind, zeroed};
 use crate::error::During;
+use crate::parallel;
 use crate::{Error, Result};
 
 /// The pairs of boxes that overlap, as compressed rows: for each box of the first set the boxes of
@@ -107,7 +106,7 @@ impl Overlaps {
             parts.push((rows, part));
             rest = behind;
         }
-        parts.into_par_iter().for_each(|(rows, part)| {
+        parallel::each(parts, |(rows, part)| {
             let mut places = part.iter_mut();
             for row in rows {
                 for (&index, place) in self.row(row).iter().zip(places.by_ref()) {
@@ -125,18 +124,21 @@ impl Overlaps {
     /// [`Error::Allocation`] if the memory does not suffice, [`Error::InvalidInput`] for more than 2³¹ − 1
     /// columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
+        /// Places that a thread fills in one go.
+        const PLACES: usize = 1 << 14;
         let shape = (self.len(), limit);
         let size = matrix_size(MemoryKind::Host, shape)?;
         let mut indices = zeroed::<i32>(size).during(super::MATRIX)?;
-        indices
-            .par_chunks_mut(limit.max(1))
-            .enumerate()
-            .for_each(|(row, places)| {
+        let rows = (PLACES / limit.max(1)).max(1);
+        let chunks = indices.chunks_mut(rows * limit.max(1)).enumerate();
+        parallel::each(chunks, |(chunk, places)| {
+            for (i, places) in places.chunks_mut(limit.max(1)).enumerate() {
                 places.fill(-1);
-                for (place, &index) in places.iter_mut().zip(self.row(row)) {
+                for (place, &index) in places.iter_mut().zip(self.row(chunk * rows + i)) {
                     *place = index as i32;
                 }
-            });
+            }
+        });
         Ok(OverlapMatrix {
             indices: Array2::from_shape_vec(shape, indices).expect("rows of that many columns"),
             counts: self.counts(),
@@ -165,7 +167,7 @@ pub(super) fn matrix_size(memory: MemoryKind, (rows, limit): (usize, usize)) -> 
             "a limit of {limit} columns is above {}",
             super::boxes::MAX_ROWS
         );
-        return Err(invalid_input(super::MATRIX, message));
+        return Err(Error::input(super::MATRIX, message));
     }
     let bytes = rows as u128 * limit as u128 * size_of::<i32>() as u128;
     if bytes <= isize::MAX as u128 {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Coordinate;
 use super::search::Problem;
 use crate::Result;
-use crate::spread::{Part, equal_ranges};
+use crate::partition::{Partition, equal_ranges};
 
 /// Rows of the first set that are tested against rows of the second.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl<'a, T: Coordinate> Tile<'a, T> {
         if self.bytes() <= bytes || boxes <= FEW {
             return vec![self];
         }
-        let pieces = self.cut(2);
+        let pieces = self.split(2);
         pieces
             .into_iter()
             .flat_map(|piece| piece.within(bytes))
@@ -117,21 +117,15 @@ impl<'a, T: Coordinate> Tile<'a, T> {
     }
 }
 
-impl<T: Coordinate> Part for Tile<'_, T> {
-    #[cfg(feature = "kernels")]
+impl<T: Coordinate> Partition for Tile<'_, T> {
     fn bytes(&self) -> u64 {
         let columns = self.columns.as_ref().unwrap_or(&self.rows).len();
         let search = super::gpu::bytes(self.whole.algorithm, self.rows.len(), columns);
         self.bytes_of_boxes() + search
     }
 
-    #[cfg(not(feature = "kernels"))]
-    fn bytes(&self) -> u64 {
-        self.bytes_of_boxes()
-    }
-
     /// In halves of its longer side. Two halves of one set are searched each, and one against the other.
-    fn cut(self, _: usize) -> Vec<Self> {
+    fn split(self, _: usize) -> Vec<Self> {
         if !self.can_be_cut() {
             return vec![self];
         }

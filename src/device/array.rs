@@ -55,7 +55,7 @@ impl Device {
 }
 
 impl<T: Element, D: Dimension> DeviceArray<T, D> {
-    /// The array with the elements of `buffer` in row-major order.
+    /// Makes an array from the elements of `buffer` in row-major order.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) if the shape has another number of elements.
@@ -82,7 +82,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// Copies the array to the host.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the GPU's main
+    /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the array's
     /// stream, fails.
     pub fn download(&self) -> Result<Array<T, D>> {
         let elements = self.buffer.to_vec().during("download of a device array")?;
@@ -90,17 +90,17 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
             .expect("a shape of as many elements"))
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &[usize] {
         self.shape.slice()
     }
 
-    /// The shape as ndarray's dimension.
+    /// Returns the shape as ndarray's dimension.
     pub fn raw_dim(&self) -> D {
         self.shape.clone()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.buffer.len()
     }
@@ -110,22 +110,22 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
         self.buffer.is_empty()
     }
 
-    /// The device in whose memory the array is.
+    /// Returns the handle that the array was made by, or [moved](DeviceArray::on) to.
     pub fn device(&self) -> &Device {
         self.buffer.device()
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     pub fn buffer(&self) -> &Buffer<T> {
         &self.buffer
     }
 
-    /// The elements in row-major order, to be written.
+    /// Returns the elements in row-major order, for writing.
     pub fn buffer_mut(&mut self) -> &mut Buffer<T> {
         &mut self.buffer
     }
 
-    /// Gives the elements up as a buffer, in row-major order.
+    /// Converts the array to a buffer in row-major order.
     pub fn into_buffer(self) -> Buffer<T> {
         self.buffer
     }

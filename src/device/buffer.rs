@@ -1,8 +1,10 @@
 //! Arrays in a device's memory.
 
-use super::available::require_available;
+use super::cuda;
+use super::handle::Backend;
 use super::host_memory::no_memory;
-use super::{Device, Reservation, zeroed_lazily};
+use super::limit::Reservation;
+use super::{Device, Element, require_available, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc};
@@ -10,37 +12,32 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// What a buffer can hold: plain data, for which every bit pattern is a value. All integers and
-/// floats are; own `#[repr(C)]` structs become so by deriving `bytemuck::Pod`.
-pub trait Element: bytemuck::Pod + Send + Sync {}
-impl<T: bytemuck::Pod + Send + Sync> Element for T {}
-
-/// The name of [`Device::alloc`], and of all that makes a buffer, in errors.
+/// The name of [`Device::alloc`] and all other functions that make buffers, in errors.
 const ALLOC: &str = "allocation of a buffer";
 
 /// An array of `len` elements in the memory of a device.
 ///
-/// The memory is freed when the buffer is dropped, after the work that uses it.
+/// All that is done with a buffer is ordered on the stream of the handle that made it: the device's main stream, or a
+/// stream that was [chosen](Device::on). Dropping the buffer frees its memory after that work.
 pub struct Buffer<T: Element> {
     device: Device,
     memory: Memory,
     length: usize,
-    /// What the memory takes of the device's limit.
+    /// The bytes of the device's limit that the memory takes.
     _reservation: Option<Reservation>,
     element: PhantomData<T>,
 }
 
 enum Memory {
     Host(HostMemory),
-    #[cfg(feature = "cuda")]
-    Cuda(super::cuda::Allocation),
+    Cuda(cuda::Allocation),
 }
 
 impl Device {
-    /// A buffer of `len` elements whose content is unspecified.
+    /// Allocates a buffer of `len` elements whose content is unspecified.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice, or the device's [limit](Device::limit_memory).
+    /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does not suffice.
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         let beyond_addresses = || Error::Allocation {
             operation: ALLOC,
@@ -53,12 +50,9 @@ impl Device {
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
             .map_err(|_| beyond_addresses())?;
         let reservation = self.reserve(layout.size()).during(ALLOC)?;
-        let memory = match &self.kind {
-            #[cfg(feature = "cuda")]
-            super::Kind::Cuda(context) => {
-                Memory::Cuda(context.allocate(layout.size()).during(ALLOC)?)
-            }
-            _ => {
+        let memory = match &self.backend {
+            Backend::Cuda(gpu) => Memory::Cuda(gpu.allocate(layout.size()).during(ALLOC)?),
+            Backend::Cpu | Backend::Simulator(_) => {
                 require_available(layout.size()).during(ALLOC)?;
                 Memory::Host(
                     HostMemory::new(layout).ok_or_else(|| no_memory::<T>(len).during(ALLOC))?,
@@ -74,7 +68,7 @@ impl Device {
         })
     }
 
-    /// A buffer of `len` elements, all bytes zero.
+    /// Allocates a buffer of `len` elements, all bytes zero.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the GPU fails.
@@ -84,7 +78,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// A buffer that holds a copy of `source`.
+    /// Allocates a buffer and copies `source` into it.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the copy fails.
@@ -104,7 +98,7 @@ impl Device {
 }
 
 impl<T: Element> Buffer<T> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.length
     }
@@ -114,12 +108,26 @@ impl<T: Element> Buffer<T> {
         self.length == 0
     }
 
-    /// The device in whose memory the elements are.
+    /// Returns the handle that the buffer was made by, or [moved](Buffer::on) to.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Sets all bytes to zero, on the device's main stream.
+    /// Moves the buffer to another handle of the same device: see [`DeviceArray::on`](super::DeviceArray::on).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn on(mut self, device: &Device) -> Result<Buffer<T>> {
+        self.device.require_same(device, "move to another handle")?;
+        if let (Memory::Cuda(allocation), Backend::Cuda(gpu)) = (&mut self.memory, &device.backend)
+        {
+            allocation.pass_to(gpu)?;
+        }
+        self.device = device.clone();
+        Ok(self)
+    }
+
+    /// Sets all bytes to zero. On a GPU this may still be on its way when the call returns.
     ///
     /// # Errors
     /// [`Error::Driver`] if the GPU fails.
@@ -127,7 +135,6 @@ impl<T: Element> Buffer<T> {
         match &self.memory {
             // SAFETY: the memory has that many bytes, and `&mut self` keeps others away.
             Memory::Host(memory) => unsafe { memory.pointer.as_ptr().write_bytes(0, self.bytes()) },
-            #[cfg(feature = "cuda")]
             Memory::Cuda(allocation) => allocation.fill_zero(self.bytes())?,
         }
         Ok(())
@@ -147,7 +154,6 @@ impl<T: Element> Buffer<T> {
                     .as_ptr()
                     .copy_from_nonoverlapping(source.as_ptr().cast(), self.bytes());
             },
-            #[cfg(feature = "cuda")]
             Memory::Cuda(allocation) => allocation.copy_from(bytemuck::cast_slice(source))?,
         }
         Ok(())
@@ -157,15 +163,15 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`Error::Shape`] if the lengths differ, [`Error::Driver`] if the copy or earlier work on
-    /// the GPU's main stream fails.
+    /// the buffer's stream fails.
     pub fn copy_to(&self, target: &mut [T]) -> Result<()> {
         self.require_length("copy from a buffer", target.len())?;
         self.copy_part_to(0, target)
     }
 
-    /// Copies the elements from `start` on, which are there, into `target` and waits for it.
+    /// Copies the elements from `start` on into `target` and waits for it.
     pub(super) fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
-        debug_assert!(start + target.len() <= self.length);
+        assert!(start + target.len() <= self.length);
         let first_byte = start * size_of::<T>();
         match &self.memory {
             // SAFETY: both have that many bytes, which are values of `T` whatever they are.
@@ -176,7 +182,6 @@ impl<T: Element> Buffer<T> {
                     .add(first_byte)
                     .copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
             },
-            #[cfg(feature = "cuda")]
             Memory::Cuda(allocation) => {
                 allocation.copy_to(first_byte, bytemuck::cast_slice_mut(target))?;
             }
@@ -184,18 +189,58 @@ impl<T: Element> Buffer<T> {
         Ok(())
     }
 
-    /// Copies `source` to the elements from `start` on, which are there, of a buffer in the host's memory.
-    #[cfg(feature = "kernels")]
-    pub(super) fn copy_part_from(&mut self, start: usize, source: &[T]) {
+    /// Starts a copy of `source` to the elements from `start` on, on the stream of `on`, a handle to the same device.
+    ///
+    /// # Safety
+    /// `source` does not change, and the buffer's own stream waits before it frees the memory, until the stream of `on`
+    /// has done this.
+    pub(crate) unsafe fn start_copy_from(
+        &mut self,
+        on: &Device,
+        start: usize,
+        source: &[T],
+    ) -> Result<()> {
         assert!(start + source.len() <= self.length);
-        // SAFETY: there is room for them, and `&mut self` keeps others away.
-        unsafe {
-            let to = self.address().add(start * size_of::<T>());
-            to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
+        let first_byte = start * size_of::<T>();
+        match (&self.memory, &on.backend) {
+            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => {
+                // SAFETY: passed on to the caller.
+                unsafe { allocation.start_copy_from(gpu, first_byte, bytemuck::cast_slice(source)) }
+            }
+            _ => {
+                // SAFETY: there is room for the elements, and `&mut self` keeps others away.
+                unsafe {
+                    let to = self.address().add(first_byte);
+                    to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
+                }
+                Ok(())
+            }
         }
     }
 
-    /// The elements, copied to the host.
+    /// Starts a copy of the elements from `start` on to `target`, on the stream of `on`, a handle to the same device.
+    ///
+    /// # Safety
+    /// Nothing else accesses `target`, and the buffer's own stream waits before it frees the memory, until the stream of
+    /// `on` has done this.
+    pub(crate) unsafe fn start_copy_to(
+        &self,
+        on: &Device,
+        start: usize,
+        target: &mut [T],
+    ) -> Result<()> {
+        match (&self.memory, &on.backend) {
+            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => {
+                let (first_byte, target) =
+                    (start * size_of::<T>(), bytemuck::cast_slice_mut(target));
+                // SAFETY: passed on to the caller.
+                unsafe { allocation.start_copy_to(gpu, first_byte, target) }
+            }
+            _ => self.copy_part_to(start, target),
+        }
+    }
+
+    /// Copies the elements to the host.
     ///
     /// # Errors
     /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not suffice.
@@ -205,8 +250,7 @@ impl<T: Element> Buffer<T> {
         Ok(elements)
     }
 
-    /// The first `len` of them, in the same memory.
-    #[cfg(feature = "kernels")]
+    /// Shortens the buffer to its first `len` elements, in the same memory.
     pub(crate) fn truncated(self, len: usize) -> Buffer<T> {
         Buffer {
             length: len.min(self.length),
@@ -214,44 +258,31 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The first of them, up to `N`, copied to the host.
-    #[cfg(feature = "kernels")]
+    /// Copies the first `N` elements to the host. The elements that a shorter buffer lacks are zero.
     pub(crate) fn first<const N: usize>(&self) -> Result<[T; N]> {
         let mut elements = [T::zeroed(); N];
         self.copy_part_to(0, &mut elements[..N.min(self.length)])?;
         Ok(elements)
     }
 
-    /// The elements as a parameter of a kernel that reads them.
-    #[cfg(feature = "kernels")]
+    /// Returns the elements as an argument of a kernel that reads them.
     pub fn slice(&self) -> cuda_std::DeviceSlice<T> {
-        // SAFETY: the memory holds that many elements. Those who launch a kernel with it vouch for
-        // its lifetime.
+        // SAFETY: the memory holds that many elements. The launch's
+        // contract covers its lifetime.
         unsafe { cuda_std::DeviceSlice::from_raw_parts(self.address() as *const T, self.length) }
     }
 
-    /// The elements as a parameter of a kernel that writes them.
-    #[cfg(feature = "kernels")]
+    /// Returns the elements as an argument of a kernel that writes them.
     pub fn slice_mut(&mut self) -> cuda_std::DeviceSliceMut<T> {
         // SAFETY: as above.
         unsafe { cuda_std::DeviceSliceMut::from_raw_parts(self.address() as *mut T, self.length) }
     }
 
-    /// The address of the first element, of the device.
-    #[cfg(feature = "kernels")]
+    /// The address of the first element in the device's memory.
     fn address(&self) -> *mut u8 {
         match &self.memory {
             Memory::Host(memory) => memory.pointer.as_ptr(),
-            #[cfg(feature = "cuda")]
             Memory::Cuda(allocation) => allocation.address() as *mut u8,
-        }
-    }
-
-    #[cfg(feature = "cuda")]
-    pub(super) fn cuda_allocation(&self) -> Option<&super::cuda::Allocation> {
-        match &self.memory {
-            Memory::Host(_) => None,
-            Memory::Cuda(allocation) => Some(allocation),
         }
     }
 
@@ -292,7 +323,7 @@ struct HostMemory {
     layout: Layout,
 }
 
-// SAFETY: it owns its memory, as a box does; `Buffer` hands out access by its own borrows.
+// SAFETY: owns its memory, as a box does; `Buffer` hands out access by its own borrows.
 unsafe impl Send for HostMemory {}
 // SAFETY: as above.
 unsafe impl Sync for HostMemory {}

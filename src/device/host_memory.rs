@@ -5,11 +5,11 @@
 
 use std::mem::MaybeUninit;
 
-use ndarray::{ArrayRef, ArrayViewMut, Dimension, Zip};
-use rayon::prelude::*;
+use ndarray::{ArrayRef, ArrayViewMut, Dimension};
 
-use super::Element;
-use super::available::{no_host_memory, require_available};
+use super::available::no_host_memory;
+use super::{Element, require_available};
+use crate::parallel;
 use crate::{Error, Result};
 
 /// Elements that a thread writes in one go.
@@ -36,7 +36,7 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
         // Waking a thread would take longer.
         write(places);
     } else {
-        places.par_chunks_mut(ZEROED_BY_A_THREAD).for_each(write);
+        parallel::each(places.chunks_mut(ZEROED_BY_A_THREAD), write);
     }
     // SAFETY: just written, all of them.
     unsafe { elements.set_len(length) };
@@ -77,9 +77,9 @@ pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
     if to.len() <= COPIED_BY_A_THREAD {
         to.copy_from_slice(from);
     } else {
-        to.par_chunks_mut(COPIED_BY_A_THREAD)
-            .zip(from.par_chunks(COPIED_BY_A_THREAD))
-            .for_each(|(to, from)| to.copy_from_slice(from));
+        let chunks = to.chunks_mut(COPIED_BY_A_THREAD);
+        let chunks = chunks.zip(from.chunks(COPIED_BY_A_THREAD));
+        parallel::each(chunks, |(to, from)| to.copy_from_slice(from));
     }
 }
 
@@ -95,13 +95,15 @@ pub(crate) fn packed<T: Element, D: Dimension>(view: &ArrayRef<T, D>) -> Result<
 }
 
 /// Copies elements to those at the same places of another view, by all threads if there are many.
-pub(crate) fn assign<T: Element, D: Dimension>(to: ArrayViewMut<T, D>, from: &ArrayRef<T, D>) {
-    let is_small = from.len() * size_of::<T>() <= COPIED_BY_A_THREAD;
-    let copies = Zip::from(to).and(from);
-    match is_small {
-        true => copies.for_each(|to, &from| *to = from),
-        false => copies.par_for_each(|to, &from| *to = from),
+pub(crate) fn assign<T: Element, D: Dimension>(mut to: ArrayViewMut<T, D>, from: &ArrayRef<T, D>) {
+    if from.len() * size_of::<T>() <= COPIED_BY_A_THREAD {
+        to.assign(from);
+        return;
     }
+    let (axis, length) = parallel::cut(from.shape(), COPIED_BY_A_THREAD / size_of::<T>());
+    let pieces = to.axis_chunks_iter_mut(axis, length);
+    let pieces = pieces.zip(from.axis_chunks_iter(axis, length));
+    parallel::each(pieces, |(mut to, from)| to.assign(&from));
 }
 
 /// A copy of elements in the host's memory.

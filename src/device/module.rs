@@ -1,12 +1,12 @@
-//! Compiled kernels, as they travel inside a program.
+//! Compiled kernels inside a program.
 
 use std::collections::BTreeMap;
-#[cfg(any(feature = "cuda", test))]
-use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use flate2::read::ZlibDecoder;
+
+use super::lock;
 
 /// A kernel crate compiled to PTX, once per architecture that it has code for.
 ///
@@ -38,32 +38,10 @@ enum Text {
     Compressed(&'static [u8]),
 }
 
-/// The text of an image, cut at its kernels.
-#[cfg(any(feature = "cuda", test))]
-pub(crate) struct Split {
-    /// What is outside of them.
-    common: String,
-    kernels: HashMap<&'static str, &'static str>,
-}
-
-#[cfg(any(feature = "cuda", test))]
-impl Split {
-    #[cfg(feature = "cuda")]
-    pub fn has(&self, kernel: &str) -> bool {
-        self.kernels.contains_key(kernel)
-    }
-
-    /// The text without the other kernels. `None` if there is no such kernel.
-    pub fn ptx_of(&self, kernel: &str) -> Option<String> {
-        let text = self.kernels.get(kernel)?;
-        Some([&self.common, *text].concat())
-    }
-}
-
-/// The text that an image's bytes expand to, which is kept for as long as the image is there: to the end.
+/// Returns the text that an image's bytes expand to. It is kept to the end of the process, as the image is.
 fn expanded(bytes: &'static [u8]) -> &'static str {
     static TEXTS: Mutex<BTreeMap<usize, &'static str>> = Mutex::new(BTreeMap::new());
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut texts = lock(&TEXTS);
     texts.entry(bytes.as_ptr() as usize).or_insert_with(|| {
         let mut text = String::new();
         ZlibDecoder::new(bytes)
@@ -142,49 +120,6 @@ impl Image {
         declared.map_or("of unknown version", str::trim)
     }
 
-    /// The text by kernels, so that the driver can compile each alone. `None` if kernels share
-    /// variables, which have to stay the same ones.
-    #[cfg(any(feature = "cuda", test))]
-    pub(crate) fn split(&self) -> Option<Split> {
-        let mut split = Split {
-            common: String::new(),
-            kernels: HashMap::new(),
-        };
-        // The kernel to which the present line belongs and where that begins, how many braces are
-        // open, and whether its body has begun.
-        let (mut of, mut depth, mut begun) = (None, 0, false);
-        let mut place = 0;
-        let ptx = self.ptx();
-        for line in ptx.split_inclusive('\n') {
-            let start = place;
-            place += line.len();
-            if depth == 0 && of.is_none() {
-                if let Some((_, rest)) = line.split_once(".entry ") {
-                    of = rest
-                        .split(['(', ' ', '\n'])
-                        .next()
-                        .map(|name| (name, start));
-                } else if line.contains(".global ") && !line.contains(".extern ") {
-                    return None;
-                }
-            }
-            if of.is_none() {
-                split.common.push_str(line);
-            }
-            let code = line.split("//").next().unwrap_or_default();
-            depth += code.matches('{').count();
-            begun |= depth > 0;
-            depth = depth.saturating_sub(code.matches('}').count());
-            if begun && depth == 0 {
-                if let Some((name, start)) = of.take() {
-                    split.kernels.insert(name, &ptx[start..place]);
-                }
-                begun = false;
-            }
-        }
-        Some(split)
-    }
-
     fn is_specific(&self) -> bool {
         self.architecture.ends_with('a')
     }
@@ -226,51 +161,6 @@ mod tests {
         assert_eq!(chosen((9, 0)), Some("sm_90a"));
         assert_eq!(chosen((10, 0)), Some("sm_80"));
         assert_eq!(chosen((12, 0)), Some("sm_80"));
-    }
-
-    const TWO: &str = "\
-.version 7.0
-.target sm_70
-.extern .shared .align 16 .b8 memory[];
-.func (.param .b32 r) shared_by_both(.param .b32 a)
-{
-\tret;
-}
-\t// .globl\tfirst
-.visible .entry first(
-\t.param .u64 x
-)
-.maxntid 64, 1, 1
-{
-\t{
-\tld.global.v2.u32 {%r1, %r2}, [%rd1]; // }
-\t}
-\tret;
-}
-.visible .entry second()
-{
-\tret;
-}
-";
-
-    #[test]
-    fn a_kernel_is_cut_out_with_what_it_may_call() {
-        let image = Image::new("sm_70", TWO);
-        let split = image.split().unwrap();
-        let first = split.ptx_of("first").unwrap();
-        assert_eq!(first, TWO[..TWO.find(".visible .entry second").unwrap()]);
-        let second = split.ptx_of("second").unwrap();
-        assert!(
-            second.contains("shared_by_both")
-                && second.ends_with(".visible .entry second()\n{\n\tret;\n}\n")
-        );
-        assert!(!second.contains("first("));
-        assert_eq!(split.ptx_of("third"), None);
-        let variable = Image::new(
-            "sm_70",
-            ".global .u32 counter;\n.visible .entry first()\n{\n}\n",
-        );
-        assert!(variable.split().is_none());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Host memory that a GPU copies from and to at full speed.
 
+use super::cuda;
+use super::handle::Backend;
 use super::{Device, Element, zeroed};
 use crate::Result;
 use crate::error::During;
@@ -9,11 +11,11 @@ use std::ops::{Deref, DerefMut};
 /// The name of [`Device::pinned`] in errors.
 const PINNED: &str = "allocation of page-locked memory";
 
-/// An array in host memory that is page-locked for a GPU: copies from and to it run at the bus's
-/// speed and beside kernels. It derefs to a slice.
+/// An array in host memory that is page-locked for a GPU: its copies run at the bus's speed and
+/// beside kernels. It derefs to a slice.
 ///
 /// Page-locked memory is scarce and slow to allocate: keep and reuse it. For the CPU and the
-/// simulator it is ordinary memory.
+/// simulator the memory is ordinary.
 ///
 /// ```
 /// use gridstride::Device;
@@ -27,22 +29,18 @@ pub struct PinnedBuffer<T: Element>(Memory<T>);
 
 enum Memory<T: Element> {
     Host(Vec<T>),
-    #[cfg(feature = "cuda")]
-    Cuda(super::cuda::HostAllocation<T>),
+    Cuda(cuda::HostAllocation<T>),
 }
 
 impl Device {
-    /// Page-locked host memory for `len` elements, all bytes zero.
+    /// Allocates page-locked host memory for `len` elements, all bytes zero.
     ///
     /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation) if it cannot be had.
+    /// [`Error::Allocation`](crate::Error::Allocation) if the host cannot lock so much memory.
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T>> {
-        let memory = match &self.kind {
-            #[cfg(feature = "cuda")]
-            super::Kind::Cuda(context) => {
-                Memory::Cuda(super::cuda::HostAllocation::new(context, len).during(PINNED)?)
-            }
-            _ => Memory::Host(zeroed(len).during(PINNED)?),
+        let memory = match &self.backend {
+            Backend::Cuda(gpu) => Memory::Cuda(cuda::HostAllocation::new(gpu, len).during(PINNED)?),
+            Backend::Cpu | Backend::Simulator(_) => Memory::Host(zeroed(len).during(PINNED)?),
         };
         Ok(PinnedBuffer(memory))
     }
@@ -54,7 +52,6 @@ impl<T: Element> Deref for PinnedBuffer<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Memory::Host(elements) => elements,
-            #[cfg(feature = "cuda")]
             Memory::Cuda(allocation) => allocation.as_slice(),
         }
     }
@@ -64,7 +61,6 @@ impl<T: Element> DerefMut for PinnedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
             Memory::Host(elements) => elements,
-            #[cfg(feature = "cuda")]
             Memory::Cuda(allocation) => allocation.as_mut_slice(),
         }
     }

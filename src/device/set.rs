@@ -2,12 +2,13 @@
 
 use super::Device;
 
-/// Where a call over arrays of the host runs: a [`Device`], or several, over which it divides its work.
+/// The devices that a call over arrays of the host runs on: a [`Device`], or several, over which the call divides its
+/// work.
 ///
-/// A `Vec`, an array or a slice of devices is a set. Each device gets parts of the work, rows, sequences, series or
-/// chunks, in which it is free: a faster one does more of them. So results do not depend on the number of devices, as
-/// long as they are of one kind, but for the order of additions where a module's documentation says so. Clones of a
-/// device with a [limit](Device::limit_memory) share it; devices of a set should have a limit each.
+/// A `Vec`, an array or a slice of devices is a set. Each device takes the next part of the work (rows, sequences, series
+/// or chunks) when it is free, so a faster device does more parts. Results do not depend on the number of devices of one
+/// kind, except for the order of additions where a module's documentation says so. Clones of a device with a
+/// [limit](Device::with_memory_limit) share the limit; give each device of a set its own.
 ///
 /// ```
 /// use gridstride::Device;
@@ -20,7 +21,7 @@ use super::Device;
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub trait DeviceSet: Sync {
-    /// The devices.
+    /// Returns the devices.
     fn devices(&self) -> &[Device];
 }
 

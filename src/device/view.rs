@@ -26,7 +26,7 @@ pub struct DeviceView<'a, T: Element, D: Dimension> {
     buffer: &'a Buffer<T>,
     start: usize,
     shape: D,
-    /// Distances of neighbours in elements.
+    /// In elements.
     strides: D,
 }
 
@@ -42,7 +42,7 @@ impl<T: Element, D: Dimension> Clone for DeviceView<'_, T, D> {
 }
 
 impl<T: Element, D: Dimension> DeviceArray<T, D> {
-    /// A view of the whole array.
+    /// Returns a view of the whole array.
     pub fn view(&self) -> DeviceView<'_, T, D> {
         let shape = self.raw_dim();
         let mut strides = D::zeros(shape.ndim());
@@ -68,10 +68,10 @@ impl<'a, T: Element, D: Dimension> From<&'a DeviceArray<T, D>> for DeviceView<'a
 }
 
 impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
-    /// The view with two of its axes exchanged.
+    /// Exchanges two axes.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are not so many axes.
+    /// [`Error::Shape`] if there is no such axis.
     pub fn swap_axes(mut self, first: usize, second: usize) -> Result<Self> {
         self.require_axis(first.max(second))?;
         let (shape, strides) = (self.shape.slice_mut(), self.strides.slice_mut());
@@ -80,7 +80,7 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         Ok(self)
     }
 
-    /// The part with the indices in `range` along an axis.
+    /// Slices the view to the indices in `range` along an axis.
     ///
     /// # Errors
     /// [`Error::Shape`] if there is no such axis, or if it is shorter.
@@ -100,20 +100,20 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         Ok(self)
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &[usize] {
         self.shape.slice()
     }
 
-    /// The device in whose memory the elements are.
+    /// Returns the handle that the array was made by, or moved to.
     pub fn device(&self) -> &Device {
         self.buffer.device()
     }
 
-    /// Copies what is seen to the host.
+    /// Copies the view's elements to the host.
     ///
     /// # Errors
-    /// [`Error::Driver`] if the copy, or earlier work on the GPU's main stream, fails; [`Error::Allocation`] if the
+    /// [`Error::Driver`] if the copy, or earlier work on the array's stream, fails; [`Error::Allocation`] if the
     /// host's memory does not suffice, also for elements of the array between those of the view.
     ///
     /// ```
@@ -156,14 +156,14 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         })
     }
 
-    /// The parts: the elements, where the first one is, the shape and the strides.
+    /// The buffer, the index of the first element, the shape and the strides.
     pub(crate) fn parts(self) -> (&'a Buffer<T>, usize, D, D) {
         (self.buffer, self.start, self.shape, self.strides)
     }
 }
 
 impl<'a, T: Element> DeviceView<'a, T, Ix1> {
-    /// `len` neighbours of a buffer, of which there are as many from `start` on.
+    /// The elements `start..start + len` of a buffer.
     pub(crate) fn part(buffer: &'a Buffer<T>, start: usize, len: usize) -> Self {
         debug_assert!(start + len <= buffer.len());
         DeviceView {
@@ -176,7 +176,7 @@ impl<'a, T: Element> DeviceView<'a, T, Ix1> {
 }
 
 impl<'a, T: Element> DeviceView<'a, T, Ix2> {
-    /// The transposed matrix.
+    /// Returns the transposed matrix.
     pub fn t(self) -> Self {
         let ((rows, columns), (stride, stride_within)) =
             (self.shape.into_pattern(), self.strides.into_pattern());

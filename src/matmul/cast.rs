@@ -3,12 +3,12 @@
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use matmul_kernels::{f32_of_f64, f64_of_f32};
 use ndarray::Dimension;
-use rayon::prelude::*;
 
-use super::Number;
+use crate::Number;
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, zeroed_lazily};
 use crate::error::During;
+use crate::parallel;
 
 /// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`, `bf16` and `f64`,
 /// and back.
@@ -57,15 +57,13 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
 }
 
 macro_rules! casts {
-    ($($from:ty => $to:ty: $kernel:ident, $on_host:expr;)*) => {$(
+    ($($from:ty => $to:ty: $kernel:ident, $on_cpu:expr;)*) => {$(
         impl CastTo<$to> for $from {
             fn cast_buffer(from: &Buffer<$from>) -> Result<Buffer<$to>> {
-                #[cfg(feature = "kernels")]
-                if from.device().kind() != DeviceKind::Cpu {
-                    return super::gpu::cast(from, &matmul_kernels::$kernel);
+                match from.device().kind() {
+                    DeviceKind::Cpu => cast_on_cpu(from, $on_cpu),
+                    _ => super::gpu::cast(from, &matmul_kernels::$kernel),
                 }
-                debug_assert_eq!(from.device().kind(), DeviceKind::Cpu);
-                cast_on_host(from, $on_host)
             }
         }
     )*};
@@ -82,16 +80,15 @@ casts! {
 /// Elements that a thread of the CPU converts in one go.
 const CONVERTED_BY_A_THREAD: usize = 1 << 15;
 
-fn cast_on_host<T: Element, U: Element>(
+fn cast_on_cpu<T: Element, U: Element>(
     from: &Buffer<T>,
     convert: impl Fn(&[T], &mut [U]) + Sync,
 ) -> Result<Buffer<U>> {
     let elements = from.to_vec()?;
     let mut converted = zeroed_lazily(elements.len())?;
-    converted
-        .par_chunks_mut(CONVERTED_BY_A_THREAD)
-        .zip(elements.par_chunks(CONVERTED_BY_A_THREAD))
-        .for_each(|(to, from)| convert(from, to));
+    let chunks = converted.chunks_mut(CONVERTED_BY_A_THREAD);
+    let chunks = chunks.zip(elements.chunks(CONVERTED_BY_A_THREAD));
+    parallel::each(chunks, |(to, from)| convert(from, to));
     from.device().buffer_from(&converted)
 }
 

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::Number;
+use super::Scalar;
 
 /// A·B in `f64`: ndarray's `dot` of the matrices converted to `f64`, which is exact.
 ///
@@ -17,7 +17,7 @@ use super::Number;
 /// let b = array![[3.0f32], [4.0]];
 /// assert_eq!(reference::matmul(a.view(), b.view()), array![[11.0]]);
 /// ```
-pub fn matmul<T: Number>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<f64> {
+pub fn matmul<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<f64> {
     a.mapv(T::to_f64).dot(&b.mapv(T::to_f64))
 }
 
@@ -34,7 +34,7 @@ pub fn matmul<T: Number>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<f64> {
 /// let b = array![[-3.0f32], [4.0]];
 /// assert_eq!(reference::magnitudes(a.view(), b.view()), array![[11.0]]);
 /// ```
-pub fn magnitudes<T: Number>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<f64> {
+pub fn magnitudes<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<f64> {
     let magnitude = |number: T| number.to_f64().abs();
     a.mapv(magnitude).dot(&b.mapv(magnitude))
 }

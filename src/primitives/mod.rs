@@ -19,22 +19,17 @@
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 
-#[cfg(feature = "kernels")]
 mod gpu;
-#[cfg(feature = "kernels")]
 mod tuning;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::device::Buffer;
-#[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
 use crate::device::{room_to_sort, zeroed};
 use crate::error::During;
+use crate::parallel;
 use crate::{Error, Result};
-#[cfg(feature = "kernels")]
 pub(crate) use gpu::sums_and_total;
 
 /// The sums of all elements below each one, and of all: one more than there are values. Exact: the sum of
@@ -53,7 +48,6 @@ pub(crate) use gpu::sums_and_total;
 /// ```
 pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
     let device = values.device();
-    #[cfg(feature = "kernels")]
     if device.kind() != DeviceKind::Cpu {
         return gpu::exclusive_sums(values).during(SUMS);
     }
@@ -83,13 +77,12 @@ pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
 /// ```
 pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
     let bits = checked(keys.len(), bits)?;
-    #[cfg(feature = "kernels")]
     if keys.device().kind() != DeviceKind::Cpu {
         return gpu::sort_keys(keys, bits).during(SORT);
     }
     let mut sorted = keys.to_vec().during(SORT)?;
     room_to_sort(&sorted).during(SORT)?;
-    sorted.par_sort_by_key(|&key| masked(key, &bits));
+    parallel::sort_by_bits(&mut sorted, bits);
     keys.device().buffer_from(&sorted).during(SORT)
 }
 
@@ -127,8 +120,8 @@ pub fn sort_pairs(
             message,
         });
     }
-    #[cfg(feature = "kernels")]
     if keys.device().kind() != DeviceKind::Cpu {
+        let values = values.on(keys.device())?;
         return gpu::sort_pairs(keys, values, bits).during(SORT);
     }
     let device = keys.device().clone();
@@ -139,7 +132,7 @@ pub fn sort_pairs(
         *place = [key, u64::from(value)];
     }
     room_to_sort(&sorted).during(SORT)?;
-    sorted.par_sort_by_key(|&[key, _]| masked(key, &bits));
+    parallel::sort_pairs_by_bits(&mut sorted, bits);
     for (place, (key, value)) in sorted.iter().zip(keys.iter_mut().zip(&mut values)) {
         (*key, *value) = (place[0], place[1] as u32);
     }
@@ -164,15 +157,5 @@ fn checked(keys: usize, bits: Range<u32>) -> Result<Range<u32>> {
     } else {
         return Ok(bits);
     };
-    Err(Error::InvalidInput {
-        operation: SORT,
-        message,
-    })
-}
-
-fn masked(key: u64, bits: &Range<u32>) -> u64 {
-    match bits.len() {
-        0 => 0,
-        count => key >> bits.start & (u64::MAX >> (u64::BITS as usize - count)),
-    }
+    Err(Error::input(SORT, message))
 }

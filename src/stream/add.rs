@@ -1,12 +1,15 @@
 //! Vector addition.
 
-use ndarray::Zip;
+use ndarray::{Axis, Zip};
 
 use super::{Input, Output, Pipeline, STREAM};
-#[cfg(feature = "kernels")]
 use crate::device::DeviceKind;
-use crate::spread::require_devices;
+use crate::parallel;
+use crate::partition::require_devices;
 use crate::{Error, Result};
+
+/// Numbers that a thread adds in one go.
+const ADDED_BY_A_THREAD: usize = 1 << 16;
 
 /// The sums of two vectors of integers, as `f64`, which has all of them exactly. If the CPU is among the pipeline's
 /// devices, it adds them all.
@@ -22,23 +25,26 @@ pub fn add<'a>(
     sums: impl Output<'a, Element = f64>,
 ) -> Result<()> {
     require_devices(pipeline.devices(), STREAM)?;
-    #[cfg(feature = "kernels")]
     if (pipeline.devices().iter()).all(|device| device.kind() != DeviceKind::Cpu) {
         return on_device(pipeline, a, b, sums);
     }
-    let (a, b, sums) = (a.source().view, b.source().view, sums.target().view);
+    let (a, b, mut sums) = (a.source().view, b.source().view, sums.target().view);
     let lengths = [a.len(), b.len(), sums.len()];
     if lengths.iter().any(|&length| length != lengths[0]) {
         return Err(not_equally_long(&lengths));
     }
-    Zip::from(sums)
-        .and(a)
-        .and(b)
-        .par_for_each(|sum, &a, &b| *sum = f64::from(a) + f64::from(b));
+    let chunks = sums.axis_chunks_iter_mut(Axis(0), ADDED_BY_A_THREAD);
+    let chunks = chunks.zip(a.axis_chunks_iter(Axis(0), ADDED_BY_A_THREAD));
+    let chunks = chunks.zip(b.axis_chunks_iter(Axis(0), ADDED_BY_A_THREAD));
+    parallel::each(chunks, |((sums, a), b)| {
+        Zip::from(sums)
+            .and(a)
+            .and(b)
+            .for_each(|sum, &a, &b| *sum = f64::from(a) + f64::from(b));
+    });
     Ok(())
 }
 
-#[cfg(feature = "kernels")]
 fn on_device<'a>(
     pipeline: &Pipeline,
     a: impl Input<'a, Element = i32>,

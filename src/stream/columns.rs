@@ -30,14 +30,12 @@ pub trait Output<'a> {
 pub struct Source<'a, T> {
     pub(super) view: ArrayView1<'a, T>,
     /// Whether it is page-locked, and without gaps.
-    #[cfg_attr(not(feature = "kernels"), expect(dead_code))]
     is_pinned: bool,
 }
 
 #[doc(hidden)]
 pub struct Target<'a, T> {
     pub(super) view: ArrayViewMut1<'a, T>,
-    #[cfg_attr(not(feature = "kernels"), expect(dead_code))]
     is_pinned: bool,
 }
 
@@ -78,11 +76,9 @@ arrays! {
         |array| ArrayView1::from(&array[..]), ArrayViewMut1::from(&mut array[..]), true;
 }
 
-#[cfg(feature = "kernels")]
 pub use of_kernels::*;
 
 /// What kernels need of arrays.
-#[cfg(feature = "kernels")]
 mod of_kernels {
     use std::ops::Range;
 

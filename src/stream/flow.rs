@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::lane::Lane;
 use super::{Pipeline, STREAM};
 use crate::error::During;
-use crate::spread::require_devices;
+use crate::partition::require_devices;
 use crate::{Device, Error, Result};
 
 /// What is done with each chunk.

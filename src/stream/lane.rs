@@ -24,10 +24,11 @@ pub struct Lane {
 
 impl Lane {
     pub fn new(device: &Device, bytes: usize) -> Result<Lane> {
+        let stream = device.stream()?;
         Ok(Lane {
-            on_device: device.alloc(bytes)?,
+            on_device: stream.device().alloc(bytes)?,
             on_host: device.pinned(bytes.div_ceil(ALIGNMENT))?,
-            stream: device.stream()?,
+            stream,
         })
     }
 

@@ -242,10 +242,7 @@ impl Layout {
                 "{memory} bytes {of} for {streams} streams do not suffice: each needs {} for an element of each array",
                 gaps + of_element,
             );
-            return Err(Error::InvalidInput {
-                operation: STREAM,
-                message,
-            });
+            return Err(Error::input(STREAM, message));
         }
         let mut next = 0;
         let start = |size: &usize| {
@@ -375,11 +372,7 @@ where
         let count = (self.fill)(bytemuck::cast_slice_mut(places))?;
         if count > room {
             let message = format!("{count} elements were written to a slice of {room}");
-            return Err(Error::InvalidInput {
-                operation: STREAM,
-                message,
-            }
-            .into());
+            return Err(Error::input(STREAM, message).into());
         }
         if count == 0 {
             return Ok(None);

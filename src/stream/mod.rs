@@ -19,22 +19,16 @@
 
 mod add;
 mod columns;
-#[cfg(feature = "kernels")]
 mod flow;
-#[cfg(feature = "kernels")]
 mod lane;
-#[cfg(feature = "kernels")]
 mod map;
 
 pub use add::add;
 pub use columns::{Input, Output};
-#[cfg(feature = "kernels")]
 pub use columns::{Inputs, Outputs};
-#[cfg(feature = "kernels")]
 pub use map::Chunk;
 
 use std::fmt;
-#[cfg(feature = "kernels")]
 use std::sync::Mutex;
 
 use crate::{Device, DeviceSet};
@@ -50,19 +44,17 @@ pub struct Pipeline {
     devices: Vec<Device>,
     streams: usize,
     memory: usize,
-    #[cfg(feature = "kernels")]
     idle: Mutex<Vec<lane::Lane>>,
 }
 
 impl Pipeline {
-    /// A pipeline of four streams and 64 MiB on each device, or what a device's [limit](Device::limit_memory) leaves, if
+    /// A pipeline of four streams and 64 MiB on each device, or what a device's [limit](Device::with_memory_limit) leaves, if
     /// that is less. Chunks go to several devices in turn.
     pub fn new(devices: &(impl DeviceSet + ?Sized)) -> Pipeline {
         Pipeline {
             devices: devices.devices().to_vec(),
             streams: 4,
             memory: 64 << 20,
-            #[cfg(feature = "kernels")]
             idle: Mutex::default(),
         }
     }
@@ -76,7 +68,7 @@ impl Pipeline {
 
     /// Sets how many bytes of each device's memory the streams share; as many page-locked bytes of the host are used.
     ///
-    /// Where a device's [limit](Device::limit_memory) leaves less, chunks are smaller. Memory that calls of other threads
+    /// Where a device's [limit](Device::with_memory_limit) leaves less, chunks are smaller. Memory that calls of other threads
     /// take at the same time counts against the limit.
     pub fn memory(mut self, bytes: usize) -> Pipeline {
         self.memory = bytes;
@@ -91,7 +83,6 @@ impl Pipeline {
 
     /// Gives streams and memory back.
     fn forget(&mut self) {
-        #[cfg(feature = "kernels")]
         self.idle
             .get_mut()
             .unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -1,6 +1,5 @@
 //! From text to codes.
 
-use super::invalid_input;
 use crate::device::reserve;
 use crate::error::During;
 use crate::{Error, Result};
@@ -75,7 +74,7 @@ impl Alphabet {
     pub fn new(letters: &[u8]) -> Result<Alphabet> {
         const OPERATION: &str = "Alphabet::new";
         if letters.is_empty() {
-            return Err(invalid_input(OPERATION, "there are no letters".into()));
+            return Err(Error::input(OPERATION, "there are no letters"));
         }
         let mut entry_of_byte = [UNKNOWN; 256];
         for (position, &letter) in letters.iter().enumerate() {
@@ -86,7 +85,7 @@ impl Alphabet {
                     "{} stands at position {first} and again at {position}",
                     name(letter)
                 );
-                return Err(invalid_input(OPERATION, message));
+                return Err(Error::input_at(OPERATION, position, message));
             }
             // 256 different bytes are all there are, so that the position fits.
             *entry = position as u16;
@@ -228,7 +227,7 @@ impl Alphabet {
             "{} at position {position} is not a letter",
             name(text[position])
         );
-        invalid_input(operation, message)
+        Error::input_at(operation, position, message)
     }
 }
 

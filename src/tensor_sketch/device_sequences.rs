@@ -1,12 +1,10 @@
 //! Sequences in a device's memory.
 
-use rayon::prelude::*;
-
 use super::Sequences;
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::sequences::SequencesView;
 use crate::error::During;
+use crate::parallel;
 use crate::{Device, Result};
 
 /// The name of [`Sequences::upload`] in errors.
@@ -30,7 +28,6 @@ pub struct DeviceSequences {
 #[derive(Debug)]
 pub(super) enum Memory {
     Host(Sequences),
-    #[cfg(feature = "kernels")]
     Device(gpu::SequenceBuffers),
 }
 
@@ -63,15 +60,12 @@ impl Sequences {
     pub fn upload(&self, device: &Device) -> Result<DeviceSequences> {
         let largest = self.largest_code();
         let bound = largest.map_or(0, |largest| usize::from(largest.code) + 1);
-        #[cfg(feature = "kernels")]
         let memory = match device.kind() {
             crate::device::DeviceKind::Cpu => Memory::Host(self.try_clone().during(UPLOAD)?),
             _ => Memory::Device(
                 gpu::SequenceBuffers::upload(device, self.view(), bound).during(UPLOAD)?,
             ),
         };
-        #[cfg(not(feature = "kernels"))]
-        let (_, memory) = (bound, Memory::Host(self.try_clone().during(UPLOAD)?));
         Ok(DeviceSequences {
             device: device.clone(),
             memory,
@@ -82,11 +76,8 @@ impl Sequences {
 
     /// The largest code, where it stands first; `None` if there are no codes.
     fn largest_code(&self) -> Option<CodeAt> {
-        let largest = self
-            .codes()
-            .par_chunks(BLOCK)
-            .filter_map(largest_of)
-            .max()?;
+        let largest = parallel::map(self.codes().chunks(BLOCK), largest_of);
+        let largest = largest.into_iter().max().flatten()?;
         self.first_code_from(usize::from(largest))
     }
 
@@ -115,11 +106,15 @@ pub(super) fn first_code_from(codes: &[u8], bound: usize) -> Option<usize> {
         return None;
     }
     let reaches = |code: u8| usize::from(code) >= bound;
-    let block = codes
-        .par_chunks(BLOCK)
-        .position_first(|block| largest_of(block).is_some_and(reaches))?
-        * BLOCK;
-    Some(block + codes[block..].iter().position(|&code| reaches(code))?)
+    parallel::find_first(codes.len().div_ceil(BLOCK), &|number| {
+        let places = parallel::chunk(number, BLOCK, codes.len());
+        let block = &codes[places.clone()];
+        if !largest_of(block).is_some_and(reaches) {
+            return None;
+        }
+        let index = block.iter().position(|&code| reaches(code));
+        index.map(|index| places.start + index)
+    })
 }
 
 /// Reads the whole block without a branch, which is many times faster than a search.

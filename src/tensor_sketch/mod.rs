@@ -20,9 +20,8 @@
 //!
 //! ```
 //! use gridstride::Device;
-//! use gridstride::tensor_sketch::{
-//!     Alphabet, Metric, Sequences, Tables, TensorSketch, Unknown, pairwise,
-//! };
+//! use gridstride::distances::pairwise;
+//! use gridstride::tensor_sketch::{Alphabet, Sequences, Tables, TensorSketch, Unknown};
 //!
 //! let dna = Alphabet::dna();
 //! let mut sequences = Sequences::new();
@@ -34,19 +33,19 @@
 //! let sketches = sketcher.sketch(&Device::cpu(), &sequences)?;
 //! assert_eq!(sketches.dim(), (3, 64));
 //!
-//! let distances = pairwise(&Device::cpu(), sketches.view(), Metric::L2)?;
+//! let distances = pairwise(&Device::cpu(), sketches.view())?;
 //! assert!(distances[[0, 1]] < distances[[0, 2]]);
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 //!
 //! # Several devices
 //! Over a [set](DeviceSet) of devices the sequences are divided into as many ranges, about equal in letters.
-//! [Windows](TensorSketch::windows) and the rows of [distances] are divided too.
+//! [Windows](TensorSketch::windows) are divided too.
 //!
 //! # Memory
 //! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
 //! tuples and the dimension determine, and for the letters that are worked on at a time. Where all the memory of
-//! the device, or its [limit](crate::Device::limit_memory), is less, fewer letters are worked on at a time, then fewer
+//! the device, or its [limit](crate::Device::with_memory_limit), is less, fewer letters are worked on at a time, then fewer
 //! sequences. A long sequence is cut where matrices end that its last product is made of. So it needs room for 2048
 //! letters at least if it has up to 32 Ki letters, for 32 Ki up to 512 Ki, for 512 Ki up to 8 Mi, and for 8 Mi beyond;
 //! [`Form::Direct`] needs room for the whole sequence. [`SketchStream`] keeps to that too.
@@ -58,10 +57,8 @@ mod batch;
 mod binomial;
 mod cpu;
 mod device_sequences;
-mod distances;
 mod engine;
 mod fourier;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod parts;
 mod plan;
@@ -77,21 +74,20 @@ mod windows;
 use std::marker::PhantomData;
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, Ix2};
-use rayon::prelude::*;
 
 pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use binomial::binomial;
 pub use device_sequences::DeviceSequences;
-pub use distances::{Metric, distances, distances_device, pairwise, pairwise_device};
 pub use plan::Plan;
 pub use real::Real;
 pub use sequences::{Codes, Sequences};
 pub use stream::SketchStream;
 pub use tables::Tables;
 
-use crate::device::{Buffer, DeviceArray, DeviceKind, reserve};
+use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
-use crate::spread::{require_devices, spread};
+use crate::parallel;
+use crate::partition::{self, concat::concatenated, require_devices};
 use crate::{Device, DeviceSet, Error, Result};
 use device_sequences::{CodeAt, Memory};
 use parts::PartOfSequences;
@@ -332,11 +328,9 @@ impl<T: Real> TensorSketch<T> {
         require_devices(devices, OPERATION)?;
         let made = self.compute_in_parts(devices, sequences.view(), rows);
         let made = made.during(OPERATION);
-        if let Err(Error::InvalidInput { .. }) = made {
-            // The sequence is to be named as among all.
-            self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))?;
-        }
-        let result = made?;
+        let result = partition::recheck(made, || {
+            self.check_codes(sequences.first_code_from(self.tables.alphabet_size()))
+        })?;
         let entries = result.as_slice().expect("a new array is contiguous");
         check_range(
             entries,
@@ -367,21 +361,18 @@ impl<T: Real> TensorSketch<T> {
             self.check_codes(part.sequences.first_code_from(self.tables.alphabet_size()))?;
             self.compute(device, part.sequences, rows)
         };
-        let mut parts = spread(devices, OPERATION, whole, work)?;
+        let mut parts = partition::run(devices, OPERATION, whole, work)?;
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
         }
-        let mut all = Vec::new();
-        reserve(&mut all, parts.iter().map(Array3::len).sum())?;
-        for part in parts {
-            all.extend_from_slice(part.as_slice().expect("a new array is contiguous"));
-        }
+        let slices = parts.iter();
+        let slices = slices.map(|part| part.as_slice().expect("a new array is contiguous"));
+        let all = concatenated(slices)?;
         let shape = (sequences.len(), rows.count(&self.tables), self.tables.dim());
         Ok(Array3::from_shape_vec(shape, all).expect("parts are of all sequences"))
     }
 
     /// The fastest way from the host's memory, if the device has one and no code is too large.
-    #[cfg(feature = "kernels")]
     fn sketch_from_host(
         &self,
         device: &Device,
@@ -401,12 +392,6 @@ impl<T: Real> TensorSketch<T> {
         ))
     }
 
-    #[cfg(not(feature = "kernels"))]
-    fn sketch_from_host(&self, _: &Device, _: SequencesView, _: Rows) -> Result<Option<Array3<T>>> {
-        Ok(None)
-    }
-
-    #[cfg(feature = "kernels")]
     fn job(&self, rows: Rows) -> gpu::Job<'_> {
         gpu::Job {
             tables: &self.tables,
@@ -419,7 +404,6 @@ impl<T: Real> TensorSketch<T> {
     /// The same for codes that are known to be right, with infinite entries for what is beyond the
     /// range of `T`.
     fn compute(&self, device: &Device, sequences: SequencesView, rows: Rows) -> Result<Array3<T>> {
-        #[cfg(feature = "kernels")]
         if device.kind() != DeviceKind::Cpu {
             let alphabet_size = self.tables.alphabet_size();
             let buffers = gpu::SequenceBuffers::upload(device, sequences, alphabet_size)?;
@@ -444,7 +428,6 @@ impl<T: Real> TensorSketch<T> {
                 let elements = result.as_slice().expect("a new array is contiguous");
                 sequences.device.buffer_from(elements)
             }
-            #[cfg(feature = "kernels")]
             Memory::Device(buffers) => gpu::sketch(&sequences.device, &self.job(rows), buffers),
         }
     }
@@ -461,13 +444,22 @@ impl<T: Real> TensorSketch<T> {
     }
 }
 
+/// Numbers that a thread checks in one go.
+const CHECKED_BY_A_THREAD: usize = 1 << 14;
+
 /// Refuses the first sketch with an entry that `T` cannot hold. The `sketches` have `size` numbers
 /// each; `of` is what each is the sketch of, the first one that of number `first`.
 fn check_range<T: Real>(sketches: &[T], size: usize, first: usize, of: &str) -> Result<()> {
     let is_finite = |sketch: &[T]| sketch.iter().all(|entry| entry.to_f64().is_finite());
-    let overflowed = sketches
-        .par_chunks(size)
-        .position_first(|sketch| !is_finite(sketch));
+    let together = (CHECKED_BY_A_THREAD / size).max(1);
+    let blocks = sketches.len().div_ceil(together * size);
+    let overflowed = parallel::find_first(blocks, &|block| {
+        let mut sketches = sketches[block * together * size..]
+            .chunks(size)
+            .take(together);
+        let position = sketches.position(|sketch| !is_finite(sketch))?;
+        Some(block * together + position)
+    });
     let Some(index) = overflowed.map(|position| first + position) else {
         return Ok(());
     };
@@ -498,9 +490,5 @@ fn code_too_large(at: CodeAt, alphabet_size: usize) -> Error {
          Alphabet::encode turns text into codes",
         alphabet_size - 1
     );
-    invalid_input(OPERATION, message)
-}
-
-fn invalid_input(operation: &'static str, message: String) -> Error {
-    Error::InvalidInput { operation, message }
+    Error::input_at(OPERATION, sequence, message)
 }

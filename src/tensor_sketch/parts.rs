@@ -1,7 +1,7 @@
 //! Sequences in parts, for several devices and for little memory.
 
 use super::sequences::SequencesView;
-use crate::spread::Part;
+use crate::partition::Partition;
 
 /// Some of the sequences.
 pub struct PartOfSequences<'a> {
@@ -36,14 +36,14 @@ impl PartOfSequences<'_> {
     }
 }
 
-impl Part for PartOfSequences<'_> {
+impl Partition for PartOfSequences<'_> {
     fn bytes(&self) -> u64 {
         let letters = self.sequences.own_codes().len() as u64;
         letters * self.bytes_a_letter + self.sequences.len() as u64 * self.bytes_a_sequence
     }
 
     /// About equal in letters.
-    fn cut(self, parts: usize) -> Vec<Self> {
+    fn split(self, parts: usize) -> Vec<Self> {
         let count = self.sequences.len();
         let all = u128::from(self.work(count));
         let mut cut = Vec::new();
@@ -96,7 +96,7 @@ mod tests {
                 bytes_a_sequence: 10,
                 bytes_a_letter: 0,
             };
-            let parts = whole.cut(parts);
+            let parts = whole.split(parts);
             let found: Vec<usize> = parts.iter().map(|part| part.sequences.len()).collect();
             assert_eq!(found, counts, "{lengths:?}");
             let slices = parts.iter().flat_map(|part| part.sequences.slices());

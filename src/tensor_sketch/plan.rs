@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::{Form, Real, TensorSketch, cpu};
 use crate::device::DeviceKind;
@@ -72,13 +71,7 @@ impl<T: Real> TensorSketch<T> {
         })
     }
 
-    #[cfg(feature = "kernels")]
     fn kernels_plan(&self, device: &Device, form: Form) -> Result<String> {
         gpu::plan::<T>(device, &self.tables, form)
-    }
-
-    #[cfg(not(feature = "kernels"))]
-    fn kernels_plan(&self, _: &Device, _: Form) -> Result<String> {
-        unreachable!("without kernels there is only the CPU")
     }
 }

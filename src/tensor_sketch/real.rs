@@ -24,19 +24,13 @@ mod sealed {
     use ndarray::{Array2, Array3};
 
     use crate::device::Buffer;
-    #[cfg(feature = "kernels")]
     use crate::tensor_sketch::gpu;
     use crate::tensor_sketch::windows::Windows;
-    use crate::tensor_sketch::{DeviceSequences, Rows, Sequences, TensorSketch, engine};
-    use crate::tensor_sketch::{cpu, distances};
+    use crate::tensor_sketch::{DeviceSequences, Rows, Sequences, TensorSketch, cpu, engine};
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
-    #[cfg(not(feature = "kernels"))]
-    pub trait Sealed: cpu::Vector + distances::Value + Instances {}
-    /// What the devices need to know of the type.
-    #[cfg(feature = "kernels")]
-    pub trait Sealed: cpu::Vector + distances::Value + gpu::Kernels + Instances {}
+    pub trait Sealed: cpu::Vector + gpu::Kernels + Instances {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
 
-use super::invalid_input;
-use crate::Result;
 use crate::device::{copied, reserve};
 use crate::error::During;
+use crate::{Error, Result};
 
 /// Sequences of codes, one after the other, with the place where each begins.
 ///
@@ -58,7 +57,7 @@ impl Sequences {
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `offsets` begins with 0, never
     /// decreases, and ends with the number of codes.
     pub fn from_concatenated(codes: Vec<u8>, offsets: Vec<u64>) -> Result<Sequences> {
-        let refuse = |message| Err(invalid_input("Sequences::from_concatenated", message));
+        let refuse = |message| Err(Error::input("Sequences::from_concatenated", message));
         if offsets.first() != Some(&0) {
             let first = offsets.first();
             return refuse(

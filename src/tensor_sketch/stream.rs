@@ -18,9 +18,8 @@ use super::batch::{Batch, Filling, Limits};
 use super::device_sequences::{CodeAt, largest_of};
 use super::engine::{Engine, WholeSequences};
 use super::fourier::SEGMENT;
-#[cfg(feature = "kernels")]
 use super::gpu;
-use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu, invalid_input};
+use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu};
 use crate::device::{DeviceKind, append};
 use crate::error::During;
 use crate::{Device, Error, Result};
@@ -40,7 +39,7 @@ const NUMBERS: usize = 1 << 22;
 /// [`Form::Direct`], which does not work on parts of a sequence, a sequence is in
 /// memory as a whole besides.
 ///
-/// On a device with little memory, or a [limit](crate::Device::limit_memory), letters are worked on in smaller parts.
+/// On a device with little memory, or a [limit](crate::Device::with_memory_limit), letters are worked on in smaller parts.
 ///
 /// Finished sketches stay in memory until they are taken. Who cannot hold all of them calls
 /// [`take_finished`](Self::take_finished) now and then. It does not wait, so that one thread can push
@@ -132,7 +131,6 @@ impl<T: Real> TensorSketch<T> {
     pub(super) fn new_engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
         Ok(match (device.kind(), self.form) {
             (_, Form::Direct) => Box::new(WholeSequences::new(self.clone(), device.clone())),
-            #[cfg(feature = "kernels")]
             (DeviceKind::Simulator | DeviceKind::Cuda { .. }, _) => {
                 let engine = gpu::stream::StreamEngine::new(device, &self.tables, self.normalize)?;
                 Box::new(engine)
@@ -275,7 +273,7 @@ impl<T: Real> SketchStream<T> {
             return Ok(());
         };
         let message = format!("the stream has stopped at an earlier error: {reason}");
-        Err(invalid_input(OPERATION, message))
+        Err(Error::input(OPERATION, message))
     }
 
     /// Passes a result on, and remembers an error.
@@ -301,7 +299,7 @@ impl<T: Real> SketchStream<T> {
                 "sequence {} has {letters} letters, but has not been ended",
                 self.ended
             );
-            return Err(invalid_input(OPERATION, message));
+            return Err(Error::input(OPERATION, message));
         }
         if self.filling.has_pieces() {
             self.submit().during(OPERATION)?;
@@ -370,7 +368,7 @@ impl<T: Real> SketchStream<T> {
             }
         }
         self.join();
-        invalid_input(OPERATION, "the stream has stopped".into())
+        Error::input(OPERATION, "the stream has stopped")
     }
 
     /// Waits for the end of the worker, which is about to come. If it has panicked, so does the caller.

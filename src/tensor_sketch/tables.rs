@@ -2,7 +2,6 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::invalid_input;
 use super::splitmix::SplitMix64;
 use crate::{Error, Result};
 
@@ -78,7 +77,7 @@ impl Tables {
         let refuse = |what, (row, column), value: i64, accepted: String| {
             let message =
                 format!("{what} at row {row}, column {column} is {value}, not {accepted}");
-            invalid_input(OPERATION, message)
+            Error::input(OPERATION, message)
         };
         for (place, &hash) in hashes.indexed_iter() {
             if !(0..dim as i64).contains(&hash) {
@@ -202,7 +201,7 @@ fn check_sizes(
     }
     if !(1..=MAX_DIM).contains(&dim) {
         let message = format!("dim, the dimension, is {dim}, not in 1 to {MAX_DIM}");
-        return Err(invalid_input(operation, message));
+        return Err(Error::input(operation, message));
     }
     Ok(())
 }

@@ -29,13 +29,12 @@ use std::borrow::Cow;
 use ndarray::{Array2, ArrayView1};
 
 use super::device_sequences::{CodeAt, first_code_from};
-#[cfg(feature = "kernels")]
 use super::gpu;
-use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu, invalid_input};
+use super::{OPERATION, Real, Tables, TensorSketch, check_range, cpu};
 use crate::device::{DeviceKind, packed, zeroed};
 use crate::error::During;
-use crate::spread::{Part, equal_ranges, require_devices, split, spread};
-use crate::{Device, DeviceSet, Result};
+use crate::partition::{self, Partition, equal_ranges, require_devices, split_at_ranges};
+use crate::{Device, DeviceSet, Error, Result};
 
 /// The name of [`TensorSketch::windows`] in errors of memory.
 const WINDOWS: &str = "windows";
@@ -56,7 +55,7 @@ impl Windows {
         for (name, value) in [("width", width), ("stride", stride)] {
             if value == 0 {
                 let message = format!("the {name} of windows is 0, not at least 1");
-                return Err(invalid_input(OPERATION, message));
+                return Err(Error::input(OPERATION, message));
             }
         }
         let count = length
@@ -84,7 +83,7 @@ impl<T: Real> TensorSketch<T> {
     /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, at least 65 536.
     ///
     /// Over a [set](DeviceSet) of devices, and where a device's memory or its
-    /// [limit](Device::limit_memory) does not suffice, the windows are divided into ranges of at least
+    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges of at least
     /// 64, if there are so many. The sketches are then the same, bit by bit, on devices of one kind
     /// that run kernels; the CPU puts windows together in ways that depend on their number.
     ///
@@ -156,7 +155,7 @@ impl<T: Real> TensorSketch<T> {
                 sketches: &mut sketches,
             };
             let work = |device: &Device, part: &mut PartOfWindows<T>| self.part(device, part);
-            spread(devices, OPERATION, whole, work)?;
+            partition::run(devices, OPERATION, whole, work)?;
         }
         check_range(&sketches, dim, 0, "window")?;
         Ok(Array2::from_shape_vec((windows.count, dim), sketches).expect("a row for each window"))
@@ -168,10 +167,7 @@ impl<T: Real> TensorSketch<T> {
         let (codes, windows) = (part.codes, part.windows);
         match device.kind() {
             DeviceKind::Cpu => cpu::windows(tables, codes, windows, normalize, part.sketches)?,
-            #[cfg(feature = "kernels")]
             _ => gpu::windows::sketch(device, tables, normalize, codes, windows, part.sketches)?,
-            #[cfg(not(feature = "kernels"))]
-            _ => unreachable!("this build has the CPU alone"),
         }
         Ok(())
     }
@@ -213,24 +209,15 @@ impl<'a, T: Real> PartOfWindows<'a, T> {
     }
 }
 
-impl<T: Real> Part for PartOfWindows<'_, T> {
-    #[cfg(feature = "kernels")]
+impl<T: Real> Partition for PartOfWindows<'_, T> {
     fn bytes(&self) -> u64 {
         gpu::windows::bytes::<T>(self.tables, self.windows, self.codes.len())
     }
 
-    #[cfg(not(feature = "kernels"))]
-    fn bytes(&self) -> u64 {
-        0
-    }
-
     /// Between runs of windows, which are then put together as in the whole.
-    fn cut(self, parts: usize) -> Vec<Self> {
-        #[cfg(feature = "kernels")]
+    fn split(self, parts: usize) -> Vec<Self> {
         let step = gpu::windows::run(self.windows);
-        #[cfg(not(feature = "kernels"))]
-        let step = 1;
         let ranges = equal_ranges(self.windows.count, parts, step);
-        split(self, ranges, Self::split_at)
+        split_at_ranges(self, ranges, Self::split_at)
     }
 }

@@ -1,16 +1,12 @@
 //! Aggregates of one's own.
 
-#[cfg(feature = "kernels")]
 use cuda_std::DeviceParam;
 use time_series_kernels::Aggregate;
-#[cfg(feature = "kernels")]
 use time_series_kernels::Kernels;
 
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::series::Series;
 use super::{Aggregation, CustomAggregates, Value, cpu};
-#[cfg(feature = "kernels")]
 use crate::device::Module;
 use crate::device::{DeviceKind, Element};
 use crate::{Device, Result};
@@ -47,7 +43,6 @@ use crate::{Device, Result};
 /// ```
 pub struct Custom<A: Aggregate> {
     aggregate: A,
-    #[cfg(feature = "kernels")]
     launches: Option<Box<dyn gpu::Launches<A>>>,
 }
 
@@ -56,7 +51,6 @@ impl<A: Aggregate> Custom<A> {
     pub fn new(aggregate: A) -> Custom<A> {
         Custom {
             aggregate,
-            #[cfg(feature = "kernels")]
             launches: None,
         }
     }
@@ -64,7 +58,6 @@ impl<A: Aggregate> Custom<A> {
     /// For all devices: with the kernels that
     /// [`aggregate_kernels!`](https://docs.rs/gridstride_time_series_kernels) makes, and the module with their
     /// PTX.
-    #[cfg(feature = "kernels")]
     pub fn with_kernels(
         aggregate: A,
         module: &'static Module,
@@ -94,10 +87,7 @@ impl<A: Aggregate> Custom<A> {
     {
         match device.kind() {
             DeviceKind::Cpu => cpu::custom(with, &self.aggregate, series),
-            #[cfg(feature = "kernels")]
             _ => gpu::custom(with, device, self.launches.as_deref(), series),
-            #[cfg(not(feature = "kernels"))]
-            _ => unreachable!("this build has the CPU alone"),
         }
     }
 }

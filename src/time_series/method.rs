@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 pub use time_series_kernels::Statistic;
 
-use super::{AGGREGATE, invalid_input};
+use super::AGGREGATE;
 use crate::{Error, Result};
 
 /// A column of a result: a statistic of the values of each bucket, or of their rate.
@@ -148,7 +148,7 @@ impl Method {
 
     pub(crate) fn check(&self) -> Result<()> {
         match self.kind.percentile() {
-            Some(percent) if !(0.0..=100.0).contains(&percent) => Err(invalid_input(
+            Some(percent) if !(0.0..=100.0).contains(&percent) => Err(Error::input(
                 AGGREGATE,
                 format!("percentile {percent} is not from 0 to 100"),
             )),
@@ -215,7 +215,7 @@ impl FromStr for Method {
 
 fn unknown(text: &str) -> Error {
     let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-    invalid_input(
+    Error::input(
         AGGREGATE,
         format!(
             "{text:?} is no method: there are {}, percentiles as p95 or p74.5, and each behind rate:",

@@ -36,7 +36,7 @@
 //! # Several devices, and little memory
 //! Calls over arrays of the host take a [set](crate::DeviceSet) of devices. Points are cut where buckets begin, in as
 //! many stretches as devices, or more where they are larger than a device's memory or its
-//! [limit](crate::Device::limit_memory); for rates a stretch begins with the last point before it that has one's other
+//! [limit](crate::Device::with_memory_limit); for rates a stretch begins with the last point before it that has one's other
 //! end. [Sorting](Order::Sort) then is the host's work. A bucket that a device has no room for is made of
 //! [summaries](Summaries) of its points, unless percentiles, rates, counts alone or an aggregate of one's own are asked
 //! for: then it is an [`Error::Allocation`]. Results are as on one device: sums, means and deviations within the bounds
@@ -63,7 +63,6 @@ mod cpu;
 mod custom;
 mod divided;
 mod finish;
-#[cfg(feature = "kernels")]
 mod gpu;
 mod method;
 mod options;
@@ -82,7 +81,6 @@ pub use round::{
     bucket_counts, round_timestamps, round_timestamps_device, round_timestamps_inplace,
 };
 pub use summaries::Summaries;
-#[cfg(feature = "kernels")]
 pub use time_series_kernels::Kernels;
 pub use time_series_kernels::{Aggregate, Point, Summary};
 pub use value::Value;
@@ -99,23 +97,33 @@ const RESAMPLE: &str = "resample";
 /// Points in one call at most: they are numbered in 32 bits.
 const MAX_POINTS: usize = u32::MAX as usize;
 
-fn invalid_input(operation: &'static str, message: String) -> Error {
-    Error::InvalidInput { operation, message }
-}
-
 fn floor_of(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
     Floor::new(granularity, origin).ok_or_else(|| {
-        invalid_input(
+        Error::input(
             operation,
             format!("the granularity is {granularity}, and has to be 1 at least"),
         )
     })
 }
 
+/// Fails for the first timestamp whose bucket has no label.
+fn check_labels<'a>(
+    operation: &'static str,
+    timestamps: impl IntoIterator<Item = &'a i64>,
+    floor: &Floor,
+) -> Result<()> {
+    let mut numbered = timestamps.into_iter().enumerate();
+    match numbered.find(|&(_, &timestamp)| timestamp < floor.lowest()) {
+        Some((index, &timestamp)) => Err(without_label(operation, index, timestamp, floor)),
+        None => Ok(()),
+    }
+}
+
 /// The error of a timestamp whose bucket has no label.
 fn without_label(operation: &'static str, index: usize, timestamp: i64, floor: &Floor) -> Error {
-    invalid_input(
+    Error::input_at(
         operation,
+        index,
         format!(
             "the bucket of timestamp {timestamp}, at index {index}, begins before the first i64; the first label is {}",
             floor.lowest()

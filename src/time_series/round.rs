@@ -2,7 +2,6 @@
 
 use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
 
-#[cfg(feature = "kernels")]
 use super::gpu;
 use super::series::{check_count, packed};
 use super::{BucketCounts, COUNTS, ROUND, cpu, divided, floor_of};
@@ -85,7 +84,6 @@ pub fn round_timestamps_device(
     origin: i64,
 ) -> Result<()> {
     let floor = floor_of(ROUND, granularity, origin)?;
-    #[cfg(feature = "kernels")]
     if timestamps.device().kind() != DeviceKind::Cpu {
         return gpu::round(&floor, timestamps).during(ROUND);
     }

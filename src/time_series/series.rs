@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ndarray::ArrayView1;
 
-use super::{AGGREGATE, MAX_POINTS, invalid_input};
+use super::{AGGREGATE, MAX_POINTS};
 use crate::device::collected;
 use crate::error::During;
 use crate::{Error, Result};
@@ -60,7 +60,7 @@ pub fn check_lengths(timestamps: usize, values: usize) -> Result<()> {
 pub fn check_count(operation: &'static str, points: usize) -> Result<()> {
     if points > MAX_POINTS {
         let message = format!("{points} points are more than {MAX_POINTS}");
-        return Err(invalid_input(operation, message));
+        return Err(Error::input(operation, message));
     }
     Ok(())
 }
@@ -85,10 +85,7 @@ pub fn check_offsets(offsets: &[usize], points: usize) -> Result<()> {
             offsets[offsets.len() - 1]
         ),
     };
-    Err(Error::Shape {
-        operation: AGGREGATE,
-        message,
-    })
+    Err(Error::input(AGGREGATE, message))
 }
 
 /// The series of a point: the last one that begins at or before it, since empty ones begin where the next one does.
@@ -113,8 +110,9 @@ pub fn out_of_order(
         AGGREGATE => ": points have to be in the order of time, or Order::Sort asked for",
         _ => "",
     };
-    invalid_input(
+    Error::input_at(
         operation,
+        index,
         format!(
             "timestamp {timestamp} at index {index}{of_series} is below the one before it, {before}{hint}"
         ),

@@ -5,12 +5,11 @@ use time_series_kernels::{Statistics, Summary};
 
 use super::method::Kind;
 use super::{
-    Aggregates, Aggregation, Custom, CustomAggregates, Method, RESAMPLE, floor_of, invalid_input,
-    without_label,
+    Aggregates, Aggregation, Custom, CustomAggregates, Method, RESAMPLE, floor_of, without_label,
 };
-use crate::Result;
 use crate::device::{collected, copied, packed, reserve};
 use crate::error::During;
+use crate::{Error, Result};
 
 const COLUMNS: &str = "columns";
 
@@ -42,17 +41,12 @@ pub struct Summaries {
 
 /// The summaries as an aggregate.
 pub(super) fn custom() -> Custom<time_series_kernels::Summaries> {
-    #[cfg(feature = "kernels")]
     {
         Custom::with_kernels(
             time_series_kernels::Summaries::NEW,
             &crate::modules::TIME_SERIES,
             &time_series_kernels::SUMMARIES,
         )
-    }
-    #[cfg(not(feature = "kernels"))]
-    {
-        Custom::new(time_series_kernels::Summaries::NEW)
     }
 }
 
@@ -90,7 +84,7 @@ impl Summaries {
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless it is a multiple of this granularity.
     pub fn resample(&self, granularity: i64) -> Result<Summaries> {
         if granularity < self.granularity || granularity % self.granularity != 0 {
-            return Err(invalid_input(
+            return Err(Error::input(
                 RESAMPLE,
                 format!(
                     "the granularity {granularity} is not a multiple of that of the summaries, {}",
@@ -147,7 +141,7 @@ impl Summaries {
                     .during(COLUMNS)?
                     .into())
             }
-            _ => Err(invalid_input(
+            _ => Err(Error::input(
                 COLUMNS,
                 format!("summaries do not tell {method}: they have neither percentiles nor rates"),
             )),

@@ -9,7 +9,6 @@ impl Value for f32 {}
 pub(super) mod sealed {
     use ndarray::Ix1;
 
-    #[cfg(feature = "kernels")]
     use super::super::gpu;
     use super::super::series::Series;
     use super::super::{Aggregates, Aggregation, DeviceAggregates, cpu};
@@ -17,10 +16,6 @@ pub(super) mod sealed {
     use crate::{Device, Result};
 
     /// What the devices need to know of the type.
-    #[cfg(not(feature = "kernels"))]
-    pub trait Sealed: Doors {}
-    /// What the devices need to know of the type.
-    #[cfg(feature = "kernels")]
     pub trait Sealed: Doors + gpu::HasKernels {}
 
     /// The doors to what is large and generic: behind them that is compiled here, once for each type, and not
@@ -48,14 +43,11 @@ pub(super) mod sealed {
                 fn on_host(with: &Aggregation, device: &Device, series: &Series<$type>) -> Result<Aggregates> {
                     match device.kind() {
                         DeviceKind::Cpu => cpu::aggregate(with, series),
-                        #[cfg(feature = "kernels")]
                         _ => {
                             let timestamps = device.upload(&ndarray::aview1(&series.timestamps))?;
                             let values = device.upload(&ndarray::aview1(&series.values))?;
                             gpu::aggregate(with, &series.offsets, &timestamps, &values)?.download()
                         }
-                        #[cfg(not(feature = "kernels"))]
-                        _ => unreachable!("this build has the CPU alone"),
                     }
                 }
 
@@ -66,7 +58,6 @@ pub(super) mod sealed {
                     values: &DeviceArray<$type, Ix1>,
                 ) -> Result<DeviceAggregates> {
                     let device = timestamps.device();
-                    #[cfg(feature = "kernels")]
                     if device.kind() != DeviceKind::Cpu {
                         return gpu::aggregate(with, offsets, timestamps, values);
                     }

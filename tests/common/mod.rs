@@ -1,16 +1,13 @@
-//! What the tests share. Each test program uses a part of it.
-#![allow(dead_code)]
+//! What the test programs share. Each of them uses a part of it.
+#![allow(dead_code, unused_imports, unused_macros)]
 
 pub mod boxes;
-pub mod example;
-pub mod matrices;
 pub mod sketch;
-pub mod time_series;
 
 use std::sync::OnceLock;
 
-use gridstride::Device;
 use gridstride::device::DeviceKind;
+use gridstride::{Device, Error, Result};
 
 /// Every device that can run here: each test loops over them.
 ///
@@ -84,6 +81,77 @@ pub fn open_cuda() -> Option<Device> {
 pub fn small() -> bool {
     is_set("GRIDSTRIDE_TEST_SMALL")
 }
+
+/// Whether a device is too slow for large inputs, or the run is to be short.
+pub fn is_slow(device: &Device) -> bool {
+    small() || device.kind() == DeviceKind::Simulator
+}
+
+/// Pseudo-random numbers, different for each seed.
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next state of Knuth's MMIX generator, whose higher bits are the more random ones.
+    pub fn state(&mut self) -> u64 {
+        self.0 = (self.0)
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        self.0
+    }
+
+    /// The next state with its higher bits mixed into the lower ones.
+    pub fn bits(&mut self) -> u64 {
+        let state = self.state();
+        (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    /// A number from `start` up to and without `end`.
+    pub fn within(&mut self, start: i64, end: i64) -> i64 {
+        let wide = u128::from(self.state() >> 16) * (end - start) as u128;
+        start + (wide >> 48) as i64
+    }
+}
+
+/// About the least memory that `work` succeeds within; with less it fails for want of memory.
+pub fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> u64 {
+    let mut limit = 0;
+    loop {
+        match work(&device.with_memory_limit(limit)) {
+            Ok(_) => return limit,
+            Err(Error::Allocation { .. }) => limit += limit / 8 + 128,
+            Err(error) => panic!("{error} within {limit} bytes"),
+        }
+        assert!(limit < 1 << 30);
+    }
+}
+
+/// Expects an error whose message has all of `parts` in it.
+#[track_caller]
+pub fn fails<T>(result: Result<T>, parts: &[&str]) {
+    let message = result.err().expect("an error").to_string();
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
+/// Expects an error with this message.
+#[track_caller]
+pub fn fails_with<T>(result: Result<T>, message: impl AsRef<str>) {
+    let error = result.err().expect("an error");
+    assert_eq!(error.to_string(), message.as_ref());
+}
+
+/// Expects an error of the kind of a pattern.
+macro_rules! assert_error {
+    ($result:expr, $error:pat $(if $condition:expr)?) => {
+        match &$result {
+            Err($error) $(if $condition)? => {}
+            Err(error) => panic!("{error:?}"),
+            Ok(_) => panic!("no error"),
+        }
+    };
+}
+pub(crate) use assert_error;
 
 /// γ_n = n·u / (1 − n·u), for `roundings` n and unit roundoff `u`: no product of n factors
 /// (1 + δ) with |δ| ≤ u is farther from 1 (Higham, 'Accuracy and Stability of Numerical

@@ -1,4 +1,4 @@
-//! Comparing tensor sketches with the reference.
+//! The reference of a tensor sketch, and how far a device may be from it.
 //!
 //! # The bound of the direct form
 //!
@@ -45,91 +45,20 @@
 //! If E < 1/2 it is rounded to the whole number that it is. Else, or if it is divided by C(n, k), it
 //! passes the same three roundings as above. The reference's own error is the one above.
 
-use gridstride::Device;
-use gridstride::device::DeviceKind;
-use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch, binomial, reference};
-use ndarray::{Array2, ArrayView1, Axis, Slice};
+use gridstride::tensor_sketch::{Form, Real, Tables, binomial, reference};
+use ndarray::{Array2, ArrayView1};
 
-use super::gamma;
-
-/// Tables with the columns from `first` on: they make the sketches S_{first, b}.
-pub fn columns_from(tables: &Tables, first: usize) -> Tables {
-    let columns = Slice::from(first..);
-    let hashes = tables.hashes().mapv(i64::from);
-    let signs = tables.signs().mapv(i64::from);
-    let (hashes, signs) = (
-        hashes.slice_axis(Axis(1), columns),
-        signs.slice_axis(Axis(1), columns),
-    );
-    Tables::new(hashes, signs, tables.dim()).unwrap()
-}
+use super::{Random, gamma};
 
 /// Codes below `alphabet_size` that look random, different for each `seed`.
 pub fn codes(length: usize, alphabet_size: usize, seed: u64) -> Vec<u8> {
-    // The multiplier and increment of Knuth's MMIX generator.
-    let step = |state: &u64| {
-        Some(
-            state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407),
-        )
-    };
-    std::iter::successors(step(&seed), step)
-        .map(|state| ((state >> 33) % alphabet_size as u64) as u8)
-        .take(length)
-        .collect()
+    let mut random = Random(seed);
+    let code = || ((random.state() >> 33) % alphabet_size as u64) as u8;
+    std::iter::repeat_with(code).take(length).collect()
 }
 
 /// Letters per chunk of the Fourier form.
 pub const CHUNK: usize = 2048;
-
-/// The forms in which all devices sketch.
-pub const FORMS: [Form; 2] = [Form::Direct, Form::Fourier];
-
-/// Whether a device sketches in `f64` in that form: kernels do not in the direct one.
-pub fn has_double(device: &Device, form: Form) -> bool {
-    device.kind() == DeviceKind::Cpu || form == Form::Fourier
-}
-
-/// Sketches `sequences` in every way that there is, and compares each entry with the reference.
-pub fn check(device: &Device, tables: &Tables, sequences: &Sequences) {
-    for form in FORMS {
-        check_form(device, tables, sequences, form);
-    }
-}
-
-/// The same for one form.
-pub fn check_form(device: &Device, tables: &Tables, sequences: &Sequences, form: Form) {
-    let sketcher = TensorSketch::new(tables.clone()).form(form);
-    check_with(device, sketcher.clone(), sequences, form);
-    if has_double(device, form) {
-        check_with(device, sketcher.double(), sequences, form);
-    }
-}
-
-fn check_with<T: Real>(
-    device: &Device,
-    sketcher: TensorSketch<T>,
-    sequences: &Sequences,
-    form: Form,
-) {
-    let tables = sketcher.tables().clone();
-    let t = tables.tuple_length();
-    let sketchers = [false, true].map(|normalize| sketcher.clone().normalize(normalize));
-    let made = sketchers.map(|sketcher| sketcher.sketch_rows(device, sequences).unwrap());
-    let last = sketcher.sketch(device, sequences).unwrap();
-    assert_eq!(last.dim(), (sequences.len(), tables.dim()));
-    for (i, last) in last.outer_iter().enumerate() {
-        let reference = Reference::new(&tables, sequences.get(i).unwrap());
-        for (rows, normalize) in made.iter().zip([false, true]) {
-            assert_eq!(rows.dim(), (sequences.len(), t + 1, tables.dim()));
-            for (k, row) in rows.index_axis(Axis(0), i).outer_iter().enumerate() {
-                reference.check_row(row, k, normalize, form);
-            }
-        }
-        reference.check_row(last, t, false, form);
-    }
-}
 
 /// What is known of a sequence's sketch.
 pub struct Reference<'a> {

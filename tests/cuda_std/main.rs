@@ -13,7 +13,7 @@ mod positions;
 mod shared;
 mod slice;
 
-use common::{simulator, small, with_kernels};
+use common::{fails, simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};
 use cuda_std_tests_kernels::{atomics, floats, launches, shared_memory, slices, threads, warps};
 use gridstride::Device;

@@ -61,11 +61,9 @@ fn indices_cover_lines_and_planes() {
         let (width, height) = (3 * 16, 5 * 6);
         let mut plane = device.zeros::<[u64; 2]>(width * height).unwrap();
         let config = LaunchConfig::new((3, 5), (16, 6));
+        let arguments = (width, plane.slice_mut());
         // SAFETY: an element per thread, `width` threads wide.
-        unsafe {
-            let arguments = (width, plane.slice_mut());
-            launch(&device, &threads::indices_2d, config, arguments)
-        };
+        unsafe { launch(&device, &threads::indices_2d, config, arguments) };
         for (i, place) in plane.to_vec().unwrap().into_iter().enumerate() {
             assert_eq!(place, [(i % width) as u64, (i / width) as u64]);
         }
@@ -78,12 +76,10 @@ fn strides_visit_every_index_once() {
         for (grid, block, len) in [(1, 1, 5), (2, 32, 63), (3, 20, 60), (2, 33, 200), (4, 8, 0)] {
             let mut visits = device.zeros::<u32>(len).unwrap();
             let mut visitors = device.zeros::<u64>(len).unwrap();
+            let arguments = (visits.slice_mut(), visitors.slice_mut());
+            let config = LaunchConfig::new(grid, block);
             // SAFETY: as long as each other.
-            unsafe {
-                let arguments = (visits.slice_mut(), visitors.slice_mut());
-                let config = LaunchConfig::new(grid, block);
-                launch(&device, &threads::strides, config, arguments)
-            };
+            unsafe { launch(&device, &threads::strides, config, arguments) };
             assert_eq!(visits.to_vec().unwrap(), vec![1; len]);
             let all = u64::from(grid * block);
             let expected: Vec<u64> = (0..len as u64).map(|i| i % all).collect();
@@ -97,26 +93,14 @@ fn strides_end_at_the_end_of_all_indices() {
     let config = LaunchConfig::new(2, 20);
     for device in with_kernels() {
         let mut out = device.zeros::<u64>(40).unwrap();
+        let arguments = (out.slice_mut(),);
         // SAFETY: an element per thread.
-        unsafe {
-            launch(
-                &device,
-                &threads::endless_strides,
-                config,
-                (out.slice_mut(),),
-            )
-        };
+        unsafe { launch(&device, &threads::endless_strides, config, arguments) };
         let expected: Vec<u64> = (0..40).map(|i| i + (i + 40)).collect();
         assert_eq!(out.to_vec().unwrap(), expected);
+        let arguments = (33, out.slice_mut());
         // SAFETY: an element per thread.
-        unsafe {
-            launch(
-                &device,
-                &threads::first_strides,
-                config,
-                (33, out.slice_mut()),
-            )
-        };
+        unsafe { launch(&device, &threads::first_strides, config, arguments) };
         let first = |i| if i < 33 { i } else { u64::MAX };
         assert_eq!(
             out.to_vec().unwrap(),
@@ -132,11 +116,9 @@ fn fences_show_writes_to_the_last_block() {
         let mut parts = device.zeros::<u32>(count + 1).unwrap();
         let mut arrived = device.zeros::<u32>(1).unwrap();
         let config = LaunchConfig::new(count as u32, 32);
+        let arguments = (parts.slice_mut(), arrived.slice_mut());
         // SAFETY: an element per block and one more.
-        unsafe {
-            let arguments = (parts.slice_mut(), arrived.slice_mut());
-            launch(&device, &threads::last_block_sums, config, arguments)
-        };
+        unsafe { launch(&device, &threads::last_block_sums, config, arguments) };
         let sum: u32 = (0..count as u32).map(|block| 3 * block + 1).sum();
         assert_eq!(parts.to_vec().unwrap()[count], sum);
         assert_eq!(arrived.to_vec().unwrap(), [count as u32]);

@@ -20,11 +20,9 @@ fn arrays_of_all_elements_are_apart() {
         let values = device.buffer_from(&input).unwrap();
         let mut out = device.zeros::<[u64; 5]>(count).unwrap();
         let config = LaunchConfig::new(blocks(), LEN as u32);
+        let arguments = (values.slice(), out.slice_mut());
         // SAFETY: an element per thread.
-        unsafe {
-            let arguments = (values.slice(), out.slice_mut());
-            launch(&device, &shared_memory::shared_arrays, config, arguments)
-        };
+        unsafe { launch(&device, &shared_memory::shared_arrays, config, arguments) };
         for (i, read) in out.to_vec().unwrap().into_iter().enumerate() {
             let value = u64::from(input[neighbour(i, 1)]);
             let (byte, inverse) = (value % 256, 255 - value % 256);
@@ -69,11 +67,9 @@ fn dynamic_memory_is_as_large_as_the_launch_says() {
             let mut data = device.buffer_from(&input).unwrap();
             let config =
                 LaunchConfig::new(blocks(), block as u32).with_shared_bytes(16 * block as u32);
+            let arguments = (steps, data.slice_mut());
             // SAFETY: an element and 16 bytes per thread.
-            unsafe {
-                let arguments = (steps, data.slice_mut());
-                launch(&device, &shared_memory::dynamic_ring, config, arguments)
-            };
+            unsafe { launch(&device, &shared_memory::dynamic_ring, config, arguments) };
             let from = |i| i - i % block + (i + steps as usize) % block;
             let expected: Vec<u64> = (0..count).map(|i| input[from(i)]).collect();
             assert_eq!(data.to_vec().unwrap(), expected, "{device}");
@@ -87,13 +83,14 @@ fn static_and_dynamic_memory_are_apart() {
         let count = LEN * blocks() as usize;
         let mut out = device.zeros::<u32>(count).unwrap();
         let config = LaunchConfig::new(blocks(), LEN as u32).with_shared_bytes(4 * LEN as u32);
+        let arguments = (out.slice_mut(),);
         // SAFETY: an element and 4 bytes per thread.
         unsafe {
             launch(
                 &device,
                 &shared_memory::static_and_dynamic,
                 config,
-                (out.slice_mut(),),
+                arguments,
             )
         };
         let expected: Vec<u32> = (0..count)
@@ -116,11 +113,9 @@ fn trees_add_up_blocks() {
         let values = device.buffer_from(&input).unwrap();
         let mut sums = device.zeros::<i64>(blocks() as usize).unwrap();
         let config = LaunchConfig::new(blocks(), LEN as u32);
+        let arguments = (values.slice(), sums.slice_mut());
         // SAFETY: an element per thread, and one per block.
-        unsafe {
-            let arguments = (values.slice(), sums.slice_mut());
-            launch(&device, &shared_memory::block_sums, config, arguments)
-        };
+        unsafe { launch(&device, &shared_memory::block_sums, config, arguments) };
         assert_eq!(sums.to_vec().unwrap(), expected, "{device}");
     }
 }

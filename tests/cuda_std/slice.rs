@@ -47,15 +47,9 @@ fn writes_reach_every_element() {
             let mut empty = device.zeros::<u32>(0).unwrap();
             let mut lengths = device.zeros::<u64>(4).unwrap();
             let arguments = (data.slice_mut(), empty.slice_mut(), lengths.slice_mut());
+            let config = LaunchConfig::for_len(len, 128);
             // SAFETY: not empty, empty, and four elements.
-            unsafe {
-                launch(
-                    &device,
-                    &slices::write_slice,
-                    LaunchConfig::for_len(len, 128),
-                    arguments,
-                )
-            };
+            unsafe { launch(&device, &slices::write_slice, config, arguments) };
             let expected: Vec<u32> = input.iter().map(|v| 3 * (2 * v + 1001)).collect();
             assert_eq!(data.to_vec().unwrap(), expected, "{device}");
             assert_eq!(lengths.to_vec().unwrap(), [len as u64, 0, 0, 1], "{device}");
@@ -86,15 +80,9 @@ fn elements_have_their_width() {
             byte_out.slice_mut(),
             single_out.slice_mut(),
         );
+        let config = LaunchConfig::new(2, 64);
         // SAFETY: an element per thread.
-        unsafe {
-            launch(
-                &device,
-                &slices::element_widths,
-                LaunchConfig::new(2, 64),
-                arguments,
-            )
-        };
+        unsafe { launch(&device, &slices::element_widths, config, arguments) };
         let expected: Vec<i16> = bytes.iter().map(|&v| 3 * i16::from(v)).collect();
         assert_eq!(short_out.to_vec().unwrap(), expected, "{device}");
         let expected: Vec<u8> = shorts.iter().map(|&v| (v >> 4) as u8).collect();

@@ -110,8 +110,8 @@ fn build() -> Result<Vec<Program>> {
 fn place(program: &Program) -> Option<String> {
     let name = &program.name;
     let (folder, name) = match program.kind.as_str() {
-        // It needs the sources and cargo, and nothing of the GPU.
-        "test" if name == "ptx" => return None,
+        // It needs the sources, and nothing of the GPU.
+        "test" if name == "repository" => return None,
         "test" => (TESTS, name.clone()),
         // The library's own tests and tests/gridstride.rs must not overwrite each other.
         "lib" => (TESTS, format!("{name}-unit")),
@@ -179,7 +179,7 @@ mod tests {
         };
         let found = [
             place("lib", "gridstride"),
-            place("test", "tensor_sketch"),
+            place("test", "kernels"),
             place("example", "matmul"),
             place("bench", "matmul"),
             place("bin", "ladder"),
@@ -187,14 +187,14 @@ mod tests {
         ];
         let expected = [
             "tests/gridstride-unit",
-            "tests/tensor_sketch",
+            "tests/kernels",
             "examples/matmul",
             "benches/matmul",
             "bin/ladder",
             "examples/custom_aggregate",
         ];
         assert_eq!(found, expected.map(|name| Some(name.to_owned())));
-        assert_eq!(place("test", "ptx"), None);
+        assert_eq!(place("test", "repository"), None);
         assert_eq!(place("cdylib", "x"), None);
     }
 

@@ -1,11 +1,16 @@
 #!/bin/sh
 # Runs the bundle's programs on a machine with a GPU.
-#   run.sh [tests] [ARGS…]       every test; ARGS go to each program
-#   run.sh memcheck [ARGS…]      the tests under a sanitizer, on smaller inputs;
+#   run.sh [tests] [PROGRAMS…] [ARGS…]
+#                                the tests, of all programs or of those that are named; ARGS go to each
+#                                program: names of tests begin with their topic, as in
+#                                `run.sh tests kernels box_overlap:: matmul::cast::`
+#   run.sh memcheck [PROGRAMS…] [ARGS…]
+#                                the tests under a sanitizer, on smaller inputs;
 #                                likewise racecheck, initcheck and synccheck
 #   run.sh bench [ARGS…]         the tables of BENCHMARKS.md; ARGS are those of `cargo xtask bench`,
 #                                such as names of steps, --list, --out FILE and --csv-dir FOLDER
-#   run.sh examples [ARGS…]      every example
+#   run.sh examples [PROGRAMS…] [ARGS…]
+#                                the examples, likewise
 #   run.sh unpack                nothing: the programs are in tests, benches, examples and bin then
 # Fails if a program fails, or if there is none to run.
 set -u
@@ -71,19 +76,27 @@ esac
 GRIDSTRIDE_REQUIRE_CUDA=1
 export GRIDSTRIDE_REQUIRE_CUDA
 
+named=
+while [ $# -gt 0 ] && [ -f "$bundle/$part/$1" ]; do
+    named="$named $1 "
+    shift
+done
 ran=0
 failed=
 for program in "$bundle/$part"/*; do
     [ -f "$program" ] || continue
+    name=$(basename "$program")
+    if [ -n "$named" ]; then
+        case $named in *" $name "*) ;; *) continue ;; esac
     # A sanitizer has nothing to see in the library's unit tests, which use no GPU, nor in the tests
-    # of the examples, which start programs of their own.
-    if [ -n "$under" ]; then
-        case $(basename "$program") in *-unit | example_*) continue ;; esac
+    # of the examples, which start other programs.
+    elif [ -n "$under" ]; then
+        case $name in *-unit | examples) continue ;; esac
     fi
     ran=$((ran + 1))
-    echo "== $mode: $(basename "$program")"
+    echo "== $mode: $name"
     # $under is a command with its options: it has to be split.
-    $under "$program" "$@" || failed="$failed $(basename "$program")"
+    $under "$program" "$@" || failed="$failed $name"
 done
 if [ "$ran" -eq 0 ]; then
     echo "error: there is nothing to run in $bundle/$part" >&2

@@ -8,7 +8,7 @@ use crate::shared::SharedMemory;
 use crate::stacks::{MAX_STACKS, Stacks};
 use crate::watch::Watch;
 use crate::worker::Worker;
-use cuda_std::host::{self, Kernel, KernelArgs, LaunchConfig};
+use cuda_std::host::{self, BlockBound, Kernel, KernelArgs, LaunchConfig};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -120,31 +120,43 @@ impl Simulator {
         config: LaunchConfig,
         args: A,
     ) -> Result<(), SimError> {
-        self.check(kernel, config)?;
         let args = Shareable(args);
-        // SAFETY: the caller vouches for the kernel's contract, and `check` for the block's shape.
+        // SAFETY: the caller vouches for the kernel's contract, and `launch_body` checks the block's shape first.
         let body = || unsafe { kernel.run_thread(args.get()) };
+        self.launch_body(kernel.name(), kernel.bound(), config, &body)
+    }
+
+    /// Checks the shape, and runs `body` in each thread. It is compiled once for all kernels.
+    fn launch_body(
+        &self,
+        kernel: &'static str,
+        bound: BlockBound,
+        config: LaunchConfig,
+        body: &(dyn Fn() + Sync),
+    ) -> Result<(), SimError> {
+        self.check(kernel, bound, config)?;
         let watch = Watch::default();
         self.run(&Launch {
             watch: &watch,
-            kernel: kernel.name(),
+            kernel,
             config,
             limits: self.limits,
             seed: self.seed,
-            body: &body,
+            body,
         })
     }
 
-    fn check<A: KernelArgs>(
+    fn check(
         &self,
-        kernel: &Kernel<A>,
+        name: &'static str,
+        bound: BlockBound,
         config: LaunchConfig,
     ) -> Result<(), SimError> {
-        let (name, limits) = (kernel.name(), self.limits);
         if host::is_inside_kernel() {
             return Err(SimError::NestedLaunch { kernel: name });
         }
-        let checked = config.check(kernel.bound(), limits.block_threads, limits.shared_bytes);
+        let limits = self.limits;
+        let checked = config.check(bound, limits.block_threads, limits.shared_bytes);
         checked.map_err(|error| SimError::of_launch(name, error))
     }
 

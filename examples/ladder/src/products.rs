@@ -1,7 +1,7 @@
 //! What both ladders of matrix products share.
 
 use anyhow::{Result, ensure};
-use gridstride::matmul::{MatMul, Number, reference};
+use gridstride::matmul::{MatMul, Scalar, reference};
 use ndarray::{Array2, ArrayView2};
 
 use crate::climb::{Climb, Setup};
@@ -32,7 +32,7 @@ pub fn random_matrix<T>(
 }
 
 /// The library's own product: of matrices on the device, or for the CPU of those of the host, without a copy.
-pub fn library<T: Number<Sum = T> + Into<f64>>(
+pub fn library<T: Scalar<Sum = T> + Into<f64>>(
     climb: &mut Climb,
     setup: &Setup,
     (a, b): (ArrayView2<T>, ArrayView2<T>),
@@ -67,7 +67,7 @@ impl Expected {
     /// Every version sums up k products of the type's numbers in some order: in the type itself the error is at most
     /// f·Σ|a|·|b|, f being [`MatMul::error_factor`]. The reference and Σ|a|·|b| are in `f64` and each have the factor
     /// g of that: f·Σ + g·Σ, and as f is below 1, another g·Σ for what the computed Σ lacks.
-    pub fn new<T: Number>(a: ArrayView2<T>, b: ArrayView2<T>) -> Expected {
+    pub fn new<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Expected {
         let k = a.ncols();
         let factor =
             MatMul::new().error_factor::<T>(k) + 2.0 * MatMul::new().error_factor::<f64>(k);

@@ -159,7 +159,11 @@ fn neighbours(
     let length = n.div_ceil(STREAMS).next_multiple_of(POINTS);
     let lengths = (0..n).step_by(length).map(|start| length.min(n - start));
     let mut parts = lengths
-        .map(|length| Ok((device.stream()?, Part::new(device, length)?)))
+        .map(|length| {
+            let stream = device.stream()?;
+            let part = Part::new(&device.on(&stream)?, length)?;
+            Ok((stream, part))
+        })
         .collect::<Result<Vec<_>>>()?;
     let (mut pinned, mut sums) = (device.pinned(n)?, device.pinned(sums.len())?);
     pinned.copy_from_slice(values);

@@ -154,11 +154,13 @@ fn parts(device: &Device, n: usize) -> Result<Vec<Part>> {
     let starts = (0..n).step_by(length);
     let parts = starts.map(|start| {
         let length = length.min(n - start);
+        let stream = device.stream()?;
+        let on_stream = device.on(&stream)?;
         Ok(Part {
-            stream: device.stream()?,
-            a: device.alloc(length)?,
-            b: device.alloc(length)?,
-            out: device.alloc(length)?,
+            a: on_stream.alloc(length)?,
+            b: on_stream.alloc(length)?,
+            out: on_stream.alloc(length)?,
+            stream,
         })
     });
     parts.collect()

@@ -3,17 +3,10 @@
 #![no_std]
 
 mod direct;
-mod distances;
 pub mod fourier;
 
 pub use direct::{Arrays, NEGATIVE, Parameters, TILE, shared_words};
 pub use direct::{
     direct_1, direct_2, direct_3, direct_4, direct_6, direct_8, direct_12, direct_16, direct_24,
     direct_32,
-};
-pub use distances::{
-    CHUNK, DistanceParameters, THREADS, TILE_COLUMNS_F32, TILE_COLUMNS_F64, TILE_ROWS,
-};
-pub use distances::{
-    distances_f32, distances_f64, largest_f32, largest_f64, pairwise_f32, pairwise_f64,
 };

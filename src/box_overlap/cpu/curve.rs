@@ -9,14 +9,13 @@
 //!
 //! The order decides about speed alone, never about the result.
 
-use rayon::prelude::*;
-
 use super::collect;
 use super::group::LANES;
 use crate::Result;
 use crate::box_overlap::Coordinate;
 use crate::box_overlap::boxes::Boxes;
 use crate::device::reserve;
+use crate::parallel;
 
 /// Bits of a key for the class of the box's size.
 const CLASS_BITS: u32 = 2;
@@ -74,7 +73,7 @@ fn sort<T: Coordinate, const AXES: usize>(
     };
     let mut keys = collect(ids.len().div_ceil(LANES), keys_of_some)?.into_flattened();
     keys.truncate(ids.len());
-    keys.par_sort_unstable();
+    parallel::sort(&mut keys);
     let place = |key: u64| (key & ((1 << place_bits) - 1)) as usize;
     let sorted = collect(ids.len(), |i| ids[place(keys[i])])?;
     ids.copy_from_slice(&sorted);
@@ -83,9 +82,7 @@ fn sort<T: Coordinate, const AXES: usize>(
     }
     let crowds = crowds(ids, &keys, place_bits)?;
     drop(keys);
-    crowds
-        .into_par_iter()
-        .try_for_each(|ids| sort::<T, AXES>(boxes, ids, depth + 1))
+    parallel::try_each(crowds, |ids| sort::<T, AXES>(boxes, ids, depth + 1))
 }
 
 /// The boxes of each cell that has many, unless it has all.
@@ -133,11 +130,9 @@ struct Grid<const AXES: usize> {
 impl<const AXES: usize> Grid<AXES> {
     /// For keys of so many bits.
     fn new<T: Coordinate>(boxes: Boxes<'_, T>, ids: &[u32], bits: u32) -> Self {
-        let nothing = || ([f64::INFINITY; AXES], [f64::NEG_INFINITY; AXES]);
-        let (min, max) = ids
-            .par_iter()
-            .with_min_len(1 << 12)
-            .fold(nothing, |(min, max), &id| {
+        let nothing = ([f64::INFINITY; AXES], [f64::NEG_INFINITY; AXES]);
+        let limits = parallel::map(ids.chunks(1 << 14), |ids| {
+            ids.iter().fold(nothing, |(min, max), &id| {
                 let centre = centre::<T, AXES>(boxes.row(id as usize));
                 // An infinite one, or NaN, does not count.
                 let finite = |axis: usize| centre[axis].is_finite();
@@ -149,12 +144,13 @@ impl<const AXES: usize> Grid<AXES> {
                 };
                 (with(min, f64::min), with(max, f64::max))
             })
-            .reduce(nothing, |a, b| {
-                let both = |a: [f64; AXES], b: [f64; AXES], of: fn(f64, f64) -> f64| {
-                    std::array::from_fn(|axis| of(a[axis], b[axis]))
-                };
-                (both(a.0, b.0, f64::min), both(a.1, b.1, f64::max))
-            });
+        });
+        let both = |a: [f64; AXES], b: [f64; AXES], of: fn(f64, f64) -> f64| {
+            std::array::from_fn(|axis| of(a[axis], b[axis]))
+        };
+        let (min, max) = limits.into_iter().fold(nothing, |a, b| {
+            (both(a.0, b.0, f64::min), both(a.1, b.1, f64::max))
+        });
         let bits = ((bits - CLASS_BITS - DIRECTION_BITS) / AXES as u32).min(MAX_CELL_BITS);
         let cells = (1u64 << bits) as f64;
         let span = |axis: usize| max[axis] - min[axis];

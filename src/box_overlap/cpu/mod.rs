@@ -12,13 +12,12 @@ mod walk;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::boxes::{Boxes, Packed};
 use super::search::{Problem, Search};
 use super::{Algorithm, Coordinate, Overlaps};
 use crate::Result;
 use crate::device::reserve;
+use crate::parallel;
 use brute_force::BruteForce;
 use finder::{Finder, Found, Wanted};
 use lanes::Lanes;
@@ -67,23 +66,20 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
         let wished = rows.len() / (rayon::current_num_threads() * PARTS_PER_THREAD);
         let part = wished.clamp(1, PART);
         let numbers = &set1.numbers[rows.start * width..rows.end * width];
-        let parts = numbers
-            .par_chunks(part * width)
-            .enumerate()
-            .map(|(i, numbers)| {
-                let part_of_set1 = Boxes {
-                    numbers,
-                    axes: set1.axes,
-                };
-                let mut found = self
-                    .finder
-                    .find(part_of_set1, rows.start + i * part, wanted)?;
-                if wanted == Wanted::CountsAndIndices {
-                    sort_rows(&mut found, self.length)?;
-                }
-                Ok(found)
-            });
-        parts.collect()
+        let parts = numbers.chunks(part * width).enumerate();
+        parallel::try_map(parts, |(i, numbers)| {
+            let part_of_set1 = Boxes {
+                numbers,
+                axes: set1.axes,
+            };
+            let mut found = self
+                .finder
+                .find(part_of_set1, rows.start + i * part, wanted)?;
+            if wanted == Wanted::CountsAndIndices {
+                sort_rows(&mut found, self.length)?;
+            }
+            Ok(found)
+        })
     }
 }
 
@@ -110,15 +106,20 @@ impl<T: Lanes> Search for CpuSearch<'_, T> {
 }
 
 /// As many elements, made by all cores.
-fn collect<U: Send>(count: usize, element: impl Fn(usize) -> U + Send + Sync) -> Result<Vec<U>> {
+fn collect<U: Copy + Send>(count: usize, element: impl Fn(usize) -> U + Sync) -> Result<Vec<U>> {
+    /// Elements that a thread makes in one go.
+    const MADE_BY_A_THREAD: usize = 1 << 12;
     let mut elements = Vec::new();
     reserve(&mut elements, count)?;
-    // There is room already: this allocates nothing.
-    (0..count)
-        .into_par_iter()
-        .with_min_len(1 << 10)
-        .map(element)
-        .collect_into_vec(&mut elements);
+    let places = &mut elements.spare_capacity_mut()[..count];
+    let chunks = places.chunks_mut(MADE_BY_A_THREAD).enumerate();
+    parallel::each(chunks, |(chunk, places)| {
+        for (i, place) in places.iter_mut().enumerate() {
+            place.write(element(chunk * MADE_BY_A_THREAD + i));
+        }
+    });
+    // SAFETY: just written, all of them.
+    unsafe { elements.set_len(count) };
     Ok(elements)
 }
 

@@ -2,12 +2,11 @@
 
 use std::mem::MaybeUninit;
 
-use rayon::prelude::*;
-
 use super::finder::Found;
 use crate::Result;
 use crate::box_overlap::Overlaps;
 use crate::device::{reserve, zeroed};
+use crate::parallel;
 
 /// A row with more than one in so many of all boxes is sorted by marking them.
 const MARK: usize = 64;
@@ -81,7 +80,7 @@ fn concat(mut parts: Vec<Vec<u32>>) -> Result<Vec<u32>> {
         copies.push((part, target));
         rest = behind;
     }
-    copies.into_par_iter().for_each(|(part, target)| {
+    parallel::each(copies, |(part, target)| {
         target.write_copy_of_slice(&part);
     });
     // SAFETY: the targets are `length` elements without gaps, and each has been written.

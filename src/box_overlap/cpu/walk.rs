@@ -4,14 +4,13 @@
 //! below, in the same order, and at last the pairs that are looked for, row after row. So the loops are
 //! long, and loads of one test wait for those of another, not for its outcome.
 
-use super::collect;
 use super::finder::{Finder, Found, Wanted};
 use super::group::{LANES, Limits, lanes_below};
 use super::lanes::{Lanes, Machine, Tester, WithTester, bits};
 use super::tree::{Level, Tree};
 use crate::Result;
 use crate::box_overlap::boxes::Boxes;
-use crate::device::{reserve, zeroed};
+use crate::device::{collected, reserve, zeroed};
 
 /// Tests after which the level below is looked at, so that lists do not grow without bounds.
 const LIST: usize = 1 << 8;
@@ -51,7 +50,7 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
             places: [0; LIST * LANES],
         };
         let below_top = self.tree.levels.len().saturating_sub(1);
-        let mut lists = collect(below_top, |_| List([Test(0); LIST * LANES]))?;
+        let mut lists = collected((0..below_top).map(|_| List([Test(0); LIST * LANES])))?;
         let mut top = [Test(0); LIST];
         for start in (0..count).step_by(LIST) {
             let top = &mut top[..LIST.min(count - start)];

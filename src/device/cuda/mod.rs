@@ -1,38 +1,28 @@
-//! NVIDIA GPUs: the one place that uses cust.
+//! NVIDIA GPUs: the only module that uses cust.
 //!
 //! cust's safe wrappers leave gaps (a context that is current on one thread alone, slices without
 //! lifetimes, module loading without the compiler's log, streams that lose their flags), so this
 //! module takes the driver's functions from `cust::sys` and closes the gaps here:
 //!
-//! - every handle keeps its [`Context`] alive, and makes it current around each call, on whatever
-//!   thread: so handles may be used from any thread and dropped in any order;
-//! - every result code is checked, and becomes an error that says what was being done;
+//! - every handle keeps its [`Primary`](primary::Primary) context alive and makes it current around
+//!   each call, so handles may be used from any thread and dropped in any order;
+//! - every result code is checked and becomes an error that names the operation;
 //! - the functions themselves come from `cuda_driver`, which finds them at run time.
+//!
+//! [`primary`] is the ground. [`stream`], [`pool`], [`modules`] and [`staging`] stand on it, and
+//! [`gpu`] owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
-mod context;
-mod memory;
-mod module;
+mod gpu;
+mod modules;
+mod pool;
+mod primary;
 mod staging;
 mod stream;
 
-pub(super) use context::{Context, device_count};
-pub(super) use memory::{Allocation, HostAllocation};
-pub(super) use stream::{EventHandle, UserStream};
+pub use gpu::{Allocation, Gpu, HostAllocation};
+pub use stream::Event;
 
-use crate::Error;
-use cust::sys::{self, cudaError_enum};
-
-/// Turns a result code into an error that names the operation and the device.
-fn check(result: sys::CUresult, operation: &str, device: &str) -> Result<(), Error> {
-    if result == cudaError_enum::CUDA_SUCCESS {
-        return Ok(());
-    }
-    // The forwarder hands cust only codes that its enum knows; this is the driver's own.
-    let code = cuda_driver::last_error().unwrap_or(result as u32);
-    Err(Error::Driver {
-        operation: operation.to_string(),
-        device: device.to_string(),
-        code,
-        message: cuda_driver::error_text(code),
-    })
+/// Returns the number of GPUs; 0 without a driver.
+pub fn count() -> usize {
+    primary::count().unwrap_or(0)
 }

@@ -1,39 +1,58 @@
-//! Streams and events.
+//! Streams, the work that is put on them, and events.
 
-use super::context::Context;
+use super::primary::Primary;
 use crate::Result;
-use crate::device::stream::{not_recorded, wrong_order};
-use crate::device::{Device, Kind, lock};
+use crate::device::lock;
 use cust::sys::{self, cudaError_enum};
+use std::ffi::c_void;
 use std::fmt;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-/// A stream that does not wait for the legacy default stream. Whoever holds it holds its context
-/// too, and destroys it.
-pub struct StreamHandle {
+/// A stream that does not wait for the legacy default stream, or the stream of another library.
+pub struct Stream {
     raw: sys::CUstream,
+    /// Whether another library destroys the stream.
+    is_foreign: bool,
+    /// Recorded when another stream is to wait for this one.
+    end: Event,
     /// The kernel started last, for the message when waiting fails.
     last_kernel: Mutex<Option<&'static str>>,
+    primary: Arc<Primary>,
 }
 
 // SAFETY: the driver's streams may be used from any thread.
-unsafe impl Send for StreamHandle {}
+unsafe impl Send for Stream {}
 // SAFETY: as above.
-unsafe impl Sync for StreamHandle {}
+unsafe impl Sync for Stream {}
 
-impl StreamHandle {
-    pub fn new(context: &Context) -> Result<Self> {
-        let _bound = context.bind()?;
+impl Stream {
+    pub fn new(primary: &Arc<Primary>) -> Result<Stream> {
+        let _bound = primary.bind()?;
+        let end = Event::new(primary, Timing::Off)?;
         let mut raw = null_mut();
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: it writes one handle.
+        // SAFETY: writes one handle.
         let result = unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
-        context.check(result, "making a stream")?;
-        Ok(Self {
+        primary.check(result, "making a stream")?;
+        Ok(Stream {
             raw,
+            is_foreign: false,
+            end,
             last_kernel: Mutex::new(None),
+            primary: primary.clone(),
+        })
+    }
+
+    /// # Safety
+    /// `raw` is a stream of the context and stays one as long as the result lives.
+    pub unsafe fn from_raw(primary: &Arc<Primary>, raw: *mut c_void) -> Result<Stream> {
+        Ok(Stream {
+            raw: raw.cast(),
+            is_foreign: true,
+            end: Event::new(primary, Timing::Off)?,
+            last_kernel: Mutex::new(None),
+            primary: primary.clone(),
         })
     }
 
@@ -46,9 +65,9 @@ impl StreamHandle {
         *lock(&self.last_kernel) = Some(name);
     }
 
-    /// Waits for the stream, which is of that context.
-    pub fn synchronize(&self, context: &Context) -> Result<()> {
-        let _bound = context.bind()?;
+    /// Waits for the stream on the host.
+    pub fn synchronize(&self) -> Result<()> {
+        let _bound = self.primary.bind()?;
         // SAFETY: the stream lives as long as `self`.
         let result = unsafe { sys::cuStreamSynchronize(self.raw) };
         if result == cudaError_enum::CUDA_SUCCESS {
@@ -58,137 +77,159 @@ impl StreamHandle {
             Some(kernel) => format!("waiting for a stream whose last kernel was {kernel}"),
             None => "waiting for a stream".to_string(),
         };
-        context.check(result, &operation)
+        self.primary.check(result, &operation)
     }
 
+    /// Makes later work of this stream wait for the present work of another one, on the GPU.
+    pub fn wait_for(&self, other: &Stream) -> Result<()> {
+        // If another thread records the same event in between, the wait only covers more work.
+        other.end.record(other)?;
+        other.end.make_wait(self)
+    }
+
+    /// Sets `bytes` bytes to zero.
+    ///
     /// # Safety
-    /// The context is current, and nothing uses the stream any more.
-    pub unsafe fn destroy(&self) {
+    /// The memory at `address` has that many bytes and is not freed before the stream has done this.
+    pub unsafe fn fill_zero(&self, address: sys::CUdeviceptr, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let _bound = self.primary.bind()?;
         // SAFETY: passed on to the caller.
-        unsafe { sys::cuStreamDestroy_v2(self.raw) };
+        let result = unsafe { sys::cuMemsetD8Async(address, 0, bytes, self.raw) };
+        self.primary.check(result, "setting memory to zero")
+    }
+
+    /// Starts a copy to the GPU.
+    ///
+    /// # Safety
+    /// The memory at `address` has as many bytes as `source`; neither is freed, and `source` does not
+    /// change, before the stream has done this.
+    pub unsafe fn copy_in(&self, source: &[u8], address: sys::CUdeviceptr) -> Result<()> {
+        if source.is_empty() {
+            return Ok(());
+        }
+        let _bound = self.primary.bind()?;
+        let (from, bytes) = (source.as_ptr().cast(), source.len());
+        // SAFETY: passed on to the caller.
+        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, self.raw) };
+        self.primary.check(result, "copying to the GPU")
+    }
+
+    /// Starts a copy from the GPU.
+    ///
+    /// # Safety
+    /// The memory at `address` has as many bytes as `target`; neither is freed, and nothing else
+    /// accesses `target`, before the stream has done this.
+    pub unsafe fn copy_out(&self, address: sys::CUdeviceptr, target: &mut [u8]) -> Result<()> {
+        if target.is_empty() {
+            return Ok(());
+        }
+        let _bound = self.primary.bind()?;
+        let (to, bytes) = (target.as_mut_ptr().cast(), target.len());
+        // SAFETY: passed on to the caller.
+        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, self.raw) };
+        self.primary.check(result, "copying from the GPU")
     }
 }
 
-/// A stream beside the main one.
-pub struct UserStream {
-    handle: StreamHandle,
-    context: Arc<Context>,
-}
-
-impl UserStream {
-    pub fn handle(&self) -> &StreamHandle {
-        &self.handle
-    }
-
-    pub fn synchronize(&self) -> Result<()> {
-        self.handle.synchronize(&self.context)
-    }
-}
-
-impl Drop for UserStream {
+impl Drop for Stream {
     fn drop(&mut self) {
-        if let Ok(_bound) = self.context.bind() {
-            // Memory may only be freed in the order of the main stream while no other is at work.
-            // SAFETY: the context is current, and this was the only handle.
-            unsafe {
-                sys::cuStreamSynchronize(self.handle.raw);
-                self.handle.destroy();
-            }
-            self.context.remove_user_stream();
+        if self.is_foreign {
+            return;
+        }
+        if let Ok(_bound) = self.primary.bind() {
+            // SAFETY: made in `new` and destroyed once. The driver lets work that was started finish.
+            unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }
     }
 }
 
-impl Context {
-    pub fn new_stream(self: &Arc<Self>) -> Result<UserStream> {
-        let handle = StreamHandle::new(self)?;
-        self.add_user_stream();
-        let stream = UserStream {
-            handle,
-            context: self.clone(),
-        };
-        // The new stream may use memory that came in the order of the main stream.
-        self.synchronize()?;
-        Ok(stream)
-    }
-
-    pub fn new_event(self: &Arc<Self>) -> Result<EventHandle> {
-        let _bound = self.bind()?;
-        let mut raw = null_mut();
-        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
-        // SAFETY: it writes one handle.
-        let result = unsafe { sys::cuEventCreate(&mut raw, flags) };
-        self.check(result, "making an event")?;
-        Ok(EventHandle {
-            raw,
-            context: self.clone(),
-        })
-    }
+/// Whether an event records the time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    On,
+    Off,
 }
 
-/// An event with timing.
-pub struct EventHandle {
+/// An event of the driver.
+pub struct Event {
     raw: sys::CUevent,
-    context: Arc<Context>,
+    primary: Arc<Primary>,
 }
 
 // SAFETY: the driver's events may be used from any thread.
-unsafe impl Send for EventHandle {}
+unsafe impl Send for Event {}
 // SAFETY: as above.
-unsafe impl Sync for EventHandle {}
+unsafe impl Sync for Event {}
 
-impl EventHandle {
-    pub fn device(&self) -> Device {
-        Kind::Cuda(self.context.clone()).into()
+impl Event {
+    pub fn new(primary: &Arc<Primary>, timing: Timing) -> Result<Event> {
+        let _bound = primary.bind()?;
+        let mut raw = null_mut();
+        let flags = match timing {
+            Timing::On => sys::CUevent_flags::CU_EVENT_DEFAULT,
+            Timing::Off => sys::CUevent_flags::CU_EVENT_DISABLE_TIMING,
+        };
+        // SAFETY: writes one handle.
+        let result = unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
+        primary.check(result, "making an event")?;
+        Ok(Event {
+            raw,
+            primary: primary.clone(),
+        })
     }
 
-    pub fn record(&self, stream: &StreamHandle) -> Result<()> {
-        let _bound = self.context.bind()?;
-        // SAFETY: both live; that they are of one context the driver checks.
+    pub fn record(&self, stream: &Stream) -> Result<()> {
+        let _bound = self.primary.bind()?;
+        // SAFETY: both live; the driver checks that they are of one context.
         let result = unsafe { sys::cuEventRecord(self.raw, stream.raw()) };
-        self.context.check(result, "recording an event")
+        self.primary.check(result, "recording an event")
     }
 
-    pub fn make_wait(&self, stream: &StreamHandle) -> Result<()> {
-        let _bound = self.context.bind()?;
+    pub fn make_wait(&self, stream: &Stream) -> Result<()> {
+        let _bound = self.primary.bind()?;
         // SAFETY: both live.
         let result = unsafe { sys::cuStreamWaitEvent(stream.raw(), self.raw, 0) };
-        self.context
+        self.primary
             .check(result, "waiting for an event on a stream")
     }
 
     pub fn synchronize(&self) -> Result<()> {
-        let _bound = self.context.bind()?;
+        let _bound = self.primary.bind()?;
         // SAFETY: the event lives.
         let result = unsafe { sys::cuEventSynchronize(self.raw) };
-        self.context.check(result, "waiting for an event")
+        self.primary.check(result, "waiting for an event")
     }
 
-    pub fn elapsed_since(&self, start: &EventHandle) -> Result<Duration> {
+    /// Returns the milliseconds from `start` to this event, negative if `start` is the later one.
+    /// `None` if one has not been recorded. Waits for both.
+    pub fn milliseconds_since(&self, start: &Event) -> Result<Option<f32>> {
         start.synchronize()?;
         self.synchronize()?;
-        let _bound = self.context.bind()?;
+        let _bound = self.primary.bind()?;
         let mut milliseconds = 0.0;
         // SAFETY: both live, and have happened if they were recorded.
         let result = unsafe { sys::cuEventElapsedTime(&mut milliseconds, start.raw, self.raw) };
         if result == cudaError_enum::CUDA_ERROR_INVALID_HANDLE {
-            return Err(not_recorded());
+            return Ok(None);
         }
-        self.context
+        self.primary
             .check(result, "reading the time between events")?;
-        Duration::try_from_secs_f64(f64::from(milliseconds) / 1e3).map_err(|_| wrong_order())
+        Ok(Some(milliseconds))
     }
 }
 
-impl fmt::Debug for EventHandle {
+impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "event on {}", self.context.name())
+        write!(f, "event on {}", self.primary.name())
     }
 }
 
-impl Drop for EventHandle {
+impl Drop for Event {
     fn drop(&mut self) {
-        if let Ok(_bound) = self.context.bind() {
+        if let Ok(_bound) = self.primary.bind() {
             // SAFETY: made once, destroyed once; the driver waits where it must.
             unsafe { sys::cuEventDestroy_v2(self.raw) };
         }

@@ -7,8 +7,8 @@
 //! Algorithms', section 3.5). The sums in `f64` are a reference of the same kind, with its own u.
 
 use super::*;
+use crate::{Number, Real};
 use half::{bf16, f16};
-use std::fmt::Debug;
 
 /// γ_n = n·u / (1 − n·u).
 fn gamma(roundings: usize, u: f64) -> f64 {
@@ -17,42 +17,23 @@ fn gamma(roundings: usize, u: f64) -> f64 {
     product / (1.0 - product)
 }
 
-/// A type to test, and how to come to it and back.
-trait Tested: CpuNumber<Sum: Debug + PartialEq> {
-    /// The unit roundoff of the sums.
-    const U: f64;
-    fn number(x: f64) -> Self;
-    fn value(self) -> f64;
-    fn sum(x: f64) -> Self::Sum;
-    fn sum_value(x: Self::Sum) -> f64;
+/// Computes C = alpha·A·B + beta·C.
+fn gemm<T: CpuScalar>(
+    alpha: T::Sum,
+    a: ArrayView3<T>,
+    b: ArrayView3<T>,
+    beta: T::Sum,
+    c: ArrayViewMut3<T::Sum>,
+) -> Result<()> {
+    super::gemm(Product {
+        operation: "test",
+        alpha,
+        a,
+        b,
+        beta,
+        c,
+    })
 }
-
-macro_rules! tested {
-    ($type:ty, $sum:ty, $u:expr, $from:expr, $to:expr) => {
-        impl Tested for $type {
-            const U: f64 = $u;
-            fn number(x: f64) -> Self {
-                $from(x)
-            }
-            fn value(self) -> f64 {
-                $to(self)
-            }
-            fn sum(x: f64) -> $sum {
-                x as $sum
-            }
-            fn sum_value(x: $sum) -> f64 {
-                f64::from(x)
-            }
-        }
-    };
-}
-
-const U32: f64 = f32::EPSILON as f64 / 2.0;
-const U64: f64 = f64::EPSILON / 2.0;
-tested!(f32, f32, U32, |x| x as f32, f64::from);
-tested!(f64, f64, U64, |x| x, |x| x);
-tested!(f16, f32, U32, f16::from_f64, f16::to_f64);
-tested!(bf16, f32, U32, bf16::from_f64, bf16::to_f64);
 
 /// In [-1, 1).
 fn random(state: &mut u64) -> f64 {
@@ -62,18 +43,18 @@ fn random(state: &mut u64) -> f64 {
     (*state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
 
-fn numbers<T: Tested>(shape: [usize; 3], seed: u64) -> Array3<T> {
+fn numbers<T: CpuScalar>(shape: [usize; 3], seed: u64) -> Array3<T> {
     let mut state = seed;
-    Array3::from_shape_simple_fn(shape, || T::number(random(&mut state)))
+    Array3::from_shape_simple_fn(shape, || T::from_f64(random(&mut state)))
 }
 
-fn sums<T: Tested>(shape: [usize; 3], seed: u64) -> Array3<T::Sum> {
+fn sums<T: CpuScalar>(shape: [usize; 3], seed: u64) -> Array3<T::Sum> {
     let mut state = seed;
-    Array3::from_shape_simple_fn(shape, || T::sum(random(&mut state)))
+    Array3::from_shape_simple_fn(shape, || <T::Sum as Number>::from_f64(random(&mut state)))
 }
 
 /// Computes it and compares all of it.
-fn check<T: Tested>(
+fn check<T: CpuScalar>(
     alpha: f64,
     a: ArrayView3<T>,
     b: ArrayView3<T>,
@@ -81,11 +62,18 @@ fn check<T: Tested>(
     mut c: ArrayViewMut3<T::Sum>,
 ) {
     let before = c.to_owned();
-    gemm(T::sum(alpha), a, b, T::sum(beta), c.view_mut()).unwrap();
+    gemm(
+        <T::Sum as Number>::from_f64(alpha),
+        a,
+        b,
+        <T::Sum as Number>::from_f64(beta),
+        c.view_mut(),
+    )
+    .unwrap();
     compare(alpha, a, b, beta, before.view(), c.view());
 }
 
-fn compare<T: Tested>(
+fn compare<T: CpuScalar>(
     alpha: f64,
     a: ArrayView3<T>,
     b: ArrayView3<T>,
@@ -94,14 +82,14 @@ fn compare<T: Tested>(
     c: ArrayView3<T::Sum>,
 ) {
     let k = a.dim().2;
-    let alpha = T::sum_value(T::sum(alpha));
-    let beta = T::sum_value(T::sum(beta));
-    let gamma = gamma(k + 2, T::U) + gamma(k + 2, U64);
+    let alpha = Number::to_f64(<T::Sum as Number>::from_f64(alpha));
+    let beta = Number::to_f64(<T::Sum as Number>::from_f64(beta));
+    let gamma = gamma(k + 2, T::Sum::UNIT_ROUNDOFF) + gamma(k + 2, f64::UNIT_ROUNDOFF);
     // So that a line of each is contiguous.
-    let a = a.map(|x| x.value());
+    let a = a.map(|x| x.to_f64());
     let bt = b
         .permuted_axes([0, 2, 1])
-        .map(|x| x.value())
+        .map(|x| x.to_f64())
         .as_standard_layout()
         .into_owned();
     for ((g, i, j), &computed) in c.indexed_iter() {
@@ -114,10 +102,10 @@ fn compare<T: Tested>(
             (exact, size) = (alpha * exact, alpha.abs() * size);
         }
         if beta != 0.0 {
-            let c = beta * T::sum_value(before[[g, i, j]]);
+            let c = beta * Number::to_f64(before[[g, i, j]]);
             (exact, size) = (exact + c, size + c.abs());
         }
-        let error = (T::sum_value(computed) - exact).abs();
+        let error = (Number::to_f64(computed) - exact).abs();
         let shape = (a.dim(), bt.dim());
         assert!(
             error <= gamma * size,
@@ -128,7 +116,7 @@ fn compare<T: Tested>(
 }
 
 fn for_all_types(test: impl Fn(&dyn Fn([usize; 4], f64, f64))) {
-    fn plain<T: Tested>([batch, m, k, n]: [usize; 4], alpha: f64, beta: f64) {
+    fn plain<T: CpuScalar>([batch, m, k, n]: [usize; 4], alpha: f64, beta: f64) {
         let (a, b) = (
             numbers::<T>([batch, m, k], 1),
             numbers::<T>([batch, k, n], 2),
@@ -174,7 +162,7 @@ fn shapes_and_factors() {
 
 #[test]
 fn strides() {
-    fn run<T: Tested>() {
+    fn run<T: CpuScalar>() {
         // (m, k, n): whole, rows, columns, and the depth cut.
         for [m, k, n] in [
             [70, 80, 90],
@@ -207,7 +195,7 @@ fn strides() {
 
 #[test]
 fn transposed_and_broadcast() {
-    fn run<T: Tested>() {
+    fn run<T: CpuScalar>() {
         for [m, k, n] in [
             [70, 80, 90],
             [7, 5, 9],
@@ -310,7 +298,7 @@ const PATHS: [[usize; 4]; 9] = [
 
 #[test]
 fn what_c_held_is_not_read_without_beta() {
-    fn run<T: Tested>() {
+    fn run<T: CpuScalar>() {
         for [batch, m, k, n] in PATHS {
             for alpha in [0.0, 1.0, 0.4] {
                 let (a, b) = (
@@ -318,11 +306,13 @@ fn what_c_held_is_not_read_without_beta() {
                     numbers::<T>([batch, k, n], 2),
                 );
                 for before in [f64::NAN, f64::INFINITY] {
-                    let mut c = Array3::from_elem([batch, m, n], T::sum(before));
+                    let mut c =
+                        Array3::from_elem([batch, m, n], <T::Sum as Number>::from_f64(before));
                     check(alpha, a.view(), b.view(), 0.0, c.view_mut());
                 }
                 let bt = b.permuted_axes([0, 2, 1]).as_standard_layout().into_owned();
-                let mut c = Array3::from_elem([batch, m, n], T::sum(f64::NAN));
+                let mut c =
+                    Array3::from_elem([batch, m, n], <T::Sum as Number>::from_f64(f64::NAN));
                 check(
                     alpha,
                     a.view(),
@@ -341,27 +331,45 @@ fn what_c_held_is_not_read_without_beta() {
 
 #[test]
 fn nan_and_infinity_in_what_is_read() {
-    fn run<T: Tested>() {
+    fn run<T: CpuScalar>() {
         for [batch, m, k, n] in PATHS {
             for special in [f64::NAN, f64::INFINITY] {
                 let mut a = numbers::<T>([batch, m, k], 1);
                 let mut b = numbers::<T>([batch, k, n], 2);
                 let (row, column) = (m - 1, n / 2);
                 // Zero times either is NaN: no zeros are skipped.
-                a[[0, row, k - 1]] = T::number(special);
-                b.slice_mut(s![0, k - 1, ..]).fill(T::number(0.0));
+                a[[0, row, k - 1]] = T::from_f64(special);
+                b.slice_mut(s![0, k - 1, ..]).fill(T::from_f64(0.0));
                 let mut c = sums::<T>([batch, m, n], 3);
-                gemm(T::sum(1.0), a.view(), b.view(), T::sum(0.5), c.view_mut()).unwrap();
+                gemm(
+                    <T::Sum as Number>::from_f64(1.0),
+                    a.view(),
+                    b.view(),
+                    <T::Sum as Number>::from_f64(0.5),
+                    c.view_mut(),
+                )
+                .unwrap();
                 for ((g, i, _), &c) in c.indexed_iter() {
-                    assert_eq!(T::sum_value(c).is_nan(), g == 0 && i == row, "{m} {k} {n}");
+                    assert_eq!(
+                        Number::to_f64(c).is_nan(),
+                        g == 0 && i == row,
+                        "{m} {k} {n}"
+                    );
                 }
                 // And in `b`, for its column alone; an infinity stays one.
-                a.fill(T::number(0.5));
-                b.fill(T::number(0.25));
-                b[[0, 0, column]] = T::number(special);
-                gemm(T::sum(1.0), a.view(), b.view(), T::sum(0.0), c.view_mut()).unwrap();
+                a.fill(T::from_f64(0.5));
+                b.fill(T::from_f64(0.25));
+                b[[0, 0, column]] = T::from_f64(special);
+                gemm(
+                    <T::Sum as Number>::from_f64(1.0),
+                    a.view(),
+                    b.view(),
+                    <T::Sum as Number>::from_f64(0.0),
+                    c.view_mut(),
+                )
+                .unwrap();
                 for ((g, _, j), &c) in c.indexed_iter() {
-                    let c = T::sum_value(c);
+                    let c = Number::to_f64(c);
                     match g == 0 && j == column {
                         true => assert!(
                             c.is_nan() == special.is_nan() && !c.is_finite(),
@@ -373,7 +381,14 @@ fn nan_and_infinity_in_what_is_read() {
                 // Without `alpha` neither is read.
                 let before = sums::<T>([batch, m, n], 3);
                 c.assign(&before);
-                gemm(T::sum(0.0), a.view(), b.view(), T::sum(1.0), c.view_mut()).unwrap();
+                gemm(
+                    <T::Sum as Number>::from_f64(0.0),
+                    a.view(),
+                    b.view(),
+                    <T::Sum as Number>::from_f64(1.0),
+                    c.view_mut(),
+                )
+                .unwrap();
                 assert_eq!(c, before);
             }
         }
@@ -386,7 +401,7 @@ fn nan_and_infinity_in_what_is_read() {
 
 #[test]
 fn the_same_on_any_number_of_threads() {
-    fn run<T: Tested>() {
+    fn run<T: CpuScalar>() {
         let shapes = [
             [1, 300, 310, 290],
             [1, 257, 1200, 259],
@@ -411,8 +426,16 @@ fn the_same_on_any_number_of_threads() {
                     .build()
                     .unwrap();
                 let mut c = sums::<T>([batch, m, n], 3);
-                pool.install(|| gemm(T::sum(0.7), a.view(), b.view(), T::sum(0.6), c.view_mut()))
-                    .unwrap();
+                pool.install(|| {
+                    gemm(
+                        <T::Sum as Number>::from_f64(0.7),
+                        a.view(),
+                        b.view(),
+                        <T::Sum as Number>::from_f64(0.6),
+                        c.view_mut(),
+                    )
+                })
+                .unwrap();
                 c
             };
             let by_one = of_threads(1);
@@ -430,18 +453,25 @@ fn the_same_on_any_number_of_threads() {
 /// All values of 16 bits go through unchanged, subnormal ones too; an NaN stays one.
 #[test]
 fn numbers_of_16_bits_are_converted_exactly() {
-    fn run<T: Tested>(of_bits: fn(u16) -> T) {
+    fn run<T: CpuScalar>(of_bits: fn(u16) -> T) {
         let all: Array1<T> = (0..=u16::MAX).map(of_bits).collect();
         for step in [1, -1, 2] {
             let a = all
                 .slice(s![..;step])
                 .insert_axis(Axis(0))
                 .insert_axis(Axis(2));
-            let one = Array3::from_elem([1, 1, 1], T::number(1.0));
-            let mut c = Array3::from_elem([1, a.dim().1, 1], T::sum(0.0));
-            gemm(T::sum(1.0), a, one.view(), T::sum(0.0), c.view_mut()).unwrap();
+            let one = Array3::from_elem([1, 1, 1], T::from_f64(1.0));
+            let mut c = Array3::from_elem([1, a.dim().1, 1], <T::Sum as Number>::from_f64(0.0));
+            gemm(
+                <T::Sum as Number>::from_f64(1.0),
+                a,
+                one.view(),
+                <T::Sum as Number>::from_f64(0.0),
+                c.view_mut(),
+            )
+            .unwrap();
             for (c, a) in c.iter().zip(a) {
-                let (c, a) = (T::sum_value(*c), a.value());
+                let (c, a) = (Number::to_f64(*c), a.to_f64());
                 assert!(c == a || c.is_nan() && a.is_nan(), "{c} of {a}");
             }
         }

@@ -12,7 +12,7 @@ use crate::device::{Buffer, Element, LaunchConfig};
 const BLOCKS: usize = 8;
 
 /// The elements converted by a kernel, which takes their bits, of type `KT`, and returns those of the results.
-pub(in crate::matmul) fn cast<T: Element, U: Element, KT: Element, KU: Element>(
+pub fn cast<T: Element, U: Element, KT: Element, KU: Element>(
     from: &Buffer<T>,
     kernel: &'static Kernel<(DeviceSlice<KT>, DeviceSliceMut<KU>)>,
 ) -> Result<Buffer<U>> {

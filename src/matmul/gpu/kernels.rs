@@ -1,233 +1,177 @@
-//! The kernels for each type of numbers.
+//! The kernels of each type of elements.
 
 use cuda_std::host::Kernel;
-use cuda_std::{DeviceParam, DeviceSliceMut};
 use half::{bf16, f16};
-use matmul_kernels::{self as kernels, Factor, Parts, Tile};
+use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
 
-use super::pack::{FactorSizes, Packed};
-use super::skinny::{self, SkinnyKernels};
-use super::{Job, MODULE};
-use crate::device::{Buffer, Element, LaunchConfig};
-use crate::matmul::{Instructions, Number, Precision, Sum};
-use crate::{Device, Result};
+use crate::device::Element;
+use crate::matmul::{Instructions, Precision, Scalar};
 
-/// What a GPU needs to know of a type of A and B.
-pub trait HasKernels: Number {
-    /// The type that stands for it in kernels.
+/// A type of elements of A and B for which there are kernels.
+pub trait HasKernels: Scalar {
+    /// The type that stands for it in kernels, of the same size.
     type Bits: Element;
 
-    /// The kernels of tiles for these instructions: none if A and B have to be widened first.
-    fn tiles(precision: Precision, instructions: Instructions) -> &'static [Tiles<Self>];
+    /// The type that stands for it where it is only copied, of the same size.
+    type Word: Element;
 
-    /// A copy of a factor, if there is a kernel for that.
-    ///
-    /// # Safety
-    /// As of [`Packed::new`].
-    unsafe fn pack(
-        device: &Device,
-        from: Factor<Self::Bits>,
-        sizes: FactorSizes,
-    ) -> Result<Option<Packed<Self::Bits>>>;
+    /// The type of its sums, to which it is widened where it has no kernels.
+    type Wide: HasKernels + Scalar<Sum = Self::Sum>;
 
-    /// Whether [`pack`](Self::pack) gives one.
-    const CAN_PACK: bool;
-
-    /// Whether products of a tall factor and a thin one in this precision have kernels of their own.
-    fn has_skinny(precision: Precision) -> bool;
-
-    /// Computes a product by those kernels.
-    ///
-    /// # Safety
-    /// As of [`skinny::run`], with a precision that has them.
-    unsafe fn run_skinny(job: &Job<Self>) -> Result<()>;
-
-    /// A copy of a factor in the type of sums, if that is another type.
-    ///
-    /// # Safety
-    /// As of [`Packed::new`].
-    unsafe fn widen(
-        device: &Device,
-        from: Factor<Self::Bits>,
-        sizes: FactorSizes,
-    ) -> Result<Option<Packed<Self::Sum>>>;
+    /// The kernels.
+    const KERNELS: Kernels<Self>;
 }
 
 /// Kernels of the same tiles, which differ in how they read A and B.
-pub type Tiles<T> = &'static [Tile<<T as HasKernels>::Bits, <T as Number>::Sum>];
+pub type Tiles<T> = &'static [Tile<<T as HasKernels>::Bits, <T as Scalar>::Sum>];
 
-/// What a GPU needs to know of a type of C.
-pub trait HasSumKernels: Sum + DeviceParam + HasKernels<Bits = Self> {
-    /// The kernels for products of a tall factor and a thin one.
-    fn skinny() -> &'static SkinnyKernels<Self>;
-
-    /// The kernel that adds parts.
-    fn adding() -> &'static Kernel<(Parts<Self>,)>;
+/// The kernels of a type of elements of A and B.
+pub struct Kernels<T: HasKernels> {
+    /// Tiles of fused multiply-adds. Without any, A and B are [widened](Self::widen) first.
+    fma: &'static [Tiles<T>],
+    /// Tiles of matrix instructions of warps.
+    warp: &'static [Tiles<T>],
+    /// Tiles of matrix instructions of warp groups.
+    warp_group: &'static [Tiles<T>],
+    /// Whether tensor cores multiply this type only in [`Precision::Tf32`].
+    needs_tf32: bool,
+    /// Products of a tall factor and a thin one, for types that are the type of their sums.
+    skinny: Option<&'static SkinnyKernels<T::Sum>>,
+    /// Copies a factor to rows along k that begin at multiples of 16 bytes.
+    pub pack: Option<&'static Kernel<(Packing<T::Word, T::Word>,)>>,
+    /// Copies a factor in the type of its sums.
+    pub widen: Option<&'static Kernel<(Packing<T::Bits, T::Sum>,)>>,
+    /// Adds the sums of parts of k.
+    pub add_parts: &'static Kernel<(Parts<T::Sum>,)>,
 }
 
-impl HasSumKernels for f32 {
-    fn skinny() -> &'static SkinnyKernels<f32> {
-        &skinny::F32
+impl<T: HasKernels> Kernels<T> {
+    /// Returns the kernels of tiles, those of the next simpler instructions if there are none of these. There are none at
+    /// all if A and B have to be widened first.
+    pub fn tiles(&self, precision: Precision, instructions: Instructions) -> &'static [Tiles<T>] {
+        match instructions {
+            _ if self.needs_tf32 && precision == Precision::Full => self.fma,
+            Instructions::WarpGroup if !self.warp_group.is_empty() => self.warp_group,
+            Instructions::WarpGroup | Instructions::Warp => self.warp,
+            _ => self.fma,
+        }
     }
 
-    fn adding() -> &'static Kernel<(Parts<f32>,)> {
-        &kernels::add_parts_f32
+    /// Returns the kernels of products of a tall factor and a thin one in a precision, if there are some.
+    pub fn skinny(&self, precision: Precision) -> Option<&'static SkinnyKernels<T::Sum>> {
+        let is_tf32 = self.needs_tf32 && precision == Precision::Tf32;
+        self.skinny.filter(|_| !is_tf32)
     }
-}
-
-impl HasSumKernels for f64 {
-    fn skinny() -> &'static SkinnyKernels<f64> {
-        &skinny::F64
-    }
-
-    fn adding() -> &'static Kernel<(Parts<f64>,)> {
-        &kernels::add_parts_f64
-    }
-}
-
-/// Threads of a block that adds parts.
-const ADDING_THREADS: u32 = 256;
-/// Blocks that add parts with a stride, at most.
-const ADDING_BLOCKS: u32 = 2048;
-
-/// C = alpha · the sum of so many parts + beta·C.
-///
-/// # Safety
-/// C is of the device, with as many elements as each part, and nothing else uses it.
-pub(super) unsafe fn add_parts<S: HasSumKernels>(
-    device: &Device,
-    parts: &Buffer<S>,
-    count: usize,
-    c: DeviceSliceMut<S>,
-    (alpha, beta): (S, S),
-) -> Result<()> {
-    let task = Parts {
-        parts: parts.slice(),
-        c,
-        alpha,
-        beta,
-        count: count as u32,
-    };
-    let blocks = LaunchConfig::for_len(c.len(), ADDING_THREADS).grid.x;
-    let config = LaunchConfig::new(blocks.min(ADDING_BLOCKS), ADDING_THREADS);
-    // SAFETY: passed on to the caller.
-    unsafe { device.launch(MODULE, S::adding(), config, (task,)) }
 }
 
 impl HasKernels for f32 {
     type Bits = f32;
-    const CAN_PACK: bool = true;
+    type Word = u32;
+    type Wide = f32;
 
-    fn tiles(precision: Precision, instructions: Instructions) -> &'static [Tiles<f32>] {
-        static FMA: [Tiles<f32>; 2] = [kernels::FMA_F32_LARGE, kernels::FMA_F32_SMALL];
-        static WARP: [Tiles<f32>; 1] = [kernels::MMA_TF32];
-        static WARP_GROUP: [Tiles<f32>; 1] = [kernels::WGMMA_TF32];
-        match (precision, instructions) {
-            (Precision::Tf32, Instructions::WarpGroup) => &WARP_GROUP,
-            (Precision::Tf32, Instructions::Warp) => &WARP,
-            _ => &FMA,
-        }
-    }
-
-    unsafe fn pack(
-        device: &Device,
-        from: Factor<f32>,
-        sizes: FactorSizes,
-    ) -> Result<Option<Packed<f32>>> {
-        // SAFETY: passed on to the caller.
-        unsafe { Packed::new(device, &kernels::pack_f32, from, sizes) }.map(Some)
-    }
-
-    fn has_skinny(precision: Precision) -> bool {
-        precision == Precision::Full
-    }
-
-    unsafe fn run_skinny(job: &Job<f32>) -> Result<()> {
-        // SAFETY: passed on to the caller.
-        unsafe { skinny::run(job) }
-    }
-
-    unsafe fn widen(_: &Device, _: Factor<f32>, _: FactorSizes) -> Result<Option<Packed<f32>>> {
-        Ok(None)
-    }
+    const KERNELS: Kernels<f32> = Kernels {
+        fma: &[kernels::FMA_F32_LARGE, kernels::FMA_F32_SMALL],
+        warp: &[kernels::MMA_TF32],
+        warp_group: &[kernels::WGMMA_TF32],
+        needs_tf32: true,
+        skinny: Some(&SKINNY_F32),
+        pack: Some(&kernels::pack_f32),
+        widen: None,
+        add_parts: &kernels::add_parts_f32,
+    };
 }
 
 impl HasKernels for f64 {
     type Bits = f64;
-    const CAN_PACK: bool = false;
+    type Word = u64;
+    type Wide = f64;
 
-    fn tiles(_: Precision, instructions: Instructions) -> &'static [Tiles<f64>] {
-        static FMA: [Tiles<f64>; 1] = [kernels::FMA_F64];
-        static WARP: [Tiles<f64>; 1] = [kernels::MMA_F64];
-        match instructions {
-            Instructions::Fma => &FMA,
-            _ => &WARP,
-        }
-    }
-
-    unsafe fn pack(_: &Device, _: Factor<f64>, _: FactorSizes) -> Result<Option<Packed<f64>>> {
-        Ok(None)
-    }
-
-    fn has_skinny(_: Precision) -> bool {
-        true
-    }
-
-    unsafe fn run_skinny(job: &Job<f64>) -> Result<()> {
-        // SAFETY: passed on to the caller.
-        unsafe { skinny::run(job) }
-    }
-
-    unsafe fn widen(_: &Device, _: Factor<f64>, _: FactorSizes) -> Result<Option<Packed<f64>>> {
-        Ok(None)
-    }
+    const KERNELS: Kernels<f64> = Kernels {
+        fma: &[kernels::FMA_F64],
+        warp: &[kernels::MMA_F64],
+        warp_group: &[],
+        needs_tf32: false,
+        skinny: Some(&SKINNY_F64),
+        pack: None,
+        widen: None,
+        add_parts: &kernels::add_parts_f64,
+    };
 }
 
-macro_rules! of_16_bits {
+macro_rules! half_precision {
     ($($type:ident: $warp:ident $warp_group:ident $widen:ident;)*) => {$(
         impl HasKernels for $type {
             type Bits = u16;
-            const CAN_PACK: bool = true;
+            type Word = u16;
+            type Wide = f32;
 
-            fn tiles(_: Precision, instructions: Instructions) -> &'static [Tiles<$type>] {
-                static WARP: [Tiles<$type>; 1] = [kernels::$warp];
-                static WARP_GROUP: [Tiles<$type>; 1] = [kernels::$warp_group];
-                match instructions {
-                    Instructions::WarpGroup => &WARP_GROUP,
-                    Instructions::Warp => &WARP,
-                    _ => &[],
-                }
-            }
-
-            unsafe fn pack(
-                device: &Device,
-                from: Factor<u16>,
-                sizes: FactorSizes,
-            ) -> Result<Option<Packed<u16>>> {
-                // SAFETY: passed on to the caller.
-                unsafe { Packed::new(device, &kernels::pack_u16, from, sizes) }.map(Some)
-            }
-
-            fn has_skinny(_: Precision) -> bool {
-                false
-            }
-
-            unsafe fn run_skinny(job: &Job<$type>) -> Result<()> {
-                Err(job.no_kernel())
-            }
-
-            unsafe fn widen(
-                device: &Device,
-                from: Factor<u16>,
-                sizes: FactorSizes,
-            ) -> Result<Option<Packed<f32>>> {
-                // SAFETY: passed on to the caller.
-                unsafe { Packed::new(device, &kernels::$widen, from, sizes) }.map(Some)
-            }
+            const KERNELS: Kernels<$type> = Kernels {
+                fma: &[],
+                warp: &[kernels::$warp],
+                warp_group: &[kernels::$warp_group],
+                needs_tf32: false,
+                skinny: None,
+                pack: Some(&kernels::pack_u16),
+                widen: Some(&kernels::$widen),
+                add_parts: &kernels::add_parts_f32,
+            };
         }
     )*};
 }
-of_16_bits! {
+half_precision! {
     f16: HALF_F16 WGMMA_F16 widen_f16;
     bf16: HALF_BF16 WGMMA_BF16 widen_bf16;
+}
+
+/// A kernel for up to so many columns.
+type OfColumns<T> = (u32, &'static Kernel<(Skinny<T>,)>);
+
+/// The kernels of products of a tall factor and a thin one, those of fewer columns first.
+pub struct SkinnyKernels<T: 'static> {
+    /// For tall factors whose k are neighbours.
+    pub along: &'static [OfColumns<T>],
+    /// For tall factors whose rows are neighbours.
+    pub across: &'static [OfColumns<T>],
+    /// For tall factors of any strides, closer along k.
+    pub along_any: &'static [OfColumns<T>],
+    /// For tall factors of any strides, closer along rows.
+    pub across_any: &'static [OfColumns<T>],
+}
+
+macro_rules! skinny {
+    ($($name:ident: $type:ident, [$($along:ident $across:ident: $columns:literal)*],
+        [$($along_any:ident $across_any:ident: $any_columns:literal)*];)*) => {$(
+        static $name: SkinnyKernels<$type> = SkinnyKernels {
+            along: &[$(($columns, &kernels::$along)),*],
+            across: &[$(($columns, &kernels::$across)),*],
+            along_any: &[$(($any_columns, &kernels::$along_any)),*],
+            across_any: &[$(($any_columns, &kernels::$across_any)),*],
+        };
+    )*};
+}
+skinny! {
+    SKINNY_F32: f32, [
+        skinny_f32_along_1 skinny_f32_across_1: 1
+        skinny_f32_along_2 skinny_f32_across_2: 2
+        skinny_f32_along_4 skinny_f32_across_4: 4
+        skinny_f32_along_8 skinny_f32_across_8: 8
+        skinny_f32_along_12 skinny_f32_across_12: 12
+        skinny_f32_along_16 skinny_f32_across_16: 16
+    ], [
+        skinny_f32_along_any_1 skinny_f32_across_any_1: 1
+        skinny_f32_along_any_4 skinny_f32_across_any_4: 4
+        skinny_f32_along_any_16 skinny_f32_across_any_16: 16
+    ];
+    SKINNY_F64: f64, [
+        skinny_f64_along_1 skinny_f64_across_1: 1
+        skinny_f64_along_2 skinny_f64_across_2: 2
+        skinny_f64_along_4 skinny_f64_across_4: 4
+        skinny_f64_along_8 skinny_f64_across_8: 8
+        skinny_f64_along_12 skinny_f64_across_12: 12
+        skinny_f64_along_16 skinny_f64_across_16: 16
+    ], [
+        skinny_f64_along_any_1 skinny_f64_across_any_1: 1
+        skinny_f64_along_any_4 skinny_f64_across_any_4: 4
+        skinny_f64_along_any_16 skinny_f64_across_any_16: 16
+    ];
 }

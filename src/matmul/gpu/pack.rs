@@ -1,11 +1,14 @@
 //! Factors laid out anew, where that is faster than to read them as they are, or where no kernel does.
 
+use cuda_std::DeviceSliceMut;
 use cuda_std::host::Kernel;
-use cuda_std::{DeviceSlice, DeviceSliceMut};
 use matmul_kernels::{Factor, PACK_THREADS, Packing, pack_blocks};
 
 use super::MODULE;
+use super::factor::recast;
+use super::kernels::HasKernels;
 use crate::device::{Buffer, Element, LaunchConfig};
+use crate::matmul::Scalar;
 use crate::{Device, Result};
 
 /// How many matrices a factor has, and their sizes: outer indices and k.
@@ -28,33 +31,24 @@ impl<U: Element> Packed<U> {
     ///
     /// # Safety
     /// They are in the device's memory.
-    pub(super) unsafe fn new<T: Element, KT: Element, KU: Element>(
+    unsafe fn new<T: Element, KT: Element, KU: Element>(
         device: &Device,
         kernel: &'static Kernel<(Packing<KT, KU>,)>,
         from: Factor<T>,
         (batch, outer, k): FactorSizes,
     ) -> Result<Packed<U>> {
         const {
-            assert!(size_of::<T>() == size_of::<KT>() && size_of::<U>() == size_of::<KU>());
+            assert!(size_of::<U>() == size_of::<KU>());
         }
         let is_alone = from.stride_batch == 0;
         let batch = if is_alone { 1 } else { batch };
         let k_padded = k.next_multiple_of(ROW_MULTIPLE);
         let mut buffer = device.alloc::<U>(batch * outer * k_padded)?;
-        let (elements, to) = (from.elements, buffer.slice_mut());
-        // SAFETY: the same memory, as types that take every bit pattern, here and below.
-        let elements =
-            unsafe { DeviceSlice::from_raw_parts(elements.as_ptr().cast(), elements.len()) };
-        // SAFETY: as above.
+        let to = buffer.slice_mut();
+        // SAFETY: the same memory, as a type of the same size that takes every pattern of bits.
         let to = unsafe { DeviceSliceMut::from_raw_parts(to.as_mut_ptr().cast(), to.len()) };
         let task = Packing {
-            from: Factor {
-                elements,
-                start: from.start,
-                stride: from.stride,
-                stride_k: from.stride_k,
-                stride_batch: from.stride_batch,
-            },
+            from: recast(from),
             to,
             outer: outer as u32,
             k: k as u32,
@@ -83,4 +77,36 @@ impl<U: Element> Packed<U> {
             stride_batch: if self.is_alone { 0 } else { matrix as i64 },
         }
     }
+}
+
+/// Copies a factor to rows along k, if there is a kernel for that.
+///
+/// # Safety
+/// The matrices are in the device's memory.
+pub(super) unsafe fn pack<T: HasKernels>(
+    device: &Device,
+    from: Factor<T::Bits>,
+    sizes: FactorSizes,
+) -> Result<Option<Packed<T::Bits>>> {
+    let kernel = T::KERNELS.pack;
+    kernel
+        // SAFETY: passed on to the caller.
+        .map(|kernel| unsafe { Packed::new(device, kernel, from, sizes) })
+        .transpose()
+}
+
+/// Copies a factor in the type of its sums, if that is another type.
+///
+/// # Safety
+/// The matrices are in the device's memory.
+pub(super) unsafe fn widen<T: HasKernels>(
+    device: &Device,
+    from: Factor<T::Bits>,
+    sizes: FactorSizes,
+) -> Result<Option<Packed<<T as Scalar>::Sum>>> {
+    let kernel = T::KERNELS.widen;
+    kernel
+        // SAFETY: passed on to the caller.
+        .map(|kernel| unsafe { Packed::new(device, kernel, from, sizes) })
+        .transpose()
 }

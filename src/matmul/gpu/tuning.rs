@@ -6,7 +6,7 @@
 
 use matmul_kernels::Pattern;
 
-use crate::matmul::shapes::Sizes;
+use crate::matmul::input::Sizes;
 use crate::matmul::{Instructions, Precision};
 
 /// Nanoseconds of a launch that packs a factor, and bytes of it that are packed in one.

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use ndarray::ArrayViewMut2;
-use rayon::prelude::*;
 
+use crate::parallel::{self, Scratch};
 use crate::tensor_sketch::{Real, Tables, binomial};
 
 /// Puts the rows `kept` of each sequence's sketch where its view says.
@@ -19,10 +19,11 @@ pub(super) fn sketch<T: Real>(
 ) {
     let (t, dim) = (tables.tuple_length(), tables.dim());
     let steps = Step::table(tables);
-    jobs.into_iter().par_bridge().for_each_init(
-        || vec![0.0; (t + 1) * dim],
-        |rows, (codes, mut sketch)| {
-            rows.fill(0.0);
+    let scratch = Scratch::new();
+    parallel::each(jobs, |(codes, mut sketch)| {
+        scratch.with(|rows: &mut Vec<f64>| {
+            rows.clear();
+            rows.resize((t + 1) * dim, 0.0);
             rows[0] = 1.0;
             for &letter in codes {
                 add_letter(rows, dim, &steps[usize::from(letter) * t..][..t]);
@@ -37,8 +38,8 @@ pub(super) fn sketch<T: Real>(
                     *target = T::from_f64(value / divisor);
                 }
             }
-        },
-    );
+        });
+    });
 }
 
 /// What a letter does at one place of a tuple.

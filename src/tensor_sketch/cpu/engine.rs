@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 
 use ndarray::{ArrayViewMut1, ArrayViewMut2};
 use pulp::Arch;
-use rayon::prelude::*;
 
 use super::inverse::Inverse;
 use super::leaves::{Leaves, Text};
 use super::matrix::Matrix;
 use super::operators::{Operators, word_letters};
 use crate::device::reserve;
+use crate::parallel;
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT};
 use crate::tensor_sketch::{Real, Tables};
 use crate::{Error, Result};
@@ -86,14 +86,10 @@ impl<T: Real> Fourier<T> {
         while size * FAN_IN < codes.len() {
             size *= FAN_IN;
         }
-        let children: Vec<Matrix> = codes
-            .par_chunks(size)
-            .enumerate()
-            .map(|(i, codes)| {
-                let whole = self.tables.tuple_length();
-                self.tree(codes, if i == 0 { rows } else { whole }, operators)
-            })
-            .collect::<Result<_>>()?;
+        let children = parallel::try_map(codes.chunks(size).enumerate(), |(i, codes)| {
+            let whole = self.tables.tuple_length();
+            self.tree(codes, if i == 0 { rows } else { whole }, operators)
+        })?;
         let mut children = children.into_iter();
         let mut matrix = children.next().expect("there is a child");
         children.for_each(|child| matrix.append(&child));

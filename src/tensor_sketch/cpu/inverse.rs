@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use realfft::num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner};
+use fft::{Complex, ComplexToReal};
 
 use crate::tensor_sketch::fourier::lanes;
 
@@ -15,7 +14,7 @@ pub(super) struct Inverse {
 impl Inverse {
     pub fn new(dim: usize) -> Inverse {
         Inverse {
-            transform: RealFftPlanner::new().plan_fft_inverse(dim),
+            transform: fft::inverse(dim),
         }
     }
 

@@ -18,10 +18,10 @@ pub(super) const MAX_DEPTH: usize = 4;
 
 /// How many rows to do at a time, for a first row of `width` entries: as many as leave about a
 /// third of the registers free.
-fn group_rows(width: usize, registers: usize) -> usize {
+const fn group_rows(width: usize, registers: usize) -> usize {
     // In memory of their own, not built on the stack for each call.
-    static WITH_16: [usize; 9] = [0, 1, 2, 3, 1, 1, 1, 1, 1];
-    static WITH_32: [usize; 9] = [0, 1, 2, 3, 4, 2, 2, 1, 1];
+    const WITH_16: &[usize; 9] = &[0, 1, 2, 3, 1, 1, 1, 1, 1];
+    const WITH_32: &[usize; 9] = &[0, 1, 2, 3, 4, 2, 2, 1, 1];
     match registers {
         ..32 => WITH_16[width],
         _ => WITH_32[width],
@@ -65,6 +65,9 @@ pub(super) fn advance_rows<T: Vector, S: Simd>(
     words: Words<T>,
     mut state: &mut [T],
 ) {
+    if const { S::IS_SCALAR } {
+        return advance_plainly(simd, tuple, rows, words, state);
+    }
     if rows == 1 {
         return advance(simd, tuple, 1, words, state);
     }
@@ -90,7 +93,7 @@ fn advance<T: Vector, S: Simd>(
     macro_rules! select {
         ($(($width:literal, $rows:literal): $group:ty, [$($depth:literal)*];)*) => {
             match (width, rows, words.depth.min(width)) {
-                $($(($width, $rows, $depth) => {
+                $($(($width, $rows, $depth) if const { is_used::<T, S>($width, $rows, $depth) } => {
                     simd.vectorize(Advance::<T, $group, $depth> {
                         words,
                         state,
@@ -118,6 +121,52 @@ fn advance<T: Vector, S: Simd>(
         (6, 2): (Row<6>, (Row<5>, ())), [1 2 3 4 6];
         (7, 1): (Row<7>, ()), [1 2 3 4 7];
         (8, 1): (Row<8>, ()), [1 2 3 4 8];
+    }
+}
+
+/// Whether there are such groups and operators: others are not compiled.
+const fn is_used<T, S: Simd>(width: usize, rows: usize, depth: usize) -> bool {
+    // Matrices, whose entries are at any distance, are multiplied in `f64`.
+    let has_operators = depth <= MAX_DEPTH || size_of::<T>() == size_of::<f64>();
+    has_operators && (rows == 1 || rows == group_rows(width, S::REGISTER_COUNT))
+}
+
+/// [`advance_rows`] without vectors, by loops: few machines need it, and it is compiled once for all shapes.
+fn advance_plainly<T: Vector, S: Simd>(
+    simd: S,
+    tuple: usize,
+    rows: usize,
+    words: Words<T>,
+    state: &mut [T],
+) {
+    let operators: &[Complex<T, S>] = bytemuck::cast_slice(words.operators);
+    let squares: Option<&[T::Of<S>]> = words.squares.map(bytemuck::cast_slice);
+    let squares = squares.map(|squares| squares[0]);
+    let state: &mut [Complex<T, S>] = bytemuck::cast_slice_mut(state);
+    for &word in words.words {
+        let operator = &operators[word as usize * words.entries..][..words.entries];
+        let entry =
+            |end: usize, distance: usize| operator[operator_start(end, words.depth) + distance];
+        let mut rest = &mut state[..];
+        for width in if rows == 1 { tuple } else { 1 }..=tuple {
+            let (row, others) = rest.split_at_mut(width);
+            // From the last entry to the first: each reads those before it as they were.
+            for j in (0..width).rev() {
+                let own = j < words.depth;
+                let mut sum = if own { entry(width, j) } else { row[j] };
+                let first = j.saturating_sub(words.depth);
+                for (i, &before) in (first..j).zip(&row[first..]) {
+                    let operator = entry(width - i - 1, j - i - 1);
+                    sum = add_product::<T, S>(simd, sum, before, operator, squares);
+                }
+                row[j] = if own {
+                    add::<T, S>(simd, row[j], sum)
+                } else {
+                    sum
+                };
+            }
+            rest = others;
+        }
     }
 }
 
@@ -158,6 +207,29 @@ impl<T: Vector, G: Group, const DEPTH: usize> WithSimd for Advance<'_, T, G, DEP
 }
 
 type Complex<T, S> = [<T as Vector>::Of<S>; 2];
+
+#[inline(always)]
+fn add<T: Vector, S: Simd>(simd: S, a: Complex<T, S>, b: Complex<T, S>) -> Complex<T, S> {
+    [T::add(simd, a[0], b[0]), T::add(simd, a[1], b[1])]
+}
+
+/// (x + yz)(u + vz) = xu + yvz² + (xv + yu)z, added to a sum.
+#[inline(always)]
+fn add_product<T: Vector, S: Simd>(
+    simd: S,
+    [real, imaginary]: Complex<T, S>,
+    [x, y]: Complex<T, S>,
+    [u, v]: Complex<T, S>,
+    squares: Option<T::Of<S>>,
+) -> Complex<T, S> {
+    let real = T::mul_add(simd, x, u, real);
+    let real = match squares {
+        None => T::mul_sub_from(simd, y, v, real),
+        Some(squares) => T::mul_add(simd, T::mul(simd, y, squares), v, real),
+    };
+    let imaginary = T::mul_add(simd, x, v, imaginary);
+    [real, T::mul_add(simd, y, u, imaginary)]
+}
 
 /// Rows of S that are in the registers together: `(Row<W>, rows after it)`, or `()`.
 ///
@@ -223,17 +295,6 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
         operator: &[Complex<T, S>],
         squares: Option<T::Of<S>>,
     ) {
-        // (x + yz)(u + vz) = xu + yvz² + (xv + yu)z
-        let add_product = |sum: Complex<T, S>, entry: Complex<T, S>, operator: Complex<T, S>| {
-            let ([real, imaginary], [x, y], [u, v]) = (sum, entry, operator);
-            let real = T::mul_add(simd, x, u, real);
-            let real = match squares {
-                None => T::mul_sub_from(simd, y, v, real),
-                Some(squares) => T::mul_add(simd, T::mul(simd, y, squares), v, real),
-            };
-            let imaginary = T::mul_add(simd, x, v, imaginary);
-            [real, T::mul_add(simd, y, u, imaginary)]
-        };
         macro_rules! entry {
             ($j:literal: $($i:literal)*) => {
                 if const { $j < WIDTH } {
@@ -249,17 +310,12 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
                             let place = const {
                                 operator_start(WIDTH.saturating_sub($i + 1), DEPTH) + $j - $i - 1
                             };
-                            add_product(sum, row[$i], operator[place])
+                            add_product::<T, S>(simd, sum, row[$i], operator[place], squares)
                         } else {
                             sum
                         };
                     )*
-                    row[$j] = if own {
-                        let [real, imaginary] = row[$j];
-                        [T::add(simd, real, sum[0]), T::add(simd, imaginary, sum[1])]
-                    } else {
-                        sum
-                    };
+                    row[$j] = if own { add::<T, S>(simd, row[$j], sum) } else { sum };
                 }
             };
         }

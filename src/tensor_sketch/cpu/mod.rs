@@ -16,12 +16,12 @@ use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
 use ndarray::{Array3, ArrayViewMut2};
-use rayon::prelude::*;
 
 use super::sequences::SequencesView;
 use super::{Form, Real, Tables};
 use crate::Result;
 use crate::device::{collected, reserve, zeroed_lazily};
+use crate::parallel;
 
 pub(super) use batches::Batches;
 use engine::Fourier;
@@ -90,14 +90,11 @@ fn sketch_fourier<T: Real>(
 ) -> Result<()> {
     let long = jobs.partition_point(|(codes, _)| codes.len() > LEAF);
     let mut jobs = jobs.into_iter();
-    jobs.by_ref()
-        .take(long)
-        .par_bridge()
-        .try_for_each(|(codes, out)| {
-            let matrix = fourier.matrix_rows(codes, 1)?;
-            fourier.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
-            Ok(())
-        })?;
+    parallel::try_each(jobs.by_ref().take(long), |(codes, out)| {
+        let matrix = fourier.matrix_rows(codes, 1)?;
+        fourier.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
+        Ok(())
+    })?;
     let mut batches: Vec<Jobs<T>> = Vec::new();
     let mut filled = (0, 0);
     for job in jobs {
@@ -123,7 +120,7 @@ fn sketch_fourier<T: Real>(
             }
         }
     }
-    batches
-        .into_par_iter()
-        .try_for_each(|batch| fourier.sketch_short(batch, kept.clone(), normalize))
+    parallel::try_each(batches, |batch| {
+        fourier.sketch_short(batch, kept.clone(), normalize)
+    })
 }

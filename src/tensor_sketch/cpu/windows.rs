@@ -9,12 +9,12 @@
 use std::collections::VecDeque;
 
 use ndarray::{ArrayViewMut2, Axis};
-use rayon::prelude::*;
 
 use super::engine::LEAF;
 use super::{Fourier, Matrix, sketch_fourier};
 use crate::Result;
 use crate::device::{collected, reserve};
+use crate::parallel;
 use crate::tensor_sketch::fourier::Finish;
 use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{Real, Tables};
@@ -121,20 +121,17 @@ impl<T: Real> Sliding<'_, T> {
         by_run.resize_with(runs, Vec::new);
         let of_anchors = into_row_chunks(sketches, self.steps)?;
         let anchors = of_anchors.len();
-        let beginnings: Vec<Vec<Beginning<T>>> = of_anchors
-            .into_par_iter()
-            .enumerate()
-            .map(|(anchor, sketches)| {
-                let of_runs = into_row_chunks(sketches, self.run)?;
-                let middles = self.middles(anchor, of_runs.len())?;
-                let runs = middles.into_iter().zip(of_runs);
-                collected(runs.map(|(middle, sketches)| Beginning {
-                    anchor,
-                    middle,
-                    sketches,
-                }))
-            })
-            .collect::<Result<_>>()?;
+        let of_anchors = of_anchors.into_iter().enumerate();
+        let beginnings = parallel::try_map(of_anchors, |(anchor, sketches)| {
+            let of_runs = into_row_chunks(sketches, self.run)?;
+            let middles = self.middles(anchor, of_runs.len())?;
+            let runs = middles.into_iter().zip(of_runs);
+            collected(runs.map(|(middle, sketches)| Beginning {
+                anchor,
+                middle,
+                sketches,
+            }))
+        })?;
         for of_anchor in beginnings {
             for (run, beginning) in of_anchor.into_iter().enumerate() {
                 reserve(&mut by_run[run], 1)?;
@@ -151,9 +148,7 @@ impl<T: Real> Sliding<'_, T> {
                 tasks.push((run, collected(rest.by_ref().take(count))?));
             }
         }
-        tasks
-            .into_par_iter()
-            .try_for_each(|(run, beginnings)| self.sketch_run(run, beginnings))
+        parallel::try_each(tasks, |(run, beginnings)| self.sketch_run(run, beginnings))
     }
 
     /// The middle factors of the first `runs` runs after an anchor: what is left until the next

@@ -9,8 +9,8 @@ use super::letters::SequenceBuffers;
 use super::tuning::direct::Policy;
 use super::{Job, pack_tables};
 use crate::device::{Buffer, LaunchConfig, collected, reserve};
-use crate::tensor_sketch::{OPERATION, Rows, Tables, binomial, invalid_input};
-use crate::{Device, Result, modules};
+use crate::tensor_sketch::{OPERATION, Rows, Tables, binomial};
+use crate::{Device, Error, Result, modules};
 
 type DirectKernel = Kernel<(Parameters, Arrays)>;
 
@@ -101,7 +101,7 @@ fn grid_size(count: usize) -> Result<u32> {
         .filter(|&count| count <= i32::MAX as u32);
     blocks.ok_or_else(|| {
         let message = format!("{count} sequences are more than a grid's 2147483647 blocks");
-        invalid_input(OPERATION, message)
+        Error::input(OPERATION, message)
     })
 }
 
@@ -125,7 +125,7 @@ fn shared_bytes(policy: &Policy, tables: &Tables, device: &Device) -> Result<u32
     let available = device.shared_memory_per_block().unwrap_or(0);
     u32::try_from(policy.shared_bytes).ok().filter(|&bytes| bytes <= available).ok_or_else(|| {
         let (alphabet, tuple, dim) = (tables.alphabet_size(), tables.tuple_length(), tables.dim());
-        invalid_input(
+        Error::input(
             OPERATION,
             format!(
                 "{alphabet} letters, tuples of {tuple} and dimension {dim} need {} bytes of shared memory per block, \
@@ -155,7 +155,7 @@ fn step_exponent(longest: u64, tuple: usize) -> Result<i32> {
     let message = format!(
         "a sequence of {longest} letters is too long for tuples of {tuple}: take the device cpu"
     );
-    Err(invalid_input(OPERATION, message))
+    Err(Error::input(OPERATION, message))
 }
 
 /// What row k of each sequence is multiplied with at the end: it takes the powers of two back, and

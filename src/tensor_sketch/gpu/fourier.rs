@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use cuda_std::host::{Kernel, LaunchConfig};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
-use rayon::prelude::*;
 use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
 use tensor_sketch_kernels::fourier::{self as kernels, Number, entries};
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, words};
@@ -15,10 +14,11 @@ use super::letters::{Packed, PackedLetters, SequenceBuffers, bits_for};
 use super::tuning::fourier::Policy;
 use super::{Job, pack_tables};
 use crate::device::{Buffer, Element, collected, zeroed};
+use crate::parallel;
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::tensor_sketch::sequences::SequencesView;
-use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
-use crate::{Device, Result, modules};
+use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
+use crate::{Device, Error, Result, modules};
 
 type ChunksKernel<Pair> = Kernel<(chunks::Parameters, chunks::Arrays<Pair>)>;
 type ComposeKernel = Kernel<(
@@ -238,7 +238,7 @@ pub(super) fn policy<T: Real>(device: &Device, tables: &Tables) -> Result<Policy
     let shared = device.shared_memory_per_block().unwrap_or(0);
     Policy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
         let message = format!("{device} has only {shared} bytes of shared memory per block");
-        invalid_input(OPERATION, message)
+        Error::input(OPERATION, message)
     })
 }
 
@@ -743,10 +743,10 @@ fn scales_of(
     };
     match lengths.len() <= LOOKED_UP {
         true => look_up((&mut scales, lengths)),
-        false => scales
-            .par_chunks_mut(LOOKED_UP * rows)
-            .zip(lengths.par_chunks(LOOKED_UP))
-            .for_each(look_up),
+        false => {
+            let blocks = scales.chunks_mut(LOOKED_UP * rows);
+            parallel::each(blocks.zip(lengths.chunks(LOOKED_UP)), look_up);
+        }
     }
     Ok(scales)
 }

@@ -1,10 +1,10 @@
 //! Letters on their way to a device: as few bits as they need.
 
 use pulp::Arch;
-use rayon::prelude::*;
 
 use super::layout::{Layout, Part, Room, batches};
 use crate::device::{Buffer, collected, reserve};
+use crate::parallel;
 use crate::tensor_sketch::device_sequences::largest_of;
 use crate::tensor_sketch::sequences::SequencesView;
 use crate::{Device, Result};
@@ -83,20 +83,18 @@ impl Packed {
         let more = words.saturating_sub(self.words.len());
         reserve(&mut self.words, more)?;
         self.words.resize(words, 0);
-        let blocks = self
-            .words
-            .par_chunks_mut(BLOCK / per_word)
-            .zip(codes.par_chunks(BLOCK));
+        let blocks = self.words.chunks_mut(BLOCK / per_word);
+        let blocks = blocks.zip(codes.chunks(BLOCK));
         // Compiled for each instruction set, by which the compiler makes vectors of the loops.
         let arch = Arch::new();
-        let largest = blocks.map(|(words, codes)| {
+        let largest = parallel::map(blocks, |(words, codes)| {
             arch.dispatch(|| {
                 pack_block(codes, bits, words);
                 // The block is still in the cache.
                 largest_of(codes)
             })
         });
-        self.largest = largest.max().flatten();
+        self.largest = largest.into_iter().max().flatten();
         self.bits = bits;
         Ok(())
     }

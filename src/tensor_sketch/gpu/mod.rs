@@ -16,9 +16,9 @@ pub use fourier::Kernels;
 pub(super) use fourier::sketch_from_host;
 pub(super) use letters::SequenceBuffers;
 
-use super::{Form, OPERATION, Real, Rows, Tables, invalid_input};
+use super::{Form, OPERATION, Real, Rows, Tables};
 use crate::device::Buffer;
-use crate::{Device, Result};
+use crate::{Device, Error, Result};
 
 /// What is to be sketched, and how.
 pub(super) struct Job<'a> {
@@ -53,7 +53,7 @@ fn require_single<T: Real>(device: &Device) -> Result<()> {
     }
     let message =
         format!("on {device} the direct form computes in f32 alone: take the Fourier form");
-    Err(invalid_input(OPERATION, message))
+    Err(Error::input(OPERATION, message))
 }
 
 /// How it is done, for people.

@@ -13,10 +13,10 @@ use super::layout::{Layout, Part, Room, batches};
 use super::letters::{PackedLetters, bits_for};
 use super::tuning::windows::Runs;
 use crate::device::{Buffer, collected, reserve};
-use crate::spread::bytes_of;
+use crate::partition::bytes_of;
 use crate::tensor_sketch::windows::Windows;
-use crate::tensor_sketch::{OPERATION, Real, Rows, Tables, invalid_input};
-use crate::{Device, Result, modules};
+use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
+use crate::{Device, Error, Result, modules};
 
 type WindowsKernel = Kernel<(windows::Parameters, windows::Arrays)>;
 
@@ -65,7 +65,7 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
              take a larger stride, or sketch them on the CPU",
             of.width, of.stride
         );
-        return Err(invalid_input(OPERATION, message));
+        return Err(Error::input(OPERATION, message));
     }
     if strides == 0 {
         // They have no letter in common.

@@ -219,7 +219,7 @@ fn an_error_in_the_middle() {
         custom(0, move |_| {
             number += 1;
             match number == failing {
-                true => Err(invalid_input("test", "as it was asked to".into())),
+                true => Err(Error::input("test", "as it was asked to")),
                 false => Ok(()),
             }
         })

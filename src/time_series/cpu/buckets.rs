@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
-use rayon::prelude::*;
 
 use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_sparsely};
+use crate::parallel::{self, Scratch};
 use crate::time_series::series::series_of;
 
 /// The buckets of some series: of which points each consists, whatever their values.
@@ -137,14 +137,10 @@ impl Buckets {
         let parts: Vec<_> = parts.collect();
         let series: Vec<_> = parts.iter().map(|part| part.series.clone()).collect();
         let arch = Arch::new();
-        let counts = parts
-            .into_par_iter()
-            .map_init(V::Scratch::default, |scratch, part| {
-                arch.dispatch(Find(part, visitor, scratch))
-            });
-        // The first mistake of all: chunks are in order.
-        let counts: Vec<Result<usize>> = counts.collect();
-        let counts: Vec<usize> = counts.into_iter().collect::<Result<_>>()?;
+        let scratch = Scratch::new();
+        let counts = parallel::try_map(parts, |part| {
+            scratch.with(|scratch| arch.dispatch(Find(part, visitor, scratch)))
+        })?;
 
         let mut chunks = vec![0];
         for (chunk, count) in counts.iter().enumerate() {
@@ -160,9 +156,7 @@ impl Buckets {
             || close_gaps(&mut starts, &rooms, &chunks),
             || close_gaps(&mut firsts, &rooms, &chunks),
         );
-        columns
-            .par_iter_mut()
-            .for_each(|column| close_gaps(column, &rooms, &chunks));
+        parallel::each(&mut columns, |column| close_gaps(column, &rooms, &chunks));
         // There is room for one more.
         firsts.push(timeline.timestamps.len() as u32);
         // What is handed out keeps what is a little too large: else all would be copied.
@@ -203,18 +197,15 @@ impl Buckets {
             let columns: Vec<_> = columns.collect();
             (buckets, columns)
         });
-        let parts: Vec<_> = parts.collect();
-        parts.into_par_iter().try_for_each_init(
-            V::Scratch::default,
-            |scratch, (buckets, columns)| {
-                let found = Found {
-                    offsets,
-                    end: self.firsts[buckets.end] as usize,
-                    firsts: &self.firsts[buckets],
-                };
-                visitor.visit(&found, columns, scratch)
-            },
-        )
+        let scratch = Scratch::new();
+        parallel::try_each(parts, |(buckets, columns)| {
+            let found = Found {
+                offsets,
+                end: self.firsts[buckets.end] as usize,
+                firsts: &self.firsts[buckets],
+            };
+            scratch.with(|scratch| visitor.visit(&found, columns, scratch))
+        })
     }
 }
 

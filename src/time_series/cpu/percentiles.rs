@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::CHUNK;
 use super::buckets::{Found, Visit};
 use super::source::Source;
 use crate::Result;
 use crate::device::reserve;
+use crate::parallel;
 
 /// Values of a bucket up to which sorting all of them by counting is faster than selecting some.
 pub const FEW: usize = 24;
@@ -92,11 +91,21 @@ impl Scratch {
                 done = rank + 1;
             }
         } else if count > CHUNK {
-            self.keys.par_sort_unstable();
+            sort(&mut self.keys);
         } else {
             self.keys.sort_unstable();
         }
     }
+}
+
+/// Sorts many keys, by all threads.
+fn sort(keys: &mut [i64]) {
+    // Unsigned numbers are in the same order once the sign is turned.
+    let turn = |keys: &mut [u64]| keys.iter_mut().for_each(|key| *key ^= 1 << 63);
+    let keys = bytemuck::cast_slice_mut(keys);
+    turn(keys);
+    parallel::sort(keys);
+    turn(keys);
 }
 
 /// Sorts up to [`FEW`] keys: each goes to the place that is the number of smaller ones.

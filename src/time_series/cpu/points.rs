@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rayon::prelude::*;
 use time_series_kernels::Floor;
 
 use super::CHUNK;
 use super::timeline::Timeline;
 use crate::Result;
-use crate::device::{reserve, room_to_sort, zeroed, zeroed_lazily};
+use crate::device::{room_to_sort, zeroed, zeroed_lazily};
+use crate::parallel;
 use crate::time_series::series::Series;
-use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, without_label};
+use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, check_labels};
+
+/// Makes an unsigned number of a timestamp that has the same place in order.
+const SIGN: u64 = 1 << 63;
 
 /// Points of series, one after the other.
 pub struct Points<'a, T: Clone> {
@@ -30,11 +33,7 @@ impl<'a, T: Value> Points<'a, T> {
         };
         if with.order == Order::Sort && points.timeline(floor).check().is_err() {
             // Before points are moved: the error says where the caller has them.
-            let timestamps = points.timestamps.par_iter().with_min_len(CHUNK);
-            if let Some(index) = timestamps.position_first(|&t| t < floor.lowest()) {
-                let timestamp = points.timestamps[index];
-                return Err(without_label(AGGREGATE, index, timestamp, floor));
-            }
+            check_labels(AGGREGATE, &*points.timestamps, floor)?;
             points.sort()?;
         }
         if with.duplicates != Duplicates::Keep {
@@ -55,31 +54,36 @@ impl<'a, T: Value> Points<'a, T> {
 
     /// Sorts each series by its timestamps, stably.
     fn sort(&mut self) -> Result<()> {
-        let mut pairs = Vec::new();
-        reserve(&mut pairs, self.values.len())?;
-        self.timestamps
-            .par_iter()
-            .copied()
-            .zip(self.values.par_iter().copied())
-            .collect_into_vec(&mut pairs);
+        let mut pairs = zeroed_lazily::<[u64; 2]>(self.values.len())?;
+        let chunks = pairs.chunks_mut(CHUNK).zip(self.timestamps.chunks(CHUNK));
+        let chunks = chunks.zip(self.values.chunks(CHUNK));
+        parallel::each(chunks, |((pairs, timestamps), values)| {
+            let points = timestamps.iter().zip(values);
+            for (pair, (&timestamp, &value)) in pairs.iter_mut().zip(points) {
+                *pair = [timestamp as u64 ^ SIGN, to_bits(value)];
+            }
+        });
         room_to_sort(&pairs)?;
         let mut rest = &mut pairs[..];
         let series = self.offsets.windows(2).map(|offsets| {
             rest.split_off_mut(..offsets[1] - offsets[0])
                 .expect("as many points as the last offset says")
         });
-        let series: Vec<_> = series.filter(|series| series.len() > 1).collect();
-        series
-            .into_par_iter()
-            .for_each(|series| series.par_sort_by_key(|(timestamp, _)| *timestamp));
+        parallel::each(series.filter(|series| series.len() > 1), |series| {
+            parallel::sort_pairs_by_bits(series, 0..u64::BITS);
+        });
         let mut timestamps = zeroed_lazily(pairs.len())?;
         let mut values = zeroed_lazily(pairs.len())?;
-        timestamps
-            .par_iter_mut()
-            .zip(&mut values)
-            .zip(&pairs)
-            .with_min_len(CHUNK)
-            .for_each(|((timestamp, value), pair)| (*timestamp, *value) = *pair);
+        let chunks = timestamps.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
+        parallel::each(
+            chunks.zip(pairs.chunks(CHUNK)),
+            |((timestamps, values), pairs)| {
+                let points = timestamps.iter_mut().zip(values);
+                for ((timestamp, value), &[key, bits]) in points.zip(pairs) {
+                    (*timestamp, *value) = ((key ^ SIGN) as i64, from_bits(bits));
+                }
+            },
+        );
         self.timestamps = Cow::Owned(timestamps);
         self.values = Cow::Owned(values);
         Ok(())
@@ -88,14 +92,11 @@ impl<'a, T: Value> Points<'a, T> {
     /// Of neighbours with the same timestamp in a series keeps one.
     fn remove_duplicates(&mut self, duplicates: Duplicates) -> Result<()> {
         let chunks = self.values.len().div_ceil(CHUNK);
-        let kept: Vec<usize> = (0..chunks)
-            .into_par_iter()
-            .map(|chunk| {
-                let mut kept = 0;
-                self.for_each_kept(duplicates, chunk, || {}, |_| kept += 1);
-                kept
-            })
-            .collect();
+        let kept: Vec<usize> = parallel::map(0..chunks, |chunk| {
+            let mut kept = 0;
+            self.for_each_kept(duplicates, chunk, || {}, |_| kept += 1);
+            kept
+        });
         let count: usize = kept.iter().sum();
         if count == self.values.len() {
             return Ok(());
@@ -120,20 +121,18 @@ impl<'a, T: Value> Points<'a, T> {
             .collect();
         // Of series without points behind all others, and of the end.
         rest_of_offsets.fill(count);
-        parts
-            .into_par_iter()
-            .for_each(|(chunk, before, offsets, timestamps, values)| {
-                let written = std::cell::Cell::new(0);
-                let mut offsets = offsets.iter_mut();
-                let on_series = || {
-                    *offsets.next().expect("one for each series") = before + written.get();
-                };
-                self.for_each_kept(duplicates, chunk, on_series, |index| {
-                    timestamps[written.get()] = self.timestamps[index];
-                    values[written.get()] = self.values[index];
-                    written.set(written.get() + 1);
-                });
+        parallel::each(parts, |(chunk, before, offsets, timestamps, values)| {
+            let written = std::cell::Cell::new(0);
+            let mut offsets = offsets.iter_mut();
+            let on_series = || {
+                *offsets.next().expect("one for each series") = before + written.get();
+            };
+            self.for_each_kept(duplicates, chunk, on_series, |index| {
+                timestamps[written.get()] = self.timestamps[index];
+                values[written.get()] = self.values[index];
+                written.set(written.get() + 1);
             });
+        });
         self.offsets = Cow::Owned(offsets);
         self.timestamps = Cow::Owned(timestamps);
         self.values = Cow::Owned(values);
@@ -177,4 +176,16 @@ impl<'a, T: Value> Points<'a, T> {
             }
         }
     }
+}
+
+/// The bits of a value, of at most 8 bytes.
+fn to_bits<T: Value>(value: T) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+    u64::from_ne_bytes(bytes)
+}
+
+/// The value with these bits.
+fn from_bits<T: Value>(bits: u64) -> T {
+    bytemuck::pod_read_unaligned(&bits.to_ne_bytes()[..size_of::<T>()])
 }

@@ -4,13 +4,13 @@ use std::hint::cold_path;
 use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
-use rayon::prelude::*;
 use time_series_kernels::Aggregate;
 
 use super::CHUNK;
 use super::buckets::{Found, Visit};
 use super::source::Source;
 use crate::Result;
+use crate::parallel;
 
 /// What columns are made of states.
 ///
@@ -77,14 +77,11 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
     /// The state of a long bucket, computed by all threads.
     fn long(&self, arch: Arch, first: usize, points: Range<usize>) -> A::State {
         let pieces = points.len().div_ceil(CHUNK);
-        let states: Vec<_> = (0..pieces)
-            .into_par_iter()
-            .map(|piece| {
-                let start = points.start + piece * CHUNK;
-                let piece = start..(start + CHUNK).min(points.end);
-                arch.dispatch(Piece(self, first, piece))
-            })
-            .collect();
+        let states = parallel::map(0..pieces, |piece| {
+            let start = points.start + piece * CHUNK;
+            let piece = start..(start + CHUNK).min(points.end);
+            arch.dispatch(Piece(self, first, piece))
+        });
         let merge = |earlier, later| self.aggregate.merge(earlier, later);
         states.into_iter().reduce(merge).expect("it has points")
     }

@@ -1,28 +1,26 @@
 //! Timestamps rounded.
 
-use ndarray::{Array1, ArrayView1, ArrayViewMut1, Axis};
+use ndarray::{Array1, ArrayView1, ArrayViewMut1, Axis, s};
 use pulp::{Arch, NullaryFnOnce};
-use rayon::prelude::*;
 use time_series_kernels::Floor;
 
 use super::CHUNK;
 use crate::Result;
 use crate::device::zeroed;
-use crate::time_series::{ROUND, without_label};
+use crate::parallel;
+use crate::time_series::{ROUND, check_labels};
 
 /// [`round_timestamps`](super::super::round_timestamps).
 pub fn rounded(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<Array1<i64>> {
     check(floor, timestamps)?;
     let mut rounded = Array1::from(zeroed(timestamps.len())?);
     let arch = Arch::new();
-    rounded
-        .axis_chunks_iter_mut(Axis(0), CHUNK)
-        .into_par_iter()
-        .zip(timestamps.axis_chunks_iter(Axis(0), CHUNK))
-        .for_each(|(mut rounded, timestamps)| {
-            rounded.assign(&timestamps);
-            arch.dispatch(Round(floor, rounded));
-        });
+    let chunks = rounded.axis_chunks_iter_mut(Axis(0), CHUNK);
+    let chunks = chunks.zip(timestamps.axis_chunks_iter(Axis(0), CHUNK));
+    parallel::each(chunks, |(mut rounded, timestamps)| {
+        rounded.assign(&timestamps);
+        arch.dispatch(Round(floor, rounded));
+    });
     Ok(rounded)
 }
 
@@ -30,26 +28,21 @@ pub fn rounded(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<Array1<i64>
 pub fn round(floor: &Floor, mut timestamps: ArrayViewMut1<i64>) -> Result<()> {
     check(floor, timestamps.view())?;
     let arch = Arch::new();
-    timestamps
-        .axis_chunks_iter_mut(Axis(0), CHUNK)
-        .into_par_iter()
-        .for_each(|timestamps| arch.dispatch(Round(floor, timestamps)));
+    let chunks = timestamps.axis_chunks_iter_mut(Axis(0), CHUNK);
+    parallel::each(chunks, |chunk| arch.dispatch(Round(floor, chunk)));
     Ok(())
 }
 
 /// Whether all timestamps have a label.
 fn check(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<()> {
     let arch = Arch::new();
-    let chunks = timestamps.axis_chunks_iter(Axis(0), CHUNK);
-    let mistakes = chunks
-        .into_par_iter()
-        .map(|timestamps| arch.dispatch(IsBelow(floor.lowest(), timestamps)));
-    if !mistakes.any(|is_mistake| is_mistake) {
-        return Ok(());
-    }
-    let mut all = timestamps.indexed_iter();
-    match all.find(|(_, timestamp)| **timestamp < floor.lowest()) {
-        Some((index, &timestamp)) => Err(without_label(ROUND, index, timestamp, floor)),
+    let first = parallel::find_first(timestamps.len().div_ceil(CHUNK), &|number| {
+        let chunk = timestamps.slice(s![parallel::chunk(number, CHUNK, timestamps.len())]);
+        arch.dispatch(IsBelow(floor.lowest(), chunk))
+            .then_some(number)
+    });
+    match first {
+        Some(_) => check_labels(ROUND, timestamps, floor),
         None => Ok(()),
     }
 }

@@ -8,8 +8,8 @@ use super::CHUNK;
 use super::points::Points;
 use crate::Result;
 use crate::device::zeroed;
+use crate::parallel;
 use crate::time_series::{Aggregation, Nan, Value};
-use rayon::prelude::*;
 
 /// Values of points.
 pub trait Source: Sync {
@@ -78,14 +78,11 @@ impl<'a, T: Value> Rates<'a, T> {
             });
         }
         if let Some((_, after_first)) = before_chunks.split_first_mut() {
-            after_first
-                .par_iter_mut()
-                .zip(points.values.par_chunks(CHUNK))
-                .enumerate()
-                .for_each(|(chunk, (end, values))| {
-                    let last = values.iter().rposition(|value| !value.to_f64().is_nan());
-                    *end = last.map_or(0, |last| chunk * CHUNK + last + 1);
-                });
+            let chunks = after_first.iter_mut().zip(points.values.chunks(CHUNK));
+            parallel::each(chunks.enumerate(), |(chunk, (end, values))| {
+                let last = values.iter().rposition(|value| !value.to_f64().is_nan());
+                *end = last.map_or(0, |last| chunk * CHUNK + last + 1);
+            });
         }
         let mut last = 0;
         for end in &mut before_chunks {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
-use rayon::prelude::*;
 use time_series_kernels::Floor;
 
 use super::CHUNK;
+use crate::parallel;
 use crate::time_series::series::{out_of_order, series_of};
 use crate::time_series::without_label;
 use crate::{Error, Result};
@@ -29,8 +29,8 @@ impl Timeline<'_> {
     /// That of the first timestamp that is below the one before it in its series, or whose bucket has no label.
     pub fn check(&self) -> Result<()> {
         let arch = Arch::new();
-        let mistakes = self.chunks().map(|chunk| arch.dispatch(Check(self, chunk)));
-        match mistakes.filter_map(|mistake| mistake).min() {
+        let check = |chunk| arch.dispatch(Check(self, chunk));
+        match parallel::find_first(self.chunks(), &check) {
             None => Ok(()),
             Some(index) => Err(self.error(index)),
         }
@@ -38,17 +38,17 @@ impl Timeline<'_> {
 
     /// How many buckets may begin in each chunk of points: as many as do if no bucket between them is empty.
     pub fn rooms(&self) -> Vec<usize> {
-        self.chunks().map(|chunk| self.room(chunk)).collect()
+        parallel::map(0..self.chunks(), |chunk| self.room(chunk))
     }
 
-    /// The numbers of the chunks of points.
-    fn chunks(&self) -> impl IndexedParallelIterator<Item = usize> + use<> {
-        (0..self.timestamps.len().div_ceil(CHUNK)).into_par_iter()
+    /// The number of chunks of points.
+    fn chunks(&self) -> usize {
+        self.timestamps.len().div_ceil(CHUNK)
     }
 
     /// The points of a chunk.
     pub fn points_of(&self, chunk: usize) -> Range<usize> {
-        chunk * CHUNK..((chunk + 1) * CHUNK).min(self.timestamps.len())
+        parallel::chunk(chunk, CHUNK, self.timestamps.len())
     }
 
     /// The parts of series in a chunk that have points, each with the points of the whole series.

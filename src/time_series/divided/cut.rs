@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::super::cpu::Timeline;
-use super::super::invalid_input;
 use super::super::series::series_of;
 use super::within;
-use crate::Result;
-use crate::spread::{Part, equal_ranges};
+use crate::partition::{Partition, equal_ranges};
+use crate::{Error, Result};
 
 /// Points that can be cut.
 pub struct Cuttable<'a> {
@@ -90,16 +89,16 @@ impl Stretch<'_> {
             return Ok(());
         }
         let message = format!("the timestamp at index {start} is out of order");
-        Err(invalid_input(self.of.timeline.operation, message))
+        Err(Error::input_at(self.of.timeline.operation, start, message))
     }
 }
 
-impl Part for Stretch<'_> {
+impl Partition for Stretch<'_> {
     fn bytes(&self) -> u64 {
         self.points.len() as u64 * self.of.bytes_of_point as u64
     }
 
-    fn cut(self, parts: usize) -> Vec<Self> {
+    fn split(self, parts: usize) -> Vec<Self> {
         let Stretch { of, points } = self;
         let mut start = points.start;
         let mut stretches = Vec::new();

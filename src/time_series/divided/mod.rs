@@ -20,10 +20,10 @@ use super::finish::{finish, needed};
 use super::series::{Series, series_of};
 use super::{
     AGGREGATE, Aggregates, Aggregation, BucketCounts, COUNTS, Custom, CustomAggregates, Duplicates,
-    Fill, Method, Nan, Order, ROUND, Singletons, Summaries, Value, without_label,
+    Fill, Method, Nan, Order, ROUND, Singletons, Summaries, Value, check_labels,
 };
 use crate::device::{DeviceKind, Element};
-use crate::spread::{Part, alone, equal_ranges, is_short_of_memory, require_devices, spread};
+use crate::partition::{self, Partition, alone, equal_ranges, is_short_of_memory, require_devices};
 use crate::{Device, Error, Result};
 
 /// Bytes of a device that a point may need while points are sorted for percentiles.
@@ -173,10 +173,7 @@ pub fn counts(floor: &Floor, devices: &[Device], timestamps: &[i64]) -> Result<B
 fn count(floor: &Floor, device: &Device, timestamps: &[i64]) -> Result<BucketCounts> {
     match device.kind() {
         DeviceKind::Cpu => cpu::counts(floor, timestamps),
-        #[cfg(feature = "kernels")]
         _ => super::gpu::counts(floor, &device.upload(&ndarray::aview1(timestamps))?),
-        #[cfg(not(feature = "kernels"))]
-        _ => unreachable!("this build has the CPU alone"),
     }
 }
 
@@ -188,12 +185,12 @@ pub fn rounded(
 ) -> Result<Vec<Array1<i64>>> {
     require_devices(devices, ROUND)?;
     struct Chunk<'a>(ArrayView1<'a, i64>);
-    impl Part for Chunk<'_> {
+    impl Partition for Chunk<'_> {
         fn bytes(&self) -> u64 {
             (self.0.len() * size_of::<i64>()) as u64
         }
 
-        fn cut(self, parts: usize) -> Vec<Self> {
+        fn split(self, parts: usize) -> Vec<Self> {
             equal_ranges(self.0.len(), parts, 1)
                 .map(|range| Chunk(self.0.slice_move(ndarray::s![range])))
                 .collect()
@@ -208,16 +205,8 @@ pub fn rounded(
         super::round_timestamps_device(&mut on_device, granularity, origin)?;
         on_device.download()
     };
-    spread(devices, ROUND, Chunk(timestamps), round).map_err(|error| {
-        let mut all = timestamps.indexed_iter();
-        let first = all.find(|(_, timestamp)| **timestamp < floor.lowest());
-        match (&error, first) {
-            (Error::InvalidInput { .. }, Some((index, &timestamp))) => {
-                without_label(ROUND, index, timestamp, floor)
-            }
-            _ => error,
-        }
-    })
+    let rounded = partition::run(devices, ROUND, Chunk(timestamps), round);
+    partition::recheck(rounded, || check_labels(ROUND, timestamps.iter(), floor))
 }
 
 /// What comes of all points on the only device, if it is the only one and has the memory.
@@ -269,7 +258,7 @@ fn divided<R: Buckets + Send>(
     cuttable: &Cuttable,
     work: impl Fn(&Device, &Stretch) -> Result<Piece<R>> + Sync,
 ) -> Result<R> {
-    let pieces = spread(
+    let pieces = partition::run(
         devices,
         cuttable.timeline.operation,
         cuttable.all(),
@@ -280,13 +269,7 @@ fn divided<R: Buckets + Send>(
     );
     match pieces {
         Ok(pieces) => joined(cuttable.timeline.offsets.len() - 1, pieces),
-        Err(error) => {
-            if let Error::InvalidInput { .. } = error {
-                // It tells of a place in a stretch: this one of a place in all points.
-                cuttable.timeline.check()?;
-            }
-            Err(error)
-        }
+        Err(error) => partition::recheck(Err(error), || cuttable.timeline.check()),
     }
 }
 

@@ -18,9 +18,10 @@ use super::method;
 use super::series::Series;
 use super::{
     AGGREGATE, Aggregation, BucketCounts, COUNTS, CustomAggregates, DeviceAggregates, Duplicates,
-    Method, Nan, Order, ROUND, Value, without_label,
+    Method, Nan, Order, ROUND, Value, check_labels, without_label,
 };
 use crate::device::{Buffer, DeviceArray, DeviceView, Element, Module};
+use crate::partition::recheck;
 use crate::{Device, Error, Result, modules};
 pub use custom::{Launches, OwnKernels};
 use pass::{Bound, Input, Pass};
@@ -107,26 +108,12 @@ pub fn aggregate<T: Value>(
 ) -> Result<DeviceAggregates> {
     if with.order == Order::Sort {
         let (sorted, values) = order::sorted(offsets, timestamps, values)?;
-        let found = ordered(with, offsets, &sorted, &values);
-        return found.map_err(|error| unsorted(with, timestamps, error));
+        // The index in the error is that before sorting.
+        return recheck(ordered(with, offsets, &sorted, &values), || {
+            check_labels(AGGREGATE, &timestamps.download()?, &with.floor()?)
+        });
     }
     ordered(with, offsets, timestamps, values)
-}
-
-/// The error of a timestamp without a label, with its index before it was sorted.
-fn unsorted(with: &Aggregation, timestamps: &DeviceArray<i64, Ix1>, error: Error) -> Error {
-    let (Error::InvalidInput { .. }, Ok(floor), Ok(timestamps)) =
-        (&error, with.floor(), timestamps.download())
-    else {
-        return error;
-    };
-    let found = timestamps
-        .iter()
-        .position(|&timestamp| timestamp < floor.lowest());
-    match found {
-        Some(index) => without_label(AGGREGATE, index, timestamps[index], &floor),
-        None => error,
-    }
 }
 
 fn ordered<T: Value>(

@@ -75,7 +75,7 @@ mod tests {
     }
 
     /// The shapes of the test `every_kernel_of_the_direct_form` in
-    /// tests/tensor_sketch_accuracy.rs, with the usual one.
+    /// tests/kernels/tensor_sketch/accuracy.rs, with the usual one.
     #[test]
     fn every_kernel_is_chosen_and_tested() {
         let tested = [

@@ -221,7 +221,7 @@ mod tests {
     }
 
     /// With the alphabets of the test `every_kernel_of_the_fourier_form` in
-    /// tests/tensor_sketch_accuracy.rs.
+    /// tests/kernels/tensor_sketch/accuracy.rs.
     #[test]
     fn every_kernel_is_chosen_and_tested() {
         for shared in [48 << 10, 99 << 10, 163 << 10, H100] {

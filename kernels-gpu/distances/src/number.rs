@@ -1,0 +1,105 @@
+//! What the kernels need to know of `f32` and `f64`.
+
+use core::ops::{Mul, Sub};
+
+use cuda_std::prelude::*;
+
+/// `f32` or `f64`.
+pub trait Number: Copy + Mul<Output = Self> + Sub<Output = Self> {
+    const ZERO: Self;
+    /// Numbers in a word of 64 bits.
+    const PACK: u32;
+    fn pack(numbers: impl Fn(u32) -> Self) -> u64;
+    fn unpack(word: u64, index: u32) -> Self;
+    fn of(value: f64) -> Self;
+    fn widened(self) -> f64;
+    /// a² + c with one rounding.
+    fn square_plus(a: Self, c: Self) -> Self;
+    fn root(self) -> Self;
+    /// The bits without the sign, which are in the order of the magnitudes; those of infinity and
+    /// NaN are the highest.
+    fn magnitude(self) -> u64;
+    const INFINITE: u64;
+}
+
+impl Number for f32 {
+    const ZERO: f32 = 0.0;
+    const PACK: u32 = 2;
+    const INFINITE: u64 = f32::INFINITY.to_bits() as u64;
+
+    #[inline(always)]
+    fn pack(numbers: impl Fn(u32) -> f32) -> u64 {
+        numbers(0).to_bits() as u64 | (numbers(1).to_bits() as u64) << 32
+    }
+
+    #[inline(always)]
+    fn unpack(word: u64, index: u32) -> f32 {
+        f32::from_bits((word >> (32 * index)) as u32)
+    }
+
+    #[inline(always)]
+    fn of(value: f64) -> f32 {
+        value as f32
+    }
+
+    #[inline(always)]
+    fn widened(self) -> f64 {
+        self as f64
+    }
+
+    #[inline(always)]
+    fn square_plus(a: f32, c: f32) -> f32 {
+        float::fma_f32(a, a, c)
+    }
+
+    #[inline(always)]
+    fn root(self) -> f32 {
+        float::sqrt_f32(self)
+    }
+
+    #[inline(always)]
+    fn magnitude(self) -> u64 {
+        (self.to_bits() & !(1 << 31)) as u64
+    }
+}
+
+impl Number for f64 {
+    const ZERO: f64 = 0.0;
+    const PACK: u32 = 1;
+    const INFINITE: u64 = f64::INFINITY.to_bits();
+
+    #[inline(always)]
+    fn pack(numbers: impl Fn(u32) -> f64) -> u64 {
+        numbers(0).to_bits()
+    }
+
+    #[inline(always)]
+    fn unpack(word: u64, _: u32) -> f64 {
+        f64::from_bits(word)
+    }
+
+    #[inline(always)]
+    fn of(value: f64) -> f64 {
+        value
+    }
+
+    #[inline(always)]
+    fn widened(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn square_plus(a: f64, c: f64) -> f64 {
+        float::fma_f64(a, a, c)
+    }
+
+    #[inline(always)]
+    fn root(self) -> f64 {
+        float::sqrt_f64(self)
+    }
+
+    #[inline(always)]
+    fn magnitude(self) -> u64 {
+        self.to_bits() & !(1 << 63)
+    }
+}

@@ -1,0 +1,30 @@
+//! Takes the place of the module `simulator` in builds without that feature: a simulator that cannot exist.
+
+use super::LaunchConfig;
+use crate::{Error, Result};
+use cuda_std::host::{Kernel, KernelArgs};
+use std::convert::Infallible;
+
+#[derive(Clone)]
+pub struct Simulator(Infallible);
+
+impl Simulator {
+    pub fn open() -> Result<Simulator> {
+        Err(Error::Unavailable {
+            device: "simulator".into(),
+            reason: "gridstride was built without its feature `simulator`".into(),
+        })
+    }
+
+    pub fn number(&self) -> u64 {
+        match self.0 {}
+    }
+
+    pub fn shared_memory_per_block(&self) -> u32 {
+        match self.0 {}
+    }
+
+    pub unsafe fn launch<A: KernelArgs>(&self, _: &Kernel<A>, _: LaunchConfig, _: A) -> Result<()> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,51 @@
+//! The simulator as a device.
+
+use super::LaunchConfig;
+use crate::{Error, Result};
+use cuda_std::host::{Kernel, KernelArgs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A simulator with its number among all of the process.
+#[derive(Clone)]
+pub struct Simulator {
+    number: u64,
+    settings: Arc<simt::Simulator>,
+}
+
+impl Simulator {
+    pub fn open() -> Result<Simulator> {
+        Ok(Simulator::new(simt::Simulator::default()))
+    }
+
+    pub fn new(settings: simt::Simulator) -> Simulator {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Simulator {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            settings: Arc::new(settings),
+        }
+    }
+
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub fn shared_memory_per_block(&self) -> u32 {
+        self.settings.limits.shared_bytes
+    }
+
+    /// Runs a kernel.
+    ///
+    /// # Safety
+    /// The kernel's own contract holds.
+    pub unsafe fn launch<A: KernelArgs>(
+        &self,
+        kernel: &Kernel<A>,
+        config: LaunchConfig,
+        arguments: A,
+    ) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        let launched = unsafe { self.settings.launch(kernel, config, arguments) };
+        launched.map_err(|error| Error::Simulation(Box::new(error)))
+    }
+}

@@ -1,0 +1,116 @@
+//! Cuts PTX at its kernels.
+
+use super::Image;
+use std::collections::HashMap;
+
+/// The text of an image, cut at its kernels, so that the driver can compile each alone.
+pub struct Split {
+    /// What is outside of them.
+    common: String,
+    kernels: HashMap<&'static str, &'static str>,
+}
+
+impl Split {
+    /// Whether there is such a kernel.
+    pub fn has(&self, kernel: &str) -> bool {
+        self.kernels.contains_key(kernel)
+    }
+
+    /// Returns the text without the other kernels; `None` if there is no such kernel.
+    pub fn ptx_of(&self, kernel: &str) -> Option<String> {
+        let text = self.kernels.get(kernel)?;
+        Some([&self.common, *text].concat())
+    }
+
+    /// Cuts an image; `None` if kernels share variables, of which there may be only one copy.
+    pub fn new(image: &'static Image) -> Option<Split> {
+        let mut split = Split {
+            common: String::new(),
+            kernels: HashMap::new(),
+        };
+        // The kernel to which the present line belongs and where that begins, how many braces are
+        // open, and whether its body has begun.
+        let (mut of, mut depth, mut begun) = (None, 0, false);
+        let mut place = 0;
+        let ptx = image.ptx();
+        for line in ptx.split_inclusive('\n') {
+            let start = place;
+            place += line.len();
+            if depth == 0 && of.is_none() {
+                if let Some((_, rest)) = line.split_once(".entry ") {
+                    of = rest
+                        .split(['(', ' ', '\n'])
+                        .next()
+                        .map(|name| (name, start));
+                } else if line.contains(".global ") && !line.contains(".extern ") {
+                    return None;
+                }
+            }
+            if of.is_none() {
+                split.common.push_str(line);
+            }
+            let code = line.split("//").next().unwrap_or_default();
+            depth += code.matches('{').count();
+            begun |= depth > 0;
+            depth = depth.saturating_sub(code.matches('}').count());
+            if begun && depth == 0 {
+                if let Some((name, start)) = of.take() {
+                    split.kernels.insert(name, &ptx[start..place]);
+                }
+                begun = false;
+            }
+        }
+        Some(split)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "\
+.version 7.0
+.target sm_70
+.extern .shared .align 16 .b8 memory[];
+.func (.param .b32 r) shared_by_both(.param .b32 a)
+{
+\tret;
+}
+\t// .globl\tfirst
+.visible .entry first(
+\t.param .u64 x
+)
+.maxntid 64, 1, 1
+{
+\t{
+\tld.global.v2.u32 {%r1, %r2}, [%rd1]; // }
+\t}
+\tret;
+}
+.visible .entry second()
+{
+\tret;
+}
+";
+
+    #[test]
+    fn a_kernel_is_cut_out_with_what_it_may_call() {
+        static IMAGE: Image = Image::new("sm_70", TWO);
+        let split = Split::new(&IMAGE).unwrap();
+        assert!(split.has("first") && !split.has("third"));
+        let first = split.ptx_of("first").unwrap();
+        assert_eq!(first, TWO[..TWO.find(".visible .entry second").unwrap()]);
+        let second = split.ptx_of("second").unwrap();
+        assert!(
+            second.contains("shared_by_both")
+                && second.ends_with(".visible .entry second()\n{\n\tret;\n}\n")
+        );
+        assert!(!second.contains("first("));
+        assert_eq!(split.ptx_of("third"), None);
+        static VARIABLE: Image = Image::new(
+            "sm_70",
+            ".global .u32 counter;\n.visible .entry first()\n{\n}\n",
+        );
+        assert!(Split::new(&VARIABLE).is_none());
+    }
+}

@@ -1,0 +1,46 @@
+//! The kernels for each type of numbers.
+
+use cuda_std::host::Kernel;
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use distances_kernels::{self as kernels, Matrices, Parameters};
+
+/// The kernels for one type of numbers, and what their launches depend on.
+pub struct Kernels<T: 'static> {
+    pub distances: &'static Distances<T>,
+    pub pairwise: &'static Pairwise<T>,
+    pub largest: &'static Largest<T>,
+    /// Rows of `b` in a tile.
+    pub tile_columns: u32,
+    /// All finite numbers are below 2 to the power of this plus one.
+    pub max_exponent: i32,
+    /// Returns the magnitude that [`Kernels::largest`] reports by its bits.
+    pub magnitude: fn(u64) -> f64,
+}
+
+type Distances<T> = Kernel<(Parameters, Matrices<T>, DeviceSliceMut<f64>)>;
+type Pairwise<T> = Kernel<(Parameters, DeviceSlice<T>, DeviceSliceMut<f64>)>;
+type Largest<T> = Kernel<(u32, DeviceSlice<T>, DeviceSliceMut<u64>)>;
+
+/// A type of numbers that there are kernels for.
+pub trait HasKernels: Sized + 'static {
+    const KERNELS: Kernels<Self>;
+}
+
+macro_rules! has_kernels {
+    ($($type:ident: $distances:ident, $pairwise:ident, $largest:ident, $tile_columns:ident;)*) => {$(
+        impl HasKernels for $type {
+            const KERNELS: Kernels<$type> = Kernels {
+                distances: &kernels::$distances,
+                pairwise: &kernels::$pairwise,
+                largest: &kernels::$largest,
+                tile_columns: kernels::$tile_columns,
+                max_exponent: $type::MAX_EXP - 1,
+                magnitude: |bits| $type::from_bits(bits as _).into(),
+            };
+        }
+    )*};
+}
+has_kernels! {
+    f32: distances_f32, pairwise_f32, largest_f32, TILE_COLUMNS_F32;
+    f64: distances_f64, pairwise_f64, largest_f64, TILE_COLUMNS_F64;
+}

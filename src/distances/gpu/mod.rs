@@ -1,0 +1,117 @@
+//! Launches of the kernels, the same for GPU and simulator.
+
+mod kernels;
+mod tuning;
+
+use distances_kernels::{Matrices, Parameters, THREADS};
+use ndarray::Ix2;
+
+pub use kernels::HasKernels;
+
+use super::partition::Tile;
+use super::scale::Scale;
+use super::{Component, Metric, input};
+use crate::device::{DeviceArray, LaunchConfig, assign};
+use crate::{Device, Result, modules};
+
+/// Copies the rows to a device that runs kernels, and their distances back.
+pub fn compute<T: Component>(
+    operation: &'static str,
+    metric: Metric,
+    device: &Device,
+    tile: &mut Tile<T>,
+) -> Result<()> {
+    let a = device.upload(&tile.a)?;
+    let b = tile.b.map(|b| device.upload(&b)).transpose()?;
+    let out = device.alloc(tile.out.len())?;
+    let mut out = DeviceArray::from_buffer(out, tile.out.raw_dim())?;
+    compute_resident(operation, metric, &a, b.as_ref(), &mut out)?;
+    match tile.out.as_slice_mut() {
+        Some(places) => out.buffer().copy_to(places)?,
+        None => assign(tile.out.view_mut(), &out.download()?),
+    }
+    Ok(())
+}
+
+/// Writes the distances of the rows of `a` to those of `b`, or to each other, on a device that runs
+/// kernels. The shapes fit, and all arrays are on the same device.
+pub fn compute_resident<T: Component>(
+    operation: &'static str,
+    metric: Metric,
+    a: &DeviceArray<T, Ix2>,
+    b: Option<&DeviceArray<T, Ix2>>,
+    out: &mut DeviceArray<f64, Ix2>,
+) -> Result<()> {
+    let largest = largest(operation, a, b)?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    let (device, dim) = (a.device(), a.shape()[1]);
+    let (rows, columns) = (out.shape()[0], out.shape()[1]);
+    input::require_dim(operation, dim, tuning::MAX_DIM)?;
+    let Scale { scale, unscale } = Scale::new(largest, dim, metric, T::KERNELS.max_exponent);
+    let parameters = Parameters {
+        rows: rows as u64,
+        columns: columns as u64,
+        dim: dim as u32,
+        root: u32::from(metric == Metric::L2),
+        scale,
+        unscale,
+    };
+    let tiles = match b {
+        Some(_) => tuning::tiles(rows, columns, T::KERNELS.tile_columns),
+        None => tuning::tiles_below(rows, T::KERNELS.tile_columns),
+    };
+    let tiles = tiles.ok_or_else(|| input::too_many(operation, (rows, columns)))?;
+    let config = LaunchConfig::new(tiles, THREADS);
+    let (module, a, out) = (
+        &modules::DISTANCES,
+        a.buffer().slice(),
+        out.buffer_mut().slice_mut(),
+    );
+    // SAFETY: a block per tile, or without `b` per tile on or below the diagonal; arrays of this
+    // device with the rows and columns that the parameters name, which freeing waits for; buffers
+    // are aligned to 256 bytes.
+    unsafe {
+        match b {
+            Some(b) => {
+                let b = b.buffer().slice();
+                let arguments = (parameters, Matrices { a, b }, out);
+                device.launch(module, T::KERNELS.distances, config, arguments)
+            }
+            None => device.launch(module, T::KERNELS.pairwise, config, (parameters, a, out)),
+        }
+    }
+}
+
+/// Returns the largest magnitude of both arrays, or the error of a row that is not finite.
+fn largest<T: Component>(
+    operation: &'static str,
+    a: &DeviceArray<T, Ix2>,
+    b: Option<&DeviceArray<T, Ix2>>,
+) -> Result<f64> {
+    let device = a.device();
+    let arrays = [("a", Some(a)), ("b", b)];
+    let mut found = device.buffer_from(&[0, u64::MAX].repeat(arrays.len()))?;
+    for (number, (_, array)) in arrays.iter().enumerate() {
+        let Some(array) = array.filter(|array| !array.is_empty()) else {
+            continue;
+        };
+        let blocks = tuning::largest_blocks(array.len());
+        let config = LaunchConfig::new(blocks, tuning::LARGEST_THREADS);
+        let arguments = (number as u32, array.buffer().slice(), found.slice_mut());
+        // SAFETY: two elements an array, on this device, and whole warps; freeing waits for the
+        // kernel.
+        unsafe { device.launch(&modules::DISTANCES, T::KERNELS.largest, config, arguments)? };
+    }
+    let mut largest = 0.0f64;
+    for ((name, array), &[magnitude, first_bad]) in arrays.iter().zip(found.to_vec()?.as_chunks().0)
+    {
+        if let Some(array) = array.filter(|_| first_bad != u64::MAX) {
+            let row = first_bad as usize / array.shape()[1];
+            return Err(input::not_finite(operation, name, row));
+        }
+        largest = largest.max((T::KERNELS.magnitude)(magnitude));
+    }
+    Ok(largest)
+}

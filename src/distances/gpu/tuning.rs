@@ -1,0 +1,68 @@
+//! Launch shapes, and the largest sizes.
+
+use distances_kernels::TILE_ROWS;
+
+/// Threads of a block that looks for the largest magnitude.
+pub const LARGEST_THREADS: u32 = 256;
+
+/// Blocks that look for it at most: enough to fill a GPU, and few enough that the atomic operations
+/// at their ends, one a warp, do not matter.
+const LARGEST_BLOCKS: usize = 1024;
+
+/// Numbers that each of these threads looks at, where there are enough of them.
+const LARGEST_NUMBERS: usize = 4;
+
+/// The longest rows: places in them are `i32` in the kernels.
+pub const MAX_DIM: usize = i32::MAX as usize;
+
+/// Blocks of [`LARGEST_THREADS`] for so many numbers.
+pub fn largest_blocks(numbers: usize) -> u32 {
+    numbers
+        .div_ceil(LARGEST_THREADS as usize * LARGEST_NUMBERS)
+        .clamp(1, LARGEST_BLOCKS) as u32
+}
+
+/// The number of tiles of an N×M result, one a block; `None` if a grid has no room for them.
+pub fn tiles(rows: usize, columns: usize, tile_columns: u32) -> Option<u32> {
+    let down = rows.div_ceil(TILE_ROWS as usize);
+    let across = columns.div_ceil(tile_columns as usize);
+    in_grid(down.checked_mul(across)?)
+}
+
+/// The number of those of an N×N result that reach the diagonal or lie below it.
+///
+/// All of the last 128 lines count as if there were 128: a tile past the end writes nothing.
+pub fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {
+    let down = rows.div_ceil(TILE_ROWS as usize);
+    let squares = down.checked_mul(down.checked_add(1)?)? / 2;
+    in_grid(squares.checked_mul((TILE_ROWS / tile_columns) as usize)?)
+}
+
+fn in_grid(blocks: usize) -> Option<u32> {
+    u32::try_from(blocks)
+        .ok()
+        .filter(|&blocks| blocks <= i32::MAX as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_cover_the_result() {
+        assert_eq!(tiles(10_000, 10_000, 128), Some(79 * 79));
+        assert_eq!(tiles(1, 129, 128), Some(2));
+        assert_eq!(tiles(129, 1, 64), Some(2));
+        assert_eq!(tiles(usize::MAX, usize::MAX, 64), None);
+        assert_eq!(tiles_below(10_000, 128), Some(79 * 80 / 2));
+        assert_eq!(tiles_below(10_000, 64), Some(79 * 80));
+        assert_eq!(tiles_below(1 << 40, 64), None);
+    }
+
+    #[test]
+    fn few_numbers_take_few_blocks() {
+        assert_eq!(largest_blocks(0), 1);
+        assert_eq!(largest_blocks(1025), 2);
+        assert_eq!(largest_blocks(usize::MAX), 1024);
+    }
+}

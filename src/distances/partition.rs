@@ -1,0 +1,58 @@
+//! Distances in parts, for several devices and for little memory.
+
+use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+
+use super::Component;
+use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
+
+/// Distances of some rows to others, or to each other.
+pub struct Tile<'a, T> {
+    pub a: ArrayView2<'a, T>,
+    /// `None` for the distances of the rows of `a` to each other.
+    pub b: Option<ArrayView2<'a, T>>,
+    pub out: ArrayViewMut2<'a, f64>,
+}
+
+impl<'a, T: Component> Tile<'a, T> {
+    /// Splits the distances at a row, or at a column if the axis is 1.
+    fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
+        let ((a, a_behind), (b, b_behind)) = match (axis, self.b) {
+            (Axis(1), Some(b)) => {
+                let (b, behind) = b.split_at(Axis(0), index);
+                ((self.a, self.a), (Some(b), Some(behind)))
+            }
+            (_, b) => (self.a.split_at(Axis(0), index), (b, b)),
+        };
+        let (out, out_behind) = self.out.split_at(axis, index);
+        let behind = Tile {
+            a: a_behind,
+            b: b_behind,
+            out: out_behind,
+        };
+        (Tile { a, b, out }, behind)
+    }
+}
+
+impl<T: Component> Partition for Tile<'_, T> {
+    fn bytes(&self) -> u64 {
+        let of_b = self.b.map_or(0, |b| b.len());
+        bytes_of(self.a.len(), size_of::<T>())
+            .saturating_add(bytes_of(of_b, size_of::<T>()))
+            .saturating_add(bytes_of(self.out.len(), size_of::<f64>()))
+    }
+
+    /// Splits into slices of rows or columns, whichever there are more of. Each pair of a single set
+    /// is then computed twice, so that the host need not copy distances to their second place.
+    fn split(self, parts: usize) -> Vec<Self> {
+        let b = self.b.unwrap_or(self.a);
+        let whole = Tile { b: Some(b), ..self };
+        let (rows, columns) = whole.out.dim();
+        let (axis, length) = match rows >= columns {
+            true => (Axis(0), rows),
+            false => (Axis(1), columns),
+        };
+        split_at_ranges(whole, equal_ranges(length, parts, 1), |tile, index| {
+            tile.split_at(axis, index)
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! The powers of two that keep squares in range.
+
+use super::Metric;
+
+/// The power of two by which all numbers are multiplied before their differences are squared, and
+/// the one that reverts it in the result.
+///
+/// It brings the largest magnitude as high as the sums allow, so that small differences lose as
+/// little as possible at the other end. Multiplying with a power of two rounds nothing there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Factor of the numbers.
+    pub scale: f64,
+    /// Factor of the result.
+    pub unscale: f64,
+}
+
+impl Scale {
+    /// Returns the scale for rows of `dim` numbers up to `largest`, and sums of a type whose
+    /// numbers are below 2^(`max_exponent` + 1).
+    pub fn new(largest: f64, dim: usize, metric: Metric, max_exponent: i32) -> Scale {
+        // With all |x| < 2^e a square is at most 2^(2e+2), and D of them, rounding included, are at
+        // most 2^(2e+3) · D.
+        let dim = dim.max(1).next_power_of_two().ilog2() as i32;
+        let highest = (max_exponent - 3 - dim) / 2;
+        // What takes the scale back has to be a normal number too. For squares in f64 that cuts off
+        // what leaves f64's range in any case.
+        let limit = match metric {
+            Metric::L2 => max_exponent - 1,
+            Metric::SquaredL2 => (max_exponent - 1).min((f64::MAX_EXP - 2) / 2),
+        };
+        let exponent = (highest - 1 - exponent_of(largest)).clamp(-limit, limit);
+        let power = match metric {
+            Metric::L2 => 1,
+            Metric::SquaredL2 => 2,
+        };
+        Scale {
+            scale: f64::from(exponent).exp2(),
+            unscale: f64::from(-power * exponent).exp2(),
+        }
+    }
+}
+
+/// The largest e with 2^e ≤ `value`, or −1023 for a value below 2^−1022.
+fn exponent_of(value: f64) -> i32 {
+    (value.to_bits() >> (f64::MANTISSA_DIGITS - 1)) as i32 - (f64::MAX_EXP - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents() {
+        for (value, exponent) in [
+            (1.0, 0),
+            (1.99, 0),
+            (0.5, -1),
+            (f64::MAX, 1023),
+            (0.0, -1023),
+        ] {
+            assert_eq!(exponent_of(value), exponent);
+        }
+    }
+
+    #[test]
+    fn sums_stay_in_range_and_scales_are_normal() {
+        for (max_exponent, max, tiny) in [
+            (127, f64::from(f32::MAX), f64::from(f32::from_bits(1))),
+            (1023, f64::MAX, f64::from_bits(1)),
+        ] {
+            for largest in [max, 3.0, 1.0, 0.7, tiny, 0.0] {
+                for dim in [0, 1, 96, 4096, 4097] {
+                    let Scale { scale, unscale } =
+                        Scale::new(largest, dim, Metric::L2, max_exponent);
+                    assert_eq!(scale * unscale, 1.0);
+                    assert!(scale.is_normal() && unscale.is_normal());
+                    let highest = (largest * scale * 2.0).log2() * 2.0 + (dim.max(1) as f64).log2();
+                    assert!(
+                        highest < f64::from(max_exponent),
+                        "{largest:e}, {dim}: {highest}"
+                    );
+                    // As high as that goes, but for the smallest numbers.
+                    let gap = f64::from(max_exponent) - highest;
+                    assert!(gap <= 6.0 || scale == f64::from(max_exponent - 1).exp2());
+
+                    let squares = Scale::new(largest, dim, Metric::SquaredL2, max_exponent);
+                    assert_eq!(squares.scale * squares.scale * squares.unscale, 1.0);
+                    assert!(squares.scale.is_normal() && squares.unscale.is_normal());
+                    assert!(squares.scale == scale || max_exponent == 1023);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The calls: products of arrays of the host, and of arrays in a device's memory.
+
+use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
+
+use super::input::{DeviceProduct, Product, require_product, result_elements, sizes};
+use super::{MatMul, MatrixDimension, Scalar};
+#[allow(unused_imports, reason = "for links")]
+use crate::Error;
+use crate::device::{DeviceArray, DeviceView, zeroed};
+use crate::error::During;
+use crate::{DeviceSet, Result};
+
+const MATMUL: &str = "matmul";
+const MATMUL_INTO: &str = "matmul_into";
+const GEMM: &str = "gemm";
+
+/// A·B: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+///
+/// # Errors
+/// Those of [`MatMul::matmul`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::matmul::matmul;
+/// use ndarray::array;
+///
+/// let a = array![[1.0f32, 2.0]];
+/// assert_eq!(matmul(&Device::auto(), a.view(), a.t())?, array![[5.0]]);
+/// assert_eq!(matmul(&Device::auto(), a.view(), a.row(0))?, array![5.0]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    devices: &(impl DeviceSet + ?Sized),
+    a: ArrayView<T, DA>,
+    b: ArrayView<T, DB>,
+) -> Result<Array<T::Sum, DA::Product>> {
+    MatMul::new().matmul(devices, a, b)
+}
+
+/// C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+///
+/// # Errors
+/// Those of [`MatMul::gemm`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::matmul::gemm;
+/// use ndarray::array;
+///
+/// let (a, b) = (array![[1.0, 2.0]], array![[3.0], [4.0]]);
+/// let mut c = array![[1.0]];
+/// gemm(&Device::auto(), 10.0, a.view(), b.view(), 1.0, c.view_mut())?;
+/// assert_eq!(c, array![[111.0]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn gemm<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    devices: &(impl DeviceSet + ?Sized),
+    alpha: T::Sum,
+    a: ArrayView<T, DA>,
+    b: ArrayView<T, DB>,
+    beta: T::Sum,
+    c: ArrayViewMut<T::Sum, DA::Product>,
+) -> Result<()> {
+    MatMul::new().gemm(devices, alpha, a, b, beta, c)
+}
+
+impl MatMul {
+    /// A·B: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+    ///
+    /// A vector is a row as A, K · K×N → N, and a column as B, M×K · K → M: as with ndarray's
+    /// [`dot`](ndarray::linalg::Dot).
+    ///
+    /// A batch of a single matrix goes with every matrix of the other batch. Views may have any strides; on a
+    /// GPU, those whose elements fill their memory, in whatever order of axes, are copied there as they stand,
+    /// and others are packed on the host first.
+    ///
+    /// # Errors
+    /// - [`Error::Shape`] if A has not as many columns as B has rows, or the batches differ.
+    /// - [`Error::InvalidInput`] for a size above 2³¹ − 1 on a device that runs kernels.
+    /// - [`Error::Unavailable`] for instructions that the device does not have.
+    /// - [`Error::Allocation`] if the memory does not suffice.
+    /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept the kernels; in the
+    ///   simulator [`Error::Simulation`] if it finds a mistake in them.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use ndarray::{Array3, array};
+    ///
+    /// let batch = Array3::from_shape_fn((4, 2, 2), |(matrix, _, _)| matrix as f64);
+    /// let c = MatMul::new().matmul(&Device::auto(), batch.view(), batch.view())?;
+    /// assert_eq!(c.index_axis(ndarray::Axis(0), 3), array![[18.0, 18.0], [18.0, 18.0]]);
+    ///
+    /// let (a, v) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, 10.0]);
+    /// assert_eq!(MatMul::new().matmul(&Device::auto(), a.view(), v.view())?, array![21.0, 43.0]);
+    /// assert_eq!(MatMul::new().matmul(&Device::auto(), v.view(), a.view())?, array![31.0, 42.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
+    ) -> Result<Array<T::Sum, DA::Product>> {
+        let sizes = sizes(MATMUL, a.shape(), b.shape())?;
+        let elements = zeroed(result_elements(MATMUL, sizes)?).during(MATMUL)?;
+        let c = Array::from_shape_vec(DA::product(sizes), elements);
+        let mut c = c.expect("as many elements as the shape has");
+        let (one, zero) = (num_traits::one(), num_traits::zero());
+        self.host(MATMUL, devices, one, (a, b), zero, c.view_mut())?;
+        Ok(c)
+    }
+
+    /// Writes A·B to memory that exists: [`matmul`](Self::matmul) without an allocation of the result. C is not read, and
+    /// may have any strides.
+    ///
+    /// # Errors
+    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`] if C does not have the shape of the product.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use ndarray::{Array2, array, s};
+    ///
+    /// let (a, mut c) = (array![[1.0, 2.0], [3.0, 4.0]], Array2::zeros((4, 2)));
+    /// MatMul::new().matmul_into(&Device::auto(), a.view(), a.view(), c.slice_mut(s![..;2, ..]))?;
+    /// assert_eq!(c, array![[7.0, 10.0], [0.0, 0.0], [15.0, 22.0], [0.0, 0.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matmul_into<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
+        c: ArrayViewMut<T::Sum, DA::Product>,
+    ) -> Result<()> {
+        let (one, zero) = (num_traits::one(), num_traits::zero());
+        self.host(MATMUL_INTO, devices, one, (a, b), zero, c)
+    }
+
+    /// C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch
+    /// B×M×K · B×K×N → B×M×N.
+    ///
+    /// All may have any strides; C's memory is not touched where it has none of its elements.
+    ///
+    /// # Errors
+    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`] if C has not the shape of the product.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use ndarray::array;
+    ///
+    /// let (a, x, mut y) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, 10.0], array![100.0, 200.0]);
+    /// MatMul::new().gemm(&Device::auto(), 1.0, a.view(), x.view(), 0.5, y.view_mut())?;
+    /// assert_eq!(y, array![71.0, 143.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn gemm<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        alpha: T::Sum,
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
+        beta: T::Sum,
+        c: ArrayViewMut<T::Sum, DA::Product>,
+    ) -> Result<()> {
+        self.host(GEMM, devices, alpha, (a, b), beta, c)
+    }
+
+    fn host<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        operation: &'static str,
+        devices: &(impl DeviceSet + ?Sized),
+        alpha: T::Sum,
+        (a, b): (ArrayView<T, DA>, ArrayView<T, DB>),
+        beta: T::Sum,
+        c: ArrayViewMut<T::Sum, DA::Product>,
+    ) -> Result<()> {
+        let sizes = sizes(operation, a.shape(), b.shape())?;
+        require_product(operation, DA::product(sizes).slice(), c.shape())?;
+        if c.is_empty() {
+            return Ok(());
+        }
+        let (a, b) = DA::batched(a, b);
+        let product = Product {
+            operation,
+            alpha,
+            a,
+            b,
+            beta,
+            c: DA::batched_product(c),
+        };
+        T::host(*self, devices.devices(), product).during(operation)
+    }
+
+    /// Computes [`matmul`](Self::matmul) of matrices and vectors in a device's memory, and leaves the result there. A and
+    /// B are arrays or views of them, which are read in place.
+    ///
+    /// The work is ordered on the stream of A's handle, by default the device's main stream, and may still run when this
+    /// returns. On the CPU the matrices are copied once.
+    ///
+    /// # Errors
+    /// Those of [`matmul`](Self::matmul), and [`Error::DifferentDevices`] for matrices on two devices.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[1.0f32, 2.0], [3.0, 4.0]])?;
+    /// let c = MatMul::new().matmul_device(&a, a.view().t())?;
+    /// assert_eq!(c.download()?, array![[5.0, 11.0], [11.0, 25.0]]);
+    ///
+    /// let v = device.upload(&array![1.0f32, 10.0])?;
+    /// assert_eq!(MatMul::new().matmul_device(&a, &v)?.download()?, array![21.0, 43.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matmul_device<'a, 'b, T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        a: impl Into<DeviceView<'a, T, DA>>,
+        b: impl Into<DeviceView<'b, T, DB>>,
+    ) -> Result<DeviceArray<T::Sum, DA::Product>> {
+        let (a, b) = (a.into(), b.into());
+        a.device().require_same(b.device(), MATMUL)?;
+        let sizes = sizes(MATMUL, a.shape(), b.shape())?;
+        let elements = result_elements(MATMUL, sizes)?;
+        let buffer = a.device().alloc(elements).during(MATMUL)?;
+        let mut c = DeviceArray::from_buffer(buffer, DA::product(sizes))?;
+        let (one, zero) = (num_traits::one(), num_traits::zero());
+        self.device(MATMUL, one, (a, b), zero, &mut c)?;
+        Ok(c)
+    }
+
+    /// Writes A·B to an array that exists: [`matmul_device`](Self::matmul_device) without an allocation of the result.
+    ///
+    /// # Errors
+    /// Those of [`matmul_device`](Self::matmul_device), and [`Error::Shape`] if C does not have the shape of the product.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[1.0, 2.0], [3.0, 4.0]])?;
+    /// let mut c = device.upload(&array![[f64::NAN, 0.0], [0.0, 0.0]])?;
+    /// MatMul::new().matmul_device_into(&a, &a, &mut c)?;
+    /// assert_eq!(c.download()?, array![[7.0, 10.0], [15.0, 22.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matmul_device_into<'a, 'b, T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        a: impl Into<DeviceView<'a, T, DA>>,
+        b: impl Into<DeviceView<'b, T, DB>>,
+        c: &mut DeviceArray<T::Sum, DA::Product>,
+    ) -> Result<()> {
+        let (one, zero) = (num_traits::one(), num_traits::zero());
+        self.device(MATMUL_INTO, one, (a.into(), b.into()), zero, c)
+    }
+
+    /// Computes [`gemm`](Self::gemm) of matrices and vectors in a device's memory.
+    ///
+    /// The work may still run when this returns, as with [`matmul_device`](Self::matmul_device). On the CPU all three
+    /// matrices are copied once.
+    ///
+    /// # Errors
+    /// Those of [`gemm`](Self::gemm), and [`Error::DifferentDevices`] for matrices on different devices.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::matmul::MatMul;
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[1.0, 2.0], [3.0, 4.0]])?;
+    /// let mut c = device.upload(&array![[1.0, 0.0], [0.0, 1.0]])?;
+    /// MatMul::new().gemm_device(0.5, &a, &a, 1.0, &mut c)?;
+    /// assert_eq!(c.download()?, array![[4.5, 5.0], [7.5, 12.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn gemm_device<'a, 'b, T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        alpha: T::Sum,
+        a: impl Into<DeviceView<'a, T, DA>>,
+        b: impl Into<DeviceView<'b, T, DB>>,
+        beta: T::Sum,
+        c: &mut DeviceArray<T::Sum, DA::Product>,
+    ) -> Result<()> {
+        self.device(GEMM, alpha, (a.into(), b.into()), beta, c)
+    }
+
+    fn device<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        operation: &'static str,
+        alpha: T::Sum,
+        (a, b): (DeviceView<T, DA>, DeviceView<T, DB>),
+        beta: T::Sum,
+        c: &mut DeviceArray<T::Sum, DA::Product>,
+    ) -> Result<()> {
+        a.device().require_same(b.device(), operation)?;
+        a.device().require_same(c.device(), operation)?;
+        let sizes = sizes(operation, a.shape(), b.shape())?;
+        require_product(operation, DA::product(sizes).slice(), c.shape())?;
+        let (a, b) = DA::batched_on_device(a, b);
+        let product = DeviceProduct {
+            operation,
+            alpha,
+            a,
+            b,
+            beta,
+            c: c.buffer_mut(),
+            sizes,
+        };
+        T::device(*self, product).during(operation)
+    }
+}

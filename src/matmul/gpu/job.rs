@@ -1,0 +1,86 @@
+//! The work of one launch, or of a few that follow each other.
+
+use cuda_std::DeviceSliceMut;
+use matmul_kernels::{Factor, Parts};
+use num_traits::{One, Zero};
+
+use super::MODULE;
+use super::kernels::HasKernels;
+use crate::device::{Buffer, LaunchConfig};
+use crate::matmul::input::Sizes;
+use crate::matmul::{MatMul, Scalar};
+use crate::{Device, Result};
+
+/// A product of at most [`MAX_BATCH`](super::MAX_BATCH) matrices in a device's memory.
+pub struct Job<'a, T: HasKernels> {
+    /// The public operation, for errors.
+    pub operation: &'static str,
+    pub device: &'a Device,
+    pub options: MatMul,
+    pub a: Factor<T::Bits>,
+    pub b: Factor<T::Bits>,
+    pub c: DeviceSliceMut<T::Sum>,
+    pub sizes: Sizes,
+    /// The sizes that the kernel is chosen for, so that results do not depend on the parts that a product is computed in.
+    pub whole: Sizes,
+    pub alpha: T::Sum,
+    pub beta: T::Sum,
+}
+
+impl<T: HasKernels> Clone for Job<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: HasKernels> Copy for Job<'_, T> {}
+
+/// Threads of a block that adds parts.
+const ADDING_THREADS: u32 = 256;
+/// Blocks that add parts with a stride, at most.
+const ADDING_BLOCKS: u32 = 2048;
+
+impl<T: HasKernels> Job<'_, T> {
+    /// Computes the job by a kernel that sums `parts` parts of k, which are added afterwards if there are several.
+    /// `launch` gets C, or memory for the parts, each as large as C, with the alpha and beta that the kernel is to use.
+    ///
+    /// # Safety
+    /// The factors and C are of the device and have the sizes, nothing else uses C, and the kernel writes to what it
+    /// gets.
+    pub unsafe fn in_parts(
+        &self,
+        parts: usize,
+        launch: impl FnOnce(DeviceSliceMut<T::Sum>, T::Sum, T::Sum) -> Result<()>,
+    ) -> Result<()> {
+        if parts == 1 {
+            return launch(self.c, self.alpha, self.beta);
+        }
+        let mut sums = self.device.alloc(parts * self.c.len())?;
+        launch(sums.slice_mut(), T::Sum::one(), T::Sum::zero())?;
+        // SAFETY: passed on to the caller; the parts are freed after the kernels have run.
+        unsafe { self.add_parts(&sums, parts, self.alpha) }
+    }
+
+    /// Computes C = alpha · the sum of `count` parts + beta·C.
+    ///
+    /// # Safety
+    /// C is of the device, with as many elements as each part, and nothing else uses it.
+    pub unsafe fn add_parts(
+        &self,
+        parts: &Buffer<T::Sum>,
+        count: usize,
+        alpha: <T as Scalar>::Sum,
+    ) -> Result<()> {
+        let task = Parts {
+            parts: parts.slice(),
+            c: self.c,
+            alpha,
+            beta: self.beta,
+            count: count as u32,
+        };
+        let blocks = LaunchConfig::for_len(self.c.len(), ADDING_THREADS).grid.x;
+        let config = LaunchConfig::new(blocks.min(ADDING_BLOCKS), ADDING_THREADS);
+        // SAFETY: passed on to the caller.
+        unsafe { (self.device).launch(MODULE, T::KERNELS.add_parts, config, (task,)) }
+    }
+}

@@ -1,0 +1,63 @@
+//! Products in parts: by matrices, rows or columns of C.
+
+use ndarray::{ArrayView3, Axis};
+
+use super::Scalar;
+use super::input::Product;
+use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
+
+/// Rows and columns of parts are multiples of one of these where there are enough of them: tiles, or at least what is
+/// read at once, are then the same as in the whole.
+const STEPS: [usize; 3] = [256, 32, 8];
+
+impl<'a, T: Scalar> Product<'a, T> {
+    /// Returns the part up to an index of C's axis, and the rest.
+    fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
+        // A single matrix goes with all of the batch.
+        let split = |factor: ArrayView3<'a, T>, own: Axis| {
+            if axis == own || axis == Axis(0) && factor.dim().0 > 1 {
+                factor.split_at(axis, index)
+            } else {
+                (factor, factor)
+            }
+        };
+        let (a, a_behind) = split(self.a, Axis(1));
+        let (b, b_behind) = split(self.b, Axis(2));
+        let (c, c_behind) = self.c.split_at(axis, index);
+        let behind = Product {
+            a: a_behind,
+            b: b_behind,
+            c: c_behind,
+            ..self
+        };
+        (Product { a, b, c, ..self }, behind)
+    }
+}
+
+impl<T: Scalar> Partition for Product<'_, T> {
+    fn bytes(&self) -> u64 {
+        bytes_of(self.a.len(), size_of::<T>())
+            .saturating_add(bytes_of(self.b.len(), size_of::<T>()))
+            .saturating_add(bytes_of(self.c.len(), size_of::<T::Sum>()))
+    }
+
+    /// k is never split, so that sums are those of the whole.
+    fn split(self, count: usize) -> Vec<Self> {
+        let (batch, m, n) = self.c.dim();
+        let (axis, length) = match () {
+            () if batch >= count => (Axis(0), batch),
+            () if m >= n => (Axis(1), m),
+            () => (Axis(2), n),
+        };
+        let step = match axis {
+            Axis(0) => 1,
+            _ => STEPS
+                .into_iter()
+                .find(|step| length / step >= count)
+                .unwrap_or(1),
+        };
+        split_at_ranges(self, equal_ranges(length, count, step), |part, index| {
+            part.split_at(axis, index)
+        })
+    }
+}

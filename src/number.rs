@@ -1,0 +1,126 @@
+//! The types of numbers that arrays hold.
+
+use std::fmt::Debug;
+
+use crate::device::Element;
+
+/// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` also [`half`](crate::half)'s `f16` and `bf16`.
+///
+/// Each kernel takes some of these types; what it needs to know of them besides is in its own trait. Sealed.
+pub trait Number: Element + PartialOrd + Debug + sealed::Sealed {
+    /// The name of the type, for messages.
+    const NAME: &'static str;
+
+    /// Converts to `f64`, which is exact.
+    fn to_f64(self) -> f64;
+
+    /// Returns the nearest number of the type, ties to even. Integers saturate, and NaN becomes 0.
+    ///
+    /// ```
+    /// use gridstride::Number;
+    ///
+    /// assert_eq!(f32::from_f64(0.1), 0.1);
+    /// assert_eq!(i32::from_f64(2.5), 2);
+    /// ```
+    fn from_f64(value: f64) -> Self;
+}
+
+/// A floating-point type that results are computed in: `f32` or `f64`.
+pub trait Real: Number {
+    /// The unit roundoff u, 2⁻²⁴ or 2⁻⁵³: half the distance from 1 to the next larger number, which is the largest
+    /// relative error of a rounding.
+    const UNIT_ROUNDOFF: f64;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! numbers {
+    ($($type:ident: $from:expr;)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Number for $type {
+            const NAME: &'static str = stringify!($type);
+
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            fn from_f64(value: f64) -> $type {
+                let from: fn(f64) -> $type = $from;
+                from(value)
+            }
+        }
+    )*};
+}
+numbers! {
+    f32: |value| value as f32;
+    f64: |value| value;
+    i32: |value| value.round_ties_even() as i32;
+}
+
+#[cfg(feature = "matmul")]
+mod half_precision {
+    use half::{bf16, f16};
+
+    use super::*;
+
+    numbers! {
+        f16: |value| f16::from_f32(rounded_to_odd(value));
+        bf16: |value| bf16::from_f32(rounded_to_odd(value));
+    }
+
+    /// Rounds to the neighbour with an odd last bit if the value is no `f32`, so that a second rounding, to fewer bits,
+    /// gives what one rounding would: Boldo, Melquiond, 'When double rounding is odd' (2005).
+    fn rounded_to_odd(value: f64) -> f32 {
+        let nearest = value as f32;
+        let error = value - f64::from(nearest);
+        if error == 0.0 || value.is_nan() || value.is_infinite() {
+            return nearest;
+        }
+        let bits = nearest.to_bits();
+        let is_away_from_zero = f64::from(nearest).abs() > value.abs();
+        f32::from_bits((bits - u32::from(is_away_from_zero)) | 1)
+    }
+
+    #[cfg(test)]
+    #[test]
+    fn conversion_rounds_once() {
+        for (value, nearest) in [
+            // Just above the middle of two neighbours, and on it in f32.
+            (1.0 + 2f64.powi(-11) + 2f64.powi(-40), 1.0 + 2f64.powi(-10)),
+            (1.0 + 2f64.powi(-11), 1.0),
+            (
+                -1.0 - 2f64.powi(-11) - 2f64.powi(-40),
+                -1.0 - 2f64.powi(-10),
+            ),
+            (2f64.powi(-25) * (1.0 + 2f64.powi(-30)), 2f64.powi(-24)),
+            (2f64.powi(-25), 0.0),
+            (65_519.999, 65_504.0),
+            (65_520.0, f64::INFINITY),
+            (1e300, f64::INFINITY),
+            (f64::NEG_INFINITY, f64::NEG_INFINITY),
+        ] {
+            assert_eq!(
+                <f16 as Number>::from_f64(value).to_f64(),
+                nearest,
+                "{value:e}"
+            );
+        }
+        let value = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
+        assert_eq!(
+            <bf16 as Number>::from_f64(value).to_f64(),
+            1.0 + 2f64.powi(-7)
+        );
+        assert!(<bf16 as Number>::from_f64(f64::NAN).is_nan());
+    }
+}
+
+impl Real for f32 {
+    const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
+}
+
+impl Real for f64 {
+    const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
+}

@@ -1,0 +1,283 @@
+//! Parallel loops over rayon's threads, compiled once.
+//!
+//! An iterator of rayon is compiled anew for each place and type that uses it, dozens of functions at a time. Here the
+//! loop is a single function, which calls the body by way of `&dyn Fn`. Tasks are coarse: an indirect call for each
+//! costs nothing. All functions may be called from within tasks, and from threads of rayon.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ndarray::Axis;
+use rayon::prelude::*;
+
+use crate::{Error, Result};
+
+/// Calls `task` with each number below `tasks`. They are begun in ascending order: with the longest ones first, no
+/// thread is left alone at the end.
+pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= tasks {
+                break;
+            }
+            task(number);
+        }
+    };
+    match rayon::current_num_threads().min(tasks) {
+        0 | 1 => work(),
+        threads => (0..threads).into_par_iter().for_each(|_| work()),
+    }
+}
+
+/// Calls `task` with each number below `tasks` until one fails.
+///
+/// # Errors
+/// The error of the lowest number that fails.
+pub(crate) fn try_for_each(
+    tasks: usize,
+    task: &(dyn Fn(usize) -> Result<()> + Sync),
+) -> Result<()> {
+    let first = FirstError::default();
+    for_each(tasks, &|number| first.run(number, task));
+    first.result()
+}
+
+/// The error of the lowest task that has failed, with its number.
+#[derive(Default)]
+struct FirstError(Mutex<Option<(usize, Error)>>);
+
+impl FirstError {
+    /// Runs a task unless a lower one has failed.
+    fn run(&self, number: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) {
+        let is_first = |first: &Option<(usize, Error)>| {
+            first.as_ref().is_none_or(|(failed, _)| number < *failed)
+        };
+        if is_first(&lock(&self.0))
+            && let Err(error) = task(number)
+        {
+            let mut first = lock(&self.0);
+            if is_first(&first) {
+                *first = Some((number, error));
+            }
+        }
+    }
+
+    fn result(self) -> Result<()> {
+        let first = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        first.map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+/// Ignores poisoning: the value is valid between statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns what `search` finds in the lowest of so many tasks that find something. What a task finds must not be below
+/// what a lower one does.
+pub(crate) fn find_first(
+    tasks: usize,
+    search: &(dyn Fn(usize) -> Option<usize> + Sync),
+) -> Option<usize> {
+    let (first_task, found) = (AtomicUsize::new(tasks), AtomicUsize::new(usize::MAX));
+    for_each(tasks, &|number| {
+        if number < first_task.load(Ordering::Relaxed)
+            && let Some(place) = search(number)
+        {
+            first_task.fetch_min(number, Ordering::Relaxed);
+            found.fetch_min(place, Ordering::Relaxed);
+        }
+    });
+    (first_task.into_inner() < tasks).then(|| found.into_inner())
+}
+
+/// Calls `task` with each item.
+pub(crate) fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T) + Sync) {
+    let items = Slots::full(items);
+    for_each(items.len(), &|number| task(items.take(number)));
+}
+
+/// Calls `task` with each item until one fails.
+///
+/// # Errors
+/// The error of the first item that fails.
+pub(crate) fn try_each<T: Send>(
+    items: impl IntoIterator<Item = T>,
+    task: impl Fn(T) -> Result<()> + Sync,
+) -> Result<()> {
+    let items = Slots::full(items);
+    try_for_each(items.len(), &|number| task(items.take(number)))
+}
+
+/// The results of `task` for all items, in order.
+pub(crate) fn map<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    task: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let items = Slots::full(items);
+    let results = Slots::empty(items.len());
+    for_each(items.len(), &|number| {
+        results.put(number, task(items.take(number)));
+    });
+    results.into_vec()
+}
+
+/// The results of `task` for all items, in order.
+///
+/// # Errors
+/// The error of the first item that fails.
+pub(crate) fn try_map<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    task: impl Fn(T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let items = Slots::full(items);
+    let results = Slots::empty(items.len());
+    try_for_each(items.len(), &|number| {
+        results.put(number, task(items.take(number))?);
+        Ok(())
+    })?;
+    Ok(results.into_vec())
+}
+
+/// What tasks take or leave, each in its own place.
+struct Slots<T>(Vec<Mutex<Option<T>>>);
+
+impl<T> Slots<T> {
+    fn full(items: impl IntoIterator<Item = T>) -> Self {
+        let slots = items.into_iter().map(|item| Mutex::new(Some(item)));
+        Slots(slots.collect())
+    }
+
+    fn empty(count: usize) -> Self {
+        let mut slots = Vec::new();
+        slots.resize_with(count, Mutex::default);
+        Slots(slots)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn take(&self, number: usize) -> T {
+        lock(&self.0[number]).take().expect("taken once")
+    }
+
+    fn put(&self, number: usize, value: T) {
+        *lock(&self.0[number]) = Some(value);
+    }
+
+    fn into_vec(self) -> Vec<T> {
+        let value = |slot: Mutex<Option<T>>| {
+            let value = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+            value.expect("every task has run")
+        };
+        self.0.into_iter().map(value).collect()
+    }
+}
+
+/// The places of a chunk among `length` elements.
+pub(crate) fn chunk(number: usize, size: usize, length: usize) -> Range<usize> {
+    let start = number * size;
+    start..length.min(start + size)
+}
+
+/// The axis along which an array is cut for threads, and the length of pieces of about so many elements.
+pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
+    let lengths = shape.iter().enumerate();
+    let longest = lengths.max_by_key(|(_, length)| **length);
+    let (axis, &length) = longest.unwrap_or((0, &1));
+    let others = shape.iter().product::<usize>() / length.max(1);
+    (Axis(axis), (elements / others.max(1)).max(1))
+}
+
+/// Values that tasks take one after the other, no more than threads work at once.
+pub(crate) struct Scratch<S>(Mutex<Vec<S>>);
+
+impl<S: Default> Scratch<S> {
+    pub fn new() -> Self {
+        Scratch(Mutex::new(Vec::new()))
+    }
+
+    pub fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> R {
+        let mut scratch = lock(&self.0).pop().unwrap_or_default();
+        let result = work(&mut scratch);
+        lock(&self.0).push(scratch);
+        result
+    }
+}
+
+/// Sorts numbers.
+pub(crate) fn sort(numbers: &mut [u64]) {
+    numbers.par_sort_unstable();
+}
+
+/// Sorts numbers by some of their bits, stably.
+pub(crate) fn sort_by_bits(numbers: &mut [u64], bits: Range<u32>) {
+    numbers.par_sort_by_key(|number| masked(*number, &bits));
+}
+
+/// Sorts pairs by some of the bits of their first number, stably.
+pub(crate) fn sort_pairs_by_bits(pairs: &mut [[u64; 2]], bits: Range<u32>) {
+    pairs.par_sort_by_key(|pair| masked(pair[0], &bits));
+}
+
+fn masked(key: u64, bits: &Range<u32>) -> u64 {
+    match bits.len() {
+        0 => 0,
+        count => key >> bits.start & (u64::MAX >> (u64::BITS as usize - count)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_comes_once() {
+        for length in [0, 1, 2, 5, 1000] {
+            for size in [1, 3, 999, 1001] {
+                let mut elements = vec![0; length];
+                each(elements.chunks_mut(size).enumerate(), |(number, chunk)| {
+                    chunk.iter_mut().for_each(|element| *element += number + 1);
+                });
+                assert!((0..length).all(|i| elements[i] == i / size + 1));
+            }
+            let count = AtomicUsize::new(0);
+            for_each(length, &|number| {
+                count.fetch_add(number + 1, Ordering::Relaxed);
+            });
+            assert_eq!(count.into_inner(), length * (length + 1) / 2);
+        }
+    }
+
+    #[test]
+    fn the_first_place_and_the_first_error_are_found() {
+        let find = |from: usize| find_first(1000, &|i| (i >= from).then_some(10 * i));
+        assert_eq!(
+            [find(0), find(700), find(1000)],
+            [Some(0), Some(7000), None]
+        );
+        let fail = |i: usize| match i {
+            300.. => Err(Error::input("test", i.to_string())),
+            _ => Ok(i),
+        };
+        assert!(
+            try_map(0..1000, fail)
+                .unwrap_err()
+                .to_string()
+                .contains("300")
+        );
+        assert_eq!(try_map(0..300, fail).unwrap(), (0..300).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn loops_within_loops_end() {
+        let sums = map(0..100, |i| {
+            map(0..100, |j| i * j).into_iter().sum::<usize>()
+        });
+        assert_eq!(sums.into_iter().sum::<usize>(), 4950 * 4950);
+    }
+}

@@ -1,0 +1,504 @@
+//! Devices, buffers, streams and launches, on every device that is here.
+
+use cuda_std::prelude::*;
+use cuda_std_tests_kernels::launches::add_to_all;
+use gridstride::device::{DeviceArray, DeviceKind, Image, LaunchConfig, Module};
+use gridstride::{Device, Error};
+use ndarray::{Array, Array3, Ix2, arr0, array, s};
+use rayon::prelude::*;
+
+use crate::common::{assert_error, cuda, devices, fails, fails_with, simulator, with_kernels};
+
+/// An entry that the module does not have.
+#[kernel]
+unsafe fn missing(values: DeviceSliceMut<u32>) {
+    // SAFETY: never right, which the simulator says.
+    unsafe { values.set(values.len(), 0) };
+}
+
+static MODULE: Module = Module::new(
+    "device_test",
+    &[Image::new(
+        "sm_70",
+        include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
+    )],
+);
+
+fn add(device: &Device, values: &mut gridstride::device::Buffer<u32>, amount: u32) {
+    let config = LaunchConfig::for_len(values.len(), 256);
+    // SAFETY: the slice is the buffer's, which outlives the launch.
+    unsafe { device.launch(&MODULE, &add_to_all, config, (values.slice_mut(), amount)) }.unwrap();
+}
+
+#[test]
+fn devices_say_what_they_are() {
+    let list = Device::list();
+    assert_eq!(list[0].kind, DeviceKind::Cpu);
+    for device in devices() {
+        let info = device.info();
+        assert_eq!(info.kind, device.kind());
+        assert!(info.processors > 0 && !info.name.is_empty());
+        let kind = device.kind().to_string();
+        assert!(info.to_string().starts_with(&kind), "{info}");
+        assert!(device.to_string().starts_with(&kind), "{device}");
+        assert!(list.iter().any(|listed| listed.kind == info.kind));
+        assert_eq!(format!("{device:?}"), format!("Device({device})"));
+    }
+    if let Some(gpu) = cuda() {
+        let info = gpu.info();
+        assert!(info.compute_capability.unwrap() >= (5, 0));
+        assert!(info.free_memory.unwrap() <= info.total_memory.unwrap());
+        assert!(info.shared_memory_per_block.unwrap() >= 48 << 10);
+        assert_eq!(Device::auto().kind(), DeviceKind::Cuda { ordinal: 0 });
+    }
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_refused_with_the_reason() {
+    let error = Device::cuda(1000).unwrap_err();
+    assert!(
+        matches!(&error, Error::Unavailable { device, .. } if device == "cuda:1000"),
+        "{error}"
+    );
+}
+
+#[test]
+fn views_of_any_layout_come_back_as_they_went() {
+    let cube = Array::from_shape_fn((4, 5, 6), |(i, j, k)| (i * 100 + j * 10 + k) as i32);
+    for device in devices() {
+        let upload = |view: ndarray::ArrayViewD<i32>| {
+            let uploaded = device.upload(&view).unwrap();
+            assert_eq!(uploaded.shape(), view.shape());
+            assert_eq!(uploaded.len(), view.len());
+            assert_eq!(uploaded.download().unwrap(), view);
+        };
+        upload(cube.view().into_dyn());
+        upload(cube.t().into_dyn());
+        upload(cube.slice(s![..;-1, 1..;2, ..;-3]).into_dyn());
+        upload(cube.slice(s![2, .., 3]).into_dyn());
+        upload(cube.slice(s![.., 5.., ..]).into_dyn());
+        upload(cube.view().permuted_axes([1, 2, 0]).into_dyn());
+        upload(cube.slice(s![1..2, 1..2, 1..2]).into_dyn());
+        upload(array![7].broadcast((3, 2)).unwrap().into_dyn());
+        let one = device.upload(&arr0(2.5)).unwrap();
+        assert_eq!(one.download().unwrap(), arr0(2.5));
+        let none = device.upload(&Array3::<u8>::zeros((0, 3, 2))).unwrap();
+        assert!(none.is_empty());
+    }
+}
+
+#[test]
+fn buffers_become_arrays_of_the_right_size_alone() {
+    for device in devices() {
+        let buffer = device.buffer_from(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let array = DeviceArray::from_buffer(buffer, Ix2(2, 3)).unwrap();
+        let expected = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+        assert_eq!(array.download().unwrap(), expected);
+        let wrong = DeviceArray::from_buffer(array.into_buffer(), Ix2(2, 4));
+        fails(wrong, &["[2, 4] does not have the buffer's 6"]);
+        let empty = |rows, columns| {
+            let buffer = device.alloc::<u64>(0).unwrap();
+            DeviceArray::from_buffer(buffer, Ix2(rows, columns))
+        };
+        assert!(empty(usize::MAX, 2).is_err());
+        assert!(empty(usize::MAX, 0).is_err());
+        assert_eq!(empty(7, 0).unwrap().shape(), [7, 0]);
+    }
+}
+
+#[test]
+fn copies_of_the_wrong_length_are_refused() {
+    for device in devices() {
+        let mut buffer = device.zeros::<i64>(3).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [0; 3]);
+        let error = buffer.copy_from(&[1, 2]);
+        assert_error!(&error, Error::Shape { .. });
+        fails(error, &["2 elements, the buffer 3"]);
+        assert!(buffer.copy_to(&mut [0; 4]).is_err());
+        buffer.copy_from(&[5, 6, 7]).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [5, 6, 7]);
+        buffer.fill_zero().unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [0; 3]);
+        let none = device.buffer_from::<f64>(&[]).unwrap();
+        assert!(none.is_empty() && none.to_vec().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn simulators_are_told_apart() {
+    let (one, other) = (simulator(), simulator());
+    let buffer = one.buffer_from(&[1u32]).unwrap();
+    let elsewhere = other.buffer_from(&[1u32]).unwrap();
+    let keys = one.buffer_from(&[1u64]).unwrap();
+    fails_with(
+        gridstride::primitives::sort_pairs(keys, elsewhere, 0..8),
+        format!("sort: one argument is on {one}, another on {other}"),
+    );
+    let name = one.to_string();
+    let number = name.strip_prefix("simulator:").unwrap();
+    assert!(number.parse::<u64>().is_ok());
+    assert_ne!(name, other.to_string());
+    assert_eq!(buffer.device().id(), one.with_memory_limit(100).id());
+}
+
+#[test]
+fn a_device_tells_its_limit_and_what_is_used() {
+    for device in devices() {
+        assert_eq!((device.memory_limit(), device.memory_used()), (None, None));
+        let limited = device.with_memory_limit(1000);
+        let buffer = limited.zeros::<u32>(100).unwrap();
+        let kept = limited.clone().zeros::<u8>(7).unwrap();
+        assert_eq!(limited.memory_limit(), Some(1000));
+        assert_eq!(limited.memory_used(), Some(407));
+        fails_with(
+            limited.zeros::<u8>(600),
+            format!(
+                "allocation of a buffer: {device} cannot allocate 600 bytes: 593 of 1000 bytes are free"
+            ),
+        );
+        drop(buffer);
+        assert_eq!(limited.memory_used(), Some(7));
+        drop(kept);
+        assert_eq!(limited.memory_used(), Some(0));
+        assert_eq!(limited.with_memory_limit(5).memory_limit(), Some(5));
+    }
+}
+
+#[test]
+fn sizes_beyond_the_address_space_are_said_as_such() {
+    for device in devices() {
+        let error = device.alloc::<f64>(usize::MAX).unwrap_err().to_string();
+        let text = "cannot allocate more bytes than the address space has";
+        assert!(error.ends_with(text), "{error}");
+    }
+}
+
+#[test]
+fn too_much_memory_is_refused_with_sizes() {
+    for device in devices() {
+        for len in [1 << 50, usize::MAX] {
+            let error = device.alloc::<f64>(len).unwrap_err();
+            let requested = (len as u64).saturating_mul(8);
+            assert!(
+                matches!(error, Error::Allocation { requested: bytes, .. } if bytes == requested),
+                "{error}"
+            );
+            assert!(device.pinned::<f64>(len).is_err());
+        }
+        // The device is as usable as before.
+        assert_eq!(device.buffer_from(&[1u8]).unwrap().to_vec().unwrap(), [1]);
+    }
+}
+
+#[test]
+fn kernels_run_in_the_order_of_the_calls() {
+    for device in with_kernels() {
+        for len in [1, 255, 256, 257, 10_000] {
+            let mut values = device.buffer_from(&vec![1; len]).unwrap();
+            for amount in [10, 100] {
+                add(&device, &mut values, amount);
+            }
+            assert_eq!(values.to_vec().unwrap(), vec![111; len]);
+        }
+        device.synchronize().unwrap();
+    }
+}
+
+#[test]
+fn launches_that_break_a_limit_do_not_start() {
+    for device in with_kernels() {
+        let mut values = device.zeros::<u32>(8).unwrap();
+        for (config, expected) in [
+            (LaunchConfig::new(1, 257), "more than the 256 threads"),
+            (LaunchConfig::new(0, 32), "no extent along x"),
+            (LaunchConfig::new((1, 70_000), 32), "70000 along y"),
+            (
+                LaunchConfig::new(1, 32).with_shared_bytes(1 << 20),
+                "1048576 bytes of shared memory",
+            ),
+        ] {
+            // SAFETY: the slice is the buffer's, which outlives the launch.
+            let launched =
+                unsafe { device.launch(&MODULE, &add_to_all, config, (values.slice_mut(), 1)) };
+            assert_error!(&launched, Error::Launch { kernel, .. } if kernel == "add_to_all");
+            fails(launched, &[expected]);
+        }
+        assert_eq!(values.to_vec().unwrap(), [0; 8]);
+    }
+}
+
+#[test]
+fn the_cpu_runs_no_kernels() {
+    let device = Device::cpu();
+    let mut values = device.zeros::<u32>(8).unwrap();
+    let config = LaunchConfig::new(1, 32);
+    // SAFETY: nothing is launched.
+    let launched = unsafe { device.launch(&MODULE, &add_to_all, config, (values.slice_mut(), 1)) };
+    assert!(matches!(launched, Err(Error::Unavailable { .. })));
+}
+
+#[test]
+fn the_simulator_names_the_kernel_that_leaves_its_slice() {
+    let device = simulator();
+    let mut values = device.zeros::<u32>(3).unwrap();
+    let config = LaunchConfig::new(1, 1);
+    // SAFETY: the simulator stops the access past the end.
+    let launched = unsafe { device.launch(&MODULE, &missing, config, (values.slice_mut(),)) };
+    assert_error!(&launched, Error::Simulation(_));
+    fails(launched, &["missing", "3"]);
+}
+
+#[test]
+fn modules_that_do_not_load_say_why() {
+    let Some(device) = cuda() else { return };
+    static BROKEN: Module = Module::new(
+        "broken",
+        &[Image::new(
+            "sm_70",
+            ".version 7.0\n.target sm_70\n.address_size 64\nthis is no PTX\n",
+        )],
+    );
+    static FUTURE: Module = Module::new("future", &[Image::new("sm_999", ".version 7.0\n")]);
+    let mut values = device.zeros::<u32>(8).unwrap();
+    let config = LaunchConfig::new(1, 32);
+    let mut failure = |module| {
+        // SAFETY: nothing is launched, as the module does not load.
+        let launched =
+            unsafe { device.launch(module, &add_to_all, config, (values.slice_mut(), 1)) };
+        match launched.unwrap_err() {
+            Error::Load(error) => error,
+            other => panic!("{other}"),
+        }
+    };
+    let broken = failure(&BROKEN);
+    assert_eq!(
+        (broken.ptx_version.as_str(), broken.ptx_target.as_str()),
+        ("7.0", "sm_70")
+    );
+    assert!(broken.log.contains("line 4"), "{broken}");
+    assert!(
+        broken.to_string().contains("broken") && broken.reason.contains("PTX"),
+        "{broken}"
+    );
+    let future = failure(&FUTURE);
+    assert!(future.reason.contains("compute capability"), "{future}");
+
+    // SAFETY: nothing is launched, as there is no such entry.
+    let launched = unsafe { device.launch(&MODULE, &missing, config, (values.slice_mut(),)) };
+    fails(launched, &["device_test has no such entry"]);
+}
+
+#[test]
+fn a_scope_waits_for_its_copies() {
+    for device in devices() {
+        let stream = device.stream().unwrap();
+        let mut pinned = device.pinned::<u32>(100_000).unwrap();
+        assert!(pinned.iter().all(|&value| value == 0));
+        for (value, i) in pinned.iter_mut().zip(0..) {
+            *value = i;
+        }
+        let mut buffer = device.alloc(pinned.len()).unwrap();
+        let mut back = device.pinned::<u32>(pinned.len()).unwrap();
+        stream
+            .scope(|scope| {
+                scope.upload(&pinned, &mut buffer)?;
+                scope.download(&buffer, &mut back)?;
+                assert!(scope.stream().device().same_as(&device));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(pinned[..], back[..]);
+
+        let failed = stream.scope(|scope| {
+            scope.upload(&pinned, &mut buffer)?;
+            scope.upload(&pinned[1..], &mut buffer)
+        });
+        assert!(matches!(failed, Err(Error::Shape { .. })));
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            stream.scope(|_| -> gridstride::Result<()> { panic!("within a scope") })
+        }));
+        assert!(panicked.is_err());
+        stream.synchronize().unwrap();
+    }
+}
+
+#[test]
+fn events_order_streams() {
+    for device in with_kernels() {
+        let (first, second) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut values = device.buffer_from(&vec![0; 1 << 20]).unwrap();
+        let config = LaunchConfig::for_len(values.len(), 256);
+        let done = device.event().unwrap();
+        for (stream, amount) in [(&first, 1), (&second, 2)] {
+            stream.wait(&done).unwrap();
+            // SAFETY: the slice is the buffer's; the event orders the two launches.
+            unsafe { stream.launch(&MODULE, &add_to_all, config, (values.slice_mut(), amount)) }
+                .unwrap();
+            stream.record(&done).unwrap();
+        }
+        device.wait(&done).unwrap();
+        assert!(values.to_vec().unwrap().iter().all(|&value| value == 3));
+    }
+}
+
+#[test]
+fn events_measure_time() {
+    for device in devices() {
+        let (start, end) = (device.event().unwrap(), device.event().unwrap());
+        fails(end.elapsed_since(&start), &["not been recorded"]);
+        device.record(&start).unwrap();
+        let _zeros = device.zeros::<u8>(1 << 20).unwrap();
+        device.record(&end).unwrap();
+        end.synchronize().unwrap();
+        assert!(end.elapsed_since(&start).unwrap().as_secs() < 10);
+    }
+}
+
+#[test]
+fn things_of_two_devices_do_not_mix() {
+    let (one, other) = (simulator(), simulator());
+    let stream = one.stream().unwrap();
+    let event = other.event().unwrap();
+    let mut buffer = other.zeros::<u8>(1).unwrap();
+    for error in [
+        stream.record(&event).unwrap_err(),
+        one.record(&event).unwrap_err(),
+        event
+            .elapsed_since(&Device::cpu().event().unwrap())
+            .unwrap_err(),
+        stream
+            .scope(|scope| scope.upload(&[1], &mut buffer))
+            .unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::DifferentDevices { .. }), "{error}");
+    }
+    assert!(one.same_as(&one.clone()) && !one.same_as(&other));
+}
+
+#[test]
+fn any_thread_may_use_and_drop_anything() {
+    for device in with_kernels() {
+        let mut values = device.buffer_from(&[0; 1000]).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| add(&device, &mut values, 5));
+        });
+        let stream = device.stream().unwrap();
+        let event = device.event().unwrap();
+        // The device goes first, here; the rest on other threads, in another order.
+        drop(device);
+        std::thread::spawn(move || drop(stream)).join().unwrap();
+        let values = std::thread::spawn(move || values.to_vec().unwrap())
+            .join()
+            .unwrap();
+        assert_eq!(values, [5; 1000]);
+        drop(event);
+    }
+}
+
+/// The GPUs of this machine, of which there may be several.
+fn gpus() -> Vec<Device> {
+    let list = Device::list().into_iter();
+    let ordinals = list.filter_map(|info| match info.kind {
+        DeviceKind::Cuda { ordinal } => Some(ordinal),
+        _ => None,
+    });
+    ordinals
+        .map(|ordinal| Device::cuda(ordinal).unwrap())
+        .collect()
+}
+
+#[test]
+fn several_gpus_work_side_by_side() {
+    let gpus = gpus();
+    let [first, second, ..] = &gpus[..] else {
+        eprintln!("skipped: {} GPUs", gpus.len());
+        return;
+    };
+    let event = first.event().unwrap();
+    let mut on_first = first.buffer_from(&[1; 1000]).unwrap();
+    let mut on_second = second.buffer_from(&[2; 1000]).unwrap();
+    for _ in 0..3 {
+        add(first, &mut on_first, 10);
+        first.record(&event).unwrap();
+        // The context of one GPU does not stay current for the calls of the other.
+        second.wait(&event).unwrap();
+        add(second, &mut on_second, 20);
+    }
+    assert!(matches!(
+        second.record(&event),
+        Err(Error::DifferentDevices { .. })
+    ));
+    let stream = second.stream().unwrap();
+    let mixed = stream.scope(|scope| scope.upload(&[0; 1000], &mut on_first));
+    assert!(matches!(mixed, Err(Error::DifferentDevices { .. })));
+    drop(gpus);
+    drop(event);
+    assert_eq!(on_second.to_vec().unwrap(), [62; 1000]);
+    drop(on_second);
+    assert_eq!(on_first.to_vec().unwrap(), [31; 1000]);
+    drop(stream);
+}
+
+#[test]
+fn many_threads_share_a_device() {
+    for device in with_kernels() {
+        std::thread::scope(|scope| {
+            for thread in 0..8u32 {
+                let device = &device;
+                scope.spawn(move || {
+                    for round in 0..10 {
+                        let mut values = device.buffer_from(&[thread; 500]).unwrap();
+                        add(device, &mut values, round);
+                        assert_eq!(values.to_vec().unwrap(), [thread + round; 500]);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Bytes around those from which copies go in pieces, and from which these have their full length.
+const SIZES_OF_COPIES: [usize; 6] = [
+    (8 << 20) - 4,
+    8 << 20,
+    (8 << 20) + 4,
+    (17 << 20) + 12,
+    64 << 20,
+    (64 << 20) + 4,
+];
+
+fn numbers(bytes: usize, seed: u32) -> Vec<u32> {
+    (0..bytes as u32 / 4)
+        .map(|index| index.wrapping_mul(2_654_435_761) ^ seed)
+        .collect()
+}
+
+#[test]
+fn large_copies_arrive_whole() {
+    for device in devices() {
+        for (seed, bytes) in SIZES_OF_COPIES.into_iter().enumerate() {
+            let source = numbers(bytes, seed as u32);
+            let buffer = device.buffer_from(&source).unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), source, "{device}, {bytes} bytes");
+            // Page-locked memory is copied from and to directly.
+            let mut pinned = device.pinned::<u32>(source.len()).unwrap();
+            buffer.copy_to(&mut pinned).unwrap();
+            assert_eq!(pinned[..], source[..], "{device}, {bytes} bytes");
+            let mut buffer = device.zeros::<u32>(source.len()).unwrap();
+            buffer.copy_from(&pinned).unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), source, "{device}, {bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn large_copies_of_many_threads_arrive_whole() {
+    for device in devices() {
+        // Threads that wait for each other inside a copy begin another one meanwhile.
+        (0..16_u32).into_par_iter().for_each(|seed| {
+            let source = numbers(9 << 20, seed);
+            let buffer = device.buffer_from(&source).unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), source, "{device}, {seed}");
+        });
+    }
+}

@@ -1,0 +1,274 @@
+//! Errors where the process has less memory than an operation needs.
+//!
+//! The work is done in a process of its own, which limits its address space (what `ulimit -v` does): an allocation that
+//! cannot fail would end that process.
+
+use std::fmt::Debug;
+use std::hint::black_box;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use gridstride::box_overlap::{overlaps, self_overlaps};
+use gridstride::distances::{Distances, Metric, distances, pairwise};
+use gridstride::matmul::matmul;
+use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch, Unknown};
+use gridstride::time_series::{Aggregation, Fill, Method, Order, aggregate, round_timestamps};
+use gridstride::{Device, Error, Result};
+use ndarray::{Array1, Array2, ArrayView2, array, s};
+use rayon::prelude::*;
+
+use crate::common::{devices, simulator};
+use crate::in_own_process;
+
+const MIB: u64 = 1 << 20;
+
+/// Runs `work` in a process of its own, where allocations fail at a limit.
+fn in_limited_process<T>(test: T, work: impl FnOnce()) {
+    let prepare = |command: &mut Command| {
+        // What is freed goes back to the system, and threads have no memory in reserve: allocations fail where the
+        // limit says so.
+        command
+            .env("MALLOC_MMAP_THRESHOLD_", "16384")
+            .env("MALLOC_ARENA_MAX", "1")
+            // The same work on machines with any number of cores.
+            .env("RAYON_NUM_THREADS", "2")
+            .env("RUST_BACKTRACE", "0");
+    };
+    in_own_process(test, prepare, work);
+}
+
+/// Calls `work` when the process may have so many bytes of addresses more than it has now.
+///
+/// Small objects always have room: queues of threads and texts of errors are not what can be refused. Their room is free
+/// blocks between others that are in use, so that nothing larger fits there.
+fn with_room<R>(bytes: u64, work: impl FnOnce() -> R) -> R {
+    let mut before = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: it writes the limit.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut before) }, 0);
+    let set = |limit: u64| {
+        let limit = libc::rlimit {
+            rlim_cur: limit,
+            ..before
+        };
+        // SAFETY: it reads the limit.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+    };
+    let blocks: Vec<_> = (0..512).map(|_| black_box(vec![1u8; 12_000])).collect();
+    let between: Vec<_> = blocks.into_iter().step_by(2).collect();
+    // SAFETY: it has no conditions.
+    unsafe { libc::malloc_trim(0) };
+    let pages = std::fs::read_to_string("/proc/self/statm").expect("the size of this process");
+    let pages: u64 = (pages.split(' ').next())
+        .and_then(|pages| pages.parse().ok())
+        .expect("the number of pages");
+    // SAFETY: it has no conditions.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    set(pages * page + bytes);
+    let result = work();
+    set(before.rlim_cur);
+    drop(black_box(between));
+    result
+}
+
+/// Starts all threads: afterwards their stacks and what else a thread has are there.
+fn start_threads() {
+    let sum: usize = (0..1 << 16)
+        .into_par_iter()
+        .map(|i| vec![i; 1000].len())
+        .sum();
+    assert_eq!(sum, 1000 << 16);
+}
+
+/// Fails unless the memory of the host does not suffice for the operation.
+fn assert_no_memory<T>(operation: &str, result: Result<T>) {
+    match result {
+        Ok(_) => panic!("{operation} had memory"),
+        Err(Error::Allocation { operation: of, .. }) if of == operation => {}
+        Err(error) => panic!("{operation}: {error}"),
+    }
+}
+
+/// Does the work with less and less scarce memory, until it has enough. Before that it must have failed by an error.
+fn with_ever_more_memory<T: PartialEq + Debug>(operation: &str, work: impl Fn() -> Result<T>) {
+    start_threads();
+    let expected = work().unwrap();
+    let mut failures = 0;
+    // Fewer addresses would not suffice for the small objects that errors and threads make.
+    for room in (4 * MIB..).step_by(3 << 20) {
+        match with_room(room, &work) {
+            Ok(found) => {
+                assert_eq!(found, expected);
+                break;
+            }
+            error => assert_no_memory(operation, error),
+        }
+        failures += 1;
+    }
+    assert!(failures > 0, "{operation} never ran out of memory");
+}
+
+fn sketcher() -> TensorSketch {
+    TensorSketch::new(Tables::from_seed(4, 3, 512, 0).unwrap())
+}
+
+fn empty_sequences(count: usize) -> Sequences {
+    Sequences::from_concatenated(vec![], vec![0; count + 1]).unwrap()
+}
+
+#[test]
+fn large_results_are_refused() {
+    in_limited_process(large_results_are_refused, || {
+        for device in [Device::cpu(), simulator()] {
+            let sequences = empty_sequences(200_000);
+            let letter = array![0u8];
+            let letters = letter.broadcast(300_000_000).unwrap();
+            let few = array![0u8].broadcast(3_000_000).unwrap().to_owned();
+            let row = array![[0.0, 1.0]];
+            let rows = row.broadcast((20_000, 2)).unwrap();
+            let (zero, one) = (array![0i64], array![1.0]);
+            let timestamps = zero.broadcast(50_000_000).unwrap();
+            let values = one.broadcast(50_000_000).unwrap();
+            start_threads();
+            sketcher().sketch(&device, &empty_sequences(3)).unwrap();
+            with_room(64 * MIB, || {
+                let sketcher = sketcher();
+                assert_no_memory("tensor_sketch", sketcher.sketch(&device, &sequences));
+                assert_no_memory("tensor_sketch", sketcher.sketch_rows(&device, &sequences));
+                assert_no_memory("tensor_sketch", sketcher.sketch_one(&device, letters));
+                assert_no_memory("windows", sketcher.windows(&device, letters, 5, 1));
+                assert_no_memory("windows", sketcher.windows(&device, few.view(), 5, 1));
+                assert_no_memory("distances", distances(&device, rows, rows));
+                assert_no_memory("pairwise", pairwise(&device, rows));
+                assert_no_memory("matmul", matmul(&device, rows, rows.t()));
+                let sums = aggregate(&device, timestamps, values, 5, &[Method::SUM]);
+                assert_no_memory("aggregate", sums);
+                let rounded = round_timestamps(&device, timestamps, 5, 0);
+                assert_no_memory("round_timestamps", rounded);
+                let far = array![0, i64::MAX / 2];
+                let filled = Aggregation::every(1_000_000_000).fill(Fill::Null);
+                let filled = filled.run(&device, far.view(), array![1.0, 2.0].view());
+                assert_no_memory("aggregate", filled);
+                assert_no_memory("allocation of a buffer", device.alloc::<f64>(1 << 24));
+                let locked = device.pinned::<f64>(1 << 24);
+                assert_no_memory("allocation of page-locked memory", locked);
+                let many = rows.broadcast((999, 20_000, 2)).unwrap();
+                assert_no_memory("upload of an array", device.upload(&many));
+            });
+        }
+    });
+}
+
+#[test]
+fn sequences_are_collected_until_memory_ends() {
+    in_limited_process(sequences_are_collected_until_memory_ends, || {
+        let letter = array![0u8];
+        let letters = letter.broadcast(100 << 20).unwrap();
+        let text = vec![b'A'; 100 << 20];
+        with_room(64 * MIB, || {
+            let mut sequences = Sequences::new();
+            sequences.push([1, 2]).unwrap();
+            assert_no_memory("Sequences::push", sequences.push(letters));
+            assert_no_memory("Sequences::try_extend", sequences.try_extend([letters]));
+            let endless = std::iter::repeat_n([0u8; 1000], 1 << 20);
+            let endless = Sequences::try_from_iter(endless);
+            assert_no_memory("Sequences::try_from_iter", endless);
+            let encoded = Alphabet::dna().encode(&text, Unknown::Skip);
+            assert_no_memory("Alphabet::encode", encoded);
+            // What was there is as it was.
+            assert_eq!(sequences.codes(), [1, 2]);
+            assert_eq!(sequences.offsets(), [0, 2]);
+        });
+    });
+}
+
+#[test]
+fn sketches_fail_or_are_right_however_little_memory_there_is() {
+    in_limited_process(
+        sketches_fail_or_are_right_however_little_memory_there_is,
+        || {
+            let texts =
+                [400_000, 3, 70_000, 500].map(|n| (0..n).map(|i: u64| (i * i % 97 % 4) as u8));
+            let sequences: Sequences = texts.map(|text| text.collect::<Vec<u8>>()).iter().collect();
+            let one = sequences.get(0).unwrap();
+            let cpu = Device::cpu();
+            let wide = TensorSketch::new(Tables::from_seed(4, 5, 2048, 0).unwrap());
+            with_ever_more_memory("tensor_sketch", || wide.sketch(&cpu, &sequences));
+            let direct = wide.clone().form(Form::Direct);
+            let many = empty_sequences(1000);
+            with_ever_more_memory("tensor_sketch", || direct.sketch(&cpu, &many));
+            let windows = one.slice(s![..40_000]);
+            let narrow = TensorSketch::new(Tables::from_seed(4, 4, 256, 0).unwrap());
+            with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 9000, 2));
+            with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 30_001, 1));
+            with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 2, 2));
+        },
+    );
+}
+
+#[test]
+fn other_operations_fail_or_are_right_however_little_memory_there_is() {
+    in_limited_process(
+        other_operations_fail_or_are_right_however_little_memory_there_is,
+        || {
+            let cpu = Device::cpu();
+            let rows = Array2::from_shape_fn((1500, 8), |(i, j)| ((i * 31 + j * 7) % 97) as f64);
+            with_ever_more_memory("pairwise", || pairwise(&cpu, rows.view()));
+            let turned = rows.slice(s![..;-1, ..]);
+            let squared = Distances::new().metric(Metric::SquaredL2);
+            let of_turned = || squared.distances(&cpu, turned, rows.view());
+            with_ever_more_memory("distances", of_turned);
+
+            let timestamps = Array1::from_iter((0..399_999i64).map(|i| i * 7919 % 399_999));
+            let values = timestamps.mapv(|t| t as f64);
+            let half = Method::percentile(50.0);
+            let methods = [Method::MEAN, Method::STD, half, Method::SUM.rate()];
+            let sorted = Aggregation::every(3).methods(&methods).order(Order::Sort);
+            let backwards = (timestamps.slice(s![..;-1]), values.slice(s![..;-1]));
+            let aggregated = || sorted.run(&cpu, backwards.0, backwards.1);
+            with_ever_more_memory("aggregate", aggregated);
+
+            let boxes = Array2::from_shape_fn((20_000, 4), |(i, j)| {
+                let place = (i * 7919 % 20_000) as f32;
+                if j < 2 { place } else { place + 150.0 }
+            });
+            with_ever_more_memory("overlaps", || overlaps(&cpu, boxes.view(), boxes.view()));
+            with_ever_more_memory("self_overlaps", || self_overlaps(&cpu, boxes.view()));
+        },
+    );
+}
+
+/// 32 TB: machines that overcommit would grant them, and end the process when their pages are written to.
+#[test]
+fn what_no_machine_has_is_refused_at_once() {
+    let row = array![[0.0, 1.0]];
+    let rows: ArrayView2<f64> = row.broadcast((2_000_000, 2)).unwrap();
+    for device in devices() {
+        let start = Instant::now();
+        for (operation, result) in [
+            ("distances", distances(&device, rows, rows)),
+            ("pairwise", pairwise(&device, rows)),
+            ("matmul", matmul(&device, rows, rows.t())),
+        ] {
+            let error = result.unwrap_err();
+            let text = error.to_string();
+            let start = format!("{operation}: the host cannot allocate 32000000000000 bytes: ");
+            assert!(
+                text.starts_with(&start) && text.ends_with("bytes are free"),
+                "{text}"
+            );
+            let Error::Allocation {
+                free: Some(free),
+                total: Some(total),
+                ..
+            } = error
+            else {
+                panic!("{error:?}");
+            };
+            assert!(free <= total && total < 32_000_000_000_000, "{text}");
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{device}");
+    }
+}

@@ -1,0 +1,29 @@
+//! A GPU that is closed and opened again, in a process of its own, since other tests keep it open.
+
+use gridstride::device::DeviceArray;
+use gridstride::distances::Distances;
+use ndarray::array;
+
+use crate::common::open_cuda;
+use crate::in_own_process;
+
+#[test]
+fn a_gpu_can_be_opened_again() {
+    in_own_process(a_gpu_can_be_opened_again, |_| {}, open_again);
+}
+
+fn open_again() {
+    for side in [1.0f32, 2.0, 3.0] {
+        let (Some(one), Some(other)) = (open_cuda(), open_cuda()) else {
+            return;
+        };
+        assert!(one.same_as(&other));
+        let points: DeviceArray<f32, _> = one.upload(&array![[0.0], [side]]).unwrap();
+        drop(one);
+        let distances = Distances::new().pairwise_device(&points).unwrap();
+        drop((other, points));
+        let side = f64::from(side);
+        let expected = array![[0.0, side], [side, 0.0]];
+        assert_eq!(distances.download().unwrap(), expected);
+    }
+}

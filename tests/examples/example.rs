@@ -1,0 +1,180 @@
+//! Examples as their users meet them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Output, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gridstride::device::DeviceKind;
+use tempfile::TempDir;
+
+/// What a program prints as the name of a device of this kind: its first simulator has number 0.
+pub fn name_of(kind: DeviceKind) -> String {
+    match kind {
+        DeviceKind::Simulator => "simulator:0".into(),
+        kind => kind.to_string(),
+    }
+}
+
+/// A folder for one test.
+pub struct Folder(pub TempDir);
+
+impl Folder {
+    pub fn new() -> Folder {
+        Folder(TempDir::new().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file, and returns its path for a command line.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(name), content).unwrap();
+        self.argument(name)
+    }
+
+    /// The path of a file for a command line.
+    pub fn argument(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().into()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// An example by its name.
+pub struct Example(pub &'static str);
+
+impl Example {
+    /// A run of the program that `cargo test` builds beside the tests.
+    fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let Example(name) = self;
+        let test = std::env::current_exe().unwrap();
+        let profile = test.parent().and_then(Path::parent).unwrap();
+        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let program = profile.join("examples").join(file);
+        assert!(
+            program.exists(),
+            "{} is missing: run `cargo build --example {name}` with the profile of the tests",
+            program.display()
+        );
+        let mut command = Command::new(program);
+        command.args(arguments);
+        command
+    }
+
+    pub fn run(&self, arguments: &[impl AsRef<OsStr>]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// With something on stdin, which it may leave unread.
+    pub fn run_with_stdin(
+        &self,
+        arguments: &[impl AsRef<OsStr>],
+        write: impl FnOnce(ChildStdin),
+    ) -> Output {
+        let mut command = self.command(arguments);
+        let command = command.stdin(Stdio::piped());
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        write(child.stdin.take().unwrap());
+        child.wait_with_output().unwrap()
+    }
+
+    /// What it prints with something on stdin.
+    #[track_caller]
+    pub fn read(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> String {
+        printed(self.run_with_stdin(arguments, |mut stdin| stdin.write_all(input).unwrap()))
+    }
+
+    /// The path of what it writes with `--out`.
+    #[track_caller]
+    pub fn write(&self, folder: &Folder, name: &str, arguments: &[&str]) -> PathBuf {
+        self.succeed(&[arguments, &["--out", &folder.argument(name)]].concat());
+        folder.path(name)
+    }
+
+    /// What it prints on stdout when all is well.
+    #[track_caller]
+    pub fn succeed(&self, arguments: &[impl AsRef<OsStr>]) -> String {
+        printed(self.run(arguments))
+    }
+
+    /// Expects exit code 1 and one sentence on stderr with all of `parts` in it.
+    #[track_caller]
+    pub fn refuse(&self, arguments: &[impl AsRef<OsStr>], parts: &[&str]) {
+        let output = self.run(arguments);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(output.stdout.is_empty());
+        assert!(
+            errors.starts_with("error: ") && errors.lines().count() == 1,
+            "{errors}"
+        );
+        says(&errors, parts);
+    }
+
+    /// Expects a command line to be refused, with clap's exit code 2.
+    #[track_caller]
+    pub fn refuse_usage(&self, arguments: &[&str], part: &str) {
+        let output = self.run(arguments);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        says(&errors, &[part]);
+    }
+}
+
+/// Expects all of `parts` in a text.
+#[track_caller]
+pub fn says(text: &str, parts: &[impl AsRef<str>]) {
+    for part in parts.iter().map(AsRef::as_ref) {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+/// The words of each line.
+pub fn words(text: &str) -> Vec<Vec<&str>> {
+    let lines = text.lines();
+    lines
+        .map(|line| line.split_whitespace().collect())
+        .collect()
+}
+
+/// A text, and what is said of it, where line ends show; then with other line ends.
+pub fn with_line_ends(text: String, said: &str) -> [(String, String); 2] {
+    let other = (text.replace('\n', "\r\n"), said.replace("\\n", "\\r\\n"));
+    [(text, said.to_owned()), other]
+}
+
+/// What a run that went well has printed on stdout.
+#[track_caller]
+pub fn printed(output: Output) -> String {
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && errors.is_empty(), "{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+pub fn gzip(text: &[u8]) -> Vec<u8> {
+    compress(text, Compression::default())
+}
+
+/// Without compression, so that the place of each byte is known.
+pub fn gzip_stored(text: &[u8]) -> Vec<u8> {
+    compress(text, Compression::none())
+}
+
+fn compress(text: &[u8], compression: Compression) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), compression);
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}

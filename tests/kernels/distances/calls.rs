@@ -1,0 +1,521 @@
+//! Distances of all pairs of rows, on every device, against whole numbers.
+//!
+//! # The bound
+//!
+//! The numbers are whole ones times a power of two, exact in their type, so that the squared
+//! distances are exact in `i128`. A device's are off by at most γ_{D+4}(u) times themselves, with the
+//! unit roundoff u of its arithmetic, that of the numbers or on the CPU `f64`'s: the documentation of
+//! `distances` derives it, and what it adds for rows of very different magnitudes. The exact distance
+//! has two roundings on its way to `f64`, (1 + θ) with |θ| ≤ γ_2(2⁻⁵³), and one more where it is
+//! subnormal. So |device − expected| ≤ (γ + γ') / (1 − γ') · expected, and the smallest number.
+
+use gridstride::device::{DeviceArray, DeviceKind};
+use gridstride::distances::{Component, Distances, Metric, reference};
+use gridstride::{Device, Error, Result};
+use ndarray::{Array2, ArrayView2, Ix2, array, s};
+
+use crate::common::{Random, assert_error, devices, fails, gamma, with_kernels};
+use crate::tests;
+
+fn with(metric: Metric) -> Distances {
+    Distances::new().metric(metric)
+}
+
+fn distances<T: Component>(
+    device: &Device,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    metric: Metric,
+) -> Result<Array2<f64>> {
+    with(metric).distances(device, a, b)
+}
+
+fn pairwise<T: Component>(
+    device: &Device,
+    a: ArrayView2<T>,
+    metric: Metric,
+) -> Result<Array2<f64>> {
+    with(metric).pairwise(device, a)
+}
+
+fn distances_device<T: Component>(
+    a: &DeviceArray<T, Ix2>,
+    b: &DeviceArray<T, Ix2>,
+    metric: Metric,
+) -> Result<DeviceArray<f64, Ix2>> {
+    with(metric).distances_device(a, b)
+}
+
+fn pairwise_device<T: Component>(
+    a: &DeviceArray<T, Ix2>,
+    metric: Metric,
+) -> Result<DeviceArray<f64, Ix2>> {
+    with(metric).pairwise_device(a)
+}
+
+const METRICS: [Metric; 2] = [Metric::L2, Metric::SquaredL2];
+
+/// Sizes around those of the kernels' tiles: 128 rows, and 128 or 64 columns.
+const SIZES: [usize; 8] = [0, 1, 63, 64, 65, 127, 128, 129];
+
+/// Lengths of rows around those of the kernels' chunks and of their vector loads.
+const DIMS: [usize; 13] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 96];
+
+trait Number: Component + std::fmt::Debug + PartialEq {
+    /// Whole numbers below 2 to the power of this are exact.
+    const DIGITS: u32;
+    const NAN: Self;
+    const INFINITY: Self;
+    /// `whole` · 2^`exponent`, which is exact.
+    fn new(whole: i64, exponent: i32) -> Self;
+}
+
+macro_rules! number {
+    ($($type:ident)*) => {$(
+        impl Number for $type {
+            const DIGITS: u32 = $type::MANTISSA_DIGITS;
+            const NAN: $type = $type::NAN;
+            const INFINITY: $type = $type::INFINITY;
+            fn new(whole: i64, exponent: i32) -> $type {
+                // In two steps, neither of which leaves the range.
+                let half = exponent / 2;
+                let power = |exponent: i32| f64::from(exponent).exp2();
+                (whole as f64 * power(half) * power(exponent - half)) as $type
+            }
+        }
+    )*};
+}
+number! { f32 f64 }
+
+/// Whole numbers of up to `digits` binary digits and a sign that look random.
+fn whole_numbers(shape: (usize, usize), digits: u32, seed: u64) -> Array2<i64> {
+    let mut random = Random(seed);
+    Array2::from_shape_simple_fn(shape, || {
+        let state = random.state();
+        let magnitude = (state >> (64 - digits)) as i64;
+        if state & (1 << 8) == 0 {
+            magnitude
+        } else {
+            -magnitude
+        }
+    })
+}
+
+fn numbers<T: Number>(whole: &Array2<i64>, exponent: i32) -> Array2<T> {
+    whole.mapv(|whole| T::new(whole, exponent))
+}
+
+fn expected(a: &Array2<i64>, b: &Array2<i64>, exponent: i32, metric: Metric) -> Array2<f64> {
+    let power = f64::from(exponent).exp2();
+    Array2::from_shape_fn((a.nrows(), b.nrows()), |(i, j)| {
+        let pairs = a.row(i).into_iter().zip(b.row(j));
+        let sum: i128 = pairs.map(|(a, b)| i128::from(a - b).pow(2)).sum();
+        match metric {
+            Metric::L2 => (sum as f64).sqrt() * power,
+            Metric::SquaredL2 => sum as f64 * power * power,
+        }
+    })
+}
+
+/// The unit roundoff of a device's arithmetic.
+fn roundoff<T: Number>(device: &Device) -> f64 {
+    let digits = match device.kind() {
+        DeviceKind::Cpu => f64::MANTISSA_DIGITS,
+        _ => T::DIGITS,
+    };
+    f64::from(digits).exp2().recip()
+}
+
+#[track_caller]
+fn check<T: Number>(device: &Device, dim: usize, result: &Array2<f64>, expected: &Array2<f64>) {
+    assert_eq!(result.dim(), expected.dim());
+    let own = gamma(dim + 4, roundoff::<T>(device));
+    let exact = gamma(2, 2f64.powi(-53));
+    let relative = (own + exact) / (1.0 - exact);
+    for ((place, &result), &expected) in result.indexed_iter().zip(expected) {
+        assert!(
+            result == expected
+                || (result - expected).abs() <= relative * expected + f64::from_bits(1),
+            "{device}, {:?}, D = {dim}, {place:?}: {result:e} instead of {expected:e}",
+            result.is_finite(),
+        );
+    }
+}
+
+/// All ways to the distances of these numbers.
+#[track_caller]
+fn check_all<T: Number>(device: &Device, a: &Array2<i64>, b: &Array2<i64>, exponent: i32) {
+    let (rows_a, rows_b) = (numbers::<T>(a, exponent), numbers::<T>(b, exponent));
+    let [a_there, b_there] = [&rows_a, &rows_b].map(|rows| device.upload(rows).unwrap());
+    for metric in METRICS {
+        let result = distances(device, rows_a.view(), rows_b.view(), metric).unwrap();
+        let expected = expected(a, b, exponent, metric);
+        check::<T>(device, a.ncols(), &result, &expected);
+        let there = distances_device(&a_there, &b_there, metric).unwrap();
+        assert_eq!(there.download().unwrap(), result);
+    }
+}
+
+fn every_tile_edge<T: Number>() {
+    for device in devices() {
+        for n in SIZES {
+            for m in SIZES {
+                let a = whole_numbers((n, 5), T::DIGITS, 1);
+                let b = whole_numbers((m, 5), T::DIGITS, 2);
+                let (rows_a, rows_b) = (numbers::<T>(&a, 0), numbers::<T>(&b, 0));
+                let result = distances(&device, rows_a.view(), rows_b.view(), Metric::L2).unwrap();
+                check::<T>(&device, 5, &result, &expected(&a, &b, 0, Metric::L2));
+            }
+        }
+    }
+}
+
+fn every_chunk_edge<T: Number>() {
+    for device in devices() {
+        for dim in DIMS {
+            let a = whole_numbers((9, dim), T::DIGITS, 3);
+            check_all::<T>(&device, &a, &whole_numbers((6, dim), T::DIGITS, 4), 0);
+            check_all::<T>(&device, &a, &whole_numbers((7, dim), T::DIGITS, 4), -7);
+        }
+        let long = whole_numbers((2, 4096), T::DIGITS, 5);
+        check_all::<T>(&device, &long, &whole_numbers((3, 4096), T::DIGITS, 6), 0);
+    }
+}
+
+tests! {
+    every_tile_edge_f32 => every_tile_edge::<f32>();
+    every_tile_edge_f64 => every_tile_edge::<f64>();
+    every_chunk_edge_f32 => every_chunk_edge::<f32>();
+    every_chunk_edge_f64 => every_chunk_edge::<f64>();
+    pairwise_is_distances_f32 => pairwise_is_distances::<f32>();
+    pairwise_is_distances_f64 => pairwise_is_distances::<f64>();
+    other_numbers_are_refused_f32 => other_numbers_are_refused::<f32>();
+    other_numbers_are_refused_f64 => other_numbers_are_refused::<f64>();
+}
+
+#[test]
+fn small_whole_numbers_are_exact() {
+    let [a, b] = [(20, 7), (30, 8)].map(|(rows, seed)| whole_numbers((rows, 100), 5, seed));
+    let expected = expected(&a, &b, 0, Metric::SquaredL2);
+    let (a, b) = (numbers::<f32>(&a, 0), numbers::<f32>(&b, 0));
+    for device in devices() {
+        let result = distances(&device, a.view(), b.view(), Metric::SquaredL2).unwrap();
+        assert_eq!(result, expected);
+    }
+}
+
+fn pairwise_is_distances<T: Number>() {
+    for device in devices() {
+        for n in SIZES.into_iter().chain([2, 257, 385]) {
+            let a = numbers::<T>(&whole_numbers((n, 9), T::DIGITS, 9), 3);
+            for metric in METRICS {
+                let result = pairwise(&device, a.view(), metric).unwrap();
+                let all = distances(&device, a.view(), a.view(), metric).unwrap();
+                assert_eq!(result, all);
+                assert_eq!(result, result.t());
+                assert!(result.diag().iter().all(|&distance| distance == 0.0));
+                let on_device = device.upload(&a).unwrap();
+                let there = pairwise_device(&on_device, metric).unwrap();
+                assert_eq!(there.download().unwrap(), result);
+                let twice = distances_device(&on_device, &on_device, metric).unwrap();
+                assert_eq!(twice.download().unwrap(), result);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_whole_range_of_numbers() {
+    let rows = |digits| [(5, 10), (4, 11)].map(|(n, seed)| whole_numbers((n, 33), digits, seed));
+    let ([a, b], [c, d]) = (rows(24), rows(53));
+    for device in devices() {
+        // From subnormal numbers to the largest ones.
+        for exponent in (-149..=104).step_by(11) {
+            check_all::<f32>(&device, &a, &b, exponent);
+        }
+        for exponent in [-1074, -1073, -1022, -800, -500, 300, 600, 960, 967] {
+            check_all::<f64>(&device, &c, &d, exponent);
+        }
+    }
+}
+
+#[test]
+fn the_largest_numbers() {
+    let far = array![[f32::MAX], [f32::MIN]];
+    let farther = array![[f64::MAX / 4.0], [0.0], [f64::MIN / 4.0]];
+    for device in devices() {
+        let result = pairwise(&device, far.view(), Metric::SquaredL2).unwrap();
+        let expected = array![[0.0, (2.0 * f64::from(f32::MAX)).powi(2)]];
+        check::<f32>(&device, 1, &result.slice(s![..1, ..]).to_owned(), &expected);
+        let result = pairwise(&device, farther.view(), Metric::L2).unwrap();
+        assert_eq!(result[[0, 2]], f64::MAX / 2.0);
+        let result = pairwise(&device, farther.view(), Metric::SquaredL2).unwrap();
+        assert_eq!(result[[0, 2]], f64::INFINITY);
+        assert_eq!(result[[1, 1]], 0.0);
+    }
+}
+
+#[test]
+fn rows_of_very_different_magnitudes() {
+    let a = array![[1e30f32, 0.0], [1.0, 0.0], [3.0, 1e-3], [3.0, 0.0]];
+    for device in devices() {
+        let result = pairwise(&device, a.view(), Metric::L2).unwrap();
+        let bound = |expected: f64| gamma(6, 2f64.powi(-24)) * expected + 1e-35 * 1e30;
+        let expected = [
+            ((0, 1), f64::from(1e30f32)),
+            ((1, 3), 2.0),
+            ((2, 3), 1e-3f32.into()),
+        ];
+        for (place, expected) in expected {
+            let error = (result[place] - expected).abs();
+            assert!(error <= bound(expected), "{device}: {place:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_close_to_each_other_are_as_accurate() {
+    // ‖a‖² + ‖b‖² − 2ab would have no digit right.
+    let a = whole_numbers((10, 96), 24, 12) / 2 + (1 << 23);
+    let mut b = a.clone();
+    b += &whole_numbers((1, 96), 3, 13);
+    for device in devices() {
+        check_all::<f32>(&device, &a, &b, -10);
+    }
+}
+
+#[test]
+fn views_with_any_strides() {
+    let a = numbers::<f32>(&whole_numbers((6, 9), 20, 14), 0);
+    let wide = numbers::<f32>(&whole_numbers((12, 30), 20, 15), 0);
+    let part = wide.slice(s![2..;3, 1..28;3]);
+    for device in devices() {
+        let direct = pairwise(&device, a.view(), Metric::L2).unwrap();
+        let turned = a.t().as_standard_layout().into_owned();
+        assert_eq!(pairwise(&device, turned.t(), Metric::L2).unwrap(), direct);
+        let backwards = pairwise(&device, a.slice(s![..;-1, ..;-1]), Metric::SquaredL2).unwrap();
+        let squared = pairwise(&device, a.view(), Metric::SquaredL2).unwrap();
+        // Another order of the sums, of whole numbers too large to be exact.
+        let expected = squared.slice(s![..;-1, ..;-1]).to_owned();
+        check::<f32>(&device, 2 * 9, &backwards, &expected);
+        let result = distances(&device, part, turned.t(), Metric::L2).unwrap();
+        let packed = part.as_standard_layout();
+        let expected = distances(&device, packed.view(), a.view(), Metric::L2).unwrap();
+        assert_eq!(result, expected);
+    }
+}
+
+#[test]
+fn the_same_from_run_to_run() {
+    let a = numbers::<f32>(&whole_numbers((140, 50), 24, 16), 0);
+    for device in devices() {
+        let first = pairwise(&device, a.view(), Metric::L2).unwrap();
+        for _ in 0..3 {
+            assert_eq!(pairwise(&device, a.view(), Metric::L2).unwrap(), first);
+        }
+    }
+}
+
+#[test]
+fn other_lengths_are_refused() {
+    for device in devices() {
+        let (a, b) = (Array2::<f64>::zeros((2, 3)), Array2::zeros((4, 5)));
+        let there = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+        for result in [
+            distances(&device, a.view(), b.view(), Metric::L2).map(drop),
+            distances_device(&there.0, &there.1, Metric::L2).map(drop),
+        ] {
+            assert_error!(&result, Error::Shape { .. });
+            fails(result, &["(2, 3)", "(4, 5)"]);
+        }
+    }
+}
+
+fn other_numbers_are_refused<T: Number>() {
+    let good = numbers::<T>(&whole_numbers((50, 21), T::DIGITS, 17), 0);
+    for device in devices() {
+        for number in [T::NAN, T::INFINITY] {
+            let mut bad = good.clone();
+            (bad[[31, 20]], bad[[32, 0]], bad[[49, 3]]) = (number, T::NAN, T::INFINITY);
+            let (good, bad) = (good.view(), bad.view());
+            let [good_there, bad_there] = [&good, &bad].map(|rows| device.upload(rows).unwrap());
+            for (name, result) in [
+                ("a", distances(&device, bad, good, Metric::L2).map(drop)),
+                ("b", distances(&device, good, bad, Metric::L2).map(drop)),
+                ("a", distances(&device, bad, bad, Metric::L2).map(drop)),
+                (
+                    "b",
+                    distances_device(&good_there, &bad_there, Metric::L2).map(drop),
+                ),
+                ("a", pairwise(&device, bad, Metric::L2).map(drop)),
+                ("a", pairwise_device(&bad_there, Metric::L2).map(drop)),
+            ] {
+                assert_error!(&result, Error::InvalidInput { .. });
+                fails(result, &[&format!("row 31 of {name}")]);
+            }
+            // Also where there is nothing to compute.
+            let none = good.slice(s![..0, ..]);
+            fails(distances(&device, none, bad, Metric::L2), &["row 31 of b"]);
+        }
+    }
+}
+
+#[test]
+fn two_devices_are_refused() {
+    let a = Array2::<f32>::zeros((2, 3));
+    for device in with_kernels() {
+        let [here, there] = [&Device::cpu(), &device].map(|device| device.upload(&a).unwrap());
+        let error = distances_device(&here, &there, Metric::L2);
+        assert_error!(error, Error::DifferentDevices { .. });
+    }
+}
+
+#[test]
+fn the_plain_calls_are_euclidean() {
+    let (a, b) = (
+        numbers::<f32>(&whole_numbers((5, 9), 20, 18), 0),
+        numbers::<f32>(&whole_numbers((4, 9), 20, 19), 0),
+    );
+    let (a, b) = (a.view(), b.view());
+    for device in crate::common::devices() {
+        let plain = gridstride::distances::distances(&device, a, b).unwrap();
+        assert_eq!(plain, distances(&device, a, b, Metric::L2).unwrap());
+        let plain = gridstride::distances::pairwise(&device, a).unwrap();
+        assert_eq!(plain, pairwise(&device, a, Metric::L2).unwrap());
+    }
+}
+
+/// Squared distances below 2⁵³, and their roots, are rounded once in `f64`.
+#[test]
+fn the_reference_is_exact() {
+    for metric in METRICS {
+        let (a, b) = (
+            whole_numbers((7, 10), 20, 20),
+            whole_numbers((3, 10), 20, 21),
+        );
+        let found = reference::distances(
+            numbers::<f32>(&a, 3).view(),
+            numbers::<f32>(&b, 3).view(),
+            metric,
+        );
+        assert_eq!(found, expected(&a, &b, 3, metric));
+    }
+}
+
+fn into_existing_memory<T: Number>() {
+    for (n, m) in [(0, 3), (3, 0), (1, 1), (20, 130), (130, 20)] {
+        let a = numbers::<T>(&whole_numbers((n, 17), T::DIGITS, 22), 0);
+        let b = numbers::<T>(&whole_numbers((m, 17), T::DIGITS, 23), 0);
+        let (a, b) = (a.view(), b.view());
+        for device in crate::common::devices() {
+            for with in METRICS.map(with) {
+                let expected = with.distances(&device, a, b).unwrap();
+                let of_a = with.pairwise(&device, a).unwrap();
+                let what = format!("{n} and {m} rows on {device}, {with:?}");
+
+                // On the host: without gaps, by columns, and backwards within a larger array, whose
+                // other elements stay.
+                let mut out = Array2::from_elem((n, m), f64::NAN);
+                with.distances_into(&device, a, b, out.view_mut()).unwrap();
+                assert_eq!(out, expected, "{what}");
+                let mut out = Array2::from_elem((m, n), f64::NAN);
+                let turned = out.view_mut().reversed_axes();
+                with.distances_into(&device, a, b, turned).unwrap();
+                assert_eq!(out.t(), expected, "{what}");
+                let mut out = Array2::from_elem((2 * n + 1, n + 2), -1.0);
+                let part = out.slice_mut(s![1..;-2, 1..n + 1]);
+                with.pairwise_into(&device, a, part).unwrap();
+                assert_eq!(out.slice(s![1..;-2, 1..n + 1]), of_a, "{what}");
+                assert_eq!(
+                    out.iter().filter(|&&x| x == -1.0).count(),
+                    out.len() - n * n
+                );
+
+                // On the device, over other results.
+                let (a, b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+                let mut out = device.upload(&Array2::from_elem((n, m), f64::NAN)).unwrap();
+                with.distances_device_into(&a, &b, &mut out).unwrap();
+                assert_eq!(out.download().unwrap(), expected, "{what}");
+                let mut out = device.upload(&Array2::from_elem((n, n), f64::NAN)).unwrap();
+                with.pairwise_device_into(&a, &mut out).unwrap();
+                assert_eq!(out.download().unwrap(), of_a, "{what}");
+                assert_eq!(with.pairwise_device(&a).unwrap().download().unwrap(), of_a);
+            }
+        }
+    }
+}
+
+#[test]
+fn into_existing_memory_f32() {
+    into_existing_memory::<f32>();
+}
+
+#[test]
+fn into_existing_memory_f64() {
+    into_existing_memory::<f64>();
+}
+
+#[test]
+fn into_existing_memory_over_several_devices() {
+    let a = numbers::<f32>(&whole_numbers((40, 6), 5, 24), 0);
+    let b = numbers::<f32>(&whole_numbers((9, 6), 5, 25), 0);
+    for device in crate::common::devices() {
+        let set = crate::common::several(&device, 3);
+        let expected = distances(&device, a.view(), b.view(), Metric::SquaredL2).unwrap();
+        let mut out = Array2::zeros((9, 40));
+        let turned = out.view_mut().reversed_axes();
+        with(Metric::SquaredL2)
+            .distances_into(&set, a.view(), b.view(), turned)
+            .unwrap();
+        assert_eq!(out.t(), expected);
+    }
+}
+
+#[test]
+fn results_of_another_shape_are_refused() {
+    let with = Distances::new();
+    let (a, b) = (Array2::<f32>::zeros((2, 3)), Array2::zeros((4, 3)));
+    for device in crate::common::devices() {
+        let mut out = Array2::zeros((4, 2));
+        let there = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+        let mut out_there = device.upload(&out).unwrap();
+        let (a, b) = (a.view(), b.view());
+        for (error, expected) in [
+            (
+                with.distances_into(&device, a, b, out.view_mut()),
+                "distances: the distances are 2×4, but out is 4×2",
+            ),
+            (
+                with.distances_device_into(&there.0, &there.1, &mut out_there),
+                "distances: the distances are 2×4, but out is 4×2",
+            ),
+            (
+                with.pairwise_into(&device, a, out.view_mut()),
+                "pairwise: the distances are 2×2, but out is 4×2",
+            ),
+            (
+                with.pairwise_device_into(&there.0, &mut out_there),
+                "pairwise: the distances are 2×2, but out is 4×2",
+            ),
+        ] {
+            let error = error.unwrap_err();
+            assert!(matches!(error, Error::Shape { .. }), "{error}");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}
+
+#[test]
+fn results_on_another_device_are_refused() {
+    let a = Array2::<f32>::zeros((2, 3));
+    for device in crate::common::with_kernels() {
+        let here = device.upload(&a).unwrap();
+        let mut out = Device::cpu().upload(&Array2::zeros((2, 2))).unwrap();
+        for error in [
+            Distances::new().distances_device_into(&here, &here, &mut out),
+            Distances::new().pairwise_device_into(&here, &mut out),
+        ] {
+            assert!(matches!(error, Err(Error::DifferentDevices { .. })));
+        }
+    }
+}

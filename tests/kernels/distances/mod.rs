@@ -1,0 +1,4 @@
+//! Distances of all pairs of rows, on every device.
+
+mod calls;
+mod devices;

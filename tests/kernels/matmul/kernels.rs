@@ -1,0 +1,440 @@
+//! The kernels beside the matrix products of large tiles: those of thin factors, sums of parts of k, and copies.
+
+use cuda_std::host::Kernel;
+use cuda_std::{DeviceParam, DeviceSlice};
+use gridstride::Device;
+use gridstride::Number;
+use gridstride::device::{Element, Image, LaunchConfig, Module};
+use matmul_kernels::*;
+
+use crate::common::{Random, gamma, with_kernels};
+
+static MODULE: Module = Module::new(
+    "matmul",
+    &[
+        Image::new(
+            "sm_70",
+            include_str!("../../../kernels-gpu/ptx/matmul.sm_70.ptx"),
+        ),
+        Image::new(
+            "sm_80",
+            include_str!("../../../kernels-gpu/ptx/matmul.sm_80.ptx"),
+        ),
+        Image::new(
+            "sm_90a",
+            include_str!("../../../kernels-gpu/ptx/matmul.sm_90a.ptx"),
+        ),
+    ],
+);
+
+/// Numbers without a pattern, from -1 to 1 and exact in f32.
+fn random(seed: u64, count: usize) -> Vec<f64> {
+    let mut random = Random(seed);
+    let number = || (random.state() >> 40) as f64 / (1 << 23) as f64 - 1.0;
+    std::iter::repeat_with(number).take(count).collect()
+}
+
+/// The unit roundoff.
+fn unit<T: Number>() -> f64 {
+    match size_of::<T>() {
+        4 => f64::from(f32::EPSILON) / 2.0,
+        _ => f64::EPSILON / 2.0,
+    }
+}
+
+/// Where the elements of a batch of matrices are: start, strides of outer index and k, and of the batch.
+type Layout = [i64; 4];
+
+fn place(layout: Layout, batch: usize, outer: usize, k: usize) -> usize {
+    let [start, stride, stride_k, stride_batch] = layout;
+    (start + batch as i64 * stride_batch + outer as i64 * stride + k as i64 * stride_k) as usize
+}
+
+fn factor<T>(
+    elements: DeviceSlice<T>,
+    [start, stride, stride_k, stride_batch]: Layout,
+) -> Factor<T> {
+    Factor {
+        elements,
+        start,
+        stride,
+        stride_k,
+        stride_batch,
+    }
+}
+
+/// Elements up to the last one: what lies behind is an error of the simulator.
+fn length(layout: Layout, [batch, outer, k]: [usize; 3]) -> usize {
+    let mut last = layout[0];
+    for (stride, count) in [(layout[1], outer), (layout[2], k), (layout[3], batch)] {
+        last += (stride * (count.max(1) as i64 - 1)).max(0);
+    }
+    last as usize + 1
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    is_across: bool,
+    is_any: bool,
+    columns: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    rows: usize,
+    columns: usize,
+    k: usize,
+    /// Parts of k in steps, and chunks of it.
+    part: usize,
+    chunk: usize,
+    batch: usize,
+    blocks: u32,
+    beta: f64,
+    /// Whether a row of C lies across memory.
+    is_turned: bool,
+    tall: Layout,
+    thin: Layout,
+}
+
+fn check<T: Number + DeviceParam>(
+    device: &Device,
+    kernel: &Kernel<(Skinny<T>,)>,
+    form: Form,
+    case: Case,
+) {
+    let [rows, columns, k, batch] = [case.rows, case.columns, case.k, case.batch];
+    let size = size_of::<T>() as u32;
+    let step = skinny_k_step(form.is_across, size) as usize;
+    let k_part = case.part * step;
+    let parts = k.div_ceil(k_part).max(1);
+    let to_t = |values: Vec<f64>| -> Vec<T> { values.into_iter().map(T::from_f64).collect() };
+    let tall = random(1, length(case.tall, [batch, rows, k]));
+    let thin = random(2, length(case.thin, [batch, columns, k]));
+    let before = random(3, parts * batch * rows * columns);
+    let (c_stride, c_stride_thin) = match case.is_turned {
+        true => (1, rows),
+        false => (columns, 1),
+    };
+    let tall_buffer = device.buffer_from(&to_t(tall.clone())).unwrap();
+    let thin_buffer = device.buffer_from(&to_t(thin.clone())).unwrap();
+    let mut c = device.buffer_from(&to_t(before.clone())).unwrap();
+    let alpha = 0.75;
+    let chunk = (case.chunk * step) as u32;
+    let product = Skinny {
+        tall: factor(tall_buffer.slice(), case.tall),
+        thin: factor(thin_buffer.slice(), case.thin),
+        c: c.slice_mut(),
+        c_start: 0,
+        c_stride: c_stride as i64,
+        c_stride_thin: c_stride_thin as i64,
+        c_stride_batch: (rows * columns) as i64,
+        c_stride_part: (batch * rows * columns) as i64,
+        alpha: T::from_f64(alpha),
+        beta: T::from_f64(case.beta),
+        rows: rows as u32,
+        columns: columns as u32,
+        k: k as u32,
+        k_part: k_part as u32,
+        k_chunk: chunk,
+    };
+    let shared_bytes = skinny_shared_bytes(form.is_across, size, form.columns, chunk);
+    let config = LaunchConfig::new((case.blocks, parts as u32, batch as u32), SKINNY_THREADS)
+        .with_shared_bytes(shared_bytes);
+    // SAFETY: the buffers are those of the product.
+    unsafe { device.launch(&MODULE, kernel, config, (product,)) }.unwrap();
+    let after = c.to_vec().unwrap();
+    for part in 0..parts {
+        for b in 0..batch {
+            for i in 0..rows {
+                for j in 0..columns {
+                    let (mut sum, mut magnitude) = (0.0, 0.0);
+                    for l in part * k_part..k.min((part + 1) * k_part) {
+                        let product =
+                            tall[place(case.tall, b, i, l)] * thin[place(case.thin, b, j, l)];
+                        sum += product;
+                        magnitude += product.abs();
+                    }
+                    let at = (part * batch + b) * rows * columns + i * c_stride + j * c_stride_thin;
+                    let old = case.beta * before[at];
+                    let expected = alpha * sum + old;
+                    let bound = gamma(k + 8, unit::<T>()) * (magnitude + old.abs());
+                    let difference = (after[at].to_f64() - expected).abs();
+                    assert!(
+                        difference <= bound,
+                        "{device} {kernel:?} {case:?}: part {part}, matrix {b}, row {i}, column {j}: \
+                         {} instead of {expected}",
+                        after[at].to_f64()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Cases for a kernel: tails in every direction, several tiles for a block, parts and chunks of k, batches.
+fn cases(form: Form, size: u32) -> Vec<Case> {
+    let vector = if form.is_any { 1 } else { 16 / size as usize };
+    let tile = skinny_rows(form.is_across, size) as usize;
+    let step = skinny_k_step(form.is_across, size) as usize;
+    let all = form.columns as usize;
+    let shapes = [
+        // rows, columns, k, part, chunk, batch, blocks, beta, turned
+        (1, 1, 1, 1, 1, 1, 1, 0.0, false),
+        (tile + 5, all, 3 * step - 3, 3, 3, 1, 1, 0.0, false),
+        (2 * tile + 1, all, 5 * step + 1, 6, 2, 2, 2, 0.5, true),
+        (tile - 3, all.div_ceil(2), 4 * step, 2, 1, 2, 3, -1.0, false),
+        (37, all, 0, 1, 1, 1, 1, 0.5, false),
+    ];
+    let mut cases = Vec::new();
+    for (index, (rows, columns, k, part, chunk, batch, blocks, beta, is_turned)) in
+        shapes.into_iter().enumerate()
+    {
+        let (outer, k_i) = (rows as i64, k as i64);
+        let up = |count: i64| (count as u64 + 1).next_multiple_of(vector as u64) as i64;
+        let tall = match (form.is_any, form.is_across, index % 3) {
+            // Neither is next to each other, and the rows are in reverse.
+            (true, _, 0) => {
+                let stride = 2 * k_i + 1;
+                [(outer - 1) * stride, -stride, 2, outer * stride + 1]
+            }
+            (_, false, _) => {
+                let stride = up(k_i);
+                [vector as i64, stride, 1, up(outer * stride)]
+            }
+            (_, true, _) => {
+                let stride = up(outer);
+                [vector as i64, 1, stride, up(k_i * stride)]
+            }
+        };
+        let thin = if index % 2 == 0 {
+            [1, 1, columns as i64 + 1, (columns as i64 + 1) * k_i]
+        } else {
+            [3, k_i + 2, 1, 0]
+        };
+        cases.push(Case {
+            rows,
+            columns,
+            k,
+            part,
+            chunk,
+            batch,
+            blocks,
+            beta,
+            is_turned,
+            tall,
+            thin,
+        });
+    }
+    cases
+}
+
+macro_rules! thin_factors {
+    ($($test:ident, $type:ty, $is_across:literal, $is_any:literal: $($kernel:ident $columns:literal),*;)*) => {$(
+        #[test]
+        fn $test() {
+            for device in with_kernels() {
+                $(
+                    let form = Form { is_across: $is_across, is_any: $is_any, columns: $columns };
+                    for case in cases(form, size_of::<$type>() as u32) {
+                        check(&device, &$kernel, form, case);
+                    }
+                )*
+            }
+        }
+    )*};
+}
+
+thin_factors! {
+    f32_along, f32, false, false: skinny_f32_along_1 1, skinny_f32_along_2 2, skinny_f32_along_4 4,
+        skinny_f32_along_8 8, skinny_f32_along_12 12, skinny_f32_along_16 16;
+    f64_along, f64, false, false: skinny_f64_along_1 1, skinny_f64_along_2 2, skinny_f64_along_4 4,
+        skinny_f64_along_8 8, skinny_f64_along_12 12, skinny_f64_along_16 16;
+    f32_across, f32, true, false: skinny_f32_across_1 1, skinny_f32_across_2 2, skinny_f32_across_4 4,
+        skinny_f32_across_8 8, skinny_f32_across_12 12, skinny_f32_across_16 16;
+    f64_across, f64, true, false: skinny_f64_across_1 1, skinny_f64_across_2 2, skinny_f64_across_4 4,
+        skinny_f64_across_8 8, skinny_f64_across_12 12, skinny_f64_across_16 16;
+    f32_along_any, f32, false, true: skinny_f32_along_any_1 1, skinny_f32_along_any_4 4,
+        skinny_f32_along_any_16 16;
+    f64_along_any, f64, false, true: skinny_f64_along_any_1 1, skinny_f64_along_any_4 4,
+        skinny_f64_along_any_16 16;
+    f32_across_any, f32, true, true: skinny_f32_across_any_1 1, skinny_f32_across_any_4 4,
+        skinny_f32_across_any_16 16;
+    f64_across_any, f64, true, true: skinny_f64_across_any_1 1, skinny_f64_across_any_4 4,
+        skinny_f64_across_any_16 16;
+}
+
+#[test]
+fn chunks_are_as_large_as_the_memory() {
+    // All of k if there is room, with what it is padded to.
+    assert_eq!(skinny_k_chunk(false, 8, 12, 784, 160 << 10), 832);
+    assert_eq!(skinny_k_chunk(false, 4, 12, 784, 160 << 10), 896);
+    assert_eq!(skinny_k_chunk(true, 8, 12, 0, 160 << 10), 32);
+    for (is_across, size, columns) in [(false, 4, 16), (true, 4, 1), (false, 8, 2), (true, 8, 12)] {
+        let step = skinny_k_step(is_across, size);
+        for bytes in [0, 70_000, 100_000, 166_912] {
+            let chunk = skinny_k_chunk(is_across, size, columns, 1 << 30, bytes);
+            let needed = |chunk| skinny_shared_bytes(is_across, size, columns, chunk);
+            assert!(chunk == 0 || needed(chunk) <= bytes);
+            assert!(needed(chunk + step) > bytes);
+        }
+    }
+}
+
+fn check_parts<T: Number + DeviceParam>(device: &Device, kernel: &Kernel<(Parts<T>,)>) {
+    // Odd numbers of elements are added one by one, others in pieces of 16 bytes.
+    for (elements, count, beta) in [(1, 1, 0.0), (36, 3, 0.5), (1023, 9, 0.0), (1000, 4, -2.0)] {
+        let parts = random(1, elements * count);
+        let before = random(2, elements);
+        let to_t = |values: &[f64]| -> Vec<T> { values.iter().copied().map(T::from_f64).collect() };
+        let parts_buffer = device.buffer_from(&to_t(&parts)).unwrap();
+        let mut c = device.buffer_from(&to_t(&before)).unwrap();
+        let task = Parts {
+            parts: parts_buffer.slice(),
+            c: c.slice_mut(),
+            alpha: T::from_f64(1.5),
+            beta: T::from_f64(beta),
+            count: count as u32,
+        };
+        // SAFETY: the buffers are those of the task.
+        unsafe { device.launch(&MODULE, kernel, LaunchConfig::new(2, 256), (task,)) }.unwrap();
+        for (index, result) in c.to_vec().unwrap().into_iter().enumerate() {
+            let parts: Vec<f64> = (0..count)
+                .map(|part| parts[part * elements + index])
+                .collect();
+            let expected = 1.5 * parts.iter().sum::<f64>() + beta * before[index];
+            let magnitude = 1.5 * parts.iter().map(|part| part.abs()).sum::<f64>() + beta.abs();
+            let bound = gamma(count + 4, unit::<T>()) * magnitude;
+            let difference = (result.to_f64() - expected).abs();
+            assert!(
+                difference <= bound,
+                "{device} {kernel:?}, {index} of {elements}"
+            );
+        }
+    }
+}
+
+#[test]
+fn parts_are_added() {
+    for device in with_kernels() {
+        check_parts(&device, &add_parts_f32);
+        check_parts(&device, &add_parts_f64);
+    }
+}
+
+fn check_packing<T: Element + PartialEq, U: Element + PartialEq + std::fmt::Debug>(
+    device: &Device,
+    kernel: &Kernel<(Packing<T, U>,)>,
+    element: impl Fn(usize) -> T,
+    value: impl Fn(T) -> U,
+) {
+    let sizes = [
+        [1, 1, 2, 1],
+        [64, 128, 128, 1],
+        [65, 67, 72, 2],
+        [130, 30, 32, 2],
+    ];
+    for [outer, k, k_padded, batch] in sizes {
+        let (o, l) = (outer as i64, k as i64);
+        let layouts = [
+            [0, l, 1, o * l],
+            [2, l + l % 2, 1, o * (l + l % 2) + 2],
+            [1, l + 1, 1, o * (l + 1)],
+            [0, 1, o, o * l],
+            [2, 1, o + o % 2, l * (o + o % 2) + 2],
+            [3, 1, o + 2, l * (o + 2) + 1],
+            [0, 3, 3 * o + 1, 3 * o * l + l],
+            [(o - 1) * (2 * l + 1), -(2 * l + 1), 2, o * (2 * l + 1)],
+        ];
+        for layout in layouts {
+            let elements: Vec<T> = (0..length(layout, [batch, outer, k]))
+                .map(&element)
+                .collect();
+            let from = device.buffer_from(&elements).unwrap();
+            let untouched = value(element(1));
+            let untouched = vec![untouched; batch * outer * k_padded];
+            let mut to = device.buffer_from(&untouched).unwrap();
+            let task = Packing {
+                from: factor(from.slice(), layout),
+                to: to.slice_mut(),
+                outer: outer as u32,
+                k: k as u32,
+                k_padded: k_padded as u32,
+            };
+            let blocks = pack_blocks(outer as u32, k_padded as u32);
+            let config = LaunchConfig::new((blocks, 1, batch as u32), PACK_THREADS);
+            // SAFETY: the buffers are those of the task.
+            unsafe { device.launch(&MODULE, kernel, config, (task,)) }.unwrap();
+            let to = to.to_vec().unwrap();
+            for (index, result) in to.into_iter().enumerate() {
+                let (row, l) = (index / k_padded, index % k_padded);
+                let (b, row) = (row / outer, row % outer);
+                let expected = match l < k {
+                    true => value(elements[place(layout, b, row, l)]),
+                    false => U::zeroed(),
+                };
+                assert_eq!(
+                    result, expected,
+                    "{device} {kernel:?} {layout:?}: {b}, {row}, {l}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn factors_are_packed() {
+    for device in with_kernels() {
+        let any = |index: usize| (index as u32).wrapping_mul(0x9e37_79b9);
+        check_packing(&device, &pack_f32, any, |bits| bits);
+        let any = |index| (any(index) >> 16) as u16;
+        check_packing(&device, &pack_u16, any, |bits| bits);
+    }
+}
+
+/// The number with the bits of a binary float of 16 bits, by its definition. NaN are none of them.
+fn value_of(bits: u16, exponent_bits: u32) -> f32 {
+    let fraction_bits = 15 - exponent_bits;
+    let bias = (1 << (exponent_bits - 1)) - 1;
+    let exponent = i32::from(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
+    let fraction = f64::from(bits & ((1 << fraction_bits) - 1)) / f64::from(1 << fraction_bits);
+    let value = match exponent {
+        0 => fraction * 2f64.powi(1 - bias),
+        _ if exponent == (1 << exponent_bits) - 1 => f64::INFINITY,
+        _ => (1.0 + fraction) * 2f64.powi(exponent - bias),
+    };
+    value.copysign(if bits >> 15 == 1 { -1.0 } else { 1.0 }) as f32
+}
+
+#[test]
+fn numbers_of_16_bits_are_widened() {
+    for device in with_kernels() {
+        for (kernel, exponent_bits) in [(&widen_f16, 5), (&widen_bf16, 8)] {
+            let fraction = (1 << (15 - exponent_bits)) - 1;
+            let special = 0x7fff & !fraction;
+            let number = |bits: u16| match bits & special == special {
+                true => bits & !fraction,
+                false => bits,
+            };
+            // Not all bits; those follow below.
+            let some = |index| number((index as u16).wrapping_mul(5));
+            let value = |bits| value_of(bits, exponent_bits);
+            check_packing(&device, kernel, some, value);
+            let all: Vec<u16> = (0..=u16::MAX).map(number).collect();
+            let from = device.buffer_from(&all).unwrap();
+            let mut to = device.zeros::<f32>(all.len()).unwrap();
+            let task = Packing {
+                from: factor(from.slice(), [0, 256, 1, 0]),
+                to: to.slice_mut(),
+                outer: 256,
+                k: 256,
+                k_padded: 256,
+            };
+            let config = LaunchConfig::new(pack_blocks(256, 256), PACK_THREADS);
+            // SAFETY: the buffers are those of the task.
+            unsafe { device.launch(&MODULE, kernel, config, (task,)) }.unwrap();
+            for (bits, result) in all.into_iter().zip(to.to_vec().unwrap()) {
+                assert_eq!(result.to_bits(), value(bits).to_bits(), "{bits:#x}");
+            }
+        }
+    }
+}

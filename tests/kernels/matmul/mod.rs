@@ -1,0 +1,88 @@
+//! Products of matrices, on every device, against ndarray's `dot` in f64.
+
+mod calls;
+mod cast;
+mod devices;
+mod kernels;
+mod vectors;
+
+use gridstride::Device;
+use gridstride::Number;
+use gridstride::matmul::{MatMul, Scalar, reference};
+use ndarray::{Array2, ArrayView2};
+
+use crate::common::Random;
+
+/// Calls a function for every type of numbers, with every precision.
+macro_rules! for_types {
+    ($run:ident($($argument:expr),*)) => {
+        let with = gridstride::matmul::MatMul::new();
+        $run::<f32>(with $(, $argument)*);
+        $run::<f32>(with.precision(gridstride::matmul::Precision::Tf32) $(, $argument)*);
+        $run::<f64>(with $(, $argument)*);
+        $run::<half::f16>(with $(, $argument)*);
+        $run::<half::bf16>(with $(, $argument)*);
+    };
+}
+use for_types;
+
+/// Rows of A, its columns and rows of B, columns of B.
+type Sizes = (usize, usize, usize);
+
+/// A and B with these sizes.
+fn factors<T: Scalar>((m, k, n): Sizes) -> (Array2<T>, Array2<T>) {
+    (random((m, k), 1), random((k, n), 2))
+}
+
+/// Numbers between -1 and 1 with all their digits.
+fn random<T: Scalar>(shape: (usize, usize), seed: u64) -> Array2<T> {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    Array2::from_shape_simple_fn(shape, || {
+        T::from_f64((random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
+    })
+}
+
+/// Whether a device has the instructions that are asked for; otherwise that it is skipped is said.
+fn has_instructions(device: &Device, with: MatMul) -> bool {
+    let one = ndarray::array![[1.0f64]];
+    match with.matmul(device, one.view(), one.view()) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            false
+        }
+    }
+}
+
+/// Multiplies, and compares with the reference.
+#[track_caller]
+fn check_product<T: Scalar>(device: &Device, with: MatMul, a: ArrayView2<T>, b: ArrayView2<T>) {
+    let c = with.matmul(device, a, b).unwrap();
+    check(device, with, a, b, c.view());
+}
+
+/// That C is A·B within the bound that is promised.
+fn check<T: Scalar>(
+    device: &Device,
+    with: MatMul,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    c: ArrayView2<T::Sum>,
+) {
+    let (exact, sizes) = (reference::matmul(a, b), reference::magnitudes(a, b));
+    let factor = with.error_factor::<T>(a.ncols());
+    // The reference's own error.
+    let factor = factor + MatMul::new().error_factor::<f64>(a.ncols());
+    for ((place, c), (exact, size)) in c.indexed_iter().zip(exact.iter().zip(&sizes)) {
+        let error = (c.to_f64() - exact).abs();
+        assert!(
+            error <= factor * size,
+            "{device}, {with:?}, {} {:?}·{:?}, strides {:?} {:?}, at {place:?}: {c:?} instead of {exact}",
+            std::any::type_name::<T>(),
+            a.dim(),
+            b.dim(),
+            a.strides(),
+            b.strides(),
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! Products of matrices and vectors on every device, against the reference in f64 within the derived bound.
+
+use gridstride::device::DeviceKind;
+use gridstride::matmul::{MatMul, Scalar, gemm, matmul, reference};
+use gridstride::{Device, Result};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s};
+
+use super::{check, for_types, random};
+use crate::common::{self, devices, fails};
+
+/// Rows and columns of the matrix: around the edges of tiles and of pieces of 16 bytes, from which on the kernels for
+/// thin factors are taken (128), and long sums.
+const SIZES: &[(usize, usize)] = &[
+    (1, 1),
+    (1, 17),
+    (5, 3),
+    (63, 100),
+    (64, 1),
+    (127, 40),
+    (128, 64),
+    (129, 65),
+    (300, 784),
+    (1025, 33),
+    (7, 700),
+    (200, 1001),
+];
+
+/// More of them, for devices that are fast.
+const MORE_SIZES: &[(usize, usize)] = &[(5000, 4000), (3, 200_000), (200_001, 5), (1024, 4096)];
+
+fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {
+    random((1, length), seed).remove_axis(Axis(0))
+}
+
+/// That c = A·v, or vᵀ·A, within the bound that is promised.
+fn check_vectors<T: Scalar>(
+    device: &Device,
+    with: MatMul,
+    a: ArrayView2<T>,
+    v: ArrayView1<T>,
+    c: ArrayView1<T::Sum>,
+    is_left: bool,
+) {
+    if is_left {
+        let (v, c) = (v.insert_axis(Axis(0)), c.insert_axis(Axis(0)));
+        check(device, with, v, a, c);
+    } else {
+        let (v, c) = (v.insert_axis(Axis(1)), c.insert_axis(Axis(1)));
+        check(device, with, a, v, c);
+    }
+}
+
+#[test]
+fn every_size_and_layout() {
+    fn of_type<T: Scalar>(with: MatMul, device: &Device) {
+        let (sizes, more) = match device.kind() {
+            _ if common::small() => (&SIZES[..8], &[][..]),
+            DeviceKind::Simulator => (SIZES, &[][..]),
+            _ => (SIZES, MORE_SIZES),
+        };
+        for &(m, n) in sizes.iter().chain(more) {
+            let by_rows = random::<T>((m, n), 1);
+            let by_columns = by_rows.t().as_standard_layout().into_owned();
+            let (long, short) = (vector::<T>(2 * n, 2), vector::<T>(m, 3));
+            for a in [by_rows.view(), by_columns.t()] {
+                // Neighbours, every second number, and backwards.
+                for v in [
+                    long.slice(s![..n]),
+                    long.slice(s![..;2]),
+                    long.slice(s![..n;-1]),
+                ] {
+                    let c = with.matmul(device, a, v).unwrap();
+                    check_vectors(device, with, a, v, c.view(), false);
+                }
+                for v in [short.view(), short.slice(s![..;-1])] {
+                    let c = with.matmul(device, v, a).unwrap();
+                    check_vectors(device, with, a, v, c.view(), true);
+                }
+            }
+        }
+    }
+    for device in devices() {
+        for_types!(of_type(&device));
+    }
+}
+
+#[test]
+fn arrays_on_the_device() {
+    fn of_type<T: Scalar>(with: MatMul, device: &Device) {
+        let (a, v, w) = (
+            random::<T>((150, 70), 1),
+            vector::<T>(80, 2),
+            vector::<T>(150, 3),
+        );
+        let a_there = device.upload(&a).unwrap();
+        let (v_there, w_there) = (device.upload(&v).unwrap(), device.upload(&w).unwrap());
+        // A part of a longer vector, which does not begin at a multiple of 16 bytes.
+        let part = || v_there.view().slice_axis(0, 5..75).unwrap();
+        let v_part = v.slice(s![5..75]);
+
+        let c = with.matmul_device(&a_there, part()).unwrap();
+        let c = c.download().unwrap();
+        check_vectors(device, with, a.view(), v_part, c.view(), false);
+        let c = with.matmul_device(part(), a_there.view().t()).unwrap();
+        let c = c.download().unwrap();
+        check_vectors(device, with, a.t(), v_part, c.view(), true);
+        let c = with.matmul_device(&w_there, &a_there).unwrap();
+        let c = c.download().unwrap();
+        check_vectors(device, with, a.view(), w.view(), c.view(), true);
+    }
+    for device in devices() {
+        for_types!(of_type(&device));
+    }
+}
+
+#[test]
+fn alpha_beta_and_results_of_any_strides() {
+    fn of_type<T: Scalar<Sum = f32>>(with: MatMul, device: &Device) {
+        for (m, n) in [(40, 30), (200, 50), (9, 700)] {
+            let (a, v) = (random::<T>((m, n), 1), vector::<T>(n, 2));
+            for (alpha, beta) in [(2.0, 0.0), (0.0, 0.5), (-1.5, 1.0), (0.5, -2.0)] {
+                let before = Array1::from_shape_fn(3 * m, |i| (i % 64) as f32 / 64.0 - 0.5);
+                let column = v.view().insert_axis(Axis(1));
+                let factor = with.error_factor::<T>(n) + MatMul::new().error_factor::<f64>(n);
+                let (exact, size) = (
+                    reference::matmul(a.view(), column),
+                    reference::magnitudes(a.view(), column),
+                );
+                let check = |c: ArrayView1<f32>| {
+                    let was = before.slice(s![..;-3]);
+                    for (i, (&c, &was)) in c.iter().zip(was).enumerate() {
+                        let (alpha, beta, was) =
+                            (f64::from(alpha), f64::from(beta), f64::from(was));
+                        let expected = alpha * exact[(i, 0)] + beta * was;
+                        let bound = factor * (alpha.abs() * size[(i, 0)] + (beta * was).abs());
+                        let error = (f64::from(c) - expected).abs();
+                        assert!(error <= bound, "{device}, {m}×{n}, {alpha} {beta}, {i}");
+                    }
+                };
+                let mut all = before.clone();
+                let c = all.slice_mut(s![..;-3]);
+                with.gemm(device, alpha, a.view(), v.view(), beta, c)
+                    .unwrap();
+                check(all.slice(s![..;-3]));
+                for (i, (now, was)) in all.iter().zip(&before).enumerate() {
+                    assert!(
+                        (3 * m - 1 - i).is_multiple_of(3) || now == was,
+                        "{device}, {i}"
+                    );
+                }
+
+                // The other way around, on the device: vᵀ·Aᵀ.
+                let there = (device.upload(&v).unwrap(), device.upload(&a).unwrap());
+                let mut c = device.upload(&before.slice(s![..;-3])).unwrap();
+                with.gemm_device(alpha, &there.0, there.1.view().t(), beta, &mut c)
+                    .unwrap();
+                check(c.download().unwrap().view());
+            }
+        }
+    }
+    for device in devices() {
+        of_type::<f32>(MatMul::new(), &device);
+        of_type::<half::f16>(MatMul::new(), &device);
+        of_type::<half::bf16>(MatMul::new(), &device);
+    }
+}
+
+#[test]
+fn the_products_of_ndarray() -> Result<()> {
+    for device in devices() {
+        // Integers: exact.
+        for (m, n) in [(3, 4), (150, 20)] {
+            let a = Array2::from_shape_fn((m, n), |(i, j)| ((i * 7 + j * 3) % 11) as f64 - 5.0);
+            let v = Array1::from_shape_fn(n, |i| (i % 5) as f64 - 2.0);
+            let w = Array1::from_shape_fn(m, |i| (i % 7) as f64 - 3.0);
+            assert_eq!(matmul(&device, a.view(), v.view())?, a.dot(&v), "{device}");
+            assert_eq!(matmul(&device, w.view(), a.view())?, w.dot(&a), "{device}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn several_devices_compute_what_one_does() -> Result<()> {
+    let (a, v) = (random::<f32>((300, 70), 1), vector::<f32>(70, 2));
+    for device in common::with_kernels() {
+        let expected = matmul(&device, a.view(), v.view())?;
+        for count in [2, 3] {
+            let devices = common::several(&device, count);
+            assert_eq!(
+                matmul(&devices, a.view(), v.view())?,
+                expected,
+                "{devices:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn empty_vectors() -> Result<()> {
+    for device in devices() {
+        let (none, three) = (Array1::<f32>::zeros(0), Array1::<f32>::ones(3));
+        let c = matmul(&device, Array2::ones((0, 3)).view(), three.view())?;
+        assert_eq!(c, none, "{device}");
+        let c = matmul(&device, three.view(), Array2::ones((3, 0)).view())?;
+        assert_eq!(c, none, "{device}");
+        let tall = Array2::<f32>::ones((3, 0));
+        let zeros = array![0.0, 0.0, 0.0];
+        assert_eq!(
+            matmul(&device, tall.view(), none.view())?,
+            zeros,
+            "{device}"
+        );
+        assert_eq!(matmul(&device, none.view(), tall.t())?, zeros, "{device}");
+        let mut c = array![2.0f32, 4.0, f32::NAN];
+        gemm(&device, 1.0, tall.view(), none.view(), 0.5, c.view_mut())?;
+        assert_eq!(c.slice(s![..2]), array![1.0, 2.0], "{device}");
+        assert!(c[2].is_nan(), "{device}");
+        gemm(&device, 1.0, tall.view(), none.view(), 0.0, c.view_mut())?;
+        assert_eq!(c, zeros, "{device}");
+        let there = (device.upload(&tall)?, device.upload(&none)?);
+        let c = MatMul::new().matmul_device(&there.0, &there.1)?;
+        assert_eq!(c.download()?, zeros, "{device}");
+    }
+    Ok(())
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_named() {
+    for device in devices() {
+        let (a, v) = (Array2::<f32>::zeros((3, 4)), Array1::<f32>::zeros(5));
+        let texts = [
+            "A is 3×4 and B is a vector of 5",
+            "as many columns as B has elements",
+        ];
+        fails(matmul(&device, a.view(), v.view()), &texts);
+        let texts = [
+            "A is a vector of 5 and B is 3×4",
+            "as many elements as B has rows",
+        ];
+        fails(matmul(&device, v.view(), a.view()), &texts);
+        let (four, mut c) = (Array1::<f32>::zeros(4), Array1::zeros(2));
+        let error = gemm(&device, 1.0, a.view(), four.view(), 0.0, c.view_mut());
+        fails(
+            error,
+            &["the product is a vector of 3, but C is a vector of 2"],
+        );
+    }
+}

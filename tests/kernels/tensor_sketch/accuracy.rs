@@ -1,0 +1,176 @@
+//! Every entry of the tensor sketch, on every device and in every form, against the bound derived in
+//! `common/sketch.rs`, around the sizes at which implementations change what they do.
+
+use approx::assert_abs_diff_eq;
+use gridstride::Device;
+use gridstride::device::DeviceKind;
+use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
+use ndarray::{Array1, ArrayView1};
+
+use super::{CHUNK, check, check_form, codes};
+use crate::common::{self, devices};
+
+const ALPHABETS: [usize; 5] = [4, 1, 20, 2, 256];
+const DIMS: [usize; 13] = [1, 2, 3, 31, 32, 33, 64, 96, 97, 128, 255, 256, 1000];
+
+/// Steps of one entry by one letter that a case may take: the simulator makes about ten million a
+/// second.
+const MOST_WORK: usize = 1_000_000;
+
+fn lengths_around(powers: &[usize]) -> Vec<usize> {
+    let longest = if common::small() { 130 } else { usize::MAX };
+    let lengths = powers.iter().flat_map(|power| power - 1..=power + 1);
+    lengths.filter(|&length| length < longest).collect()
+}
+
+/// t − 1, t and t + 1 letters among them, many sequences in one call.
+#[test]
+fn short_sequences_in_every_shape() {
+    for device in devices() {
+        for (i, dim) in DIMS.into_iter().enumerate() {
+            for t in 1..=8 {
+                if common::small() && (i + t) % 3 > 0 {
+                    continue;
+                }
+                let alphabet_size = ALPHABETS[(i + t) % ALPHABETS.len()];
+                let tables = Tables::from_seed(alphabet_size, t, dim, i as u64).unwrap();
+                let lengths = (0..10).chain(lengths_around(&[32]));
+                let texts: Vec<_> = lengths
+                    .map(|n| codes(n, alphabet_size, (n * t) as u64))
+                    .collect();
+                check(&device, &tables, &texts.iter().collect());
+            }
+        }
+    }
+}
+
+/// For each length four shapes, different from length to length.
+#[test]
+fn long_sequences_in_some_shapes() {
+    for device in devices() {
+        // Words of the Fourier form have one letter more from 4·A^m letters on, its parts have 128
+        // letters, its chunks 2048, 16 of which are composed at a time.
+        for (i, n) in lengths_around(&[64, 128, 256, 512, 1024, CHUNK, 16 * CHUNK])
+            .into_iter()
+            .enumerate()
+        {
+            // 37 has no factor in common with the 104 shapes, so that all are visited.
+            let shapes = (0..8 * DIMS.len()).map(|j| (11 * i + 37 * j) % (8 * DIMS.len()));
+            let shapes = shapes.map(|shape| (shape % 8 + 1, DIMS[shape / 8]));
+            for (t, dim) in shapes.filter(|(t, dim)| n * t * dim <= MOST_WORK).take(4) {
+                let alphabet_size = ALPHABETS[(i + t + dim) % ALPHABETS.len()];
+                let tables = Tables::from_seed(alphabet_size, t, dim, n as u64).unwrap();
+                let text = codes(n, alphabet_size, dim as u64);
+                check(&device, &tables, &Sequences::from_iter([&text]));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_usual_shape_and_a_large_one() {
+    let n = if common::small() { 200 } else { 2049 };
+    for device in devices() {
+        for (t, dim) in [(4, 96), (4, 1000)] {
+            let tables = Tables::from_seed(4, t, dim, 5).unwrap();
+            check(&device, &tables, &Sequences::from_iter([&codes(n, 4, 6)]));
+        }
+    }
+}
+
+/// The shapes for which tuning/direct.rs chooses each number of values per thread in turn.
+#[test]
+fn every_kernel_of_the_direct_form() {
+    let shapes = [
+        (4, 1),
+        (4, 64),
+        (4, 96),
+        (4, 128),
+        (1, 192),
+        (8, 256),
+        (5, 2100),
+        (4, 4096),
+        (8, 2100),
+        (8, 4096),
+    ];
+    for device in devices() {
+        for (t, dim) in shapes {
+            let tables = Tables::from_seed(4, t, dim, 12).unwrap();
+            let longest = if common::small() { 10 } else { 45 };
+            let texts = [0, 3, longest].map(|n| codes(n, 4, n as u64));
+            check_form(&device, &tables, &texts.iter().collect(), Form::Direct);
+        }
+    }
+}
+
+/// The alphabets with which tuning/fourier.rs chooses each depth of operators in turn, and a sketch of
+/// all lanes that there can be.
+#[test]
+fn every_kernel_of_the_fourier_form() {
+    let mut shapes: Vec<_> = (1..=8)
+        .flat_map(|t| [3, 4, 6, 8, 16, 256].map(|alphabet_size| (alphabet_size, t, 33)))
+        .collect();
+    if !common::small() {
+        shapes.push((4, 8, 4096));
+    }
+    for device in devices() {
+        for &(alphabet_size, t, dim) in &shapes {
+            let tables = Tables::from_seed(alphabet_size, t, dim, 12).unwrap();
+            let texts = [0, 7, 45].map(|n| codes(n, alphabet_size, n as u64));
+            check_form(&device, &tables, &texts.iter().collect(), Form::Fourier);
+        }
+    }
+}
+
+/// Letters that are all the same give the largest sums.
+#[test]
+fn all_letters_equal() {
+    for device in devices() {
+        for t in 1..=8 {
+            let tables = Tables::from_seed(2, t, 33, t as u64).unwrap();
+            let texts = [40, 500].map(|n| vec![1; n]);
+            check(&device, &tables, &texts.iter().collect());
+        }
+    }
+}
+
+fn relative_error(values: Array1<f64>, expected: &Array1<f64>) -> f64 {
+    let norm = |values: &Array1<f64>| values.dot(values).sqrt();
+    norm(&(values - expected)) / norm(expected)
+}
+
+/// Rounding errors of sums on few letters do not cancel: their sums must be short.
+#[test]
+fn a_million_letters() {
+    if common::small() {
+        eprintln!("skipped: it takes a million letters");
+        return;
+    }
+    let random = codes(1_000_000, 4, 1);
+    let (equal, pair) = (vec![2; 1_000_000], [1, 3].repeat(500_000));
+    for text in [random, equal, pair] {
+        for seed in 0..3 {
+            let tables = Tables::from_seed(4, 4, 96, seed).unwrap();
+            let text = ArrayView1::from(&text);
+            // In f64: γ_{10⁶}(2⁻⁵³) is 1e-10.
+            let direct = TensorSketch::new(tables.clone())
+                .form(Form::Direct)
+                .double();
+            let expected = direct.sketch_one(&Device::cpu(), text).unwrap();
+            for device in devices() {
+                if device.kind() == DeviceKind::Simulator && seed > 0 {
+                    continue; // It takes seconds.
+                }
+                // Not the direct form, whose error grows with the square root of the length.
+                let sketcher = TensorSketch::new(tables.clone()).form(Form::Fourier);
+                let single = sketcher.sketch_one(&device, text).unwrap();
+                let error = relative_error(single.mapv(f64::from), &expected);
+                println!("{device}, seed {seed}: {error:e}");
+                assert_abs_diff_eq!(error, 0.0, epsilon = 1e-6);
+                let double = sketcher.double().sketch_one(&device, text).unwrap();
+                let error = relative_error(double, &expected);
+                assert_abs_diff_eq!(error, 0.0, epsilon = 1e-12);
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Deviations far from zero, and values of extreme magnitude, on every device: against the reference, to the bounds of
+//! `super::compare`, which do not depend on the mean.
+
+use gridstride::Device;
+use gridstride::time_series::{Aggregation, Method, Nan};
+use ndarray::{Array1, ArrayView1, array};
+
+use super::{Number, check_one, compare, size, timestamps_of};
+use crate::common::{Random, devices, several, with_kernels};
+
+const METHODS: [Method; 6] = [
+    Method::COUNT,
+    Method::SUM,
+    Method::MEAN,
+    Method::FIRST,
+    Method::VAR,
+    Method::STD,
+];
+
+/// Aggregates values as one bucket, compares with the reference, and returns the deviation.
+#[track_caller]
+fn deviation<T: Number>(device: &Device, values: &Array1<T>) -> f64 {
+    let timestamps = Array1::from_iter(0..values.len() as i64);
+    let one = Aggregation::every(values.len().max(1) as i64).methods(&METHODS);
+    let found = check_one(device, &one, &timestamps, values);
+    found.column_of(Method::STD).unwrap()[0]
+}
+
+/// `count` values `mean + step·(index mod 8)`.
+fn steps<T: Number>(count: usize, mean: f64, step: f64) -> Array1<T> {
+    Array1::from_iter((0..count).map(|index| T::of(mean + step * (index % 8) as f64)))
+}
+
+#[test]
+fn deviations_far_from_zero_are_those_near_it() {
+    for device in devices() {
+        let count = size(&device, 10_000, 4096);
+        let near = deviation(&device, &steps::<f64>(count, 0.0, 1.0));
+        for mean in [1e6, 1e9, 1e13, 1e14, 1e15, -1e15] {
+            let far = deviation(&device, &steps::<f64>(count, mean, 1.0));
+            assert!(
+                (far - near).abs() <= 4.0 * f64::EPSILON * near,
+                "at {mean:e} on {device}: {far}, and near zero {near}"
+            );
+        }
+        let near = deviation(&device, &steps::<f32>(count, 0.0, 1.0));
+        let far = deviation(&device, &steps::<f32>(count, 8e6, 1.0));
+        assert!((far - near).abs() <= 4.0 * f64::EPSILON * near);
+    }
+}
+
+#[test]
+fn the_figures_of_a_column_of_large_numbers() {
+    for device in devices() {
+        let one = deviation(&device, &steps::<f64>(10_000, 1e14, 1.0));
+        let expected = (5.25f64 * 10_000.0 / 9_999.0).sqrt();
+        assert!((one - expected).abs() < 1e-15, "{one}");
+        // Many pieces of 8192 values, one after the other.
+        let values = steps::<f64>(size(&device, 10_000_000, 5000), 1e13, 1.0);
+        let count = values.len();
+        let timestamps = Array1::from_iter(0..count as i64);
+        let std = Aggregation::every(count as i64).methods(&[Method::STD]);
+        let found = std.run(&device, timestamps.view(), values.view()).unwrap();
+        let expected = (5.25 * count as f64 / (count - 1) as f64).sqrt();
+        assert!((found.column(0)[0] / expected - 1.0).abs() < 1e-15);
+        // Epoch microseconds: -3e12, give or take 1 or 2.
+        let around =
+            Array1::from_iter((0..100_000).map(|index| -3e12 + f64::from(index % 5) - 2.0));
+        let deviation = deviation(&device, &around);
+        assert!((deviation - 2f64.sqrt()).abs() < 1e-5, "{deviation}");
+    }
+}
+
+/// Lengths on every way that a bucket can take: within a thread, among threads, warps, blocks and launches.
+#[test]
+fn deviations_of_buckets_of_any_length_far_from_zero() {
+    for device in devices() {
+        let lengths = [1, 2, 3, 16, 17, 40, 63, 64, 65, 500, 2047, 2048, 2049, 5000];
+        let lengths = [&lengths[..], &[size(&device, 300_000, 20_000)]].concat();
+        let timestamps = timestamps_of(&lengths, 1 << 40);
+        let mut random = Random(5);
+        for mean in [1e3, 1e12, -1e15] {
+            let value = |_| mean + random.within(-1000, 1000) as f64 / 8.0;
+            let values = Array1::from_iter((0..timestamps.len()).map(value));
+            let aggregation = Aggregation::every(1 << 40).methods(&METHODS);
+            check_one(&device, &aggregation, &timestamps, &values);
+            let mut gaps = values.clone();
+            for gap in gaps.iter_mut().step_by(7) {
+                *gap = f64::NAN;
+            }
+            for nan in [Nan::Skip, Nan::Propagate] {
+                let aggregation = aggregation.clone().nan(nan);
+                check_one(&device, &aggregation, &timestamps, &gaps);
+            }
+        }
+    }
+}
+
+/// The value that deviations are taken from is the worst one possible.
+#[test]
+fn deviations_where_the_first_value_is_an_outlier() {
+    for device in devices() {
+        for first in [1e15, -1e9, 1e100, 1e-100, 0.0] {
+            for count in [2, 100, size(&device, 100_000, 5000)] {
+                let mut values = steps::<f64>(count, 3.0, 0.1);
+                values[0] = first;
+                deviation(&device, &values);
+                let mut values = steps::<f64>(count, 1e15, 1.0);
+                values[0] = first;
+                deviation(&device, &values);
+            }
+        }
+    }
+}
+
+#[test]
+fn deviations_of_rates_far_from_zero() {
+    for device in devices() {
+        let rates = Aggregation::every(100).methods(&METHODS.map(Method::rate));
+        let timestamps = Array1::from_iter(0..800);
+        // Rates of 10¹³ and 0 to 3, and the same from numbers that are too large for steps of 1.
+        for step in [1e13, 1e17] {
+            let values = timestamps.map(|&t| t as f64 * step + (t * t % 4) as f64 * step / 1e13);
+            check_one(&device, &rates, &timestamps, &values);
+        }
+    }
+}
+
+#[test]
+fn deviations_far_from_zero_of_merged_summaries() {
+    for device in devices() {
+        for (mean, step) in [(1e15, 1.0), (1e250, 1e235), (1e-250, 1e-265)] {
+            let values = steps::<f64>(size(&device, 9000, 3000), mean, step);
+            let timestamps = Array1::from_iter(0..values.len() as i64);
+            let minutes = Aggregation::every(60);
+            let minutes = minutes.summaries_single(&device, timestamps.view(), values.view());
+            let hours = minutes.unwrap().resample(1800).unwrap();
+            let found = hours.columns(&METHODS, 1).unwrap();
+            let expected = Aggregation::every(1800).methods(&METHODS);
+            compare(&found, &expected, &[0, values.len()], &timestamps, &values);
+        }
+    }
+}
+
+/// A bucket that a device has no room for is made of summaries of its points.
+#[test]
+fn deviations_far_from_zero_over_devices_and_within_little_memory() {
+    for device in with_kernels() {
+        let values = steps::<f64>(10_000, 1e14, 1.0);
+        let timestamps = Array1::from_iter(0..10_000);
+        let aggregation = Aggregation::every(10_000).methods(&METHODS);
+        let little = device.with_memory_limit(20_000);
+        let others = several(&device, 3).into_iter();
+        let all: Vec<Device> = others
+            .map(|device| device.with_memory_limit(60_000))
+            .collect();
+        for devices in [vec![little], all] {
+            let found = aggregation.run(&devices[..], timestamps.view(), values.view());
+            let found = found.unwrap();
+            compare(&found, &aggregation, &[0, 10_000], &timestamps, &values);
+        }
+    }
+}
+
+#[test]
+fn extreme_magnitudes_neither_overflow_nor_underflow() {
+    for device in devices() {
+        let one = |values: Array1<f64>| deviation(&device, &values);
+        assert_eq!(one(array![1e308, 1e308]), 0.0);
+        assert_eq!(one(Array1::from_elem(5000, f64::MAX)), 0.0);
+        for power in [1e200, 1e305, 1e-200, 1e-300] {
+            let found = one(array![1.0 * power, 2.0 * power, 4.0 * power]);
+            let expected = power * (7.0f64 / 3.0).sqrt();
+            assert!((found / expected - 1.0).abs() < 1e-15, "{found:e}");
+        }
+        // All orders of sizes that change the scale while values are added, and of zeros between them.
+        let sizes = [0.0, 1e-310, 1e-200, 1.0, -1e200, f64::MAX, -f64::MAX];
+        let count = sizes.len();
+        let triples =
+            (0..count.pow(3)).flat_map(|n| [n / count / count, n / count % count, n % count]);
+        let values: Array1<f64> = triples.map(|n| sizes[n]).collect();
+        let timestamps = Array1::from_iter(0..values.len() as i64);
+        for granularity in [1, 2, 3, 9, 50, 2000] {
+            let aggregation = Aggregation::every(granularity).methods(&METHODS);
+            check_one(&device, &aggregation, &timestamps, &values);
+        }
+        for power in [1e180, 1e-180] {
+            let mut random = Random(3);
+            let value = |_| random.within(-1 << 40, 1 << 40) as f64 * power;
+            let values: Array1<f64> = (0..size(&device, 50_000, 5000)).map(value).collect();
+            deviation(&device, &values);
+            deviation(&device, &values.map(|value| value + 1e14 * power));
+        }
+    }
+}
+
+#[test]
+fn a_mean_is_finite_where_the_sum_overflows() {
+    for device in devices() {
+        let values = Array1::from_elem(5000, 1.5e308);
+        let timestamps = Array1::from_iter(0..5000);
+        let statistics = |methods: &[Method]| {
+            let aggregation = Aggregation::every(5000).methods(methods);
+            let found = aggregation.run(&device, timestamps.view(), values.view());
+            let columns = found.unwrap().columns().to_vec();
+            columns.iter().map(|column| column[0]).collect::<Vec<_>>()
+        };
+        // By the smaller state, and by the one of all statistics.
+        for methods in [[Method::SUM, Method::MEAN], [Method::MAX, Method::MEAN]] {
+            let mean = statistics(&methods)[1];
+            assert!(
+                (mean / 1.5e308 - 1.0).abs() <= 2.0 * f64::EPSILON,
+                "{mean:e}"
+            );
+        }
+        assert_eq!(statistics(&[Method::SUM]), [f64::INFINITY]);
+    }
+}
+
+#[test]
+fn percentiles_between_extremes_and_infinities() {
+    for device in devices() {
+        let median = |values: ArrayView1<f64>| {
+            let timestamps = Array1::from_iter(0..values.len() as i64);
+            let median = Aggregation::every(1 << 40).methods(&[Method::MEDIAN]);
+            check_one(&device, &median, &timestamps, values).column(0)[0]
+        };
+        let infinity = f64::INFINITY;
+        for copies in [1, 30, 2000] {
+            let repeated =
+                |values: &[f64]| values.repeat(copies).into_iter().collect::<Array1<_>>();
+            assert_eq!(median(repeated(&[-f64::MAX, f64::MAX]).view()), 0.0);
+            assert_eq!(median(repeated(&[5.0, infinity]).view()), infinity);
+            assert_eq!(median(repeated(&[infinity, infinity]).view()), infinity);
+            assert!(median(repeated(&[-infinity, 5.0]).view()).is_nan());
+        }
+        assert_eq!(median(array![5.0, 5.0, infinity].view()), 5.0);
+    }
+}
+
+#[test]
+fn one_series_needs_no_offsets() {
+    let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 4.0]);
+    for device in devices() {
+        let aggregation = Aggregation::every(5);
+        let of_one = aggregation.summaries_single(&device, timestamps.view(), values.view());
+        let of_many = aggregation.summaries(&device, &[0, 3], timestamps.view(), values.view());
+        assert_eq!(of_one.unwrap(), of_many.unwrap());
+        let timestamps = device.upload(&timestamps).unwrap();
+        let values = device.upload(&values).unwrap();
+        let aggregation = aggregation.methods(&[Method::MAX, Method::MEAN]);
+        let found = aggregation.run_device(&timestamps, &values).unwrap();
+        let mean = found.column_of(Method::MEAN).unwrap();
+        assert_eq!(mean.download().unwrap(), array![1.5, 4.0]);
+        assert!(found.column_of(Method::SUM).is_none());
+    }
+}

@@ -1,0 +1,330 @@
+//! The messages that docs/guide/simulator.md lists are those of the simulator.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use cuda_std::host::{Kernel, KernelArgs, LaunchConfig};
+use cuda_std::prelude::*;
+use cuda_std::wgmma::Operand;
+use cuda_std::{async_copy, mma, shared, wgmma};
+use gridstride::device::Module;
+use gridstride::{Device, Error};
+use simt::{SimError, Simulator};
+
+const PAGE: &str = include_str!("../../docs/guide/simulator.md");
+
+/// The messages in the page's tables, up to where they differ from case to case.
+fn listed() -> BTreeSet<&'static str> {
+    let rows = PAGE.lines().filter_map(|line| line.strip_suffix(" |"));
+    let messages = rows.filter_map(|row| Some(row.rsplit_once(" | ")?.1));
+    messages
+        .filter(|message| message.starts_with("kernel `k`") || message.starts_with("PLACE"))
+        .map(|message| {
+            let end = message.find(" (or: ").unwrap_or(message.len());
+            message[..end].trim_end_matches(" …")
+        })
+        .collect()
+}
+
+/// A message with the page's words for the kernel, block and thread that it begins with, and for places in this file.
+fn generalised(message: &str) -> String {
+    let (_, rest) = message
+        .strip_prefix("kernel `")
+        .and_then(|rest| rest.split_once('`'))
+        .expect("every message begins with the kernel");
+    let thread = rest
+        .strip_prefix(", block (")
+        .and_then(|rest| rest.split_once("), thread ("))
+        .and_then(|(_, rest)| rest.split_once(')'));
+    let text = match thread {
+        Some((_, rest)) => format!("PLACE{rest}"),
+        None => format!("kernel `k`{rest}"),
+    };
+    let mut parts = text.split(concat!(file!(), ":"));
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let part = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+        // The colon behind a place belongs to the message.
+        let is_followed = part.starts_with(' ') && text.ends_with(", at ");
+        text + "SITE" + if is_followed { ":" } else { "" } + part
+    })
+}
+
+/// What a launch with a mistake reports.
+fn reported<A: KernelArgs>(kernel: &Kernel<A>, config: LaunchConfig, arguments: A) -> String {
+    reported_by(&Simulator::with_seed(0), kernel, config, arguments)
+}
+
+fn reported_by<A: KernelArgs>(
+    simulator: &Simulator,
+    kernel: &Kernel<A>,
+    config: LaunchConfig,
+    arguments: A,
+) -> String {
+    // SAFETY: slices in arguments live as long as the test, and the simulator checks what the kernels do with them.
+    let result: Result<(), SimError> = unsafe { simulator.launch(kernel, config, arguments) };
+    generalised(&result.expect_err("a mistake").to_string())
+}
+
+fn slice<T: Copy>(data: &mut [T]) -> DeviceSliceMut<T> {
+    // SAFETY: each test keeps the data while its kernel runs, and does not use it meanwhile.
+    unsafe { DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), data.len()) }
+}
+
+#[kernel]
+unsafe fn nothing() {}
+
+#[kernel(block = 256)]
+unsafe fn of_256() {}
+
+/// What a launch within a kernel reported.
+static NESTED: Mutex<String> = Mutex::new(String::new());
+
+#[kernel]
+unsafe fn launches() {
+    *NESTED.lock().unwrap() = reported(&nothing, LaunchConfig::new(1, 1), ());
+}
+
+#[kernel]
+unsafe fn barrier_for_some() {
+    if thread::thread_idx_x() >= 2 {
+        thread::sync_threads();
+    }
+}
+
+#[kernel]
+#[expect(clippy::if_same_then_else, reason = "the places differ")]
+unsafe fn two_barriers() {
+    if thread::thread_idx_x() < 32 {
+        thread::sync_threads();
+    } else {
+        thread::sync_threads();
+    }
+}
+
+#[kernel]
+unsafe fn without_lane_3(instead: u32) {
+    if warp::lane_id() != 3 {
+        warp::shuffle_xor(warp::FULL_MASK, 0_u32, 1);
+    } else if instead == 1 {
+        thread::sync_threads();
+    } else if instead == 2 {
+        warp::ballot(1 << 3 | 1, true);
+    }
+}
+
+#[kernel]
+unsafe fn ballot(mask: u32) {
+    warp::ballot(mask, true);
+}
+
+/// Votes of the first 20 lanes, and of lane 20 with their mask.
+#[kernel]
+unsafe fn ballot_of_others() {
+    if warp::lane_id() == 20 {
+        warp::ballot(0xffff, true);
+    }
+}
+
+#[kernel]
+unsafe fn shuffle_from_lane_9() {
+    if warp::lane_id() < 8 {
+        warp::shuffle_idx(0xff, 0_u32, 9);
+    }
+}
+
+#[kernel]
+unsafe fn matrix_product() {
+    mma::m8n8k4_f64(&mut [0.0; 2], [0.0], [0.0]);
+}
+
+#[kernel]
+unsafe fn waits_for_the_next(places: DeviceSliceMut<u32>) {
+    let block = thread::block_idx_x() as usize;
+    // SAFETY: places for all blocks and one more, used atomically.
+    unsafe {
+        while atomic::load(places.address(block + 1)) == 0 {
+            thread::nanosleep(100);
+        }
+    }
+}
+
+#[kernel]
+unsafe fn writes_element_1000(data: DeviceSliceMut<u32>) {
+    // SAFETY: the simulator checks it.
+    unsafe { data.set(1000, 0) };
+}
+
+#[kernel]
+unsafe fn much_shared_memory() {
+    shared_array![u8; 65536];
+}
+
+#[kernel]
+unsafe fn writes_past_the_end() {
+    // SAFETY: the simulator has room behind the array, and looks at it.
+    unsafe {
+        let end = shared_array![u8; 1024].add(1024);
+        end.write(!end.read());
+    }
+}
+
+/// Copies 16 bytes to a place in dynamic shared memory.
+#[kernel]
+unsafe fn copies_to(input: DeviceSliceMut<u32>, to: u32) {
+    let target = shared::address(shared::dynamic_shared_mem::<u8>()).offset(to);
+    // SAFETY: the input has so many bytes, and the simulator checks the rest.
+    unsafe { async_copy::copy::<16>(target, input.address(0).cast(), true) };
+}
+
+/// What [`group`] does wrong.
+const STARTS_LATE: u32 = 1;
+const STAYS_AWAY: u32 = 2;
+const DISAGREES: u32 = 3;
+const WRITES_EARLY: u32 = 4;
+
+/// A product of a warp group, whose thread 5 makes a mistake.
+#[kernel(block = 128)]
+unsafe fn group(mistake: u32) {
+    let memory = shared::dynamic_shared_mem::<u32>();
+    let thread = thread::thread_idx_x() as usize;
+    let is_wrong = thread == 5;
+    let start = if mistake == STARTS_LATE { 112 } else { 0 };
+    let shift = if is_wrong && mistake == DISAGREES {
+        32
+    } else {
+        0
+    };
+    // SAFETY: the launch gives 24 KiB, which A and B of 64 + 128 rows of 128 bytes fill. The simulator checks the rest.
+    unsafe {
+        for i in 0..48 {
+            memory.add(128 * i + thread).write(0);
+        }
+        let address = shared::address(memory);
+        let a = Operand::along_k(address.offset(start), 1024).offset(shift);
+        let b = Operand::along_k(address.offset(8192), 1024);
+        wgmma::publish();
+        thread::sync_threads();
+        if is_wrong && mistake == STAYS_AWAY {
+            return;
+        }
+        wgmma::fence();
+        wgmma::m64n128k8_tf32(&mut [1.0; 64], a, b);
+        wgmma::commit();
+        if is_wrong && mistake == WRITES_EARLY {
+            memory.write(1);
+        }
+        wgmma::wait::<0>();
+    }
+}
+
+#[kernel]
+unsafe fn panics(length: usize) {
+    std::hint::black_box([0; 4][length]);
+}
+
+#[test]
+fn every_mistake_has_its_message() {
+    let block = |threads| LaunchConfig::new(1, threads);
+    let mut data = vec![0_u32; 1000];
+    let mut found = BTreeSet::from([
+        reported(&nothing, LaunchConfig::new(0, 1), ()),
+        reported(&nothing, LaunchConfig::new(1, (64, 32)), ()),
+        reported(&of_256, block(64), ()),
+        reported(&barrier_for_some, block(4), ()),
+        reported(&two_barriers, block(64), ()),
+        reported(&without_lane_3, block(32), (0,)),
+        reported(
+            &group,
+            block(128).with_shared_bytes(24 << 10),
+            (STAYS_AWAY,),
+        ),
+        reported(&ballot_of_others, block(32), ()),
+        reported(&ballot, block(8), (u32::MAX,)),
+        reported(&shuffle_from_lane_9, block(32), ()),
+        reported(&matrix_product, block(8), ()),
+        reported(
+            &waits_for_the_next,
+            LaunchConfig::new(2, 1),
+            (slice(&mut data),),
+        ),
+        reported(&writes_element_1000, block(1), (slice(&mut data),)),
+        reported(&much_shared_memory, block(1), ()),
+        reported(&writes_past_the_end, block(1), ()),
+        reported(
+            &copies_to,
+            block(1).with_shared_bytes(1024),
+            (slice(&mut data), 1020),
+        ),
+        reported(
+            &copies_to,
+            block(1).with_shared_bytes(1024),
+            (slice(&mut data), 4),
+        ),
+        reported(
+            &group,
+            block(128).with_shared_bytes(24 << 10),
+            (STARTS_LATE,),
+        ),
+        reported(&group, block(128).with_shared_bytes(24 << 10), (DISAGREES,)),
+        reported(
+            &group,
+            block(128).with_shared_bytes(24 << 10),
+            (WRITES_EARLY,),
+        ),
+        reported(&panics, block(1), (4,)),
+    ]);
+    // SAFETY: it takes no arguments.
+    unsafe { Simulator::with_seed(0).launch(&launches, block(1), ()) }.unwrap();
+    found.insert(NESTED.lock().unwrap().clone());
+    // Stacks of the usual size can be had.
+    let (large, usual) = (1_usize << 60, 262_144);
+    let simulator = Simulator::with_seed(0).stack_bytes(large);
+    let stacks = reported_by(&simulator, &nothing, block(256), ());
+    let stacks = stacks.replace(&large.to_string(), &usual.to_string());
+    let reason = stacks.find("bytes:").expect("a reason");
+    found.insert(stacks[..reason + "bytes:".len()].to_owned());
+
+    let listed: BTreeSet<String> = listed().into_iter().map(str::to_owned).collect();
+    let surplus: Vec<_> = listed.difference(&found).collect();
+    let missing: Vec<_> = found.difference(&listed).collect();
+    assert!(
+        surplus.is_empty() && missing.is_empty(),
+        "listed: {surplus:#?}\nfound: {missing:#?}"
+    );
+}
+
+#[test]
+fn what_a_missing_lane_may_do_instead() {
+    let (_, alternatives) = PAGE.split_once("lane 3 has finished (or: ").unwrap();
+    let (alternatives, _) = alternatives.split_once(") |").unwrap();
+    let found: Vec<String> = [1, 2]
+        .map(|instead| {
+            let message = reported(&without_lane_3, LaunchConfig::new(1, 32), (instead,));
+            let (_, activity) = message.split_once("but lane 3 ").expect(&message);
+            activity.replace("ballot with mask 0x00000009 at SITE", "… with mask …")
+        })
+        .into();
+    assert_eq!(found.join(", "), alternatives);
+}
+
+#[test]
+fn a_device_says_that_it_is_the_simulator() {
+    static MODULE: Module = Module::new("guide", &[]);
+    let device = Device::simulator().unwrap();
+    let run = |config| {
+        // SAFETY: it takes no arguments.
+        unsafe { device.launch(&MODULE, &barrier_for_some, config, ()) }.unwrap_err()
+    };
+    let error = run(LaunchConfig::new(1, 4));
+    assert!(matches!(error, Error::Simulation(_)), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("the simulator stopped: kernel"),
+        "{error}"
+    );
+    for shape in [LaunchConfig::new(0, 1), LaunchConfig::new(1, (64, 32))] {
+        assert!(matches!(run(shape), Error::Launch { .. }));
+    }
+}

@@ -1,0 +1,428 @@
+//! The PTX that is checked in is what its sources gave, and its barriers are those of the sources.
+//! No device compiler is needed for this; CI also rebuilds it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{PtxSummary, Record, source_hash};
+
+fn kernels() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels-gpu")
+}
+
+/// The example of a kernel crate outside of kernels-gpu, which carries its PTX itself.
+const CUSTOM: &str = "custom_aggregate";
+
+fn custom() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/custom_aggregate")
+}
+
+/// The folder of a kernel crate, and that of its PTX.
+fn folders(name: &str) -> [PathBuf; 2] {
+    match name {
+        CUSTOM => [custom().join("kernels"), custom().join("ptx")],
+        _ => [kernels().join(name), kernels().join("ptx")],
+    }
+}
+
+fn record(name: &str) -> Record {
+    let [_, ptx] = folders(name);
+    Record::load(&ptx.join("record.toml")).unwrap()
+}
+
+/// The names in the record that has this kernel crate.
+fn recorded_beside(name: &str) -> BTreeSet<String> {
+    let record = record(name);
+    record.crates().map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The kernel crates under kernels-gpu.
+fn workspace_crates() -> BTreeSet<String> {
+    fs::read_dir(kernels())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("Cargo.toml").exists())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_ptx_is_not_older_than_its_sources() {
+    let names = workspace_crates();
+    for name in names.iter().map(String::as_str).chain([CUSTOM]) {
+        let record = record(name);
+        let (_, recorded) = record.crates().find(|(known, _)| *known == name).unwrap();
+        let [folder, ptx] = folders(name);
+        assert_eq!(
+            source_hash(&folder).unwrap().hash,
+            recorded.sources,
+            "run `cargo xtask ptx`: {name} has changed"
+        );
+        record.check_files(name, &ptx).unwrap();
+    }
+}
+
+#[test]
+fn every_kernel_crate_has_its_ptx() {
+    assert_eq!(workspace_crates(), recorded_beside("matmul"));
+    assert_eq!(BTreeSet::from([CUSTOM.to_owned()]), recorded_beside(CUSTOM));
+}
+
+/// The PTX of a kernel crate for each of its architectures.
+fn images(name: &str) -> Vec<String> {
+    architectures(name)
+        .iter()
+        .map(|architecture| image(name, architecture))
+        .collect()
+}
+
+/// The architectures that a kernel crate has PTX for.
+fn architectures(name: &str) -> Vec<String> {
+    let record = record(name);
+    let (_, recorded) = record.crates().find(|(known, _)| *known == name).unwrap();
+    recorded.ptx.keys().cloned().collect()
+}
+
+/// The PTX of a kernel crate for an architecture.
+fn image(name: &str, architecture: &str) -> String {
+    let file = format!("{name}.{architecture}.ptx");
+    let [_, ptx] = folders(name);
+    fs::read_to_string(ptx.join(file)).unwrap()
+}
+
+/// How often barriers are written in a source file of a kernel crate.
+fn written(file: &str) -> usize {
+    let source = fs::read_to_string(kernels().join(file)).unwrap();
+    source.matches("thread::sync_threads()").count()
+}
+
+/// Kernels whose names begin so, their number, and the barriers of each.
+type Family<'a> = (&'a str, usize, usize);
+
+/// A compiler that knows nothing of barriers may copy one into both arms of a branch.
+fn check_barriers(name: &str, families: &[Family]) {
+    for ptx in images(name) {
+        let summary = PtxSummary::of(&ptx);
+        let counted: usize = families.iter().map(|(_, count, _)| count).sum();
+        assert_eq!(
+            summary.entries.len(),
+            counted,
+            "a family of {name} is missing"
+        );
+        check_families(&summary, families);
+    }
+}
+
+fn check_families(summary: &PtxSummary, families: &[Family]) {
+    for &(family, count, written) in families {
+        let entries = summary.entries.iter();
+        let entries: Vec<_> = entries.filter(|entry| entry.starts_with(family)).collect();
+        assert_eq!(entries.len(), count, "{family}");
+        for entry in entries {
+            assert_eq!(summary.barriers[entry], written, "{entry}");
+        }
+    }
+}
+
+#[test]
+fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("matmul/src/{file}"));
+    // Stages wait in one place, which is inlined for the first of them and for those that follow.
+    let of_stages = 2 * written("stages.rs");
+    // Both forms for thin factors have two each; across, sums go through shared memory once for each four columns.
+    let along = 2;
+    let adding = written("skinny.rs") - 2 * along;
+    let across = |columns: usize| along + columns.div_ceil(4) * adding;
+    let mut families: Vec<(String, usize, usize)> = [
+        ("fma_", 8, of_stages),
+        ("add_parts_", 2, 0),
+        ("cast_", 6, 0),
+        ("pack_", 2, 1),
+        ("widen_", 2, 1),
+        ("skinny_f32_along_", 9, along),
+        ("skinny_f64_along_", 9, along),
+    ]
+    .map(|(family, count, barriers)| (family.to_owned(), count, barriers))
+    .into();
+    for number in ["f32", "f64"] {
+        for columns in [1, 2, 4, 8, 12, 16] {
+            // `_1` begins `_12` and `_16` too.
+            if columns != 1 {
+                let family = format!("skinny_{number}_across_{columns}");
+                families.push((family, 1, across(columns)));
+            }
+        }
+        families.push((format!("skinny_{number}_across_any_4"), 1, across(4)));
+        families.push((format!("skinny_{number}_across_any_16"), 1, across(16)));
+    }
+    for architecture in architectures("matmul") {
+        let ptx = image("matmul", &architecture);
+        // What is named as the beginning of other names is looked at by itself.
+        let summary = PtxSummary::of(&ptx);
+        let mut of_image: Vec<Family> = families
+            .iter()
+            .map(|(family, count, barriers)| (family.as_str(), *count, *barriers))
+            .collect();
+        if architecture != "sm_70" {
+            of_image.push(("mma_", 10, of_stages));
+            of_image.push(("half_", 8, written("half.rs")));
+        }
+        if architecture == "sm_90a" {
+            of_image.push(("wgmma_", 9, written("wgmma.rs")));
+        }
+        for number in ["f32", "f64"] {
+            for name in ["across_1", "across_any_1"] {
+                assert_eq!(
+                    summary.barriers[&format!("skinny_{number}_{name}")],
+                    across(1),
+                    "{name}"
+                );
+            }
+        }
+        let counted: usize = of_image.iter().map(|(_, count, _)| count).sum();
+        assert_eq!(summary.entries.len(), counted + 4, "a family is missing");
+        check_families(&summary, &of_image);
+    }
+}
+
+#[test]
+fn barriers_of_the_tensor_sketch_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("tensor_sketch/src/{file}"));
+    check_barriers(
+        "tensor_sketch",
+        &[
+            ("direct_", 10, written("direct.rs")),
+            ("operators_", 2, 0),
+            ("words", 1, 0),
+            ("chunks_", 39, written("fourier/chunks.rs")),
+            ("compose_", 8, 0),
+            ("windows_", 8, 0),
+            ("inverse_", 2, written("fourier/inverse.rs")),
+        ],
+    );
+}
+
+#[test]
+fn barriers_of_the_distances_are_neither_copied_nor_lost() {
+    let of_tile = written("distances/src/tile.rs");
+    check_barriers(
+        "distances",
+        &[
+            ("distances_", 2, of_tile),
+            ("pairwise_", 2, of_tile),
+            ("largest_", 2, 0),
+        ],
+    );
+}
+
+#[test]
+fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("box_overlap/src/{file}"));
+    let of_tree = written("tree.rs");
+    check_barriers(
+        "box_overlap",
+        &[
+            ("start", 1, 0),
+            ("examine_", 3, written("domain.rs")),
+            ("keys_", 3, 0),
+            ("leaves_", 3, written("build.rs")),
+            ("levels", 1, written("build.rs")),
+            ("find_", 3, of_tree),
+            ("write_rows", 1, 0),
+            ("sample_rows_", 3, of_tree),
+            ("count_rows_", 3, of_tree),
+            ("fill_rows_", 3, of_tree),
+            ("row_counts", 1, 0),
+            ("place_rows", 1, 0),
+            ("codes_", 3, 0),
+            ("brute_count_", 3, written("brute.rs")),
+            ("brute_fill_", 3, 0),
+            ("row_offsets", 1, 0),
+            ("pair_list", 1, 0),
+            ("matrix", 1, 0),
+        ],
+    );
+}
+
+#[test]
+fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("ladder/src/{file}"));
+    let in_sketches = |file: &str| written(&format!("tensor_sketch/{file}"));
+    // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are written out.
+    let of_several = in_sketches("several_places.rs");
+    check_barriers(
+        "ladder",
+        &[
+            ("matmul_naive", 1, 0),
+            ("matmul_tiled", 1, written("matmul.rs")),
+            ("block_shape", 1, 0),
+            ("overlaps_plain", 1, 0),
+            ("overlaps_shared", 2, written("box_overlap.rs") / 3),
+            ("overlaps_half", 1, written("box_overlap.rs") / 3),
+            ("vector_add", 1, 0),
+            ("sum_neighbours", 1, 0),
+            ("sum_staged_neighbours", 1, written("timestamps.rs")),
+            ("sum_runs", 1, 0),
+            ("count_runs", 1, 0),
+            ("round_timestamps", 1, 0),
+            ("sketch_sequence", 1, in_sketches("wide.rs")),
+            ("sketch_all", 1, in_sketches("wide.rs")),
+            ("sketch_32_bits", 1, 3),
+            ("sketch_one_barrier", 1, in_sketches("one_place.rs") - 3),
+            ("sketch_along_places", 1, in_sketches("one_place.rs") - 3),
+            ("sketch_six_places", 1, of_several - 1),
+            ("sketch_staged_", 2, of_several),
+            ("sketch_pointers", 1, of_several),
+            ("sketch_run_time_sizes", 1, in_sketches("run_time.rs")),
+        ],
+    );
+}
+
+#[test]
+fn barriers_of_the_primitives_are_neither_copied_nor_lost() {
+    let of_sum = written("primitives/src/block.rs");
+    let in_sort = written("primitives/src/sort.rs");
+    // The counts have two of those in the file; moves have the others, and two sums.
+    let of_move = in_sort - 2 + 2 * of_sum;
+    check_barriers(
+        "primitives",
+        &[
+            ("totals_u32", 1, of_sum),
+            ("sums_u32", 1, 2 * of_sum),
+            ("digit_counts", 1, 2),
+            ("digit_places", 1, 0),
+            ("move_", 2, of_move),
+        ],
+    );
+}
+
+#[test]
+fn the_pipeline_has_no_barriers() {
+    check_barriers("stream", &[("add", 1, 0)]);
+}
+
+#[test]
+fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
+    let written = |file: &str| written(&format!("time_series/src/{file}"));
+    let of_join = written("segments.rs");
+    let of_sum = self::written("primitives/src/block.rs");
+    let of_reduce = written("reduce.rs") + written("points.rs") + of_join + of_sum;
+    check_barriers(
+        "time_series",
+        &[
+            ("sums_f", 2, of_reduce),
+            ("statistics_f", 2, of_reduce),
+            ("counts", 1, of_reduce),
+            ("summaries_reduce", 1, of_reduce),
+            ("summaries_join", 1, of_join),
+            ("join_s", 2, of_join),
+            ("mark_series", 1, 0),
+            ("bound_buckets", 1, 0),
+            ("bucket", 2, 0),
+            ("prepare_", 2, 0),
+            ("round", 1, 0),
+            ("short_", 2, 0),
+            ("middle_", 2, 0),
+            ("percentiles_of_sorted", 1, 0),
+            ("widen", 1, 0),
+            ("ke", 4, 0),
+            ("pick_", 2, 0),
+            ("reorder_", 3, 0),
+            ("time_keys", 1, 0),
+            ("series_keys", 1, 0),
+            ("fill", 2, 0),
+        ],
+    );
+    check_barriers(
+        CUSTOM,
+        &[
+            ("geometric_mean_reduce", 1, of_reduce),
+            ("geometric_mean_join", 1, of_join),
+        ],
+    );
+}
+
+#[test]
+fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
+    // As written in the source, that of a loop once; all others have none.
+    let written = BTreeMap::from([
+        ("add_shared_f32", 2),
+        ("add_shared_f64", 2),
+        ("atomics_shared_i32", 2),
+        ("atomics_shared_i64", 2),
+        ("atomics_shared_u32", 2),
+        ("atomics_shared_u64", 2),
+        ("block_sums", 1),
+        ("dynamic_ring", 1),
+        ("mirrored_16", 1),
+        ("mirrored_4", 1),
+        ("mirrored_8", 1),
+        ("shared_arrays", 1),
+        // It inlines a function with two barriers twice.
+        ("shared_in_a_helper", 4),
+        ("static_and_dynamic", 1),
+        ("summed_16", 1),
+        ("summed_4", 1),
+        ("summed_8", 1),
+    ]);
+    for summary in images("cuda_std_tests")
+        .iter()
+        .map(|ptx| PtxSummary::of(ptx))
+    {
+        for entry in &summary.entries {
+            // Those of warp groups, which not every architecture has, have one each.
+            let expected = match written.get(entry.as_str()) {
+                Some(&count) => count,
+                None => usize::from(entry.starts_with("wide_")),
+            };
+            assert_eq!(summary.barriers[entry], expected, "{entry}");
+        }
+        assert!(
+            written
+                .keys()
+                .all(|&name| summary.entries.iter().any(|entry| entry == name))
+        );
+        // `shared_in_a_call` calls the function with the two barriers.
+        let mut called = summary.barriers.iter().filter(|(name, count)| {
+            **count > 0 && !summary.entries.contains(name) && name.contains("from_neighbour_called")
+        });
+        assert_eq!(called.next().map(|(_, &count)| count), Some(2));
+    }
+}
+
+/// What is slow where it is not meant: generic accesses and local memory. The kernels of [`CUSTOM`] have both, from the
+/// table in libm's `exp`.
+#[test]
+fn accesses_know_their_memory() {
+    for (name, local) in [
+        ("box_overlap", vec![]),
+        ("distances", vec![]),
+        ("matmul", vec![]),
+        ("primitives", vec![]),
+        ("stream", vec![]),
+        ("tensor_sketch", vec![]),
+        ("time_series", vec![]),
+        // It looks up a place of its parameter that only the thread knows.
+        ("cuda_std_tests", vec!["table"]),
+    ] {
+        let images = images(name).join("\n");
+        let mut entry = "";
+        for line in images.lines().map(str::trim) {
+            if let Some((_, rest)) = line.split_once(".entry ") {
+                entry = rest.trim_end_matches(['(', ')']);
+            }
+            if line.contains("__local_depot") {
+                assert!(local.contains(&entry), "{name}: {entry} uses local memory");
+            }
+            let operation = line.split_whitespace().next().unwrap_or_default();
+            let is_access = ["ld.", "st.", "atom.", "red."]
+                .iter()
+                .any(|start| operation.starts_with(start));
+            let is_known = ["global", "shared", "param", "local"]
+                .iter()
+                .any(|memory| operation.split('.').any(|part| part == *memory));
+            assert!(!is_access || is_known, "{name}, {entry}: {line}");
+        }
+    }
+}
