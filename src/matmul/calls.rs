@@ -303,8 +303,11 @@ impl MatMul {
         a.device().require_same(c.device(), operation)?;
         let sizes = sizes(operation, a.shape(), b.shape())?;
         require_product(operation, DA::product(sizes).slice(), c.shape())?;
+        let device = a.device().clone();
+        let _ordered = device.ordered_with(&[b.device(), c.device()])?;
         let (a, b) = DA::batched_on_device(a, b);
         let product = DeviceProduct {
+            device: &device,
             operation,
             alpha,
             a,

@@ -1,6 +1,5 @@
 //! The types of elements of matrices.
 
-use cuda_std::DeviceParam;
 use half::{bf16, f16};
 use ndarray::LinalgScalar;
 
@@ -14,7 +13,7 @@ pub trait Scalar: Number + Dispatch {
 }
 
 /// A type of elements of C: `f32` or `f64`.
-pub trait Sum: Real + Scalar<Sum = Self> + LinalgScalar + DeviceParam {}
+pub trait Sum: Real + Scalar<Sum = Self> + LinalgScalar {}
 
 impl Scalar for f32 {
     type Sum = f32;

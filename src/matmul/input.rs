@@ -7,7 +7,7 @@ use ndarray::{
 
 use super::Scalar;
 use crate::device::{Buffer, DeviceView, Element};
-use crate::{Error, Result};
+use crate::{Device, Error, Result};
 
 /// Sizes of a batch of products: C is batch × m × n, summed over k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,8 @@ impl<T: Scalar> Product<'_, T> {
 pub struct DeviceProduct<'a, T: Scalar> {
     /// The public operation, for errors.
     pub operation: &'static str,
+    /// The handle on whose stream the work is ordered.
+    pub device: &'a Device,
     pub alpha: T::Sum,
     pub a: DeviceMatrices<'a, T>,
     pub b: DeviceMatrices<'a, T>,

@@ -75,9 +75,6 @@ const CRATES: [Crate; 5] = [
 /// file on all belong to that alone.
 const SHIPPED: &str = ", to be shipped";
 
-/// A file that is on a page, but not needed in this workspace.
-const CONFIGURATION: &str = ".cargo/config.toml";
-
 /// Makes each crate of the guide from its page, against the packages of this workspace, and has cargo test it.
 pub fn check() -> Result<()> {
     let pages = pages()?;
@@ -242,8 +239,7 @@ fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    // cargo merges its configuration with the workspace's, which has the same variables.
-    for (name, text) in files.iter().filter(|(name, _)| *name != CONFIGURATION) {
+    for (name, text) in files {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
         let text = match name.ends_with("Cargo.toml") {

@@ -7,7 +7,7 @@
 //! - every handle keeps its [`Primary`](primary::Primary) context alive and makes it current around
 //!   each call, so handles may be used from any thread and dropped in any order;
 //! - every result code is checked and becomes an error that names the operation;
-//! - the functions themselves come from `cuda_driver`, which finds them at run time.
+//! - cust finds the functions in the driver at run time.
 //!
 //! [`primary`] is the ground. [`stream`], [`pool`], [`modules`] and [`staging`] stand on it, and
 //! [`gpu`] owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.

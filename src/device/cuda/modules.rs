@@ -267,10 +267,10 @@ impl Modules {
             )
         };
         if result != cudaError_enum::CUDA_SUCCESS {
-            let code = cuda_driver::last_error().unwrap_or(result as u32);
+            let code = cust::driver::last_error().unwrap_or(result as u32);
             let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
             let log = String::from_utf8_lossy(&log[..end]).into_owned();
-            return Err(self.load_error(module, Some(image), cuda_driver::error_text(code), log));
+            return Err(self.load_error(module, Some(image), cust::driver::error_text(code), log));
         }
         Ok(LoadedModule {
             raw,
@@ -285,7 +285,7 @@ impl Modules {
         reason: String,
         log: String,
     ) -> Error {
-        let driver = cuda_driver::driver_version();
+        let driver = cust::driver::driver_version();
         Error::Load(Box::new(LoadError {
             module: module.name().to_string(),
             ptx_version: image

@@ -30,9 +30,10 @@ fn initialize() -> Result<(), String> {
     static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
     RESULT
         .get_or_init(|| {
-            cuda_driver::load_status().map_err(|error| error.to_string())?;
+            cust::driver::load_status().map_err(|error| error.to_string())?;
             cust::init(cust::CudaFlags::empty()).map_err(|error| {
-                cuda_driver::last_error().map_or_else(|| error.to_string(), cuda_driver::error_text)
+                cust::driver::last_error()
+                    .map_or_else(|| error.to_string(), cust::driver::error_text)
             })
         })
         .clone()
@@ -50,13 +51,13 @@ fn check(result: sys::CUresult, operation: &str, device: &str) -> Result<()> {
     if result == cudaError_enum::CUDA_SUCCESS {
         return Ok(());
     }
-    // The forwarder hands cust only codes that its enum knows; this is the driver's own.
-    let code = cuda_driver::last_error().unwrap_or(result as u32);
+    // cust's enum lacks the codes of newer drivers.
+    let code = cust::driver::last_error().unwrap_or(result as u32);
     Err(Error::Driver {
         operation: operation.to_string(),
         device: device.to_string(),
         code,
-        message: cuda_driver::error_text(code),
+        message: cust::driver::error_text(code),
     })
 }
 
@@ -66,8 +67,8 @@ impl Primary {
         let name = format!("cuda:{ordinal}");
         let of_cust = |error: cust::error::CudaError| Error::Unavailable {
             device: name.clone(),
-            reason: cuda_driver::last_error()
-                .map_or_else(|| error.to_string(), cuda_driver::error_text),
+            reason: cust::driver::last_error()
+                .map_or_else(|| error.to_string(), cust::driver::error_text),
         };
         let device = CustDevice::get_device(ordinal as u32).map_err(of_cust)?;
         let attribute = |attribute| device.get_attribute(attribute).map_err(of_cust);

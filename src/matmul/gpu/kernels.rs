@@ -1,5 +1,6 @@
 //! The kernels of each type of elements.
 
+use cuda_std::DeviceParam;
 use cuda_std::host::Kernel;
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
@@ -8,12 +9,12 @@ use crate::device::Element;
 use crate::matmul::{Instructions, Precision, Scalar};
 
 /// A type of elements of A and B for which there are kernels.
-pub trait HasKernels: Scalar {
+pub trait HasKernels: Scalar<Sum: DeviceParam> {
     /// The type that stands for it in kernels, of the same size.
-    type Bits: Element;
+    type Bits: Element + DeviceParam;
 
     /// The type that stands for it where it is only copied, of the same size.
-    type Word: Element;
+    type Word: Element + DeviceParam;
 
     /// The type of its sums, to which it is widened where it has no kernels.
     type Wide: HasKernels + Scalar<Sum = Self::Sum>;

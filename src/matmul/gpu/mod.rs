@@ -63,6 +63,7 @@ pub fn host<T: HasKernels>(
     };
     let on_device = DeviceProduct {
         operation,
+        device,
         alpha,
         a: a.matrices(),
         b: b.matrices(),
@@ -92,6 +93,7 @@ pub fn device<T: HasKernels>(options: MatMul, product: DeviceProduct<T>) -> Resu
 fn run<T: HasKernels>(options: MatMul, product: DeviceProduct<T>, whole: Sizes) -> Result<()> {
     let DeviceProduct {
         operation,
+        device,
         c,
         sizes,
         ..
@@ -105,7 +107,6 @@ fn run<T: HasKernels>(options: MatMul, product: DeviceProduct<T>, whole: Sizes) 
         factor(&product.a, Side::Left),
         factor(&product.b, Side::Right),
     );
-    let device = c.device().clone();
     for first in (0..batch).step_by(MAX_BATCH) {
         let count = (batch - first).min(MAX_BATCH);
         let of_batch = |factor: Factor<T::Bits>| Factor {
@@ -120,7 +121,7 @@ fn run<T: HasKernels>(options: MatMul, product: DeviceProduct<T>, whole: Sizes) 
         };
         let job = Job::<T> {
             operation,
-            device: &device,
+            device,
             options,
             a: of_batch(a),
             b: of_batch(b),
