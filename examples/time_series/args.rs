@@ -103,7 +103,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the aggregation that the options describe.
+    /// What is asked for.
     pub fn aggregation(&self, every: &Every) -> Aggregation {
         Aggregation::every(every.nanoseconds)
             .origin(self.origin.0)
