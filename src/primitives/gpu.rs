@@ -49,6 +49,17 @@ pub(crate) unsafe fn sums_and_total(
     Ok(sums)
 }
 
+/// Returns the bytes that [`sums_and_total`] allocates.
+pub(crate) fn sums_bytes(values: usize) -> u64 {
+    8 * (values as u64 + 1 + u64::from(Parts::of_scan(values).blocks))
+}
+
+/// Returns the bytes that [`sort_pairs`] allocates.
+pub(crate) fn sort_pairs_bytes(pairs: usize) -> u64 {
+    let counts = u64::from(DIGITS) * (u64::from(Parts::of_sort(pairs).blocks) + 1);
+    12 * pairs as u64 + 4 * counts
+}
+
 /// Sorts keys on a device that runs kernels.
 pub(super) fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
     if keys.is_empty() || bits.is_empty() {

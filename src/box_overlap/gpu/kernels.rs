@@ -6,18 +6,20 @@ use box_overlap_kernels::{
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 
-/// The kernels for one type. What they take is theirs to document.
+use crate::Number;
+
+/// The kernels for one type of coordinates. Their parameters are documented with them.
 pub struct Kernels<T: 'static> {
-    pub(super) examine: &'static Kernel<Examine<T>>,
-    pub(super) keys: &'static Kernel<Keys<T>>,
-    pub(super) leaves: &'static Kernel<Leaves<T>>,
-    pub(super) find: &'static Kernel<Find<T>>,
-    pub(super) sample_rows: &'static Kernel<SampleRows<T>>,
-    pub(super) count_rows: &'static Kernel<CountRows<T>>,
-    pub(super) fill_rows: &'static Kernel<FillRows<T>>,
-    pub(super) codes: &'static Kernel<Codes<T>>,
-    pub(super) brute_count: &'static Kernel<BruteCount<T>>,
-    pub(super) brute_fill: &'static Kernel<BruteFill<T>>,
+    pub examine: &'static Kernel<Examine<T>>,
+    pub keys: &'static Kernel<Keys<T>>,
+    pub leaves: &'static Kernel<Leaves<T>>,
+    pub find: &'static Kernel<Find<T>>,
+    pub sample_rows: &'static Kernel<SampleRows<T>>,
+    pub count_rows: &'static Kernel<CountRows<T>>,
+    pub fill_rows: &'static Kernel<FillRows<T>>,
+    pub codes: &'static Kernel<Codes<T>>,
+    pub brute_count: &'static Kernel<BruteCount<T>>,
+    pub brute_fill: &'static Kernel<BruteFill<T>>,
 }
 
 type Examine<T> = (Sets<T>, DeviceSliceMut<u64>);
@@ -90,8 +92,8 @@ type BruteFill<T> = (
 );
 
 /// A type of coordinates that there are kernels for.
-pub trait HasKernels: Sized + 'static {
-    /// Its kernels.
+pub trait HasKernels: Number {
+    /// The kernels.
     const KERNELS: Kernels<Self>;
 }
 
