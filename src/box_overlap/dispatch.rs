@@ -2,25 +2,13 @@
 
 use super::cpu::{self, CpuSearch};
 use super::device_output::DeviceOverlaps;
+use super::element::Dispatch;
 use super::gpu::{self, GpuSearch};
 use super::input::{DeviceProblem, Problem};
 use super::partition;
 use super::slices::{self, Search};
 use crate::device::{Buffer, DeviceKind};
-use crate::{Device, Number, Result};
-
-/// The implementations for a type of coordinates. They are compiled here, once for each type, and not in each crate that
-/// searches.
-pub trait Dispatch: Number {
-    /// Prepares a search over a set of devices.
-    fn host<'a>(devices: &[Device], problem: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>;
-
-    /// Finds the pairs of sets in a device's memory, and writes the number of each row's pairs to `counts`.
-    fn device(problem: DeviceProblem<Self>, counts: &mut Buffer<u32>) -> Result<DeviceOverlaps>;
-
-    /// Writes the number of each row's pairs to `counts`, for sets in a device's memory.
-    fn device_counts(problem: DeviceProblem<Self>, counts: &mut Buffer<u32>) -> Result<()>;
-}
+use crate::{Device, Result};
 
 macro_rules! dispatch {
     ($($type:ident)*) => {$(

@@ -228,7 +228,11 @@ impl<T: Lanes, const AXES: usize> Leaves<'_, T, AXES> {
             let hits = tester.overlapping(&self.level.groups[group], &self.rows[row]);
             let mut hits = hits & lanes_below(self.level.length, group);
             if let Some(first) = self.first {
-                hits &= bits(groups_of_ids[group].map(|id| id > first + row as u32));
+                let mut counts = [false; LANES];
+                for (counts, &id) in counts.iter_mut().zip(&groups_of_ids[group]) {
+                    *counts = id > first + row as u32;
+                }
+                hits &= bits(counts);
             }
             self.found.counts[row] += hits.count_ones();
             if STORE {

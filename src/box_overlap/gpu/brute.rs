@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteParameters, Counters,
+    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteCount, BruteFill, BruteParameters,
+    Counters,
 };
 
 use super::counting::{Counted, Counting, MODULE};
@@ -52,15 +53,14 @@ impl Brute {
             let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
             let arguments = (sets, search.counters.slice(), codes.slice_mut());
             device.launch(MODULE, T::KERNELS.codes, config, arguments)?;
-            let arguments = (
-                parameters,
+            let arrays = BruteCount {
                 sets,
-                codes.slice(),
-                chunk_counts.slice_mut(),
-                tiles_with_pairs.slice_mut(),
-            );
+                codes: codes.slice(),
+                counts: chunk_counts.slice_mut(),
+                tiles_with_pairs: tiles_with_pairs.slice_mut(),
+            };
             let config = config_of(shape.blocks, shape.chunks);
-            device.launch(MODULE, T::KERNELS.brute_count, config, arguments)?;
+            device.launch(MODULE, T::KERNELS.brute_count, config, (parameters, arrays))?;
             sums_and_total(&chunk_counts, search.counter(Counters::PAIRS))?
         };
         let config = LaunchConfig::new(tuning::striding_blocks(rows1 + 1), THREADS);
@@ -97,20 +97,19 @@ impl Brute {
             first_row: rows.start,
             end_row: rows.end,
         };
-        let arguments = (
-            parameters,
-            search.sets,
-            self.codes.slice(),
-            self.sums.slice(),
-            self.tiles_with_pairs.slice(),
-            indices.slice_mut(),
-        );
+        let arrays = BruteFill {
+            sets: search.sets,
+            codes: self.codes.slice(),
+            sums: self.sums.slice(),
+            tiles_with_pairs: self.tiles_with_pairs.slice(),
+            indices: indices.slice_mut(),
+        };
         let config = config_of(blocks, self.shape.chunks);
         // SAFETY: as counted; the blocks cover the rows, and there is room for their pairs.
         unsafe {
             search
                 .device
-                .launch(MODULE, T::KERNELS.brute_fill, config, arguments)
+                .launch(MODULE, T::KERNELS.brute_fill, config, (parameters, arrays))
         }
     }
 }

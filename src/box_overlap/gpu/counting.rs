@@ -68,7 +68,7 @@ impl<'a, T: HasKernels> Counting<'a, T> {
         for (number, (name, set)) in sets.enumerate() {
             let fault = counters[Counters::FAULTS + number];
             if fault != Counters::NO_FAULT {
-                let (row, width) = ((fault >> 3) as usize, set.shape()[1]);
+                let (row, width) = (fault as usize, set.shape()[1]);
                 let numbers = DeviceView::part(set.buffer(), row * width, width).download()?;
                 let numbers = numbers.to_vec();
                 return Err(no_box(self.problem.operation, name, row, &numbers));

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, BUILD_THREADS, Counters, KeyParameters, LEVELS_A_LAUNCH, QueryParameters,
-    RowParameters, nodes,
+    self as box_kernels, BUILD_THREADS, Counters, Find, Keys, LEVELS_A_LAUNCH, Leaves, Levels,
+    PlaceRows, RowCounts, RowParameters, RowRange, RowSearch, Sets, WriteRows, key_bits, nodes,
 };
 
 use super::counting::{Counted, Counting, MODULE};
@@ -76,23 +76,20 @@ impl Indexed {
         } = Searching::allocate(device, rows1, sets.rows2 as usize)?;
         let tree = Tree::build(&search, order, nodes)?;
         let config = LaunchConfig::new(tuning::blocks(rows1, SEARCH_THREADS), SEARCH_THREADS);
-        let parameters = QueryParameters {
+        let arguments = Find {
             root_level: tree.root_level,
-        };
-        let arguments = (
-            parameters,
             sets,
-            tree.order.slice(),
-            search.counters.slice_mut(),
-            tree.nodes.slice(),
-            counts.slice_mut(),
-            slots.slice_mut(),
-            left.slice_mut(),
-        );
+            order: tree.order.slice(),
+            counters: search.counters.slice_mut(),
+            nodes: tree.nodes.slice(),
+            counts: counts.slice_mut(),
+            slots: slots.slice_mut(),
+            left: left.slice_mut(),
+        };
         // SAFETY: the tree is that of the sets, neither of which is empty; a count, slots and room among
         // those left for each row. Buffers are of this device and freed after the kernels have run.
         let mut offsets = unsafe {
-            device.launch(MODULE, T::KERNELS.find, config, arguments)?;
+            device.launch(MODULE, T::KERNELS.find, config, (arguments,))?;
             sums_and_total(counts, search.counter(Counters::PAIRS))?
         };
         let snapshot = search.read()?;
@@ -144,21 +141,23 @@ impl Indexed {
     ) -> Result<()> {
         let queries = search.sets.rows1;
         let config = LaunchConfig::new(tuning::blocks(queries as usize, THREADS), THREADS);
-        let arguments = (
+        let range = RowRange {
             queries,
-            rows.start,
-            rows.end,
-            self.tree.order.slice(),
-            counts.slice(),
-            self.slots.slice(),
-            search.offsets.slice(),
-            indices.slice_mut(),
-        );
+            first_row: rows.start,
+            end_row: rows.end,
+        };
+        let arrays = WriteRows {
+            order: self.tree.order.slice(),
+            counts: counts.slice(),
+            slots: self.slots.slice(),
+            offsets: search.offsets.slice(),
+            indices: indices.slice_mut(),
+        };
         // SAFETY: as the search has left them, with room for the pairs of all these rows.
         unsafe {
             search
                 .device
-                .launch(MODULE, &box_kernels::write_rows, config, arguments)?
+                .launch(MODULE, &box_kernels::write_rows, config, (range, arrays))?
         };
         match &self.deferred {
             Some(deferred) => deferred.fill(search, &self.tree, rows, indices),
@@ -181,14 +180,8 @@ fn sample<T: HasKernels>(
         stride,
         ..subtrees.parameters(sets.rows2, 0..rows)
     };
-    let arguments = (
-        parameters,
-        sets,
-        tree.order.slice(),
-        search.counters.slice_mut(),
-        tree.nodes.slice(),
-        left.slice(),
-    );
+    let rows_of = tree.search(sets, &search.counters, left);
+    let arguments = (parameters, rows_of, search.counters.slice_mut());
     let blocks = tuning::sample_blocks(subtrees.tasks(rows));
     let config = LaunchConfig::new(blocks, SEARCH_THREADS);
     // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs. Buffers are of this
@@ -205,29 +198,26 @@ fn sample<T: HasKernels>(
 fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
     let sets = search.sets;
     let rows = sets.rows();
-    let parameters = KeyParameters {
-        bits: tuning::key_bits(sets.axes),
-    };
+    let bits = tuning::key_bits(sets.axes);
     let Sorting {
         mut keys,
         mut order,
     } = Sorting::allocate(search.device, rows)?;
     let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
-    let arguments = (
-        parameters,
+    let arrays = Keys {
         sets,
-        search.counters.slice(),
-        keys.slice_mut(),
-        order.slice_mut(),
-    );
+        counters: search.counters.slice(),
+        keys: keys.slice_mut(),
+        rows: order.slice_mut(),
+    };
     // SAFETY: the sets are as they say and have been examined; an element for each row. Buffers are of
     // this device and freed after the kernels have run.
     unsafe {
         search
             .device
-            .launch(MODULE, T::KERNELS.keys, config, arguments)?
+            .launch(MODULE, T::KERNELS.keys, config, (bits, arrays))?
     };
-    Ok(sort_pairs(keys, order, 0..parameters.key_bits(sets.axes))?.1)
+    Ok(sort_pairs(keys, order, 0..key_bits(sets.axes, bits))?.1)
 }
 
 impl Tree {
@@ -241,25 +231,24 @@ impl Tree {
         let leaves = sets.rows2;
         let root_level = tuning::root_level(leaves);
         let config = LaunchConfig::new(tuning::build_blocks(leaves, 0), BUILD_THREADS);
-        let arguments = (
+        let arguments = Leaves {
             sets,
-            order.slice(),
-            counters.slice(),
+            order: order.slice(),
+            counters: counters.slice(),
             root_level,
-            nodes.slice_mut(),
-        );
+            nodes: nodes.slice_mut(),
+        };
         // SAFETY: the order is that of the sets, with room for all nodes, and blocks as the kernel wants them. Buffers are
         // of this device and freed after the kernels have run.
-        unsafe { device.launch(MODULE, T::KERNELS.leaves, config, arguments)? };
+        unsafe { device.launch(MODULE, T::KERNELS.leaves, config, (arguments,))? };
         for level in (LEVELS_A_LAUNCH..root_level).step_by(LEVELS_A_LAUNCH as usize) {
             let config = LaunchConfig::new(tuning::build_blocks(leaves, level), BUILD_THREADS);
-            let arguments = (
+            let levels = Levels {
                 leaves,
                 level,
                 root_level,
-                counters.slice(),
-                nodes.slice_mut(),
-            );
+            };
+            let arguments = (levels, counters.slice(), nodes.slice_mut());
             // SAFETY: as above, and the level's entries have been written.
             unsafe { device.launch(MODULE, &box_kernels::levels, config, arguments)? };
         }
@@ -268,6 +257,22 @@ impl Tree {
             nodes,
             root_level,
         })
+    }
+
+    /// Returns a search for rows that were left.
+    fn search<T: HasKernels>(
+        &self,
+        sets: Sets<T>,
+        counters: &Buffer<u64>,
+        left: &Buffer<u64>,
+    ) -> RowSearch<T> {
+        RowSearch {
+            sets,
+            order: self.order.slice(),
+            counters: counters.slice(),
+            nodes: self.nodes.slice(),
+            left: left.slice(),
+        }
     }
 }
 
@@ -308,15 +313,8 @@ impl Subtrees {
         let device = search.device;
         let tasks = self.tasks(parameters.count);
         let mut of_tasks = device.alloc::<u32>(tasks as usize)?;
-        let arguments = (
-            parameters,
-            search.sets,
-            tree.order.slice(),
-            search.counters.slice(),
-            tree.nodes.slice(),
-            rows.slice(),
-            of_tasks.slice_mut(),
-        );
+        let rows = tree.search(search.sets, &search.counters, rows);
+        let arguments = (parameters, rows, of_tasks.slice_mut());
         let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
         // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs; a count
         // for each task. Buffers are of this device and freed after the kernels have run.
@@ -341,10 +339,21 @@ impl DeferredRows {
         let subtrees = Subtrees::new(sets.rows2, count);
         let parameters = subtrees.parameters(sets.rows2, 0..count);
         let sums = subtrees.count(search, tree, &rows, parameters)?;
-        let arguments = (parameters, rows.slice(), sums.slice(), counts.slice_mut());
+        let arrays = RowCounts {
+            left: rows.slice(),
+            sums: sums.slice(),
+            counts: counts.slice_mut(),
+        };
         let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
         // SAFETY: a sum for each task and one for the end, a count for each row. Buffers as above.
-        unsafe { device.launch(MODULE, &box_kernels::row_counts, config, arguments)? };
+        unsafe {
+            device.launch(
+                MODULE,
+                &box_kernels::row_counts,
+                config,
+                (parameters, arrays),
+            )?
+        };
         Ok(DeferredRows {
             rows,
             subtrees,
@@ -413,11 +422,7 @@ impl DeferredRows {
         let tasks = self.subtrees.tasks(parameters.count);
         let arguments = (
             parameters,
-            sets,
-            tree.order.slice(),
-            search.counters.slice(),
-            tree.nodes.slice(),
-            self.rows.slice(),
+            tree.search(sets, &search.counters, &self.rows),
             self.sums.slice(),
             keys.slice_mut(),
         );
@@ -426,15 +431,14 @@ impl DeferredRows {
         unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
         let key_bits = parameters.index_bits + bits(parameters.count);
         let keys = sort_keys(keys, 0..key_bits)?;
-        let arguments = (
-            parameters,
-            first_row,
-            self.rows.slice(),
-            self.sums.slice(),
-            keys.slice(),
-            search.offsets.slice(),
-            indices.slice_mut(),
-        );
+        let arrays = PlaceRows {
+            left: self.rows.slice(),
+            sums: self.sums.slice(),
+            keys: keys.slice(),
+            offsets: search.offsets.slice(),
+            indices: indices.slice_mut(),
+        };
+        let arguments = (parameters, first_row, arrays);
         let config = LaunchConfig::new(tuning::striding_blocks(pairs as usize), THREADS);
         // SAFETY: the keys are sorted; room for the pairs of all rows from the first one on.
         unsafe { device.launch(MODULE, &box_kernels::place_rows, config, arguments) }
