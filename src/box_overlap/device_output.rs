@@ -60,7 +60,7 @@ impl DeviceOverlaps {
         })
     }
 
-    /// The number of boxes of the first set, N.
+    /// Returns the number of boxes of the first set, N.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -70,7 +70,7 @@ impl DeviceOverlaps {
         self.len() == 0
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn pair_count(&self) -> usize {
         self.indices.len()
     }
@@ -81,7 +81,7 @@ impl DeviceOverlaps {
         &self.offsets
     }
 
-    /// The boxes of the second set, row after row, ascending in each.
+    /// Returns the boxes of the second set, row after row, ascending in each.
     pub fn indices(&self) -> &DeviceArray<u32, Ix1> {
         &self.indices
     }
@@ -89,7 +89,7 @@ impl DeviceOverlaps {
     /// Copies the pairs to the host.
     ///
     /// # Errors
-    /// As [`DeviceArray::download`], and [`Error::Allocation`] if the host's memory
+    /// Those of [`DeviceArray::download`], and [`Error::Allocation`] if the host's memory
     /// does not suffice.
     pub fn download(&self) -> Result<Overlaps> {
         let parts = offsets_of(self.offsets.buffer()).and_then(|offsets| {
@@ -99,7 +99,7 @@ impl DeviceOverlaps {
         parts.during("download of overlaps")
     }
 
-    /// The pairs (box of the first set, box of the second), sorted: P×2, on the device.
+    /// Returns the pairs (box of the first set, box of the second), sorted: P×2, on the device.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice,

@@ -1,10 +1,9 @@
 //! Box overlap: all pairs of axis-aligned boxes of two sets that overlap.
 //!
-//! A box is a row of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z, of type `f32`,
-//! `f64` or `i32`. Two boxes overlap when on every axis min₁ ≤ max₂ and max₁ ≥ min₂: touching counts,
-//! and a box may be a point. The answer is exact, without a tolerance: the same pairs in the same
-//! order on every device, with every algorithm and on every run. Infinite limits are numbers like
-//! others; NaN is refused, and so is a minimum above its maximum.
+//! A box is a row of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z, of type `f32`, `f64` or `i32`. Two
+//! boxes overlap when on every axis min₁ ≤ max₂ and max₁ ≥ min₂: touching counts, and a box may be a point. The result is
+//! exact, without a tolerance: the same pairs in the same order on every device, with every algorithm and on every run.
+//! Infinite limits are valid. NaN and a minimum above its maximum are errors.
 //!
 //! # Examples
 //!
@@ -21,16 +20,20 @@
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 //!
+//! # Sets in a device's memory
+//! Each call over arrays of the host but [`slices`](BoxOverlap::slices) has a twin over arrays in a device's memory, whose
+//! name ends in `_device`. Counts can also be written to memory that exists, by calls whose names end in `_into`.
+//!
 //! # Several devices
-//! Over a [set](DeviceSet) of devices the rows of the first set are divided, and each device searches in all of the second
-//! one. Pairs within one set are found in groups of rows, and between each group and the rows behind it.
+//! Over a [set](DeviceSet) of devices the rows of the first set are divided, and each device searches in the whole second
+//! set. Pairs within one set are found in groups of rows, and between each group and the rows behind it.
 //!
 //! # Memory
-//! On GPUs a search takes memory for the boxes, for what its [`Algorithm`] needs, and 4 bytes and more a pair. Where the
-//! memory of the device, or its [limit](crate::Device::with_memory_limit), does not suffice for the pairs, they are fetched a
-//! part of the rows at a time. Where it does not suffice for the search, rows of the first set are tested against rows of
-//! the second in tiles, halved until one has room: a tile is a search of its own. All pairs are put together in the
-//! memory of the host, unless they are asked for in [slices](BoxOverlap::slices).
+//! On GPUs a search takes memory for the boxes, for its [`Algorithm`], and 4 bytes and more a pair. Where the memory of the
+//! device, or its [limit](crate::Device::with_memory_limit), does not suffice for the pairs, they are fetched for a part of
+//! the rows at a time. Where it does not suffice for the search, rows of the first set are tested against rows of the
+//! second in tiles, halved until they fit: each tile is a separate search. All pairs are joined in the host's memory,
+//! unless they are asked for in [slices](BoxOverlap::slices).
 //!
 //! The pairs and their order are the same in any case.
 

@@ -53,7 +53,7 @@ impl Overlaps {
         Overlaps { offsets, indices }
     }
 
-    /// The number of boxes of the first set, N.
+    /// Returns the number of boxes of the first set, N.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -63,23 +63,22 @@ impl Overlaps {
         self.len() == 0
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn pair_count(&self) -> usize {
         self.indices.len()
     }
 
-    /// Where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1
-    /// numbers.
+    /// Returns where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1 numbers.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// The boxes of the second set, row after row, ascending in each.
+    /// Returns the boxes of the second set, row after row, ascending in each.
     pub fn indices(&self) -> ArrayView1<'_, u32> {
         ArrayView1::from(&self.indices)
     }
 
-    /// The boxes of the second set that overlap box `index` of the first, ascending.
+    /// Returns the boxes of the second set that overlap box `index` of the first, ascending.
     ///
     /// # Panics
     /// If `index` is not below [`len`](Self::len), as indexing an array does.
@@ -87,14 +86,14 @@ impl Overlaps {
         ArrayView1::from(&self.indices[self.offsets[index]..self.offsets[index + 1]])
     }
 
-    /// How many boxes of the second set overlap each box of the first.
+    /// Returns how many boxes of the second set overlap each box of the first.
     pub fn counts(&self) -> Array1<u32> {
         // A row is no longer than the second set, whose rows are fewer than 2³¹.
         let count = |ends: &[usize]| (ends[1] - ends[0]) as u32;
         self.offsets.windows(2).map(count).collect()
     }
 
-    /// The pairs (box of the first set, box of the second), sorted: P×2.
+    /// Returns the pairs (box of the first set, box of the second), sorted: P×2.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice.
@@ -113,7 +112,7 @@ impl Overlaps {
         Ok(Array2::from_shape_vec(shape, pairs).expect("two numbers a pair"))
     }
 
-    /// The pairs as a matrix with `limit` columns.
+    /// Returns the pairs as a matrix with `limit` columns.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice, [`Error::InvalidInput`] for more than 2³¹ − 1

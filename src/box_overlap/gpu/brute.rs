@@ -7,7 +7,7 @@ use box_overlap_kernels::{
     Counters,
 };
 
-use super::counting::{Counted, Counting, MODULE};
+use super::counting::{Counted, Counting, MODULE, Rows};
 use super::kernels::HasKernels;
 use super::tuning::{self, BruteShape, THREADS};
 use super::workspace::Testing;
@@ -27,9 +27,9 @@ pub(super) struct Brute {
 impl Brute {
     /// Counts the pairs of each row.
     pub fn count<T: HasKernels>(
-        mut search: Counting<T>,
+        search: &mut Counting<T>,
         counts: &mut Buffer<u32>,
-    ) -> Result<(Counted<T>, Brute)> {
+    ) -> Result<(Brute, Rows)> {
         let (device, sets) = (search.device, search.sets);
         let rows1 = sets.rows1 as usize;
         let rows = sets.rows();
@@ -79,7 +79,7 @@ impl Brute {
             sums,
             tiles_with_pairs,
         };
-        Ok((search.counted(offsets, pairs), brute))
+        Ok((brute, Rows { offsets, pairs }))
     }
 
     /// Writes the pairs of these rows.

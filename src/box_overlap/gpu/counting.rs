@@ -19,15 +19,20 @@ pub struct Counting<'a, T: HasKernels> {
     pub counters: Buffer<u64>,
 }
 
+/// The rows of the first set, whose pairs are counted.
+pub struct Rows {
+    /// Where each row's pairs begin, and where those of the last row end.
+    pub offsets: Buffer<u64>,
+    /// The number of pairs of all rows.
+    pub pairs: u64,
+}
+
 /// A search whose rows are counted. The boxes must stay on the device while it is used.
 pub struct Counted<T> {
     pub device: Device,
     pub sets: Sets<T>,
     pub counters: Buffer<u64>,
-    /// Where each row's pairs begin, and where those of the last row end.
-    pub offsets: Buffer<u64>,
-    /// The number of pairs of all rows.
-    pub pairs: u64,
+    pub rows: Rows,
 }
 
 impl<'a, T: HasKernels> Counting<'a, T> {
@@ -85,13 +90,12 @@ impl<'a, T: HasKernels> Counting<'a, T> {
     }
 
     /// Ends the counting.
-    pub fn counted(self, offsets: Buffer<u64>, pairs: u64) -> Counted<T> {
+    pub fn counted(self, rows: Rows) -> Counted<T> {
         Counted {
             device: self.device.clone(),
             sets: self.sets,
             counters: self.counters,
-            offsets,
-            pairs,
+            rows,
         }
     }
 }

@@ -8,7 +8,7 @@ use box_overlap_kernels::{
     PlaceRows, RowCounts, RowParameters, RowRange, RowSearch, Sets, WriteRows, key_bits, nodes,
 };
 
-use super::counting::{Counted, Counting, MODULE};
+use super::counting::{Counted, Counting, MODULE, Rows};
 use super::kernels::HasKernels;
 use super::tuning::{self, SEARCH_THREADS, THREADS, Work};
 use super::workspace::{Searching, Sorting};
@@ -53,28 +53,21 @@ struct DeferredRows {
     on_host: OnceCell<(Vec<u64>, Vec<u64>)>,
 }
 
-/// What [`Indexed::count`] ends with.
-pub enum Outcome<'a, T: HasKernels> {
-    Counted(Counted<T>, Indexed),
-    /// Testing every pair is expected to be faster.
-    TestEveryPair(Counting<'a, T>),
-}
-
 impl Indexed {
-    /// Counts the pairs of each row, unless `Auto` turns away from the index on the way.
-    pub fn count<'a, T: HasKernels>(
-        mut search: Counting<'a, T>,
+    /// Counts the pairs of each row. Returns nothing if testing every pair is expected to be faster for `Auto`.
+    pub fn count<T: HasKernels>(
+        search: &mut Counting<T>,
         counts: &mut Buffer<u32>,
-    ) -> Result<Outcome<'a, T>> {
+    ) -> Result<Option<(Indexed, Rows)>> {
         let (device, sets) = (search.device, search.sets);
         let rows1 = sets.rows1 as usize;
-        let order = sorted(&search)?;
+        let order = sorted(search)?;
         let Searching {
             nodes,
             mut slots,
             mut left,
         } = Searching::allocate(device, rows1, sets.rows2 as usize)?;
-        let tree = Tree::build(&search, order, nodes)?;
+        let tree = Tree::build(search, order, nodes)?;
         let config = LaunchConfig::new(tuning::blocks(rows1, SEARCH_THREADS), SEARCH_THREADS);
         let arguments = Find {
             root_level: tree.root_level,
@@ -102,13 +95,13 @@ impl Indexed {
                 |pairs| tuning::brute_force_time(tests, snapshot.pairs() + pairs);
             let mut work = None;
             if is_auto && let Some(stride) = tuning::sample_stride(sets.rows2, snapshot.left()) {
-                let sampled = sample(&mut search, &tree, &left, stride)?;
+                let sampled = sample(search, &tree, &left, stride)?;
                 if sampled.time() > brute_force_time(sampled.pairs) {
-                    return Ok(Outcome::TestEveryPair(search));
+                    return Ok(None);
                 }
                 work = Some(sampled);
             }
-            let mut rows = DeferredRows::count(&mut search, &tree, left, counts)?;
+            let mut rows = DeferredRows::count(search, &tree, left, counts)?;
             // SAFETY: as above.
             offsets = unsafe { sums_and_total(counts, search.counter(Counters::PAIRS))? };
             let counted = search.read()?;
@@ -117,7 +110,7 @@ impl Indexed {
                 ..work.unwrap_or_default()
             };
             if is_auto && work.time_after_counting() > brute_force_time(work.pairs) {
-                return Ok(Outcome::TestEveryPair(search));
+                return Ok(None);
             }
             rows.pairs = work.pairs;
             pairs = counted.pairs();
@@ -128,7 +121,7 @@ impl Indexed {
             slots,
             deferred,
         };
-        Ok(Outcome::Counted(search.counted(offsets, pairs), indexed))
+        Ok(Some((indexed, Rows { offsets, pairs })))
     }
 
     /// Writes the pairs of these rows.
@@ -150,7 +143,7 @@ impl Indexed {
             order: self.tree.order.slice(),
             counts: counts.slice(),
             slots: self.slots.slice(),
-            offsets: search.offsets.slice(),
+            offsets: search.rows.offsets.slice(),
             indices: indices.slice_mut(),
         };
         // SAFETY: as the search has left them, with room for the pairs of all these rows.
@@ -435,7 +428,7 @@ impl DeferredRows {
             left: self.rows.slice(),
             sums: self.sums.slice(),
             keys: keys.slice(),
-            offsets: search.offsets.slice(),
+            offsets: search.rows.offsets.slice(),
             indices: indices.slice_mut(),
         };
         let arguments = (parameters, first_row, arrays);

@@ -22,8 +22,8 @@ use super::slices::Search;
 use crate::device::{Buffer, DeviceArray, LaunchConfig};
 use crate::{Device, Result};
 use brute::Brute;
-use counting::{Counted, Counting, MODULE};
-use indexed::{Indexed, Outcome};
+use counting::{Counted, Counting, MODULE, Rows};
+use indexed::Indexed;
 pub(super) use kernels::HasKernels;
 pub(super) use workspace::bytes;
 
@@ -36,8 +36,8 @@ struct Searched<T> {
 enum Strategy {
     /// There are no pairs, since one of the sets is empty.
     Empty,
-    Brute(Brute),
-    Indexed(Indexed),
+    Brute(Box<Brute>),
+    Indexed(Box<Indexed>),
 }
 
 /// Counts the pairs of each row.
@@ -64,29 +64,27 @@ unsafe fn count_by<T: HasKernels>(
     tests_all: bool,
     counts: &mut Buffer<u32>,
 ) -> Result<Searched<T>> {
-    let search = Counting::new(problem)?;
+    let mut search = Counting::new(problem)?;
     let sets = search.sets;
-    if sets.rows1 == 0 || sets.rows2 == 0 {
+    let (strategy, rows) = if sets.rows1 == 0 || sets.rows2 == 0 {
         search.read()?;
         counts.fill_zero()?;
         let offsets = search.device.zeros(sets.rows1 as usize + 1)?;
-        return Ok(Searched {
-            counted: search.counted(offsets, 0),
-            strategy: Strategy::Empty,
-        });
-    }
-    let search = match tests_all {
-        true => search,
-        false => match Indexed::count(search, counts)? {
-            Outcome::TestEveryPair(search) => search,
-            Outcome::Counted(counted, indexed) => {
-                let strategy = Strategy::Indexed(indexed);
-                return Ok(Searched { counted, strategy });
+        (Strategy::Empty, Rows { offsets, pairs: 0 })
+    } else {
+        let indexed = match tests_all {
+            true => None,
+            false => Indexed::count(&mut search, counts)?,
+        };
+        match indexed {
+            Some((indexed, rows)) => (Strategy::Indexed(Box::new(indexed)), rows),
+            None => {
+                let (brute, rows) = Brute::count(&mut search, counts)?;
+                (Strategy::Brute(Box::new(brute)), rows)
             }
-        },
+        }
     };
-    let (counted, brute) = Brute::count(search, counts)?;
-    let strategy = Strategy::Brute(brute);
+    let counted = search.counted(rows);
     Ok(Searched { counted, strategy })
 }
 
@@ -160,7 +158,7 @@ impl<T: HasKernels> Search for GpuSearch<T> {
 
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
         if self.offsets.is_none() {
-            self.offsets = Some(offsets_of(&self.counted()?.0.counted.offsets)?);
+            self.offsets = Some(offsets_of(&self.counted()?.0.counted.rows.offsets)?);
         }
         let all = self.offsets.as_ref().expect("just read");
         let first = all[rows.start];
@@ -191,9 +189,9 @@ pub(super) fn overlaps<T: HasKernels>(
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
     // SAFETY: the arrays are borrowed until the pairs are on their way, and freeing waits for that.
     let searched = unsafe { count(problem, counts)? };
-    let (rows, pairs) = (searched.counted.sets.rows1, searched.counted.pairs);
-    let indices = searched.fill(counts, 0..rows, pairs as usize)?;
-    Ok((searched.counted.offsets, indices))
+    let (all, pairs) = (searched.counted.sets.rows1, searched.counted.rows.pairs);
+    let indices = searched.fill(counts, 0..all, pairs as usize)?;
+    Ok((searched.counted.rows.offsets, indices))
 }
 
 /// Counts the pairs of each row of boxes in a device's memory.
@@ -268,7 +266,7 @@ mod tests {
             Strategy::Indexed(_) => Algorithm::Indexed,
             Strategy::Empty => panic!("there are boxes"),
         };
-        (algorithm, searched.counted.pairs)
+        (algorithm, searched.counted.rows.pairs)
     }
 
     fn equal(rows: usize) -> Array2<f32> {
