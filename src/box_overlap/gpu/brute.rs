@@ -61,7 +61,7 @@ impl Brute {
             };
             let config = config_of(shape.blocks, shape.chunks);
             device.launch(MODULE, T::KERNELS.brute_count, config, (parameters, arrays))?;
-            sums_and_total(&chunk_counts, search.counter(Counters::PAIRS))?
+            sums_and_total(device, &chunk_counts, search.counter(Counters::PAIRS))?
         };
         let config = LaunchConfig::new(tuning::striding_blocks(rows1 + 1), THREADS);
         let arguments = (

@@ -83,7 +83,7 @@ impl Indexed {
         // those left for each row. Buffers are of this device and freed after the kernels have run.
         let mut offsets = unsafe {
             device.launch(MODULE, T::KERNELS.find, config, (arguments,))?;
-            sums_and_total(counts, search.counter(Counters::PAIRS))?
+            sums_and_total(device, counts, search.counter(Counters::PAIRS))?
         };
         let snapshot = search.read()?;
         let (mut pairs, mut deferred) = (snapshot.pairs(), None);
@@ -103,7 +103,7 @@ impl Indexed {
             }
             let mut rows = DeferredRows::count(search, &tree, left, counts)?;
             // SAFETY: as above.
-            offsets = unsafe { sums_and_total(counts, search.counter(Counters::PAIRS))? };
+            offsets = unsafe { sums_and_total(device, counts, search.counter(Counters::PAIRS))? };
             let counted = search.read()?;
             let work = Work {
                 pairs: counted.left_pairs(),
@@ -313,7 +313,7 @@ impl Subtrees {
         // for each task. Buffers are of this device and freed after the kernels have run.
         unsafe {
             device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
-            sums_and_total(&of_tasks, search.counter(Counters::LEFT_PAIRS))
+            sums_and_total(device, &of_tasks, search.counter(Counters::LEFT_PAIRS))
         }
     }
 }
