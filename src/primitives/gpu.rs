@@ -17,18 +17,18 @@ const MODULE: &crate::device::Module = &modules::PRIMITIVES;
 pub(super) fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
     let nowhere = values.device().alloc(0)?.slice_mut();
     // SAFETY: no element, no write.
-    unsafe { sums_and_total(values, nowhere) }
+    unsafe { sums_and_total(values.device(), values, nowhere) }
 }
 
-/// The same, and the sum of all in the first element of `total`, if there is one.
+/// The same on the stream of `device`, and the sum of all in the first element of `total`, if there is one.
 ///
 /// # Safety
-/// `total` is of the same device, allocated until the kernels have run, and nothing else uses it then.
+/// `values` and `total` are of the same device, allocated until the kernels have run, and nothing else writes them then.
 pub(crate) unsafe fn sums_and_total(
+    device: &Device,
     values: &Buffer<u32>,
     total: cuda_std::DeviceSliceMut<u64>,
 ) -> Result<Buffer<u64>> {
-    let device = values.device();
     let parts = Parts::of_scan(values.len());
     let mut totals = device.alloc::<u64>(parts.blocks as usize)?;
     let mut sums = device.alloc::<u64>(values.len() + 1)?;
@@ -47,6 +47,17 @@ pub(crate) unsafe fn sums_and_total(
         device.launch(MODULE, &kernels::sums_u32, config, (parts.tiles, arguments))?;
     }
     Ok(sums)
+}
+
+/// Returns the bytes that [`sums_and_total`] allocates.
+pub(crate) fn sums_bytes(values: usize) -> u64 {
+    8 * (values as u64 + 1 + u64::from(Parts::of_scan(values).blocks))
+}
+
+/// Returns the bytes that [`sort_pairs`] allocates.
+pub(crate) fn sort_pairs_bytes(pairs: usize) -> u64 {
+    let counts = u64::from(DIGITS) * (u64::from(Parts::of_sort(pairs).blocks) + 1);
+    12 * pairs as u64 + 4 * counts
 }
 
 /// Sorts keys on a device that runs kernels.

@@ -1,6 +1,6 @@
 //! Eight boxes that are tested at once.
 
-use crate::box_overlap::Coordinate;
+use crate::Number;
 
 /// The boxes of a group: as many `f32` as a vector of AVX2 has.
 pub(super) const LANES: usize = 8;
@@ -12,7 +12,7 @@ pub(super) struct Limits<T, const AXES: usize> {
     pub max: [T; AXES],
 }
 
-impl<T: Coordinate, const AXES: usize> Limits<T, AXES> {
+impl<T: Number, const AXES: usize> Limits<T, AXES> {
     /// Of a row: all minima, then all maxima.
     #[inline(always)]
     pub fn of_row(row: &[T]) -> Self {
@@ -34,7 +34,7 @@ pub(super) struct Group<T, const AXES: usize> {
     pub max: [[T; LANES]; AXES],
 }
 
-impl<T: Coordinate, const AXES: usize> Group<T, AXES> {
+impl<T: Number, const AXES: usize> Group<T, AXES> {
     /// `count` boxes, of 1 to [`LANES`].
     pub fn new(count: usize, limits: impl Fn(usize) -> Limits<T, AXES>) -> Self {
         // Loops, since functions of arrays are compiled anew for each closure.

@@ -9,7 +9,7 @@ use super::group::{LANES, Limits, lanes_below};
 use super::lanes::{Lanes, Machine, Tester, WithTester, bits};
 use super::tree::{Level, Tree};
 use crate::Result;
-use crate::box_overlap::boxes::Boxes;
+use crate::box_overlap::input::Boxes;
 use crate::device::{collected, reserve, zeroed};
 
 /// Tests after which the level below is looked at, so that lists do not grow without bounds.

@@ -7,6 +7,8 @@ use box_overlap_kernels::{
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 
+use crate::Number;
+
 type Counters = DeviceSliceMut<u64>;
 type SampleRows<T> = (RowParameters, RowSearch<T>, Counters);
 type CountRows<T> = (RowParameters, RowSearch<T>, DeviceSliceMut<u32>);
@@ -17,23 +19,23 @@ type FillRows<T> = (
     DeviceSliceMut<u64>,
 );
 
-/// The kernels for one type. What they take is theirs to document.
+/// The kernels for one type of coordinates. Their parameters are documented with them.
 pub struct Kernels<T: 'static> {
-    pub(super) examine: &'static Kernel<(Sets<T>, Counters)>,
-    pub(super) keys: &'static Kernel<(u32, Keys<T>)>,
-    pub(super) leaves: &'static Kernel<(Leaves<T>,)>,
-    pub(super) find: &'static Kernel<(Find<T>,)>,
-    pub(super) sample_rows: &'static Kernel<SampleRows<T>>,
-    pub(super) count_rows: &'static Kernel<CountRows<T>>,
-    pub(super) fill_rows: &'static Kernel<FillRows<T>>,
-    pub(super) codes: &'static Kernel<(Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>)>,
-    pub(super) brute_count: &'static Kernel<(BruteParameters, BruteCount<T>)>,
-    pub(super) brute_fill: &'static Kernel<(BruteParameters, BruteFill<T>)>,
+    pub examine: &'static Kernel<(Sets<T>, Counters)>,
+    pub keys: &'static Kernel<(u32, Keys<T>)>,
+    pub leaves: &'static Kernel<(Leaves<T>,)>,
+    pub find: &'static Kernel<(Find<T>,)>,
+    pub sample_rows: &'static Kernel<SampleRows<T>>,
+    pub count_rows: &'static Kernel<CountRows<T>>,
+    pub fill_rows: &'static Kernel<FillRows<T>>,
+    pub codes: &'static Kernel<(Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>)>,
+    pub brute_count: &'static Kernel<(BruteParameters, BruteCount<T>)>,
+    pub brute_fill: &'static Kernel<(BruteParameters, BruteFill<T>)>,
 }
 
 /// A type of coordinates that there are kernels for.
-pub trait HasKernels: Sized + 'static {
-    /// Its kernels.
+pub trait HasKernels: Number {
+    /// The kernels.
     const KERNELS: Kernels<Self>;
 }
 
