@@ -3,11 +3,10 @@
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 
 use super::element::Scalar;
-use super::input::MatrixDimension;
-use super::input::{DeviceProduct, Product, require_product, result_elements, sizes};
+use super::input::{
+    DeviceProduct, MatrixDimension, Product, require_product, result_elements, sizes,
+};
 use super::options::{MatMul, Precision};
-#[allow(unused_imports, reason = "for links")]
-use crate::Error;
 use crate::device::{DeviceArray, DeviceView, zeroed};
 use crate::error::During;
 use crate::{DeviceSet, Real, Result};
@@ -16,7 +15,7 @@ const MATMUL: &str = "matmul";
 const MATMUL_INTO: &str = "matmul_into";
 const GEMM: &str = "gemm";
 
-/// A·B: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+/// Multiplies A by B: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
 /// # Errors
 /// Those of [`MatMul::matmul`].
@@ -39,7 +38,7 @@ pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
     MatMul::new().matmul(devices, a, b)
 }
 
-/// C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+/// Computes C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
 /// # Errors
 /// Those of [`MatMul::gemm`].
@@ -67,22 +66,22 @@ pub fn gemm<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
 }
 
 impl MatMul {
-    /// A·B: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+    /// Multiplies A by B: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
     ///
-    /// A vector is a row as A, K · K×N → N, and a column as B, M×K · K → M: as with ndarray's
+    /// A vector is a row as A, K · K×N → N, and a column as B, M×K · K → M, as with ndarray's
     /// [`dot`](ndarray::linalg::Dot).
     ///
-    /// A batch of a single matrix goes with every matrix of the other batch. Views may have any strides; on a
-    /// GPU, those whose elements fill their memory, in whatever order of axes, are copied there as they stand,
-    /// and others are packed on the host first.
+    /// A batch of one matrix is combined with every matrix of the other batch. Views may have any strides. Views whose
+    /// elements fill their memory, in any order of axes, are copied to a GPU as they are; other views are packed on the
+    /// host first.
     ///
     /// # Errors
-    /// - [`Error::Shape`] if A has not as many columns as B has rows, or the batches differ.
-    /// - [`Error::InvalidInput`] for a size above 2³¹ − 1 on a device that runs kernels.
-    /// - [`Error::Unavailable`] for instructions that the device does not have.
-    /// - [`Error::Allocation`] if the memory does not suffice.
-    /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept the kernels; in the
-    ///   simulator [`Error::Simulation`] if it finds a mistake in them.
+    /// - [`Error::Shape`](crate::Error::Shape) if the columns of A and the rows of B differ in number, or the batches differ.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 on a device that runs kernels.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for instructions that the device does not have.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
+    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and [`Error::Load`](crate::Error::Load) if it does not accept the kernels; in the
+    ///   simulator, [`Error::Simulation`](crate::Error::Simulation) if it finds a mistake in them.
     ///
     /// ```
     /// use gridstride::Device;
@@ -117,7 +116,7 @@ impl MatMul {
     /// may have any strides.
     ///
     /// # Errors
-    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`] if C does not have the shape of the product.
+    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does not have the shape of the product.
     ///
     /// ```
     /// use gridstride::Device;
@@ -140,13 +139,13 @@ impl MatMul {
         self.host(MATMUL_INTO, devices, one, (a, b), zero, c)
     }
 
-    /// C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch
+    /// Computes C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch
     /// B×M×K · B×K×N → B×M×N.
     ///
-    /// All may have any strides; C's memory is not touched where it has none of its elements.
+    /// All views may have any strides. Memory between the elements of C is not written.
     ///
     /// # Errors
-    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`] if C has not the shape of the product.
+    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does not have the shape of the product.
     ///
     /// ```
     /// use gridstride::Device;
@@ -203,7 +202,7 @@ impl MatMul {
     /// returns. On the CPU the matrices are copied once.
     ///
     /// # Errors
-    /// Those of [`matmul`](Self::matmul), and [`Error::DifferentDevices`] for matrices on two devices.
+    /// Those of [`matmul`](Self::matmul), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for matrices on two devices.
     ///
     /// ```
     /// use gridstride::Device;
@@ -238,7 +237,7 @@ impl MatMul {
     /// Writes A·B to an array that exists: [`matmul_device`](Self::matmul_device) without an allocation of the result.
     ///
     /// # Errors
-    /// Those of [`matmul_device`](Self::matmul_device), and [`Error::Shape`] if C does not have the shape of the product.
+    /// Those of [`matmul_device`](Self::matmul_device), and [`Error::Shape`](crate::Error::Shape) if C does not have the shape of the product.
     ///
     /// ```
     /// use gridstride::Device;
@@ -268,7 +267,7 @@ impl MatMul {
     /// matrices are copied once.
     ///
     /// # Errors
-    /// Those of [`gemm`](Self::gemm), and [`Error::DifferentDevices`] for matrices on different devices.
+    /// Those of [`gemm`](Self::gemm), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for matrices on different devices.
     ///
     /// ```
     /// use gridstride::Device;

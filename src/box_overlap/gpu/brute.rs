@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteParameters, Counters, Sets,
+    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteCount, BruteFill, BruteParameters,
+    Counters, Sets,
 };
 
 use super::tuning::{self, BruteShape, THREADS};
@@ -48,15 +49,14 @@ impl Brute {
             let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
             let arguments = (sets, counters.slice(), codes.slice_mut());
             device.launch(MODULE, T::KERNELS.codes, config, arguments)?;
-            let arguments = (
-                parameters,
+            let arrays = BruteCount {
                 sets,
-                codes.slice(),
-                parts.slice_mut(),
-                tiles_with_pairs.slice_mut(),
-            );
+                codes: codes.slice(),
+                counts: parts.slice_mut(),
+                tiles_with_pairs: tiles_with_pairs.slice_mut(),
+            };
             let config = config_of(shape.blocks, shape.chunks);
-            device.launch(MODULE, T::KERNELS.brute_count, config, arguments)?;
+            device.launch(MODULE, T::KERNELS.brute_count, config, (parameters, arrays))?;
             sums_and_total(&parts, counter(&mut counters, Counters::PAIRS))?
         };
         let mut offsets = device.alloc::<u64>(rows1 + 1)?;
@@ -101,20 +101,19 @@ impl Brute {
             first_row: rows.start,
             end_row: rows.end,
         };
-        let arguments = (
-            parameters,
-            search.sets,
-            self.codes.slice(),
-            self.sums.slice(),
-            self.tiles_with_pairs.slice(),
-            indices.slice_mut(),
-        );
+        let arrays = BruteFill {
+            sets: search.sets,
+            codes: self.codes.slice(),
+            sums: self.sums.slice(),
+            tiles_with_pairs: self.tiles_with_pairs.slice(),
+            indices: indices.slice_mut(),
+        };
         let config = config_of(blocks, self.shape.chunks);
         // SAFETY: as counted; the blocks cover the rows, and there is room for their pairs.
         unsafe {
             search
                 .device
-                .launch(MODULE, T::KERNELS.brute_fill, config, arguments)
+                .launch(MODULE, T::KERNELS.brute_fill, config, (parameters, arrays))
         }
     }
 }

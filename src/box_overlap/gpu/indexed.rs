@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, BUILD_THREADS, Counters, KeyParameters, LEVELS_A_LAUNCH, NODE_WORDS,
-    QueryParameters, RowParameters, SLOTS, Sets, nodes,
+    self as box_kernels, BUILD_THREADS, Counters, Find, Keys, LEVELS_A_LAUNCH, Leaves, Levels,
+    NODE_WORDS, PlaceRows, RowCounts, RowParameters, RowRange, RowSearch, SLOTS, Sets, WriteRows,
+    key_bits, nodes,
 };
 
 use super::brute::Brute;
@@ -67,23 +68,20 @@ impl Indexed {
         let mut slots = device.alloc::<u32>(rows1 * SLOTS)?;
         let mut left = device.alloc::<u64>(rows1)?;
         let config = LaunchConfig::new(tuning::blocks(rows1, SEARCH_THREADS), SEARCH_THREADS);
-        let parameters = QueryParameters {
+        let arguments = Find {
             root_level: tree.root_level,
-        };
-        let arguments = (
-            parameters,
             sets,
-            tree.order.slice(),
-            tree.counters.slice_mut(),
-            tree.nodes.slice(),
-            counts.slice_mut(),
-            slots.slice_mut(),
-            left.slice_mut(),
-        );
+            order: tree.order.slice(),
+            counters: tree.counters.slice_mut(),
+            nodes: tree.nodes.slice(),
+            counts: counts.slice_mut(),
+            slots: slots.slice_mut(),
+            left: left.slice_mut(),
+        };
         // SAFETY: the tree is that of the sets, neither of which is empty; a count, slots and room among
         // those left for each row. Buffers are of this device and freed after the kernels have run.
         let mut offsets = unsafe {
-            device.launch(MODULE, T::KERNELS.find, config, arguments)?;
+            device.launch(MODULE, T::KERNELS.find, config, (arguments,))?;
             sums_and_total(&counts, counter(&mut tree.counters, Counters::PAIRS))?
         };
         let known = read(&tree.counters)?;
@@ -142,21 +140,23 @@ impl Indexed {
     ) -> Result<()> {
         let queries = search.sets.rows1;
         let config = LaunchConfig::new(tuning::blocks(queries as usize, THREADS), THREADS);
-        let arguments = (
+        let range = RowRange {
             queries,
-            rows.start,
-            rows.end,
-            self.tree.order.slice(),
-            search.counts.slice(),
-            self.slots.slice(),
-            search.offsets.slice(),
-            indices.slice_mut(),
-        );
+            first_row: rows.start,
+            end_row: rows.end,
+        };
+        let arrays = WriteRows {
+            order: self.tree.order.slice(),
+            counts: search.counts.slice(),
+            slots: self.slots.slice(),
+            offsets: search.offsets.slice(),
+            indices: indices.slice_mut(),
+        };
         // SAFETY: as the search has left them, with room for the pairs of all these rows.
         unsafe {
             search
                 .device
-                .launch(MODULE, &box_kernels::write_rows, config, arguments)?
+                .launch(MODULE, &box_kernels::write_rows, config, (range, arrays))?
         };
         match &self.left {
             Some(left) => left.fill(search, &self.tree, rows, indices),
@@ -182,11 +182,8 @@ fn sample<T: Coordinate>(
     };
     let arguments = (
         parameters,
-        sets,
-        tree.order.slice(),
+        tree.search(sets, left),
         tree.counters.slice_mut(),
-        tree.nodes.slice(),
-        left.slice(),
     );
     let blocks = tuning::sample_blocks(subtrees.tasks(rows));
     let config = LaunchConfig::new(blocks, SEARCH_THREADS);
@@ -199,47 +196,43 @@ fn sample<T: Coordinate>(
 impl Tree {
     fn build<T: Coordinate>(device: &Device, sets: Sets<T>, counters: Buffer<u64>) -> Result<Tree> {
         let rows = sets.rows();
-        let parameters = KeyParameters {
-            bits: tuning::key_bits(sets.axes),
-        };
+        let bits = tuning::key_bits(sets.axes);
         let mut keys = device.alloc::<u64>(rows)?;
         let mut order = device.alloc::<u32>(rows)?;
         let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
-        let arguments = (
-            parameters,
+        let arrays = Keys {
             sets,
-            counters.slice(),
-            keys.slice_mut(),
-            order.slice_mut(),
-        );
+            counters: counters.slice(),
+            keys: keys.slice_mut(),
+            rows: order.slice_mut(),
+        };
         // SAFETY: the sets are as they say and have been examined; an element for each row. Buffers are of
         // this device and freed after the kernels have run.
-        unsafe { device.launch(MODULE, T::KERNELS.keys, config, arguments)? };
-        let (keys, order) = sort_pairs(keys, order, 0..parameters.key_bits(sets.axes))?;
+        unsafe { device.launch(MODULE, T::KERNELS.keys, config, (bits, arrays))? };
+        let (keys, order) = sort_pairs(keys, order, 0..key_bits(sets.axes, bits))?;
         drop(keys);
 
         let leaves = sets.rows2;
         let root_level = tuning::root_level(leaves);
         let mut nodes = device.alloc::<f32>(tuning::tree_nodes(leaves) * NODE_WORDS)?;
         let config = LaunchConfig::new(tuning::build_blocks(leaves, 0), BUILD_THREADS);
-        let arguments = (
+        let arguments = Leaves {
             sets,
-            order.slice(),
-            counters.slice(),
+            order: order.slice(),
+            counters: counters.slice(),
             root_level,
-            nodes.slice_mut(),
-        );
+            nodes: nodes.slice_mut(),
+        };
         // SAFETY: as above, with room for all nodes, and blocks as the kernel wants them.
-        unsafe { device.launch(MODULE, T::KERNELS.leaves, config, arguments)? };
+        unsafe { device.launch(MODULE, T::KERNELS.leaves, config, (arguments,))? };
         for level in (LEVELS_A_LAUNCH..root_level).step_by(LEVELS_A_LAUNCH as usize) {
             let config = LaunchConfig::new(tuning::build_blocks(leaves, level), BUILD_THREADS);
-            let arguments = (
+            let levels = Levels {
                 leaves,
                 level,
                 root_level,
-                counters.slice(),
-                nodes.slice_mut(),
-            );
+            };
+            let arguments = (levels, counters.slice(), nodes.slice_mut());
             // SAFETY: as above, and the level's entries have been written.
             unsafe { device.launch(MODULE, &box_kernels::levels, config, arguments)? };
         }
@@ -249,6 +242,17 @@ impl Tree {
             nodes,
             root_level,
         })
+    }
+
+    /// A search for rows that were left.
+    fn search<T: Coordinate>(&self, sets: Sets<T>, left: &Buffer<u64>) -> RowSearch<T> {
+        RowSearch {
+            sets,
+            order: self.order.slice(),
+            counters: self.counters.slice(),
+            nodes: self.nodes.slice(),
+            left: left.slice(),
+        }
     }
 }
 
@@ -289,15 +293,7 @@ impl Subtrees {
     ) -> Result<Buffer<u64>> {
         let tasks = self.tasks(parameters.count);
         let mut of_tasks = device.alloc::<u32>(tasks as usize)?;
-        let arguments = (
-            parameters,
-            sets,
-            tree.order.slice(),
-            tree.counters.slice(),
-            tree.nodes.slice(),
-            rows.slice(),
-            of_tasks.slice_mut(),
-        );
+        let arguments = (parameters, tree.search(sets, rows), of_tasks.slice_mut());
         let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
         // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs; a count
         // for each task. Buffers are of this device and freed after the kernels have run.
@@ -322,10 +318,21 @@ impl Left {
         let subtrees = Subtrees::new(sets.rows2, count);
         let parameters = subtrees.parameters(sets.rows2, 0..count);
         let sums = subtrees.count(device, sets, tree, &rows, parameters)?;
-        let arguments = (parameters, rows.slice(), sums.slice(), counts.slice_mut());
+        let arrays = RowCounts {
+            left: rows.slice(),
+            sums: sums.slice(),
+            counts: counts.slice_mut(),
+        };
         let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
         // SAFETY: a sum for each task and one for the end, a count for each row. Buffers as above.
-        unsafe { device.launch(MODULE, &box_kernels::row_counts, config, arguments)? };
+        unsafe {
+            device.launch(
+                MODULE,
+                &box_kernels::row_counts,
+                config,
+                (parameters, arrays),
+            )?
+        };
         Ok(Left {
             rows,
             subtrees,
@@ -394,11 +401,7 @@ impl Left {
         let tasks = self.subtrees.tasks(parameters.count);
         let arguments = (
             parameters,
-            sets,
-            tree.order.slice(),
-            tree.counters.slice(),
-            tree.nodes.slice(),
-            self.rows.slice(),
+            tree.search(sets, &self.rows),
             self.sums.slice(),
             keys.slice_mut(),
         );
@@ -407,18 +410,23 @@ impl Left {
         unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
         let key_bits = parameters.index_bits + bits(parameters.count);
         let keys = sort_keys(keys, 0..key_bits)?;
-        let arguments = (
-            parameters,
-            first_row,
-            self.rows.slice(),
-            self.sums.slice(),
-            keys.slice(),
-            search.offsets.slice(),
-            indices.slice_mut(),
-        );
+        let arrays = PlaceRows {
+            left: self.rows.slice(),
+            sums: self.sums.slice(),
+            keys: keys.slice(),
+            offsets: search.offsets.slice(),
+            indices: indices.slice_mut(),
+        };
         let config = LaunchConfig::new(tuning::striding_blocks(pairs as usize), THREADS);
         // SAFETY: the keys are sorted; room for the pairs of all rows from the first one on.
-        unsafe { device.launch(MODULE, &box_kernels::place_rows, config, arguments) }
+        unsafe {
+            device.launch(
+                MODULE,
+                &box_kernels::place_rows,
+                config,
+                (parameters, first_row, arrays),
+            )
+        }
     }
 }
 

@@ -85,7 +85,7 @@ impl Known {
         for (number, (name, set)) in sets.into_iter().enumerate() {
             let fault = known.0[Counters::FAULTS + number];
             if let Some(set) = set.filter(|_| fault != Counters::NO_FAULT) {
-                let (row, width) = ((fault >> 3) as usize, 2 * boxes.axes);
+                let (row, width) = (fault as usize, 2 * boxes.axes);
                 let numbers = DeviceView::part(set, row * width, width)
                     .download()?
                     .to_vec();

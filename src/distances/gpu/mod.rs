@@ -3,7 +3,7 @@
 mod kernels;
 mod tuning;
 
-use distances_kernels::{Parameters, THREADS};
+use distances_kernels::{Matrices, Parameters, THREADS};
 use ndarray::Ix2;
 
 use kernels::HasKernels;
@@ -77,7 +77,8 @@ pub fn device<T: HasKernels>(tile: DeviceTile<T>) -> Result<()> {
     unsafe {
         match b {
             Some(b) => {
-                let arguments = (parameters, a, b.buffer().slice(), out);
+                let b = b.buffer().slice();
+                let arguments = (parameters, Matrices { a, b }, out);
                 device.launch(module, T::KERNELS.distances, config, arguments)
             }
             None => device.launch(module, T::KERNELS.pairwise, config, (parameters, a, out)),

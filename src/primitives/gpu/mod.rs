@@ -7,7 +7,8 @@ use std::ops::Range;
 use cuda_std::DeviceSliceMut;
 
 use primitives_kernels::{
-    self as kernels, DIGIT_BITS, DIGITS, SCAN_THREADS, SORT_THREADS, SortParameters,
+    self as kernels, DIGIT_BITS, DIGITS, DigitPlaces, MoveKeys, SCAN_THREADS, SORT_THREADS,
+    SortParameters, Sums,
 };
 
 use crate::device::{Buffer, LaunchConfig};
@@ -55,9 +56,13 @@ unsafe fn write_sums(
     unsafe {
         let arguments = (parts.tiles, values.slice(), totals.slice_mut());
         device.launch(MODULE, &kernels::totals_u32, config, arguments)?;
-        let (totals, sums) = (totals.slice(), sums.slice_mut());
-        let arguments = (parts.tiles, values.slice(), totals, sums, total);
-        device.launch(MODULE, &kernels::sums_u32, config, arguments)
+        let arguments = Sums {
+            values: values.slice(),
+            totals: totals.slice(),
+            sums: sums.slice_mut(),
+            total,
+        };
+        device.launch(MODULE, &kernels::sums_u32, config, (parts.tiles, arguments))
     }
 }
 
@@ -146,9 +151,21 @@ impl Pass {
             let arguments = (parameters, keys.slice(), self.counts.slice_mut());
             self.device
                 .launch(MODULE, &kernels::digit_counts, config, arguments)?;
-            let arguments = (blocks, self.counts.slice_mut(), self.totals.slice_mut());
+            let arguments = DigitPlaces {
+                counts: self.counts.slice_mut(),
+                totals: self.totals.slice_mut(),
+            };
             self.device
-                .launch(MODULE, &kernels::digit_places, warps, arguments)
+                .launch(MODULE, &kernels::digit_places, warps, (blocks, arguments))
+        }
+    }
+
+    fn moving(&self, keys: &Buffer<u64>, moved: &mut Buffer<u64>) -> MoveKeys {
+        MoveKeys {
+            keys: keys.slice(),
+            counts: self.counts.slice(),
+            totals: self.totals.slice(),
+            moved_keys: moved.slice_mut(),
         }
     }
 
@@ -158,13 +175,7 @@ impl Pass {
         keys: &Buffer<u64>,
         moved: &mut Buffer<u64>,
     ) -> Result<()> {
-        let arguments = (
-            self.parameters(digit),
-            keys.slice(),
-            self.counts.slice(),
-            self.totals.slice(),
-            moved.slice_mut(),
-        );
+        let arguments = (self.parameters(digit), self.moving(keys, moved));
         // SAFETY: counted before, for the same blocks; as much room as keys, of which there are 2³² at
         // most. Buffers as above.
         unsafe {
@@ -181,11 +192,8 @@ impl Pass {
     ) -> Result<()> {
         let arguments = (
             self.parameters(digit),
-            keys.slice(),
+            self.moving(keys, moved),
             values.slice(),
-            self.counts.slice(),
-            self.totals.slice(),
-            moved.slice_mut(),
             moved_values.slice_mut(),
         );
         // SAFETY: as above, with a value for each key.
