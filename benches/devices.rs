@@ -14,7 +14,7 @@ use common::boxes::pipes;
 use common::{Random, Times, Where};
 use gridstride::box_overlap::{Algorithm, BoxOverlap};
 use gridstride::matmul::matmul;
-use gridstride::stream::{Pipeline, add};
+use gridstride::pipeline::{Pipeline, add};
 use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
 use gridstride::time_series::{Method, aggregate};
 use gridstride::{Device, Result};

@@ -22,7 +22,7 @@
 //! - `cuda`: NVIDIA GPUs. The program still starts without a driver, and [`Device::auto`] then takes the CPU.
 //! - `simulator`: the simulator, for tests and for custom kernels.
 //!
-//! Kernels, on by default; each has the module of its name:
+//! Kernels, on by default; each has the module of its name, but for `stream`:
 //!
 //! | feature | module | besides |
 //! |---|---|---|
@@ -31,7 +31,7 @@
 //! | `distances` | [`distances`] | |
 //! | `box-overlap` | [`box_overlap`] | `primitives` |
 //! | `time-series` | [`time_series`] | `primitives` |
-//! | `stream` | [`stream`] | |
+//! | `stream` | [`pipeline`] | |
 //! | `primitives` | [`primitives`] | |
 //!
 //! With `default-features = false` only the chosen kernels are compiled. Without any of them, gridstride is the device
@@ -70,10 +70,10 @@ mod modules;
 mod number;
 mod parallel;
 mod partition;
+#[cfg(feature = "stream")]
+pub mod pipeline;
 #[cfg(feature = "primitives")]
 pub mod primitives;
-#[cfg(feature = "stream")]
-pub mod stream;
 #[cfg(feature = "tensor-sketch")]
 pub mod tensor_sketch;
 #[cfg(feature = "time-series")]
@@ -95,6 +95,7 @@ struct Readme;
 
 /// Programs of the guide; `cargo xtask guide` tests those that are crates of several files.
 #[cfg(all(doctest, feature = "simulator"))]
+#[doc = include_str!("../docs/guide/calls.md")]
 #[doc = include_str!("../docs/guide/matmul.md")]
 #[doc = include_str!("../docs/guide/profiling.md")]
 #[doc = include_str!("../docs/guide/streaming.md")]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::Parser;
-use gridstride::stream::{Pipeline, add};
+use gridstride::pipeline::{Pipeline, add};
 use ndarray::{Array1, ArrayView1, Zip};
 
 use common::device_names::DeviceNames;

@@ -51,6 +51,7 @@ never! {
         fn shares_stream(self, &Gpu) -> bool;
         fn wait_for(self, &Gpu) -> Result<()>;
         fn synchronize(self) -> Result<()>;
+        fn is_idle(self) -> bool;
         fn event(self) -> Result<Event>;
         fn record(self, &Event) -> Result<()>;
         fn wait(self, &Event) -> Result<()>;

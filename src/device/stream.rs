@@ -227,6 +227,14 @@ impl Stream {
         self.device.synchronize()
     }
 
+    /// Whether [`synchronize`](Self::synchronize) returns at once, be it with an error.
+    pub(crate) fn is_idle(&self) -> bool {
+        match &self.device.backend {
+            Backend::Cpu | Backend::Simulator(_) => true,
+            Backend::Cuda(gpu) => gpu.is_idle(),
+        }
+    }
+
     /// Marks the present end of the stream: the event happens when everything that was put on the
     /// stream before has finished. Recording again forgets the earlier mark.
     ///

@@ -132,7 +132,7 @@ fn simulators_are_told_apart() {
     let keys = one.buffer_from(&[1u64]).unwrap();
     fails_with(
         gridstride::primitives::sort_pairs(keys, elsewhere, 0..8),
-        format!("sort: one argument is on {one}, another on {other}"),
+        format!("sort_pairs: one argument is on {one}, another on {other}"),
     );
     let name = one.to_string();
     let number = name.strip_prefix("simulator:").unwrap();

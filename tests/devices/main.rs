@@ -6,8 +6,8 @@ mod device;
 mod on_stream;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod out_of_memory;
+mod pipeline;
 mod reopening;
-mod stream;
 
 use std::process::Command;
 

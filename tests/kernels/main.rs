@@ -1,6 +1,7 @@
 //! The kernels, called as a user does, on every device that is here.
 
 mod box_overlap;
+mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod distances;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gridstride::primitives::{exclusive_sums, sort_keys, sort_pairs};
+use gridstride::primitives::{exclusive_sums, exclusive_sums_into, sort_keys, sort_pairs};
 use gridstride::{Device, Error};
 
 use crate::common::{Random, assert_error, cuda, devices, fails_with};
@@ -30,6 +30,9 @@ fn check_sums(device: &Device, values: &[u32]) {
     let sums = exclusive_sums(&buffer).unwrap().to_vec().unwrap();
     let mut expected = 0;
     assert_eq!(sums.len(), values.len() + 1);
+    let mut into = device.buffer_from(&vec![u64::MAX; sums.len()]).unwrap();
+    exclusive_sums_into(&buffer, &mut into).unwrap();
+    assert_eq!(into.to_vec().unwrap(), sums);
     for (i, &sum) in sums.iter().enumerate() {
         assert_eq!(sum, expected, "{device}, {i} of {}", values.len());
         expected += u64::from(values.get(i).copied().unwrap_or(0));
@@ -103,6 +106,21 @@ fn many_keys() {
 }
 
 #[test]
+fn sums_need_a_buffer_of_their_length_and_device() {
+    for device in devices() {
+        let values = device.buffer_from(&[1u32, 2]).unwrap();
+        let mut short = device.zeros::<u64>(2).unwrap();
+        fails_with(
+            exclusive_sums_into(&values, &mut short),
+            "exclusive_sums_into: the sums of 2 values are 3, but sums has 2",
+        );
+        let mut elsewhere = Device::simulator().unwrap().zeros::<u64>(3).unwrap();
+        let result = exclusive_sums_into(&values, &mut elsewhere);
+        assert_error!(result, Error::DifferentDevices { .. });
+    }
+}
+
+#[test]
 fn what_cannot_be_sorted_is_refused() {
     for device in devices() {
         let keys = || device.buffer_from(&[1u64, 2]).unwrap();
@@ -116,12 +134,12 @@ fn what_cannot_be_sorted_is_refused() {
         ] {
             let result = sort_keys(keys(), bits);
             assert_error!(&result, Error::InvalidInput { .. });
-            fails_with(result, format!("sort: the range of bits {message}"));
+            fails_with(result, format!("sort_keys: the range of bits {message}"));
         }
         let values = device.buffer_from(&[1u32]).unwrap();
         fails_with(
             sort_pairs(keys(), values, 0..8),
-            "sort: the number of keys is 2, the number of values 1: they must be equal",
+            "sort_pairs: the number of keys is 2, the number of values 1: they must be equal",
         );
         let elsewhere = Device::simulator().unwrap();
         let values = elsewhere.buffer_from(&[1u32, 2]).unwrap();

@@ -184,6 +184,7 @@ functions! {
     fn cuStreamCreateWithPriority(phStream: *mut CUstream, flags: c_uint, priority: c_int);
     fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint);
     fn cuStreamSynchronize(hStream: CUstream);
+    fn cuStreamQuery(hStream: CUstream);
     fn cuStreamDestroy_v2(hStream: CUstream);
     fn cuEventCreate(phEvent: *mut CUevent, Flags: c_uint);
     fn cuEventRecord(hEvent: CUevent, hStream: CUstream);

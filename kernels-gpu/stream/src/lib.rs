@@ -1,4 +1,4 @@
-//! GPU kernels of the pipeline's own operations. `gridstride::stream` launches them.
+//! GPU kernels of the pipeline's own operations. `gridstride::pipeline` launches them.
 #![no_std]
 
 use cuda_std::prelude::*;

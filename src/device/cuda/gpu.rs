@@ -138,6 +138,11 @@ impl Gpu {
         self.stream.synchronize()
     }
 
+    /// Whether the stream has nothing left to do, or has failed.
+    pub fn is_idle(&self) -> bool {
+        self.stream.is_idle()
+    }
+
     pub fn event(&self) -> Result<Event> {
         Event::new(&self.owner.primary, Timing::On)
     }

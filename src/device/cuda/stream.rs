@@ -80,6 +80,15 @@ impl Stream {
         self.primary.check(result, &operation)
     }
 
+    /// Whether nothing is left to wait for. After a failure that is so too: waiting returns the error.
+    pub fn is_idle(&self) -> bool {
+        let Ok(_bound) = self.primary.bind() else {
+            return true;
+        };
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { sys::cuStreamQuery(self.raw) != cudaError_enum::CUDA_ERROR_NOT_READY }
+    }
+
     /// Makes later work of this stream wait for the present work of another one, on the GPU.
     pub fn wait_for(&self, other: &Stream) -> Result<()> {
         // If another thread records the same event in between, the wait only covers more work.

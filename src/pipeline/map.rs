@@ -1,19 +1,23 @@
-//! Kernels over chunks of arrays, and of what comes bit by bit.
+//! Kernels over chunks of arrays, and of data that arrives piece by piece.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use cuda_std::host::{Kernel, KernelArgs, LaunchConfig};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 
-use super::add::not_equally_long;
 use super::columns::{ReadColumn, WriteColumn};
 use super::flow::Work;
 use super::lane::{ALIGNMENT, Lane};
-use super::{Inputs, Outputs, Pipeline, STREAM};
+use super::{Inputs, Outputs, Pipeline};
 use crate::device::{Element, Module, Stream};
 use crate::{Error, Result};
 
-/// A chunk on a device, for which kernels are to be launched.
+const MAP: &str = "map";
+const MAP_CHUNKS: &str = "map_chunks";
+const MAP_ITER: &str = "map_iter";
+
+/// A chunk on a device, for which the caller launches kernels.
 #[derive(Debug)]
 pub struct Chunk<'a> {
     stream: &'a Stream,
@@ -21,18 +25,18 @@ pub struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Its elements, counted from the first one of all.
+    /// Returns the range of the chunk's elements in the whole data.
     pub fn elements(&self) -> Range<usize> {
         self.elements.clone()
     }
 
-    /// How many there are: at least one.
+    /// Returns the number of elements: at least one.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// The chunk's stream. What is put on it runs between the copies of this chunk.
+    /// Returns the chunk's stream. Work on it runs between the copies of this chunk.
     pub fn stream(&self) -> &Stream {
         self.stream
     }
@@ -43,7 +47,7 @@ impl Chunk<'_> {
     /// As [`Device::launch`](crate::Device::launch).
     ///
     /// # Safety
-    /// As there. The chunk's own slices are valid until the stream is done with it.
+    /// As there. The slices of the chunk are valid until the stream is done with the chunk.
     pub unsafe fn launch<A: KernelArgs>(
         &self,
         module: &'static Module,
@@ -57,21 +61,26 @@ impl Chunk<'_> {
 }
 
 impl Pipeline {
-    /// Runs a kernel over arrays that are equally long: `launch` is called for each chunk, with the slices of the inputs
-    /// and outputs that it has on the device. Elements of outputs that the kernel does not write are left unspecified.
+    /// Runs a kernel over arrays of the same length. `launch` is called for each chunk, in order, with the slices of the
+    /// inputs and outputs on the chunk's device. Elements of outputs that the kernel does not write are unspecified.
     ///
-    /// Page-locked arrays are copied directly; others go through the pipeline's own memory, which takes all threads.
+    /// Page-locked arrays are copied directly. Others are copied to and from the pipeline's page-locked memory by all
+    /// threads.
     ///
     /// # Errors
-    /// [`Error::Shape`] for arrays of different lengths, [`Error::InvalidInput`] if the pipeline's memory, or what a
-    /// device's limit leaves of it, does not suffice for one element of each on each stream, [`Error::Allocation`] if it
-    /// cannot be had, and what `launch` returns. Then outputs are written in part.
+    /// - [`Error::Shape`] for arrays of different lengths.
+    /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or its memory, or what a device's limit
+    ///   leaves of it, does not suffice for one element of each array on each stream.
+    /// - [`Error::Allocation`] if the memory cannot be allocated.
+    /// - Those of `launch`.
+    ///
+    /// After an error, outputs are written in part.
     ///
     /// ```
     /// use cuda_std::prelude::*;
     /// use gridstride::Device;
     /// use gridstride::device::{LaunchConfig, Module};
-    /// use gridstride::stream::Pipeline;
+    /// use gridstride::pipeline::Pipeline;
     ///
     /// /// Squares, in a kernel crate of your own.
     /// #[kernel]
@@ -100,82 +109,99 @@ impl Pipeline {
         outputs: O,
         launch: impl FnMut(&Chunk, I::Slices, O::Slices) -> Result<()>,
     ) -> Result<()> {
+        self.arrays(MAP, inputs, outputs, launch)
+    }
+
+    /// [`map`](Self::map) for a call of another name.
+    pub(super) fn arrays<'a, I: Inputs<'a>, O: Outputs<'a>>(
+        &self,
+        operation: &'static str,
+        inputs: I,
+        outputs: O,
+        mut launch: impl FnMut(&Chunk, I::Slices, O::Slices) -> Result<()>,
+    ) -> Result<()> {
         let (inputs, outputs) = (inputs.columns(), outputs.columns());
-        let lengths: Vec<usize> = (inputs.iter().map(|column| column.len()))
+        let lengths = inputs.iter().map(|column| column.len());
+        let lengths: Vec<usize> = lengths
             .chain(outputs.iter().map(|column| column.len()))
             .collect();
-        if lengths.iter().any(|&length| length != lengths[0]) {
-            return Err(not_equally_long(&lengths));
-        }
+        require_same_length(operation, &lengths)?;
         let sizes = inputs.iter().map(|column| column.element_bytes());
         let sizes = sizes.chain(outputs.iter().map(|column| column.element_bytes()));
-        let layout = Layout::new(self, sizes.collect())?;
+        let layout = Layout::new(self, operation, sizes.collect())?;
         if lengths[0] == 0 {
             return Ok(());
         }
-        let mut slices = launch;
-        self.run(
-            layout.lane_bytes,
-            &mut OfArrays {
-                layout,
-                length: lengths[0],
-                next: 0,
-                inputs,
-                outputs,
-                launch: |chunk: &Chunk, addresses: (&[*mut u8], &[*mut u8])| {
-                    let length = chunk.len();
-                    // SAFETY: the layout has room for so many elements of each column; nothing else uses it before the
-                    // stream is done with the chunk.
-                    let (from, to) = unsafe {
-                        (
-                            I::slices(addresses.0, length),
-                            O::slices(addresses.1, length),
-                        )
-                    };
-                    slices(chunk, from, to)
-                },
-            },
-        )
+        let launch = |chunk: &Chunk, addresses: (&[*mut u8], &[*mut u8])| {
+            let length = chunk.len();
+            // SAFETY: the layout has room for `length` elements of each column, and nothing else uses it before the
+            // stream is done with the chunk.
+            let (from, to) = unsafe {
+                (
+                    I::slices(addresses.0, length),
+                    O::slices(addresses.1, length),
+                )
+            };
+            launch(chunk, from, to)
+        };
+        let mut work = OfArrays {
+            length: lengths[0],
+            next: 0,
+            inputs,
+            outputs,
+            launch,
+            layout,
+        };
+        self.run(operation, work.layout.lane_bytes, &mut work)
     }
 
-    /// Runs a kernel over what comes bit by bit: `fill` writes the next elements to the slice that it gets, up to all of
-    /// it, and returns how many there are, 0 at the end; `launch` is called for each chunk, and `take` with the results,
-    /// of which there are as many, in order. No more is kept than the pipeline's memory.
+    /// Runs a kernel over data that arrives piece by piece, within the pipeline's memory.
+    ///
+    /// `fill` writes the next elements to the front of a slice and returns their number, 0 at the end. `launch` is called
+    /// for each chunk in order. `take` gets the results in order, one for each element.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] if the pipeline's memory does not suffice for one element on each stream, or `fill` claims
-    /// to have written more than there is room for; [`Error::Allocation`] if the memory cannot be had; and what the
-    /// functions return.
+    /// Those of [`map`](Self::map) but [`Error::Shape`], [`Error::InvalidInput`] if `fill` returns a number above the
+    /// length of its slice, and those of the closures.
     pub fn map_chunks<T: Element, U: Element, E: From<Error>>(
         &self,
         fill: impl FnMut(&mut [T]) -> Result<usize, E>,
         launch: impl FnMut(&Chunk, DeviceSlice<T>, DeviceSliceMut<U>) -> Result<()>,
         take: impl FnMut(&[U]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let layout = Layout::new(self, vec![size_of::<T>(), size_of::<U>()])?;
-        self.run(
-            layout.lane_bytes,
-            &mut OfChunks {
-                layout,
-                next: 0,
-                fill,
-                launch,
-                take,
-                types: std::marker::PhantomData::<(T, U)>,
-            },
-        )
+        self.chunks(MAP_CHUNKS, fill, launch, take)
     }
 
-    /// [`map_chunks`](Self::map_chunks) of what an iterator gives.
+    /// [`map_chunks`](Self::map_chunks) for a call of another name.
+    fn chunks<T: Element, U: Element, E: From<Error>>(
+        &self,
+        operation: &'static str,
+        fill: impl FnMut(&mut [T]) -> Result<usize, E>,
+        launch: impl FnMut(&Chunk, DeviceSlice<T>, DeviceSliceMut<U>) -> Result<()>,
+        take: impl FnMut(&[U]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut work = OfChunks {
+            operation,
+            layout: Layout::new(self, operation, vec![size_of::<T>(), size_of::<U>()])?,
+            next: 0,
+            fill,
+            launch,
+            take,
+            types: PhantomData::<(T, U)>,
+        };
+        self.run(operation, work.layout.lane_bytes, &mut work)
+    }
+
+    /// Runs a kernel over the elements of an iterator: see [`map_chunks`](Self::map_chunks).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`map_chunks`](Self::map_chunks).
     ///
     /// ```
     /// # use cuda_std::prelude::*;
     /// # use gridstride::Device;
     /// # use gridstride::device::{LaunchConfig, Module};
-    /// # use gridstride::stream::Pipeline;
+    /// # use gridstride::pipeline::Pipeline;
     /// # #[kernel]
     /// # unsafe fn square(from: DeviceSlice<f32>, to: DeviceSliceMut<f32>) {
     /// #     for i in thread::grid_stride(from.len()) {
@@ -211,14 +237,25 @@ impl Pipeline {
             let places = places.iter_mut().zip(&mut elements);
             Ok(places.map(|(place, element)| *place = element).count())
         };
-        self.map_chunks(fill, launch, take)
+        self.chunks(MAP_ITER, fill, launch, take)
     }
 }
 
-/// Where the columns of a chunk are in a lane.
+/// Fails unless all lengths are equal.
+pub(super) fn require_same_length(operation: &'static str, lengths: &[usize]) -> Result<()> {
+    if lengths.iter().all(|&length| length == lengths[0]) {
+        return Ok(());
+    }
+    Err(Error::Shape {
+        operation,
+        message: format!("the arrays are not equally long: {lengths:?}"),
+    })
+}
+
+/// The places of a chunk's columns in a lane.
 struct Layout {
     lane_bytes: usize,
-    /// Elements of a chunk at most.
+    /// The most elements of a chunk.
     elements: usize,
     /// Bytes of an element of each column.
     sizes: Vec<usize>,
@@ -227,7 +264,8 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(pipeline: &Pipeline, sizes: Vec<usize>) -> Result<Layout> {
+    fn new(pipeline: &Pipeline, operation: &'static str, sizes: Vec<usize>) -> Result<Layout> {
+        pipeline.require_streams(operation)?;
         let (memory, streams) = (pipeline.usable_memory(), pipeline.streams);
         let lane_bytes = memory / streams;
         let gaps = ALIGNMENT * (sizes.len() - 1);
@@ -242,7 +280,7 @@ impl Layout {
                 "{memory} bytes {of} for {streams} streams do not suffice: each needs {} for an element of each array",
                 gaps + of_element,
             );
-            return Err(Error::input(STREAM, message));
+            return Err(Error::input(operation, message));
         }
         let mut next = 0;
         let start = |size: &usize| {
@@ -258,13 +296,13 @@ impl Layout {
         })
     }
 
-    /// The bytes of a column's first elements.
+    /// Returns the bytes of a column's first elements.
     fn bytes(&self, column: usize, elements: usize) -> Range<usize> {
         let start = self.starts[column];
         start..start + elements * self.sizes[column]
     }
 
-    /// The addresses of all columns on the device.
+    /// Returns the addresses of all columns on the device.
     fn addresses(&self, lane: &mut Lane) -> Vec<*mut u8> {
         self.starts
             .iter()
@@ -273,11 +311,11 @@ impl Layout {
     }
 }
 
-/// [`Pipeline::map`] on its way.
+/// The work of [`Pipeline::map`].
 struct OfArrays<'a, F> {
     layout: Layout,
     length: usize,
-    /// The first element that is not on its way.
+    /// The first element that has not been started.
     next: usize,
     inputs: Vec<Box<dyn ReadColumn + 'a>>,
     outputs: Vec<Box<dyn WriteColumn + 'a>>,
@@ -290,6 +328,8 @@ where
 {
     type Ticket = Range<usize>;
     type Error = Error;
+
+    const IN_ORDER: bool = false;
 
     fn start(&mut self, lane: &mut Lane) -> Result<Option<Range<usize>>> {
         let end = (self.next + self.layout.elements).min(self.length);
@@ -344,14 +384,15 @@ where
     }
 }
 
-/// [`Pipeline::map_chunks`] on its way.
+/// The work of [`Pipeline::map_chunks`].
 struct OfChunks<T, U, Fill, Launch, Take> {
+    operation: &'static str,
     layout: Layout,
     next: usize,
     fill: Fill,
     launch: Launch,
     take: Take,
-    types: std::marker::PhantomData<(T, U)>,
+    types: PhantomData<(T, U)>,
 }
 
 impl<T, U, E, Fill, Launch, Take> Work for OfChunks<T, U, Fill, Launch, Take>
@@ -366,13 +407,15 @@ where
     type Ticket = usize;
     type Error = E;
 
+    const IN_ORDER: bool = true;
+
     fn start(&mut self, lane: &mut Lane) -> Result<Option<usize>, E> {
         let room = self.layout.elements;
         let places = lane.on_host_mut(self.layout.bytes(0, room));
         let count = (self.fill)(bytemuck::cast_slice_mut(places))?;
         if count > room {
             let message = format!("{count} elements were written to a slice of {room}");
-            return Err(Error::input(STREAM, message).into());
+            return Err(Error::input(self.operation, message).into());
         }
         if count == 0 {
             return Ok(None);
@@ -386,8 +429,8 @@ where
             elements: self.next..self.next + count,
         };
         self.next += count;
-        // SAFETY: the layout has room for so many elements of both; nothing else uses it before the stream is done with
-        // the chunk.
+        // SAFETY: the layout has room for `count` elements of both, and nothing else uses it before the stream is done
+        // with the chunk.
         let (from, to) = unsafe {
             (
                 DeviceSlice::from_raw_parts(addresses[0].cast_const().cast(), count),

@@ -1,21 +1,22 @@
-//! What a chunk on its way has to itself.
+//! Streams and memory for one chunk each.
 
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::flow::Progress;
 use crate::device::{Buffer, PinnedBuffer, Stream};
 use crate::{Device, Result};
 
-/// What memory consists of, so that it is aligned as a device's is.
+/// The unit of the host's memory, for the alignment.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(256))]
 struct Line([u8; ALIGNMENT]);
 
-/// What each column in a lane is aligned to.
+/// The alignment of each column in a lane.
 pub const ALIGNMENT: usize = 256;
 
-/// A stream, memory of the device, and as much page-locked memory of the host: each byte there has its place here.
+/// A stream, memory of the device, and as much page-locked memory of the host. A column starts at the same byte in both.
 pub struct Lane {
     pub stream: Stream,
     pub on_device: Buffer<u8>,
@@ -32,17 +33,17 @@ impl Lane {
         })
     }
 
-    /// Some of the host's bytes.
+    /// Returns some of the host's bytes.
     pub fn on_host(&self, bytes: Range<usize>) -> &[u8] {
         &bytemuck::cast_slice(&self.on_host)[bytes]
     }
 
-    /// Some of the host's bytes, to be written.
+    /// Returns some of the host's bytes for writing.
     pub fn on_host_mut(&mut self, bytes: Range<usize>) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes]
     }
 
-    /// The address of a byte in the device's memory.
+    /// Returns the address of a byte in the device's memory.
     pub fn address(&mut self, byte: usize) -> *mut u8 {
         debug_assert!(byte <= self.on_device.len());
         // SAFETY: within the memory, or at its end.
@@ -52,7 +53,7 @@ impl Lane {
     /// Starts a copy from the host's bytes to the device's at the same place.
     ///
     /// # Safety
-    /// The host's stay as they are until the stream has done this.
+    /// The host's bytes do not change until the stream has done this.
     pub unsafe fn send(&mut self, bytes: Range<usize>) -> Result<()> {
         let start = bytes.start;
         let bytes = &bytemuck::cast_slice(&self.on_host)[bytes];
@@ -63,12 +64,22 @@ impl Lane {
     /// Starts a copy from the device's bytes to the host's at the same place.
     ///
     /// # Safety
-    /// The host's are left alone until the stream has done this.
+    /// Nothing accesses the host's bytes until the stream has done this.
     pub unsafe fn fetch(&mut self, bytes: Range<usize>) -> Result<()> {
         let start = bytes.start;
         let bytes = &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes];
         // SAFETY: passed on to the caller; the lane keeps the memory until it has waited.
         unsafe { self.stream.copy_out(&self.on_device, start, bytes) }
+    }
+}
+
+impl Progress for Lane {
+    fn is_idle(&self) -> bool {
+        self.stream.is_idle()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.stream.synchronize()
     }
 }
 

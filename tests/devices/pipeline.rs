@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use gridstride::device::{Image, LaunchConfig, Module};
-use gridstride::stream::{Chunk, Pipeline, add};
+use gridstride::pipeline::{Chunk, Pipeline, add};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, s};
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use crate::common::{devices, fails, fails_with, several, small, with_kernels};
 
 static MODULE: Module = Module::new(
-    "stream_test",
+    "pipeline_test",
     &[Image::new(
         "sm_70",
         include_str!("../../kernels-gpu/ptx/stream.sm_70.ptx"),
@@ -63,7 +64,7 @@ fn several_devices_add_what_one_does() {
     let none: [Device; 0] = [];
     let (a, mut to) = (numbers(1000, 1), Array1::zeros(1000));
     let added = add(&Pipeline::new(&none), &a, &a, &mut to);
-    fails_with(added, "stream: there is no device in the set");
+    fails_with(added, "add: there is no device in the set");
 }
 
 #[test]
@@ -163,7 +164,51 @@ fn what_comes_bit_by_bit_leaves_in_order() {
     }
 }
 
-/// Chunks of any lengths, and no more on their way than there are streams.
+/// Launches take long on one of two devices.
+#[test]
+fn a_slow_device_changes_no_result() {
+    for device in with_kernels() {
+        let devices = several(&device, 2);
+        let chunks = [Cell::new(0), Cell::new(0)];
+        let slowed = |chunk: &Chunk| {
+            let is_slow = chunk.stream().device().same_as(&devices[1]);
+            if is_slow {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let count = &chunks[usize::from(is_slow)];
+            count.set(count.get() + 1);
+        };
+        let pipeline = Pipeline::new(&devices).streams(2).memory(memory_for(10, 2));
+        let (a, b) = (numbers(400, 14), numbers(400, 15));
+        let mut found = Array1::zeros(400);
+        let mapped = pipeline.map((&a, &b), (&mut found,), |chunk, (a, b), (to,)| {
+            slowed(chunk);
+            let config = LaunchConfig::new(1, 8);
+            // SAFETY: equally long, and of this chunk alone.
+            unsafe { chunk.launch(&MODULE, &stream_kernels::add, config, (a, b, to)) }
+        });
+        mapped.unwrap();
+        assert_eq!(found, sums(&a, &b), "{device}");
+        assert_eq!(chunks[0].get() + chunks[1].get(), 40, "{device}");
+
+        let mut found = Vec::new();
+        let expected = a.mapv(|number| 2.0 * f64::from(number));
+        let launch = |chunk: &Chunk, from, to| {
+            slowed(chunk);
+            doubled(chunk, from, to)
+        };
+        let take = |results: &[f64]| {
+            found.extend_from_slice(results);
+            Ok(())
+        };
+        pipeline.map_iter(a, launch, take).unwrap();
+        assert_eq!(Array1::from(found), expected, "{device}");
+        // Each has had chunks, unless there is one GPU alone.
+        assert!(devices[0].same_as(&devices[1]) || chunks.iter().all(|count| count.get() > 0));
+    }
+}
+
+/// Chunks of any lengths, and no more in flight than there are streams.
 #[test]
 fn nothing_is_read_ahead_of_its_turn() {
     for device in with_kernels() {
@@ -239,7 +284,15 @@ fn mistakes_are_told() {
         let pipeline = Pipeline::new(&device);
         let mut found = Array1::zeros(3);
         let added = add(&pipeline, &numbers(3, 0), &numbers(4, 0), &mut found);
-        fails_with(added, "stream: the arrays are not equally long: [3, 4, 3]");
+        fails_with(added, "add: the arrays are not equally long: [3, 4, 3]");
+        let (none, three) = (Pipeline::new(&device).streams(0), numbers(3, 0));
+        let message = |name| {
+            format!("{name}: the pipeline has 0 streams on each device: it needs at least 1")
+        };
+        fails_with(add(&none, &three, &three, &mut found), message("add"));
+        let mapped = none.map((&three,), (&mut found,), |_, _, _| Ok(()));
+        fails_with(mapped, message("map"));
+        fails_with(none.map_iter([1], doubled, |_| Ok(())), message("map_iter"));
     }
     for device in with_kernels() {
         let too_little = memory_for(1, 5) - 5;
@@ -248,13 +301,16 @@ fn mistakes_are_told() {
         fails_with(
             add(&pipeline, &numbers(3, 0), &numbers(3, 0), &mut found),
             format!(
-                "stream: {too_little} bytes of memory for 5 streams do not suffice: each needs 528 for an element of each array"
+                "add: {too_little} bytes of memory for 5 streams do not suffice: each needs 528 for an element of each array"
             ),
         );
         let claims = |places: &mut [i32]| Ok::<_, Error>(places.len() + 1);
         let pipeline = Pipeline::new(&device).memory(4000);
         let error = pipeline.map_chunks(claims, doubled, |_| Ok(()));
-        fails(error, &["elements were written to a slice of"]);
+        fails(
+            error,
+            &["map_chunks: ", "elements were written to a slice of"],
+        );
     }
 }
 
@@ -282,7 +338,7 @@ fn a_pipeline_keeps_to_the_limits_of_its_devices() {
         let (pipeline, three) = (Pipeline::new(&limited), numbers(3, 0));
         fails_with(
             add(&pipeline, &three, &three, &mut found),
-            "stream: 1000 bytes that a device's limit leaves for 4 streams do not suffice: each needs 528 for an \
+            "add: 1000 bytes that a device's limit leaves for 4 streams do not suffice: each needs 528 for an \
              element of each array",
         );
     }

@@ -1,40 +1,59 @@
-//! Launches of the kernels of the primitives, the same for GPU and simulator.
+//! The kernels of the primitives, launched on a GPU or in the simulator.
+
+mod tuning;
 
 use std::ops::Range;
+
+use cuda_std::DeviceSliceMut;
 
 use primitives_kernels::{
     self as kernels, DIGIT_BITS, DIGITS, DigitPlaces, MoveKeys, SCAN_THREADS, SORT_THREADS,
     SortParameters, Sums,
 };
 
-use super::tuning::Parts;
 use crate::device::{Buffer, LaunchConfig};
 use crate::{Device, Result, modules};
+use tuning::Parts;
 
 const MODULE: &crate::device::Module = &modules::PRIMITIVES;
 
-/// The prefix sums of values on a device that runs kernels.
-pub(super) fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
+/// Writes the sums of all values below each one, and of all.
+pub fn exclusive_sums_into(values: &Buffer<u32>, sums: &mut Buffer<u64>) -> Result<()> {
     let nowhere = values.device().alloc(0)?.slice_mut();
     // SAFETY: no element, no write.
-    unsafe { sums_and_total(values.device(), values, nowhere) }
+    unsafe { write_sums(values.device(), values, sums, nowhere) }
 }
 
-/// The same on the stream of `device`, and the sum of all in the first element of `total`, if there is one.
+/// Returns the sums of all values below each one, and of all, computed on the stream of `device`. The sum of all is also
+/// written to the first element of `total`, if there is one.
 ///
 /// # Safety
-/// `values` and `total` are of the same device, allocated until the kernels have run, and nothing else writes them then.
+/// As of [`write_sums`].
 pub(crate) unsafe fn sums_and_total(
     device: &Device,
     values: &Buffer<u32>,
-    total: cuda_std::DeviceSliceMut<u64>,
+    total: DeviceSliceMut<u64>,
 ) -> Result<Buffer<u64>> {
+    let mut sums = device.alloc(values.len() + 1)?;
+    // SAFETY: passed on to the caller.
+    unsafe { write_sums(device, values, &mut sums, total)? };
+    Ok(sums)
+}
+
+/// # Safety
+/// `values` and `total` are of the same device, allocated until the kernels have run, and nothing else writes them then.
+unsafe fn write_sums(
+    device: &Device,
+    values: &Buffer<u32>,
+    sums: &mut Buffer<u64>,
+    total: DeviceSliceMut<u64>,
+) -> Result<()> {
     let parts = Parts::of_scan(values.len());
+    assert_eq!(sums.len(), values.len() + 1);
     let mut totals = device.alloc::<u64>(parts.blocks as usize)?;
-    let mut sums = device.alloc::<u64>(values.len() + 1)?;
     let config = LaunchConfig::new(parts.blocks, SCAN_THREADS);
-    // SAFETY: blocks and tiles cover all values, with an element for each; buffers are of this device and
-    // freed after the kernels have run.
+    // SAFETY: blocks and tiles cover all values, and there is a sum for each and one more. Buffers are of this device
+    // and freed after the kernels have run.
     unsafe {
         let arguments = (parts.tiles, values.slice(), totals.slice_mut());
         device.launch(MODULE, &kernels::totals_u32, config, arguments)?;
@@ -44,9 +63,8 @@ pub(crate) unsafe fn sums_and_total(
             sums: sums.slice_mut(),
             total,
         };
-        device.launch(MODULE, &kernels::sums_u32, config, (parts.tiles, arguments))?;
+        device.launch(MODULE, &kernels::sums_u32, config, (parts.tiles, arguments))
     }
-    Ok(sums)
 }
 
 /// Returns the bytes that [`sums_and_total`] allocates.
@@ -60,11 +78,8 @@ pub(crate) fn sort_pairs_bytes(pairs: usize) -> u64 {
     12 * pairs as u64 + 4 * counts
 }
 
-/// Sorts keys on a device that runs kernels.
-pub(super) fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
-    if keys.is_empty() || bits.is_empty() {
-        return Ok(keys);
-    }
+/// Sorts keys, of which there is at least one.
+pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
     let mut pass = Pass::new(keys.device(), keys.len())?;
     let (mut keys, mut moved) = (keys, pass.device.alloc(pass.keys)?);
     for digit in digits(bits) {
@@ -75,15 +90,12 @@ pub(super) fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u6
     Ok(keys)
 }
 
-/// Sorts keys with their values on a device that runs kernels.
-pub(super) fn sort_pairs(
+/// Sorts keys with their values.
+pub fn sort_pairs(
     keys: Buffer<u64>,
     values: Buffer<u32>,
     bits: Range<u32>,
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
-    if keys.is_empty() || bits.is_empty() {
-        return Ok((keys, values));
-    }
     let mut pass = Pass::new(keys.device(), keys.len())?;
     let (mut keys, mut moved) = (keys, pass.device.alloc(pass.keys)?);
     let (mut values, mut moved_values) = (values, pass.device.alloc(pass.keys)?);
@@ -96,21 +108,21 @@ pub(super) fn sort_pairs(
     Ok((keys, values))
 }
 
-/// The digits of these bits, lowest first: the shift and the bits of each.
+/// Returns the digits of these bits, lowest first: the shift and the number of bits of each.
 fn digits(bits: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
     let end = bits.end;
     bits.step_by(DIGIT_BITS as usize)
         .map(move |shift| (shift, (end - shift).min(DIGIT_BITS)))
 }
 
-/// What all passes over keys need.
+/// The buffers and the launch shape of all passes over keys.
 struct Pass {
     device: Device,
     keys: usize,
     parts: Parts,
     /// [digit][block]
     counts: Buffer<u32>,
-    /// Of each digit.
+    /// The keys with each digit.
     totals: Buffer<u32>,
 }
 

@@ -1,0 +1,213 @@
+//! Arrays of the host that a pipeline reads and writes.
+
+use std::ops::Range;
+
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use ndarray::{ArrayBase, ArrayView1, ArrayViewMut1, Data, DataMut, Ix1};
+
+use crate::device::{Element, PinnedBuffer, assign, copy_bytes};
+
+/// A host array that a [pipeline](super::Pipeline) reads: a slice, an array, a vector, a one-dimensional array or view
+/// of `ndarray`, or page-locked memory.
+///
+/// Views may have any strides; elements with gaps between them are packed chunk by chunk. Page-locked memory is copied to
+/// the device directly.
+pub trait Input<'a> {
+    /// The type of its elements.
+    type Element: Element;
+
+    #[doc(hidden)]
+    fn source(self) -> Source<'a, Self::Element>;
+}
+
+/// A host array that a [pipeline](super::Pipeline) writes: of the same kinds as an [`Input`].
+pub trait Output<'a> {
+    /// The type of its elements.
+    type Element: Element;
+
+    #[doc(hidden)]
+    fn target(self) -> Target<'a, Self::Element>;
+}
+
+#[doc(hidden)]
+pub struct Source<'a, T> {
+    pub(super) view: ArrayView1<'a, T>,
+    /// Whether it is page-locked.
+    is_pinned: bool,
+}
+
+#[doc(hidden)]
+pub struct Target<'a, T> {
+    pub(super) view: ArrayViewMut1<'a, T>,
+    is_pinned: bool,
+}
+
+macro_rules! arrays {
+    ($(
+        $lifetime:lifetime [$($generics:tt)*] $type:ty, [$($generics_mut:tt)*] $mutable:ty,
+        |$array:ident| $view:expr, $view_mut:expr, $is_pinned:literal;
+    )*) => {$(
+        impl<$lifetime, T: Element, $($generics)*> Input<$lifetime> for $type {
+            type Element = T;
+
+            fn source(self) -> Source<$lifetime, T> {
+                let $array = self;
+                Source { view: $view, is_pinned: $is_pinned }
+            }
+        }
+
+        impl<$lifetime, T: Element, $($generics_mut)*> Output<$lifetime> for $mutable {
+            type Element = T;
+
+            fn target(self) -> Target<$lifetime, T> {
+                let $array = self;
+                Target { view: $view_mut, is_pinned: $is_pinned }
+            }
+        }
+    )*};
+}
+
+arrays! {
+    'a [] ArrayView1<'a, T>, [] ArrayViewMut1<'a, T>, |array| array, array, false;
+    'a [S: Data<Elem = T>] &'a ArrayBase<S, Ix1>, [S: DataMut<Elem = T>] &'a mut ArrayBase<S, Ix1>,
+        |array| array.view(), array.view_mut(), false;
+    'a [] &'a [T], [] &'a mut [T], |array| ArrayView1::from(array), ArrayViewMut1::from(array), false;
+    'a [const N: usize] &'a [T; N], [const N: usize] &'a mut [T; N],
+        |array| ArrayView1::from(&array[..]), ArrayViewMut1::from(&mut array[..]), false;
+    'a [] &'a Vec<T>, [] &'a mut Vec<T>, |array| ArrayView1::from(array), ArrayViewMut1::from(array), false;
+    'a [] &'a PinnedBuffer<T>, [] &'a mut PinnedBuffer<T>,
+        |array| ArrayView1::from(&array[..]), ArrayViewMut1::from(&mut array[..]), true;
+}
+
+/// A column of any type that a pipeline reads.
+#[doc(hidden)]
+pub trait ReadColumn {
+    fn len(&self) -> usize;
+    fn element_bytes(&self) -> usize;
+    /// Returns a part if the device can copy from it directly.
+    fn locked(&self, part: Range<usize>) -> Option<&[u8]>;
+    /// Copies a part to aligned bytes, as many as the part has.
+    fn pack(&self, part: Range<usize>, to: &mut [u8]);
+}
+
+/// A column of any type that a pipeline writes.
+#[doc(hidden)]
+pub trait WriteColumn {
+    fn len(&self) -> usize;
+    fn element_bytes(&self) -> usize;
+    /// Returns a part if the device can copy to it directly.
+    fn locked(&mut self, part: Range<usize>) -> Option<&mut [u8]>;
+    /// Copies a part from aligned bytes, as many as the part has.
+    fn unpack(&mut self, part: Range<usize>, from: &[u8]);
+}
+
+impl<T: Element> ReadColumn for Source<'_, T> {
+    fn len(&self) -> usize {
+        self.view.len()
+    }
+
+    fn element_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn locked(&self, part: Range<usize>) -> Option<&[u8]> {
+        let elements = self.view.to_slice().filter(|_| self.is_pinned)?;
+        Some(bytemuck::cast_slice(&elements[part]))
+    }
+
+    fn pack(&self, part: Range<usize>, to: &mut [u8]) {
+        match self.view.to_slice() {
+            Some(elements) => copy_bytes(bytemuck::cast_slice(&elements[part]), to),
+            None => {
+                let from = self.view.slice(ndarray::s![part]);
+                let to = ArrayViewMut1::from(bytemuck::cast_slice_mut::<u8, T>(to));
+                assign(to, &from);
+            }
+        }
+    }
+}
+
+impl<T: Element> WriteColumn for Target<'_, T> {
+    fn len(&self) -> usize {
+        self.view.len()
+    }
+
+    fn element_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn locked(&mut self, part: Range<usize>) -> Option<&mut [u8]> {
+        let elements = self.view.as_slice_mut().filter(|_| self.is_pinned)?;
+        Some(bytemuck::cast_slice_mut(&mut elements[part]))
+    }
+
+    fn unpack(&mut self, part: Range<usize>, from: &[u8]) {
+        match self.view.as_slice_mut() {
+            Some(elements) => copy_bytes(from, bytemuck::cast_slice_mut(&mut elements[part])),
+            None => {
+                let to = self.view.slice_mut(ndarray::s![part]);
+                let from = ArrayView1::from(bytemuck::cast_slice::<u8, T>(from));
+                assign(to, &from);
+            }
+        }
+    }
+}
+
+/// The [`Input`]s of a kernel: a tuple of one to four.
+pub trait Inputs<'a> {
+    /// The slices of a chunk that the kernel gets.
+    type Slices;
+
+    #[doc(hidden)]
+    fn columns(self) -> Vec<Box<dyn ReadColumn + 'a>>;
+
+    /// # Safety
+    /// At each address are `len` elements of the column's type, as long as the slices are used.
+    #[doc(hidden)]
+    unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices;
+}
+
+/// The [`Output`]s of a kernel: a tuple of one to four.
+pub trait Outputs<'a> {
+    /// The slices of a chunk that the kernel gets.
+    type Slices;
+
+    #[doc(hidden)]
+    fn columns(self) -> Vec<Box<dyn WriteColumn + 'a>>;
+
+    /// # Safety
+    /// At each address there is room for `len` elements of the column's type, as long as the slices are used.
+    #[doc(hidden)]
+    unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices;
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $index:tt),*))*) => {$(
+        impl<'a, $($name: Input<'a>),*> Inputs<'a> for ($($name,)*) {
+            type Slices = ($(DeviceSlice<$name::Element>,)*);
+
+            fn columns(self) -> Vec<Box<dyn ReadColumn + 'a>> {
+                vec![$(Box::new(self.$index.source())),*]
+            }
+
+            unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices {
+                // SAFETY: passed on to the caller.
+                unsafe { ($(DeviceSlice::from_raw_parts(addresses[$index].cast_const().cast(), len),)*) }
+            }
+        }
+
+        impl<'a, $($name: Output<'a>),*> Outputs<'a> for ($($name,)*) {
+            type Slices = ($(DeviceSliceMut<$name::Element>,)*);
+
+            fn columns(self) -> Vec<Box<dyn WriteColumn + 'a>> {
+                vec![$(Box::new(self.$index.target())),*]
+            }
+
+            unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices {
+                // SAFETY: passed on to the caller.
+                unsafe { ($(DeviceSliceMut::from_raw_parts(addresses[$index].cast(), len),)*) }
+            }
+        }
+    )*};
+}
+tuples! { (A 0) (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) }

@@ -1,0 +1,19 @@
+//! Every form of every call that the page `calls.md` of the guide lists, with a file for each kernel: on each device, on
+//! a stream too, every form gives what the plain call gives.
+
+mod distances;
+mod matmul;
+
+use gridstride::Device;
+
+use crate::common::{devices, several};
+
+/// Calls `check` with each device, on its main stream and on another one, and with two devices of the same kind.
+fn everywhere(check: impl Fn(&Device, &[Device])) {
+    for device in devices() {
+        let set = several(&device, 2);
+        check(&device, &set);
+        let stream = device.stream().unwrap();
+        check(&device.on(&stream).unwrap(), &set);
+    }
+}
