@@ -7,8 +7,9 @@ use std::ops::AddAssign;
 
 use cuda_std::warp::WarpValue;
 use gridstride::time_series::{
-    Aggregate, Aggregation, Custom, Duplicates, Fill, Method, Nan, Order, Point, Singletons,
-    aggregate, bucket_counts, round_timestamps, round_timestamps_device, round_timestamps_inplace,
+    Aggregate, Custom, Duplicates, Fill, Method, Nan, Order, Point, Singletons, TimeBuckets,
+    aggregate, bucket_counts, round_timestamps, round_timestamps_device_inplace,
+    round_timestamps_inplace,
 };
 use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array, s};
@@ -33,8 +34,8 @@ in_every_type! { in_f32 f32, in_f64 f64: {
     sorting
 } }
 
-fn everything(granularity: i64) -> Aggregation {
-    Aggregation::every(granularity).methods(&all_methods())
+fn everything(granularity: i64) -> TimeBuckets {
+    TimeBuckets::every(granularity).methods(&all_methods())
 }
 
 /// Lengths around those of a thread's points, of tiles, and of what the CPU takes in one go.
@@ -90,7 +91,7 @@ fn every_number_of_points<T: Number>() {
                     0..10_000 => all_methods(),
                     _ => vec![Method::COUNT, Method::SUM, Method::LAST, Method::STD.rate()],
                 };
-                let aggregation = Aggregation::every(35).methods(&methods);
+                let aggregation = TimeBuckets::every(35).methods(&methods);
                 check_one(&device, &aggregation, &timestamps, &values);
             }
         }
@@ -137,7 +138,7 @@ fn many_series<T: Number>() {
                 let aggregation = everything(granularity).duplicates(Duplicates::Last);
                 check(&device, &aggregation, &offsets, &timestamps, &values);
             }
-            let drops = everything(10).singletons(Singletons::Drop).fill(Fill::Null);
+            let drops = everything(10).singletons(Singletons::Drop).fill(Fill::Nan);
             check(&device, &drops, &offsets, &timestamps, &values);
         }
     }
@@ -200,7 +201,7 @@ fn special_values<T: Number>() {
         }
         let equal = Array1::from_elem(5000, T::of(0.1));
         let timestamps = Array1::from_iter(0..5000);
-        let deviations = Aggregation::every(2500).methods(&[Method::VAR, Method::STD]);
+        let deviations = TimeBuckets::every(2500).methods(&[Method::VAR, Method::STD]);
         let found = check_one(&device, &deviations, &timestamps, &equal);
         assert_eq!(found.columns(), [array![0.0, 0.0], array![0.0, 0.0]]);
     }
@@ -235,12 +236,12 @@ fn every_choice_together<T: Number>() {
 }
 
 /// All choices but that of the order.
-fn choices(aggregation: Aggregation, ddof: u32) -> Vec<Aggregation> {
+fn choices(aggregation: TimeBuckets, ddof: u32) -> Vec<TimeBuckets> {
     let mut all = Vec::new();
     for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Last] {
         for nan in [Nan::Skip, Nan::Propagate] {
             for singletons in [Singletons::Nan, Singletons::Drop] {
-                for fill in [Fill::None, Fill::Null, Fill::Value(-7.5), Fill::Previous] {
+                for fill in [Fill::None, Fill::Nan, Fill::Value(-7.5), Fill::Previous] {
                     let with = aggregation.clone().duplicates(duplicates).nan(nan);
                     all.push(with.singletons(singletons).fill(fill).ddof(ddof));
                 }
@@ -257,16 +258,16 @@ fn dropping_depends_on_what_is_asked_for() {
         let timestamps = array![0, 1, 10, 20, 21, 30, 40];
         let values = array![1.0, 2.0, 3.0, 4.0, f64::NAN, 5.0, 6.0];
         let starts = |methods: &[Method], fill| {
-            let aggregation = Aggregation::every(10).methods(methods);
+            let aggregation = TimeBuckets::every(10).methods(methods);
             let aggregation = aggregation.singletons(Singletons::Drop).fill(fill);
             let found = aggregation.run(&device, timestamps.view(), values.view());
             found.unwrap().starts().to_vec()
         };
         assert_eq!(starts(&[Method::MEAN], Fill::None), [0, 10, 20, 30, 40]);
         assert_eq!(starts(&[Method::MEAN, Method::STD], Fill::None), [0]);
-        assert_eq!(starts(&[Method::VAR.rate()], Fill::Null), [0i64; 0]);
+        assert_eq!(starts(&[Method::VAR.rate()], Fill::Nan), [0i64; 0]);
         let values = array![1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0];
-        let with_std = Aggregation::every(10).methods(&[Method::STD]);
+        let with_std = TimeBuckets::every(10).methods(&[Method::STD]);
         let found = with_std
             .singletons(Singletons::Drop)
             .fill(Fill::Previous)
@@ -316,7 +317,7 @@ fn sorting<T: Number>() {
         for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Last] {
             let [first, last, count] = [Method::FIRST, Method::LAST, Method::COUNT];
             let methods = [first, last, count, last.rate(), Method::MEDIAN];
-            let aggregation = Aggregation::every(3).methods(&methods);
+            let aggregation = TimeBuckets::every(3).methods(&methods);
             let aggregation = aggregation.order(Order::Sort).duplicates(duplicates);
             check(&device, &aggregation, &offsets, &timestamps, &values);
         }
@@ -383,7 +384,7 @@ fn counts_and_rounding() {
                 round_timestamps_inplace(&device, inplace.slice_mut(s![..;-1]), 35, 3).unwrap();
                 assert_eq!(inplace.slice(s![..;-1]), expected);
                 let mut on_device = device.upload(&descending).unwrap();
-                round_timestamps_device(&mut on_device, 35, 3).unwrap();
+                round_timestamps_device_inplace(&mut on_device, 35, 3).unwrap();
                 assert_eq!(on_device.download().unwrap(), expected);
             }
         }
@@ -393,7 +394,7 @@ fn counts_and_rounding() {
         fails(error, &["round_timestamps", "at index 1"]);
         assert_eq!(timestamps, array![100, i64::MIN, 3]);
         let mut on_device = device.upload(&timestamps).unwrap();
-        let error = round_timestamps_device(&mut on_device, 35, 0);
+        let error = round_timestamps_device_inplace(&mut on_device, 35, 0);
         fails(error, &["round_timestamps", "at index 1"]);
         // There what has no label is kept at least.
         assert_eq!(on_device.download().unwrap()[1], i64::MIN);
@@ -412,10 +413,11 @@ fn resampled_summaries_are_aggregates_of_points() {
         let offsets = [0, 0, middle, count];
         for nan in [Nan::Skip, Nan::Propagate] {
             let every = |granularity| {
-                let aggregation = Aggregation::every(granularity).origin(-4).nan(nan);
+                let aggregation = TimeBuckets::every(granularity).origin(-4).nan(nan);
                 aggregation.methods(&STATISTICS)
             };
-            let summaries = every(7).summaries(&device, &offsets, timestamps.view(), values.view());
+            let summaries =
+                every(7).summaries_series(&device, &offsets, timestamps.view(), values.view());
             let summaries = summaries.unwrap();
             for factor in [1, 2, 30, 1_000_000] {
                 let found = summaries.resample(7 * factor).unwrap();
@@ -427,8 +429,8 @@ fn resampled_summaries_are_aggregates_of_points() {
         }
         let summaries = |granularity, timestamp| {
             let (timestamps, values) = (array![timestamp], array![1.0]);
-            let every = Aggregation::every(granularity);
-            let found = every.summaries_single(&device, timestamps.view(), values.view());
+            let every = TimeBuckets::every(granularity);
+            let found = every.summaries(&device, timestamps.view(), values.view());
             found.unwrap()
         };
         let sevens = summaries(7, 0);
@@ -507,9 +509,9 @@ fn aggregates_of_ones_own() {
     values[0] = f32::NAN;
     let span = |nan| {
         let (custom, offsets) = (Custom::new(Span), [0, timestamps.len()]);
-        let aggregation = Aggregation::every(1 << 20).nan(nan);
+        let aggregation = TimeBuckets::every(1 << 20).nan(nan);
         let found =
-            aggregation.run_custom(&device, &custom, &offsets, timestamps.view(), values.view());
+            aggregation.custom_series(&device, &custom, &offsets, timestamps.view(), values.view());
         found.unwrap()
     };
     let expected = lengths.map(|length| ((length as i64 - 1) << 20) / length as i64);
@@ -577,15 +579,15 @@ fn percentiles_by_hand() {
 #[test]
 fn mistakes_are_named_with_their_place() {
     for device in devices() {
-        let run = |aggregation: Aggregation, offsets: &[usize], timestamps: &[i64]| {
+        let run = |aggregation: TimeBuckets, offsets: &[usize], timestamps: &[i64]| {
             let timestamps = ArrayView1::from(timestamps);
             let values = Array1::<f32>::zeros(timestamps.len());
             aggregation.run_series(&device, offsets, timestamps, values.view())
         };
-        let plain = || Aggregation::every(5).methods(&[Method::MEAN]);
+        let plain = || TimeBuckets::every(5).methods(&[Method::MEAN]);
         for granularity in [0, -1, i64::MIN] {
             let name = format!("the granularity is {granularity}, and has to be 1 at least");
-            let found = run(Aggregation::every(granularity), &[0, 0], &[]);
+            let found = run(TimeBuckets::every(granularity), &[0, 0], &[]);
             fails(found, &["aggregate: ", &name]);
             let none = Array1::zeros(0);
             let found = round_timestamps(&device, none.view(), granularity, 0);
@@ -650,8 +652,8 @@ fn mistakes_are_named_with_their_place() {
         // More buckets than there is memory, or than there are numbers for.
         for granularity in [1, 2, 1 << 20] {
             let ends = [i64::MIN + (1 << 20), i64::MAX];
-            let fill = Aggregation::every(granularity).methods(&[Method::SUM]);
-            let error = run(fill.fill(Fill::Null), &[0, 2], &ends);
+            let fill = TimeBuckets::every(granularity).methods(&[Method::SUM]);
+            let error = run(fill.fill(Fill::Nan), &[0, 2], &ends);
             assert_error!(error, Error::Allocation { .. });
         }
     }
