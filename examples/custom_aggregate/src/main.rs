@@ -58,13 +58,7 @@ fn run() -> Result<()> {
         false => None,
     };
     for device in [Device::cpu(), Device::simulator()?].into_iter().chain(gpu) {
-        let found = with.custom_series(
-            &device,
-            &custom,
-            &[0, POINTS],
-            timestamps.view(),
-            values.view(),
-        )?;
+        let found = with.custom(&device, &custom, timestamps.view(), values.view())?;
         println!("{device}");
         for (start, &Mean { mean, count }) in found.starts().iter().zip(found.results()) {
             println!("  from {start:>6}: {mean:.12} of {count} values");

@@ -8,8 +8,9 @@ use std::ops::AddAssign;
 use cuda_std::warp::WarpValue;
 use gridstride::time_series::{
     Aggregate, Custom, Duplicates, Fill, Method, Nan, Order, Point, Singletons, TimeBuckets,
-    aggregate, bucket_counts, round_timestamps, round_timestamps_device_inplace,
-    round_timestamps_inplace,
+    aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
+    round_timestamps_device_inplace, round_timestamps_device_into, round_timestamps_inplace,
+    round_timestamps_into,
 };
 use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array, s};
@@ -303,6 +304,27 @@ fn arrays_on_the_device<T: Number>() {
             let found = found.download().unwrap();
             compare(&found, &aggregation, &offsets, &timestamps, &values);
         }
+        let summarised = TimeBuckets::every(35).methods(&STATISTICS);
+        let found = summarised.summaries_series_device(&offsets, &on_device, &values_on_device);
+        let found = found.unwrap();
+        assert_eq!(found.starts().len(), found.summaries().len());
+        let host = summarised.summaries_series(&device, &offsets, timestamps.view(), values.view());
+        let found = found.download().unwrap();
+        assert_eq!(found.starts(), host.unwrap().starts());
+        let columns = found.columns(&STATISTICS, 1).unwrap();
+        compare(&columns, &summarised, &offsets, &timestamps, &values);
+        let other = Device::cpu();
+        if !other.same_as(&device) {
+            let elsewhere = other.upload(&values).unwrap();
+            let error = summarised.run_series_device(&offsets, &on_device, &elsewhere);
+            assert_error!(
+                error,
+                Error::DifferentDevices {
+                    operation: "aggregate",
+                    ..
+                }
+            );
+        }
     }
 }
 
@@ -374,6 +396,9 @@ fn counts_and_rounding() {
                 let runs: Vec<_> = runs.collect();
                 let starts = Array1::from_iter(runs.iter().map(|run| run[0]));
                 let counts = Array1::from_iter(runs.iter().map(|run| run.len() as u32));
+                let there = device.upload(&timestamps).unwrap();
+                let resident = bucket_counts_device(&there, 35, 3).unwrap();
+                assert_eq!(resident.download().unwrap(), found);
                 assert_eq!((found.starts, found.counts), (starts, counts));
                 // In any order.
                 let [descending, expected] =
@@ -383,7 +408,17 @@ fn counts_and_rounding() {
                 let mut inplace = timestamps.to_owned();
                 round_timestamps_inplace(&device, inplace.slice_mut(s![..;-1]), 35, 3).unwrap();
                 assert_eq!(inplace.slice(s![..;-1]), expected);
+                let mut written = Array1::zeros(2 * count);
+                let out = written.slice_mut(s![..descending.len();-1]);
+                round_timestamps_into(&device, descending, 35, 3, out).unwrap();
+                assert_eq!(written.slice(s![..descending.len();-1]), expected);
                 let mut on_device = device.upload(&descending).unwrap();
+                let rounded = round_timestamps_device(&on_device, 35, 3).unwrap();
+                assert_eq!(rounded.download().unwrap(), expected);
+                assert_eq!(on_device.download().unwrap(), descending);
+                let mut written = device.upload(&timestamps).unwrap();
+                round_timestamps_device_into(&on_device, 35, 3, &mut written).unwrap();
+                assert_eq!(written.download().unwrap(), expected);
                 round_timestamps_device_inplace(&mut on_device, 35, 3).unwrap();
                 assert_eq!(on_device.download().unwrap(), expected);
             }
@@ -391,11 +426,28 @@ fn counts_and_rounding() {
         // After an error nothing has changed.
         let mut timestamps = array![100, i64::MIN, 3];
         let error = round_timestamps_inplace(&device, timestamps.view_mut(), 35, 0);
-        fails(error, &["round_timestamps", "at index 1"]);
+        fails(error, &["round_timestamps_inplace", "at index 1"]);
         assert_eq!(timestamps, array![100, i64::MIN, 3]);
+        let mut out = Array1::zeros(2);
+        let error = round_timestamps_into(&device, timestamps.view(), 35, 0, out.view_mut());
+        fails(
+            error,
+            &["round_timestamps_into: ", "3 timestamps", "2 elements"],
+        );
+        let mut out = Array1::zeros(3);
+        let error = round_timestamps_into(&device, timestamps.view(), 35, 0, out.view_mut());
+        fails(error, &["round_timestamps_into: ", "at index 1"]);
         let mut on_device = device.upload(&timestamps).unwrap();
         let error = round_timestamps_device_inplace(&mut on_device, 35, 0);
-        fails(error, &["round_timestamps", "at index 1"]);
+        fails(error, &["round_timestamps_inplace", "at index 1"]);
+        let unchanged = device.upload(&timestamps).unwrap();
+        let error = round_timestamps_device(&unchanged, 35, 0);
+        fails(error, &["round_timestamps: ", "at index 1"]);
+        let mut short = device.upload(&array![1i64]).unwrap();
+        let error = round_timestamps_device_into(&unchanged, 35, 0, &mut short);
+        fails(error, &["round_timestamps_into: ", "1 elements"]);
+        let error = bucket_counts_device(&unchanged, 35, 0);
+        fails(error, &["bucket_counts: ", "at index 1"]);
         // There what has no label is kept at least.
         assert_eq!(on_device.download().unwrap()[1], i64::MIN);
     }
@@ -514,6 +566,12 @@ fn aggregates_of_ones_own() {
             aggregation.custom_series(&device, &custom, &offsets, timestamps.view(), values.view());
         found.unwrap()
     };
+    let upload = (device.upload(&timestamps), device.upload(&values));
+    let (timestamps_there, values_there) = (upload.0.unwrap(), upload.1.unwrap());
+    let resident = TimeBuckets::every(1 << 20).nan(Nan::Propagate);
+    let resident = resident.custom_device(&Custom::new(Span), &timestamps_there, &values_there);
+    let resident = resident.unwrap().download().unwrap();
+    assert_eq!(resident, span(Nan::Propagate));
     let expected = lengths.map(|length| ((length as i64 - 1) << 20) / length as i64);
     let expected = Array1::from_iter(expected.map(|span| span as f64));
     let found = span(Nan::Propagate);
@@ -604,6 +662,32 @@ fn mistakes_are_named_with_their_place() {
         let found = plain().run(&device, timestamps.view(), values.view());
         let lengths = "the number of timestamps is 2, the number of values 1: they must be equal";
         fails(found, &["aggregate: ", lengths]);
+        // The index is a field, too.
+        for (offsets, expected) in [
+            (&[0, 2, 1, 3][..], Some(2)),
+            (&[1, 3], Some(0)),
+            (&[0, 1, 2], Some(2)),
+            (&[], None),
+        ] {
+            let error = run(plain(), offsets, &[1, 2, 3]).unwrap_err();
+            let Error::InvalidInput {
+                operation, index, ..
+            } = error
+            else {
+                panic!("{error}");
+            };
+            assert_eq!((operation, index), ("aggregate", expected));
+        }
+        // Errors name what was called.
+        let (points, zeros) = (array![3i64, 1], array![0.0, 0.0]);
+        let error = plain().summaries(&device, points.view(), zeros.view());
+        fails(error, &["summaries: ", "at index 1"]);
+        let there = (
+            device.upload(&points).unwrap(),
+            device.upload(&zeros).unwrap(),
+        );
+        let error = plain().summaries_device(&there.0, &there.1);
+        fails(error, &["summaries: ", "at index 1"]);
         for (offsets, timestamps, parts) in [
             (&[][..], &[][..], &["there are no offsets"][..]),
             (&[0, 1], &[], &["from 0 to 1", "points, 0"]),
