@@ -2,75 +2,75 @@
 
 use crate::device::MemoryKind;
 
-/// What can go wrong in gridstride, as a sentence that says what and where.
+/// An error of a gridstride call. The message says what is wrong and where.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument's shape does not fit the operation or another argument.
+    /// An argument's shape does not match the operation or another argument.
     #[error("{operation}: {message}")]
     Shape {
-        /// The operation that was asked for, for example `tensor_sketch`.
+        /// The operation that the caller called, for example `tensor_sketch`.
         operation: &'static str,
-        /// What does not fit, with all the shapes.
+        /// What does not match, with all shapes.
         message: String,
     },
-    /// An argument's value is outside of what the operation accepts.
+    /// An argument has a value that the operation does not accept.
     #[error("{operation}: {message}")]
     InvalidInput {
-        /// The operation that was asked for.
+        /// The operation that the caller called.
         operation: &'static str,
-        /// Which element of the argument it is, counted from 0: a row, a point, a sequence. `None` if the error is not
-        /// about a single element.
+        /// The index of the element of the argument: a row, a point or a sequence, counted from 0. `None` if the error
+        /// does not concern a single element.
         index: Option<usize>,
-        /// Which value, where it stands, and what is accepted.
+        /// The value, its place, and the accepted values.
         message: String,
     },
     /// A result cannot be represented in the requested element type.
     #[error("{operation}: {message}")]
     Overflow {
-        /// The operation that was asked for.
+        /// The operation that the caller called.
         operation: &'static str,
-        /// Which of the results, counted from 0.
+        /// The index of the result, counted from 0.
         index: usize,
-        /// Which result, and what to do about it.
+        /// The result, and how to avoid the overflow.
         message: String,
     },
     /// A device cannot be used.
     #[error("device {device} cannot be used: {reason}")]
     Unavailable {
-        /// The device that was asked for, for example `cuda:0`.
+        /// The requested device, for example `cuda:0`.
         device: String,
-        /// Why not, and what to do about it.
+        /// The reason, and what to do about it.
         reason: String,
     },
-    /// The memory of a device or of the host does not suffice for an allocation.
+    /// A device or the host has too little memory for an allocation.
     #[error("{operation}: {}", allocation(memory, *requested, free, total))]
     Allocation {
-        /// The operation that was asked for.
+        /// The operation that the caller called.
         operation: &'static str,
-        /// The memory that does not suffice.
+        /// The memory that is exhausted.
         memory: MemoryKind,
-        /// The size of the allocation in bytes; `u64::MAX` for anything above that.
+        /// The size of the allocation in bytes; `u64::MAX` for larger sizes.
         requested: u64,
-        /// Bytes that were free at that time, where they are known. For the host they include free swap space.
+        /// The free bytes at that time, if known. For the host they include free swap space.
         free: Option<u64>,
-        /// Bytes that there are in all, where they are known.
+        /// The total bytes, if known.
         total: Option<u64>,
     },
-    /// Two things that must be on one device are on different ones.
+    /// Arguments that must be on one device are on different devices.
     #[error("{operation}: one argument is on {left}, another on {right}")]
     DifferentDevices {
-        /// The operation that was asked for.
+        /// The operation that the caller called.
         operation: &'static str,
         /// The device of the operation or of its first argument.
         left: String,
-        /// The device of the argument that does not fit.
+        /// The device of the other argument.
         right: String,
     },
-    /// The driver does not accept a kernel module.
+    /// The driver rejects a kernel module.
     #[error(transparent)]
     Load(Box<LoadError>),
-    /// A launch breaks a limit of its kernel or of the device; nothing was started.
+    /// A launch breaks a limit of its kernel or of the device. Nothing was started.
     #[error("kernel {kernel} cannot be launched: {message}")]
     Launch {
         /// The kernel's name.
@@ -81,11 +81,11 @@ pub enum Error {
     /// The CUDA driver reported an error.
     #[error("{operation} failed on {device}: {message}")]
     Driver {
-        /// What was being done.
+        /// The step that failed.
         operation: String,
         /// The device.
         device: String,
-        /// The driver's code.
+        /// The driver's error code.
         code: u32,
         /// The code's name, number and meaning.
         message: String,
@@ -108,13 +108,13 @@ pub struct LoadError {
     pub module: String,
     /// The version of the PTX language that the module is written in.
     pub ptx_version: String,
-    /// The architecture that the module was compiled for.
+    /// The architecture for which the module was compiled.
     pub ptx_target: String,
-    /// The device that should have loaded it.
+    /// The device that was to load the module.
     pub device: String,
     /// The newest CUDA version that the driver supports.
     pub driver_version: String,
-    /// What the driver answered, or what is missing.
+    /// The driver's answer, or what is missing.
     pub reason: String,
     /// The log of the driver's compiler; empty if it wrote none.
     pub log: String,
@@ -139,7 +139,7 @@ impl Error {
         }
     }
 
-    /// Names the public operation that ran out of memory. All other errors name theirs where they arise.
+    /// Names the public operation in memory errors. All other errors name their operation where they are made.
     pub(crate) fn during(mut self, name: &'static str) -> Error {
         if let Error::Allocation { operation, .. } = &mut self {
             *operation = name;
@@ -147,10 +147,10 @@ impl Error {
         self
     }
 
-    /// A second error of the same allocation, which several calls wait for.
+    /// Returns another error about the same allocation, for a further call that waits for it.
     ///
     /// # Panics
-    /// If memory is not what the error is about.
+    /// Panics if the error is not about memory.
     pub(crate) fn same_shortage(&self) -> Error {
         match *self {
             Error::Allocation {
@@ -190,7 +190,7 @@ fn allocation(
     total: &Option<u64>,
 ) -> String {
     let size = match requested {
-        // The largest size that pointers tell apart.
+        // The largest offset of a pointer.
         bytes if bytes > i64::MAX as u64 => "more bytes than the address space has".to_string(),
         bytes => format!("{bytes} bytes"),
     };

@@ -1,8 +1,9 @@
 //! Parallel loops over rayon's threads, compiled once.
 //!
-//! An iterator of rayon is compiled anew for each place and type that uses it, dozens of functions at a time. Here the
-//! loop is a single function, which calls the body by way of `&dyn Fn`. Tasks are coarse: an indirect call for each
-//! costs nothing. All functions may be called from within tasks, and from threads of rayon.
+//! An iterator of rayon is compiled for each place and type that uses it, dozens of functions at a
+//! time. Here the loop is a single function that calls its body through `&dyn Fn`. Tasks are
+//! coarse, so an indirect call per task costs nothing. All functions may be called from within
+//! tasks and from threads of rayon.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +14,8 @@ use rayon::prelude::*;
 
 use crate::{Error, Result};
 
-/// Calls `task` with each number below `tasks`. They are begun in ascending order: with the longest ones first, no
-/// thread is left alone at the end.
+/// Calls `task` with each number below `tasks`. Tasks start in ascending order: with the longest
+/// tasks first, no thread is left alone at the end.
 pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -55,9 +56,8 @@ impl FirstError {
         let is_first = |first: &Option<(usize, Error)>| {
             first.as_ref().is_none_or(|(failed, _)| number < *failed)
         };
-        if is_first(&lock(&self.0))
-            && let Err(error) = task(number)
-        {
+        let is_needed = is_first(&lock(&self.0));
+        if is_needed && let Err(error) = task(number) {
             let mut first = lock(&self.0);
             if is_first(&first) {
                 *first = Some((number, error));
@@ -76,8 +76,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns what `search` finds in the lowest of so many tasks that find something. What a task finds must not be below
-/// what a lower one does.
+/// Returns what `search` finds in the lowest task that finds something. A task must not find less
+/// than a lower task does.
 pub(crate) fn find_first(
     tasks: usize,
     search: &(dyn Fn(usize) -> Option<usize> + Sync),
@@ -92,6 +92,11 @@ pub(crate) fn find_first(
         }
     });
     (first_task.into_inner() < tasks).then(|| found.into_inner())
+}
+
+/// Runs both, on two threads if there are idle ones.
+pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    rayon::join(a, b);
 }
 
 /// Calls `task` with each item.
@@ -112,7 +117,7 @@ pub(crate) fn try_each<T: Send>(
     try_for_each(items.len(), &|number| task(items.take(number)))
 }
 
-/// The results of `task` for all items, in order.
+/// Returns the results of `task` for all items, in order.
 pub(crate) fn map<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> R + Sync,
@@ -125,7 +130,7 @@ pub(crate) fn map<T: Send, R: Send>(
     results.into_vec()
 }
 
-/// The results of `task` for all items, in order.
+/// Returns the results of `task` for all items, in order.
 ///
 /// # Errors
 /// The error of the first item that fails.
@@ -142,7 +147,7 @@ pub(crate) fn try_map<T: Send, R: Send>(
     Ok(results.into_vec())
 }
 
-/// What tasks take or leave, each in its own place.
+/// The items of tasks, or their results, each behind a lock of its task.
 struct Slots<T>(Vec<Mutex<Option<T>>>);
 
 impl<T> Slots<T> {
@@ -178,13 +183,14 @@ impl<T> Slots<T> {
     }
 }
 
-/// The places of a chunk among `length` elements.
+/// Returns the places of a chunk among `length` elements.
 pub(crate) fn chunk(number: usize, size: usize, length: usize) -> Range<usize> {
     let start = number * size;
     start..length.min(start + size)
 }
 
-/// The axis along which an array is cut for threads, and the length of pieces of about so many elements.
+/// Returns the axis along which to cut an array for threads, and the length of pieces of about
+/// `elements` elements.
 pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
     let lengths = shape.iter().enumerate();
     let longest = lengths.max_by_key(|(_, length)| **length);
@@ -193,7 +199,7 @@ pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
     (Axis(axis), (elements / others.max(1)).max(1))
 }
 
-/// Values that tasks take one after the other, no more than threads work at once.
+/// Values that tasks borrow in turn: there are no more of them than tasks that run at a time.
 pub(crate) struct Scratch<S>(Mutex<Vec<S>>);
 
 impl<S: Default> Scratch<S> {

@@ -9,18 +9,18 @@ use crate::common::device_names::DeviceNames;
 
 /// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
 ///
-/// The columns minX, minY, minZ, maxX, maxY, maxZ are found by the header, in any case and order, and
-/// others are ignored. Files with neither minZ nor maxZ have boxes in two dimensions. Touching counts as
-/// overlapping.
+/// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order; other columns
+/// are ignored. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch overlap. Pairs are
+/// found and written slice by slice, so there may be more of them than fit in memory.
 #[derive(Parser)]
 #[command(name = "box_overlap")]
 pub struct Args {
-    /// Write all pairs to this file: the numbers of the rows, from 0, sorted.
+    /// Write all pairs to this file: row numbers, counted from 0, sorted.
     #[arg(long, value_name = "CSV")]
     pub out: Option<PathBuf>,
 
-    /// Write for each box of the first set the boxes that overlap it to this NPY file, i32, boxes × LIMIT,
-    /// filled up with -1.
+    /// Write the overlapping boxes of each box of the first set to this NPY file: i32, boxes × LIMIT,
+    /// padded with -1.
     #[arg(long, value_name = "NPY")]
     pub matrix: Option<PathBuf>,
 
@@ -28,36 +28,36 @@ pub struct Args {
     #[arg(long, default_value_t = 6, requires = "matrix")]
     pub limit: usize,
 
-    /// How to search.
+    /// The algorithm.
     #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
     pub algorithm: AlgorithmName,
 
-    /// What the coordinates are; text that lies between two numbers of the type is rounded.
+    /// The type of the coordinates; decimal numbers are rounded to it.
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
     pub number: TypeName,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or several of them, as in cuda:0,cuda:1.
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
     #[arg(long, default_value = "auto")]
     pub device: DeviceNames,
 
-    /// Memory of each device to be used at most, in MiB; larger inputs are cut. By default all it has.
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by default.
     #[arg(long, value_name = "MIB")]
     pub memory: Option<u32>,
 
-    /// Instead of searching, write N welds and the N segments of the pipes that they are on to set1.csv and
-    /// set2.csv in a folder.
+    /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to set2.csv, in a
+    /// folder.
     #[arg(long, value_name = "N", conflicts_with_all = ["out", "matrix"])]
     pub generate: Option<usize>,
 
-    /// Where the random numbers of --generate start.
+    /// Seed of the random numbers of --generate.
     #[arg(long, default_value_t = 42, requires = "generate")]
     pub seed: u64,
 
-    /// The first set, plain or gzip; - is stdin. With --generate, the folder.
+    /// The first set, plain or gzip; - is stdin. With --generate, the output folder.
     #[arg(value_name = "SET1.csv")]
     pub set1: PathBuf,
 
-    /// The second set; without it, the pairs i < j of the first.
+    /// The second set. Without it, the pairs i < j of the first set are found.
     #[arg(value_name = "SET2.csv", conflicts_with = "generate")]
     pub set2: Option<PathBuf>,
 }
@@ -75,11 +75,11 @@ impl Args {
 /// `Algorithm` as an option.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum AlgorithmName {
-    /// What is expected to be faster.
+    /// Choose the algorithm that is expected to be faster.
     Auto,
     /// Test every pair.
     Brute,
-    /// Build a tree, and walk it.
+    /// Build a tree over the boxes and search it.
     Indexed,
 }
 
@@ -98,6 +98,6 @@ impl AlgorithmName {
 pub enum TypeName {
     F32,
     F64,
-    /// Whole numbers.
+    /// 32-bit integers.
     I32,
 }

@@ -8,18 +8,18 @@ use gridstride::matmul::Precision;
 
 use crate::common::device_name::DeviceName;
 
-/// Sizes of random matrices, m, k and n, and those for the simulator.
+/// Sizes m, k and n of random matrices, on other devices and in the simulator.
 const SIZES: [usize; 3] = [1024; 3];
 const SIMULATED: [usize; 3] = [64, 48, 40];
 
-/// Timed calls, and those in the simulator.
+/// Timed calls, on other devices and in the simulator.
 const REPEAT: usize = 5;
 const REPEAT_SIMULATED: usize = 1;
 
-/// Multiplies two matrices, C = A·B, M×K · K×N → M×N, tells how long it takes, and checks some rows of the
-/// product.
+/// Multiplies two matrices, C = A·B, M×K · K×N → M×N, measures how long that takes on the device and with copies,
+/// and compares some rows of the product with f64, within the error bound.
 ///
-/// The matrices are random, uniform in [-1, 1), or those of NPY files.
+/// The matrices are random, uniform in [-1, 1), or read from NPY files.
 #[derive(Parser)]
 #[command(name = "matmul")]
 pub struct Args {
@@ -43,16 +43,15 @@ pub struct Args {
     #[arg(long, value_name = "NPY", requires = "a")]
     pub b: Option<PathBuf>,
 
-    /// What the matrices consist of; numbers of a file that lie between two of the type are rounded. C is f64
-    /// for f64, else f32.
+    /// The type of A and B; numbers of a file are rounded to it. C is f64 if A and B are f64, and f32 otherwise.
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
     pub number: TypeName,
 
-    /// A is stored as K×M: its transpose is what is read, without a copy.
+    /// A is stored as K×M; the product uses its transpose, without a copy.
     #[arg(long)]
     pub trans_a: bool,
 
-    /// B is stored as N×K: its transpose is what is read, without a copy.
+    /// B is stored as N×K; the product uses its transpose, without a copy.
     #[arg(long)]
     pub trans_b: bool,
 
@@ -64,11 +63,11 @@ pub struct Args {
     #[arg(long, default_value = "auto")]
     pub device: DeviceName,
 
-    /// Timed calls, after a first one that is not; 5 by default, 1 in the simulator.
+    /// Timed calls, after one call that is not timed; 5 by default, 1 in the simulator.
     #[arg(long, value_name = "R")]
     pub repeat: Option<NonZeroUsize>,
 
-    /// Where the random numbers start.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 42, conflicts_with = "a")]
     pub seed: u64,
 }
@@ -99,7 +98,7 @@ impl Args {
 pub enum TypeName {
     F32,
     F64,
-    /// f32, of which products take the upper 19 bits on GPUs with such tensor cores.
+    /// f32, of which tensor cores multiply the upper 19 bits on GPUs that support it.
     Tf32,
     Bf16,
     F16,

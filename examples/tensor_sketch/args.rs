@@ -9,10 +9,13 @@ use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
 
 use crate::common::device_name::DeviceName;
 
-/// The tuple length when neither `--tuple` nor `--tables` says it.
+/// The tuple length if neither `--tuple` nor `--tables` gives one.
 pub const DEFAULT_TUPLE: usize = 4;
 
-/// Sketches the sequences of FASTA files, and measures how far they are from each other.
+/// Sketches the sequences of FASTA files, and computes the distances between the sketches.
+///
+/// Reading, parsing and computing run at the same time. Memory use does not grow with the input, even if the input
+/// is one record of many gigabytes.
 #[derive(Parser)]
 #[command(name = "tensor_sketch")]
 pub struct Args {
@@ -20,20 +23,20 @@ pub struct Args {
     #[arg(long, default_value_t = 96)]
     pub dim: usize,
 
-    /// Letters in a tuple, 1 to 8 [default: 4, or what --tables has].
+    /// Letters in a tuple, 1 to 8 [default: 4, or the tuple length of --tables].
     #[arg(long)]
     pub tuple: Option<usize>,
 
-    /// What the sequences are made of.
+    /// The alphabet of the sequences.
     #[arg(long, value_enum, default_value_t = AlphabetName::Dna)]
     pub alphabet: AlphabetName,
 
-    /// Where the random tables start.
+    /// Seed of the random tables.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 
     /// Tables to use instead of random ones: {"hashes": [[...]], "signs": [[...]]}, both with a row
-    /// a letter and a column a place in the tuple.
+    /// for each letter and a column for each position in the tuple.
     #[arg(long, value_name = "JSON", conflicts_with = "seed")]
     pub tables: Option<PathBuf>,
 
@@ -45,20 +48,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = UnknownName::Skip)]
     pub unknown: UnknownName,
 
-    /// One sketch a file, of its records one after the other as if they were one sequence.
+    /// Make one sketch for each file: the records of a file count as one sequence.
     #[arg(long)]
     pub per_file: bool,
 
-    /// Sketch the windows of so many letters of each sequence, one every STRIDE letters, instead of
-    /// whole sequences.
+    /// Sketch windows of WIDTH letters, one every STRIDE letters, instead of whole sequences.
     #[arg(long, value_name = "WIDTH:STRIDE")]
     pub windows: Option<Windows>,
 
-    /// How to compute.
+    /// The algorithm.
     #[arg(long, value_enum, default_value_t = FormName::Auto)]
     pub form: FormName,
 
-    /// Compute in f64, and write f64: more accurate, slower.
+    /// Compute and write f64 instead of f32: more accurate, slower.
     #[arg(long)]
     pub f64: bool,
 
@@ -70,7 +72,7 @@ pub struct Args {
     #[arg(long, value_name = "NPY")]
     pub out: Option<PathBuf>,
 
-    /// Write the L2 distances of all sketches to each other to this file, tab-separated.
+    /// Write the L2 distances between all pairs of sketches to this file, tab-separated.
     #[arg(long, value_name = "TSV")]
     pub distances: Option<PathBuf>,
 
@@ -100,7 +102,7 @@ impl AlphabetName {
 /// `Unknown` as an option.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum UnknownName {
-    /// Leave them out and count them.
+    /// Skip them, and print how many there are.
     Skip,
     /// Stop with an error.
     Error,
@@ -118,9 +120,9 @@ impl UnknownName {
 /// `Form` as an option.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum FormName {
-    /// What is fastest.
+    /// Choose the faster form.
     Auto,
-    /// Letter by letter; a sequence is in memory as a whole.
+    /// Letter by letter; each sequence has to fit in memory.
     Direct,
     /// In the Fourier domain.
     Fourier,
@@ -140,7 +142,7 @@ impl FormName {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {
     pub width: NonZeroUsize,
-    /// From the beginning of one to that of the next.
+    /// Letters between the starts of two neighbouring windows.
     pub stride: NonZeroUsize,
 }
 

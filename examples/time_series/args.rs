@@ -9,20 +9,20 @@ use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, 
 use crate::common::device_names::DeviceNames;
 use crate::time::{Every, Origin};
 
-/// Aggregates time series of a CSV file in buckets of time.
+/// Aggregates the time series of a CSV file in buckets of time.
 ///
-/// The columns timestamp, value and, if there is one, series are found by the header, in any case and order, and
-/// others are ignored. Timestamps are nanoseconds since 1970 or RFC 3339, as 2026-01-31T12:00:00.5+01:00. Empty
-/// values are NaN. Rows of several series may be mixed.
+/// The header names the columns timestamp, value and, for several series, series, in any case and order; other
+/// columns are ignored. Timestamps are nanoseconds since 1970 or RFC 3339, such as 2026-01-31T12:00:00.5+01:00. An
+/// empty value is NaN. Rows of several series may be interleaved.
 #[derive(Parser)]
 #[command(name = "time_series")]
 pub struct Args {
-    /// How long a bucket is, in ns, us, ms, s, m, h, d or w, as 200ms, 35s or 1.5h.
+    /// The length of a bucket in ns, us, ms, s, m, h, d or w, for example 200ms, 35s or 1.5h.
     #[arg(long, value_name = "DURATION", required_unless_present = "generate")]
     pub every: Option<Every>,
 
-    /// What to compute: count, sum, mean, min, max, first, last, std, var, median, percentiles as p95 or p74.5, and
-    /// rate: with one of these for the differences between successive values.
+    /// What to compute: count, sum, mean, min, max, first, last, std, var, median, a percentile such as p95 or p74.5,
+    /// or rate: followed by one of these, for the differences between successive values.
     #[arg(
         long,
         value_name = "METHODS",
@@ -31,7 +31,7 @@ pub struct Args {
     )]
     pub aggregate: Vec<Method>,
 
-    /// A time at which a bucket begins, as the timestamps are written.
+    /// A time at which a bucket begins, in the format of the timestamps.
     #[arg(
         long,
         value_name = "TIME",
@@ -40,28 +40,28 @@ pub struct Args {
     )]
     pub origin: Origin,
 
-    /// What NaN among the values means.
+    /// How to treat NaN values.
     #[arg(long, value_enum, default_value_t = NanName::Skip)]
     pub nan: NanName,
 
-    /// What comes of buckets with too few values for a standard deviation or variance.
+    /// How to treat buckets with too few values for a standard deviation or variance.
     #[arg(long, value_enum, default_value_t = SingletonsName::Nan)]
     pub singletons: SingletonsName,
 
-    /// What the divisor of variances is below the number of values.
+    /// Delta degrees of freedom: the divisor of variances is the number of values minus N.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub ddof: u32,
 
-    /// Sort the points of each series by time; without it they have to be in order.
+    /// Sort the points of each series by time. Without this option they have to be sorted.
     #[arg(long)]
     pub sort: bool,
 
-    /// Which of a series' points with the same timestamp count.
+    /// Which points with the same timestamp to keep, within a series.
     #[arg(long, value_enum, default_value_t = DuplicatesName::Keep)]
     pub duplicates: DuplicatesName,
 
-    /// What comes out for buckets without points, in all columns: null, which is NaN, previous, which is what the
-    /// bucket before has, or a number. Without it they do not come out.
+    /// Value of all columns of buckets without points: null (NaN), previous (the value of the bucket before), or a
+    /// number. Without this option empty buckets are left out.
     #[arg(long, value_name = "null|previous|NUMBER", allow_hyphen_values = true)]
     pub fill: Option<FillName>,
 
@@ -73,15 +73,15 @@ pub struct Args {
     #[arg(long, value_name = "SVG")]
     pub plot: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or several of them, as in cuda:0,cuda:1.
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
     #[arg(long, default_value = "auto")]
     pub device: DeviceNames,
 
-    /// Memory of each device to be used at most, in MiB; larger inputs are cut. By default all it has.
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by default.
     #[arg(long, value_name = "MIB")]
     pub memory: Option<u32>,
 
-    /// Instead of aggregating, write N temperatures of three rooms in a week to the file of --out.
+    /// Instead of aggregating, write N temperatures of three rooms during a week to the file --out.
     #[arg(
         long,
         value_name = "N",
@@ -93,7 +93,7 @@ pub struct Args {
     )]
     pub generate: Option<u64>,
 
-    /// Where the random numbers of --generate start.
+    /// Seed of the random numbers of --generate.
     #[arg(long, default_value_t = 42, requires = "generate")]
     pub seed: u64,
 
@@ -123,9 +123,9 @@ impl Args {
 /// `Nan` as an option.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum NanName {
-    /// It is no value.
+    /// Ignore it.
     Skip,
-    /// It is a value, and what is computed from it is NaN.
+    /// Results computed from it are NaN.
     Propagate,
 }
 
@@ -141,9 +141,9 @@ impl NanName {
 /// `Singletons` as an option.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum SingletonsName {
-    /// It is NaN.
+    /// The result is NaN.
     Nan,
-    /// They are left out.
+    /// Leave them out.
     Drop,
 }
 
@@ -159,11 +159,11 @@ impl SingletonsName {
 /// `Duplicates` as an option.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum DuplicatesName {
-    /// All.
+    /// Keep all points.
     Keep,
-    /// The first one in the file.
+    /// Keep the first one in the file.
     First,
-    /// The last one in the file.
+    /// Keep the last one in the file.
     Last,
 }
 

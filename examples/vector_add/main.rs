@@ -20,7 +20,8 @@ use common::device_names::DeviceNames;
 use common::random::Random;
 use common::report::{exit_code, milliseconds, print};
 
-/// Adds two vectors of random integers into one of f64, in chunks that are on their way at the same time.
+/// Adds two vectors of random integers into one of f64, in chunks that go to the device and back on several streams
+/// at the same time, and checks every sum.
 #[derive(Parser)]
 #[command(name = "vector_add")]
 struct Args {
@@ -28,23 +29,23 @@ struct Args {
     #[arg(long, default_value_t = 20_000_000, value_name = "N")]
     n: usize,
 
-    /// Numbers of streams to try.
+    /// Numbers of streams to measure.
     #[arg(long, default_value = "1,2,5", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     streams: Vec<u16>,
 
-    /// Memory of each device for all its streams together, in MiB.
+    /// Memory of each device for all streams together, in MiB.
     #[arg(long, default_value_t = 64, value_name = "MIB")]
     memory: usize,
 
-    /// Timed additions, of which the median counts, after one that is not timed.
+    /// Timed additions, after one that is not timed; the median is printed.
     #[arg(long, default_value_t = 5, value_name = "R")]
     repeat: usize,
 
-    /// Where the random numbers start.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 42)]
     seed: u64,
 
-    /// auto, cpu, cuda, cuda:N or simulator, or several of them, as in cuda:0,cuda:1.
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
     #[arg(long, default_value = "auto")]
     device: DeviceNames,
 }

@@ -2,8 +2,10 @@
 
 use ndarray::ArrayView2;
 
-use super::boxes::{Boxes, Packed, axes, overlap, same_axes};
-use super::{Coordinate, OVERLAPS, Overlaps, SELF_OVERLAPS};
+use super::element::Coordinate;
+use super::input::{Problem, overlap};
+use super::options::Algorithm;
+use super::output::Overlaps;
 use crate::Result;
 
 /// [`overlaps`](super::overlaps) by testing every pair, on one core: what all devices and algorithms
@@ -22,12 +24,7 @@ use crate::Result;
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn overlaps<T: Coordinate>(set1: ArrayView2<T>, set2: ArrayView2<T>) -> Result<Overlaps> {
-    same_axes(OVERLAPS, set1.dim(), set2.dim())?;
-    let (set1, set2) = (Packed::new(set1)?, Packed::new(set2)?);
-    let (set1, set2) = (set1.boxes(), set2.boxes());
-    set1.check(OVERLAPS, "set1")?;
-    set2.check(OVERLAPS, "set2")?;
-    Ok(nested_loops(set1, set2, |_| 0))
+    nested_loops("overlaps", set1, Some(set2))
 }
 
 /// [`self_overlaps`](super::self_overlaps) by testing every pair, on one core.
@@ -35,27 +32,29 @@ pub fn overlaps<T: Coordinate>(set1: ArrayView2<T>, set2: ArrayView2<T>) -> Resu
 /// # Errors
 /// Those of [`self_overlaps`](super::self_overlaps).
 pub fn self_overlaps<T: Coordinate>(set: ArrayView2<T>) -> Result<Overlaps> {
-    axes(SELF_OVERLAPS, "set", set.dim())?;
-    let set = Packed::new(set)?;
-    let set = set.boxes();
-    set.check(SELF_OVERLAPS, "set")?;
-    Ok(nested_loops(set, set, |i| i + 1))
+    nested_loops("self_overlaps", set, None)
 }
 
-/// Row i is tested against the rows from `first(i)` on.
+/// Tests each row of `set1` against all rows of `set2`, or against the later rows of `set1`.
 fn nested_loops<T: Coordinate>(
-    set1: Boxes<'_, T>,
-    set2: Boxes<'_, T>,
-    first: impl Fn(usize) -> usize,
-) -> Overlaps {
+    operation: &'static str,
+    set1: ArrayView2<T>,
+    set2: Option<ArrayView2<T>>,
+) -> Result<Overlaps> {
+    let problem = Problem::new(operation, Algorithm::BruteForce, set1, set2)?;
+    problem.check()?;
+    let is_self = problem.set2.is_none();
+    let boxes1 = problem.set1.boxes();
+    let boxes2 = problem.set2.as_ref().map_or(boxes1, |set2| set2.boxes());
     let (mut offsets, mut indices) = (vec![0], Vec::new());
-    for i in 0..set1.len() {
-        for j in first(i)..set2.len() {
-            if overlap(set1.row(i), set2.row(j)) {
+    for i in 0..boxes1.len() {
+        let first = if is_self { i + 1 } else { 0 };
+        for j in first..boxes2.len() {
+            if overlap(boxes1.row(i), boxes2.row(j)) {
                 indices.push(j as u32);
             }
         }
-        offsets.push(indices.len() as u64);
+        offsets.push(indices.len());
     }
-    Overlaps::new(offsets, indices)
+    Ok(Overlaps::new(offsets, indices))
 }

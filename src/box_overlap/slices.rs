@@ -2,10 +2,32 @@
 
 use std::ops::Range;
 
-use super::Overlaps;
-use super::search::Search;
+use super::output::Overlaps;
 use crate::Result;
+use crate::device::zeroed_lazily;
 use crate::error::During;
+
+/// A search on devices. The boxes are checked when it is made, or when it is used first.
+pub trait Search {
+    /// Writes how many boxes overlap each box of the first set.
+    fn counts(&mut self, counts: &mut [u32]) -> Result<()>;
+
+    /// Returns the pairs of these rows of the first set, with offsets that begin with 0.
+    fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps>;
+
+    /// Does the work on the whole sets that takes a device's memory. If that memory does not suffice afterwards, it is
+    /// for the pairs of some rows.
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns how many boxes overlap each of the `rows` boxes of the first set.
+pub fn counts(search: &mut dyn Search, rows: usize) -> Result<Vec<u32>> {
+    let mut counts = zeroed_lazily(rows)?;
+    search.counts(&mut counts)?;
+    Ok(counts)
+}
 
 /// The pairs of consecutive rows of the first set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +40,8 @@ pub struct OverlapSlice {
 
 /// The iterator of [`BoxOverlap::slices`](super::BoxOverlap::slices): all rows, in order.
 pub struct OverlapSlices<'a> {
+    /// The name of the call, for errors.
+    operation: &'static str,
     search: Box<dyn Search + 'a>,
     /// The numbers of pairs of all rows.
     counts: Vec<u32>,
@@ -26,26 +50,32 @@ pub struct OverlapSlices<'a> {
 }
 
 impl<'a> OverlapSlices<'a> {
-    pub(super) fn new(mut search: Box<dyn Search + 'a>, max_pairs: usize) -> Result<Self> {
+    pub(super) fn new(
+        operation: &'static str,
+        mut search: Box<dyn Search + 'a>,
+        rows: usize,
+        max_pairs: usize,
+    ) -> Result<Self> {
         Ok(OverlapSlices {
-            counts: search.counts()?,
+            operation,
+            counts: counts(&mut *search, rows).during(operation)?,
             search,
             max_pairs: max_pairs as u64,
             next: 0,
         })
     }
 
-    /// How many boxes of the second set overlap each box of the first, for all rows.
+    /// Returns how many boxes of the second set overlap each box of the first, for all rows.
     pub fn counts(&self) -> &[u32] {
         &self.counts
     }
 
-    /// The number of pairs in all slices together.
+    /// Returns the number of pairs in all slices together.
     pub fn pair_count(&self) -> u64 {
         self.counts.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// The next rows: as many as have at most so many pairs together, at least one.
+    /// Returns the next rows: as many as have at most `max_pairs` pairs together, and at least one.
     fn rows(&mut self) -> Option<Range<usize>> {
         let start = self.next;
         let mut pairs = u64::from(*self.counts.get(start)?);
@@ -68,7 +98,7 @@ impl Iterator for OverlapSlices<'_> {
     /// After an error there is nothing more.
     fn next(&mut self) -> Option<Self::Item> {
         let rows = self.rows()?;
-        let overlaps = self.search.overlaps(rows.clone()).during(super::OVERLAPS);
+        let overlaps = self.search.overlaps(rows.clone()).during(self.operation);
         if overlaps.is_err() {
             self.next = self.counts.len();
         }

@@ -56,6 +56,7 @@ mod simulator;
 mod split;
 mod stream;
 mod view;
+mod workspace;
 
 pub use array::DeviceArray;
 pub(crate) use available::require_available;
@@ -73,6 +74,7 @@ pub use pinned::PinnedBuffer;
 pub use set::DeviceSet;
 pub use stream::{Event, Stream, StreamScope};
 pub use view::DeviceView;
+pub(crate) use workspace::workspace;
 
 #[doc(inline)]
 pub use cuda_std::host::{Dim3, LaunchConfig};

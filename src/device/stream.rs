@@ -471,6 +471,6 @@ impl Event {
         };
         elapsed
             .ok_or_else(|| invalid("an event has not been recorded on any stream"))?
-            .ok_or_else(|| invalid("the start was recorded after the end"))
+            .ok_or_else(|| invalid("the start event was recorded after the end event"))
     }
 }

@@ -1,45 +1,34 @@
-//! The version for a device: the CPU's or the kernels.
+//! From the type of the elements and the kind of the device to the implementation.
 
-use ndarray::Ix2;
-
-use super::partition::Tile;
-use super::{Component, Metric, cpu, input};
-use crate::device::{DeviceArray, DeviceKind};
-use crate::error::During;
+use super::element::Dispatch;
+use super::input::{self, DeviceTile, Tile};
+use super::{cpu, gpu};
+use crate::device::DeviceKind;
 use crate::{Device, Result, partition};
 
-use super::gpu;
+macro_rules! dispatch {
+    ($($type:ident)*) => {$(
+        impl Dispatch for $type {
+            fn host(devices: &[Device], whole: Tile<$type>) -> Result<()> {
+                let (operation, a, b) = (whole.operation, whole.a, whole.b);
+                let work = |device: &Device, tile: &mut Tile<$type>| match device.kind() {
+                    DeviceKind::Cpu => cpu::host(tile),
+                    _ => gpu::host(device, tile),
+                };
+                let done = partition::run(devices, operation, whole, work).map(|_| ());
+                partition::recheck(done, || {
+                    input::largest(operation, "a", a)?;
+                    b.map_or(Ok(()), |b| input::largest(operation, "b", b).map(|_| ()))
+                })
+            }
 
-/// Writes distances between rows in the host's memory, with all of the devices.
-pub fn host<T: Component>(
-    operation: &'static str,
-    metric: Metric,
-    devices: &[Device],
-    whole: Tile<T>,
-) -> Result<()> {
-    let (a, b) = (whole.a, whole.b);
-    let work = |device: &Device, tile: &mut Tile<T>| match device.kind() {
-        DeviceKind::Cpu => cpu::compute(operation, metric, tile),
-        _ => gpu::compute(operation, metric, device, tile),
-    };
-    let done = partition::run(devices, operation, whole, work).map(|_| ());
-    partition::recheck(done, || {
-        input::largest(operation, "a", a)?;
-        b.map_or(Ok(()), |b| input::largest(operation, "b", b).map(|_| ()))
-    })
+            fn device(tile: DeviceTile<$type>) -> Result<()> {
+                match tile.a.device().kind() {
+                    DeviceKind::Cpu => cpu::device(tile),
+                    _ => gpu::device(tile),
+                }
+            }
+        }
+    )*};
 }
-
-/// Writes distances between rows in a device's memory.
-pub fn resident<T: Component>(
-    operation: &'static str,
-    metric: Metric,
-    a: &DeviceArray<T, Ix2>,
-    b: Option<&DeviceArray<T, Ix2>>,
-    out: &mut DeviceArray<f64, Ix2>,
-) -> Result<()> {
-    let done = match a.device().kind() {
-        DeviceKind::Cpu => cpu::compute_resident(operation, metric, a, b, out),
-        _ => gpu::compute_resident(operation, metric, a, b, out),
-    };
-    done.during(operation)
-}
+dispatch! { f32 f64 }

@@ -1,9 +1,32 @@
-//! Checks of the arguments.
+//! The rows between which distances are computed, and checks of them.
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
 
-use super::Component;
-use crate::{Error, Result};
+use super::options::Metric;
+use crate::device::{DeviceArray, Element};
+use crate::{Error, Number, Result};
+
+/// Distances of rows in the host's memory to others, or to each other.
+pub struct Tile<'a, T> {
+    /// The public operation, for errors.
+    pub operation: &'static str,
+    pub metric: Metric,
+    pub a: ArrayView2<'a, T>,
+    /// `None` for the distances of the rows of `a` to each other.
+    pub b: Option<ArrayView2<'a, T>>,
+    pub out: ArrayViewMut2<'a, f64>,
+}
+
+/// Distances of rows in a device's memory to others, or to each other.
+pub struct DeviceTile<'a, T: Element> {
+    /// The public operation, for errors.
+    pub operation: &'static str,
+    pub metric: Metric,
+    pub a: &'a DeviceArray<T, Ix2>,
+    /// `None` for the distances of the rows of `a` to each other.
+    pub b: Option<&'a DeviceArray<T, Ix2>>,
+    pub out: &'a mut DeviceArray<f64, Ix2>,
+}
 
 /// Checks that the rows of `a` and `b` have the same length.
 pub fn require_rows(operation: &'static str, a: &[usize], b: &[usize]) -> Result<()> {
@@ -32,11 +55,7 @@ pub fn require_out(
 }
 
 /// Returns the largest magnitude, or the error of a row that is not finite.
-pub fn largest<T: Component>(
-    operation: &'static str,
-    name: &str,
-    view: ArrayView2<T>,
-) -> Result<f64> {
+pub fn largest<T: Number>(operation: &'static str, name: &str, view: ArrayView2<T>) -> Result<f64> {
     let mut largest = 0.0f64;
     for (i, row) in view.outer_iter().enumerate() {
         // A sum that is NaN or infinite also tells of numbers that are, and needs no branches.

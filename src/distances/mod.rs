@@ -54,6 +54,7 @@
 //! A block of threads computes a tile of the result from rows in shared memory; see
 //! `kernels-gpu/distances`.
 
+mod calls;
 mod cpu;
 mod dispatch;
 mod element;
@@ -64,5 +65,6 @@ mod partition;
 pub mod reference;
 mod scale;
 
+pub use calls::{distances, pairwise};
 pub use element::Component;
-pub use options::{Distances, Metric, distances, pairwise};
+pub use options::{Distances, Metric};

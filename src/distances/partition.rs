@@ -1,17 +1,10 @@
 //! Distances in parts, for several devices and for little memory.
 
-use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use ndarray::Axis;
 
-use super::Component;
+use super::element::Component;
+use super::input::Tile;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
-
-/// Distances of some rows to others, or to each other.
-pub struct Tile<'a, T> {
-    pub a: ArrayView2<'a, T>,
-    /// `None` for the distances of the rows of `a` to each other.
-    pub b: Option<ArrayView2<'a, T>>,
-    pub out: ArrayViewMut2<'a, f64>,
-}
 
 impl<'a, T: Component> Tile<'a, T> {
     /// Splits the distances at a row, or at a column if the axis is 1.
@@ -28,8 +21,9 @@ impl<'a, T: Component> Tile<'a, T> {
             a: a_behind,
             b: b_behind,
             out: out_behind,
+            ..self
         };
-        (Tile { a, b, out }, behind)
+        (Tile { a, b, out, ..self }, behind)
     }
 }
 

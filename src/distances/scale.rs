@@ -1,6 +1,6 @@
 //! The powers of two that keep squares in range.
 
-use super::Metric;
+use super::options::Metric;
 
 /// The power of two by which all numbers are multiplied before their differences are squared, and
 /// the one that reverts it in the result.

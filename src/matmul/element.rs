@@ -3,8 +3,9 @@
 use half::{bf16, f16};
 use ndarray::LinalgScalar;
 
-use super::dispatch::Dispatch;
-use crate::{Number, Real};
+use super::input::{DeviceProduct, Product};
+use super::options::MatMul;
+use crate::{Device, Number, Real, Result};
 
 /// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, whose products are summed in `f32`.
 pub trait Scalar: Number + Dispatch {
@@ -33,3 +34,23 @@ impl Scalar for bf16 {
 
 impl Sum for f32 {}
 impl Sum for f64 {}
+
+/// A product of arrays of the host with elements of a type.
+pub type HostProduct<'a, T> = Product<'a, T, <T as Scalar>::Sum>;
+
+/// A product of arrays in a device's memory with elements of a type.
+pub type ResidentProduct<'a, T> = DeviceProduct<'a, T, <T as Scalar>::Sum>;
+
+/// The implementations for a type of elements, in `dispatch.rs`: compiled there, once for each type, and not in each
+/// crate that multiplies.
+pub trait Dispatch: Sized {
+    /// Computes a product of arrays of the host, whose shapes fit, on a set of devices.
+    fn host(options: MatMul, devices: &[Device], product: HostProduct<Self>) -> Result<()>
+    where
+        Self: Scalar;
+
+    /// Computes a product of arrays in the memory of C's device, whose shapes fit.
+    fn device(options: MatMul, product: ResidentProduct<Self>) -> Result<()>
+    where
+        Self: Scalar;
+}

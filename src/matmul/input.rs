@@ -5,7 +5,6 @@ use ndarray::{
     RawData, ShapeBuilder,
 };
 
-use super::Scalar;
 use crate::device::{Buffer, DeviceView, Element};
 use crate::{Device, Error, Result};
 
@@ -23,17 +22,17 @@ pub struct Sizes {
 }
 
 /// C = α·A·B + β·C of arrays of the host, as batches: a factor with a single matrix goes with every matrix of the other.
-pub struct Product<'a, T: Scalar> {
+pub struct Product<'a, T, S> {
     /// The public operation, for errors.
     pub operation: &'static str,
-    pub alpha: T::Sum,
+    pub alpha: S,
     pub a: ArrayView3<'a, T>,
     pub b: ArrayView3<'a, T>,
-    pub beta: T::Sum,
-    pub c: ArrayViewMut3<'a, T::Sum>,
+    pub beta: S,
+    pub c: ArrayViewMut3<'a, S>,
 }
 
-impl<T: Scalar> Product<'_, T> {
+impl<T, S: Copy> Product<'_, T, S> {
     pub fn sizes(&self) -> Sizes {
         let (batch, m, n) = self.c.dim();
         let k = self.a.dim().2;
@@ -41,7 +40,7 @@ impl<T: Scalar> Product<'_, T> {
     }
 
     /// Borrows the same product.
-    pub fn reborrow(&mut self) -> Product<'_, T> {
+    pub fn reborrow(&mut self) -> Product<'_, T, S> {
         Product {
             a: self.a.view(),
             b: self.b.view(),
@@ -52,17 +51,17 @@ impl<T: Scalar> Product<'_, T> {
 }
 
 /// C = α·A·B + β·C of arrays in the memory of C's device.
-pub struct DeviceProduct<'a, T: Scalar> {
+pub struct DeviceProduct<'a, T: Element, S: Element> {
     /// The public operation, for errors.
     pub operation: &'static str,
     /// The handle on whose stream the work is ordered.
     pub device: &'a Device,
-    pub alpha: T::Sum,
+    pub alpha: S,
     pub a: DeviceMatrices<'a, T>,
     pub b: DeviceMatrices<'a, T>,
-    pub beta: T::Sum,
+    pub beta: S,
     /// In row-major order.
-    pub c: &'a mut Buffer<T::Sum>,
+    pub c: &'a mut Buffer<S>,
     pub sizes: Sizes,
 }
 

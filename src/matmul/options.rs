@@ -1,8 +1,5 @@
 //! What a caller may choose of a multiplication.
 
-use super::Scalar;
-use crate::Real;
-
 /// The precision of products of `f32`. Other types have a single one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
@@ -68,39 +65,5 @@ impl MatMul {
             instructions,
             ..self
         }
-    }
-
-    /// Returns the factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|) for each element, on every
-    /// device, unless numbers overflow or underflow.
-    ///
-    /// Whatever the order of additions, no product goes through more than k roundings on its way into an element,
-    /// one more for α and one for β: f is γ_{k+2}, with γ_n = n·u / (1 − n·u) (Higham, 'Accuracy and Stability of
-    /// Numerical Algorithms', section 3.5). u is 2⁻⁵³ for `f64`, 2⁻²⁴ for `f32`, and 2⁻²³ where tensor cores sum
-    /// up in `f32`: an instruction shifts its products and the sum so far to the largest exponent among them and cuts
-    /// off what is beyond the 24 bits of `f32` and at least one more, as has been measured for all generations (Fasi et
-    /// al., 'Numerical behavior of NVIDIA tensor cores', 2021). That is 2⁻²⁴ for each product, and as much for each of
-    /// fewer than k sums. In [`Precision::Tf32`] each number of A and B is 2⁻¹⁰ off at most before that.
-    ///
-    /// ```
-    /// use gridstride::matmul::MatMul;
-    ///
-    /// assert!(MatMul::new().error_factor::<f64>(1000) < 1.2e-13);
-    /// ```
-    pub fn error_factor<T: Scalar>(&self, k: usize) -> f64 {
-        let is_f64 = T::Sum::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
-        let is_f32 = !is_f64 && size_of::<T>() == size_of::<f32>();
-        let is_tf32 = is_f32 && self.precision == Precision::Tf32;
-        let u = if is_f64 || is_f32 && !is_tf32 {
-            T::Sum::UNIT_ROUNDOFF
-        } else {
-            2.0 * T::Sum::UNIT_ROUNDOFF
-        };
-        let roundings = (k as f64 + 2.0) * u;
-        if roundings >= 1.0 {
-            return f64::INFINITY;
-        }
-        let sums = roundings / (1.0 - roundings);
-        let cut = if is_tf32 { 2f64.powi(-10) } else { 0.0 };
-        (1.0 + cut).powi(2) * (1.0 + sums) - 1.0
     }
 }

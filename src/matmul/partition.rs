@@ -2,15 +2,15 @@
 
 use ndarray::{ArrayView3, Axis};
 
-use super::Scalar;
 use super::input::Product;
+use crate::device::Element;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
 /// Rows and columns of parts are multiples of one of these where there are enough of them: tiles, or at least what is
 /// read at once, are then the same as in the whole.
 const STEPS: [usize; 3] = [256, 32, 8];
 
-impl<'a, T: Scalar> Product<'a, T> {
+impl<'a, T, S: Copy> Product<'a, T, S> {
     /// Returns the part up to an index of C's axis, and the rest.
     fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
         // A single matrix goes with all of the batch.
@@ -34,11 +34,11 @@ impl<'a, T: Scalar> Product<'a, T> {
     }
 }
 
-impl<T: Scalar> Partition for Product<'_, T> {
+impl<T: Element, S: Element> Partition for Product<'_, T, S> {
     fn bytes(&self) -> u64 {
         bytes_of(self.a.len(), size_of::<T>())
             .saturating_add(bytes_of(self.b.len(), size_of::<T>()))
-            .saturating_add(bytes_of(self.c.len(), size_of::<T::Sum>()))
+            .saturating_add(bytes_of(self.c.len(), size_of::<S>()))
     }
 
     /// k is never split, so that sums are those of the whole.

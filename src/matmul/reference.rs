@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::Scalar;
+use super::element::Scalar;
 
 /// A·B in `f64`: ndarray's `dot` of the matrices converted to `f64`, which is exact.
 ///

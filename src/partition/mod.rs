@@ -158,7 +158,7 @@ fn in_fitting_pieces<P: Partition, R>(
 }
 
 /// Runs a part, in ever smaller pieces if the device's memory does not suffice.
-fn in_pieces<P: Partition, R>(
+pub fn in_pieces<P: Partition, R>(
     device: &Device,
     mut part: P,
     work: &impl Fn(&Device, &mut P) -> Result<R>,

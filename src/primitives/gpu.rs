@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use primitives_kernels::{
-    self as kernels, DIGIT_BITS, DIGITS, SCAN_THREADS, SORT_THREADS, SortParameters,
+    self as kernels, DIGIT_BITS, DIGITS, DigitPlaces, MoveKeys, SCAN_THREADS, SORT_THREADS,
+    SortParameters, Sums,
 };
 
 use super::tuning::Parts;
@@ -16,18 +17,18 @@ const MODULE: &crate::device::Module = &modules::PRIMITIVES;
 pub(super) fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
     let nowhere = values.device().alloc(0)?.slice_mut();
     // SAFETY: no element, no write.
-    unsafe { sums_and_total(values, nowhere) }
+    unsafe { sums_and_total(values.device(), values, nowhere) }
 }
 
-/// The same, and the sum of all in the first element of `total`, if there is one.
+/// The same on the stream of `device`, and the sum of all in the first element of `total`, if there is one.
 ///
 /// # Safety
-/// `total` is of the same device, allocated until the kernels have run, and nothing else uses it then.
+/// `values` and `total` are of the same device, allocated until the kernels have run, and nothing else writes them then.
 pub(crate) unsafe fn sums_and_total(
+    device: &Device,
     values: &Buffer<u32>,
     total: cuda_std::DeviceSliceMut<u64>,
 ) -> Result<Buffer<u64>> {
-    let device = values.device();
     let parts = Parts::of_scan(values.len());
     let mut totals = device.alloc::<u64>(parts.blocks as usize)?;
     let mut sums = device.alloc::<u64>(values.len() + 1)?;
@@ -37,16 +38,26 @@ pub(crate) unsafe fn sums_and_total(
     unsafe {
         let arguments = (parts.tiles, values.slice(), totals.slice_mut());
         device.launch(MODULE, &kernels::totals_u32, config, arguments)?;
-        let arguments = (
-            parts.tiles,
-            values.slice(),
-            totals.slice(),
-            sums.slice_mut(),
+        let arguments = Sums {
+            values: values.slice(),
+            totals: totals.slice(),
+            sums: sums.slice_mut(),
             total,
-        );
-        device.launch(MODULE, &kernels::sums_u32, config, arguments)?;
+        };
+        device.launch(MODULE, &kernels::sums_u32, config, (parts.tiles, arguments))?;
     }
     Ok(sums)
+}
+
+/// Returns the bytes that [`sums_and_total`] allocates.
+pub(crate) fn sums_bytes(values: usize) -> u64 {
+    8 * (values as u64 + 1 + u64::from(Parts::of_scan(values).blocks))
+}
+
+/// Returns the bytes that [`sort_pairs`] allocates.
+pub(crate) fn sort_pairs_bytes(pairs: usize) -> u64 {
+    let counts = u64::from(DIGITS) * (u64::from(Parts::of_sort(pairs).blocks) + 1);
+    12 * pairs as u64 + 4 * counts
 }
 
 /// Sorts keys on a device that runs kernels.
@@ -140,9 +151,21 @@ impl Pass {
             let arguments = (parameters, keys.slice(), self.counts.slice_mut());
             self.device
                 .launch(MODULE, &kernels::digit_counts, config, arguments)?;
-            let arguments = (blocks, self.counts.slice_mut(), self.totals.slice_mut());
+            let arguments = DigitPlaces {
+                counts: self.counts.slice_mut(),
+                totals: self.totals.slice_mut(),
+            };
             self.device
-                .launch(MODULE, &kernels::digit_places, warps, arguments)
+                .launch(MODULE, &kernels::digit_places, warps, (blocks, arguments))
+        }
+    }
+
+    fn moving(&self, keys: &Buffer<u64>, moved: &mut Buffer<u64>) -> MoveKeys {
+        MoveKeys {
+            keys: keys.slice(),
+            counts: self.counts.slice(),
+            totals: self.totals.slice(),
+            moved_keys: moved.slice_mut(),
         }
     }
 
@@ -152,13 +175,7 @@ impl Pass {
         keys: &Buffer<u64>,
         moved: &mut Buffer<u64>,
     ) -> Result<()> {
-        let arguments = (
-            self.parameters(digit),
-            keys.slice(),
-            self.counts.slice(),
-            self.totals.slice(),
-            moved.slice_mut(),
-        );
+        let arguments = (self.parameters(digit), self.moving(keys, moved));
         // SAFETY: counted before, for the same blocks; as much room as keys, of which there are 2³² at
         // most. Buffers as above.
         unsafe {
@@ -175,11 +192,8 @@ impl Pass {
     ) -> Result<()> {
         let arguments = (
             self.parameters(digit),
-            keys.slice(),
+            self.moving(keys, moved),
             values.slice(),
-            self.counts.slice(),
-            self.totals.slice(),
-            moved.slice_mut(),
             moved_values.slice_mut(),
         );
         // SAFETY: as above, with a value for each key.

@@ -30,7 +30,7 @@ use crate::device::{room_to_sort, zeroed};
 use crate::error::During;
 use crate::parallel;
 use crate::{Error, Result};
-pub(crate) use gpu::sums_and_total;
+pub(crate) use gpu::{sort_pairs_bytes, sums_and_total, sums_bytes};
 
 /// The sums of all elements below each one, and of all: one more than there are values. Exact: the sum of
 /// 2³² numbers of 32 bits fits. Besides the result it takes 8 KiB at most.

@@ -14,13 +14,26 @@ const OLDEST_RUSTC: (u32, u32) = (1, 95);
 /// The newest rustc that has compiled every kernel crate of this repository.
 const NEWEST_TESTED: (u32, u32) = (1, 101);
 
+/// The day of its commit: a later nightly of the same number may differ.
+const NEWEST_TESTED_DAY: &str = "2026-10-28";
+
 /// The range from [`OLDEST_RUSTC`] to [`NEWEST_TESTED`], in words.
 pub(crate) const TESTED: &str = "rustc 1.95 to rustc 1.101.0-nightly (2026-10-28)";
 
 /// Whether a rustc, by its first line about itself, is in the tested range.
 pub(crate) fn is_tested(rustc_version: &str) -> bool {
     let release = rustc_version.split_whitespace().nth(1).unwrap_or_default();
-    numbers(release).is_some_and(|release| (OLDEST_RUSTC..=NEWEST_TESTED).contains(&release))
+    let day = rustc_version.split([' ', ')']).find(|word| is_day(word));
+    let is_later = day.is_some_and(|day| day > NEWEST_TESTED_DAY);
+    numbers(release).is_some_and(|numbers| {
+        let is_newest_nightly = numbers == NEWEST_TESTED && release.contains('-');
+        (OLDEST_RUSTC..=NEWEST_TESTED).contains(&numbers) && !(is_newest_nightly && is_later)
+    })
+}
+
+/// Whether a word is a date such as `2026-10-28`, which is ordered as texts are.
+fn is_day(word: &str) -> bool {
+    word.len() == 10 && word.bytes().filter(|&byte| byte == b'-').count() == 2
 }
 
 /// Major and minor number of a release such as `1.98.0-nightly`.

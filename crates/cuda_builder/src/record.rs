@@ -7,17 +7,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::discover::TESTED;
 use crate::sources::text_hash;
 use crate::{Arch, Build, BuildError, PtxSummary};
 
 /// What stands above every record.
-fn header() -> String {
-    format!(
-        "# What the PTX beside this file was made from, and by what. Written by cuda_builder: do not edit.\n\
-         # The same sources are known to compile with {TESTED}.\n"
-    )
-}
+const HEADER: &str = "# What the PTX beside this file was made from, and by what. Written by cuda_builder: do not edit.\n";
 
 /// The key under which the barriers of functions that were not inlined into a kernel are counted.
 const CALLED_FUNCTIONS: &str = "called functions";
@@ -172,7 +166,7 @@ impl Record {
     /// [`BuildError::Io`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), BuildError> {
         let text = toml::to_string(self).map_err(|error| Self::unusable(path, &error))?;
-        fs::write(path, format!("{}\n{text}", header())).map_err(BuildError::io("write", path))
+        fs::write(path, format!("{HEADER}\n{text}")).map_err(BuildError::io("write", path))
     }
 
     fn unusable(path: &Path, error: &dyn std::error::Error) -> BuildError {

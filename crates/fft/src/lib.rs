@@ -1,7 +1,8 @@
 //! The Fourier transform that gridstride's CPU version uses, behind a trait object.
 //!
-//! rustfft and realfft are generic: a crate that names a transform of `f64` compiles all of their algorithms, for every
-//! instruction set. Here they are compiled once, and not again with each change of gridstride.
+//! rustfft and realfft are generic: a crate that names a transform of `f64` compiles all of their
+//! algorithms for every instruction set. Here they are compiled once, and not again with each
+//! change of gridstride.
 //!
 //! ```
 //! use fft::{Complex, inverse};
@@ -20,7 +21,7 @@ pub use realfft::ComplexToReal;
 use realfft::RealFftPlanner;
 pub use realfft::num_complex::Complex;
 
-/// The inverse transform of the spectra of `length` real numbers, without a factor.
+/// Returns the inverse transform that makes `length` real numbers of a spectrum, without a factor.
 pub fn inverse(length: usize) -> Arc<dyn ComplexToReal<f64>> {
     RealFftPlanner::new().plan_fft_inverse(length)
 }

@@ -1,6 +1,6 @@
 //! What goes wrong in a launch.
 
-use cuda_std::host::{BlockBound, Dim3, Misuse, WarpOperation};
+use cuda_std::host::{BlockBound, Dim3, LaunchError, Misuse, WarpOperation};
 use std::fmt;
 use std::panic::Location;
 
@@ -341,6 +341,52 @@ pub enum SimError {
         /// What it said.
         message: String,
     },
+}
+
+impl SimError {
+    /// A launch that breaks a limit.
+    pub(crate) fn of_launch(kernel: &'static str, error: LaunchError) -> Self {
+        let exceeded = |what, value, limit: u32| Self::LimitExceeded {
+            kernel,
+            what,
+            value,
+            limit: limit.into(),
+        };
+        match error {
+            LaunchError::NoExtent { of, axis } => Self::ZeroSize {
+                kernel,
+                what: size_along(of, axis),
+            },
+            LaunchError::TooLarge {
+                of,
+                axis,
+                size,
+                limit,
+            } => exceeded(size_along(of, axis), size.into(), limit),
+            LaunchError::TooManyThreads { block, limit } => {
+                exceeded("the number of threads in a block", block.count(), limit)
+            }
+            LaunchError::SharedMemory { bytes, limit } => {
+                exceeded("the dynamic shared memory in bytes", bytes.into(), limit)
+            }
+            LaunchError::WrongBlock { block, bound } => Self::WrongBlock {
+                kernel,
+                block,
+                bound,
+            },
+        }
+    }
+}
+
+fn size_along(of: &str, axis: char) -> &'static str {
+    match (of, axis) {
+        ("grid", 'x') => "the grid's size along x",
+        ("grid", 'y') => "the grid's size along y",
+        ("grid", _) => "the grid's size along z",
+        (_, 'x') => "the block's size along x",
+        (_, 'y') => "the block's size along y",
+        _ => "the block's size along z",
+    }
 }
 
 fn describe(bound: &BlockBound) -> String {

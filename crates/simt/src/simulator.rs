@@ -121,7 +121,8 @@ impl Simulator {
         args: A,
     ) -> Result<(), SimError> {
         let args = Shareable(args);
-        // SAFETY: the caller vouches for the kernel's contract, and `launch_body` checks the block's shape first.
+        // SAFETY: the caller vouches for the kernel's contract, and `launch_body` checks the
+        // block's shape first.
         let body = || unsafe { kernel.run_thread(args.get()) };
         self.launch_body(kernel.name(), kernel.bound(), config, &body)
     }
@@ -152,52 +153,12 @@ impl Simulator {
         bound: BlockBound,
         config: LaunchConfig,
     ) -> Result<(), SimError> {
-        let LaunchConfig { grid, block, .. } = config;
-        let limits = self.limits;
         if host::is_inside_kernel() {
             return Err(SimError::NestedLaunch { kernel: name });
         }
-        let threads = u64::from(limits.block_threads);
-        let sizes = [
-            ("the grid's size along x", grid.x, i32::MAX as u64),
-            ("the grid's size along y", grid.y, 65_535),
-            ("the grid's size along z", grid.z, 65_535),
-            ("the block's size along x", block.x, threads),
-            ("the block's size along y", block.y, threads),
-            ("the block's size along z", block.z, 64),
-        ];
-        let sizes = sizes.map(|(what, value, limit)| (what, u64::from(value), limit));
-        if let Some(&(what, ..)) = sizes.iter().find(|(_, value, _)| *value == 0) {
-            return Err(SimError::ZeroSize { kernel: name, what });
-        }
-        let (shared, shared_limit) = (config.shared_bytes.into(), limits.shared_bytes.into());
-        let totals = [
-            ("the number of threads in a block", block.count(), threads),
-            ("the dynamic shared memory in bytes", shared, shared_limit),
-        ];
-        for (what, value, limit) in sizes.into_iter().chain(totals) {
-            if value > limit {
-                return Err(SimError::LimitExceeded {
-                    kernel: name,
-                    what,
-                    value,
-                    limit,
-                });
-            }
-        }
-        let fits = match bound {
-            BlockBound::Any => true,
-            BlockBound::Exactly(shape) => block == shape,
-            BlockBound::AtMost(threads) => block.count() <= threads.into(),
-        };
-        if !fits {
-            return Err(SimError::WrongBlock {
-                kernel: name,
-                block,
-                bound,
-            });
-        }
-        Ok(())
+        let limits = self.limits;
+        let checked = config.check(bound, limits.block_threads, limits.shared_bytes);
+        checked.map_err(|error| SimError::of_launch(name, error))
     }
 
     fn run(&self, launch: &Launch<'_>) -> Result<(), SimError> {

@@ -1,4 +1,4 @@
-//! Climbs a ladder: runs all its versions, checks them, and prints a table.
+//! Climbs a ladder: runs all versions of a computation, checks them, and prints a table.
 //!
 //! ```text
 //! cargo run --release -p ladder -- matmul
@@ -31,15 +31,16 @@ use ladder::{
 use device_name::DeviceName;
 use output::OutputFile;
 
-/// Timed runs, and those in the simulator.
+/// Timed runs, on other devices and in the simulator.
 const RUNS: usize = 5;
 const RUNS_SIMULATED: usize = 1;
 
-/// Runs every version of a computation, from a plain one to the library's own, checks each against the reference,
-/// and prints what each changed and how long it took.
+/// Runs every version of a computation, from a plain one to the library's, checks each against the reference,
+/// and prints what each version changed and how long it took.
 ///
-/// Sizes are such that they keep a GPU busy, and smaller ones elsewhere. Without a GPU the CPU's versions run, and
-/// then all of them in the simulator, whose times say nothing of a GPU.
+/// The default sizes keep a GPU busy, and are smaller on other devices. Without a GPU the CPU versions are timed,
+/// and then all kernels run in the simulator, whose times say nothing about a GPU. With the feature cuda, kernels
+/// that you have changed are compiled during the build, which needs a device compiler (see CONTRIBUTING.md).
 #[derive(Parser)]
 #[command(name = "ladder")]
 struct Args {
@@ -50,20 +51,20 @@ struct Args {
     #[arg(long, global = true, default_value = "auto")]
     device: DeviceName,
 
-    /// Timed runs of each version, the median of which counts, after one that is not timed; a version that takes a
-    /// second runs once. 5 by default, 1 in the simulator.
+    /// Timed runs of each version, after one that is not timed; the median is printed. A version that takes a second
+    /// runs once. 5 by default, 1 in the simulator.
     #[arg(long, global = true, value_name = "R")]
     runs: Option<usize>,
 
-    /// Where the random numbers start.
+    /// Seed of the random numbers.
     #[arg(long, global = true, default_value_t = 42)]
     seed: u64,
 
-    /// Leave out the CPU's versions, which take minutes at the sizes for a GPU.
+    /// Skip the CPU versions, which take minutes at the default sizes for a GPU.
     #[arg(long, global = true)]
     no_cpu: bool,
 
-    /// Draw the times to this SVG file: a sweep, or else those of the first table.
+    /// Draw the times of the sweep, or else of the first table, to this SVG file.
     #[arg(long, global = true, value_name = "SVG")]
     plot: Option<PathBuf>,
 
@@ -78,7 +79,7 @@ struct Args {
 enum Name {
     /// Tensor sketches of sequences, from plain loops to V15.
     TensorSketch(tensor_sketch::Options),
-    /// Overlapping boxes, every pair tested: plain, through shared memory, in half precision.
+    /// Overlapping boxes by testing every pair: plain, through shared memory, in half precision.
     BoxOverlap(box_overlap::Options),
     /// Matrix products: naive, and with tiles in shared memory.
     Matmul(matmul::Options),
@@ -86,7 +87,7 @@ enum Name {
     BlockShape(block_shape::Options),
     /// Vector addition: a grid-stride loop, one stream and five.
     VectorAdd(vector_add::Options),
-    /// Points in time summed up in buckets.
+    /// Sums of points in buckets of time.
     Timestamps(timestamps::Options),
 }
 

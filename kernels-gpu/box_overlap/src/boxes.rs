@@ -10,9 +10,6 @@ use cuda_std::prelude::*;
 
 use crate::domain::Domain;
 
-/// Added to the code of a fault if a limit is NaN.
-pub const NAN_FAULT: u64 = 1;
-
 /// Two sets of boxes, row-major without gaps, minima before maxima. For the search within a set the second
 /// is the first again, with `above` set.
 #[repr(C)]

@@ -91,6 +91,36 @@ impl BruteParameters {
     }
 }
 
+/// Arguments of the kernels that count pairs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct BruteCount<T> {
+    /// The boxes.
+    pub sets: Sets<T>,
+    /// Their codes.
+    pub codes: DeviceSlice<f32>,
+    /// Room for the pairs of each row with each chunk, \[row\]\[chunk\].
+    pub counts: DeviceSliceMut<u32>,
+    /// Room for a bit for each tile, \[warp\]\[chunk\]\[word\].
+    pub tiles_with_pairs: DeviceSliceMut<u32>,
+}
+
+/// Arguments of the kernels that write pairs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct BruteFill<T> {
+    /// The boxes.
+    pub sets: Sets<T>,
+    /// Their codes.
+    pub codes: DeviceSlice<f32>,
+    /// The prefix sums of the counts.
+    pub sums: DeviceSlice<u64>,
+    /// As counted.
+    pub tiles_with_pairs: DeviceSlice<u32>,
+    /// Room for the pairs of the rows that the parameters name.
+    pub indices: DeviceSliceMut<u32>,
+}
+
 /// The code of a box: of its minima, and of its maxima without guards.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
@@ -237,13 +267,13 @@ unsafe fn is_pair<T: Number>(sets: &Sets<T>, i: u32, j: u32) -> bool {
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
-unsafe fn count<T: Number>(
-    parameters: BruteParameters,
-    sets: Sets<T>,
-    codes: DeviceSlice<f32>,
-    counts: DeviceSliceMut<u32>,
-    tiles_with_pairs: DeviceSliceMut<u32>,
-) {
+unsafe fn count<T: Number>(parameters: BruteParameters, arguments: BruteCount<T>) {
+    let BruteCount {
+        sets,
+        codes,
+        counts,
+        tiles_with_pairs,
+    } = arguments;
     let tile_codes = shared_array![Code; BRUTE_TILE as usize];
     // [box of a thread][thread]
     let found = shared_array![u32; BRUTE_ROWS as usize];
@@ -324,14 +354,14 @@ unsafe fn count<T: Number>(
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
-unsafe fn fill<T: Number>(
-    parameters: BruteParameters,
-    sets: Sets<T>,
-    codes: DeviceSlice<f32>,
-    sums: DeviceSlice<u64>,
-    tiles_with_pairs: DeviceSlice<u32>,
-    indices: DeviceSliceMut<u32>,
-) {
+unsafe fn fill<T: Number>(parameters: BruteParameters, arguments: BruteFill<T>) {
+    let BruteFill {
+        sets,
+        codes,
+        sums,
+        tiles_with_pairs,
+        indices,
+    } = arguments;
     // [box of a thread][thread]
     let places = shared_array![u64; BRUTE_ROWS as usize];
     let me = thread::thread_idx_x();
@@ -451,36 +481,22 @@ macro_rules! entries {
         ///
         /// # Safety
         /// The sets are as they say, and `codes` are theirs. A block has exactly [`BRUTE_THREADS`] threads;
-        /// the grid has one for [`BRUTE_ROWS`] rows of the first set along x, for each chunk of the second along y; `counts` is \[row\]\[chunk\],
-        /// `tiles_with_pairs` has a bit for each tile, \[warp\]\[chunk\]\[word\].
+        /// the grid has one for [`BRUTE_ROWS`] rows of the first set along x, for each chunk of the second
+        /// along y.
         #[kernel(max_block = 256, min_blocks = 4)]
-        pub unsafe fn $count(
-            parameters: BruteParameters,
-            sets: Sets<$type>,
-            codes: DeviceSlice<f32>,
-            counts: DeviceSliceMut<u32>,
-            tiles_with_pairs: DeviceSliceMut<u32>,
-        ) {
+        pub unsafe fn $count(parameters: BruteParameters, arguments: BruteCount<$type>) {
             // SAFETY: passed on to the caller.
-            unsafe { count(parameters, sets, codes, counts, tiles_with_pairs) }
+            unsafe { count(parameters, arguments) }
         }
 
         #[doc = concat!("Writes the pairs of rows of `", stringify!($type), "`, ascending in each.")]
         ///
         /// # Safety
-        /// As for the counts, whose prefix sums are `sums`; the grid covers the rows that the parameters
-        /// name, and `indices` has room for their pairs.
+        /// As for the counts; the grid covers the rows that the parameters name.
         #[kernel(block = 256)]
-        pub unsafe fn $fill(
-            parameters: BruteParameters,
-            sets: Sets<$type>,
-            codes: DeviceSlice<f32>,
-            sums: DeviceSlice<u64>,
-            tiles_with_pairs: DeviceSlice<u32>,
-            indices: DeviceSliceMut<u32>,
-        ) {
+        pub unsafe fn $fill(parameters: BruteParameters, arguments: BruteFill<$type>) {
             // SAFETY: passed on to the caller.
-            unsafe { fill(parameters, sets, codes, sums, tiles_with_pairs, indices) }
+            unsafe { fill(parameters, arguments) }
         }
     )*};
 }

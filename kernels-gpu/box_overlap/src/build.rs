@@ -10,13 +10,42 @@ use cuda_std::warp::{FULL_MASK, WarpNumber};
 use crate::boxes::{FilterBox, Number, Sets};
 use crate::counters::Counters;
 use crate::domain::Domain;
-use crate::tree::{NODE_WORDS, nodes};
+use crate::levels::{NODE_WORDS, nodes};
 
 /// Threads of a block.
 pub const BUILD_THREADS: u32 = 256;
 
 /// How many levels come to stand above that of the entries: 4⁴ = 256.
 pub const LEVELS_A_LAUNCH: u32 = 4;
+
+/// Arguments of the kernels that write leaves.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Leaves<T> {
+    /// The boxes, of which the second set is not empty.
+    pub sets: Sets<T>,
+    /// The rows of both sets (of one if they are the same) in the order of the tree, those of the second
+    /// behind the first.
+    pub order: DeviceSlice<u32>,
+    /// The counters of the search.
+    pub counters: DeviceSlice<u64>,
+    /// The level of the tree's root.
+    pub root_level: u32,
+    /// Room for all nodes of a tree with this root.
+    pub nodes: DeviceSliceMut<f32>,
+}
+
+/// Which levels [`levels`] writes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Levels {
+    /// Leaves of the tree.
+    pub leaves: u32,
+    /// The level above which four are written.
+    pub level: u32,
+    /// The level of the tree's root.
+    pub root_level: u32,
+}
 
 /// The nodes that are built, and what it takes to find them.
 #[derive(Clone, Copy)]
@@ -132,13 +161,14 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
-unsafe fn leaves<T: Number>(
-    sets: Sets<T>,
-    order: DeviceSlice<u32>,
-    counters: DeviceSlice<u64>,
-    root_level: u32,
-    nodes: DeviceSliceMut<f32>,
-) {
+unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
+    let Leaves {
+        sets,
+        order,
+        counters,
+        root_level,
+        nodes,
+    } = arguments;
     let of_sixteens = shared_array![f32; 16 * 6];
     // SAFETY: passed on to the caller.
     let domain = unsafe { Domain::load(counters, order.len() as u32) };
@@ -167,14 +197,16 @@ unsafe fn leaves<T: Number>(
 /// Writes the four levels above `level`.
 ///
 /// # Safety
-/// The entries of `level` are there; `counters` and `nodes` are those of a tree of `leaves`; the grid has as
-/// many threads as entries, and a multiple of four blocks of [`BUILD_THREADS`], so that all nodes of all
-/// these levels are filled up.
+/// `counters` and `nodes` are those of the tree, and the nodes of the level have been written. The grid has as
+/// many threads as the level has entries, and a multiple of four blocks of [`BUILD_THREADS`], so that all nodes
+/// of all these levels are filled up.
 #[kernel(block = 256)]
 pub unsafe fn levels(
-    leaves: u32,
-    level: u32,
-    root_level: u32,
+    Levels {
+        leaves,
+        level,
+        root_level,
+    }: Levels,
     counters: DeviceSlice<u64>,
     nodes: DeviceSliceMut<f32>,
 ) {
@@ -204,20 +236,11 @@ macro_rules! entries {
         #[doc = concat!("Writes the leaves of `", stringify!($type), "` boxes, and the four levels above.")]
         ///
         /// # Safety
-        /// The sets are as they say and the second is not empty; `order` has the rows of both sets (of one
-        /// if they are the same) in the order of the tree, those of the second behind the first;
-        /// `counters` are those of the search, `nodes` has room for all of a tree with this root. The grid
-        /// is as for [`levels`].
+        /// The arguments are as they say, and the grid is as for [`levels`].
         #[kernel(block = 256)]
-        pub unsafe fn $name(
-            sets: Sets<$type>,
-            order: DeviceSlice<u32>,
-            counters: DeviceSlice<u64>,
-            root_level: u32,
-            nodes: DeviceSliceMut<f32>,
-        ) {
+        pub unsafe fn $name(arguments: Leaves<$type>) {
             // SAFETY: passed on to the caller.
-            unsafe { leaves(sets, order, counters, root_level, nodes) }
+            unsafe { leaves(arguments) }
         }
     )*};
 }

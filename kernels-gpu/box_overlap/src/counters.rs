@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use crate::tree::{MAX_LEVELS, first_nodes};
+use crate::levels::{MAX_LEVELS, first_nodes};
 
 /// Elements of an array of 64-bit numbers.
 #[non_exhaustive]
@@ -13,8 +13,7 @@ impl Counters {
     pub const LOW: usize = 0;
     /// The highest.
     pub const HIGH: usize = 3;
-    /// The first row of either set that is no box, times 8, plus twice the axis, plus
-    /// [`NAN_FAULT`](crate::NAN_FAULT).
+    /// The first row of each set that is no box, or [`NO_FAULT`](Self::NO_FAULT).
     pub const FAULTS: usize = 6;
     /// The sum of half the boxes' extents along their longest axis, finite ones, an `f64`.
     pub const EXTENT: usize = 8;
@@ -32,7 +31,7 @@ impl Counters {
     pub const FIRST_NODES: usize = 14;
     /// Number of elements.
     pub const COUNT: usize = Self::FIRST_NODES + MAX_LEVELS;
-    /// What a fault is before any was found.
+    /// In the place of a row: there is none that is no box.
     pub const NO_FAULT: u64 = u64::MAX;
 }
 

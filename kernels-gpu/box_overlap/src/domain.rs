@@ -1,14 +1,12 @@
-//! Looks at all boxes once: whether they are boxes, and where their centres are.
+//! Where the centres of all boxes are.
 
-use core::cmp::{max, min};
 use cuda_std::prelude::*;
 
-use crate::boxes::{BoxRow, NAN_FAULT, Number, Sets};
 use crate::counters::Counters;
 
 /// Bits of a number as an integer that is ordered as the numbers are.
 #[inline(always)]
-fn ordered(value: f64) -> i64 {
+pub fn ordered(value: f64) -> i64 {
     let bits = value.to_bits() as i64;
     bits ^ ((bits >> 63) & i64::MAX)
 }
@@ -79,109 +77,4 @@ pub fn half_extent(low: &[f64; 3], high: &[f64; 3]) -> f64 {
         extent = extent.max(0.5 * high[axis] - 0.5 * low[axis]);
     }}
     extent
-}
-
-/// Looks at the rows of both sets (of one alone if they are the same): notes the first that is no box, the
-/// range of the centres, and the sum of the extents.
-///
-/// # Safety
-/// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256 threads.
-#[inline(always)]
-unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
-    const WARPS: usize = 8;
-    let of_warps = shared_array![i64; 6 * WARPS];
-    let (mut least, mut most) = ([i64::MAX; 3], [i64::MIN; 3]);
-    let mut extents = 0.0f64;
-    let look_at = |is_second: bool, index: usize, row: BoxRow<T>| {
-        unrolled! { axis in [0 1 2] {
-            let (lowest, highest) = (row.min[axis], row.max[axis]);
-            // A third axis that there is not has the first number twice, which then is at fault already.
-            let order = lowest.partial_cmp(&highest);
-            if order.is_none_or(|order| order.is_gt()) {
-                let kind = if order.is_none() { NAN_FAULT } else { 0 };
-                let fault = (index as u64) << 3 | (axis as u64) << 1 | kind;
-                // SAFETY: a place for each set, which all threads only take minima of.
-                unsafe {
-                    let place = counters.address(Counters::FAULTS + is_second as usize);
-                    atomic::min(place, fault);
-                }
-            }
-            // An infinite limit gives an infinite centre, or none.
-            let centre = 0.5 * row.low[axis] + 0.5 * row.high[axis];
-            if centre.abs() <= f64::MAX {
-                least[axis] = min(least[axis], ordered(centre));
-                most[axis] = max(most[axis], ordered(centre));
-            }
-        }}
-        let extent = half_extent(&row.low, &row.high);
-        if extent <= f64::MAX {
-            extents += extent;
-        }
-    };
-    // SAFETY: passed on to the caller.
-    unsafe { sets.each_row(look_at) };
-    let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() as usize / 32);
-    unrolled! { axis in [0 1 2] {
-        least[axis] = warp::reduce_min(least[axis]);
-        most[axis] = warp::reduce_max(most[axis]);
-    }}
-    let extents = warp::reduce_sum(extents);
-    if lane == 0 {
-        unrolled! { axis in [0 1 2] {
-            // SAFETY: six elements for each warp.
-            unsafe {
-                of_warps.add(axis * WARPS + warp).write(least[axis]);
-                of_warps.add((axis + 3) * WARPS + warp).write(most[axis]);
-            }
-        }}
-        // SAFETY: the place of an `f64`, to which all threads only add.
-        unsafe { atomic::add_f64(counters.address(Counters::EXTENT) as *mut f64, extents) };
-    }
-    thread::sync_threads();
-    // A thread for each of the six limits.
-    let limit = thread::thread_idx_x() as usize;
-    if limit < 6 {
-        // SAFETY: written before the barrier.
-        let of_warp = |warp: usize| unsafe { of_warps.add(limit * WARPS + warp).read() };
-        let mut best = of_warp(0);
-        let mut warp = 1;
-        while warp < WARPS {
-            best = if limit < 3 {
-                min(best, of_warp(warp))
-            } else {
-                max(best, of_warp(warp))
-            };
-            warp += 1;
-        }
-        // SAFETY: places that all threads only take minima or maxima of.
-        unsafe {
-            let place = counters.address(Counters::LOW + limit) as *mut i64;
-            if limit < 3 {
-                atomic::min(place, best);
-            } else {
-                atomic::max(place, best);
-            }
-        }
-    }
-}
-
-macro_rules! entries {
-    ($($type:ty, $name:ident;)*) => {$(
-        #[doc = concat!("Looks at all rows of `", stringify!($type), "`: which is no box, where the centres are, how large boxes are.")]
-        ///
-        /// # Safety
-        /// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256
-        /// threads.
-        #[kernel(block = 256)]
-        pub unsafe fn $name(sets: Sets<$type>, counters: DeviceSliceMut<u64>) {
-            // SAFETY: passed on to the caller.
-            unsafe { examine(sets, counters) }
-        }
-    )*};
-}
-
-entries! {
-    f32, examine_f32;
-    f64, examine_f64;
-    i32, examine_i32;
 }

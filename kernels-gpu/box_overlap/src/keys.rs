@@ -14,19 +14,23 @@ use cuda_std::prelude::*;
 use crate::boxes::{BoxRow, Number, Sets};
 use crate::domain::{Domain, half_extent};
 
-/// How keys are made.
+/// Arguments of the kernels that make keys.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
-pub struct KeyParameters {
-    /// Bits of a coordinate in a key, at most 20.
-    pub bits: u32,
+pub struct Keys<T> {
+    /// The boxes.
+    pub sets: Sets<T>,
+    /// What `examine` has left.
+    pub counters: DeviceSlice<u64>,
+    /// Room for a key for each row of both sets, or of one if they are the same.
+    pub keys: DeviceSliceMut<u64>,
+    /// Room for as many rows' numbers.
+    pub rows: DeviceSliceMut<u32>,
 }
 
-impl KeyParameters {
-    /// Bits of a whole key.
-    pub const fn key_bits(self, axes: u32) -> u32 {
-        1 + CLASS_BITS + axes * self.bits
-    }
+/// Bits of a whole key, of boxes with so many axes and with `bits` of each coordinate.
+pub const fn key_bits(axes: u32, bits: u32) -> u32 {
+    1 + CLASS_BITS + axes * bits
 }
 
 const CLASS_BITS: u32 = 2;
@@ -119,17 +123,15 @@ fn spread(value: u32, axes: u32) -> u64 {
 /// key, as one of the second.
 ///
 /// # Safety
-/// The sets are as they say, `counters` are those that `examine` has left, `keys` and `rows` have an element
-/// for each row.
+/// As of the kernels below.
 #[inline(always)]
-unsafe fn make_keys<T: Number>(
-    parameters: KeyParameters,
-    sets: Sets<T>,
-    counters: DeviceSlice<u64>,
-    keys: DeviceSliceMut<u64>,
-    rows: DeviceSliceMut<u32>,
-) {
-    let KeyParameters { bits } = parameters;
+unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
+    let Keys {
+        sets,
+        counters,
+        keys,
+        rows,
+    } = arguments;
     let count = keys.len();
     // SAFETY: passed on to the caller.
     let domain = unsafe { Domain::load(counters, count as u32) };
@@ -168,18 +170,11 @@ macro_rules! entries {
         #[doc = concat!("The keys by which boxes of `", stringify!($type), "` are sorted, and the rows' numbers.")]
         ///
         /// # Safety
-        /// The sets are as they say, `counters` are those that `examine` has left; `keys` and `rows` have
-        /// an element for each row of both sets, or of one if they are the same.
+        /// The arguments are as they say; a coordinate has `bits` bits in a key, at most 20.
         #[kernel(max_block = 256)]
-        pub unsafe fn $name(
-            parameters: KeyParameters,
-            sets: Sets<$type>,
-            counters: DeviceSlice<u64>,
-            keys: DeviceSliceMut<u64>,
-            rows: DeviceSliceMut<u32>,
-        ) {
+        pub unsafe fn $name(bits: u32, arguments: Keys<$type>) {
             // SAFETY: passed on to the caller.
-            unsafe { make_keys(parameters, sets, counters, keys, rows) }
+            unsafe { make_keys(bits, arguments) }
         }
     )*};
 }

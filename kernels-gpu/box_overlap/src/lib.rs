@@ -8,27 +8,33 @@ mod build;
 mod counters;
 mod cursor;
 mod domain;
+mod examine;
 mod keys;
+mod levels;
 mod output;
 mod queries;
 mod rows;
 mod tree;
 
-pub use boxes::{NAN_FAULT, Sets};
+pub use boxes::Sets;
 pub use brute::{
-    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BruteParameters, brute_count_f32, brute_count_f64,
-    brute_count_i32, brute_fill_f32, brute_fill_f64, brute_fill_i32, codes_f32, codes_f64,
-    codes_i32,
+    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BruteCount, BruteFill, BruteParameters, brute_count_f32,
+    brute_count_f64, brute_count_i32, brute_fill_f32, brute_fill_f64, brute_fill_i32, codes_f32,
+    codes_f64, codes_i32,
 };
-pub use build::{BUILD_THREADS, LEVELS_A_LAUNCH, leaves_f32, leaves_f64, leaves_i32, levels};
+pub use build::{
+    BUILD_THREADS, LEVELS_A_LAUNCH, Leaves, Levels, leaves_f32, leaves_f64, leaves_i32, levels,
+};
 pub use counters::{Counters, start};
-pub use domain::{examine_f32, examine_f64, examine_i32};
-pub use keys::{KeyParameters, keys_f32, keys_f64, keys_i32};
+pub use examine::{examine_f32, examine_f64, examine_i32};
+pub use keys::{Keys, key_bits, keys_f32, keys_f64, keys_i32};
+pub use levels::{CHILDREN, MAX_LEVELS, NODE_WORDS, entries, first_nodes, nodes};
 pub use output::{matrix, pair_list, row_offsets};
-pub use queries::{QueryParameters, SLOTS, VISITS, find_f32, find_f64, find_i32, write_rows};
-pub use rows::{
-    PACKET_LEVEL, RowParameters, count_rows_f32, count_rows_f64, count_rows_i32, fill_rows_f32,
-    fill_rows_f64, fill_rows_i32, place_rows, row_counts, sample_rows_f32, sample_rows_f64,
-    sample_rows_i32,
+pub use queries::{
+    Find, RowRange, SLOTS, VISITS, WriteRows, find_f32, find_f64, find_i32, write_rows,
 };
-pub use tree::{CHILDREN, MAX_LEVELS, NODE_WORDS, entries, first_nodes, nodes};
+pub use rows::{
+    PACKET_LEVEL, PlaceRows, RowCounts, RowParameters, RowSearch, count_rows_f32, count_rows_f64,
+    count_rows_i32, fill_rows_f32, fill_rows_f64, fill_rows_i32, place_rows, row_counts,
+    sample_rows_f32, sample_rows_f64, sample_rows_i32,
+};

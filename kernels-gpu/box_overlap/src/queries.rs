@@ -11,7 +11,8 @@ use crate::boxes::{Number, Sets};
 use crate::counters::Counters;
 use crate::cursor::Cursor;
 use crate::domain::Domain;
-use crate::tree::{CHILDREN, MAX_LEVELS, Tree};
+use crate::levels::{CHILDREN, MAX_LEVELS};
+use crate::tree::Tree;
 
 /// Pairs that are kept of a query.
 pub const SLOTS: usize = 16;
@@ -22,12 +23,54 @@ pub const VISITS: u32 = 512;
 /// In a query's first slot: it was left to a warp.
 const LEFT: u32 = u32::MAX;
 
-/// What is the same for all queries.
+/// Arguments of the kernels that search for the pairs of each query.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
-pub struct QueryParameters {
+pub struct Find<T> {
     /// The level of the tree's root.
     pub root_level: u32,
+    /// The boxes, of which neither set is empty.
+    pub sets: Sets<T>,
+    /// The rows in the order of the tree.
+    pub order: DeviceSlice<u32>,
+    /// The counters of the search: [`Counters::LEFT`] becomes the number of rows that are left.
+    pub counters: DeviceSliceMut<u64>,
+    /// The tree.
+    pub nodes: DeviceSlice<f32>,
+    /// Room for the number of pairs of each row, 0 for those that are left.
+    pub counts: DeviceSliceMut<u32>,
+    /// Room for [`SLOTS`] pairs of each query, \[slot\]\[query\], in no particular order.
+    pub slots: DeviceSliceMut<u32>,
+    /// Room for all rows: those that are left.
+    pub left: DeviceSliceMut<u64>,
+}
+
+/// Which rows [`write_rows`] writes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct RowRange {
+    /// The number of queries.
+    pub queries: u32,
+    /// From this row, whose pairs begin at the beginning of `indices`.
+    pub first_row: u32,
+    /// Up to this one.
+    pub end_row: u32,
+}
+
+/// The arrays of [`write_rows`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct WriteRows {
+    /// The rows in the order of the tree.
+    pub order: DeviceSlice<u32>,
+    /// The number of pairs of each row.
+    pub counts: DeviceSlice<u32>,
+    /// The slots as the search has left them.
+    pub slots: DeviceSlice<u32>,
+    /// Where each row's pairs begin.
+    pub offsets: DeviceSlice<u64>,
+    /// Room for the pairs of the rows.
+    pub indices: DeviceSliceMut<u32>,
 }
 
 /// Searches for the pairs of each query.
@@ -35,17 +78,17 @@ pub struct QueryParameters {
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "those of the kernels below")]
-unsafe fn find<T: Number>(
-    parameters: QueryParameters,
-    sets: Sets<T>,
-    order: DeviceSlice<u32>,
-    counters: DeviceSliceMut<u64>,
-    nodes: DeviceSlice<f32>,
-    counts: DeviceSliceMut<u32>,
-    slots: DeviceSliceMut<u32>,
-    left: DeviceSliceMut<u64>,
-) {
+unsafe fn find<T: Number>(arguments: Find<T>) {
+    let Find {
+        root_level,
+        sets,
+        order,
+        counters,
+        nodes,
+        counts,
+        slots,
+        left,
+    } = arguments;
     let firsts = shared_array![u64; MAX_LEVELS];
     // SAFETY: what is read of it here is not written any more.
     let known = unsafe { DeviceSlice::from_raw_parts(counters.as_mut_ptr(), counters.len()) };
@@ -70,7 +113,7 @@ unsafe fn find<T: Number>(
     let first_leaf = order.len() - sets.rows2 as usize;
     let first_row = sets.first_row2();
 
-    let mut cursor = Cursor::at(parameters.root_level, 0);
+    let mut cursor = Cursor::at(root_level, 0);
     let (mut count, mut visits) = (0usize, 0);
     loop {
         // SAFETY: the cursor only goes to nodes that there are.
@@ -116,27 +159,13 @@ macro_rules! entries {
     ($($type:ty, $name:ident;)*) => {$(
         #[doc = concat!("Searches for the pairs of each box of the first set, of `", stringify!($type), "`.")]
         ///
-        /// `counts` become the numbers of pairs by row, 0 for those that are left; `slots` get the pairs
-        /// of each query, \[slot\]\[query\], in no particular order; `left` the rows that are left, as many as
-        /// [`Counters::LEFT`] says.
-        ///
         /// # Safety
-        /// The sets are as they say, neither empty; `order`, `counters` and `nodes` belong to their tree;
-        /// `counts` and `left` have an element for each query, `slots` [`SLOTS`]; the grid has a thread
-        /// for each, in whole warps.
+        /// The arguments are as they say, and belong to one tree; the grid has a thread for each query, in
+        /// whole warps.
         #[kernel(max_block = 128)]
-        pub unsafe fn $name(
-            parameters: QueryParameters,
-            sets: Sets<$type>,
-            order: DeviceSlice<u32>,
-            counters: DeviceSliceMut<u64>,
-            nodes: DeviceSlice<f32>,
-            counts: DeviceSliceMut<u32>,
-            slots: DeviceSliceMut<u32>,
-            left: DeviceSliceMut<u64>,
-        ) {
+        pub unsafe fn $name(arguments: Find<$type>) {
             // SAFETY: passed on to the caller.
-            unsafe { find(parameters, sets, order, counters, nodes, counts, slots, left) }
+            unsafe { find(arguments) }
         }
     )*};
 }
@@ -173,23 +202,24 @@ fn sort_upper_and_merge(v: &mut [u32; SLOTS]) {
         (1 2)(3 4)(5 6)(7 8)(9 10)(11 12)(13 14));
 }
 
-/// Writes the pairs that were kept to where their rows begin, sorted, for rows from `first_row` up to
-/// `end_row`. The first of these rows begins at the beginning of `indices`.
+/// Writes the pairs that were kept to where their rows begin, sorted.
 ///
 /// # Safety
-/// `order` and `slots` are as `find` left them, for `queries` queries; `counts` are each row's pairs, `offsets`
-/// say where they begin; `indices` has room for the rows' pairs; the grid has a thread for each query.
+/// The arguments are as they say, and the grid has a thread for each query.
 #[kernel(max_block = 256)]
-pub unsafe fn write_rows(
-    queries: u32,
-    first_row: u32,
-    end_row: u32,
-    order: DeviceSlice<u32>,
-    counts: DeviceSlice<u32>,
-    slots: DeviceSlice<u32>,
-    offsets: DeviceSlice<u64>,
-    indices: DeviceSliceMut<u32>,
-) {
+pub unsafe fn write_rows(range: RowRange, arguments: WriteRows) {
+    let RowRange {
+        queries,
+        first_row,
+        end_row,
+    } = range;
+    let WriteRows {
+        order,
+        counts,
+        slots,
+        offsets,
+        indices,
+    } = arguments;
     let query = thread::index_1d();
     let queries = queries as usize;
     if query >= queries {

@@ -14,7 +14,8 @@ use crate::boxes::{Number, Sets};
 use crate::counters::Counters;
 use crate::cursor::Cursor;
 use crate::domain::Domain;
-use crate::tree::{MAX_LEVELS, Tree};
+use crate::levels::MAX_LEVELS;
+use crate::tree::Tree;
 
 /// The level below whose nodes the leaves are tested side by side: 4³ = 64 of them.
 pub const PACKET_LEVEL: u32 = 2;
@@ -37,6 +38,50 @@ pub struct RowParameters {
     pub index_bits: u32,
 }
 
+/// What the kernels that search have in common.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct RowSearch<T> {
+    /// The boxes, of which neither set is empty.
+    pub sets: Sets<T>,
+    /// The rows in the order of the tree.
+    pub order: DeviceSlice<u32>,
+    /// The counters of the search.
+    pub counters: DeviceSlice<u64>,
+    /// The tree.
+    pub nodes: DeviceSlice<f32>,
+    /// The rows that were left, among them those that the parameters name.
+    pub left: DeviceSlice<u64>,
+}
+
+/// The arrays of [`row_counts`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct RowCounts {
+    /// The rows that the parameters name, all from the first one on.
+    pub left: DeviceSlice<u64>,
+    /// The pairs before each of their tasks, and at the end.
+    pub sums: DeviceSlice<u64>,
+    /// A number for each row of the first set.
+    pub counts: DeviceSliceMut<u32>,
+}
+
+/// The arrays of [`place_rows`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct PlaceRows {
+    /// The rows that were left.
+    pub left: DeviceSlice<u64>,
+    /// The pairs before each task of all these rows.
+    pub sums: DeviceSlice<u64>,
+    /// The keys, sorted.
+    pub keys: DeviceSlice<u64>,
+    /// Where each row begins.
+    pub offsets: DeviceSlice<u64>,
+    /// Room for the rows.
+    pub indices: DeviceSliceMut<u32>,
+}
+
 /// Walks through the tasks. `found` gets the task, the row's number from the parameters' first one on, the
 /// pair's place among those of the task, and the row of the second set. The first lane of each warp calls `finish`
 /// with the task, the number of its pairs, and the number of its steps: nodes above [`PACKET_LEVEL`], and tests
@@ -45,17 +90,19 @@ pub struct RowParameters {
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "those of the kernels below")]
 unsafe fn search<T: Number>(
     parameters: RowParameters,
-    sets: Sets<T>,
-    order: DeviceSlice<u32>,
-    counters: DeviceSlice<u64>,
-    nodes: DeviceSlice<f32>,
-    left: DeviceSlice<u64>,
+    arrays: RowSearch<T>,
     found: impl Fn(usize, u32, u32, u32),
     mut finish: impl FnMut(usize, u32, u32),
 ) {
+    let RowSearch {
+        sets,
+        order,
+        counters,
+        nodes,
+        left,
+    } = arrays;
     let RowParameters {
         start_level,
         subtrees,
@@ -142,24 +189,20 @@ unsafe fn search<T: Number>(
 macro_rules! entries {
     ($($type:ty, $sample:ident, $count:ident, $fill:ident;)*) => {$(
         #[doc = concat!("Adds up the pairs and steps of the tasks of some rows of `", stringify!($type), "` that were left,")]
-        /// in [`Counters::SAMPLE_PAIRS`] and [`Counters::SAMPLE_STEPS`].
+        /// in [`Counters::SAMPLE_PAIRS`] and [`Counters::SAMPLE_STEPS`] of `counters`, those of the search.
         ///
         /// # Safety
         /// As for the counts; other threads only add to these counters.
         #[kernel(max_block = 128)]
         pub unsafe fn $sample(
             parameters: RowParameters,
-            sets: Sets<$type>,
-            order: DeviceSlice<u32>,
+            arrays: RowSearch<$type>,
             counters: DeviceSliceMut<u64>,
-            nodes: DeviceSlice<f32>,
-            left: DeviceSlice<u64>,
         ) {
             let (mut all_pairs, mut all_steps) = (0, 0);
             // SAFETY: passed on to the caller; what the search reads of the counters is not written any more.
             unsafe {
-                let known = DeviceSlice::from_raw_parts(counters.as_mut_ptr(), counters.len());
-                search(parameters, sets, order, known, nodes, left, |_, _, _, _| (), |_, pairs, steps| {
+                search(parameters, arrays, |_, _, _, _| (), |_, pairs, steps| {
                     all_pairs += pairs as u64;
                     all_steps += steps as u64;
                 });
@@ -173,25 +216,16 @@ macro_rules! entries {
         #[doc = concat!("Counts the pairs of each task, of rows of `", stringify!($type), "` that were left.")]
         ///
         /// # Safety
-        /// The sets are as they say, neither empty; `order`, `counters` and `nodes` belong to their tree;
-        /// `left` has the rows that the parameters name, `counts` an element for each task: each row with
-        /// each subtree. Blocks are whole warps.
+        /// The arguments are as they say, and belong to one tree; `counts` has an element for each task: each
+        /// row with each subtree. Blocks are whole warps.
         #[kernel(max_block = 128)]
         pub unsafe fn $count(
             parameters: RowParameters,
-            sets: Sets<$type>,
-            order: DeviceSlice<u32>,
-            counters: DeviceSlice<u64>,
-            nodes: DeviceSlice<f32>,
-            left: DeviceSlice<u64>,
+            arrays: RowSearch<$type>,
             counts: DeviceSliceMut<u32>,
         ) {
             // SAFETY: passed on to the caller; an element for each task.
-            unsafe {
-                search(parameters, sets, order, counters, nodes, left, |_, _, _, _| (), |task, pairs, _| {
-                    counts.set(task, pairs)
-                })
-            }
+            unsafe { search(parameters, arrays, |_, _, _, _| (), |task, pairs, _| counts.set(task, pairs)) }
         }
 
         #[doc = concat!("Writes the pairs of rows of `", stringify!($type), "` that were left, as keys:")]
@@ -203,11 +237,7 @@ macro_rules! entries {
         #[kernel(max_block = 128)]
         pub unsafe fn $fill(
             parameters: RowParameters,
-            sets: Sets<$type>,
-            order: DeviceSlice<u32>,
-            counters: DeviceSlice<u64>,
-            nodes: DeviceSlice<f32>,
-            left: DeviceSlice<u64>,
+            arrays: RowSearch<$type>,
             sums: DeviceSlice<u64>,
             keys: DeviceSliceMut<u64>,
         ) {
@@ -216,11 +246,7 @@ macro_rules! entries {
             unsafe {
                 search(
                     parameters,
-                    sets,
-                    order,
-                    counters,
-                    nodes,
-                    left,
+                    arrays,
                     |task, number, place, index| {
                         let start = sums.at(first_task + task) - sums.at(first_task);
                         let key = (number as u64) << parameters.index_bits | index as u64;
@@ -242,15 +268,10 @@ entries! {
 /// Sets the numbers of pairs of the rows that were left.
 ///
 /// # Safety
-/// `left` has the rows that the parameters name, all from the first one on; `sums` are the pairs before each
-/// of their tasks and at the end, `counts` a number for each row.
+/// The arrays are as they say; `parameters` are those with which the pairs were counted.
 #[kernel(max_block = 256)]
-pub unsafe fn row_counts(
-    parameters: RowParameters,
-    left: DeviceSlice<u64>,
-    sums: DeviceSlice<u64>,
-    counts: DeviceSliceMut<u32>,
-) {
+pub unsafe fn row_counts(parameters: RowParameters, arrays: RowCounts) {
+    let RowCounts { left, sums, counts } = arrays;
     for number in thread::grid_stride(parameters.count as usize) {
         let task = number * parameters.subtrees as usize;
         // SAFETY: as the caller says; each row is among them once.
@@ -265,18 +286,16 @@ pub unsafe fn row_counts(
 /// `indices`.
 ///
 /// # Safety
-/// `left`, `sums` and `keys` are as for `fill_rows`, the keys sorted, and the stride is 1; `offsets` say where
-/// each row begins, and `indices` has room for these.
+/// The arrays are as they say; `parameters`, `left` and `sums` are those that `fill_rows` had.
 #[kernel(max_block = 256)]
-pub unsafe fn place_rows(
-    parameters: RowParameters,
-    first_row: u32,
-    left: DeviceSlice<u64>,
-    sums: DeviceSlice<u64>,
-    keys: DeviceSlice<u64>,
-    offsets: DeviceSlice<u64>,
-    indices: DeviceSliceMut<u32>,
-) {
+pub unsafe fn place_rows(parameters: RowParameters, first_row: u32, arrays: PlaceRows) {
+    let PlaceRows {
+        left,
+        sums,
+        keys,
+        offsets,
+        indices,
+    } = arrays;
     let RowParameters {
         subtrees,
         first,

@@ -8,7 +8,9 @@ mod tile;
 use cuda_std::prelude::*;
 
 use largest::largest;
-pub use tile::{CHUNK, Parameters, THREADS, TILE_COLUMNS_F32, TILE_COLUMNS_F64, TILE_ROWS};
+pub use tile::{
+    CHUNK, Matrices, Parameters, THREADS, TILE_COLUMNS_F32, TILE_COLUMNS_F64, TILE_ROWS,
+};
 use tile::{place, place_below, shared_words, tile};
 
 macro_rules! entries {
@@ -22,8 +24,7 @@ macro_rules! entries {
         #[kernel(max_block = 256, min_blocks = 2)]
         pub unsafe fn $distances(
             parameters: Parameters,
-            a: DeviceSlice<$type>,
-            b: DeviceSlice<$type>,
+            Matrices { a, b }: Matrices<$type>,
             out: DeviceSliceMut<f64>,
         ) {
             let chunks = shared_array![u64; shared_words::<$type>($columns)];

@@ -61,6 +61,16 @@ pub struct Parameters {
     pub unscale: f64,
 }
 
+/// The matrices whose rows are compared, row-major without gaps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Matrices<T> {
+    /// Rows of the result.
+    pub a: DeviceSlice<T>,
+    /// Columns of the result.
+    pub b: DeviceSlice<T>,
+}
+
 /// Two neighbours that are read or written with one instruction.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]

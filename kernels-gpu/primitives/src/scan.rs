@@ -43,19 +43,32 @@ pub unsafe fn totals_u32(tiles: u32, values: DeviceSlice<u32>, totals: DeviceSli
     }
 }
 
-/// `sums[i]` becomes the sum of the elements below i, for i up to and including their number; the sum of
-/// all also goes to `total[0]`, if there is one. `totals` are those of [`totals_u32`], for the same blocks.
+/// The arrays of [`sums_u32`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Sums {
+    /// The elements.
+    pub values: DeviceSlice<u32>,
+    /// Those of [`totals_u32`], for the same blocks.
+    pub totals: DeviceSlice<u64>,
+    /// Element i becomes the sum of the values below i: one more than there are values.
+    pub sums: DeviceSliceMut<u64>,
+    /// Its first element, if there is one, becomes the sum of all values.
+    pub total: DeviceSliceMut<u64>,
+}
+
+/// Adds up all values below each.
 ///
 /// # Safety
-/// As for [`totals_u32`], and `sums` has an element more than `values`.
+/// The arrays are as they say; otherwise as for [`totals_u32`].
 #[kernel(block = 256)]
-pub unsafe fn sums_u32(
-    tiles: u32,
-    values: DeviceSlice<u32>,
-    totals: DeviceSlice<u64>,
-    sums: DeviceSliceMut<u64>,
-    total: DeviceSliceMut<u64>,
-) {
+pub unsafe fn sums_u32(tiles: u32, arrays: Sums) {
+    let Sums {
+        values,
+        totals,
+        sums,
+        total,
+    } = arrays;
     let warp_sums = shared_array![u64; (SCAN_THREADS / 32) as usize];
     let block = thread::block_idx_x() as usize;
     let me = thread::thread_idx_x();

@@ -85,14 +85,38 @@ pub unsafe fn digit_counts(
     unsafe { counts.set(place, in_block.add(me).read()) };
 }
 
+/// The arrays of [`digit_places`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct DigitPlaces {
+    /// How many keys of each block have each digit, \[digit\]\[block\].
+    pub counts: DeviceSliceMut<u32>,
+    /// Room for how many keys have each digit.
+    pub totals: DeviceSliceMut<u32>,
+}
+
+/// The arrays of [`move_keys`], and those of [`move_pairs`] for the keys.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct MoveKeys {
+    /// The keys.
+    pub keys: DeviceSlice<u64>,
+    /// What [`digit_places`] has made of the counts.
+    pub counts: DeviceSlice<u32>,
+    /// How many keys have each digit.
+    pub totals: DeviceSlice<u32>,
+    /// Room for as many keys, in other memory.
+    pub moved_keys: DeviceSliceMut<u64>,
+}
+
 /// Makes of the counts of `blocks` blocks, for each digit, how many keys with that digit the lower blocks
 /// have, and of `totals` how many keys have each digit. One warp for each digit.
 ///
 /// # Safety
-/// `counts` has a place for each digit of each block, `totals` for each digit; there are as many warps as
-/// digits, in whole blocks.
+/// The arrays are as they say; there are as many warps as digits, in whole blocks.
 #[kernel(max_block = 256)]
-pub unsafe fn digit_places(blocks: u32, counts: DeviceSliceMut<u32>, totals: DeviceSliceMut<u32>) {
+pub unsafe fn digit_places(blocks: u32, arrays: DigitPlaces) {
+    let DigitPlaces { counts, totals } = arrays;
     let digit = thread::index_1d() / WARP_SIZE as usize;
     let lane = warp::lane_id();
     let mut before = 0u32;
@@ -140,13 +164,16 @@ fn lanes_with(digit: u32) -> u32 {
 #[inline(always)]
 unsafe fn move_part<const VALUES: bool>(
     parameters: SortParameters,
-    keys: DeviceSlice<u64>,
+    arrays: MoveKeys,
     values: DeviceSlice<u32>,
-    counts: DeviceSlice<u32>,
-    totals: DeviceSlice<u32>,
-    moved_keys: DeviceSliceMut<u64>,
     moved_values: DeviceSliceMut<u32>,
 ) {
+    let MoveKeys {
+        keys,
+        counts,
+        totals,
+        moved_keys,
+    } = arrays;
     // [warp][digit]: how many keys of the warp so far, then of all lower warps.
     let in_warps = shared_array![u32; (WARPS * DIGITS) as usize];
     // [digit]: what takes a place in the sorted tile to one in the output.
@@ -285,31 +312,17 @@ unsafe fn move_part<const VALUES: bool>(
 /// Moves keys, and values with them, to where [`digit_places`] says.
 ///
 /// # Safety
-/// A block has [`SORT_THREADS`] threads, blocks are those of [`digit_counts`]; `counts` and `totals` come
-/// from [`digit_places`]; there are as many values as keys, and room for as many of both in other memory;
-/// there are at most 2³² keys.
+/// A block has [`SORT_THREADS`] threads, blocks are those of [`digit_counts`]; the arrays are as they say;
+/// there are as many values as keys, and room for as many in other memory; there are at most 2³² keys.
 #[kernel(block = 256)]
 pub unsafe fn move_pairs(
     parameters: SortParameters,
-    keys: DeviceSlice<u64>,
+    arrays: MoveKeys,
     values: DeviceSlice<u32>,
-    counts: DeviceSlice<u32>,
-    totals: DeviceSlice<u32>,
-    moved_keys: DeviceSliceMut<u64>,
     moved_values: DeviceSliceMut<u32>,
 ) {
     // SAFETY: passed on to the caller.
-    unsafe {
-        move_part::<true>(
-            parameters,
-            keys,
-            values,
-            counts,
-            totals,
-            moved_keys,
-            moved_values,
-        )
-    }
+    unsafe { move_part::<true>(parameters, arrays, values, moved_values) }
 }
 
 /// Moves keys alone.
@@ -317,22 +330,13 @@ pub unsafe fn move_pairs(
 /// # Safety
 /// As of [`move_pairs`].
 #[kernel(block = 256)]
-pub unsafe fn move_keys(
-    parameters: SortParameters,
-    keys: DeviceSlice<u64>,
-    counts: DeviceSlice<u32>,
-    totals: DeviceSlice<u32>,
-    moved_keys: DeviceSliceMut<u64>,
-) {
+pub unsafe fn move_keys(parameters: SortParameters, arrays: MoveKeys) {
     // SAFETY: passed on to the caller; no value is ever touched.
     unsafe {
         move_part::<false>(
             parameters,
-            keys,
+            arrays,
             DeviceSlice::from_raw_parts(core::ptr::null(), 0),
-            counts,
-            totals,
-            moved_keys,
             DeviceSliceMut::from_raw_parts(core::ptr::null_mut(), 0),
         )
     }

@@ -40,6 +40,25 @@ pub struct Parameters {
     pub step: f32,
 }
 
+/// The arrays of a launch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Arrays {
+    /// The letters of all sequences, packed from the lowest bit of each element up, all below the
+    /// alphabet's size.
+    pub letters: DeviceSlice<u32>,
+    /// Where each sequence begins, ascending, and where the last one ends.
+    pub offsets: DeviceSlice<u64>,
+    /// A sequence's number for each block.
+    pub order: DeviceSlice<u32>,
+    /// An entry for each letter and place of a tuple, with a rotation below the dimension.
+    pub tables: DeviceSlice<u32>,
+    /// A factor for each row of each sequence, t + 1 of them.
+    pub scales: DeviceSlice<f32>,
+    /// Room for the rows that are written, sequence after sequence.
+    pub out: DeviceSliceMut<f32>,
+}
+
 /// The dynamic shared memory of a launch in 32-bit words: two copies of t − 1 rows, the packed
 /// tables, and the staged letters with one more that stands for the end.
 pub const fn shared_words(parameters: &Parameters, row_length: u32) -> u64 {
@@ -50,23 +69,19 @@ pub const fn shared_words(parameters: &Parameters, row_length: u32) -> u64 {
 /// Sketches sequence `order[block]`.
 ///
 /// # Safety
-/// - `offsets` has an entry more than there are sequences, ascending, and `letters` holds so
-///   many, packed from the lowest bit of each element up; `order` has an entry per block, a sequence's number each.
-/// - every letter is below `alphabet`; `tables` has alphabet × tuple entries with rotations below
-///   `dim`; `scales` has tuple + 1 entries per sequence.
+/// - the arrays are as they say.
 /// - the block is (lanes, `tuple`), lanes a multiple of 32 and lanes × `VALUES` at least `dim`;
 ///   dynamic shared memory holds [`shared_words`] for rows of lanes × `VALUES`.
-/// - `out` has `dim` (or (tuple + 1) × `dim`) elements per sequence.
 #[inline(always)]
-unsafe fn direct<const VALUES: usize>(
-    parameters: Parameters,
-    letters: DeviceSlice<u32>,
-    offsets: DeviceSlice<u64>,
-    order: DeviceSlice<u32>,
-    tables: DeviceSlice<u32>,
-    scales: DeviceSlice<f32>,
-    out: DeviceSliceMut<f32>,
-) {
+unsafe fn direct<const VALUES: usize>(parameters: Parameters, arrays: Arrays) {
+    let Arrays {
+        letters,
+        offsets,
+        order,
+        tables,
+        scales,
+        out,
+    } = arrays;
     let Parameters {
         alphabet,
         tuple,
@@ -229,21 +244,13 @@ macro_rules! entries {
         #[doc = concat!("The direct form with ", $values, " values per thread.")]
         ///
         /// # Safety
-        /// As stated in `gridstride::tensor_sketch`'s launch: slices of matching lengths, codes
+        /// As stated in `gridstride::tensor_sketch`'s launch: arrays of matching lengths, codes
         /// below the alphabet, a block of (a multiple of 32) × `tuple` threads, and
         /// [`shared_words`] of dynamic shared memory.
         #[kernel(max_block = 1024)]
-        pub unsafe fn $name(
-            parameters: Parameters,
-            letters: DeviceSlice<u32>,
-            offsets: DeviceSlice<u64>,
-            order: DeviceSlice<u32>,
-            tables: DeviceSlice<u32>,
-            scales: DeviceSlice<f32>,
-            out: DeviceSliceMut<f32>,
-        ) {
+        pub unsafe fn $name(parameters: Parameters, arrays: Arrays) {
             // SAFETY: passed on to the caller.
-            unsafe { direct::<$values>(parameters, letters, offsets, order, tables, scales, out) }
+            unsafe { direct::<$values>(parameters, arrays) }
         }
     )*};
 }

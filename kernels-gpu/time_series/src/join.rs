@@ -26,6 +26,16 @@ pub struct Units {
     pub buckets: u32,
 }
 
+/// Pieces that are joined.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Join<S> {
+    /// What the units left.
+    pub pieces: Pieces<S>,
+    /// Room for what blocks leave.
+    pub joined: Pieces<S>,
+}
+
 impl Units {
     /// How many buckets begin before a unit, or in all.
     #[inline(always)]
@@ -46,13 +56,12 @@ pub const fn shared_bytes<S>() -> u32 {
 ///
 /// # Safety
 /// - A block has [`THREADS`] threads and [`shared_bytes`] of shared memory; the blocks together have all units.
-/// - `pieces` has what the units left, `joined` room for each block, and `results` for `buckets`.
+/// - There is room for what each block leaves, and in `results` for the buckets.
 #[inline(always)]
 pub unsafe fn join<A: Aggregate, R: Results<A>>(
     aggregate: A,
     units: Units,
-    pieces: Pieces<A::State>,
-    joined: Pieces<A::State>,
+    Join { pieces, joined }: Join<A::State>,
     results: R,
 ) {
     let me = thread::thread_idx_x();

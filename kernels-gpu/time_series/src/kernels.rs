@@ -3,14 +3,14 @@
 use cuda_std::prelude::*;
 
 use crate::aggregate::Aggregate;
-use crate::join::{Units, join};
+use crate::join::{Join, Units, join};
 use crate::points::Points;
 use crate::progress::Progress;
 use crate::reduce::{Buckets, Results, reduce};
 use crate::segments::Pieces;
 use crate::statistic::Statistic;
-use crate::statistics::{StatesOf, Statistics, Summaries};
-use crate::summary::Summary;
+use crate::statistics::{StatesOf, Statistics};
+use crate::summary::{Summaries, Summary};
 use crate::sums::Sums;
 
 /// Columns of statistics, one after the other.
@@ -104,9 +104,9 @@ macro_rules! own {
         /// # Safety
         /// As of [`join`](crate::join).
         #[kernel(block = 128)]
-        pub unsafe fn $name(units: Units, pieces: Pieces<$state>, joined: Pieces<$state>, columns: Columns) {
+        pub unsafe fn $name(units: Units, pieces: Join<$state>, columns: Columns) {
             // SAFETY: passed on to the caller.
-            unsafe { join(StatesOf::NEW, units, pieces, joined, columns) }
+            unsafe { join(StatesOf::NEW, units, pieces, columns) }
         }
     )*};
 }
@@ -182,12 +182,11 @@ pub unsafe fn reduce_rows<A: Aggregate>(
 pub unsafe fn join_rows<A: Aggregate>(
     Parameter { aggregate, .. }: Parameter<A>,
     units: Units,
-    pieces: Pieces<A::State>,
-    joined: Pieces<A::State>,
+    pieces: Join<A::State>,
     results: DeviceSliceMut<A::Output>,
 ) {
     // SAFETY: passed on to the caller.
-    unsafe { join(aggregate, units, pieces, joined, Rows::<A>(results)) }
+    unsafe { join(aggregate, units, pieces, Rows::<A>(results)) }
 }
 
 /// Makes the kernels of an [`Aggregate`] in a kernel crate of one's own, under names of which each must be the only one
@@ -200,7 +199,6 @@ pub unsafe fn join_rows<A: Aggregate>(
 /// /// The sum of squares.
 /// #[derive(Clone, Copy, DeviceParam)]
 /// pub struct Energy;
-///
 ///
 /// impl Aggregate for Energy {
 ///     type State = f64;
@@ -245,12 +243,11 @@ macro_rules! aggregate_kernels {
         pub unsafe fn $join(
             aggregate: $crate::Parameter<$aggregate>,
             units: $crate::Units,
-            pieces: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
-            joined: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
+            pieces: $crate::Join<<$aggregate as $crate::Aggregate>::State>,
             results: $crate::cuda_std::DeviceSliceMut<<$aggregate as $crate::Aggregate>::Output>,
         ) {
             // SAFETY: passed on to the caller.
-            unsafe { $crate::join_rows(aggregate, units, pieces, joined, results) }
+            unsafe { $crate::join_rows(aggregate, units, pieces, results) }
         }
 
         $(#[$doc])*
@@ -287,8 +284,7 @@ pub type ReduceKernel<A> = cuda_std::host::Kernel<(
 pub type JoinKernel<A> = cuda_std::host::Kernel<(
     Parameter<A>,
     Units,
-    Pieces<<A as Aggregate>::State>,
-    Pieces<<A as Aggregate>::State>,
+    Join<<A as Aggregate>::State>,
     DeviceSliceMut<<A as Aggregate>::Output>,
 )>;
 

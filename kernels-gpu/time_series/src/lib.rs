@@ -31,7 +31,7 @@ pub use cuda_std;
 pub use aggregate::{Aggregate, Point};
 pub use exact_sum::ExactSum;
 pub use floor::Floor;
-pub use join::{Units, join, shared_bytes as join_shared_bytes};
+pub use join::{Join, Units, join, shared_bytes as join_shared_bytes};
 pub use kernels::{
     Columns, Parameter, counts, join_rows, join_statistics, join_sums, reduce_rows, statistics_f32,
     statistics_f64, summaries_join, summaries_reduce, sums_f32, sums_f64,
@@ -48,13 +48,15 @@ pub use progress::{HEADER, Progress, Report, TOTAL};
 pub use reduce::{Buckets, Results, reduce, shared_bytes as reduce_shared_bytes};
 pub use round::{ROUND_THREADS, round};
 pub use rows::{
-    Filling, NONE, fill_buckets, filled_lengths, keep_buckets, kept_indices, pick_f64, pick_i64,
-    reorder_f32, reorder_f64, reorder_i64, series_keys, time_keys,
+    Counts, Filling, NONE, fill_buckets, filled_lengths, keep_buckets, kept_indices, pick_f64,
+    pick_i64, reorder_f32, reorder_f64, reorder_i64, series_keys, time_keys,
 };
 pub use segments::Pieces;
 pub use series::{bound_buckets, buckets_of_series, mark_series};
-pub use sorted::{Sorted, bucket_lengths, keys_f32, keys_f64, percentiles_of_sorted, widen};
+pub use sorted::{
+    BucketLengths, Sorted, bucket_lengths, keys_f32, keys_f64, percentiles_of_sorted, widen,
+};
 pub use statistic::Statistic;
-pub use statistics::{StatesOf, Statistics, Summaries};
-pub use summary::Summary;
+pub use statistics::{StatesOf, Statistics};
+pub use summary::{Summaries, Summary};
 pub use sums::Sums;

@@ -195,7 +195,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
 
     /// The state of neighbouring points of the tile, all of one bucket.
     #[inline(always)]
-    fn aggregate<const VALUES: bool, const CAREFULLY: bool>(
+    fn state_of<const VALUES: bool, const CAREFULLY: bool>(
         &self,
         first: u32,
         end: u32,
@@ -283,10 +283,10 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                     end = firsts.add(number as usize).read() as u32;
                 }
             }
-            let mut state = self.aggregate::<VALUES, false>(first, end);
+            let mut state = self.state_of::<VALUES, false>(first, end);
             if !self.aggregate.is_valid(&state) {
                 cold_path();
-                state = self.aggregate::<VALUES, true>(first, end);
+                state = self.state_of::<VALUES, true>(first, end);
             }
             // Only now, so that there is something to do while other blocks find out.
             let before = match before {

@@ -153,22 +153,26 @@ pub unsafe fn series_keys(
     }
 }
 
+/// Counts by which buckets are kept.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Counts {
+    /// One for each bucket.
+    pub counts: DeviceSlice<f64>,
+    /// One more for each bucket, or none.
+    pub more: DeviceSlice<f64>,
+}
+
 /// 1 for each bucket all of whose counts are above `ddof`, else 0.
 ///
 /// # Safety
-/// There are as many counts in both, or none in the second, and room for each.
+/// The counts are as they say, and there is room for each bucket.
 #[kernel]
-pub unsafe fn keep_buckets(
-    counts: DeviceSlice<f64>,
-    more_counts: DeviceSlice<f64>,
-    ddof: f64,
-    kept: DeviceSliceMut<u32>,
-) {
+pub unsafe fn keep_buckets(Counts { counts, more }: Counts, ddof: f64, kept: DeviceSliceMut<u32>) {
     for bucket in thread::grid_stride(counts.len()) {
         // SAFETY: below the lengths.
         unsafe {
-            let is_kept = counts.at(bucket) > ddof
-                && (more_counts.is_empty() || more_counts.at(bucket) > ddof);
+            let is_kept = counts.at(bucket) > ddof && (more.is_empty() || more.at(bucket) > ddof);
             kept.set(bucket, is_kept as u32);
         }
     }

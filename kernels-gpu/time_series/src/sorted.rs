@@ -6,17 +6,32 @@ use crate::keys::{Bucketed, NO_KEY, Percentiles, Rank, is_nan};
 use crate::points::Value;
 use crate::search::partition_point;
 
+/// Arguments of [`bucket_lengths`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct BucketLengths {
+    /// The number of points.
+    pub points: usize,
+    /// The index of the first point of every bucket.
+    pub firsts: DeviceSlice<u32>,
+    /// Some of the buckets.
+    pub buckets: DeviceSlice<u32>,
+    /// Room for the length of each of them.
+    pub lengths: DeviceSliceMut<u32>,
+}
+
 /// The lengths of some buckets.
 ///
 /// # Safety
-/// There is room for each.
+/// The arguments are as they say.
 #[kernel]
-pub unsafe fn bucket_lengths(
-    points: usize,
-    firsts: DeviceSlice<u32>,
-    buckets: DeviceSlice<u32>,
-    lengths: DeviceSliceMut<u32>,
-) {
+pub unsafe fn bucket_lengths(arguments: BucketLengths) {
+    let BucketLengths {
+        points,
+        firsts,
+        buckets,
+        lengths,
+    } = arguments;
     for entry in thread::grid_stride(buckets.len()) {
         // SAFETY: below the lengths; they are buckets.
         unsafe {

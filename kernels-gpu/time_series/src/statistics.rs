@@ -7,7 +7,6 @@ use cuda_std::warp::WarpValue;
 
 use crate::aggregate::{Aggregate, Point};
 use crate::statistic::Statistic;
-use crate::summary::Summary;
 
 /// The states of the library's own statistics.
 pub trait Statistics: WarpValue {
@@ -34,9 +33,6 @@ pub trait Statistics: WarpValue {
 #[repr(C)]
 #[derive(DeviceParam)]
 pub struct StatesOf<S>(PhantomData<fn() -> S>);
-
-/// All that the statistics need.
-pub type Summaries = StatesOf<Summary>;
 
 impl<S> StatesOf<S> {
     /// It has no data.

@@ -8,7 +8,7 @@ use cuda_std::warp::WarpValue;
 use crate::exact_sum::{ExactSum, two_product, two_sum};
 use crate::scale::{Scale, has_room, is_ordinary};
 use crate::statistic::Statistic;
-use crate::statistics::Statistics;
+use crate::statistics::{StatesOf, Statistics};
 
 /// All that the statistics need.
 ///
@@ -217,6 +217,9 @@ impl Summary {
         self.squared_deviations() / divisor
     }
 }
+
+/// All that the statistics need.
+pub type Summaries = StatesOf<Summary>;
 
 impl Statistics for Summary {
     const EMPTY: Summary = Summary {

@@ -1,11 +1,11 @@
 //! Every pair is tested.
 
-use super::collect;
 use super::finder::{Finder, Found, Wanted};
 use super::group::{Group, LANES, Limits, lanes_below};
 use super::lanes::{Lanes, Machine, Tester, WithTester};
+use super::rows::collect;
 use crate::Result;
-use crate::box_overlap::boxes::Boxes;
+use crate::box_overlap::input::Boxes;
 use crate::device::reserve;
 
 /// Rows that are tested with a group while it is in registers.

@@ -5,7 +5,8 @@
 //! times as long as brute force, for 10 000 less long, and in every other kind of benches/box_overlap_cpu.rs the
 //! choice was within a factor of 1.5 of the faster algorithm, from 300 boxes to 10 000.
 
-use crate::box_overlap::{Algorithm, Coordinate};
+use crate::Number;
+use crate::box_overlap::options::Algorithm;
 
 /// How many tests of brute force take as long as the tree's work for a box: 0.25 ns against 130 ns of two
 /// cores, for `f32` in space (Sapphire Rapids).
@@ -15,7 +16,7 @@ const TESTS_PER_BOX: f64 = 500.0;
 const TESTS_PER_ROW: f64 = 200.0;
 
 /// The algorithm that was asked for, or the one that is expected to be faster.
-pub(super) fn choose<T: Coordinate>(asked: Algorithm, rows: usize, boxes: usize) -> Algorithm {
+pub(super) fn choose<T: Number>(asked: Algorithm, rows: usize, boxes: usize) -> Algorithm {
     if asked != Algorithm::Auto {
         return asked;
     }

@@ -9,11 +9,11 @@
 //!
 //! The order decides about speed alone, never about the result.
 
-use super::collect;
 use super::group::LANES;
+use super::rows::collect;
+use crate::Number;
 use crate::Result;
-use crate::box_overlap::Coordinate;
-use crate::box_overlap::boxes::Boxes;
+use crate::box_overlap::input::Boxes;
 use crate::device::reserve;
 use crate::parallel;
 
@@ -43,7 +43,7 @@ const CROWD: usize = 4 * LANES;
 const MAX_DEPTH: usize = 16;
 
 /// The numbers of the boxes in order, filled up with zeros to a multiple of [`LANES`].
-pub(super) fn order<T: Coordinate, const AXES: usize>(boxes: Boxes<'_, T>) -> Result<Vec<u32>> {
+pub(super) fn order<T: Number, const AXES: usize>(boxes: Boxes<'_, T>) -> Result<Vec<u32>> {
     let mut ids = collect(boxes.len().next_multiple_of(LANES), |i| i as u32)?;
     let (ids_of_boxes, padding) = ids.split_at_mut(boxes.len());
     sort::<T, AXES>(boxes, ids_of_boxes, 0)?;
@@ -52,7 +52,7 @@ pub(super) fn order<T: Coordinate, const AXES: usize>(boxes: Boxes<'_, T>) -> Re
 }
 
 /// Sorts some boxes, given by number.
-fn sort<T: Coordinate, const AXES: usize>(
+fn sort<T: Number, const AXES: usize>(
     boxes: Boxes<'_, T>,
     ids: &mut [u32],
     depth: usize,
@@ -129,7 +129,7 @@ struct Grid<const AXES: usize> {
 
 impl<const AXES: usize> Grid<AXES> {
     /// For keys of so many bits.
-    fn new<T: Coordinate>(boxes: Boxes<'_, T>, ids: &[u32], bits: u32) -> Self {
+    fn new<T: Number>(boxes: Boxes<'_, T>, ids: &[u32], bits: u32) -> Self {
         let nothing = ([f64::INFINITY; AXES], [f64::NEG_INFINITY; AXES]);
         let limits = parallel::map(ids.chunks(1 << 14), |ids| {
             ids.iter().fold(nothing, |(min, max), &id| {
@@ -167,7 +167,7 @@ impl<const AXES: usize> Grid<AXES> {
     }
 
     /// The keys of some boxes.
-    fn keys<T: Coordinate>(&self, rows: [&[T]; LANES]) -> [u64; LANES] {
+    fn keys<T: Number>(&self, rows: [&[T]; LANES]) -> [u64; LANES] {
         let last = (1 << self.bits) - 1;
         let mut cells = [[0; LANES]; AXES];
         for (lane, row) in rows.into_iter().enumerate() {
@@ -183,7 +183,7 @@ impl<const AXES: usize> Grid<AXES> {
     }
 
     /// The key of a box whose centre has a place on the curve.
-    fn key<T: Coordinate>(&self, row: &[T], place: u64) -> u64 {
+    fn key<T: Number>(&self, row: &[T], place: u64) -> u64 {
         let extent = extent::<T, AXES>(row);
         let class = self.classes.iter().filter(|&&most| extent > most).count() as u64;
         let (coarse, fine) = (place >> self.fine_bits, place & ((1 << self.fine_bits) - 1));
@@ -193,7 +193,7 @@ impl<const AXES: usize> Grid<AXES> {
 }
 
 /// One more than the axis along which a box is a stick, or 0 if it is none.
-fn direction<T: Coordinate, const AXES: usize>(row: &[T]) -> u64 {
+fn direction<T: Number, const AXES: usize>(row: &[T]) -> u64 {
     let edges: [f64; AXES] =
         std::array::from_fn(|axis| row[AXES + axis].to_f64() - row[axis].to_f64());
     // All comparisons, without a branch that would often be predicted wrong. One axis at most is long.
@@ -207,19 +207,19 @@ fn direction<T: Coordinate, const AXES: usize>(row: &[T]) -> u64 {
 }
 
 /// Half the centre of a box, which is finite where its limits are, as are differences of such.
-fn centre<T: Coordinate, const AXES: usize>(row: &[T]) -> [f64; AXES] {
+fn centre<T: Number, const AXES: usize>(row: &[T]) -> [f64; AXES] {
     std::array::from_fn(|axis| 0.25 * row[axis].to_f64() + 0.25 * row[AXES + axis].to_f64())
 }
 
 /// The longest edge of a box.
-fn extent<T: Coordinate, const AXES: usize>(row: &[T]) -> f64 {
+fn extent<T: Number, const AXES: usize>(row: &[T]) -> f64 {
     (0..AXES)
         .map(|axis| row[AXES + axis].to_f64() - row[axis].to_f64())
         .fold(0.0, f64::max)
 }
 
 /// The median of the extents of some of the boxes.
-fn usual_extent<T: Coordinate, const AXES: usize>(boxes: Boxes<'_, T>, ids: &[u32]) -> f64 {
+fn usual_extent<T: Number, const AXES: usize>(boxes: Boxes<'_, T>, ids: &[u32]) -> f64 {
     let step = ids.len().div_ceil(SAMPLE);
     let sample = ids
         .iter()

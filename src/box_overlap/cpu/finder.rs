@@ -1,7 +1,7 @@
 //! What both algorithms offer: the pairs of some rows.
 
 use crate::Result;
-use crate::box_overlap::boxes::Boxes;
+use crate::box_overlap::input::Boxes;
 
 /// The second set, prepared.
 pub(super) trait Finder<T>: Sync {

@@ -1,6 +1,6 @@
 //! Eight boxes that are tested at once.
 
-use crate::box_overlap::Coordinate;
+use crate::Number;
 
 /// The boxes of a group: as many `f32` as a vector of AVX2 has.
 pub(super) const LANES: usize = 8;
@@ -12,14 +12,17 @@ pub(super) struct Limits<T, const AXES: usize> {
     pub max: [T; AXES],
 }
 
-impl<T: Coordinate, const AXES: usize> Limits<T, AXES> {
+impl<T: Number, const AXES: usize> Limits<T, AXES> {
     /// Of a row: all minima, then all maxima.
     #[inline(always)]
     pub fn of_row(row: &[T]) -> Self {
-        Limits {
-            min: std::array::from_fn(|axis| row[axis]),
-            max: std::array::from_fn(|axis| row[AXES + axis]),
-        }
+        let mut limits = Limits {
+            min: [T::zeroed(); AXES],
+            max: [T::zeroed(); AXES],
+        };
+        limits.min.copy_from_slice(&row[..AXES]);
+        limits.max.copy_from_slice(&row[AXES..2 * AXES]);
+        limits
     }
 }
 
@@ -31,27 +34,40 @@ pub(super) struct Group<T, const AXES: usize> {
     pub max: [[T; LANES]; AXES],
 }
 
-impl<T: Coordinate, const AXES: usize> Group<T, AXES> {
+impl<T: Number, const AXES: usize> Group<T, AXES> {
     /// `count` boxes, of 1 to [`LANES`].
     pub fn new(count: usize, limits: impl Fn(usize) -> Limits<T, AXES>) -> Self {
-        let boxes: [_; LANES] = std::array::from_fn(|lane| limits(lane.min(count - 1)));
-        Group {
-            min: std::array::from_fn(|axis| boxes.map(|limits| limits.min[axis])),
-            max: std::array::from_fn(|axis| boxes.map(|limits| limits.max[axis])),
+        // Loops, since functions of arrays are compiled anew for each closure.
+        let mut group = Group {
+            min: [[T::zeroed(); LANES]; AXES],
+            max: [[T::zeroed(); LANES]; AXES],
+        };
+        for lane in 0..LANES {
+            let limits = limits(lane.min(count - 1));
+            for axis in 0..AXES {
+                group.min[axis][lane] = limits.min[axis];
+                group.max[axis][lane] = limits.max[axis];
+            }
         }
+        group
     }
 
     /// The smallest box around all.
     pub fn bounds(&self) -> Limits<T, AXES> {
-        let least = |a: T, b: T| if b < a { b } else { a };
-        let most = |a: T, b: T| if b > a { b } else { a };
-        let fold = |lanes: [T; LANES], of: fn(T, T) -> T| {
-            lanes[1..].iter().fold(lanes[0], |a, &b| of(a, b))
+        let mut bounds = Limits {
+            min: [T::zeroed(); AXES],
+            max: [T::zeroed(); AXES],
         };
-        Limits {
-            min: self.min.map(|lanes| fold(lanes, least)),
-            max: self.max.map(|lanes| fold(lanes, most)),
+        for axis in 0..AXES {
+            let (mut min, mut max) = (self.min[axis][0], self.max[axis][0]);
+            for lane in 1..LANES {
+                let [lane_min, lane_max] = [self.min[axis][lane], self.max[axis][lane]];
+                min = if lane_min < min { lane_min } else { min };
+                max = if lane_max > max { lane_max } else { max };
+            }
+            (bounds.min[axis], bounds.max[axis]) = (min, max);
         }
+        bounds
     }
 }
 

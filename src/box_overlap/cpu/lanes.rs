@@ -10,7 +10,7 @@ use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GE_OQ, _CMP_LE_OQ};
 use pulp::{NullaryFnOnce, x86::V3};
 
 use super::group::{Group, LANES, Limits};
-use crate::box_overlap::Coordinate;
+use crate::Number;
 
 /// A way to test.
 pub(super) trait Tester: Copy {
@@ -124,7 +124,7 @@ impl Tester for Avx2 {
 }
 
 /// A coordinate, eight of which are compared at once.
-pub(in crate::box_overlap) trait Lanes: Coordinate {
+pub(in crate::box_overlap) trait Lanes: Number {
     /// The lanes with min ≤ the other's max and max ≥ the other's min, as bits.
     #[cfg(target_arch = "x86_64")]
     fn within(simd: V3, min_max: [&[Self; LANES]; 2], other: [Self; 2]) -> u32;

@@ -12,16 +12,16 @@ mod walk;
 
 use std::ops::Range;
 
-use super::boxes::{Boxes, Packed};
-use super::search::{Problem, Search};
-use super::{Algorithm, Coordinate, Overlaps};
-use crate::Result;
-use crate::device::reserve;
-use crate::parallel;
+use super::input::{Boxes, DeviceProblem, Packed, Problem};
+use super::options::Algorithm;
+use super::output::Overlaps;
+use super::slices::Search;
+use crate::device::DeviceArray;
+use crate::{Number, Result, parallel};
 use brute_force::BruteForce;
 use finder::{Finder, Found, Wanted};
-use lanes::Lanes;
-use rows::{all_counts, all_pairs, sort_rows};
+pub(super) use lanes::Lanes;
+use rows::{all_pairs, sort_rows};
 use walk::Indexed;
 
 /// The most rows that a thread takes in one go.
@@ -31,7 +31,7 @@ const PART: usize = 512;
 const PARTS_PER_THREAD: usize = 8;
 
 /// A search on the CPU.
-pub(super) struct CpuSearch<'a, T: Coordinate> {
+pub(super) struct CpuSearch<'a, T: Number> {
     set1: Packed<'a, T>,
     /// The number of boxes of the second set.
     length: usize,
@@ -95,9 +95,14 @@ fn prepare<T: Lanes, const AXES: usize>(
 }
 
 impl<T: Lanes> Search for CpuSearch<'_, T> {
-    fn counts(&mut self) -> Result<Vec<u32>> {
-        let rows = 0..self.set1.boxes().len();
-        all_counts(self.find(rows, Wanted::Counts)?)
+    fn counts(&mut self, mut counts: &mut [u32]) -> Result<()> {
+        for found in self.find(0..counts.len(), Wanted::Counts)? {
+            let places = counts.split_off_mut(..found.counts.len());
+            places
+                .expect("a place for each row")
+                .copy_from_slice(&found.counts);
+        }
+        Ok(())
     }
 
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
@@ -105,22 +110,16 @@ impl<T: Lanes> Search for CpuSearch<'_, T> {
     }
 }
 
-/// As many elements, made by all cores.
-fn collect<U: Copy + Send>(count: usize, element: impl Fn(usize) -> U + Sync) -> Result<Vec<U>> {
-    /// Elements that a thread makes in one go.
-    const MADE_BY_A_THREAD: usize = 1 << 12;
-    let mut elements = Vec::new();
-    reserve(&mut elements, count)?;
-    let places = &mut elements.spare_capacity_mut()[..count];
-    let chunks = places.chunks_mut(MADE_BY_A_THREAD).enumerate();
-    parallel::each(chunks, |(chunk, places)| {
-        for (i, place) in places.iter_mut().enumerate() {
-            place.write(element(chunk * MADE_BY_A_THREAD + i));
-        }
-    });
-    // SAFETY: just written, all of them.
-    unsafe { elements.set_len(count) };
-    Ok(elements)
+/// Searches in sets of boxes in buffers of the CPU, which are copied.
+pub(super) fn resident<T: Lanes, R>(
+    problem: &DeviceProblem<T>,
+    work: impl FnOnce(&mut CpuSearch<T>, usize) -> Result<R>,
+) -> Result<R> {
+    let set1 = problem.set1.download()?;
+    let set2 = problem.set2.map(DeviceArray::download).transpose()?;
+    let views = (set1.view(), set2.as_ref().map(|set2| set2.view()));
+    let copies = Problem::new(problem.operation, problem.algorithm, views.0, views.1)?;
+    work(&mut CpuSearch::new(copies)?, set1.nrows())
 }
 
 #[cfg(test)]

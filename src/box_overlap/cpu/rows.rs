@@ -1,12 +1,33 @@
-//! Results put together from those of parts of the rows.
+//! Arrays that all cores make: of elements, and of the results for parts of the rows.
 
 use std::mem::MaybeUninit;
 
 use super::finder::Found;
 use crate::Result;
-use crate::box_overlap::Overlaps;
+use crate::box_overlap::output::Overlaps;
 use crate::device::{reserve, zeroed};
 use crate::parallel;
+
+/// Makes `count` elements with all cores.
+pub(super) fn collect<U: Copy + Send>(
+    count: usize,
+    element: impl Fn(usize) -> U + Sync,
+) -> Result<Vec<U>> {
+    /// Elements that a thread makes in one go.
+    const MADE_BY_A_THREAD: usize = 1 << 12;
+    let mut elements = Vec::new();
+    reserve(&mut elements, count)?;
+    let places = &mut elements.spare_capacity_mut()[..count];
+    let chunks = places.chunks_mut(MADE_BY_A_THREAD).enumerate();
+    parallel::each(chunks, |(chunk, places)| {
+        for (i, place) in places.iter_mut().enumerate() {
+            place.write(element(chunk * MADE_BY_A_THREAD + i));
+        }
+    });
+    // SAFETY: just written, all of them.
+    unsafe { elements.set_len(count) };
+    Ok(elements)
+}
 
 /// A row with more than one in so many of all boxes is sorted by marking them.
 const MARK: usize = 64;
@@ -46,19 +67,14 @@ fn sort_by_marks(row: &mut [u32], marks: &mut [u64]) {
     }
 }
 
-/// The numbers of all parts, one after the other.
-pub(super) fn all_counts(parts: Vec<Found>) -> Result<Vec<u32>> {
-    concat(parts.into_iter().map(|found| found.counts).collect())
-}
-
 /// The pairs of all parts, one after the other.
 pub(super) fn all_pairs(parts: Vec<Found>) -> Result<Overlaps> {
     let rows: usize = parts.iter().map(|found| found.counts.len()).sum();
-    let mut offsets = zeroed::<u64>(rows + 1)?;
+    let mut offsets = zeroed::<usize>(rows + 1)?;
     let counts = parts.iter().flat_map(|found| &found.counts);
     let mut end = 0;
     for (offset, &count) in offsets[1..].iter_mut().zip(counts) {
-        end += u64::from(count);
+        end += count as usize;
         *offset = end;
     }
     let indices = concat(parts.into_iter().map(|found| found.indices).collect())?;

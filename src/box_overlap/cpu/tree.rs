@@ -1,11 +1,11 @@
 //! A tree of bounding boxes over the second set.
 
-use super::collect;
 use super::curve;
 use super::group::{Group, LANES, Limits};
+use super::rows::collect;
+use crate::Number;
 use crate::Result;
-use crate::box_overlap::Coordinate;
-use crate::box_overlap::boxes::Boxes;
+use crate::box_overlap::input::Boxes;
 
 /// Boxes in the order of a curve, in groups of [`LANES`]; bounding boxes of these groups, in groups;
 /// and so on up to a single group. Children are found by number: those of box i of a level are group i
@@ -25,7 +25,7 @@ pub(super) struct Level<T, const AXES: usize> {
     pub groups: Vec<Group<T, AXES>>,
 }
 
-impl<T: Coordinate, const AXES: usize> Tree<T, AXES> {
+impl<T: Number, const AXES: usize> Tree<T, AXES> {
     pub fn new(boxes: Boxes<'_, T>) -> Result<Self> {
         let ids = curve::order::<T, AXES>(boxes)?;
         let length = boxes.len();
@@ -43,7 +43,7 @@ impl<T: Coordinate, const AXES: usize> Tree<T, AXES> {
     }
 }
 
-impl<T: Coordinate, const AXES: usize> Level<T, AXES> {
+impl<T: Number, const AXES: usize> Level<T, AXES> {
     fn new(length: usize, limits: impl Fn(usize) -> Limits<T, AXES> + Send + Sync) -> Result<Self> {
         let group = |group: usize| {
             let start = group * LANES;

@@ -9,7 +9,7 @@ use super::group::{LANES, Limits, lanes_below};
 use super::lanes::{Lanes, Machine, Tester, WithTester, bits};
 use super::tree::{Level, Tree};
 use crate::Result;
-use crate::box_overlap::boxes::Boxes;
+use crate::box_overlap::input::Boxes;
 use crate::device::{collected, reserve, zeroed};
 
 /// Tests after which the level below is looked at, so that lists do not grow without bounds.
@@ -228,7 +228,11 @@ impl<T: Lanes, const AXES: usize> Leaves<'_, T, AXES> {
             let hits = tester.overlapping(&self.level.groups[group], &self.rows[row]);
             let mut hits = hits & lanes_below(self.level.length, group);
             if let Some(first) = self.first {
-                hits &= bits(groups_of_ids[group].map(|id| id > first + row as u32));
+                let mut counts = [false; LANES];
+                for (counts, &id) in counts.iter_mut().zip(&groups_of_ids[group]) {
+                    *counts = id > first + row as u32;
+                }
+                hits &= bits(counts);
             }
             self.found.counts[row] += hits.count_ones();
             if STORE {

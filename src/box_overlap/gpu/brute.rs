@@ -3,15 +3,17 @@
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteParameters, Counters, Sets,
+    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteCount, BruteFill, BruteParameters,
+    Counters,
 };
 
+use super::counting::{Counted, Counting, MODULE, Rows};
+use super::kernels::HasKernels;
 use super::tuning::{self, BruteShape, THREADS};
-use super::{Counted, How, Known, MODULE, counter};
-use crate::box_overlap::Coordinate;
+use super::workspace::Testing;
+use crate::Result;
 use crate::device::{Buffer, Dim3, LaunchConfig};
 use crate::primitives::sums_and_total;
-use crate::{Device, Result};
 
 /// What the second pass needs of the first.
 pub(super) struct Brute {
@@ -23,18 +25,21 @@ pub(super) struct Brute {
 }
 
 impl Brute {
-    pub fn count<T: Coordinate>(
-        device: &Device,
-        sets: Sets<T>,
-        mut counters: Buffer<u64>,
-        read: impl Fn(&Buffer<u64>) -> Result<Known>,
-    ) -> Result<Counted<T>> {
+    /// Counts the pairs of each row.
+    pub fn count<T: HasKernels>(
+        search: &mut Counting<T>,
+        counts: &mut Buffer<u32>,
+    ) -> Result<(Brute, Rows)> {
+        let (device, sets) = (search.device, search.sets);
         let rows1 = sets.rows1 as usize;
         let rows = sets.rows();
         let shape = BruteShape::new(sets.rows1, sets.rows2);
-        let mut codes = device.alloc::<f32>(2 * rows)?;
-        let mut parts = device.alloc::<u32>(rows1 * shape.chunks as usize)?;
-        let mut tiles_with_pairs = device.alloc::<u32>(shape.words())?;
+        let Testing {
+            mut codes,
+            mut chunk_counts,
+            mut tiles_with_pairs,
+            mut offsets,
+        } = Testing::allocate(device, rows1, rows, shape)?;
         let parameters = BruteParameters {
             tiles: shape.tiles,
             first_block: 0,
@@ -46,21 +51,18 @@ impl Brute {
         // run.
         let sums = unsafe {
             let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
-            let arguments = (sets, counters.slice(), codes.slice_mut());
+            let arguments = (sets, search.counters.slice(), codes.slice_mut());
             device.launch(MODULE, T::KERNELS.codes, config, arguments)?;
-            let arguments = (
-                parameters,
+            let arrays = BruteCount {
                 sets,
-                codes.slice(),
-                parts.slice_mut(),
-                tiles_with_pairs.slice_mut(),
-            );
+                codes: codes.slice(),
+                counts: chunk_counts.slice_mut(),
+                tiles_with_pairs: tiles_with_pairs.slice_mut(),
+            };
             let config = config_of(shape.blocks, shape.chunks);
-            device.launch(MODULE, T::KERNELS.brute_count, config, arguments)?;
-            sums_and_total(&parts, counter(&mut counters, Counters::PAIRS))?
+            device.launch(MODULE, T::KERNELS.brute_count, config, (parameters, arrays))?;
+            sums_and_total(device, &chunk_counts, search.counter(Counters::PAIRS))?
         };
-        let mut offsets = device.alloc::<u64>(rows1 + 1)?;
-        let mut counts = device.alloc::<u32>(rows1)?;
         let config = LaunchConfig::new(tuning::striding_blocks(rows1 + 1), THREADS);
         let arguments = (
             shape.chunks,
@@ -70,24 +72,18 @@ impl Brute {
         );
         // SAFETY: a sum for each row and chunk and one for the end; otherwise as above.
         unsafe { device.launch(MODULE, &box_kernels::row_offsets, config, arguments)? };
-        let pairs = read(&counters)?.pairs();
-        Ok(Counted {
-            device: device.clone(),
-            sets,
-            offsets,
-            counts,
-            pairs,
-            how: How::Brute(Box::new(Brute {
-                shape,
-                codes,
-                sums,
-                tiles_with_pairs,
-            })),
-        })
+        let pairs = search.read()?.pairs();
+        let brute = Brute {
+            shape,
+            codes,
+            sums,
+            tiles_with_pairs,
+        };
+        Ok((brute, Rows { offsets, pairs }))
     }
 
     /// Writes the pairs of these rows.
-    pub fn fill<T: Coordinate>(
+    pub fn fill<T: HasKernels>(
         &self,
         search: &Counted<T>,
         rows: Range<u32>,
@@ -101,20 +97,19 @@ impl Brute {
             first_row: rows.start,
             end_row: rows.end,
         };
-        let arguments = (
-            parameters,
-            search.sets,
-            self.codes.slice(),
-            self.sums.slice(),
-            self.tiles_with_pairs.slice(),
-            indices.slice_mut(),
-        );
+        let arrays = BruteFill {
+            sets: search.sets,
+            codes: self.codes.slice(),
+            sums: self.sums.slice(),
+            tiles_with_pairs: self.tiles_with_pairs.slice(),
+            indices: indices.slice_mut(),
+        };
         let config = config_of(blocks, self.shape.chunks);
         // SAFETY: as counted; the blocks cover the rows, and there is room for their pairs.
         unsafe {
             search
                 .device
-                .launch(MODULE, T::KERNELS.brute_fill, config, arguments)
+                .launch(MODULE, T::KERNELS.brute_fill, config, (parameters, arrays))
         }
     }
 }

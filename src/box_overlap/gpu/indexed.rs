@@ -4,17 +4,18 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, BUILD_THREADS, Counters, KeyParameters, LEVELS_A_LAUNCH, NODE_WORDS,
-    QueryParameters, RowParameters, SLOTS, Sets, nodes,
+    self as box_kernels, BUILD_THREADS, Counters, Find, Keys, LEVELS_A_LAUNCH, Leaves, Levels,
+    PlaceRows, RowCounts, RowParameters, RowRange, RowSearch, Sets, WriteRows, key_bits, nodes,
 };
 
-use super::brute::Brute;
+use super::counting::{Counted, Counting, MODULE, Rows};
+use super::kernels::HasKernels;
 use super::tuning::{self, SEARCH_THREADS, THREADS, Work};
-use super::{Counted, How, Known, MODULE, counter};
-use crate::box_overlap::{Algorithm, Coordinate};
+use super::workspace::{Searching, Sorting};
+use crate::Result;
+use crate::box_overlap::options::Algorithm;
 use crate::device::{Buffer, LaunchConfig};
 use crate::primitives::{sort_keys, sort_pairs, sums_and_total};
-use crate::{Device, Result};
 
 /// The tree, and what the first stage has left for the second.
 pub(super) struct Indexed {
@@ -22,12 +23,11 @@ pub(super) struct Indexed {
     /// The pairs of each query, in the order of the tree.
     slots: Buffer<u32>,
     /// Rows that were left to warps, if any.
-    left: Option<Left>,
+    deferred: Option<DeferredRows>,
 }
 
 /// The second set's boxes, sorted, and the bounding boxes over them.
 struct Tree {
-    counters: Buffer<u64>,
     /// The rows of both sets, of the first before those of the second, or of one if they are the same.
     order: Buffer<u32>,
     nodes: Buffer<f32>,
@@ -42,7 +42,7 @@ struct Subtrees {
 }
 
 /// Rows with many pairs, ascending.
-struct Left {
+struct DeferredRows {
     rows: Buffer<u64>,
     subtrees: Subtrees,
     /// How many pairs stand before those of each row and subtree.
@@ -54,201 +54,218 @@ struct Left {
 }
 
 impl Indexed {
-    pub fn count<T: Coordinate>(
-        device: &Device,
-        sets: Sets<T>,
-        counters: Buffer<u64>,
-        algorithm: Algorithm,
-        read: impl Fn(&Buffer<u64>) -> Result<Known>,
-    ) -> Result<Counted<T>> {
+    /// Counts the pairs of each row. Returns nothing if testing every pair is expected to be faster for `Auto`.
+    pub fn count<T: HasKernels>(
+        search: &mut Counting<T>,
+        counts: &mut Buffer<u32>,
+    ) -> Result<Option<(Indexed, Rows)>> {
+        let (device, sets) = (search.device, search.sets);
         let rows1 = sets.rows1 as usize;
-        let mut tree = Tree::build(device, sets, counters)?;
-        let mut counts = device.alloc::<u32>(rows1)?;
-        let mut slots = device.alloc::<u32>(rows1 * SLOTS)?;
-        let mut left = device.alloc::<u64>(rows1)?;
+        let order = sorted(search)?;
+        let Searching {
+            nodes,
+            mut slots,
+            mut left,
+        } = Searching::allocate(device, rows1, sets.rows2 as usize)?;
+        let tree = Tree::build(search, order, nodes)?;
         let config = LaunchConfig::new(tuning::blocks(rows1, SEARCH_THREADS), SEARCH_THREADS);
-        let parameters = QueryParameters {
+        let arguments = Find {
             root_level: tree.root_level,
-        };
-        let arguments = (
-            parameters,
             sets,
-            tree.order.slice(),
-            tree.counters.slice_mut(),
-            tree.nodes.slice(),
-            counts.slice_mut(),
-            slots.slice_mut(),
-            left.slice_mut(),
-        );
+            order: tree.order.slice(),
+            counters: search.counters.slice_mut(),
+            nodes: tree.nodes.slice(),
+            counts: counts.slice_mut(),
+            slots: slots.slice_mut(),
+            left: left.slice_mut(),
+        };
         // SAFETY: the tree is that of the sets, neither of which is empty; a count, slots and room among
         // those left for each row. Buffers are of this device and freed after the kernels have run.
         let mut offsets = unsafe {
-            device.launch(MODULE, T::KERNELS.find, config, arguments)?;
-            sums_and_total(&counts, counter(&mut tree.counters, Counters::PAIRS))?
+            device.launch(MODULE, T::KERNELS.find, config, (arguments,))?;
+            sums_and_total(device, counts, search.counter(Counters::PAIRS))?
         };
-        let known = read(&tree.counters)?;
-        let (mut pairs, mut of_left) = (known.pairs(), None);
-        if known.left() > 0 {
-            let left = left.truncated(known.left() as usize);
-            let is_auto = algorithm == Algorithm::Auto;
+        let snapshot = search.read()?;
+        let (mut pairs, mut deferred) = (snapshot.pairs(), None);
+        if snapshot.left() > 0 {
+            let left = left.truncated(snapshot.left() as usize);
+            let is_auto = search.problem.algorithm == Algorithm::Auto;
             let tests = (u64::from(sets.rows1) * u64::from(sets.rows2)) >> sets.above;
-            let brute_force_time = |pairs| tuning::brute_force_time(tests, known.pairs() + pairs);
+            let brute_force_time =
+                |pairs| tuning::brute_force_time(tests, snapshot.pairs() + pairs);
             let mut work = None;
-            if is_auto && let Some(stride) = tuning::sample_stride(sets.rows2, known.left()) {
-                let sampled = sample(device, sets, &mut tree, &left, stride, &read)?;
+            if is_auto && let Some(stride) = tuning::sample_stride(sets.rows2, snapshot.left()) {
+                let sampled = sample(search, &tree, &left, stride)?;
                 if sampled.time() > brute_force_time(sampled.pairs) {
-                    drop((counts, slots, left, offsets, tree.order, tree.nodes));
-                    return Brute::count(device, sets, tree.counters, read);
+                    return Ok(None);
                 }
                 work = Some(sampled);
             }
-            let mut left = Left::count(device, sets, &mut tree, left, &mut counts)?;
+            let mut rows = DeferredRows::count(search, &tree, left, counts)?;
             // SAFETY: as above.
-            offsets =
-                unsafe { sums_and_total(&counts, counter(&mut tree.counters, Counters::PAIRS))? };
-            let counted = read(&tree.counters)?;
+            offsets = unsafe { sums_and_total(device, counts, search.counter(Counters::PAIRS))? };
+            let counted = search.read()?;
             let work = Work {
                 pairs: counted.left_pairs(),
                 ..work.unwrap_or_default()
             };
             if is_auto && work.time_after_counting() > brute_force_time(work.pairs) {
-                drop((counts, slots, left, offsets, tree.order, tree.nodes));
-                return Brute::count(device, sets, tree.counters, read);
+                return Ok(None);
             }
-            left.pairs = work.pairs;
+            rows.pairs = work.pairs;
             pairs = counted.pairs();
-            of_left = Some(left);
+            deferred = Some(rows);
         }
-        Ok(Counted {
-            device: device.clone(),
-            sets,
-            offsets,
-            counts,
-            pairs,
-            how: How::Indexed(Box::new(Indexed {
-                tree,
-                slots,
-                left: of_left,
-            })),
-        })
+        let indexed = Indexed {
+            tree,
+            slots,
+            deferred,
+        };
+        Ok(Some((indexed, Rows { offsets, pairs })))
     }
 
     /// Writes the pairs of these rows.
-    pub fn fill<T: Coordinate>(
+    pub fn fill<T: HasKernels>(
         &self,
         search: &Counted<T>,
+        counts: &Buffer<u32>,
         rows: Range<u32>,
         indices: &mut Buffer<u32>,
     ) -> Result<()> {
         let queries = search.sets.rows1;
         let config = LaunchConfig::new(tuning::blocks(queries as usize, THREADS), THREADS);
-        let arguments = (
+        let range = RowRange {
             queries,
-            rows.start,
-            rows.end,
-            self.tree.order.slice(),
-            search.counts.slice(),
-            self.slots.slice(),
-            search.offsets.slice(),
-            indices.slice_mut(),
-        );
+            first_row: rows.start,
+            end_row: rows.end,
+        };
+        let arrays = WriteRows {
+            order: self.tree.order.slice(),
+            counts: counts.slice(),
+            slots: self.slots.slice(),
+            offsets: search.rows.offsets.slice(),
+            indices: indices.slice_mut(),
+        };
         // SAFETY: as the search has left them, with room for the pairs of all these rows.
         unsafe {
             search
                 .device
-                .launch(MODULE, &box_kernels::write_rows, config, arguments)?
+                .launch(MODULE, &box_kernels::write_rows, config, (range, arrays))?
         };
-        match &self.left {
-            Some(left) => left.fill(search, &self.tree, rows, indices),
+        match &self.deferred {
+            Some(deferred) => deferred.fill(search, &self.tree, rows, indices),
             None => Ok(()),
         }
     }
 }
 
-/// The work for the rows that were left, by a sample of one in `stride`.
-fn sample<T: Coordinate>(
-    device: &Device,
-    sets: Sets<T>,
-    tree: &mut Tree,
+/// Returns the work for the rows that were left, by a sample of one in `stride`.
+fn sample<T: HasKernels>(
+    search: &mut Counting<T>,
+    tree: &Tree,
     left: &Buffer<u64>,
     stride: u32,
-    read: impl Fn(&Buffer<u64>) -> Result<Known>,
 ) -> Result<Work> {
+    let sets = search.sets;
     let rows = left.len() as u32 / stride;
     let subtrees = Subtrees::new(sets.rows2, rows);
     let parameters = RowParameters {
         stride,
         ..subtrees.parameters(sets.rows2, 0..rows)
     };
-    let arguments = (
-        parameters,
-        sets,
-        tree.order.slice(),
-        tree.counters.slice_mut(),
-        tree.nodes.slice(),
-        left.slice(),
-    );
+    let rows_of = tree.search(sets, &search.counters, left);
+    let arguments = (parameters, rows_of, search.counters.slice_mut());
     let blocks = tuning::sample_blocks(subtrees.tasks(rows));
     let config = LaunchConfig::new(blocks, SEARCH_THREADS);
     // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs. Buffers are of this
     // device and freed after the kernels have run.
-    unsafe { device.launch(MODULE, T::KERNELS.sample_rows, config, arguments)? };
-    Ok(read(&tree.counters)?.sampled().times(stride))
+    unsafe {
+        search
+            .device
+            .launch(MODULE, T::KERNELS.sample_rows, config, arguments)?
+    };
+    Ok(search.read()?.sampled().times(stride))
+}
+
+/// Returns the rows of both sets in the order of the tree.
+fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
+    let sets = search.sets;
+    let rows = sets.rows();
+    let bits = tuning::key_bits(sets.axes);
+    let Sorting {
+        mut keys,
+        mut order,
+    } = Sorting::allocate(search.device, rows)?;
+    let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
+    let arrays = Keys {
+        sets,
+        counters: search.counters.slice(),
+        keys: keys.slice_mut(),
+        rows: order.slice_mut(),
+    };
+    // SAFETY: the sets are as they say and have been examined; an element for each row. Buffers are of
+    // this device and freed after the kernels have run.
+    unsafe {
+        search
+            .device
+            .launch(MODULE, T::KERNELS.keys, config, (bits, arrays))?
+    };
+    Ok(sort_pairs(keys, order, 0..key_bits(sets.axes, bits))?.1)
 }
 
 impl Tree {
-    fn build<T: Coordinate>(device: &Device, sets: Sets<T>, counters: Buffer<u64>) -> Result<Tree> {
-        let rows = sets.rows();
-        let parameters = KeyParameters {
-            bits: tuning::key_bits(sets.axes),
-        };
-        let mut keys = device.alloc::<u64>(rows)?;
-        let mut order = device.alloc::<u32>(rows)?;
-        let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
-        let arguments = (
-            parameters,
-            sets,
-            counters.slice(),
-            keys.slice_mut(),
-            order.slice_mut(),
-        );
-        // SAFETY: the sets are as they say and have been examined; an element for each row. Buffers are of
-        // this device and freed after the kernels have run.
-        unsafe { device.launch(MODULE, T::KERNELS.keys, config, arguments)? };
-        let (keys, order) = sort_pairs(keys, order, 0..parameters.key_bits(sets.axes))?;
-        drop(keys);
-
+    /// Builds the levels of nodes.
+    fn build<T: HasKernels>(
+        search: &Counting<T>,
+        order: Buffer<u32>,
+        mut nodes: Buffer<f32>,
+    ) -> Result<Tree> {
+        let (device, sets, counters) = (search.device, search.sets, &search.counters);
         let leaves = sets.rows2;
         let root_level = tuning::root_level(leaves);
-        let mut nodes = device.alloc::<f32>(tuning::tree_nodes(leaves) * NODE_WORDS)?;
         let config = LaunchConfig::new(tuning::build_blocks(leaves, 0), BUILD_THREADS);
-        let arguments = (
+        let arguments = Leaves {
             sets,
-            order.slice(),
-            counters.slice(),
+            order: order.slice(),
+            counters: counters.slice(),
             root_level,
-            nodes.slice_mut(),
-        );
-        // SAFETY: as above, with room for all nodes, and blocks as the kernel wants them.
-        unsafe { device.launch(MODULE, T::KERNELS.leaves, config, arguments)? };
+            nodes: nodes.slice_mut(),
+        };
+        // SAFETY: the order is that of the sets, with room for all nodes, and blocks as the kernel wants them. Buffers are
+        // of this device and freed after the kernels have run.
+        unsafe { device.launch(MODULE, T::KERNELS.leaves, config, (arguments,))? };
         for level in (LEVELS_A_LAUNCH..root_level).step_by(LEVELS_A_LAUNCH as usize) {
             let config = LaunchConfig::new(tuning::build_blocks(leaves, level), BUILD_THREADS);
-            let arguments = (
+            let levels = Levels {
                 leaves,
                 level,
                 root_level,
-                counters.slice(),
-                nodes.slice_mut(),
-            );
+            };
+            let arguments = (levels, counters.slice(), nodes.slice_mut());
             // SAFETY: as above, and the level's entries have been written.
             unsafe { device.launch(MODULE, &box_kernels::levels, config, arguments)? };
         }
         Ok(Tree {
-            counters,
             order,
             nodes,
             root_level,
         })
+    }
+
+    /// Returns a search for rows that were left.
+    fn search<T: HasKernels>(
+        &self,
+        sets: Sets<T>,
+        counters: &Buffer<u64>,
+        left: &Buffer<u64>,
+    ) -> RowSearch<T> {
+        RowSearch {
+            sets,
+            order: self.order.slice(),
+            counters: counters.slice(),
+            nodes: self.nodes.slice(),
+            left: left.slice(),
+        }
     }
 }
 
@@ -279,54 +296,58 @@ impl Subtrees {
     }
 
     /// Counts how many pairs stand before those of each row and subtree, and notes how many there are.
-    fn count<T: Coordinate>(
+    fn count<T: HasKernels>(
         self,
-        device: &Device,
-        sets: Sets<T>,
-        tree: &mut Tree,
+        search: &mut Counting<T>,
+        tree: &Tree,
         rows: &Buffer<u64>,
         parameters: RowParameters,
     ) -> Result<Buffer<u64>> {
+        let device = search.device;
         let tasks = self.tasks(parameters.count);
         let mut of_tasks = device.alloc::<u32>(tasks as usize)?;
-        let arguments = (
-            parameters,
-            sets,
-            tree.order.slice(),
-            tree.counters.slice(),
-            tree.nodes.slice(),
-            rows.slice(),
-            of_tasks.slice_mut(),
-        );
+        let rows = tree.search(search.sets, &search.counters, rows);
+        let arguments = (parameters, rows, of_tasks.slice_mut());
         let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
         // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs; a count
         // for each task. Buffers are of this device and freed after the kernels have run.
         unsafe {
             device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
-            sums_and_total(&of_tasks, counter(&mut tree.counters, Counters::LEFT_PAIRS))
+            sums_and_total(device, &of_tasks, search.counter(Counters::LEFT_PAIRS))
         }
     }
 }
 
-impl Left {
+impl DeferredRows {
     /// Counts the pairs of the rows that were left, and sets their counts.
-    fn count<T: Coordinate>(
-        device: &Device,
-        sets: Sets<T>,
-        tree: &mut Tree,
+    fn count<T: HasKernels>(
+        search: &mut Counting<T>,
+        tree: &Tree,
         rows: Buffer<u64>,
         counts: &mut Buffer<u32>,
-    ) -> Result<Left> {
+    ) -> Result<DeferredRows> {
+        let (device, sets) = (search.device, search.sets);
         let count = rows.len() as u32;
         let rows = sort_keys(rows, 0..bits(sets.rows1))?;
         let subtrees = Subtrees::new(sets.rows2, count);
         let parameters = subtrees.parameters(sets.rows2, 0..count);
-        let sums = subtrees.count(device, sets, tree, &rows, parameters)?;
-        let arguments = (parameters, rows.slice(), sums.slice(), counts.slice_mut());
+        let sums = subtrees.count(search, tree, &rows, parameters)?;
+        let arrays = RowCounts {
+            left: rows.slice(),
+            sums: sums.slice(),
+            counts: counts.slice_mut(),
+        };
         let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
         // SAFETY: a sum for each task and one for the end, a count for each row. Buffers as above.
-        unsafe { device.launch(MODULE, &box_kernels::row_counts, config, arguments)? };
-        Ok(Left {
+        unsafe {
+            device.launch(
+                MODULE,
+                &box_kernels::row_counts,
+                config,
+                (parameters, arrays),
+            )?
+        };
+        Ok(DeferredRows {
             rows,
             subtrees,
             sums,
@@ -336,7 +357,7 @@ impl Left {
     }
 
     /// Writes the pairs of those of the rows that were left.
-    fn fill<T: Coordinate>(
+    fn fill<T: HasKernels>(
         &self,
         search: &Counted<T>,
         tree: &Tree,
@@ -377,7 +398,7 @@ impl Left {
 
     /// Writes the pairs of these of the rows that were left, so many in number. The row `first_row` begins
     /// at the beginning of `indices`.
-    fn fill_numbers<T: Coordinate>(
+    fn fill_numbers<T: HasKernels>(
         &self,
         search: &Counted<T>,
         tree: &Tree,
@@ -394,11 +415,7 @@ impl Left {
         let tasks = self.subtrees.tasks(parameters.count);
         let arguments = (
             parameters,
-            sets,
-            tree.order.slice(),
-            tree.counters.slice(),
-            tree.nodes.slice(),
-            self.rows.slice(),
+            tree.search(sets, &search.counters, &self.rows),
             self.sums.slice(),
             keys.slice_mut(),
         );
@@ -407,15 +424,14 @@ impl Left {
         unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
         let key_bits = parameters.index_bits + bits(parameters.count);
         let keys = sort_keys(keys, 0..key_bits)?;
-        let arguments = (
-            parameters,
-            first_row,
-            self.rows.slice(),
-            self.sums.slice(),
-            keys.slice(),
-            search.offsets.slice(),
-            indices.slice_mut(),
-        );
+        let arrays = PlaceRows {
+            left: self.rows.slice(),
+            sums: self.sums.slice(),
+            keys: keys.slice(),
+            offsets: search.rows.offsets.slice(),
+            indices: indices.slice_mut(),
+        };
+        let arguments = (parameters, first_row, arrays);
         let config = LaunchConfig::new(tuning::striding_blocks(pairs as usize), THREADS);
         // SAFETY: the keys are sorted; room for the pairs of all rows from the first one on.
         unsafe { device.launch(MODULE, &box_kernels::place_rows, config, arguments) }

@@ -1,97 +1,41 @@
 //! The kernels for each type of coordinates.
 
 use box_overlap_kernels::{
-    self as kernels, BruteParameters, KeyParameters, QueryParameters, RowParameters, Sets,
+    self as kernels, BruteCount, BruteFill, BruteParameters, Find, Keys, Leaves, RowParameters,
+    RowSearch, Sets,
 };
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 
-/// The kernels for one type. What they take is theirs to document.
-pub struct Kernels<T: 'static> {
-    pub(super) examine: &'static Kernel<Examine<T>>,
-    pub(super) keys: &'static Kernel<Keys<T>>,
-    pub(super) leaves: &'static Kernel<Leaves<T>>,
-    pub(super) find: &'static Kernel<Find<T>>,
-    pub(super) sample_rows: &'static Kernel<SampleRows<T>>,
-    pub(super) count_rows: &'static Kernel<CountRows<T>>,
-    pub(super) fill_rows: &'static Kernel<FillRows<T>>,
-    pub(super) codes: &'static Kernel<Codes<T>>,
-    pub(super) brute_count: &'static Kernel<BruteCount<T>>,
-    pub(super) brute_fill: &'static Kernel<BruteFill<T>>,
-}
+use crate::Number;
 
-type Examine<T> = (Sets<T>, DeviceSliceMut<u64>);
-type Keys<T> = (
-    KeyParameters,
-    Sets<T>,
-    DeviceSlice<u64>,
-    DeviceSliceMut<u64>,
-    DeviceSliceMut<u32>,
-);
-type Leaves<T> = (
-    Sets<T>,
-    DeviceSlice<u32>,
-    DeviceSlice<u64>,
-    u32,
-    DeviceSliceMut<f32>,
-);
-type Find<T> = (
-    QueryParameters,
-    Sets<T>,
-    DeviceSlice<u32>,
-    DeviceSliceMut<u64>,
-    DeviceSlice<f32>,
-    DeviceSliceMut<u32>,
-    DeviceSliceMut<u32>,
-    DeviceSliceMut<u64>,
-);
-type SampleRows<T> = (
-    RowParameters,
-    Sets<T>,
-    DeviceSlice<u32>,
-    DeviceSliceMut<u64>,
-    DeviceSlice<f32>,
-    DeviceSlice<u64>,
-);
-type CountRows<T> = (
-    RowParameters,
-    Sets<T>,
-    DeviceSlice<u32>,
-    DeviceSlice<u64>,
-    DeviceSlice<f32>,
-    DeviceSlice<u64>,
-    DeviceSliceMut<u32>,
-);
+type Counters = DeviceSliceMut<u64>;
+type SampleRows<T> = (RowParameters, RowSearch<T>, Counters);
+type CountRows<T> = (RowParameters, RowSearch<T>, DeviceSliceMut<u32>);
 type FillRows<T> = (
     RowParameters,
-    Sets<T>,
-    DeviceSlice<u32>,
-    DeviceSlice<u64>,
-    DeviceSlice<f32>,
-    DeviceSlice<u64>,
+    RowSearch<T>,
     DeviceSlice<u64>,
     DeviceSliceMut<u64>,
 );
-type Codes<T> = (Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>);
-type BruteCount<T> = (
-    BruteParameters,
-    Sets<T>,
-    DeviceSlice<f32>,
-    DeviceSliceMut<u32>,
-    DeviceSliceMut<u32>,
-);
-type BruteFill<T> = (
-    BruteParameters,
-    Sets<T>,
-    DeviceSlice<f32>,
-    DeviceSlice<u64>,
-    DeviceSlice<u32>,
-    DeviceSliceMut<u32>,
-);
+
+/// The kernels for one type of coordinates. Their parameters are documented with them.
+pub struct Kernels<T: 'static> {
+    pub examine: &'static Kernel<(Sets<T>, Counters)>,
+    pub keys: &'static Kernel<(u32, Keys<T>)>,
+    pub leaves: &'static Kernel<(Leaves<T>,)>,
+    pub find: &'static Kernel<(Find<T>,)>,
+    pub sample_rows: &'static Kernel<SampleRows<T>>,
+    pub count_rows: &'static Kernel<CountRows<T>>,
+    pub fill_rows: &'static Kernel<FillRows<T>>,
+    pub codes: &'static Kernel<(Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>)>,
+    pub brute_count: &'static Kernel<(BruteParameters, BruteCount<T>)>,
+    pub brute_fill: &'static Kernel<(BruteParameters, BruteFill<T>)>,
+}
 
 /// A type of coordinates that there are kernels for.
-pub trait HasKernels: Sized + 'static {
-    /// Its kernels.
+pub trait HasKernels: Number {
+    /// The kernels.
     const KERNELS: Kernels<Self>;
 }
 

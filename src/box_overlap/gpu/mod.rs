@@ -4,280 +4,203 @@
 //! begins, then the pairs are written, of all rows or of some.
 
 mod brute;
+mod counting;
 mod indexed;
 mod kernels;
 mod tuning;
+mod workspace;
 
 use std::ops::Range;
 
-use box_overlap_kernels::{self as box_kernels, Counters, Sets};
-use cuda_std::DeviceSliceMut;
+use box_overlap_kernels as box_kernels;
 use ndarray::{Ix1, Ix2};
 
-use super::boxes::no_box;
-use super::search::{Problem, Search};
-use super::{Algorithm, Coordinate, DeviceOverlaps, Overlaps};
-use crate::device::{Buffer, DeviceArray, DeviceView, LaunchConfig, Module};
-use crate::{Device, Result, modules};
+use super::input::{DeviceProblem, Packed, Problem};
+use super::options::Algorithm;
+use super::output::{Overlaps, offsets_of};
+use super::slices::Search;
+use crate::device::{Buffer, DeviceArray, LaunchConfig};
+use crate::{Device, Result};
 use brute::Brute;
+use counting::{Counted, Counting, MODULE, Rows};
 use indexed::Indexed;
 pub(super) use kernels::HasKernels;
-use tuning::Work;
+pub(super) use workspace::bytes;
 
-const MODULE: &Module = &modules::BOX_OVERLAP;
-
-/// Both sets in the memory of a device, which is to outlive the search.
-struct OnDevice<'a, T: Coordinate> {
-    operation: &'static str,
-    algorithm: Algorithm,
-    device: Device,
-    set1: &'a Buffer<T>,
-    /// None for pairs (i, j), i < j, of the first set.
-    set2: Option<&'a Buffer<T>>,
-    axes: usize,
+/// A search whose rows are counted, and what the algorithm needs to write their pairs.
+struct Searched<T> {
+    counted: Counted<T>,
+    strategy: Strategy,
 }
 
-impl<T: Coordinate> OnDevice<'_, T> {
-    fn sets(&self) -> Sets<T> {
-        let rows = |set: &Buffer<T>| (set.len() / (2 * self.axes)) as u32;
-        let set2 = self.set2.unwrap_or(self.set1);
-        Sets {
-            set1: self.set1.slice(),
-            set2: set2.slice(),
-            rows1: rows(self.set1),
-            rows2: rows(set2),
-            axes: self.axes as u32,
-            above: u32::from(self.set2.is_none()),
-        }
-    }
-}
-
-/// A search whose rows are counted. The boxes must stay on the device while it is used.
-struct Counted<T: Coordinate> {
-    device: Device,
-    sets: Sets<T>,
-    /// Where each row's pairs begin, and where the last one's end.
-    offsets: Buffer<u64>,
-    counts: Buffer<u32>,
-    /// Of all rows.
-    pairs: u64,
-    how: How,
-}
-
-enum How {
+enum Strategy {
     /// There are no pairs, since one of the sets is empty.
     Empty,
     Brute(Box<Brute>),
     Indexed(Box<Indexed>),
 }
 
-/// What has been found out on the way, on the host.
-struct Known(Vec<u64>);
-
-impl Known {
-    /// Waits for the kernels. Fails if a row is no box.
-    fn read<T: Coordinate>(counters: &Buffer<u64>, boxes: &OnDevice<T>) -> Result<Known> {
-        let known = Known(counters.to_vec()?);
-        let sets = match boxes.set2 {
-            None => [("set", Some(boxes.set1)), ("set", None)],
-            Some(set2) => [("set1", Some(boxes.set1)), ("set2", Some(set2))],
-        };
-        for (number, (name, set)) in sets.into_iter().enumerate() {
-            let fault = known.0[Counters::FAULTS + number];
-            if let Some(set) = set.filter(|_| fault != Counters::NO_FAULT) {
-                let (row, width) = ((fault >> 3) as usize, 2 * boxes.axes);
-                let numbers = DeviceView::part(set, row * width, width)
-                    .download()?
-                    .to_vec();
-                return Err(no_box(boxes.operation, name, row, &numbers));
-            }
-        }
-        Ok(known)
-    }
-
-    fn pairs(&self) -> u64 {
-        self.0[Counters::PAIRS]
-    }
-
-    fn left_pairs(&self) -> u64 {
-        self.0[Counters::LEFT_PAIRS]
-    }
-
-    /// The work for a sample of the rows left to warps.
-    fn sampled(&self) -> Work {
-        Work {
-            steps: self.0[Counters::SAMPLE_STEPS],
-            pairs: self.0[Counters::SAMPLE_PAIRS],
-        }
-    }
-
-    /// How many rows were left to warps.
-    fn left(&self) -> u32 {
-        self.0[Counters::LEFT] as u32
-    }
-}
-
-/// The place of one counter, as a parameter of a kernel.
-fn counter(counters: &mut Buffer<u64>, place: usize) -> DeviceSliceMut<u64> {
-    let all = counters.slice_mut();
-    // SAFETY: all counters are there; who launches a kernel with it vouches for its lifetime.
-    unsafe { DeviceSliceMut::from_raw_parts(all.as_mut_ptr().wrapping_add(place), 1) }
-}
-
 /// Counts the pairs of each row.
 ///
 /// # Safety
 /// The boxes must stay on the device while the result is used.
-unsafe fn count<T: Coordinate>(boxes: &OnDevice<T>) -> Result<Counted<T>> {
-    let sets = boxes.sets();
-    let is_small = tuning::prefers_brute_force(sets.rows1, sets.rows2);
-    let tests_all = match boxes.algorithm {
-        Algorithm::Auto => is_small,
-        algorithm => algorithm == Algorithm::BruteForce,
-    };
+unsafe fn count<T: HasKernels>(
+    problem: &DeviceProblem<T>,
+    counts: &mut Buffer<u32>,
+) -> Result<Searched<T>> {
+    let rows2 = problem.any_set2().shape()[0];
+    let tests_all =
+        tuning::tests_every_pair(problem.algorithm, problem.rows1() as u32, rows2 as u32);
     // SAFETY: passed on to the caller.
-    unsafe { count_by(boxes, tests_all) }
+    unsafe { count_by(problem, tests_all, counts) }
 }
 
 /// Counts the pairs of each row by testing all, or by the index, from which `Auto` may still turn away.
 ///
 /// # Safety
 /// As of [`count`].
-unsafe fn count_by<T: Coordinate>(boxes: &OnDevice<T>, tests_all: bool) -> Result<Counted<T>> {
-    let device = &boxes.device;
-    let sets = boxes.sets();
-    let rows1 = sets.rows1 as usize;
-    let mut counters = device.alloc(Counters::COUNT)?;
-    // SAFETY: the counters are all there, the sets as they say; buffers are of this device and freed after
-    // the kernels have run.
-    unsafe {
-        let config = LaunchConfig::new(1, 32);
-        let arguments = (sets.rows2, counters.slice_mut());
-        device.launch(MODULE, &box_kernels::start, config, arguments)?;
-        let config = LaunchConfig::new(tuning::examining_blocks(sets.rows()), tuning::THREADS);
-        let arguments = (sets, counters.slice_mut());
-        device.launch(MODULE, T::KERNELS.examine, config, arguments)?;
-    }
-    let read = |counters: &Buffer<u64>| Known::read(counters, boxes);
-    if sets.rows1 == 0 || sets.rows2 == 0 {
-        read(&counters)?;
-        return Ok(Counted {
-            device: device.clone(),
-            sets,
-            offsets: device.zeros(rows1 + 1)?,
-            counts: device.zeros(rows1)?,
-            pairs: 0,
-            how: How::Empty,
-        });
-    }
-    if tests_all {
-        Brute::count(device, sets, counters, read)
+unsafe fn count_by<T: HasKernels>(
+    problem: &DeviceProblem<T>,
+    tests_all: bool,
+    counts: &mut Buffer<u32>,
+) -> Result<Searched<T>> {
+    let mut search = Counting::new(problem)?;
+    let sets = search.sets;
+    let (strategy, rows) = if sets.rows1 == 0 || sets.rows2 == 0 {
+        search.read()?;
+        counts.fill_zero()?;
+        let offsets = search.device.zeros(sets.rows1 as usize + 1)?;
+        (Strategy::Empty, Rows { offsets, pairs: 0 })
     } else {
-        Indexed::count(device, sets, counters, boxes.algorithm, read)
-    }
+        let indexed = match tests_all {
+            true => None,
+            false => Indexed::count(&mut search, counts)?,
+        };
+        match indexed {
+            Some((indexed, rows)) => (Strategy::Indexed(Box::new(indexed)), rows),
+            None => {
+                let (brute, rows) = Brute::count(&mut search, counts)?;
+                (Strategy::Brute(Box::new(brute)), rows)
+            }
+        }
+    };
+    let counted = search.counted(rows);
+    Ok(Searched { counted, strategy })
 }
 
-impl<T: Coordinate> Counted<T> {
-    /// The indices of the pairs of these rows, `pairs` in number.
-    fn fill(&self, rows: Range<u32>, pairs: usize) -> Result<Buffer<u32>> {
-        let mut indices = self.device.alloc(pairs)?;
+impl<T: HasKernels> Searched<T> {
+    /// Returns the indices of the pairs of these rows, `pairs` in number.
+    fn fill(&self, counts: &Buffer<u32>, rows: Range<u32>, pairs: usize) -> Result<Buffer<u32>> {
+        let counted = &self.counted;
+        let mut indices = counted.device.alloc(pairs)?;
         if pairs > 0 {
-            match &self.how {
-                How::Empty => {}
-                How::Brute(brute) => brute.fill(self, rows, &mut indices)?,
-                How::Indexed(indexed) => indexed.fill(self, rows, &mut indices)?,
+            match &self.strategy {
+                Strategy::Empty => {}
+                Strategy::Brute(brute) => brute.fill(counted, rows, &mut indices)?,
+                Strategy::Indexed(indexed) => indexed.fill(counted, counts, rows, &mut indices)?,
             }
         }
         Ok(indices)
     }
-
-    /// All pairs, left on the device.
-    pub fn into_overlaps(self) -> Result<DeviceOverlaps> {
-        let indices = self.fill(0..self.sets.rows1, self.pairs as usize)?;
-        DeviceOverlaps::new(self.offsets, indices)
-    }
 }
 
 /// A search over boxes of the host.
-pub(super) struct GpuSearch<T: Coordinate> {
+pub(super) struct GpuSearch<T: HasKernels> {
     operation: &'static str,
     algorithm: Algorithm,
-    device: Device,
-    set1: Buffer<T>,
-    set2: Option<Buffer<T>>,
-    axes: usize,
-    counted: Option<Counted<T>>,
+    set1: DeviceArray<T, Ix2>,
+    set2: Option<DeviceArray<T, Ix2>>,
+    /// The search, and the number of each row's pairs.
+    counted: Option<(Searched<T>, Buffer<u32>)>,
     /// Where each row begins, on the host, if that has been asked for.
-    offsets: Option<Vec<u64>>,
+    offsets: Option<Vec<usize>>,
 }
 
-impl<T: Coordinate> GpuSearch<T> {
+impl<T: HasKernels> GpuSearch<T> {
     /// Copies the boxes to the device.
-    pub fn new(device: &Device, problem: &Problem<'_, T>) -> Result<Self> {
-        let (boxes1, set2) = (problem.set1.boxes(), problem.set2.as_ref());
-        let upload = |numbers: &[T]| device.buffer_from(numbers);
+    pub fn new(device: &Device, problem: &Problem<T>) -> Result<Self> {
+        let upload = |set: &Packed<T>| {
+            let boxes = set.boxes();
+            let buffer = device.buffer_from(boxes.numbers)?;
+            DeviceArray::from_buffer(buffer, Ix2(boxes.len(), 2 * boxes.axes))
+        };
         Ok(GpuSearch {
             operation: problem.operation,
             algorithm: problem.algorithm,
-            device: device.clone(),
-            set1: upload(boxes1.numbers)?,
-            set2: set2.map(|set2| upload(set2.boxes().numbers)).transpose()?,
-            axes: boxes1.axes,
+            set1: upload(&problem.set1)?,
+            set2: problem.set2.as_ref().map(upload).transpose()?,
             counted: None,
             offsets: None,
         })
     }
 
-    fn counted(&mut self) -> Result<&Counted<T>> {
+    fn counted(&mut self) -> Result<&(Searched<T>, Buffer<u32>)> {
         if self.counted.is_none() {
-            let boxes = OnDevice {
+            let problem = DeviceProblem {
                 operation: self.operation,
                 algorithm: self.algorithm,
-                device: self.device.clone(),
                 set1: &self.set1,
                 set2: self.set2.as_ref(),
-                axes: self.axes,
             };
+            let mut counts = problem.device().alloc(problem.rows1())?;
             // SAFETY: the boxes are freed with `self`, the result before them or at the same time.
-            self.counted = Some(unsafe { count(&boxes)? });
+            let searched = unsafe { count(&problem, &mut counts)? };
+            self.counted = Some((searched, counts));
         }
         Ok(self.counted.as_ref().expect("just counted"))
     }
 }
 
-impl<T: Coordinate> Search for GpuSearch<T> {
-    fn counts(&mut self) -> Result<Vec<u32>> {
-        self.counted()?.counts.to_vec()
+impl<T: HasKernels> Search for GpuSearch<T> {
+    fn counts(&mut self, counts: &mut [u32]) -> Result<()> {
+        self.counted()?.1.copy_to(counts)
     }
 
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
         if self.offsets.is_none() {
-            self.offsets = Some(self.counted()?.offsets.to_vec()?);
+            self.offsets = Some(offsets_of(&self.counted()?.0.counted.rows.offsets)?);
         }
         let all = self.offsets.as_ref().expect("just read");
         let first = all[rows.start];
-        let offsets: Vec<u64> = match rows.start == 0 && rows.end == all.len() - 1 {
+        let offsets: Vec<usize> = match rows.start == 0 && rows.end == all.len() - 1 {
             true => self.offsets.take().expect("just read"),
             false => all[rows.start..=rows.end]
                 .iter()
                 .map(|offset| offset - first)
                 .collect(),
         };
-        let pairs = offsets[offsets.len() - 1] as usize;
+        let pairs = offsets[offsets.len() - 1];
         let rows = rows.start as u32..rows.end as u32;
-        let indices = self.counted()?.fill(rows, pairs)?.to_vec()?;
+        let (searched, counts) = self.counted()?;
+        let indices = searched.fill(counts, rows, pairs)?.to_vec()?;
         Ok(Overlaps::new(offsets, indices))
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        self.counted().map(|_| ())
     }
 }
 
-/// Bytes of a device's memory that a search takes besides the boxes and the pairs, about.
-pub(super) fn bytes(algorithm: Algorithm, rows1: usize, rows2: usize) -> u64 {
-    let rows = (rows1 as u32, rows2 as u32);
-    match algorithm {
-        Algorithm::BruteForce => tuning::brute_bytes(rows),
-        Algorithm::Auto if tuning::prefers_brute_force(rows.0, rows.1) => tuning::brute_bytes(rows),
-        _ => tuning::index_bytes(rows),
-    }
+/// Finds all pairs of boxes in a device's memory: where each row begins, and the indices. The number of each row's pairs
+/// goes to `counts`.
+pub(super) fn overlaps<T: HasKernels>(
+    problem: &DeviceProblem<T>,
+    counts: &mut Buffer<u32>,
+) -> Result<(Buffer<u64>, Buffer<u32>)> {
+    // SAFETY: the arrays are borrowed until the pairs are on their way, and freeing waits for that.
+    let searched = unsafe { count(problem, counts)? };
+    let (all, pairs) = (searched.counted.sets.rows1, searched.counted.rows.pairs);
+    let indices = searched.fill(counts, 0..all, pairs as usize)?;
+    Ok((searched.counted.rows.offsets, indices))
+}
+
+/// Counts the pairs of each row of boxes in a device's memory.
+pub(super) fn counts<T: HasKernels>(
+    problem: &DeviceProblem<T>,
+    counts: &mut Buffer<u32>,
+) -> Result<()> {
+    // SAFETY: the arrays are borrowed until the result is dropped.
+    unsafe { count(problem, counts) }.map(|_| ())
 }
 
 /// The pairs of compressed rows.
@@ -324,25 +247,6 @@ pub(super) fn matrix(
     Ok(matrix)
 }
 
-/// All pairs of boxes in a device's memory.
-pub(super) fn overlaps<T: Coordinate>(
-    operation: &'static str,
-    algorithm: Algorithm,
-    set1: &DeviceArray<T, Ix2>,
-    set2: Option<&DeviceArray<T, Ix2>>,
-) -> Result<DeviceOverlaps> {
-    let boxes = OnDevice {
-        operation,
-        algorithm,
-        device: set1.device().clone(),
-        set1: set1.buffer(),
-        set2: set2.map(DeviceArray::buffer),
-        axes: set1.shape()[1] / 2,
-    };
-    // SAFETY: the arrays are borrowed until the pairs are on their way, and freeing waits for that.
-    unsafe { count(&boxes)?.into_overlaps() }
-}
-
 #[cfg(all(test, feature = "simulator"))]
 mod tests {
     use ndarray::Array2;
@@ -352,23 +256,17 @@ mod tests {
     /// The algorithm that `Auto` ends with once it has tried the index, and the number of pairs.
     fn chosen(set1: &Array2<f32>, set2: &Array2<f32>) -> (Algorithm, u64) {
         let device = Device::simulator().unwrap();
-        let [set1, set2] = [set1, set2].map(|set| device.upload(set).unwrap().into_buffer());
-        let boxes = OnDevice {
-            operation: "test",
-            algorithm: Algorithm::Auto,
-            device,
-            set1: &set1,
-            set2: Some(&set2),
-            axes: 3,
-        };
+        let [set1, set2] = [set1, set2].map(|set| device.upload(set).unwrap());
+        let problem = DeviceProblem::new("test", Algorithm::Auto, &set1, Some(&set2)).unwrap();
+        let mut counts = device.alloc(set1.shape()[0]).unwrap();
         // SAFETY: the boxes outlive the result.
-        let counted = unsafe { count_by(&boxes, false).unwrap() };
-        let algorithm = match counted.how {
-            How::Brute(_) => Algorithm::BruteForce,
-            How::Indexed(_) => Algorithm::Indexed,
-            How::Empty => panic!("there are boxes"),
+        let searched = unsafe { count_by(&problem, false, &mut counts).unwrap() };
+        let algorithm = match searched.strategy {
+            Strategy::Brute(_) => Algorithm::BruteForce,
+            Strategy::Indexed(_) => Algorithm::Indexed,
+            Strategy::Empty => panic!("there are boxes"),
         };
-        (algorithm, counted.pairs)
+        (algorithm, searched.counted.rows.pairs)
     }
 
     fn equal(rows: usize) -> Array2<f32> {

@@ -1,9 +1,11 @@
 //! How the kernels of the box overlap are launched, and which algorithm is taken.
 
 use box_overlap_kernels::{
-    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, NODE_WORDS,
-    PACKET_LEVEL, SLOTS, entries, nodes,
+    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, PACKET_LEVEL,
+    entries, nodes,
 };
+
+use crate::box_overlap::options::Algorithm;
 
 /// Threads of a block that goes through rows or pairs.
 pub(super) const THREADS: u32 = 256;
@@ -126,29 +128,13 @@ impl BruteShape {
     }
 }
 
-/// Bytes that the brute force takes for so many boxes besides them and the pairs: codes, for each row and chunk a count
-/// and a sum, a bit for each warp and tile; where rows begin.
-pub(super) fn brute_bytes((rows1, rows2): (u32, u32)) -> u64 {
-    let shape = BruteShape::new(rows1, rows2);
-    let of_chunks = u64::from(rows1) * 12 * u64::from(shape.chunks);
-    8 * (u64::from(rows1) + u64::from(rows2))
-        + of_chunks
-        + 4 * shape.words() as u64
-        + 12 * u64::from(rows1)
-        + SMALL
+/// Whether an algorithm begins with testing every pair.
+pub(super) fn tests_every_pair(algorithm: Algorithm, rows1: u32, rows2: u32) -> bool {
+    match algorithm {
+        Algorithm::Auto => prefers_brute_force(rows1, rows2),
+        algorithm => algorithm == Algorithm::BruteForce,
+    }
 }
-
-/// As many for the search in a tree: while boxes are sorted, or later, with the tree.
-pub(super) fn index_bytes((rows1, rows2): (u32, u32)) -> u64 {
-    let (rows1, rows2) = (u64::from(rows1), u64::from(rows2));
-    let sorted = 24 * (rows1 + rows2);
-    let searched = rows1 * (4 + 4 + 4 * SLOTS as u64 + 8 + 8) + 4 * rows2;
-    let nodes = tree_nodes(rows2.clamp(1, u64::from(u32::MAX)) as u32) * NODE_WORDS * 4;
-    sorted.max(searched + nodes as u64) + SMALL
-}
-
-/// Bytes of counters, and of counts and totals of the few blocks that sort little.
-const SMALL: u64 = 4 << 10;
 
 /// Whether testing every pair takes less time than building an index and searching in it, if few pairs overlap.
 ///
@@ -156,7 +142,7 @@ const SMALL: u64 = 4 << 10;
 /// half a nanosecond for each box. Up to 10 000 boxes in each set take about the same time either way, if few of them
 /// overlap and the way through the tree is short; with many pairs, or a long way, the index takes up to six times as
 /// long.
-pub(super) fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
+fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
     let boxes = u64::from(rows1) + u64::from(rows2);
     u64::from(rows1) * u64::from(rows2) <= BRUTE_PAIRS + BRUTE_PAIRS_A_BOX * boxes
 }

@@ -52,7 +52,7 @@ impl Gpu {
         };
         let count = primary::count().map_err(unavailable)?;
         if ordinal >= count {
-            let reason = format!("the driver counts {count} GPUs, from 0");
+            let reason = format!("the driver reports {count} GPUs, numbered from 0");
             return Err(unavailable(reason));
         }
         let mut open = lock(&OPEN);

@@ -165,7 +165,7 @@ impl Modules {
             return Err(Error::Launch {
                 kernel: kernel.to_string(),
                 message: format!(
-                    "it needs {wanted} bytes of shared memory per block, {} of them static, and the device has {limit}",
+                    "it needs {wanted} bytes of shared memory per block, {} of them static, but the device has {limit}",
                     function.static_shared_bytes
                 ),
             });
@@ -178,7 +178,7 @@ impl Modules {
                 unsafe { sys::cuFuncSetAttribute(function.raw, attribute, shared_bytes as i32) };
             self.primary.check(
                 result,
-                &format!("giving {kernel} {shared_bytes} bytes of shared memory"),
+                &format!("setting the shared memory of {kernel} to {shared_bytes} bytes"),
             )?;
             function.shared_bytes = wanted;
         }
@@ -192,7 +192,7 @@ impl Modules {
             message,
         };
         let name = CString::new(kernel)
-            .map_err(|_| launch_error("its name holds a zero byte".to_string()))?;
+            .map_err(|_| launch_error("its name contains a zero byte".to_string()))?;
         let mut function = null_mut();
         // SAFETY: the module lives, the name ends with a zero, and one handle is written.
         let result = unsafe { sys::cuModuleGetFunction(&mut function, loaded, name.as_ptr()) };
@@ -204,7 +204,7 @@ impl Modules {
         }
         self.primary.check(
             result,
-            &format!("looking for {kernel} in the module {}", module.name()),
+            &format!("looking up {kernel} in the module {}", module.name()),
         )?;
         let mut static_shared_bytes = 0;
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
@@ -229,7 +229,7 @@ impl Modules {
                 module,
                 None,
                 format!(
-                    "its compute capability is {major}.{minor}, and the module is for {}",
+                    "its compute capability is {major}.{minor}, but the module is for {}",
                     architectures.join(", ")
                 ),
                 String::new(),
@@ -243,7 +243,7 @@ impl Modules {
             self.load_error(
                 module,
                 Some(image),
-                "its text holds a zero byte".to_string(),
+                "its text contains a zero byte".to_string(),
                 String::new(),
             )
         })?;

@@ -85,13 +85,13 @@ impl Primary {
                 sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
             // SAFETY: writes one integer; the device is the driver's.
             let result = unsafe { sys::cuDeviceGetAttribute(&mut bytes, opt_in, device.as_raw()) };
-            check(result, "reading the shared memory's size", &name)?;
+            check(result, "reading the shared memory size", &name)?;
             bytes as u32
         };
         let mut raw = null_mut();
         // SAFETY: writes one handle; the device is the driver's.
         let result = unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device.as_raw()) };
-        check(result, "making the primary context", &name)?;
+        check(result, "creating the primary context", &name)?;
         Ok(Arc::new(Primary {
             name,
             raw,
@@ -164,7 +164,7 @@ impl Primary {
         let (mut free, mut total) = (0, 0);
         // SAFETY: writes two integers.
         let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
-        self.check(result, "asking for free memory").ok()?;
+        self.check(result, "reading the free memory").ok()?;
         Some((free as u64, total as u64))
     }
 
@@ -177,7 +177,7 @@ impl Primary {
             name: self
                 .device
                 .name()
-                .unwrap_or_else(|_| "a GPU without a name".to_string()),
+                .unwrap_or_else(|_| "unnamed GPU".to_string()),
             compute_capability: Some(self.compute_capability),
             total_memory: memory.map(|(_, total)| total),
             free_memory: memory.map(|(free, _)| free),

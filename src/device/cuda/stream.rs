@@ -34,7 +34,7 @@ impl Stream {
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: writes one handle.
         let result = unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
-        primary.check(result, "making a stream")?;
+        primary.check(result, "creating a stream")?;
         Ok(Stream {
             raw,
             is_foreign: false,
@@ -194,7 +194,7 @@ impl Event {
         };
         // SAFETY: writes one handle.
         let result = unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
-        primary.check(result, "making an event")?;
+        primary.check(result, "creating an event")?;
         Ok(Event {
             raw,
             primary: primary.clone(),
@@ -236,7 +236,7 @@ impl Event {
             return Ok(None);
         }
         self.primary
-            .check(result, "reading the time between events")?;
+            .check(result, "reading the time between two events")?;
         Ok(Some(milliseconds))
     }
 }

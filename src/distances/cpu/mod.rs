@@ -1,10 +1,11 @@
 //! Distances on the CPU, on all its threads, in `f64`.
 
-use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
+use ndarray::{ArrayView2, ArrayViewMut2};
 
-use super::partition::Tile;
+use super::element::Component;
+use super::input::{self, DeviceTile, Tile};
+use super::options::Metric;
 use super::scale::Scale;
-use super::{Component, Metric, input};
 use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
 use crate::{Result, parallel};
 
@@ -12,11 +13,8 @@ use crate::{Result, parallel};
 const LINES: usize = 8;
 
 /// Writes the distances of a tile.
-pub fn compute<T: Component>(
-    operation: &'static str,
-    metric: Metric,
-    tile: &mut Tile<T>,
-) -> Result<()> {
+pub fn host<T: Component>(tile: &mut Tile<T>) -> Result<()> {
+    let (operation, metric) = (tile.operation, tile.metric);
     let mut largest = input::largest(operation, "a", tile.a)?;
     if let Some(b) = tile.b {
         largest = largest.max(input::largest(operation, "b", b)?);
@@ -48,22 +46,18 @@ pub fn compute<T: Component>(
 }
 
 /// Copies the rows from the memory of a CPU device, and their distances back.
-pub fn compute_resident<T: Component>(
-    operation: &'static str,
-    metric: Metric,
-    a: &DeviceArray<T, Ix2>,
-    b: Option<&DeviceArray<T, Ix2>>,
-    out: &mut DeviceArray<f64, Ix2>,
-) -> Result<()> {
+pub fn device<T: Component>(tile: DeviceTile<T>) -> Result<()> {
+    let DeviceTile { a, b, out, .. } = tile;
     let (a, b) = (a.download()?, b.map(DeviceArray::download).transpose()?);
     let mut result = zeroed_lazily(out.len())?;
     let places = ArrayViewMut2::from_shape(out.raw_dim(), &mut result);
-    let mut tile = Tile {
+    host(&mut Tile {
+        operation: tile.operation,
+        metric: tile.metric,
         a: a.view(),
         b: b.as_ref().map(|b| b.view()),
         out: places.expect("a distance for each pair"),
-    };
-    compute(operation, metric, &mut tile)?;
+    })?;
     out.buffer_mut().copy_from(&result)
 }
 

@@ -2,7 +2,9 @@
 
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
-use distances_kernels::{self as kernels, Parameters};
+use distances_kernels::{self as kernels, Matrices, Parameters};
+
+use crate::distances::element::Component;
 
 /// The kernels for one type of numbers, and what their launches depend on.
 pub struct Kernels<T: 'static> {
@@ -17,17 +19,12 @@ pub struct Kernels<T: 'static> {
     pub magnitude: fn(u64) -> f64,
 }
 
-type Distances<T> = Kernel<(
-    Parameters,
-    DeviceSlice<T>,
-    DeviceSlice<T>,
-    DeviceSliceMut<f64>,
-)>;
+type Distances<T> = Kernel<(Parameters, Matrices<T>, DeviceSliceMut<f64>)>;
 type Pairwise<T> = Kernel<(Parameters, DeviceSlice<T>, DeviceSliceMut<f64>)>;
 type Largest<T> = Kernel<(u32, DeviceSlice<T>, DeviceSliceMut<u64>)>;
 
 /// A type of numbers that there are kernels for.
-pub trait HasKernels: Sized + 'static {
+pub trait HasKernels: Component {
     const KERNELS: Kernels<Self>;
 }
 

@@ -3,29 +3,30 @@
 mod kernels;
 mod tuning;
 
-use distances_kernels::{Parameters, THREADS};
+use distances_kernels::{Matrices, Parameters, THREADS};
 use ndarray::Ix2;
 
-pub use kernels::HasKernels;
+use kernels::HasKernels;
 
-use super::partition::Tile;
+use super::input::{self, DeviceTile, Tile};
+use super::options::Metric;
 use super::scale::Scale;
-use super::{Component, Metric, input};
 use crate::device::{DeviceArray, LaunchConfig, assign};
 use crate::{Device, Result, modules};
 
 /// Copies the rows to a device that runs kernels, and their distances back.
-pub fn compute<T: Component>(
-    operation: &'static str,
-    metric: Metric,
-    device: &Device,
-    tile: &mut Tile<T>,
-) -> Result<()> {
+pub fn host<T: HasKernels>(device: &Device, tile: &mut Tile<T>) -> Result<()> {
     let a = device.upload(&tile.a)?;
     let b = tile.b.map(|b| device.upload(&b)).transpose()?;
     let out = device.alloc(tile.out.len())?;
     let mut out = DeviceArray::from_buffer(out, tile.out.raw_dim())?;
-    compute_resident(operation, metric, &a, b.as_ref(), &mut out)?;
+    self::device(DeviceTile {
+        operation: tile.operation,
+        metric: tile.metric,
+        a: &a,
+        b: b.as_ref(),
+        out: &mut out,
+    })?;
     match tile.out.as_slice_mut() {
         Some(places) => out.buffer().copy_to(places)?,
         None => assign(tile.out.view_mut(), &out.download()?),
@@ -35,13 +36,14 @@ pub fn compute<T: Component>(
 
 /// Writes the distances of the rows of `a` to those of `b`, or to each other, on a device that runs
 /// kernels. The shapes fit, and all arrays are on the same device.
-pub fn compute_resident<T: Component>(
-    operation: &'static str,
-    metric: Metric,
-    a: &DeviceArray<T, Ix2>,
-    b: Option<&DeviceArray<T, Ix2>>,
-    out: &mut DeviceArray<f64, Ix2>,
-) -> Result<()> {
+pub fn device<T: HasKernels>(tile: DeviceTile<T>) -> Result<()> {
+    let DeviceTile {
+        operation,
+        metric,
+        a,
+        b,
+        out,
+    } = tile;
     let largest = largest(operation, a, b)?;
     if out.is_empty() {
         return Ok(());
@@ -75,7 +77,8 @@ pub fn compute_resident<T: Component>(
     unsafe {
         match b {
             Some(b) => {
-                let arguments = (parameters, a, b.buffer().slice(), out);
+                let b = b.buffer().slice();
+                let arguments = (parameters, Matrices { a, b }, out);
                 device.launch(module, T::KERNELS.distances, config, arguments)
             }
             None => device.launch(module, T::KERNELS.pairwise, config, (parameters, a, out)),
@@ -84,7 +87,7 @@ pub fn compute_resident<T: Component>(
 }
 
 /// Returns the largest magnitude of both arrays, or the error of a row that is not finite.
-fn largest<T: Component>(
+fn largest<T: HasKernels>(
     operation: &'static str,
     a: &DeviceArray<T, Ix2>,
     b: Option<&DeviceArray<T, Ix2>>,

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::device::{Element, zeroed};
-use crate::matmul::{Scalar, Sum};
+use crate::matmul::element::{Scalar, Sum};
 use crate::parallel;
 use gemm_common::Parallelism;
 use half::{bf16, f16};

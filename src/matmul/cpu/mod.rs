@@ -18,6 +18,7 @@ use element::CpuSum;
 
 use crate::Result;
 use crate::device::zeroed;
+use crate::matmul::element::HostProduct;
 use crate::matmul::input::Product;
 use crate::parallel::{self, Scratch};
 use gemm_common::Parallelism;
@@ -50,7 +51,7 @@ const LARGE: usize = 1 << 30;
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for converted matrices.
-pub fn gemm<T: CpuScalar>(product: Product<T>) -> Result<()> {
+pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
     let Product { alpha, beta, c, .. } = product;
     let batch = c.dim().0;
     let [a, b] = [&product.a, &product.b].map(|factor| {

@@ -4,7 +4,7 @@ use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use matmul_kernels::{CAST_THREADS, cast_block_elements};
 
-use super::MODULE;
+use super::kernels::MODULE;
 use crate::Result;
 use crate::device::{Buffer, Element, LaunchConfig};
 

@@ -4,11 +4,12 @@ use cuda_std::DeviceSliceMut;
 use matmul_kernels::{Factor, Parts};
 use num_traits::{One, Zero};
 
-use super::MODULE;
 use super::kernels::HasKernels;
+use super::kernels::MODULE;
 use crate::device::{Buffer, LaunchConfig};
+use crate::matmul::element::Scalar;
 use crate::matmul::input::Sizes;
-use crate::matmul::{MatMul, Scalar};
+use crate::matmul::options::MatMul;
 use crate::{Device, Result};
 
 /// A product of at most [`MAX_BATCH`](super::MAX_BATCH) matrices in a device's memory.

@@ -5,8 +5,13 @@ use cuda_std::host::Kernel;
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
 
-use crate::device::Element;
-use crate::matmul::{Instructions, Precision, Scalar};
+use crate::device::{Element, Module};
+use crate::matmul::element::Scalar;
+use crate::matmul::options::{Instructions, Precision};
+use crate::modules;
+
+/// The module with the kernels.
+pub const MODULE: &Module = &modules::MATMUL;
 
 /// A type of elements of A and B for which there are kernels.
 pub trait HasKernels: Scalar<Sum: DeviceParam> {
@@ -26,6 +31,9 @@ pub trait HasKernels: Scalar<Sum: DeviceParam> {
 /// Kernels of the same tiles, which differ in how they read A and B.
 pub type Tiles<T> = &'static [Tile<<T as HasKernels>::Bits, <T as Scalar>::Sum>];
 
+/// A kernel that copies a factor.
+type Pack<T, U> = &'static Kernel<(Packing<T, U>,)>;
+
 /// The kernels of a type of elements of A and B.
 pub struct Kernels<T: HasKernels> {
     /// Tiles of fused multiply-adds. Without any, A and B are [widened](Self::widen) first.
@@ -39,9 +47,9 @@ pub struct Kernels<T: HasKernels> {
     /// Products of a tall factor and a thin one, for types that are the type of their sums.
     skinny: Option<&'static SkinnyKernels<T::Sum>>,
     /// Copies a factor to rows along k that begin at multiples of 16 bytes.
-    pub pack: Option<&'static Kernel<(Packing<T::Word, T::Word>,)>>,
+    pub pack: Option<Pack<T::Word, T::Word>>,
     /// Copies a factor in the type of its sums.
-    pub widen: Option<&'static Kernel<(Packing<T::Bits, T::Sum>,)>>,
+    pub widen: Option<Pack<T::Bits, T::Sum>>,
     /// Adds the sums of parts of k.
     pub add_parts: &'static Kernel<(Parts<T::Sum>,)>,
 }

@@ -19,12 +19,11 @@ use self::factor::{OnDevice, Side, factor, recast};
 use self::job::Job;
 pub use self::kernels::HasKernels;
 use self::pack::widen;
+use super::element::{HostProduct, ResidentProduct};
 use super::input::{DeviceProduct, Product, Sizes};
-use super::{Instructions, MatMul, Precision};
+use super::options::{Instructions, MatMul, Precision};
 use crate::device::assign;
-use crate::{Device, Error, Result, modules};
-
-const MODULE: &crate::device::Module = &modules::MATMUL;
+use crate::{Device, Error, Result};
 
 /// Matrices of a batch that a launch takes at most: below the limit of a grid, and so many that the next one's C begins
 /// at a multiple of 16 bytes.
@@ -36,7 +35,7 @@ pub fn host<T: HasKernels>(
     options: MatMul,
     device: &Device,
     whole: Sizes,
-    product: Product<T>,
+    product: HostProduct<T>,
 ) -> Result<()> {
     let sizes = product.sizes();
     let Product {
@@ -84,13 +83,13 @@ pub fn host<T: HasKernels>(
 }
 
 /// Computes a product of arrays in the memory of C's device.
-pub fn device<T: HasKernels>(options: MatMul, product: DeviceProduct<T>) -> Result<()> {
+pub fn device<T: HasKernels>(options: MatMul, product: ResidentProduct<T>) -> Result<()> {
     let whole = product.sizes;
     run(options, product, whole)
 }
 
 /// Computes a product by the kernel for the `whole` of which it is a part.
-fn run<T: HasKernels>(options: MatMul, product: DeviceProduct<T>, whole: Sizes) -> Result<()> {
+fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes) -> Result<()> {
     let DeviceProduct {
         operation,
         device,

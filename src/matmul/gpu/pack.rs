@@ -4,11 +4,11 @@ use cuda_std::DeviceSliceMut;
 use cuda_std::host::Kernel;
 use matmul_kernels::{Factor, PACK_THREADS, Packing, pack_blocks};
 
-use super::MODULE;
 use super::factor::recast;
 use super::kernels::HasKernels;
+use super::kernels::MODULE;
 use crate::device::{Buffer, Element, LaunchConfig};
-use crate::matmul::Scalar;
+use crate::matmul::element::Scalar;
 use crate::{Device, Result};
 
 /// How many matrices a factor has, and their sizes: outer indices and k.

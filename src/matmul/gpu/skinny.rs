@@ -4,9 +4,9 @@ use matmul_kernels::{
     Factor, SKINNY_THREADS, Skinny, skinny_k_chunk, skinny_k_step, skinny_rows, skinny_shared_bytes,
 };
 
-use super::MODULE;
 use super::factor::recast;
 use super::job::Job;
+use super::kernels::MODULE;
 use super::kernels::{HasKernels, SkinnyKernels};
 use crate::device::LaunchConfig;
 use crate::{Device, Result};

@@ -2,15 +2,15 @@
 
 use matmul_kernels::{Factor, Pattern, Product, Tile};
 
-use super::MODULE;
 use super::factor::fits;
 use super::job::Job;
+use super::kernels::MODULE;
 use super::kernels::{HasKernels, Tiles};
 use super::pack::{Packed, pack};
 use super::tuning::{self, Cut, TileSizes};
 use crate::device::LaunchConfig;
-use crate::matmul::Instructions;
 use crate::matmul::input::Sizes;
+use crate::matmul::options::Instructions;
 use crate::{Error, Result};
 
 /// A kernel, how k is split for it, and which factors are packed first.

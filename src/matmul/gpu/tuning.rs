@@ -7,7 +7,7 @@
 use matmul_kernels::Pattern;
 
 use crate::matmul::input::Sizes;
-use crate::matmul::{Instructions, Precision};
+use crate::matmul::options::{Instructions, Precision};
 
 /// Nanoseconds of a launch that packs a factor, and bytes of it that are packed in one.
 const PACKING_START: f64 = 3000.0;

@@ -124,14 +124,15 @@ fn advance<T: Vector, S: Simd>(
     }
 }
 
-/// Whether there are such groups and operators: others are not compiled.
+/// Returns whether such groups and operators occur. Others are not compiled.
 const fn is_used<T, S: Simd>(width: usize, rows: usize, depth: usize) -> bool {
     // Matrices, whose entries are at any distance, are multiplied in `f64`.
     let has_operators = depth <= MAX_DEPTH || size_of::<T>() == size_of::<f64>();
     has_operators && (rows == 1 || rows == group_rows(width, S::REGISTER_COUNT))
 }
 
-/// [`advance_rows`] without vectors, by loops: few machines need it, and it is compiled once for all shapes.
+/// [`advance_rows`] without vectors, by loops. Few machines need it, and it is compiled once for
+/// all shapes.
 fn advance_plainly<T: Vector, S: Simd>(
     simd: S,
     tuple: usize,

@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 
 use cuda_std::host::Kernel;
-use cuda_std::{DeviceSlice, DeviceSliceMut};
-use tensor_sketch_kernels::{self as kernels, Parameters};
+use tensor_sketch_kernels::{self as kernels, Arrays, Parameters};
 
 use super::letters::SequenceBuffers;
 use super::tuning::direct::Policy;
@@ -13,15 +12,7 @@ use crate::device::{Buffer, LaunchConfig, collected, reserve};
 use crate::tensor_sketch::{OPERATION, Rows, Tables, binomial};
 use crate::{Device, Error, Result, modules};
 
-type DirectKernel = Kernel<(
-    Parameters,
-    DeviceSlice<u32>,
-    DeviceSlice<u64>,
-    DeviceSlice<u32>,
-    DeviceSlice<u32>,
-    DeviceSlice<f32>,
-    DeviceSliceMut<f32>,
-)>;
+type DirectKernel = Kernel<(Parameters, Arrays)>;
 
 /// The sketches of all sequences: row t alone, or rows 0 to t, sequence after sequence.
 ///
@@ -64,15 +55,14 @@ pub(super) fn sketch(
     );
     let config = LaunchConfig::new(count as u32, (policy.lanes, parameters.tuple))
         .with_shared_bytes(shared_bytes);
-    let arguments = (
-        parameters,
-        sequences.letters.buffer.slice(),
-        offsets.slice(),
-        order.slice(),
-        packed.slice(),
-        scales.slice(),
-        out.slice_mut(),
-    );
+    let arrays = Arrays {
+        letters: sequences.letters.buffer.slice(),
+        offsets: offsets.slice(),
+        order: order.slice(),
+        tables: packed.slice(),
+        scales: scales.slice(),
+        out: out.slice_mut(),
+    };
     // SAFETY: offsets, order, tables and scales are made as the kernel asks, codes are checked by
     // the caller, the block and its shared memory are the policy's, and `out` has its rows. The
     // buffers are of this device, and freeing them waits for the kernel.
@@ -81,7 +71,7 @@ pub(super) fn sketch(
             &modules::TENSOR_SKETCH,
             kernel(policy.values),
             config,
-            arguments,
+            (parameters, arrays),
         )?
     };
     Ok(out)

@@ -20,14 +20,7 @@ use crate::tensor_sketch::sequences::SequencesView;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
 use crate::{Device, Error, Result, modules};
 
-type ChunksKernel<Pair> = Kernel<(
-    chunks::Parameters,
-    DeviceSlice<u128>,
-    DeviceSlice<u128>,
-    DeviceSlice<words::Chunk>,
-    DeviceSlice<u32>,
-    DeviceSliceMut<Pair>,
-)>;
+type ChunksKernel<Pair> = Kernel<(chunks::Parameters, chunks::Arrays<Pair>)>;
 type ComposeKernel = Kernel<(
     compose::Parameters,
     DeviceSlice<compose::Run>,
@@ -547,14 +540,14 @@ impl<T: Real> Engine<T> {
         let (blocks, threads) = policy.grid(groups.count, chunks, self.processors);
         let config = LaunchConfig::new(blocks * groups.count, threads)
             .with_shared_bytes(policy.shared_bytes);
-        let arguments = (
-            parameters,
-            self.table.slice(),
-            units.slice(),
-            batch.chunks.slice(),
-            batch.order.slice(),
-            matrices.slice_mut(),
-        );
+        let arrays = chunks::Arrays {
+            table: self.table.slice(),
+            units: units.slice(),
+            chunks: batch.chunks.slice(),
+            order: batch.order.slice(),
+            out: matrices.slice_mut(),
+        };
+        let arguments = (parameters, arrays);
         let kernel = T::chunks(tuple as u32, policy.depth);
         // SAFETY: table, units and order were made for these chunks and this policy, and the matrices
         // have their size.

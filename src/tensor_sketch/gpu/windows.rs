@@ -4,9 +4,8 @@
 use std::ops::Range;
 
 use cuda_std::host::{Kernel, LaunchConfig};
-use cuda_std::{DeviceSlice, DeviceSliceMut};
 use tensor_sketch_kernels::fourier::compose::Run;
-use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
+use tensor_sketch_kernels::fourier::number::Pair64;
 use tensor_sketch_kernels::fourier::{entries, windows};
 
 use super::fourier::{Engine, Lanes, Matrices, Pair, nothing};
@@ -19,14 +18,7 @@ use crate::tensor_sketch::windows::Windows;
 use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
 use crate::{Device, Error, Result, modules};
 
-type WindowsKernel = Kernel<(
-    windows::Parameters,
-    DeviceSlice<Pair32>,
-    DeviceSlice<Pair64>,
-    DeviceSlice<Pair64>,
-    DeviceSliceMut<Pair64>,
-    DeviceSliceMut<Pair64>,
-)>;
+type WindowsKernel = Kernel<(windows::Parameters, windows::Arrays)>;
 
 fn kernel(tuple: usize) -> &'static WindowsKernel {
     match tuple {
@@ -186,16 +178,16 @@ impl<T: Real> Engine<T> {
             };
             let threads = count.div_ceil(runs.length as usize) * lanes.count as usize;
             let config = LaunchConfig::for_len(threads, windows::BLOCK);
-            let arguments = (
-                parameters,
+            let arrays = windows::Arrays {
                 singles,
                 doubles,
-                middles
+                middles: middles
                     .as_ref()
                     .map_or(nothing(), |middles| middles.slices().1),
-                suffixes.slice_mut(),
-                spectra.buffer.slice_mut(),
-            );
+                suffixes: suffixes.slice_mut(),
+                out: spectra.buffer.slice_mut(),
+            };
+            let arguments = (parameters, arrays);
             // SAFETY: the matrices are those of the pieces from the first window's begin to the last
             // one's end, the products those of the whole runs behind each run that windows begin in,
             // which is no longer than a window, and there is room for what is made of them.

@@ -152,9 +152,9 @@ impl Buckets {
         let count = chunks[counts.len()];
         // Of series without points behind the last point, and that of all.
         offsets[begun..].fill(count);
-        rayon::join(
-            || close_gaps(&mut starts, &rooms, &chunks),
-            || close_gaps(&mut firsts, &rooms, &chunks),
+        parallel::join(
+            &mut || close_gaps(&mut starts, &rooms, &chunks),
+            &mut || close_gaps(&mut firsts, &rooms, &chunks),
         );
         parallel::each(&mut columns, |column| close_gaps(column, &rooms, &chunks));
         // There is room for one more.

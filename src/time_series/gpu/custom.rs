@@ -3,7 +3,7 @@
 use cuda_std::DeviceParam;
 use cuda_std::DeviceSliceMut;
 use time_series_kernels::{
-    Aggregate, Buckets, Kernels, Parameter, Pieces, Points, Progress, Units,
+    Aggregate, Buckets, Join, Kernels, Parameter, Pieces, Points, Progress, Units,
 };
 
 use crate::device::{LaunchConfig, Module};
@@ -21,8 +21,7 @@ pub type ReduceArguments<A> = (
 /// What the kernel that joins takes besides the aggregate.
 pub type JoinArguments<A> = (
     Units,
-    Pieces<<A as Aggregate>::State>,
-    Pieces<<A as Aggregate>::State>,
+    Join<<A as Aggregate>::State>,
     DeviceSliceMut<<A as Aggregate>::Output>,
 );
 
@@ -72,10 +71,10 @@ impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> 
         &self,
         device: &Device,
         config: LaunchConfig,
-        (units, pieces, joined, results): JoinArguments<A>,
+        (units, pieces, results): JoinArguments<A>,
     ) -> Result<()> {
         let aggregate = Parameter::new(self.aggregate);
-        let arguments = (aggregate, units, pieces, joined, results);
+        let arguments = (aggregate, units, pieces, results);
         // SAFETY: passed on to the caller.
         unsafe { device.launch(self.module, self.kernels.join(), config, arguments) }
     }

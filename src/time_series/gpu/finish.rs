@@ -1,7 +1,7 @@
 //! Buckets dropped and filled, on the device.
 
 use ndarray::Ix1;
-use time_series_kernels::{self as kernels, Filling};
+use time_series_kernels::{self as kernels, Counts, Filling};
 
 use super::kernels::MODULE;
 use super::timeline::{Timeline, upload_offsets};
@@ -60,12 +60,11 @@ fn kept_indices(options: &TimeBuckets, found: &DeviceAggregates) -> Result<Kept>
     // SAFETY: as many counts, and room for each. Buffers are of this device, and freed after the kernels have run:
     // here and below.
     unsafe {
-        let arguments = (
-            counts(asked),
-            counts(asked + 1),
-            f64::from(options.ddof),
-            kept.slice_mut(),
-        );
+        let counts = Counts {
+            counts: counts(asked),
+            more: counts(asked + 1),
+        };
+        let arguments = (counts, f64::from(options.ddof), kept.slice_mut());
         device.launch(MODULE, &kernels::keep_buckets, config, arguments)?;
     }
     let before = exclusive_sums(&kept)?;

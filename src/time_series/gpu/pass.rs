@@ -4,8 +4,8 @@ use cuda_std::DeviceParam;
 use cuda_std::DeviceSliceMut;
 use cuda_std::host::Kernel;
 use time_series_kernels::{
-    self as kernels, Absent, Aggregate, Buckets, Columns, HEADER, Pieces, Points, Progress, Report,
-    Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
+    self as kernels, Absent, Aggregate, Buckets, Columns, HEADER, Join, Pieces, Points, Progress,
+    Report, Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
 };
 
 use super::custom::Launches;
@@ -167,7 +167,7 @@ impl<'a, V: HasKernels> Pass<'a, V> {
     fn own<S: Copy + 'static>(
         self,
         reduce: &'static Reduce<V, S>,
-        join: &'static Kernel<(Units, Pieces<S>, Pieces<S>, Columns)>,
+        join: &'static Kernel<(Units, Join<S>, Columns)>,
         columns: Columns,
     ) -> Result<Found>
     where
@@ -180,8 +180,8 @@ impl<'a, V: HasKernels> Pass<'a, V> {
                 let arguments = (points, progress, buckets, pieces, columns);
                 device.launch(MODULE, reduce, config, arguments)
             },
-            |config, (units, pieces, joined)| unsafe {
-                device.launch(MODULE, join, config, (units, pieces, joined, columns))
+            |config, units, pieces| unsafe {
+                device.launch(MODULE, join, config, (units, pieces, columns))
             },
         )
     }
@@ -190,7 +190,7 @@ impl<'a, V: HasKernels> Pass<'a, V> {
     fn run<S: Copy>(
         self,
         reduce: impl Fn(LaunchConfig, (Points<V>, Progress, Buckets, Pieces<S>)) -> Result<()>,
-        join: impl Fn(LaunchConfig, (Units, Pieces<S>, Pieces<S>)) -> Result<()>,
+        join: impl Fn(LaunchConfig, Units, Join<S>) -> Result<()>,
     ) -> Result<Found> {
         let Input { timeline, .. } = *self.input;
         let device = timeline.device();
@@ -244,7 +244,11 @@ impl<'a, V: HasKernels> Pass<'a, V> {
             let mut joined = PieceBuffers::new(device, blocks as usize)?;
             let config = LaunchConfig::new(blocks, THREADS)
                 .with_shared_bytes(kernels::join_shared_bytes::<S>());
-            join(config, (units, pieces.pieces(), joined.pieces()))?;
+            let arguments = Join {
+                pieces: pieces.pieces(),
+                joined: joined.pieces(),
+            };
+            join(config, units, arguments)?;
             if blocks == 1 {
                 break;
             }
@@ -294,9 +298,7 @@ impl Pass<'_, f64> {
             |config, (points, progress, buckets, pieces)| unsafe {
                 launches.reduce(device, config, (points, progress, buckets, pieces, to))
             },
-            |config, (units, pieces, joined)| unsafe {
-                launches.join(device, config, (units, pieces, joined, to))
-            },
+            |config, units, pieces| unsafe { launches.join(device, config, (units, pieces, to)) },
         )?;
         let results = results.truncated(found.count);
         Ok((found, results))

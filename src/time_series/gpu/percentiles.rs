@@ -1,7 +1,9 @@
 //! Percentiles.
 
 use cuda_std::DeviceSlice;
-use time_series_kernels::{self as kernels, Bucketed, LongBuckets, SELECT_THREADS, SHORT, Sorted};
+use time_series_kernels::{
+    self as kernels, BucketLengths, Bucketed, LongBuckets, SELECT_THREADS, SHORT, Sorted,
+};
 
 use super::kernels::{HasKernels, MODULE};
 use super::pass::{Input, part};
@@ -96,13 +98,13 @@ fn sort<V: HasKernels>(
     let mut lengths = device.alloc::<u32>(buckets.len())?;
     // SAFETY: room for each; buffers as above.
     unsafe {
-        let arguments = (
-            points.values.len(),
-            points.firsts,
+        let arguments = BucketLengths {
+            points: points.values.len(),
+            firsts: points.firsts,
             buckets,
-            lengths.slice_mut(),
-        );
-        device.launch(MODULE, &kernels::bucket_lengths, of_buckets, arguments)?;
+            lengths: lengths.slice_mut(),
+        };
+        device.launch(MODULE, &kernels::bucket_lengths, of_buckets, (arguments,))?;
     }
     let offsets = exclusive_sums(&lengths)?;
     let count = DeviceView::part(&offsets, buckets.len(), 1).download()?[0] as usize;

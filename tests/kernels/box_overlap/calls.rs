@@ -386,6 +386,14 @@ fn counts_and_matrices<T: Number>() {
                 let of_itself = reference::self_overlaps(set1).unwrap().counts();
                 let found = search.self_counts(&device, set1).unwrap();
                 assert_eq!(found, of_itself, "{what}");
+                let mut table = Array2::from_elem((2, set1.nrows()), 7);
+                let (mut first, mut second) = table.view_mut().split_at(Axis(0), 1);
+                let out = first.row_mut(0);
+                search.counts_into(&device, set1, set2, out).unwrap();
+                let out = second.slice_mut(s![0, ..;-1]);
+                search.self_counts_into(&device, set1, out).unwrap();
+                assert_eq!(table.row(0), counts, "{what}");
+                assert_eq!(table.slice(s![1, ..;-1]), of_itself, "{what}");
                 for limit in [0, 1, 6, longest - 1, longest, longest + 9] {
                     let matrix = search.matrix(&device, set1, set2, limit).unwrap();
                     assert_eq!(matrix.counts, counts, "{limit}, {what}");
@@ -395,8 +403,11 @@ fn counts_and_matrices<T: Number>() {
                     assert_eq!(matrix.indices, indices, "{limit}, {what}");
                 }
                 let too_wide = search.matrix(&device, set1, set2, 1 << 31);
-                fails(too_wide, &["2147483648 columns"]);
+                fails(too_wide, &["matrix: ", "2147483648 columns"]);
             }
+            let mut short = Array1::zeros(124);
+            let found = BoxOverlap::new().self_counts_into(&device, set1.view(), short.view_mut());
+            fails(found, &["self_counts_into: ", "125 counts", "124 elements"]);
         }
     }
 }
@@ -513,24 +524,43 @@ fn messages<T: Coordinate>(
     set1: ArrayView2<T>,
     set2: ArrayView2<T>,
 ) -> [Vec<Option<String>>; 2] {
-    fn message<V>(result: Result<V, Error>) -> Option<String> {
+    /// The message, with `overlaps` in the place of the call that it must name.
+    fn message<V>(call: &str, result: Result<V, Error>) -> Option<String> {
         let error = result.err()?;
         let is_expected = matches!(error, Error::Shape { .. } | Error::InvalidInput { .. });
         assert!(is_expected, "{error:?}");
-        Some(error.to_string())
+        let message = error.to_string();
+        let (operation, message) = message.split_once(": ").unwrap();
+        assert_eq!(operation, call);
+        let prefix = if call.starts_with("self") {
+            "self_"
+        } else {
+            ""
+        };
+        Some(format!("{prefix}overlaps: {message}"))
     }
     let search = BoxOverlap::new().algorithm(algorithm);
-    let mut of_two = vec![message(search.overlaps(device, set1, set2))];
-    let mut of_one = vec![message(search.self_overlaps(device, set1))];
+    let mut of_two = vec![message("overlaps", search.overlaps(device, set1, set2))];
+    let mut of_one = vec![message("self_overlaps", search.self_overlaps(device, set1))];
     if !is_slow(device) {
+        // 2³¹ counts would take 8 GiB.
+        let mut out = Array1::zeros(set1.nrows().min(1 << 20));
         of_two.extend([
-            message(search.counts(device, set1, set2)),
-            message(search.matrix(device, set1, set2, 3)),
-            message(search.slices(device, set1, set2, 3)),
+            message("counts", search.counts(device, set1, set2)),
+            message(
+                "counts_into",
+                search.counts_into(device, set1, set2, out.view_mut()),
+            ),
+            message("matrix", search.matrix(device, set1, set2, 3)),
+            message("slices", search.slices(device, set1, set2, 3)),
         ]);
         of_one.extend([
-            message(search.self_counts(device, set1)),
-            message(search.self_slices(device, set1, 3)),
+            message("self_counts", search.self_counts(device, set1)),
+            message(
+                "self_counts_into",
+                search.self_counts_into(device, set1, out.view_mut()),
+            ),
+            message("self_slices", search.self_slices(device, set1, 3)),
         ]);
     }
     [of_two, of_one]
@@ -692,7 +722,7 @@ fn parts_of_a_result() {
         let pairs = found.pairs().unwrap();
         assert_eq!(pairs.dim(), (found.pair_count(), 2));
         for (i, row) in rows_of(&found).into_iter().enumerate() {
-            let (start, end) = (found.offsets()[i] as usize, found.offsets()[i + 1] as usize);
+            let (start, end) = (found.offsets()[i], found.offsets()[i + 1]);
             assert_eq!(found.indices().slice(s![start..end]).to_vec(), row);
             let of_row = pairs.slice(s![start..end, ..]);
             assert!(of_row.column(0).iter().all(|&first| first as usize == i));
@@ -700,7 +730,7 @@ fn parts_of_a_result() {
         }
         let (offsets, indices) = found.clone().into_parts();
         assert_eq!(
-            (offsets.view(), indices.view()),
+            (&offsets[..], indices.view()),
             (found.offsets(), found.indices())
         );
     }

@@ -3,7 +3,7 @@
 use gridstride::box_overlap::{BoxOverlap, Coordinate, DeviceOverlaps, Overlaps, reference};
 use gridstride::device::DeviceArray;
 use gridstride::{Device, Error};
-use ndarray::{Array2, Ix2, s};
+use ndarray::{Array1, Array2, Ix2, s};
 
 use super::{
     ALGORITHMS, Number, algorithms, assert_same, flat, is_slow, numbers, pipes, set, uniform,
@@ -28,6 +28,7 @@ fn check_result<T: Number>(
         assert_eq!(array.kind(), device.kind(), "{what}");
     }
     let offsets = found.offsets().download().unwrap();
+    let offsets: Vec<_> = offsets.into_iter().map(|offset| offset as usize).collect();
     assert_eq!(offsets, expected.offsets(), "{what}");
     let indices = found.indices().download().unwrap();
     assert_eq!(indices, expected.indices(), "{what}");
@@ -60,6 +61,28 @@ fn check<T: Number>(device: &Device, set1: &Array2<T>, set2: &Array2<T>, what: &
         check_result::<T>(device, &found, &of_two, &what);
         let found = search.self_overlaps_device(&there1).unwrap();
         check_result::<T>(device, &found, &of_one, &format!("{what} with itself"));
+
+        // What was in memory that exists does not matter.
+        let mut out = device.upload(&Array1::from_elem(set1.nrows(), 7)).unwrap();
+        let what = format!("{what} on {device}");
+        search
+            .counts_device_into(&there1, &there2, &mut out)
+            .unwrap();
+        let found = search.counts_device(&there1, &there2).unwrap();
+        for counts in [&found, &out] {
+            assert_eq!(counts.device().kind(), device.kind(), "{what}");
+            assert_eq!(counts.download().unwrap(), of_two.counts(), "{what}");
+        }
+        search.self_counts_device_into(&there1, &mut out).unwrap();
+        let found = search.self_counts_device(&there1).unwrap();
+        for counts in [&found, &out] {
+            assert_eq!(counts.download().unwrap(), of_one.counts(), "{what}");
+        }
+        let found = search.matrix_device(&there1, &there2, 3).unwrap();
+        let expected = of_two.to_matrix(3).unwrap();
+        assert_eq!(found.counts.download().unwrap(), expected.counts, "{what}");
+        let indices = found.indices.download().unwrap();
+        assert_eq!(indices, expected.indices, "{what}");
     }
     // The sets are what they were.
     assert_eq!(there1.download().unwrap(), set1);
@@ -148,6 +171,32 @@ fn refuse<T: Coordinate>(device: &Device, set1: &Array2<T>, set2: &Array2<T>) {
             message(search.self_overlaps_device(&there1)),
         ];
         assert_eq!(found, expected, "{algorithm:?} on {device}");
+        // The other calls name themselves.
+        let named = |found: Option<String>, call: &str, expected: &Option<String>| {
+            let expected = expected.as_ref().map(|message| {
+                let (_, message) = message.split_once(": ").unwrap();
+                format!("{call}: {message}")
+            });
+            assert_eq!(found, expected, "{algorithm:?} on {device}");
+        };
+        let counts = search.counts_device(&there1, &there2).err();
+        named(
+            counts.map(|error| error.to_string()),
+            "counts",
+            &expected[0],
+        );
+        let counts = search.self_counts_device(&there1).err();
+        named(
+            counts.map(|error| error.to_string()),
+            "self_counts",
+            &expected[1],
+        );
+        let matrix = search.matrix_device(&there1, &there2, 3).err();
+        named(
+            matrix.map(|error| error.to_string()),
+            "matrix",
+            &expected[0],
+        );
     }
 }
 
@@ -206,7 +255,35 @@ fn two_devices_are_refused() {
         for (set1, set2) in [(&here, &there), (&there, &here)] {
             let found = BoxOverlap::new().overlaps_device(set1, set2);
             assert_error!(found, Error::DifferentDevices { .. });
+            let found = BoxOverlap::new().counts_device(set1, set2);
+            assert_error!(found, Error::DifferentDevices { .. });
         }
+        let mut out = Device::cpu().upload(&Array1::zeros(2)).unwrap();
+        let found = BoxOverlap::new().self_counts_device_into(&there, &mut out);
+        assert_error!(found, Error::DifferentDevices { .. });
+        let mut out = device.upload(&Array1::zeros(3)).unwrap();
+        let found = BoxOverlap::new().self_counts_device_into(&there, &mut out);
+        assert_error!(found, Error::Shape { .. });
+    }
+}
+
+/// Sets and a result of handles on other streams.
+#[test]
+fn streams_of_the_arguments_are_ordered() {
+    for device in devices() {
+        let sets = [5, 6].map(|seed| numbers::<f32>(&uniform(100, 100, 20, seed)));
+        let streams = [(); 2].map(|()| device.stream().unwrap());
+        let handles = streams.each_ref().map(|stream| device.on(stream).unwrap());
+        let set1 = device.upload(&sets[0]).unwrap();
+        let set2 = handles[0].upload(&sets[1]).unwrap();
+        let mut out = handles[1].upload(&Array1::zeros(100)).unwrap();
+        let search = BoxOverlap::new();
+        let expected = reference::overlaps(sets[0].view(), sets[1].view()).unwrap();
+        search.counts_device_into(&set1, &set2, &mut out).unwrap();
+        assert_eq!(out.download().unwrap(), expected.counts());
+        let found = search.overlaps_device(&set1, &set2).unwrap();
+        drop((set1, set2));
+        assert_same::<f32>(&found.download().unwrap(), &expected, "two streams");
     }
 }
 

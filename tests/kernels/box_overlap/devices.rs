@@ -206,7 +206,7 @@ fn rows_that_are_no_boxes_are_counted_in_the_whole_set() {
             };
             let none = good.slice(s![..0, ..]);
             fails_with(search.overlaps(&devices, bad, bad), of("set1", "overlaps"));
-            fails_with(search.counts(&devices, good, bad), of("set2", "overlaps"));
+            fails_with(search.counts(&devices, good, bad), of("set2", "counts"));
             fails_with(search.overlaps(&devices, none, bad), of("set2", "overlaps"));
             fails_with(
                 search.self_overlaps(&devices, bad),
@@ -214,7 +214,7 @@ fn rows_that_are_no_boxes_are_counted_in_the_whole_set() {
             );
             fails_with(
                 search.self_slices(&devices, bad, 9),
-                of("set", "self_overlaps"),
+                of("set", "self_slices"),
             );
         }
     }

@@ -3,6 +3,7 @@
 
 mod kernel;
 mod lane;
+mod limits;
 mod misuse;
 pub(crate) mod mma;
 mod numbers;
@@ -13,6 +14,7 @@ pub(crate) mod wgmma;
 pub use kernel::{BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
 pub use lane::{Lane, Perform, Position, enter, is_inside_kernel};
 pub(crate) use lane::{lane, out_of_bounds};
+pub use limits::{LaunchError, MAX_THREADS};
 pub use misuse::Misuse;
 pub use tiles::Pending as PendingWgmma;
 

@@ -50,22 +50,37 @@ const BLOCK_UNITS: u32 = 4;
 #[derive(Clone, Copy)]
 struct Unit([u32; 4]);
 
+/// The arrays of a launch; results are pairs of type `P`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Arrays<P> {
+    /// `rows · width · quads` elements for each group, as made by [`operators`](super::operators).
+    pub table: DeviceSlice<u128>,
+    /// The words that [`words`](super::words) makes of the chunks, all below `rows`.
+    pub units: DeviceSlice<u128>,
+    /// The chunks.
+    pub chunks: DeviceSlice<Chunk>,
+    /// A permutation of their numbers.
+    pub order: DeviceSlice<u32>,
+    /// Room for `entries(T, T) · launched · width` elements for each chunk.
+    pub out: DeviceSliceMut<P>,
+}
+
 /// # Safety
-/// - `table` has `rows · width · quads` elements for each group, as made by
-///   [`operators`](super::operators); dynamic shared memory holds those of one group.
-/// - `units` holds the words that [`words`](super::words) makes of `chunks`, all below `rows`;
-///   `order` is a permutation of the chunks' numbers.
-/// - the block has one dimension, a multiple of 32; the grid a multiple of `launched`.
-/// - `out` has `entries(T, T) · launched · width` elements for each chunk.
+/// - The arrays are as they say; dynamic shared memory holds the table of one group.
+/// - The block has one dimension, a multiple of 32; the grid a multiple of `launched`.
 #[inline(always)]
 unsafe fn chunks<N: Number, const T: usize, const D: usize>(
     parameters: Parameters,
-    table: DeviceSlice<u128>,
-    units: DeviceSlice<u128>,
-    chunks: DeviceSlice<Chunk>,
-    order: DeviceSlice<u32>,
-    out: DeviceSliceMut<N::Pair>,
+    arrays: Arrays<N::Pair>,
 ) {
+    let Arrays {
+        table,
+        units,
+        chunks,
+        order,
+        out,
+    } = arrays;
     let Parameters {
         width,
         first_group,
@@ -275,18 +290,9 @@ macro_rules! entries {
         /// As stated for the launch in `gridstride::tensor_sketch`: a table of operators of this
         /// tuple length and depth, words below its rows, a result for each chunk.
         #[kernel(max_block = $block)]
-        pub unsafe fn $name(
-            parameters: Parameters,
-            table: DeviceSlice<u128>,
-            units: DeviceSlice<u128>,
-            chunk_list: DeviceSlice<Chunk>,
-            order: DeviceSlice<u32>,
-            out: DeviceSliceMut<$pair>,
-        ) {
+        pub unsafe fn $name(parameters: Parameters, arrays: Arrays<$pair>) {
             // SAFETY: passed on to the caller.
-            unsafe {
-                chunks::<$number, $tuple, $depth>(parameters, table, units, chunk_list, order, out)
-            }
+            unsafe { chunks::<$number, $tuple, $depth>(parameters, arrays) }
         }
     )*};
 }

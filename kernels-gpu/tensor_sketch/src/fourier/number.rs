@@ -42,7 +42,7 @@ pub trait Number: Copy + 'static {
 
 /// Two numbers, 8 bytes.
 #[repr(C, align(8))]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(target_arch = "nvptx64"),
     derive(bytemuck::Pod, bytemuck::Zeroable)
@@ -51,7 +51,7 @@ pub struct Pair32(f32, f32);
 
 /// Two numbers, 16 bytes.
 #[repr(C, align(16))]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(target_arch = "nvptx64"),
     derive(bytemuck::Pod, bytemuck::Zeroable)

@@ -42,20 +42,34 @@ pub struct Parameters {
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
 
+/// The arrays of a launch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Arrays {
+    /// A matrix of `lanes` lanes for each piece of the windows, if they are in `f32`.
+    pub singles: DeviceSlice<Pair32>,
+    /// The same if they are in `f64`.
+    pub doubles: DeviceSlice<Pair64>,
+    /// A matrix for each run if there are whole ones: the product of those behind it.
+    pub middles: DeviceSlice<Pair64>,
+    /// Room for T · `lanes` elements for each window.
+    pub suffixes: DeviceSliceMut<Pair64>,
+    /// Room for `out_lanes` elements for each window.
+    pub out: DeviceSliceMut<Pair64>,
+}
+
 /// # Safety
 /// - A run has at least one stride, and no more than a window.
-/// - `singles` or `doubles` has a matrix of `lanes` lanes for each piece of the windows.
-/// - `middles` has one for each run if there are whole ones: the product of those behind it.
-/// - `suffixes` has T · `lanes` elements, and `out` has `out_lanes`, for each window.
+/// - The arrays are as they say.
 #[inline(always)]
-unsafe fn windows<const T: usize>(
-    parameters: Parameters,
-    singles: DeviceSlice<Pair32>,
-    doubles: DeviceSlice<Pair64>,
-    middles: DeviceSlice<Pair64>,
-    suffixes: DeviceSliceMut<Pair64>,
-    out: DeviceSliceMut<Pair64>,
-) {
+unsafe fn windows<const T: usize>(parameters: Parameters, arrays: Arrays) {
+    let Arrays {
+        singles,
+        doubles,
+        middles,
+        suffixes,
+        out,
+    } = arrays;
     let lanes = parameters.lanes as usize;
     let (length, windows) = (parameters.run as usize, parameters.windows as usize);
     let pieces = parameters.pieces as usize;
@@ -216,16 +230,9 @@ macro_rules! windows_of {
         /// As stated for the launch in `gridstride::tensor_sketch`: the pieces of all windows and the
         /// products of whole runs, with room for what stands in the runs and for the results.
         #[kernel(max_block = 128)]
-        pub unsafe fn $name(
-            parameters: Parameters,
-            singles: DeviceSlice<Pair32>,
-            doubles: DeviceSlice<Pair64>,
-            middles: DeviceSlice<Pair64>,
-            suffixes: DeviceSliceMut<Pair64>,
-            out: DeviceSliceMut<Pair64>,
-        ) {
+        pub unsafe fn $name(parameters: Parameters, arrays: Arrays) {
             // SAFETY: passed on to the caller.
-            unsafe { windows::<$tuple>(parameters, singles, doubles, middles, suffixes, out) }
+            unsafe { windows::<$tuple>(parameters, arrays) }
         }
     )*};
 }

@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use ndarray::{Array1, Array2, ArrayView1};
 
-use crate::device::{MemoryKind, zeroed};
+use super::input::matrix_size;
+#[allow(unused_imports, reason = "for links")]
+use crate::Error;
+use crate::Result;
+use crate::device::{Buffer, MemoryKind, zeroed, zeroed_lazily};
 use crate::error::During;
 use crate::parallel;
-use crate::{Error, Result};
 
 /// The pairs of boxes that overlap, as compressed rows: for each box of the first set the boxes of
 /// the second, ascending.
@@ -20,7 +23,7 @@ use crate::{Error, Result};
 /// let set1 = array![[0, 0, 2, 2], [9, 9, 9, 9]]; // minX, minY, maxX, maxY
 /// let set2 = array![[2, 2, 3, 3], [5, 5, 6, 6], [1, 0, 1, 0]];
 /// let found = overlaps(&Device::auto(), set1.view(), set2.view())?;
-/// assert_eq!(found.offsets().to_vec(), [0, 2, 2]);
+/// assert_eq!(found.offsets(), [0, 2, 2]);
 /// assert_eq!(found.row(0).to_vec(), [0, 2]); // touching counts
 /// assert_eq!(found.pairs()?, array![[0, 0], [0, 2]]);
 /// # Ok::<(), gridstride::Error>(())
@@ -28,7 +31,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlaps {
     /// One more than rows, beginning with 0.
-    offsets: Vec<u64>,
+    offsets: Vec<usize>,
     indices: Vec<u32>,
 }
 
@@ -44,13 +47,13 @@ pub struct OverlapMatrix {
 
 impl Overlaps {
     /// `offsets` begin with 0, do not fall, and end with the number of `indices`.
-    pub(super) fn new(offsets: Vec<u64>, indices: Vec<u32>) -> Overlaps {
+    pub(super) fn new(offsets: Vec<usize>, indices: Vec<u32>) -> Overlaps {
         debug_assert_eq!(offsets[0], 0);
-        debug_assert_eq!(offsets[offsets.len() - 1], indices.len() as u64);
+        debug_assert_eq!(offsets[offsets.len() - 1], indices.len());
         Overlaps { offsets, indices }
     }
 
-    /// The number of boxes of the first set, N.
+    /// Returns the number of boxes of the first set, N.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -60,54 +63,45 @@ impl Overlaps {
         self.len() == 0
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn pair_count(&self) -> usize {
         self.indices.len()
     }
 
-    /// Where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1
-    /// numbers.
-    pub fn offsets(&self) -> ArrayView1<'_, u64> {
-        ArrayView1::from(&self.offsets)
+    /// Returns where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1 numbers.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
     }
 
-    /// The boxes of the second set, row after row, ascending in each.
+    /// Returns the boxes of the second set, row after row, ascending in each.
     pub fn indices(&self) -> ArrayView1<'_, u32> {
         ArrayView1::from(&self.indices)
     }
 
-    /// The boxes of the second set that overlap box `index` of the first, ascending.
+    /// Returns the boxes of the second set that overlap box `index` of the first, ascending.
     ///
     /// # Panics
     /// If `index` is not below [`len`](Self::len), as indexing an array does.
     pub fn row(&self, index: usize) -> ArrayView1<'_, u32> {
-        let row = self.offsets[index] as usize..self.offsets[index + 1] as usize;
-        ArrayView1::from(&self.indices[row])
+        ArrayView1::from(&self.indices[self.offsets[index]..self.offsets[index + 1]])
     }
 
-    /// How many boxes of the second set overlap each box of the first.
+    /// Returns how many boxes of the second set overlap each box of the first.
     pub fn counts(&self) -> Array1<u32> {
         // A row is no longer than the second set, whose rows are fewer than 2³¹.
-        let count = |ends: &[u64]| (ends[1] - ends[0]) as u32;
+        let count = |ends: &[usize]| (ends[1] - ends[0]) as u32;
         self.offsets.windows(2).map(count).collect()
     }
 
-    /// The pairs (box of the first set, box of the second), sorted: P×2.
+    /// Returns the pairs (box of the first set, box of the second), sorted: P×2.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice.
     pub fn pairs(&self) -> Result<Array2<u32>> {
-        let mut pairs = zeroed::<u32>(2 * self.pair_count()).during("overlap pairs")?;
-        let mut rest = pairs.as_chunks_mut::<2>().0;
-        let mut parts = Vec::new();
-        for rows in self.parts() {
-            let count = (self.offsets[rows.end] - self.offsets[rows.start]) as usize;
-            let (part, behind) = rest.split_at_mut(count);
-            parts.push((rows, part));
-            rest = behind;
-        }
-        parallel::each(parts, |(rows, part)| {
-            let mut places = part.iter_mut();
+        let mut pairs = zeroed::<u32>(2 * self.pair_count()).during("pairs")?;
+        let blocks = row_blocks(&self.offsets, pairs.as_chunks_mut::<2>().0);
+        parallel::each(blocks, |(rows, places)| {
+            let mut places = places.iter_mut();
             for row in rows {
                 for (&index, place) in self.row(row).iter().zip(places.by_ref()) {
                     *place = [row as u32, index];
@@ -118,17 +112,22 @@ impl Overlaps {
         Ok(Array2::from_shape_vec(shape, pairs).expect("two numbers a pair"))
     }
 
-    /// The pairs as a matrix with `limit` columns.
+    /// Returns the pairs as a matrix with `limit` columns.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice, [`Error::InvalidInput`] for more than 2³¹ − 1
     /// columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
+        self.matrix("to_matrix", limit)
+    }
+
+    /// [`to_matrix`](Self::to_matrix) for another operation.
+    pub(super) fn matrix(&self, operation: &'static str, limit: usize) -> Result<OverlapMatrix> {
         /// Places that a thread fills in one go.
         const PLACES: usize = 1 << 14;
         let shape = (self.len(), limit);
-        let size = matrix_size(MemoryKind::Host, shape)?;
-        let mut indices = zeroed::<i32>(size).during(super::MATRIX)?;
+        let size = matrix_size(operation, MemoryKind::Host, shape)?;
+        let mut indices = zeroed::<i32>(size).during(operation)?;
         let rows = (PLACES / limit.max(1)).max(1);
         let chunks = indices.chunks_mut(rows * limit.max(1)).enumerate();
         parallel::each(chunks, |(chunk, places)| {
@@ -145,39 +144,32 @@ impl Overlaps {
         })
     }
 
-    /// Gives up the offsets and the indices.
-    pub fn into_parts(self) -> (Array1<u64>, Array1<u32>) {
-        (self.offsets.into(), self.indices.into())
-    }
-
-    /// Rows that a thread takes in one go.
-    fn parts(&self) -> impl Iterator<Item = Range<usize>> {
-        const ROWS: usize = 1 << 14;
-        let rows = self.len();
-        (0..rows)
-            .step_by(ROWS)
-            .map(move |start| start..rows.min(start + ROWS))
+    /// Converts the pairs to their offsets and indices.
+    pub fn into_parts(self) -> (Vec<usize>, Array1<u32>) {
+        (self.offsets, self.indices.into())
     }
 }
 
-/// The number of elements of a matrix, refused if that is no index.
-pub(super) fn matrix_size(memory: MemoryKind, (rows, limit): (usize, usize)) -> Result<usize> {
-    if limit > super::boxes::MAX_ROWS {
-        let message = format!(
-            "a limit of {limit} columns is above {}",
-            super::boxes::MAX_ROWS
-        );
-        return Err(Error::input(super::MATRIX, message));
-    }
-    let bytes = rows as u128 * limit as u128 * size_of::<i32>() as u128;
-    if bytes <= isize::MAX as u128 {
-        return Ok(rows * limit);
-    }
-    Err(Error::Allocation {
-        operation: super::MATRIX,
-        memory,
-        requested: u64::try_from(bytes).unwrap_or(u64::MAX),
-        free: None,
-        total: None,
-    })
+/// Splits the places for the pairs of all rows into blocks of rows, which threads fill.
+pub(super) fn row_blocks<'a, T>(
+    offsets: &[usize],
+    mut places: &'a mut [T],
+) -> Vec<(Range<usize>, &'a mut [T])> {
+    const ROWS: usize = 1 << 12;
+    let rows = offsets.len() - 1;
+    let block = |start: usize| {
+        let rows = start..rows.min(start + ROWS);
+        let pairs = offsets[rows.end] - offsets[rows.start];
+        let of_rows = places.split_off_mut(..pairs);
+        (rows, of_rows.expect("a place for each pair"))
+    };
+    (0..rows).step_by(ROWS).map(block).collect()
+}
+
+/// Copies the offsets of rows from a device.
+pub(super) fn offsets_of(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
+    let mut copy = zeroed_lazily::<usize>(offsets.len())?;
+    // Numbers of 64 bits on all hosts that there are devices for.
+    offsets.copy_to(bytemuck::cast_slice_mut(&mut copy))?;
+    Ok(copy)
 }

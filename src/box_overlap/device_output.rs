@@ -1,12 +1,14 @@
 //! The pairs of overlapping boxes, in the memory of a device.
 
-use ndarray::{Ix1, Ix2};
+use ndarray::{ArrayView1, Ix1, Ix2};
 
 use super::gpu;
-use super::overlaps::matrix_size;
-use super::{OverlapMatrix, Overlaps};
-use crate::device::DeviceArray;
-use crate::device::{Buffer, DeviceKind};
+use super::input::matrix_size;
+use super::output::{OverlapMatrix, Overlaps, offsets_of};
+#[allow(unused_imports, reason = "for links")]
+use crate::Error;
+use crate::device::{Buffer, DeviceArray, DeviceKind};
+use crate::error::During;
 use crate::{Device, Result};
 
 /// The pairs of boxes that overlap, as [`Overlaps`], in the memory of a device.
@@ -32,6 +34,16 @@ pub struct DeviceOverlaps {
     indices: DeviceArray<u32, Ix1>,
 }
 
+/// The same pairs as a matrix with a fixed number of columns, in the memory of a device.
+#[derive(Debug)]
+pub struct DeviceOverlapMatrix {
+    /// N×limit: for each box of the first set the boxes of the second, ascending, filled up with −1.
+    pub indices: DeviceArray<i32, Ix2>,
+    /// How many boxes of the second set overlap each of the first. Where that is more than the limit, the row has the
+    /// first of them.
+    pub counts: DeviceArray<u32, Ix1>,
+}
+
 impl DeviceOverlaps {
     pub(super) fn new(offsets: Buffer<u64>, indices: Buffer<u32>) -> Result<Self> {
         let (rows, pairs) = (offsets.len(), indices.len());
@@ -43,12 +55,12 @@ impl DeviceOverlaps {
 
     pub(super) fn upload(device: &Device, overlaps: &Overlaps) -> Result<Self> {
         Ok(DeviceOverlaps {
-            offsets: device.upload(&overlaps.offsets())?,
+            offsets: device.upload(&ArrayView1::from(bytemuck::cast_slice(overlaps.offsets())))?,
             indices: device.upload(&overlaps.indices())?,
         })
     }
 
-    /// The number of boxes of the first set, N.
+    /// Returns the number of boxes of the first set, N.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -58,18 +70,18 @@ impl DeviceOverlaps {
         self.len() == 0
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn pair_count(&self) -> usize {
         self.indices.len()
     }
 
-    /// Where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1
-    /// numbers.
+    /// Returns where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1 numbers,
+    /// of 64 bits as the kernels write them.
     pub fn offsets(&self) -> &DeviceArray<u64, Ix1> {
         &self.offsets
     }
 
-    /// The boxes of the second set, row after row, ascending in each.
+    /// Returns the boxes of the second set, row after row, ascending in each.
     pub fn indices(&self) -> &DeviceArray<u32, Ix1> {
         &self.indices
     }
@@ -77,20 +89,21 @@ impl DeviceOverlaps {
     /// Copies the pairs to the host.
     ///
     /// # Errors
-    /// As [`DeviceArray::download`], and [`Error::Allocation`](crate::Error::Allocation) if the host's memory
+    /// Those of [`DeviceArray::download`], and [`Error::Allocation`] if the host's memory
     /// does not suffice.
     pub fn download(&self) -> Result<Overlaps> {
-        Ok(Overlaps::new(
-            self.offsets.buffer().to_vec()?,
-            self.indices.buffer().to_vec()?,
-        ))
+        let parts = offsets_of(self.offsets.buffer()).and_then(|offsets| {
+            let indices = self.indices.buffer().to_vec()?;
+            Ok(Overlaps::new(offsets, indices))
+        });
+        parts.during("download of overlaps")
     }
 
-    /// The pairs (box of the first set, box of the second), sorted: P×2, on the device.
+    /// Returns the pairs (box of the first set, box of the second), sorted: P×2, on the device.
     ///
     /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice,
-    /// [`Error::Driver`](crate::Error::Driver) if the GPU fails.
+    /// [`Error::Allocation`] if the memory does not suffice,
+    /// [`Error::Driver`] if the GPU fails.
     ///
     /// ```
     /// use gridstride::Device;
@@ -111,22 +124,20 @@ impl DeviceOverlaps {
         device.upload(&self.download()?.pairs()?)
     }
 
-    /// The pairs as a matrix N×`limit`, on the device, filled up with −1. How many pairs a row really has,
-    /// the offsets tell.
+    /// Returns the pairs as a matrix N×`limit`, on the device, filled up with −1. The offsets tell how many pairs a row
+    /// has.
     ///
     /// # Errors
-    /// As [`pairs`](Self::pairs), and
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for more than 2³¹ − 1 columns.
+    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
     pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
         let device = self.offsets.device();
         let shape = (self.len(), limit);
-        let size = matrix_size(device.memory_kind(), shape)?;
+        let size = matrix_size("matrix", device.memory_kind(), shape)?;
         if device.kind() != DeviceKind::Cpu {
             let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size)?;
             return DeviceArray::from_buffer(matrix, Ix2(shape.0, shape.1));
         }
-        let _ = size;
-        let OverlapMatrix { indices, .. } = self.download()?.to_matrix(limit)?;
+        let OverlapMatrix { indices, .. } = self.download()?.matrix("matrix", limit)?;
         device.upload(&indices)
     }
 }

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::Coordinate;
-use super::search::Problem;
 use crate::Result;
+use crate::box_overlap::gpu::{self, HasKernels};
+use crate::box_overlap::input::Problem;
 use crate::partition::{Partition, equal_ranges};
 
 /// Rows of the first set that are tested against rows of the second.
 #[derive(Debug)]
-pub struct Tile<'a, T: Coordinate> {
+pub struct Tile<'a, T: HasKernels> {
     whole: &'a Problem<'a, T>,
-    pub(super) rows: Range<usize>,
+    pub rows: Range<usize>,
     /// None for pairs (i, j), i < j, of `rows`.
     columns: Option<Range<usize>>,
 }
@@ -19,7 +19,7 @@ pub struct Tile<'a, T: Coordinate> {
 /// Boxes of a tile that is not cut further before it was tried: there might be very many tiles.
 const FEW: usize = 256;
 
-impl<'a, T: Coordinate> Tile<'a, T> {
+impl<'a, T: HasKernels> Tile<'a, T> {
     /// Tiles for some rows of the first set and all that they are to be tested against: parts of the rows, ascending,
     /// and cut further where one takes more bytes than there are.
     pub fn of_rows(
@@ -117,10 +117,10 @@ impl<'a, T: Coordinate> Tile<'a, T> {
     }
 }
 
-impl<T: Coordinate> Partition for Tile<'_, T> {
+impl<T: HasKernels> Partition for Tile<'_, T> {
     fn bytes(&self) -> u64 {
         let columns = self.columns.as_ref().unwrap_or(&self.rows).len();
-        let search = super::gpu::bytes(self.whole.algorithm, self.rows.len(), columns);
+        let search = gpu::bytes(self.whole.algorithm, self.rows.len(), columns);
         self.bytes_of_boxes() + search
     }
 
@@ -154,7 +154,8 @@ impl<T: Coordinate> Partition for Tile<'_, T> {
     }
 }
 
-fn halves(range: &Range<usize>) -> [Range<usize>; 2] {
+/// Splits a range in the middle.
+pub fn halves(range: &Range<usize>) -> [Range<usize>; 2] {
     let middle = range.start + range.len() / 2;
     [range.start..middle, middle..range.end]
 }
@@ -167,7 +168,7 @@ pub struct Found<F> {
 }
 
 impl<F> Found<F> {
-    pub fn new<T: Coordinate>(tile: &Tile<'_, T>, found: Result<F>) -> Result<Found<F>> {
+    pub fn new<T: HasKernels>(tile: &Tile<'_, T>, found: Result<F>) -> Result<Found<F>> {
         Ok(Found {
             rows: tile.rows.clone(),
             first_column: tile.first_column(),
@@ -181,18 +182,13 @@ mod tests {
     use ndarray::{Array2, ArrayView2};
 
     use super::*;
-    use crate::box_overlap::{Algorithm, boxes::Packed};
+    use crate::box_overlap::options::Algorithm;
 
     fn problem<'a>(
         set1: ArrayView2<'a, i32>,
         set2: Option<ArrayView2<'a, i32>>,
     ) -> Problem<'a, i32> {
-        Problem {
-            operation: "overlaps",
-            algorithm: Algorithm::Auto,
-            set1: Packed::new(set1).unwrap(),
-            set2: set2.map(|set2| Packed::new(set2).unwrap()),
-        }
+        Problem::new("overlaps", Algorithm::Auto, set1, set2).unwrap()
     }
 
     /// How often tiles have each pair.

@@ -1,0 +1,197 @@
+//! The calls over sets of boxes in a device's memory.
+
+use ndarray::{Ix1, Ix2};
+
+use super::{COUNTS, COUNTS_INTO, MATRIX, OVERLAPS, SELF_COUNTS, SELF_COUNTS_INTO, SELF_OVERLAPS};
+#[allow(unused_imports, reason = "for links")]
+use crate::Error;
+use crate::Result;
+use crate::box_overlap::device_output::{DeviceOverlapMatrix, DeviceOverlaps};
+use crate::box_overlap::element::Coordinate;
+use crate::box_overlap::input::{DeviceProblem, require_counts};
+use crate::box_overlap::options::BoxOverlap;
+use crate::device::DeviceArray;
+use crate::error::During;
+
+impl BoxOverlap {
+    /// Finds the [overlaps](Self::overlaps) of boxes in a device's memory and leaves them there: N×6 and M×6 or N×4 and
+    /// M×4. Both sets may be the same array.
+    ///
+    /// This call waits for the device up to four times, since the number of pairs must be known before they are written.
+    /// It is ordered on the stream of the handle of `set1`, by default the device's main stream, and the indices may
+    /// still be on their way when it returns: other streams have to wait for an event.
+    ///
+    /// # Errors
+    /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two devices.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let set1 = device.upload(&array![[0.0, 0.0, 1.0, 1.0]])?;
+    /// let set2 = device.upload(&array![[1.0, 1.0, 2.0, 2.0], [1.5, 0.0, 2.0, 1.0]])?;
+    /// let found = BoxOverlap::new().overlaps_device(&set1, &set2)?;
+    /// assert_eq!(found.download()?.pairs()?, array![[0, 0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn overlaps_device<T: Coordinate>(
+        &self,
+        set1: &DeviceArray<T, Ix2>,
+        set2: &DeviceArray<T, Ix2>,
+    ) -> Result<DeviceOverlaps> {
+        let problem = DeviceProblem::new(OVERLAPS, self.algorithm, set1, Some(set2))?;
+        Ok(find(problem)?.0)
+    }
+
+    /// Finds the [overlaps within one set](Self::self_overlaps) in a device's memory and leaves them there: N×6 or N×4.
+    ///
+    /// # Errors
+    /// Those of [`self_overlaps`](Self::self_overlaps).
+    pub fn self_overlaps_device<T: Coordinate>(
+        &self,
+        set: &DeviceArray<T, Ix2>,
+    ) -> Result<DeviceOverlaps> {
+        let problem = DeviceProblem::new(SELF_OVERLAPS, self.algorithm, set, None)?;
+        Ok(find(problem)?.0)
+    }
+
+    /// [Counts](Self::counts) the overlaps of boxes in a device's memory and leaves the N numbers there.
+    ///
+    /// This call waits for the device up to four times, like [`overlaps_device`](Self::overlaps_device).
+    ///
+    /// # Errors
+    /// Those of [`overlaps_device`](Self::overlaps_device).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
+    /// let search = BoxOverlap::new();
+    /// let mut counts = search.counts_device(&boxes, &boxes)?;
+    /// assert_eq!(counts.download()?, array![2, 3, 2]);
+    /// search.self_counts_device_into(&boxes, &mut counts)?;
+    /// assert_eq!(counts.download()?, array![1, 1, 0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn counts_device<T: Coordinate>(
+        &self,
+        set1: &DeviceArray<T, Ix2>,
+        set2: &DeviceArray<T, Ix2>,
+    ) -> Result<DeviceArray<u32, Ix1>> {
+        let problem = DeviceProblem::new(COUNTS, self.algorithm, set1, Some(set2))?;
+        count(problem)
+    }
+
+    /// Writes the [counts](Self::counts) for boxes in a device's memory to `out`, N numbers on the same device.
+    ///
+    /// The content of `out` is unspecified after an error.
+    ///
+    /// # Errors
+    /// Those of [`counts_device`](Self::counts_device), and [`Error::Shape`] if `out` does not have N elements.
+    pub fn counts_device_into<T: Coordinate>(
+        &self,
+        set1: &DeviceArray<T, Ix2>,
+        set2: &DeviceArray<T, Ix2>,
+        out: &mut DeviceArray<u32, Ix1>,
+    ) -> Result<()> {
+        let problem = DeviceProblem::new(COUNTS_INTO, self.algorithm, set1, Some(set2))?;
+        count_into(problem, out)
+    }
+
+    /// [Counts](Self::self_counts) the overlaps within one set in a device's memory and leaves the N numbers there.
+    ///
+    /// # Errors
+    /// Those of [`self_overlaps_device`](Self::self_overlaps_device).
+    pub fn self_counts_device<T: Coordinate>(
+        &self,
+        set: &DeviceArray<T, Ix2>,
+    ) -> Result<DeviceArray<u32, Ix1>> {
+        let problem = DeviceProblem::new(SELF_COUNTS, self.algorithm, set, None)?;
+        count(problem)
+    }
+
+    /// Writes the [counts within one set](Self::self_counts) in a device's memory to `out`, N numbers on the same device.
+    ///
+    /// The content of `out` is unspecified after an error.
+    ///
+    /// # Errors
+    /// Those of [`counts_device_into`](Self::counts_device_into).
+    pub fn self_counts_device_into<T: Coordinate>(
+        &self,
+        set: &DeviceArray<T, Ix2>,
+        out: &mut DeviceArray<u32, Ix1>,
+    ) -> Result<()> {
+        let problem = DeviceProblem::new(SELF_COUNTS_INTO, self.algorithm, set, None)?;
+        count_into(problem, out)
+    }
+
+    /// Returns the pairs of boxes in a device's memory as a [matrix](Self::matrix) N×`limit`, with the number of each
+    /// row's pairs, and leaves both there.
+    ///
+    /// # Errors
+    /// Those of [`overlaps_device`](Self::overlaps_device), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::box_overlap::BoxOverlap;
+    /// use ndarray::array;
+    ///
+    /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
+    /// let found = BoxOverlap::new().matrix_device(&boxes, &boxes, 2)?;
+    /// assert_eq!(found.indices.download()?, array![[0, 1], [0, 1], [1, 2]]);
+    /// assert_eq!(found.counts.download()?, array![2, 3, 2]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matrix_device<T: Coordinate>(
+        &self,
+        set1: &DeviceArray<T, Ix2>,
+        set2: &DeviceArray<T, Ix2>,
+        limit: usize,
+    ) -> Result<DeviceOverlapMatrix> {
+        let problem = DeviceProblem::new(MATRIX, self.algorithm, set1, Some(set2))?;
+        let (found, counts) = find(problem)?;
+        let indices = found.matrix(limit).during(MATRIX)?;
+        Ok(DeviceOverlapMatrix { indices, counts })
+    }
+}
+
+/// Finds all pairs, and the number of each row's pairs.
+fn find<T: Coordinate>(
+    problem: DeviceProblem<T>,
+) -> Result<(DeviceOverlaps, DeviceArray<u32, Ix1>)> {
+    let device = problem.device();
+    let _ordered = device.ordered_with(&[problem.any_set2().device()])?;
+    let mut counts = no_counts(problem)?;
+    let found = T::device(problem, counts.buffer_mut()).during(problem.operation)?;
+    Ok((found, counts))
+}
+
+/// Counts the pairs of each row.
+fn count<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {
+    let mut counts = no_counts(problem)?;
+    count_into(problem, &mut counts)?;
+    Ok(counts)
+}
+
+/// Counts the pairs of each row, into memory that exists.
+fn count_into<T: Coordinate>(
+    problem: DeviceProblem<T>,
+    out: &mut DeviceArray<u32, Ix1>,
+) -> Result<()> {
+    let device = problem.device();
+    device.require_same(out.device(), problem.operation)?;
+    require_counts(problem.operation, problem.rows1(), out.len())?;
+    let _ordered = device.ordered_with(&[problem.any_set2().device(), out.device()])?;
+    T::device_counts(problem, out.buffer_mut()).during(problem.operation)
+}
+
+/// Allocates an array for the number of each row's pairs.
+fn no_counts<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {
+    let (device, rows) = (problem.device(), problem.rows1());
+    let counts = device.alloc(rows).during(problem.operation)?;
+    DeviceArray::from_buffer(counts, Ix1(rows))
+}

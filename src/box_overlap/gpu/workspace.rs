@@ -1,0 +1,58 @@
+//! The buffers of each phase, besides the boxes, the indices of the pairs, and what rows left to warps need.
+
+use box_overlap_kernels::{Counters, NODE_WORDS, SLOTS};
+
+use super::tuning::{self, BruteShape};
+use crate::box_overlap::options::Algorithm;
+use crate::device::workspace;
+use crate::partition::bytes_of;
+use crate::primitives::{sort_pairs_bytes, sums_bytes};
+
+workspace! {
+    /// The brute force; `rows` are those of both sets.
+    pub struct Testing(rows1: usize, rows: usize, shape: BruteShape) {
+        /// Two for each row.
+        codes: f32 = 2 * rows,
+        /// \[row\]\[chunk\]
+        chunk_counts: u32 = rows1 * shape.chunks as usize,
+        tiles_with_pairs: u32 = shape.words(),
+        /// Where each row's pairs begin, and where those of the last row end.
+        offsets: u64 = rows1 + 1,
+    }
+}
+
+workspace! {
+    /// The sort of the rows of both sets.
+    pub struct Sorting(rows: usize) {
+        keys: u64 = rows,
+        order: u32 = rows,
+    }
+}
+
+workspace! {
+    /// The search in the tree of the second set.
+    pub struct Searching(rows1: usize, rows2: usize) {
+        nodes: f32 = tuning::tree_nodes(rows2 as u32) * NODE_WORDS,
+        /// The pairs of each query, in the order of the tree.
+        slots: u32 = rows1 * SLOTS,
+        /// Rows that are left to warps.
+        left: u64 = rows1,
+    }
+}
+
+/// Returns about the bytes that a search for pairs of two sets takes besides the boxes and the pairs.
+pub fn bytes(algorithm: Algorithm, rows1: usize, rows2: usize) -> u64 {
+    // A tree has a node at least.
+    let (rows, rows2) = (rows1 + rows2, rows2.max(1));
+    let phase = if tuning::tests_every_pair(algorithm, rows1 as u32, rows2 as u32) {
+        let shape = BruteShape::new(rows1 as u32, rows2 as u32);
+        let sums = sums_bytes(rows1 * shape.chunks as usize);
+        Testing::bytes(rows1, rows, shape) + sums
+    } else {
+        let order = 4 * rows as u64;
+        let searched = order + Searching::bytes(rows1, rows2) + sums_bytes(rows1);
+        searched.max(Sorting::bytes(rows) + sort_pairs_bytes(rows))
+    };
+    let counts = bytes_of(Counters::COUNT, size_of::<u64>()) + bytes_of(rows1, size_of::<u32>());
+    counts + phase
+}

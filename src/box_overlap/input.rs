@@ -1,0 +1,286 @@
+//! Sets of boxes, in the memory of the host or of a device, and the checks of all arguments.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ndarray::{ArrayView2, Ix2};
+
+use super::options::Algorithm;
+use crate::device::{DeviceArray, MemoryKind, packed};
+use crate::error::During;
+use crate::parallel;
+use crate::{Device, Error, Number, Result};
+
+/// The most rows of a set: they are numbered with `i32` in the matrix form.
+const MAX_ROWS: usize = i32::MAX as usize;
+
+/// Rows that a thread looks at in one go.
+const BLOCK: usize = 1 << 14;
+
+/// Sets of boxes on the host, whose shapes fit.
+#[derive(Debug)]
+pub struct Problem<'a, T: Number> {
+    /// The name of the call, for errors.
+    pub operation: &'static str,
+    pub algorithm: Algorithm,
+    pub set1: Packed<'a, T>,
+    /// `None` for pairs (i, j), i < j, of the first set.
+    pub set2: Option<Packed<'a, T>>,
+}
+
+impl<'a, T: Number> Problem<'a, T> {
+    /// Checks the shapes.
+    pub fn new(
+        operation: &'static str,
+        algorithm: Algorithm,
+        set1: ArrayView2<'a, T>,
+        set2: Option<ArrayView2<'a, T>>,
+    ) -> Result<Self> {
+        require_axes(operation, set1.dim(), set2.map(|set2| set2.dim()))?;
+        Ok(Problem {
+            operation,
+            algorithm,
+            set1: Packed::new(set1).during(operation)?,
+            set2: set2.map(Packed::new).transpose().during(operation)?,
+        })
+    }
+
+    /// Returns the number of boxes of the second set, which may be the first.
+    pub fn rows2(&self) -> usize {
+        self.set2.as_ref().unwrap_or(&self.set1).boxes().len()
+    }
+
+    /// Fails for the first row that is no box.
+    pub fn check(&self) -> Result<()> {
+        named(&self.set1, self.set2.as_ref())
+            .try_for_each(|(name, set)| set.boxes().check(self.operation, name))
+    }
+}
+
+/// Sets of boxes in a device's memory, whose shapes fit.
+#[derive(Clone, Copy)]
+pub struct DeviceProblem<'a, T: Number> {
+    /// The name of the call, for errors.
+    pub operation: &'static str,
+    pub algorithm: Algorithm,
+    pub set1: &'a DeviceArray<T, Ix2>,
+    /// `None` for pairs (i, j), i < j, of the first set.
+    pub set2: Option<&'a DeviceArray<T, Ix2>>,
+}
+
+impl<'a, T: Number> DeviceProblem<'a, T> {
+    /// Checks the devices and the shapes.
+    pub fn new(
+        operation: &'static str,
+        algorithm: Algorithm,
+        set1: &'a DeviceArray<T, Ix2>,
+        set2: Option<&'a DeviceArray<T, Ix2>>,
+    ) -> Result<Self> {
+        if let Some(set2) = set2 {
+            set1.device().require_same(set2.device(), operation)?;
+        }
+        let shape = |set: &DeviceArray<T, Ix2>| (set.shape()[0], set.shape()[1]);
+        require_axes(operation, shape(set1), set2.map(shape))?;
+        Ok(DeviceProblem {
+            operation,
+            algorithm,
+            set1,
+            set2,
+        })
+    }
+
+    /// Returns the handle on whose stream the search runs.
+    pub fn device(&self) -> &'a Device {
+        self.set1.device()
+    }
+
+    /// Returns the number of boxes of the first set.
+    pub fn rows1(&self) -> usize {
+        self.set1.shape()[0]
+    }
+
+    /// Returns the second set, which may be the first.
+    pub fn any_set2(&self) -> &'a DeviceArray<T, Ix2> {
+        self.set2.unwrap_or(self.set1)
+    }
+}
+
+/// Returns the sets that there are, with their names for messages.
+pub fn named<S>(set1: S, set2: Option<S>) -> impl Iterator<Item = (&'static str, S)> {
+    let name1 = if set2.is_some() { "set1" } else { "set" };
+    let set2 = set2.map(|set2| ("set2", set2));
+    std::iter::once((name1, set1)).chain(set2)
+}
+
+/// Fails unless rows are boxes, with the same number of axes in both sets.
+fn require_axes(
+    operation: &'static str,
+    shape1: (usize, usize),
+    shape2: Option<(usize, usize)>,
+) -> Result<()> {
+    for (name, (rows, columns)) in named(shape1, shape2) {
+        if columns != 4 && columns != 6 {
+            let message = format!(
+                "{name} is {rows}×{columns}: a box is a row of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, \
+                 or of 4 without Z"
+            );
+            return Err(Error::Shape { operation, message });
+        }
+        if rows > MAX_ROWS {
+            let message = format!("{name} has {rows} rows, more than {MAX_ROWS}");
+            return Err(Error::input(operation, message));
+        }
+    }
+    let Some(shape2) = shape2.filter(|shape2| shape1.1 != shape2.1) else {
+        return Ok(());
+    };
+    let described = |name: &str, (rows, columns): (usize, usize)| {
+        format!(
+            "{name} is {rows}×{columns}, boxes in {} dimensions",
+            columns / 2
+        )
+    };
+    let message = format!(
+        "{}, but {}: both sets must have the same number of dimensions",
+        described("set1", shape1),
+        described("set2", shape2)
+    );
+    Err(Error::Shape { operation, message })
+}
+
+/// Fails unless there is a place for each row's number of pairs.
+pub fn require_counts(operation: &'static str, rows: usize, places: usize) -> Result<()> {
+    if rows == places {
+        return Ok(());
+    }
+    let message = format!("there are {rows} counts, but out has {places} elements");
+    Err(Error::Shape { operation, message })
+}
+
+/// Returns the number of elements of a matrix, or the error of one that is too large.
+pub fn matrix_size(
+    operation: &'static str,
+    memory: MemoryKind,
+    (rows, limit): (usize, usize),
+) -> Result<usize> {
+    if limit > MAX_ROWS {
+        let message = format!("a limit of {limit} columns is above {MAX_ROWS}");
+        return Err(Error::input(operation, message));
+    }
+    let bytes = rows as u128 * limit as u128 * size_of::<i32>() as u128;
+    if bytes <= isize::MAX as u128 {
+        return Ok(rows * limit);
+    }
+    Err(Error::Allocation {
+        operation,
+        memory,
+        requested: u64::try_from(bytes).unwrap_or(u64::MAX),
+        free: None,
+        total: None,
+    })
+}
+
+/// The error of a row that is no box, for the first axis along which its limits are wrong.
+pub fn no_box<T: Number>(operation: &'static str, name: &str, row: usize, numbers: &[T]) -> Error {
+    let (minima, maxima) = numbers.split_at(numbers.len() / 2);
+    let ordered = |(min, max): (&T, &T)| min <= max;
+    let axis = minima.iter().zip(maxima).position(|pair| !ordered(pair));
+    let axis = axis.expect("a row that is no box");
+    let (min, max) = (minima[axis], maxima[axis]);
+    let what = match min.partial_cmp(&max) {
+        None => format!("the minimum is {min:?} and the maximum {max:?}, but NaN is no limit"),
+        Some(_) => format!("the minimum {min:?} is above the maximum {max:?}"),
+    };
+    let axis = ["x", "y", "z"][axis];
+    let columns = match numbers.len() {
+        4 => "minX, minY, maxX, maxY",
+        _ => "minX, minY, minZ, maxX, maxY, maxZ",
+    };
+    Error::input_at(
+        operation,
+        row,
+        format!("row {row} of {name} is no box: along {axis} {what} (the columns are {columns})"),
+    )
+}
+
+/// Boxes in row-major order without gaps: all minima of a box, then all its maxima.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxes<'a, T> {
+    pub numbers: &'a [T],
+    pub axes: usize,
+}
+
+impl<'a, T: Number> Boxes<'a, T> {
+    pub fn len(&self) -> usize {
+        self.numbers.len() / (2 * self.axes)
+    }
+
+    pub fn row(&self, index: usize) -> &'a [T] {
+        let width = 2 * self.axes;
+        &self.numbers[index * width..][..width]
+    }
+
+    /// Fails for the first row that is no box.
+    pub fn check(&self, operation: &'static str, name: &str) -> Result<()> {
+        let width = 2 * self.axes;
+        let first = parallel::find_first(self.len().div_ceil(BLOCK), &|block| {
+            let rows = parallel::chunk(block, BLOCK, self.len());
+            let mut numbers = self.numbers[rows.start * width..].chunks_exact(width);
+            rows.zip(&mut numbers)
+                .find_map(|(row, numbers)| (!is_box(numbers)).then_some(row))
+        });
+        first.map_or(Ok(()), |row| {
+            Err(no_box(operation, name, row, self.row(row)))
+        })
+    }
+}
+
+/// Whether a row's minima are at most its maxima, which NaN never is.
+fn is_box<T: Number>(row: &[T]) -> bool {
+    let (minima, maxima) = row.split_at(row.len() / 2);
+    minima.iter().zip(maxima).all(|(min, max)| min <= max)
+}
+
+/// Whether two boxes overlap; touching counts.
+#[inline(always)]
+pub fn overlap<T: Number>(a: &[T], b: &[T]) -> bool {
+    let (a_min, a_max) = a.split_at(a.len() / 2);
+    let (b_min, b_max) = b.split_at(b.len() / 2);
+    let mut axes = a_min.iter().zip(a_max).zip(b_min.iter().zip(b_max));
+    axes.all(|((a_min, a_max), (b_min, b_max))| a_min <= b_max && a_max >= b_min)
+}
+
+/// A set of boxes that is contiguous: borrowed if the view was, else copied.
+#[derive(Debug)]
+pub struct Packed<'a, T: Number> {
+    numbers: Cow<'a, [T]>,
+    axes: usize,
+}
+
+impl<'a, T: Number> Packed<'a, T> {
+    /// The shape must have been checked.
+    pub fn new(view: ArrayView2<'a, T>) -> Result<Self> {
+        let axes = view.ncols() / 2;
+        let numbers = match view.to_slice() {
+            Some(numbers) => Cow::Borrowed(numbers),
+            None => Cow::Owned(packed(&view)?),
+        };
+        Ok(Packed { numbers, axes })
+    }
+
+    pub fn boxes(&self) -> Boxes<'_, T> {
+        Boxes {
+            numbers: &self.numbers,
+            axes: self.axes,
+        }
+    }
+
+    /// Some rows, where they are.
+    pub fn part(&self, rows: Range<usize>) -> Packed<'_, T> {
+        let width = 2 * self.axes;
+        Packed {
+            numbers: Cow::Borrowed(&self.numbers[rows.start * width..rows.end * width]),
+            axes: self.axes,
+        }
+    }
+}
