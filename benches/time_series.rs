@@ -14,7 +14,9 @@ use std::time::Instant;
 use clap::Parser;
 use common::{Random, Times, Where, time};
 use gridstride::device::{DeviceArray, DeviceKind};
-use gridstride::time_series::{Aggregates, Aggregation, Method, Value, round_timestamps_device};
+use gridstride::time_series::{
+    Aggregates, Method, TimeBuckets, Value, round_timestamps_device_inplace,
+};
 use gridstride::{Device, Result};
 use ndarray::{Array1, Ix1};
 
@@ -153,7 +155,7 @@ impl<T: Value> Data<T> {
         every: i64,
         methods: &[Method],
     ) -> Result<()> {
-        let with = Aggregation::every(every).methods(methods);
+        let with = TimeBuckets::every(every).methods(methods);
         let call = || with.run_series_device(offsets, &self.there.0, &self.there.1);
         let (times, found) = time(&self.device, args.runs, &call)?;
         let found = found.download()?;
@@ -183,7 +185,7 @@ impl<T: Value> Data<T> {
             rounded = self.device.upload(&self.timestamps)?;
             let begin = Instant::now();
             self.device.record(&start)?;
-            round_timestamps_device(&mut rounded, EVERY, 0)?;
+            round_timestamps_device_inplace(&mut rounded, EVERY, 0)?;
             self.device.record(&end)?;
             let elapsed = match self.device.kind() {
                 DeviceKind::Cpu => begin.elapsed(),
@@ -213,7 +215,7 @@ impl<T: Value> Data<T> {
     }
 
     fn whole(&self, args: &Args) -> Result<()> {
-        let with = Aggregation::every(EVERY).methods(&MEAN);
+        let with = TimeBuckets::every(EVERY).methods(&MEAN);
         let mut times = Vec::new();
         for run in 0..=args.runs.min(5) {
             let begin = Instant::now();
@@ -257,7 +259,7 @@ fn sweep(args: &Args, data: &Data<f64>) -> Result<()> {
             ("eight", &EIGHT),
             ("median", &[Method::MEDIAN]),
         ] {
-            let with = Aggregation::every(STEP * length).methods(methods);
+            let with = TimeBuckets::every(STEP * length).methods(methods);
             let call = || with.run_device(&data.there.0, &data.there.1);
             let (times, found) = time(&data.device, args.runs, &call)?;
             let bytes = 16 * data.timestamps.len() + 8 * found.len() * (1 + methods.len());

@@ -16,7 +16,7 @@ use clap::Parser;
 use common::{Random, Times};
 use gridstride::Device;
 use gridstride::time_series::{
-    Aggregates, Aggregation, Duplicates, Method, Order, bucket_counts, reference, round_timestamps,
+    Aggregates, Duplicates, Method, Order, TimeBuckets, bucket_counts, reference, round_timestamps,
     round_timestamps_inplace,
 };
 use ndarray::{Array1, ArrayView1, s};
@@ -69,7 +69,7 @@ fn main() -> gridstride::Result<()> {
     );
     println!("| case | buckets | ms | GB/s |");
     println!("|---|--:|--:|--:|");
-    let every = |seconds: i64| Aggregation::every(seconds * SECOND);
+    let every = |seconds: i64| TimeBuckets::every(seconds * SECOND);
     let rates = [Method::MEAN.rate()];
     let cases = [
         ("mean", every(35).methods(&[Method::MEAN])),
@@ -161,7 +161,7 @@ fn shuffled(timestamps: &Array1<i64>, random: &mut Random) -> Array1<i64> {
 fn time(
     name: &str,
     runs: usize,
-    aggregation: &Aggregation,
+    aggregation: &TimeBuckets,
     timestamps: ArrayView1<i64>,
     values: ArrayView1<f64>,
 ) -> gridstride::Result<()> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
-use gridstride::time_series::{Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons};
+use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets};
 
 use crate::common::device_names::DeviceNames;
 use crate::time::{Every, Origin};
@@ -104,8 +104,8 @@ pub struct Args {
 
 impl Args {
     /// What is asked for.
-    pub fn aggregation(&self, every: &Every) -> Aggregation {
-        Aggregation::every(every.nanoseconds)
+    pub fn aggregation(&self, every: &Every) -> TimeBuckets {
+        TimeBuckets::every(every.nanoseconds)
             .origin(self.origin.0)
             .methods(&self.aggregate)
             .nan(self.nan.nan())
@@ -186,7 +186,7 @@ impl FromStr for FillName {
 
     fn from_str(text: &str) -> Result<FillName, &'static str> {
         Ok(FillName(match text {
-            "null" => Fill::Null,
+            "null" => Fill::Nan,
             "previous" => Fill::Previous,
             number => Fill::Value(
                 number

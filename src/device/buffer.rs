@@ -159,6 +159,30 @@ impl<T: Element> Buffer<T> {
         Ok(())
     }
 
+    /// Starts a copy of another buffer of the same device and length, on the stream of `on`, a handle to it.
+    ///
+    /// # Safety
+    /// The streams of both buffers wait for the stream of `on` before they write to the buffers or free them:
+    /// see [`Device::ordered_with`].
+    pub(crate) unsafe fn start_copy_of(&mut self, on: &Device, source: &Buffer<T>) -> Result<()> {
+        self.require_length("copy to a buffer", source.len())?;
+        match (&self.memory, &source.memory, &on.backend) {
+            (Memory::Cuda(allocation), Memory::Cuda(source), Backend::Cuda(gpu)) => {
+                let bytes = self.bytes();
+                // SAFETY: passed on to the caller.
+                unsafe { allocation.start_copy_of(gpu, source, bytes) }
+            }
+            _ => {
+                // SAFETY: both have that many bytes, and `&mut self` keeps others away.
+                unsafe {
+                    let from = source.address() as *const u8;
+                    self.address().copy_from_nonoverlapping(from, self.bytes());
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// Copies the buffer into `target` and waits for it.
     ///
     /// # Errors

@@ -92,6 +92,10 @@ impl Allocation {
         match self.0 {}
     }
 
+    pub unsafe fn start_copy_of(&self, _: &Gpu, _: &Allocation, _: usize) -> Result<()> {
+        match self.0 {}
+    }
+
     pub unsafe fn start_copy_to(&self, _: &Gpu, _: usize, _: &mut [u8]) -> Result<()> {
         match self.0 {}
     }

@@ -1,23 +1,19 @@
-//! Aggregates of one's own.
+//! User-defined aggregates.
 
 use cuda_std::DeviceParam;
-use time_series_kernels::Aggregate;
-use time_series_kernels::Kernels;
+use time_series_kernels::{Aggregate, Kernels};
 
 use super::gpu;
-use super::series::Series;
-use super::{Aggregation, CustomAggregates, Value, cpu};
 use crate::device::Module;
-use crate::device::{DeviceKind, Element};
-use crate::{Device, Result};
+use crate::{Device, Error, Result};
 
 /// An [`Aggregate`], and the kernels that run it on GPUs and in the simulator.
 ///
-/// The folder `examples/custom_aggregate` of the repository shows one with a kernel crate of its own.
+/// The folder `examples/custom_aggregate` of the repository shows one with its kernel crate.
 ///
 /// ```
 /// use gridstride::Device;
-/// use gridstride::time_series::{Aggregate, Aggregation, Custom, Point};
+/// use gridstride::time_series::{Aggregate, TimeBuckets, Custom, Point};
 /// use ndarray::array;
 ///
 /// /// Σ vᵢ²: the energy of a signal.
@@ -35,14 +31,13 @@ use crate::{Device, Result};
 ///
 /// let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 3.0]);
 /// let energy = Custom::new(Energy);
-/// let found = Aggregation::every(5).run_custom_single(
-///     &Device::cpu(), &energy, timestamps.view(), values.view(),
-/// )?;
+/// let found = TimeBuckets::every(5)
+///     .custom(&Device::cpu(), &energy, timestamps.view(), values.view())?;
 /// assert_eq!(found.results(), array![5.0, 9.0]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub struct Custom<A: Aggregate> {
-    aggregate: A,
+    pub(super) aggregate: A,
     launches: Option<Box<dyn gpu::Launches<A>>>,
 }
 
@@ -68,7 +63,7 @@ impl<A: Aggregate> Custom<A> {
     {
         Custom {
             aggregate,
-            launches: Some(Box::new(gpu::OwnKernels {
+            launches: Some(Box::new(gpu::CustomKernels {
                 aggregate,
                 module,
                 kernels,
@@ -76,18 +71,23 @@ impl<A: Aggregate> Custom<A> {
         }
     }
 
-    pub(super) fn run<T: Value>(
-        &self,
-        with: &Aggregation,
-        device: &Device,
-        series: &Series<T>,
-    ) -> Result<CustomAggregates<A::Output>>
-    where
-        A: Aggregate<State: Send, Output: Element> + Send + Sync,
-    {
-        match device.kind() {
-            DeviceKind::Cpu => cpu::custom(with, &self.aggregate, series),
-            _ => gpu::custom(with, device, self.launches.as_deref(), series),
-        }
+    /// Returns the kernels.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if there are none.
+    pub(super) fn launches(&self, device: &Device) -> Result<&dyn gpu::Launches<A>> {
+        self.launches.as_deref().ok_or_else(|| Error::Unavailable {
+            device: device.to_string(),
+            reason: "it runs kernels, and the aggregate has none: use Custom::with_kernels".into(),
+        })
     }
+}
+
+/// A library aggregate as a user would define it: the summaries.
+pub(super) fn summaries() -> Custom<time_series_kernels::Summaries> {
+    Custom::with_kernels(
+        time_series_kernels::Summaries::NEW,
+        gpu::MODULE,
+        &time_series_kernels::SUMMARIES,
+    )
 }

@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 pub use time_series_kernels::Statistic;
 
-use super::AGGREGATE;
 use crate::{Error, Result};
+
+/// The name of [`Method::from_str`] in errors.
+const PARSE: &str = "method";
 
 /// A column of a result: a statistic of the values of each bucket, or of their rate.
 ///
@@ -68,7 +70,7 @@ pub(super) fn split(methods: &[Method], are_rates: bool) -> (InColumns<Statistic
 macro_rules! statistics {
     ($($(#[$doc:meta])* $name:ident = $statistic:ident;)*) => {$(
         $(#[$doc])*
-        pub const $name: Method = Method::of(Kind::Statistic(Statistic::$statistic));
+        pub const $name: Method = Method::new(Kind::Statistic(Statistic::$statistic));
     )*};
 }
 
@@ -92,14 +94,14 @@ impl Method {
         /// The square root of [`VAR`](Self::VAR), also where the variance itself is beyond the range of `f64`.
         STD = Std;
         /// The sum of squared deviations from the mean, divided by the number of values less the
-        /// [degrees of freedom](super::Aggregation::ddof). Exactly 0 for equal values, NaN if a value is infinite or NaN.
+        /// [degrees of freedom](super::TimeBuckets::ddof). Exactly 0 for equal values, NaN if a value is infinite or NaN.
         ///
         /// The [relative error](super#accuracy) is some units of roundoff, wherever the mean is.
         VAR = Var;
     }
 
     /// The value in the middle, or the mean of the two in the middle: the 50th percentile.
-    pub const MEDIAN: Method = Method::of(Kind::Median);
+    pub const MEDIAN: Method = Method::new(Kind::Median);
 
     /// The value below which `percent` of 100 values are: with n values in ascending order, numbered from 0, that at
     /// h = (n − 1)·percent/100, interpolated linearly between its neighbours v₀ and v₁ as v₀ + (h − ⌊h⌋)·(v₁ − v₀):
@@ -107,7 +109,7 @@ impl Method {
     /// value; between −∞ and another value it is NaN. Where v₁ − v₀ overflows, v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋) stands in.
     /// `percent` has to be from 0 to 100.
     pub const fn percentile(percent: f64) -> Method {
-        Method::of(Kind::Percentile(percent))
+        Method::new(Kind::Percentile(percent))
     }
 
     /// The same of the rate: of the differences of each value to the one before it in the same series, also
@@ -130,7 +132,7 @@ impl Method {
         self.is_rate
     }
 
-    const fn of(kind: Kind) -> Method {
+    const fn new(kind: Kind) -> Method {
         Method {
             kind,
             is_rate: false,
@@ -146,10 +148,10 @@ impl Method {
         matches!(self.kind, Kind::Statistic(Statistic::Std | Statistic::Var))
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self, operation: &'static str) -> Result<()> {
         match self.kind.percentile() {
             Some(percent) if !(0.0..=100.0).contains(&percent) => Err(Error::input(
-                AGGREGATE,
+                operation,
                 format!("percentile {percent} is not from 0 to 100"),
             )),
             _ => Ok(()),
@@ -208,7 +210,7 @@ impl FromStr for Method {
         }
         let percent = digits.parse().map_err(|_| unknown(text))?;
         let method = Method::percentile(percent);
-        method.check()?;
+        method.check(PARSE)?;
         Ok(method)
     }
 }
@@ -216,7 +218,7 @@ impl FromStr for Method {
 fn unknown(text: &str) -> Error {
     let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
     Error::input(
-        AGGREGATE,
+        PARSE,
         format!(
             "{text:?} is no method: there are {}, percentiles as p95 or p74.5, and each behind rate:",
             names.join(", ")

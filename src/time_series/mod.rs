@@ -34,13 +34,16 @@
 //! values are scaled by powers of two, so that no sum or square overflows or underflows before the result does.
 //!
 //! # Several devices, and little memory
-//! Calls over arrays of the host take a [set](crate::DeviceSet) of devices. Points are cut where buckets begin, in as
-//! many stretches as devices, or more where they are larger than a device's memory or its
-//! [limit](crate::Device::with_memory_limit); for rates a stretch begins with the last point before it that has one's other
-//! end. [Sorting](Order::Sort) then is the host's work. A bucket that a device has no room for is made of
-//! [summaries](Summaries) of its points, unless percentiles, rates, counts alone or an aggregate of one's own are asked
-//! for: then it is an [`Error::Allocation`]. Results are as on one device: sums, means and deviations within the bounds
-//! above, all else exactly.
+//! Calls over arrays of the host take a [set](crate::DeviceSet) of devices. Points are cut where buckets begin, in one
+//! stretch for each device, or in more where stretches are larger than a device's memory or its
+//! [limit](crate::Device::with_memory_limit). For rates a stretch begins with the last value before it. The host
+//! then does the [sorting](Order::Sort). A bucket that is larger than a device's memory is made of
+//! [summaries](Summaries) of its points. Summaries do not have percentiles, rates, counts alone or user-defined aggregates:
+//! these fail with [`Error::Allocation`](crate::Error::Allocation). Results are those of one device: sums, means and
+//! deviations within the bounds above, everything else exactly.
+//!
+//! Calls with the ending `_device` take and return arrays in a device's memory. They run on the stream of the
+//! timestamps' handle.
 //!
 //! ```
 //! use gridstride::Device;
@@ -57,76 +60,31 @@
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 
-mod aggregates;
-mod aggregation;
+mod calls;
 mod cpu;
 mod custom;
-mod divided;
-mod finish;
+mod device_output;
+mod dispatch;
+mod element;
 mod gpu;
+mod input;
 mod method;
 mod options;
+mod output;
+mod partition;
 pub mod reference;
-mod round;
-mod series;
-mod summaries;
-mod value;
 
-pub use aggregates::{Aggregates, BucketCounts, CustomAggregates, DeviceAggregates};
-pub use aggregation::{Aggregation, aggregate};
-pub use custom::Custom;
-pub use method::{Method, Statistic};
-pub use options::{Duplicates, Fill, Nan, Order, Singletons};
-pub use round::{
-    bucket_counts, round_timestamps, round_timestamps_device, round_timestamps_inplace,
+pub use calls::{
+    aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
+    round_timestamps_device_inplace, round_timestamps_device_into, round_timestamps_inplace,
+    round_timestamps_into,
 };
-pub use summaries::Summaries;
-pub use time_series_kernels::Kernels;
-pub use time_series_kernels::{Aggregate, Point, Summary};
-pub use value::Value;
-
-use time_series_kernels::Floor;
-
-use crate::{Error, Result};
-
-const AGGREGATE: &str = "aggregate";
-const ROUND: &str = "round_timestamps";
-const COUNTS: &str = "bucket_counts";
-const RESAMPLE: &str = "resample";
-
-/// Points in one call at most: they are numbered in 32 bits.
-const MAX_POINTS: usize = u32::MAX as usize;
-
-fn floor_of(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
-    Floor::new(granularity, origin).ok_or_else(|| {
-        Error::input(
-            operation,
-            format!("the granularity is {granularity}, and has to be 1 at least"),
-        )
-    })
-}
-
-/// Fails for the first timestamp whose bucket has no label.
-fn check_labels<'a>(
-    operation: &'static str,
-    timestamps: impl IntoIterator<Item = &'a i64>,
-    floor: &Floor,
-) -> Result<()> {
-    let mut numbered = timestamps.into_iter().enumerate();
-    match numbered.find(|&(_, &timestamp)| timestamp < floor.lowest()) {
-        Some((index, &timestamp)) => Err(without_label(operation, index, timestamp, floor)),
-        None => Ok(()),
-    }
-}
-
-/// The error of a timestamp whose bucket has no label.
-fn without_label(operation: &'static str, index: usize, timestamp: i64, floor: &Floor) -> Error {
-    Error::input_at(
-        operation,
-        index,
-        format!(
-            "the bucket of timestamp {timestamp}, at index {index}, begins before the first i64; the first label is {}",
-            floor.lowest()
-        ),
-    )
-}
+pub use custom::Custom;
+pub use device_output::{
+    DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
+};
+pub use element::Value;
+pub use method::{Method, Statistic};
+pub use options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
+pub use output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
+pub use time_series_kernels::{Aggregate, Kernels, Point, Summary};

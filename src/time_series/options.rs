@@ -1,4 +1,126 @@
-//! What is done with points and buckets that are out of the ordinary.
+//! What a caller may choose.
+
+use std::borrow::Cow;
+
+use super::method::Method;
+
+/// A configurable aggregation. [`aggregate`](super::aggregate) uses the defaults.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::{TimeBuckets, Fill, Method, Nan};
+/// use ndarray::array;
+///
+/// let timestamps = array![0, 1, 1, 7];
+/// let values = array![1.0, f64::NAN, 3.0, 8.0];
+/// let found = TimeBuckets::every(2)
+///     .methods(&[Method::COUNT, Method::MEAN])
+///     .nan(Nan::Skip)
+///     .fill(Fill::Value(-1.0))
+///     .run(&Device::auto(), timestamps.view(), values.view())?;
+/// assert_eq!(found.starts(), array![0, 2, 4, 6]);
+/// assert_eq!(found.column(0), array![2.0, -1.0, -1.0, 1.0]);
+/// assert_eq!(found.column(1), array![2.0, -1.0, -1.0, 8.0]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeBuckets {
+    pub(super) granularity: i64,
+    pub(super) origin: i64,
+    pub(super) methods: Vec<Method>,
+    pub(super) nan: Nan,
+    pub(super) ddof: u32,
+    pub(super) singletons: Singletons,
+    pub(super) duplicates: Duplicates,
+    pub(super) order: Order,
+    pub(super) fill: Fill,
+}
+
+impl TimeBuckets {
+    /// Returns an aggregation into buckets of `granularity`, at least 1, in the timestamps' unit. One of the buckets
+    /// begins at 0, and there are no methods yet.
+    pub fn every(granularity: i64) -> TimeBuckets {
+        TimeBuckets {
+            granularity,
+            origin: 0,
+            methods: Vec::new(),
+            nan: Nan::default(),
+            ddof: 1,
+            singletons: Singletons::default(),
+            duplicates: Duplicates::default(),
+            order: Order::default(),
+            fill: Fill::default(),
+        }
+    }
+
+    /// Sets a timestamp at which a bucket begins.
+    pub fn origin(self, origin: i64) -> TimeBuckets {
+        TimeBuckets { origin, ..self }
+    }
+
+    /// Sets what is computed: a column for each method, in this order.
+    pub fn methods(self, methods: &[Method]) -> TimeBuckets {
+        TimeBuckets {
+            methods: methods.to_vec(),
+            ..self
+        }
+    }
+
+    /// Sets how to treat NaN among the values. The default skips it.
+    pub fn nan(self, nan: Nan) -> TimeBuckets {
+        TimeBuckets { nan, ..self }
+    }
+
+    /// Sets the delta degrees of freedom: the divisor of variances is the number of values less `ddof`. The default is 1,
+    /// and 0 is for values that are the whole population.
+    pub fn ddof(self, ddof: u32) -> TimeBuckets {
+        TimeBuckets { ddof, ..self }
+    }
+
+    /// Sets how to treat buckets without a variance. The default is NaN.
+    pub fn singletons(self, singletons: Singletons) -> TimeBuckets {
+        TimeBuckets { singletons, ..self }
+    }
+
+    /// Sets how to treat points with equal timestamps. The default keeps all of them.
+    pub fn duplicates(self, duplicates: Duplicates) -> TimeBuckets {
+        TimeBuckets { duplicates, ..self }
+    }
+
+    /// Sets how points are ordered. The default requires that timestamps do not descend.
+    pub fn order(self, order: Order) -> TimeBuckets {
+        TimeBuckets { order, ..self }
+    }
+
+    /// Sets the result for buckets without points. The default leaves them out.
+    pub fn fill(self, fill: Fill) -> TimeBuckets {
+        TimeBuckets { fill, ..self }
+    }
+
+    /// Returns the methods to compute: those of the caller, and behind them the counts that tell which buckets to drop.
+    pub(super) fn needed_methods(&self) -> Cow<'_, [Method]> {
+        let counts = self.counts();
+        if counts.is_empty() {
+            return Cow::Borrowed(&self.methods);
+        }
+        Cow::Owned([&self.methods[..], &counts[..]].concat())
+    }
+
+    /// Returns the counts on which dropping depends: of the values or of the rates, whichever has a variance to be
+    /// computed.
+    pub(super) fn counts(&self) -> Vec<Method> {
+        if self.singletons == Singletons::Nan {
+            return Vec::new();
+        }
+        let counts = [Method::COUNT, Method::COUNT.rate()].into_iter();
+        let is_needed = |count: &Method| {
+            let methods = self.methods.iter();
+            let mut of_same = methods.filter(|method| method.is_rate() == count.is_rate());
+            of_same.any(Method::needs_degrees_of_freedom)
+        };
+        counts.filter(is_needed).collect()
+    }
+}
 
 /// What NaN among the values means, for all methods alike. Duplicates are left out before, whatever their values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +134,7 @@ pub enum Nan {
 }
 
 /// What comes of a bucket whose standard deviation or variance has no degree of freedom, with the default of
-/// [`ddof`](super::Aggregation::ddof) one of a single value. Matters only if one of them is asked for.
+/// [`ddof`](super::TimeBuckets::ddof) one of a single value. Matters only if one of them is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Singletons {
     /// It is NaN.
@@ -52,7 +174,7 @@ pub enum Fill {
     #[default]
     None,
     /// NaN in all columns.
-    Null,
+    Nan,
     /// A number in all columns.
     Value(f64),
     /// What the bucket before has.

@@ -5,33 +5,35 @@ use std::collections::BTreeMap;
 use ndarray::ArrayView1;
 use time_series_kernels::Statistic;
 
-use super::method::Kind;
-use super::{Aggregates, Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons, Value};
+use super::element::Value;
+use super::method::{Kind, Method};
+use super::options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
+use super::output::Aggregates;
 
-/// [`Aggregation::run_series`] on one core, step by step: labels by division of 128-bit integers, the values of
+/// [`TimeBuckets::run_series`] on one core, step by step: labels by division of 128-bit integers, the values of
 /// each bucket in a list, sums and variances from exact arithmetic.
 ///
 /// Of finite values, and unless results overflow or underflow, sums are the exact ones rounded once, and means,
 /// variances and deviations are off by three roundings at most; all else is exact.
 ///
-/// The arguments have to be such that [`Aggregation::run_series`] has no error.
+/// The arguments have to be such that [`TimeBuckets::run_series`] has no error.
 ///
 /// # Panics
 /// It may if they are not.
 ///
 /// ```
-/// use gridstride::time_series::{Aggregation, Method, reference};
+/// use gridstride::time_series::{TimeBuckets, Method, reference};
 /// use ndarray::array;
 ///
 /// let (timestamps, values) = (array![-1, 0, 1], array![5.0, 1e100, -1e100]);
-/// let sums = Aggregation::every(2).methods(&[Method::SUM, Method::LAST.rate()]);
+/// let sums = TimeBuckets::every(2).methods(&[Method::SUM, Method::LAST.rate()]);
 /// let found = reference::aggregate(&sums, &[0, 3], timestamps.view(), values.view());
 /// assert_eq!(found.starts(), array![-2, 0]);
 /// assert_eq!(found.column(0), array![5.0, 0.0]);
 /// assert!(found.column(1)[0].is_nan() && found.column(1)[1] == -2e100);
 /// ```
 pub fn aggregate<T: Value>(
-    aggregation: &Aggregation,
+    aggregation: &TimeBuckets,
     offsets: &[usize],
     timestamps: ArrayView1<i64>,
     values: ArrayView1<T>,
@@ -67,7 +69,7 @@ struct Bucket {
 }
 
 /// The buckets of a series by their labels.
-fn buckets(aggregation: &Aggregation, mut points: Vec<(i64, f64)>) -> BTreeMap<i64, Bucket> {
+fn buckets(aggregation: &TimeBuckets, mut points: Vec<(i64, f64)>) -> BTreeMap<i64, Bucket> {
     if aggregation.order == Order::Sort {
         points.sort_by_key(|(timestamp, _)| *timestamp);
     }
@@ -94,7 +96,7 @@ fn buckets(aggregation: &Aggregation, mut points: Vec<(i64, f64)>) -> BTreeMap<i
     buckets
 }
 
-fn label(aggregation: &Aggregation, timestamp: i64) -> i64 {
+fn label(aggregation: &TimeBuckets, timestamp: i64) -> i64 {
     let origin = i128::from(aggregation.origin);
     let granularity = i128::from(aggregation.granularity);
     let label = origin + (i128::from(timestamp) - origin).div_euclid(granularity) * granularity;
@@ -102,7 +104,7 @@ fn label(aggregation: &Aggregation, timestamp: i64) -> i64 {
 }
 
 /// What comes out for the buckets of a series.
-fn rows(aggregation: &Aggregation, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, Vec<f64>)> {
+fn rows(aggregation: &TimeBuckets, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, Vec<f64>)> {
     let ddof = aggregation.ddof as usize;
     let mut rows: Vec<(i64, Vec<f64>)> = Vec::new();
     for (start, bucket) in buckets {
@@ -126,7 +128,7 @@ fn rows(aggregation: &Aggregation, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, 
         {
             let empty = match aggregation.fill {
                 Fill::None => break,
-                Fill::Null => vec![f64::NAN; row.len()],
+                Fill::Nan => vec![f64::NAN; row.len()],
                 Fill::Value(number) => vec![number; row.len()],
                 Fill::Previous => row_before.clone(),
             };

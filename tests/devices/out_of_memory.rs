@@ -12,7 +12,7 @@ use gridstride::box_overlap::{overlaps, self_overlaps};
 use gridstride::distances::{Distances, Metric, distances, pairwise};
 use gridstride::matmul::matmul;
 use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch, Unknown};
-use gridstride::time_series::{Aggregation, Fill, Method, Order, aggregate, round_timestamps};
+use gridstride::time_series::{Fill, Method, Order, TimeBuckets, aggregate, round_timestamps};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, ArrayView2, array, s};
 use rayon::prelude::*;
@@ -148,7 +148,7 @@ fn large_results_are_refused() {
                 let rounded = round_timestamps(&device, timestamps, 5, 0);
                 assert_no_memory("round_timestamps", rounded);
                 let far = array![0, i64::MAX / 2];
-                let filled = Aggregation::every(1_000_000_000).fill(Fill::Null);
+                let filled = TimeBuckets::every(1_000_000_000).fill(Fill::Nan);
                 let filled = filled.run(&device, far.view(), array![1.0, 2.0].view());
                 assert_no_memory("aggregate", filled);
                 assert_no_memory("allocation of a buffer", device.alloc::<f64>(1 << 24));
@@ -225,7 +225,7 @@ fn other_operations_fail_or_are_right_however_little_memory_there_is() {
             let values = timestamps.mapv(|t| t as f64);
             let half = Method::percentile(50.0);
             let methods = [Method::MEAN, Method::STD, half, Method::SUM.rate()];
-            let sorted = Aggregation::every(3).methods(&methods).order(Order::Sort);
+            let sorted = TimeBuckets::every(3).methods(&methods).order(Order::Sort);
             let backwards = (timestamps.slice(s![..;-1]), values.slice(s![..;-1]));
             let aggregated = || sorted.run(&cpu, backwards.0, backwards.1);
             with_ever_more_memory("aggregate", aggregated);

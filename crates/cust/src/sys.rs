@@ -178,6 +178,9 @@ functions! {
     fn cuMemcpyDtoHAsync_v2(
         dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream,
     );
+    fn cuMemcpyDtoDAsync_v2(
+        dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream,
+    );
     fn cuMemsetD8Async(dstDevice: CUdeviceptr, uc: c_uchar, N: usize, hStream: CUstream);
 
     // Streams and events.

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use custom_aggregate_kernels::{GEOMETRIC_MEAN, GeometricMean, Mean};
 use gridstride::device::{Image, Module};
-use gridstride::time_series::{Aggregation, Custom};
+use gridstride::time_series::{Custom, TimeBuckets};
 use gridstride::{Device, Result};
 use ndarray::Array1;
 
@@ -52,19 +52,13 @@ fn run() -> Result<()> {
 
     let aggregate = GeometricMean { least: 1e-300 };
     let custom = Custom::with_kernels(aggregate, &KERNELS, &GEOMETRIC_MEAN);
-    let with = Aggregation::every(EVERY);
+    let with = TimeBuckets::every(EVERY);
     let gpu = match cfg!(feature = "cuda") {
         true => Some(Device::cuda(0)?),
         false => None,
     };
     for device in [Device::cpu(), Device::simulator()?].into_iter().chain(gpu) {
-        let found = with.run_custom(
-            &device,
-            &custom,
-            &[0, POINTS],
-            timestamps.view(),
-            values.view(),
-        )?;
+        let found = with.custom(&device, &custom, timestamps.view(), values.view())?;
         println!("{device}");
         for (start, &Mean { mean, count }) in found.starts().iter().zip(found.results()) {
             println!("  from {start:>6}: {mean:.12} of {count} values");

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use gridstride::Device;
 use gridstride::device::{Buffer, LaunchConfig, Stream};
-use gridstride::time_series::{Aggregates, Aggregation, Method, reference};
+use gridstride::time_series::{Aggregates, Method, TimeBuckets, reference};
 use ladder_kernels::timestamps::{
     count_runs, round_timestamps, sum_neighbours, sum_runs, sum_staged_neighbours,
 };
@@ -54,7 +54,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     let mut random = Random::new(setup.seed, 0);
     let values: Array1<f64> = (0..n).map(|_| 2.0 * random.unit() - 1.0).collect();
     let timestamps: Array1<i64> = (0..n as i64).map(|i| START + i * STEP).collect();
-    let aggregation = Aggregation::every(GRANULARITY).methods(&[Method::COUNT, Method::SUM]);
+    let aggregation = TimeBuckets::every(GRANULARITY).methods(&[Method::COUNT, Method::SUM]);
     let expected = Expected::new(&aggregation, timestamps.view(), values.view());
     let of_values = values.as_slice().expect("a new array");
     let of_timestamps = timestamps.as_slice().expect("a new array");
@@ -311,7 +311,7 @@ impl Expected {
     /// A sum of m values in any order is off by (m − 1)·u·Σ|x| at most but for terms of u², the reference by
     /// u·Σ|x|, and Σ|x| itself is computed with a relative error of u: (m + 2)·u·Σ|x| covers all, u being 2⁻⁵³.
     fn new(
-        aggregation: &Aggregation,
+        aggregation: &TimeBuckets,
         timestamps: ArrayView1<i64>,
         values: ArrayView1<f64>,
     ) -> Expected {

@@ -322,6 +322,17 @@ impl Allocation {
         }
     }
 
+    /// Starts a copy of the first `bytes` bytes of another allocation of the GPU, on the stream of `on`.
+    ///
+    /// # Safety
+    /// Neither allocation is freed, and nothing else writes to them, before the stream has done this.
+    pub unsafe fn start_copy_of(&self, on: &Gpu, source: &Allocation, bytes: usize) -> Result<()> {
+        assert!(bytes as u64 <= self.bytes.min(source.bytes));
+        // SAFETY: both have that many bytes, and two allocations do not overlap; the rest is passed on.
+        unsafe { on.stream.copy_within(source.address, self.address, bytes)? };
+        on.publish()
+    }
+
     /// Starts a copy from the GPU, from byte `start` on, on the stream of `on`. Large copies to
     /// pageable memory have finished when this returns.
     ///

@@ -141,6 +141,26 @@ impl Stream {
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, self.raw) };
         self.primary.check(result, "copying from the GPU")
     }
+
+    /// Starts a copy within the GPU.
+    ///
+    /// # Safety
+    /// Both ranges of `bytes` bytes are allocated and do not overlap; neither is freed, and nothing else
+    /// writes to them, before the stream has done this.
+    pub unsafe fn copy_within(
+        &self,
+        from: sys::CUdeviceptr,
+        to: sys::CUdeviceptr,
+        bytes: usize,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let _bound = self.primary.bind()?;
+        // SAFETY: passed on to the caller.
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw) };
+        self.primary.check(result, "copying within the GPU")
+    }
 }
 
 impl Drop for Stream {

@@ -8,7 +8,7 @@ use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_sparsely};
 use crate::parallel::{self, Scratch};
-use crate::time_series::series::series_of;
+use crate::time_series::input::series_of;
 
 /// The buckets of some series: of which points each consists, whatever their values.
 pub struct Buckets {

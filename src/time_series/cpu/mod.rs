@@ -1,11 +1,12 @@
 //! The CPU: all cores.
 //!
-//! First [`points`] are sorted, checked and freed of duplicates where that is asked for. Then the [`buckets`] are
+//! First [points] are sorted, checked and freed of duplicates where that is asked for. Then the [`buckets`] are
 //! found, in a pass over chunks of timestamps, in which the statistics of the values are computed as well. What a bucket
 //! comes to depends on its own points alone, not on its place or on the number of threads: short buckets are
 //! taken from the first point to the last, and long ones in pieces of a fixed length that are merged in order.
 
 mod buckets;
+mod finish;
 mod percentiles;
 mod points;
 mod reduce;
@@ -16,39 +17,33 @@ mod tests;
 mod timeline;
 
 use ndarray::Array1;
-use time_series_kernels::{Aggregate, Floor, StatesOf, Statistic, Statistics, Summary, Sums};
+use time_series_kernels::{Aggregate, StatesOf, Statistic, Statistics, Summary, Sums};
 
-pub use round::{round, rounded};
+pub use finish::finish;
+pub use round::{round, round_into};
 pub use timeline::Timeline;
 
 use self::buckets::{Buckets, Found, Ignore, Visit};
 use self::percentiles::PercentilesOf;
-use self::points::Points;
 use self::reduce::{Columns, Reduce};
 use self::source::{Rates, Source, ValuesOf};
-use super::method::{self, InColumns};
-use super::series::Series;
-use super::{
-    Aggregates, Aggregation, BucketCounts, COUNTS, CustomAggregates, Duplicates, Method, Value,
-    finish,
-};
-use crate::Result;
+use super::input::Series;
+use super::method::{self, InColumns, Method};
+use super::options::TimeBuckets;
+use super::output::{Aggregates, BucketCounts, CustomAggregates};
 use crate::device::{Element, zeroed, zeroed_columns};
+use crate::{Real, Result};
 
-/// Points that a thread takes in one go: few enough for its cache, enough that taking them costs nothing.
-const CHUNK: usize = 1 << 13;
-
-/// [`Aggregation::run_series`](super::Aggregation::run_series).
-pub fn aggregate<T: Value>(with: &Aggregation, series: &Series<T>) -> Result<Aggregates> {
-    let floor = with.floor()?;
-    let points = Points::new(with, &floor, series)?;
-    let methods = finish::needed(with);
-    let of_values = Wanted::of(with, &methods, false);
-    let of_rates = Wanted::of(with, &methods, true);
-    let values = ValuesOf::new(with, &points);
+/// Aggregates series.
+pub fn aggregate<T: Real>(options: &TimeBuckets, series: &Series<T>) -> Result<Aggregates> {
+    let points = series.prepared(options)?;
+    let methods = options.needed_methods();
+    let of_values = Wanted::of(options, &methods, false);
+    let of_rates = Wanted::of(options, &methods, true);
+    let values = ValuesOf::new(options, &points);
     // Statistics of the values are computed while the buckets are found.
     let (buckets, found) = Buckets::find(
-        &points.timeline(&floor),
+        &Timeline::of(&points),
         of_values.statistics.len(),
         &of_values.statistics(&values),
     )?;
@@ -60,13 +55,13 @@ pub fn aggregate<T: Value>(with: &Aggregation, series: &Series<T>) -> Result<Agg
     target.put(&of_values.statistics, found);
     target.fill(&of_values.percents, &of_values.percentiles(&values))?;
     if !of_rates.is_empty() {
-        let rates = Rates::new(with, &points)?;
+        let rates = Rates::new(options, &points)?;
         target.fill(&of_rates.statistics, &of_rates.statistics(&rates))?;
         target.fill(&of_rates.percents, &of_rates.percentiles(&rates))?;
     }
     let columns = target.columns.into_iter().map(Array1::from).collect();
-    finish::finish(
-        with,
+    finish(
+        options,
         Aggregates {
             offsets: buckets.offsets,
             starts: buckets.starts.into(),
@@ -74,24 +69,6 @@ pub fn aggregate<T: Value>(with: &Aggregation, series: &Series<T>) -> Result<Agg
             columns,
         },
     )
-}
-
-/// Series in the order of time: brought into it, if that is asked for.
-pub fn in_order<'a, T: Value>(
-    with: &Aggregation,
-    floor: &Floor,
-    series: &'a Series<T>,
-) -> Result<Series<'a, T>> {
-    let with_duplicates = Aggregation {
-        duplicates: Duplicates::Keep,
-        ..with.clone()
-    };
-    let points = Points::new(&with_duplicates, floor, series)?;
-    Ok(Series {
-        timestamps: points.timestamps,
-        values: points.values,
-        offsets: points.offsets,
-    })
 }
 
 /// What is computed of the values, or of the rates, and in which columns.
@@ -102,12 +79,12 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(with: &Aggregation, methods: &[Method], are_rates: bool) -> Wanted {
+    fn of(options: &TimeBuckets, methods: &[Method], are_rates: bool) -> Wanted {
         let (statistics, percents) = method::split(methods, are_rates);
         Wanted {
             statistics,
             percents,
-            ddof: f64::from(with.ddof),
+            ddof: f64::from(options.ddof),
         }
     }
 
@@ -224,23 +201,22 @@ impl<S: Statistics> Columns<S, f64> for OfStates {
     }
 }
 
-/// [`Aggregation::run_custom`](super::Aggregation::run_custom).
-pub fn custom<T: Value, A>(
-    with: &Aggregation,
+/// Aggregates series by a user-defined aggregate.
+pub fn custom<T: Real, A>(
+    options: &TimeBuckets,
     aggregate: &A,
     series: &Series<T>,
 ) -> Result<CustomAggregates<A::Output>>
 where
     A: Aggregate<State: Send, Output: Element> + Send + Sync,
 {
-    let floor = with.floor()?;
-    let points = Points::new(with, &floor, series)?;
+    let points = series.prepared(options)?;
     let reduce = Reduce {
         aggregate,
-        source: &ValuesOf::new(with, &points),
+        source: &ValuesOf::new(options, &points),
         made_by: &ResultsOf(aggregate),
     };
-    let (buckets, mut columns) = Buckets::find(&points.timeline(&floor), 1, &reduce)?;
+    let (buckets, mut columns) = Buckets::find(&Timeline::of(&points), 1, &reduce)?;
     Ok(CustomAggregates {
         offsets: buckets.offsets,
         starts: buckets.starts.into(),
@@ -260,15 +236,9 @@ impl<A: Aggregate + Sync> Columns<A::State, A::Output> for ResultsOf<'_, A> {
     }
 }
 
-/// [`bucket_counts`](super::bucket_counts).
-pub fn counts(floor: &Floor, timestamps: &[i64]) -> Result<BucketCounts> {
-    let timeline = Timeline {
-        operation: COUNTS,
-        offsets: &[0, timestamps.len()],
-        timestamps,
-        floor,
-    };
-    let (buckets, _) = Buckets::find(&timeline, 0, &Ignore)?;
+/// Counts the points of each bucket.
+pub fn counts(timeline: &Timeline) -> Result<BucketCounts> {
+    let (buckets, _) = Buckets::find(timeline, 0, &Ignore)?;
     let mut counts = zeroed(buckets.len())?;
     for (count, points) in counts.iter_mut().zip(buckets.firsts.windows(2)) {
         *count = points[1] - points[0];

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::CHUNK;
 use super::buckets::{Found, Visit};
 use super::source::Source;
+use super::timeline::CHUNK;
 use crate::Result;
 use crate::device::reserve;
 use crate::parallel;

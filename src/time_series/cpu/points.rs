@@ -3,53 +3,37 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use time_series_kernels::Floor;
-
-use super::CHUNK;
-use super::timeline::Timeline;
-use crate::Result;
+use super::timeline::{CHUNK, Timeline};
 use crate::device::{room_to_sort, zeroed, zeroed_lazily};
 use crate::parallel;
-use crate::time_series::series::Series;
-use crate::time_series::{AGGREGATE, Aggregation, Duplicates, Order, Value, check_labels};
+use crate::time_series::input::{Series, require_labels};
+use crate::time_series::options::{Duplicates, Order, TimeBuckets};
+use crate::{Real, Result};
 
 /// Makes an unsigned number of a timestamp that has the same place in order.
 const SIGN: u64 = 1 << 63;
 
-/// Points of series, one after the other.
-pub struct Points<'a, T: Clone> {
-    pub offsets: Cow<'a, [usize]>,
-    pub timestamps: Cow<'a, [i64]>,
-    pub values: Cow<'a, [T]>,
-}
-
-impl<'a, T: Value> Points<'a, T> {
-    /// Copies nothing unless points are to be sorted and are not, or duplicates to be removed and there are some.
-    pub fn new(with: &Aggregation, floor: &Floor, series: &'a Series<T>) -> Result<Points<'a, T>> {
-        let mut points = Points {
-            offsets: Cow::Borrowed(&series.offsets[..]),
-            timestamps: Cow::Borrowed(&series.timestamps[..]),
-            values: Cow::Borrowed(&series.values[..]),
-        };
-        if with.order == Order::Sort && points.timeline(floor).check().is_err() {
+impl<T: Real> Series<'_, T> {
+    /// Returns the points in the order of time: sorted, if the options say so and they are not.
+    pub fn in_order(&self, options: &TimeBuckets) -> Result<Series<'_, T>> {
+        let mut points = self.borrowed();
+        if options.order == Order::Sort && Timeline::of(&points).check().is_err() {
             // Before points are moved: the error says where the caller has them.
-            check_labels(AGGREGATE, &*points.timestamps, floor)?;
+            require_labels(self.operation, &*points.timestamps, &self.floor)?;
             points.sort()?;
-        }
-        if with.duplicates != Duplicates::Keep {
-            points.timeline(floor).check()?;
-            points.remove_duplicates(with.duplicates)?;
         }
         Ok(points)
     }
 
-    pub fn timeline<'b>(&'b self, floor: &'b Floor) -> Timeline<'b> {
-        Timeline {
-            operation: AGGREGATE,
-            offsets: &self.offsets,
-            timestamps: &self.timestamps,
-            floor,
+    /// Returns the points in the order of time, without the duplicates that the options leave out. Copies nothing unless
+    /// points are moved or left out.
+    pub fn prepared(&self, options: &TimeBuckets) -> Result<Series<'_, T>> {
+        let mut points = self.in_order(options)?;
+        if options.duplicates != Duplicates::Keep {
+            Timeline::of(&points).check()?;
+            points.remove_duplicates(options.duplicates)?;
         }
+        Ok(points)
     }
 
     /// Sorts each series by its timestamps, stably.
@@ -179,13 +163,13 @@ impl<'a, T: Value> Points<'a, T> {
 }
 
 /// The bits of a value, of at most 8 bytes.
-fn to_bits<T: Value>(value: T) -> u64 {
+fn to_bits<T: Real>(value: T) -> u64 {
     let mut bytes = [0; 8];
     bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
     u64::from_ne_bytes(bytes)
 }
 
 /// The value with these bits.
-fn from_bits<T: Value>(bits: u64) -> T {
+fn from_bits<T: Real>(bits: u64) -> T {
     bytemuck::pod_read_unaligned(&bits.to_ne_bytes()[..size_of::<T>()])
 }

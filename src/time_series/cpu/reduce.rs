@@ -6,9 +6,9 @@ use std::ops::Range;
 use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::Aggregate;
 
-use super::CHUNK;
 use super::buckets::{Found, Visit};
 use super::source::Source;
+use super::timeline::CHUNK;
 use crate::Result;
 use crate::parallel;
 

@@ -1,32 +1,39 @@
 //! Timestamps rounded.
 
-use ndarray::{Array1, ArrayView1, ArrayViewMut1, Axis, s};
+use ndarray::{ArrayView1, ArrayViewMut1, Axis, s};
 use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::Floor;
 
-use super::CHUNK;
+use super::timeline::CHUNK;
 use crate::Result;
-use crate::device::zeroed;
 use crate::parallel;
-use crate::time_series::{ROUND, check_labels};
+use crate::time_series::input::require_labels;
 
-/// [`round_timestamps`](super::super::round_timestamps).
-pub fn rounded(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<Array1<i64>> {
-    check(floor, timestamps)?;
-    let mut rounded = Array1::from(zeroed(timestamps.len())?);
+/// Writes rounded timestamps elsewhere.
+pub fn round_into(
+    operation: &'static str,
+    floor: &Floor,
+    timestamps: ArrayView1<i64>,
+    mut out: ArrayViewMut1<i64>,
+) -> Result<()> {
+    check(operation, floor, timestamps)?;
     let arch = Arch::new();
-    let chunks = rounded.axis_chunks_iter_mut(Axis(0), CHUNK);
+    let chunks = out.axis_chunks_iter_mut(Axis(0), CHUNK);
     let chunks = chunks.zip(timestamps.axis_chunks_iter(Axis(0), CHUNK));
     parallel::each(chunks, |(mut rounded, timestamps)| {
         rounded.assign(&timestamps);
         arch.dispatch(Round(floor, rounded));
     });
-    Ok(rounded)
+    Ok(())
 }
 
-/// [`round_timestamps_inplace`](super::super::round_timestamps_inplace).
-pub fn round(floor: &Floor, mut timestamps: ArrayViewMut1<i64>) -> Result<()> {
-    check(floor, timestamps.view())?;
+/// Rounds timestamps in place.
+pub fn round(
+    operation: &'static str,
+    floor: &Floor,
+    mut timestamps: ArrayViewMut1<i64>,
+) -> Result<()> {
+    check(operation, floor, timestamps.view())?;
     let arch = Arch::new();
     let chunks = timestamps.axis_chunks_iter_mut(Axis(0), CHUNK);
     parallel::each(chunks, |chunk| arch.dispatch(Round(floor, chunk)));
@@ -34,7 +41,7 @@ pub fn round(floor: &Floor, mut timestamps: ArrayViewMut1<i64>) -> Result<()> {
 }
 
 /// Whether all timestamps have a label.
-fn check(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<()> {
+fn check(operation: &'static str, floor: &Floor, timestamps: ArrayView1<i64>) -> Result<()> {
     let arch = Arch::new();
     let first = parallel::find_first(timestamps.len().div_ceil(CHUNK), &|number| {
         let chunk = timestamps.slice(s![parallel::chunk(number, CHUNK, timestamps.len())]);
@@ -42,7 +49,7 @@ fn check(floor: &Floor, timestamps: ArrayView1<i64>) -> Result<()> {
             .then_some(number)
     });
     match first {
-        Some(_) => check_labels(ROUND, timestamps, floor),
+        Some(_) => require_labels(operation, timestamps, floor),
         None => Ok(()),
     }
 }

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use time_series_kernels::Point;
 
-use super::CHUNK;
-use super::points::Points;
-use crate::Result;
+use super::timeline::CHUNK;
 use crate::device::zeroed;
 use crate::parallel;
-use crate::time_series::{Aggregation, Nan, Value};
+use crate::time_series::input::Series;
+use crate::time_series::options::{Nan, TimeBuckets};
+use crate::{Real, Result};
 
 /// Values of points.
 pub trait Source: Sync {
@@ -22,20 +22,20 @@ pub trait Source: Sync {
 
 /// The values.
 pub struct ValuesOf<'a, T: Clone> {
-    points: &'a Points<'a, T>,
+    points: &'a Series<'a, T>,
     skips_nan: bool,
 }
 
-impl<'a, T: Value> ValuesOf<'a, T> {
-    pub fn new(with: &Aggregation, points: &'a Points<T>) -> Self {
+impl<'a, T: Real> ValuesOf<'a, T> {
+    pub fn new(options: &TimeBuckets, points: &'a Series<T>) -> Self {
         ValuesOf {
             points,
-            skips_nan: with.nan == Nan::Skip,
+            skips_nan: options.nan == Nan::Skip,
         }
     }
 }
 
-impl<T: Value> Source for ValuesOf<'_, T> {
+impl<T: Real> Source for ValuesOf<'_, T> {
     #[inline(always)]
     fn near(&self, _first: usize, points: Range<usize>) -> f64 {
         let values = self.points.values[points]
@@ -59,16 +59,16 @@ impl<T: Value> Source for ValuesOf<'_, T> {
 
 /// The differences of values to the ones before them.
 pub struct Rates<'a, T: Clone> {
-    points: &'a Points<'a, T>,
+    points: &'a Series<'a, T>,
     skips_nan: bool,
     /// One more than the number of the last point before each chunk whose value is not skipped, of any series: so
     /// no search for one goes through more than a chunk.
     before_chunks: Vec<usize>,
 }
 
-impl<'a, T: Value> Rates<'a, T> {
-    pub fn new(with: &Aggregation, points: &'a Points<T>) -> Result<Self> {
-        let skips_nan = with.nan == Nan::Skip;
+impl<'a, T: Real> Rates<'a, T> {
+    pub fn new(options: &TimeBuckets, points: &'a Series<T>) -> Result<Self> {
+        let skips_nan = options.nan == Nan::Skip;
         let mut before_chunks = zeroed(points.values.len().div_ceil(CHUNK))?;
         if !skips_nan {
             return Ok(Rates {
@@ -115,7 +115,7 @@ impl<'a, T: Value> Rates<'a, T> {
     }
 }
 
-impl<T: Value> Source for Rates<'_, T> {
+impl<T: Real> Source for Rates<'_, T> {
     #[inline(always)]
     fn near(&self, first: usize, points: Range<usize>) -> f64 {
         let mut before = self.before(first, points.start);

@@ -5,11 +5,12 @@ use std::ops::Range;
 use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::Floor;
 
-use super::CHUNK;
 use crate::parallel;
-use crate::time_series::series::{out_of_order, series_of};
-use crate::time_series::without_label;
+use crate::time_series::input::{Series, out_of_order, series_of, without_label};
 use crate::{Error, Result};
+
+/// Points that a thread takes in one go: few enough for its cache, enough that taking them costs nothing.
+pub const CHUNK: usize = 1 << 13;
 
 /// Points that are looked at one after the other for the end of a bucket, before steps become larger.
 const NEAR: usize = 16;
@@ -24,7 +25,17 @@ pub struct Timeline<'a> {
     pub floor: &'a Floor,
 }
 
-impl Timeline<'_> {
+impl<'a> Timeline<'a> {
+    /// Returns the timestamps of series.
+    pub fn of<T: Clone>(series: &'a Series<T>) -> Timeline<'a> {
+        Timeline {
+            operation: series.operation,
+            offsets: &series.offsets,
+            timestamps: &series.timestamps,
+            floor: &series.floor,
+        }
+    }
+
     /// # Errors
     /// That of the first timestamp that is below the one before it in its series, or whose bucket has no label.
     pub fn check(&self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Aggregates of one's own.
+//! Kernels of user-defined aggregates.
 
 use cuda_std::DeviceParam;
 use cuda_std::DeviceSliceMut;
@@ -48,13 +48,13 @@ pub trait Launches<A: Aggregate>: Send + Sync {
 }
 
 /// An aggregate with its kernels.
-pub struct OwnKernels<A: Aggregate> {
+pub struct CustomKernels<A: Aggregate> {
     pub aggregate: A,
     pub module: &'static Module,
     pub kernels: &'static Kernels<A>,
 }
 
-impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for OwnKernels<A> {
+impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> {
     unsafe fn reduce(
         &self,
         device: &Device,

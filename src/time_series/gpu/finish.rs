@@ -3,18 +3,24 @@
 use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Counts, Filling};
 
-use super::{MODULE, offsets_on, tuning};
+use super::kernels::MODULE;
+use super::timeline::{Timeline, upload_offsets};
+use super::tuning;
 use crate::device::{Buffer, DeviceArray};
 use crate::primitives::exclusive_sums;
-use crate::time_series::aggregates::DeviceColumns;
-use crate::time_series::{AGGREGATE, Aggregation, DeviceAggregates, Fill};
+use crate::time_series::device_output::{DeviceAggregates, DeviceColumns};
+use crate::time_series::options::{Fill, TimeBuckets};
 use crate::{Error, Result};
 
 /// Takes the columns of the methods that are needed: drops buckets, strips the counts, and fills.
-pub fn finish(with: &Aggregation, mut found: DeviceAggregates) -> Result<DeviceAggregates> {
-    let asked = with.methods.len();
+pub fn finish(
+    options: &TimeBuckets,
+    timeline: &Timeline,
+    mut found: DeviceAggregates,
+) -> Result<DeviceAggregates> {
+    let asked = options.methods.len();
     if found.methods.len() > asked {
-        let kept = kept_indices(with, &found)?;
+        let kept = kept_indices(options, &found)?;
         found.methods.truncate(asked);
         let offsets = found
             .offsets
@@ -23,9 +29,9 @@ pub fn finish(with: &Aggregation, mut found: DeviceAggregates) -> Result<DeviceA
         let offsets = offsets.collect();
         found = picked(&found, offsets, None, &kept.indices, f64::NAN)?;
     }
-    match with.fill {
+    match options.fill {
         Fill::None => Ok(found),
-        fill => filled(with, fill, &found),
+        fill => filled(timeline, fill, &found),
     }
 }
 
@@ -36,9 +42,9 @@ struct Kept {
 }
 
 /// The buckets that have degrees of freedom, by the counts behind the columns that were asked for.
-fn kept_indices(with: &Aggregation, found: &DeviceAggregates) -> Result<Kept> {
+fn kept_indices(options: &TimeBuckets, found: &DeviceAggregates) -> Result<Kept> {
     let device = found.starts.device();
-    let asked = with.methods.len();
+    let asked = options.methods.len();
     let mut kept = device.alloc::<u32>(found.len())?;
     let config = tuning::grid_stride(found.len());
     let counts = |index: usize| match index < found.methods.len() {
@@ -58,7 +64,7 @@ fn kept_indices(with: &Aggregation, found: &DeviceAggregates) -> Result<Kept> {
             counts: counts(asked),
             more: counts(asked + 1),
         };
-        let arguments = (counts, f64::from(with.ddof), kept.slice_mut());
+        let arguments = (counts, f64::from(options.ddof), kept.slice_mut());
         device.launch(MODULE, &kernels::keep_buckets, config, arguments)?;
     }
     let before = exclusive_sums(&kept)?;
@@ -130,14 +136,13 @@ fn picked(
 }
 
 /// With all buckets between the first and the last one of each series.
-fn filled(with: &Aggregation, fill: Fill, found: &DeviceAggregates) -> Result<DeviceAggregates> {
+fn filled(timeline: &Timeline, fill: Fill, found: &DeviceAggregates) -> Result<DeviceAggregates> {
     if found.is_empty() {
         let indices = found.starts.device().alloc(0)?;
         return picked(found, found.offsets.clone(), None, &indices, f64::NAN);
     }
     let device = found.starts.device();
-    let floor = with.floor()?;
-    let offsets = offsets_on(device, &found.offsets)?;
+    let offsets = upload_offsets(device, &found.offsets)?;
     let series = found.offsets.len() - 1;
     let mut lengths = device.alloc::<u64>(series)?;
     // SAFETY: the offsets are those of the buckets, and there is room for each series. Buffers as above.
@@ -145,7 +150,7 @@ fn filled(with: &Aggregation, fill: Fill, found: &DeviceAggregates) -> Result<De
         let arguments = (
             offsets.slice(),
             found.starts.buffer().slice(),
-            floor,
+            timeline.floor,
             lengths.slice_mut(),
         );
         let config = tuning::grid_stride(series);
@@ -158,7 +163,7 @@ fn filled(with: &Aggregation, fill: Fill, found: &DeviceAggregates) -> Result<De
     }
     let count = filled_offsets[series];
     let too_many = || Error::Allocation {
-        operation: AGGREGATE,
+        operation: timeline.operation,
         memory: device.memory_kind(),
         requested: count.saturating_mul(size_of::<i64>() as u64),
         free: None,
@@ -171,7 +176,7 @@ fn filled(with: &Aggregation, fill: Fill, found: &DeviceAggregates) -> Result<De
         offsets: offsets.slice(),
         filled_offsets: device_filled.slice(),
         starts: found.starts.buffer().slice(),
-        floor,
+        floor: timeline.floor,
         is_previous: u32::from(fill == Fill::Previous),
     };
     // SAFETY: room for each bucket. Buffers as above.

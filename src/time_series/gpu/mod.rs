@@ -2,151 +2,121 @@
 
 mod custom;
 mod finish;
+mod kernels;
 mod order;
 mod pass;
 mod percentiles;
 mod prepared;
+mod timeline;
 mod tuning;
-mod value;
+pub mod workspace;
 
-use ndarray::{Array1, Ix1};
-use time_series_kernels::{self as kernels, Absent, Aggregate, Floor};
+use ndarray::Ix1;
+use time_series_kernels::{self as device_kernels, Absent, Aggregate, Floor};
 
-use super::aggregates::DeviceColumns;
-use super::finish::needed;
-use super::method;
-use super::series::Series;
-use super::{
-    AGGREGATE, Aggregation, BucketCounts, COUNTS, CustomAggregates, DeviceAggregates, Duplicates,
-    Method, Nan, Order, ROUND, Value, check_labels, without_label,
+pub use custom::{CustomKernels, Launches};
+pub use kernels::{HasKernels, MODULE};
+
+use self::pass::{Bound, Input, Pass};
+use self::percentiles::{Percentiles, percentiles};
+use self::prepared::prepared;
+use self::timeline::Timeline;
+use super::device_output::{
+    DeviceAggregates, DeviceBucketCounts, DeviceColumns, DeviceCustomAggregates,
 };
-use crate::device::{Buffer, DeviceArray, DeviceView, Element, Module};
+use super::input::{DeviceSeries, Series, require_labels, without_label};
+use super::method::{self, Method};
+use super::options::{Duplicates, Nan, Order, TimeBuckets};
+use crate::device::{Buffer, DeviceArray, DeviceView, Element};
 use crate::partition::recheck;
-use crate::{Device, Error, Result, modules};
-pub use custom::{Launches, OwnKernels};
-use pass::{Bound, Input, Pass};
-use percentiles::{Percentiles, percentiles};
-use prepared::prepared;
-pub use value::HasKernels;
+use crate::{Device, Result};
 
-const MODULE: &Module = &modules::TIME_SERIES;
-
-/// Series in the memory of a device: what all launches have in common.
-struct DeviceSeries<'a> {
-    operation: &'static str,
-    offsets: &'a [usize],
-    device_offsets: Buffer<u64>,
-    timestamps: &'a DeviceArray<i64, Ix1>,
-    /// A bit for each point: whether a series begins with it. Empty for one series.
-    starts: Buffer<u32>,
-    floor: Floor,
-}
-
-impl<'a> DeviceSeries<'a> {
-    fn new(
-        operation: &'static str,
-        offsets: &'a [usize],
-        timestamps: &'a DeviceArray<i64, Ix1>,
-        floor: Floor,
-    ) -> Result<DeviceSeries<'a>> {
-        let device = timestamps.device();
-        let device_offsets = offsets_on(device, offsets)?;
-        let words = match offsets.len() {
-            2 => 0,
-            _ => timestamps.len().div_ceil(32),
-        };
-        let mut starts = device.zeros::<u32>(words)?;
-        if words > 0 {
-            let arguments = (device_offsets.slice(), timestamps.len(), starts.slice_mut());
-            // SAFETY: a bit for each point, and offsets that were checked. Buffers are of this device, and freed
-            // after the kernel has run.
-            unsafe {
-                let config = tuning::grid_stride(offsets.len());
-                device.launch(MODULE, &kernels::mark_series, config, arguments)?;
-            }
-        }
-        Ok(DeviceSeries {
-            operation,
-            offsets,
-            device_offsets,
-            timestamps,
-            starts,
-            floor,
-        })
-    }
-
-    fn device(&self) -> &'a Device {
-        self.timestamps.device()
-    }
-}
-
-/// Offsets as kernels take them.
-fn offsets_on(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
-    #[cfg(target_pointer_width = "64")]
-    let wide: &[u64] = bytemuck::cast_slice(offsets);
-    #[cfg(not(target_pointer_width = "64"))]
-    let wide: &Vec<u64> = &offsets.iter().map(|&offset| offset as u64).collect();
-    device.buffer_from(wide)
-}
-
-/// Offsets that kernels have written.
-fn offsets_of(buffer: &Buffer<u64>) -> Result<Vec<usize>> {
-    let wide = buffer.to_vec()?;
-    #[cfg(target_pointer_width = "64")]
-    let offsets = bytemuck::allocation::cast_vec(wide);
-    #[cfg(not(target_pointer_width = "64"))]
-    let offsets = wide.into_iter().map(|offset| offset as usize).collect();
-    Ok(offsets)
+/// Copies series to a device, and calls `work` with them there.
+pub fn on_device<V: Element, R>(
+    device: &Device,
+    series: &Series<V>,
+    work: impl FnOnce(&DeviceSeries<V>) -> Result<R>,
+) -> Result<R> {
+    let workspace::Points {
+        mut timestamps,
+        mut values,
+    } = workspace::Points::allocate(device, series.timestamps.len())?;
+    timestamps.copy_from(&series.timestamps)?;
+    values.copy_from(&series.values)?;
+    let len = Ix1(timestamps.len());
+    work(&DeviceSeries {
+        operation: series.operation,
+        floor: series.floor,
+        offsets: &series.offsets,
+        timestamps: &DeviceArray::from_buffer(timestamps, len)?,
+        values: &DeviceArray::from_buffer(values, len)?,
+    })
 }
 
 /// Aggregates series in the memory of a device, which were checked.
-pub fn aggregate<T: Value>(
-    with: &Aggregation,
-    offsets: &[usize],
-    timestamps: &DeviceArray<i64, Ix1>,
-    values: &DeviceArray<T, Ix1>,
+pub fn aggregate<V: HasKernels>(
+    options: &TimeBuckets,
+    series: &DeviceSeries<V>,
 ) -> Result<DeviceAggregates> {
-    if with.order == Order::Sort {
-        let (sorted, values) = order::sorted(offsets, timestamps, values)?;
-        // The index in the error is that before sorting.
-        return recheck(ordered(with, offsets, &sorted, &values), || {
-            check_labels(AGGREGATE, &timestamps.download()?, &with.floor()?)
-        });
-    }
-    ordered(with, offsets, timestamps, values)
+    in_order(options, series, |series| ordered(options, series))
 }
 
-fn ordered<T: Value>(
-    with: &Aggregation,
-    offsets: &[usize],
-    timestamps: &DeviceArray<i64, Ix1>,
-    values: &DeviceArray<T, Ix1>,
+/// Calls `work` with the points in the order of time: sorted, if the options say so.
+fn in_order<V: HasKernels, R>(
+    options: &TimeBuckets,
+    series: &DeviceSeries<V>,
+    work: impl FnOnce(&DeviceSeries<V>) -> Result<R>,
+) -> Result<R> {
+    if options.order != Order::Sort {
+        return work(series);
+    }
+    let (timestamps, values) = order::sorted(series)?;
+    let result = work(&DeviceSeries {
+        timestamps: &timestamps,
+        values: &values,
+        ..*series
+    });
+    // The index in the error is that before sorting.
+    recheck(result, || {
+        require_labels(
+            series.operation,
+            &series.timestamps.download()?,
+            &series.floor,
+        )
+    })
+}
+
+fn ordered<V: HasKernels>(
+    options: &TimeBuckets,
+    series: &DeviceSeries<V>,
 ) -> Result<DeviceAggregates> {
-    let methods = needed(with);
-    let series = DeviceSeries::new(AGGREGATE, offsets, timestamps, with.floor()?)?;
-    let bound = Bound::of(&series)?;
+    let methods = options.needed_methods();
+    let values = series.values;
+    let timeline = Timeline::of(series)?;
+    let bound = Bound::of(&timeline)?;
+    let columns = workspace::Columns::allocate(timeline.device(), methods.len(), bound.buckets())?;
     let mut job = Job {
-        with,
-        series: &series,
+        options,
+        timeline: &timeline,
         methods: &methods,
         bound,
         found: None,
         columns: DeviceColumns {
-            elements: series.device().alloc(bound.room_for(methods.len()))?,
+            elements: columns.elements,
             stride: bound.buckets(),
         },
     };
     // The buckets are the same by either pass; without methods the first one finds them.
     let has_rates = methods.iter().any(Method::is_rate);
     if !has_rates || !methods.iter().all(Method::is_rate) {
-        if needs_preparation(with) {
+        if needs_preparation(options) {
             job.add(
                 false,
-                &prepared(with, &series, values, false)?,
+                &prepared(options, &timeline, values, false)?,
                 Absent::Marked,
             )?;
         } else {
-            let absent = match with.nan {
+            let absent = match options.nan {
                 Nan::Skip => Absent::Nan,
                 Nan::Propagate => Absent::None,
             };
@@ -156,30 +126,30 @@ fn ordered<T: Value>(
     if has_rates {
         job.add(
             true,
-            &prepared(with, &series, values, true)?,
+            &prepared(options, &timeline, values, true)?,
             Absent::Marked,
         )?;
     }
     let found = job.found.expect("the first pass finds the buckets");
-    let offsets = found.offsets(&series)?;
+    let offsets = found.offsets(&timeline)?;
     let aggregates = DeviceAggregates {
         offsets,
         starts: DeviceArray::from_buffer(found.starts, Ix1(found.count))?,
         columns: job.columns,
         methods: methods.to_vec(),
     };
-    finish::finish(with, aggregates)
+    finish::finish(options, &timeline, aggregates)
 }
 
 /// Whether points are left out for another reason than NaN.
-fn needs_preparation(with: &Aggregation) -> bool {
-    with.duplicates != Duplicates::Keep
+fn needs_preparation(options: &TimeBuckets) -> bool {
+    options.duplicates != Duplicates::Keep
 }
 
 /// The columns of an aggregation on their way.
 struct Job<'a> {
-    with: &'a Aggregation,
-    series: &'a DeviceSeries<'a>,
+    options: &'a TimeBuckets,
+    timeline: &'a Timeline<'a>,
     methods: &'a [Method],
     bound: Bound,
     found: Option<pass::Found>,
@@ -196,11 +166,11 @@ impl Job<'_> {
     ) -> Result<()> {
         let (statistics, percents) = method::split(self.methods, are_rates);
         let input = Input {
-            series: self.series,
+            timeline: self.timeline,
             values,
             absent,
             bound: self.bound,
-            needs_firsts: self.series.offsets.len() > 2
+            needs_firsts: self.timeline.offsets.len() > 2
                 || self
                     .methods
                     .iter()
@@ -211,7 +181,7 @@ impl Job<'_> {
         while !rest.is_empty() || self.found.is_none() {
             let neighbours = pass::neighbours(rest);
             let (these, others) = rest.split_at(neighbours);
-            let found = Pass::of(&input).columns(self.with, these, &mut self.columns)?;
+            let found = Pass::new(&input).columns(self.options, these, &mut self.columns)?;
             self.found.get_or_insert(found);
             rest = others;
         }
@@ -227,88 +197,78 @@ impl Job<'_> {
     }
 }
 
-/// Aggregates series on the host by an aggregate of one's own.
-pub(super) fn custom<T: Value, A: Aggregate>(
-    with: &Aggregation,
-    device: &Device,
-    launches: Option<&dyn Launches<A>>,
-    series: &Series<T>,
-) -> Result<CustomAggregates<A::Output>>
-where
-    A::Output: Element,
-{
-    let launches = launches.ok_or_else(|| Error::Unavailable {
-        device: device.to_string(),
-        reason: "it runs kernels, and the aggregate has none: use Custom::with_kernels".into(),
-    })?;
-    let mut timestamps = device.upload(&ndarray::aview1(&series.timestamps))?;
-    let mut values = device.upload(&ndarray::aview1(&series.values))?;
-    if with.order == Order::Sort {
-        (timestamps, values) = order::sorted(&series.offsets, &timestamps, &values)?;
-    }
-    let device_series = DeviceSeries::new(AGGREGATE, &series.offsets, &timestamps, with.floor()?)?;
-    let prepared = prepared(with, &device_series, &values, false)?;
-    let input = Input {
-        series: &device_series,
-        values: &prepared,
-        absent: Absent::Marked,
-        bound: Bound::of(&device_series)?,
-        needs_firsts: series.offsets.len() > 2,
-    };
-    let (found, results) = Pass::of(&input).custom(launches)?;
-    Ok(CustomAggregates {
-        offsets: found.offsets(&device_series)?,
-        starts: found.starts.to_vec()?.into(),
-        results: results.to_vec()?.into(),
+/// Aggregates series in the memory of a device by a user-defined aggregate.
+pub fn custom<V: HasKernels, A: Aggregate<Output: Element>>(
+    options: &TimeBuckets,
+    launches: &dyn Launches<A>,
+    series: &DeviceSeries<V>,
+) -> Result<DeviceCustomAggregates<A::Output>> {
+    in_order(options, series, |series| {
+        let timeline = Timeline::of(series)?;
+        let prepared = prepared(options, &timeline, series.values, false)?;
+        let input = Input {
+            timeline: &timeline,
+            values: &prepared,
+            absent: Absent::Marked,
+            bound: Bound::of(&timeline)?,
+            needs_firsts: series.offsets.len() > 2,
+        };
+        let (found, results) = Pass::new(&input).custom(launches)?;
+        Ok(DeviceCustomAggregates {
+            offsets: found.offsets(&timeline)?,
+            starts: DeviceArray::from_buffer(found.starts, Ix1(found.count))?,
+            results: DeviceArray::from_buffer(results, Ix1(found.count))?,
+        })
     })
 }
 
-/// Rounds timestamps down, all that have a label.
-pub fn round(floor: &Floor, timestamps: &mut DeviceArray<i64, Ix1>) -> Result<()> {
-    let device = timestamps.device().clone();
+/// Rounds timestamps down, all that have a label, on the stream of `device`.
+pub fn round(
+    operation: &'static str,
+    floor: &Floor,
+    device: &Device,
+    timestamps: &mut Buffer<i64>,
+) -> Result<()> {
     let mut failure = device.zeros::<u64>(1)?;
     let config = tuning::round(timestamps.len());
-    let arguments = (
-        *floor,
-        timestamps.buffer_mut().slice_mut(),
-        failure.slice_mut(),
-    );
-    // SAFETY: whole arrays are aligned, and the failure has an element. Both are of this device, and stay until
+    let arguments = (*floor, timestamps.slice_mut(), failure.slice_mut());
+    // SAFETY: whole buffers are aligned, and the failure has an element. Both are of this device, and stay until
     // the kernel has run, since what it found is copied.
-    unsafe { device.launch(MODULE, &kernels::round, config, arguments)? };
+    unsafe { device.launch(MODULE, &device_kernels::round, config, arguments)? };
     let [failure] = failure.first()?;
     if failure == 0 {
         return Ok(());
     }
     let index = (u64::MAX - failure) as usize;
-    let timestamp = DeviceView::part(timestamps.buffer(), index, 1).download()?[0];
-    Err(without_label(ROUND, index, timestamp, floor))
+    let timestamp = DeviceView::part(timestamps, index, 1).download()?[0];
+    Err(without_label(operation, index, timestamp, floor))
 }
 
-/// The number of timestamps in each bucket.
-pub fn counts(floor: &Floor, timestamps: &DeviceArray<i64, Ix1>) -> Result<BucketCounts> {
+/// Counts the timestamps in each bucket.
+pub fn counts(
+    operation: &'static str,
+    floor: &Floor,
+    timestamps: &DeviceArray<i64, Ix1>,
+) -> Result<DeviceBucketCounts> {
     let offsets = [0, timestamps.len()];
-    let series = DeviceSeries::new(COUNTS, &offsets, timestamps, *floor)?;
+    let timeline = Timeline::new(operation, &offsets, timestamps, *floor)?;
     let values = timestamps.device().alloc::<f32>(0)?;
-    let bound = Bound::of(&series)?;
+    let bound = Bound::of(&timeline)?;
     let input = Input {
-        series: &series,
+        timeline: &timeline,
         values: &values,
         absent: Absent::None,
         bound,
         needs_firsts: false,
     };
     let mut columns = DeviceColumns {
-        elements: timestamps.device().alloc(bound.buckets())?,
+        elements: workspace::Columns::allocate(timestamps.device(), 1, bound.buckets())?.elements,
         stride: bound.buckets(),
     };
-    let found = Pass::of(&input).counts(&mut columns)?;
-    let counts = columns.elements.truncated(found.count).to_vec()?;
-    Ok(BucketCounts {
-        starts: found.starts.to_vec()?.into(),
-        counts: counts
-            .into_iter()
-            .map(|count| count as u32)
-            .collect::<Array1<u32>>(),
+    let found = Pass::new(&input).counts(&mut columns)?;
+    let counts = columns.elements.truncated(found.count);
+    Ok(DeviceBucketCounts {
+        starts: DeviceArray::from_buffer(found.starts, Ix1(found.count))?,
+        counts: DeviceArray::from_buffer(counts, Ix1(found.count))?,
     })
 }

@@ -3,20 +3,25 @@
 use ndarray::Ix1;
 use time_series_kernels as kernels;
 
-use super::{HasKernels, MODULE, offsets_on, tuning};
+use super::kernels::{HasKernels, MODULE, Reorder};
+use super::timeline::upload_offsets;
+use super::tuning;
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, Element};
 use crate::primitives::sort_pairs;
-use cuda_std::host::Kernel;
-use cuda_std::{DeviceSlice, DeviceSliceMut};
+use crate::time_series::input::DeviceSeries;
 
 /// The points sorted by series, then by time; otherwise in the order in which they are.
 pub fn sorted<V: HasKernels>(
-    offsets: &[usize],
-    timestamps: &DeviceArray<i64, Ix1>,
-    values: &DeviceArray<V, Ix1>,
+    series: &DeviceSeries<V>,
 ) -> Result<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)> {
-    let device = timestamps.device();
+    let DeviceSeries {
+        offsets,
+        timestamps,
+        values,
+        ..
+    } = *series;
+    let device = series.device();
     let len = timestamps.len();
     let config = tuning::grid_stride(len);
     let (mut keys, mut order) = (device.alloc::<u64>(len)?, device.alloc::<u32>(len)?);
@@ -31,7 +36,7 @@ pub fn sorted<V: HasKernels>(
     }
     let (mut keys, mut order) = sort_pairs(keys, order, 0..64)?;
     if offsets.len() > 2 {
-        let offsets_there = offsets_on(device, offsets)?;
+        let offsets_there = upload_offsets(device, offsets)?;
         // SAFETY: as above.
         unsafe {
             let arguments = (offsets_there.slice(), order.slice(), keys.slice_mut());
@@ -41,16 +46,16 @@ pub fn sorted<V: HasKernels>(
     }
     Ok((
         reordered(timestamps, &kernels::reorder_i64, &order)?,
-        reordered(values, V::reorder(), &order)?,
+        reordered(values, V::KERNELS.reorder, &order)?,
     ))
 }
 
 fn reordered<T: Element>(
     array: &DeviceArray<T, Ix1>,
-    kernel: &'static Kernel<(DeviceSlice<T>, DeviceSlice<u32>, DeviceSliceMut<T>)>,
+    kernel: &'static Reorder<T>,
     order: &Buffer<u32>,
 ) -> Result<DeviceArray<T, Ix1>> {
-    let device = array.device();
+    let device = order.device();
     let mut elements = device.alloc(array.len())?;
     // SAFETY: the order is one of all indices; buffers as above.
     unsafe {

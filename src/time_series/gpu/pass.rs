@@ -9,12 +9,14 @@ use time_series_kernels::{
 };
 
 use super::custom::Launches;
-use super::value::Reduce;
-use super::{DeviceSeries, HasKernels, MODULE, offsets_of, tuning};
+use super::kernels::{HasKernels, MODULE, Reduce};
+use super::timeline::{Timeline, download_offsets};
+use super::tuning;
+use super::workspace::{Results, Starts, States, Tiles};
 use crate::device::{Buffer, DeviceView, Element, LaunchConfig};
-use crate::time_series::aggregates::DeviceColumns;
-use crate::time_series::series::out_of_order;
-use crate::time_series::{Aggregation, without_label};
+use crate::time_series::device_output::DeviceColumns;
+use crate::time_series::input::{out_of_order, without_label};
+use crate::time_series::options::TimeBuckets;
 use crate::{Device, Error, Result};
 
 /// Room for the buckets: as many as there can be.
@@ -23,17 +25,17 @@ pub struct Bound(usize);
 
 impl Bound {
     /// At most as many as points, and as between the first and the last point of each series.
-    pub fn of(series: &DeviceSeries) -> Result<Bound> {
-        let device = series.device();
+    pub fn of(timeline: &Timeline) -> Result<Bound> {
+        let device = timeline.device();
         let mut sum = device.zeros::<u64>(1)?;
-        if !series.timestamps.is_empty() {
+        if !timeline.timestamps.is_empty() {
             let arguments = (
-                series.device_offsets.slice(),
-                series.timestamps.buffer().slice(),
-                series.floor,
+                timeline.device_offsets.slice(),
+                timeline.timestamps.buffer().slice(),
+                timeline.floor,
                 sum.slice_mut(),
             );
-            let config = tuning::grid_stride(series.offsets.len());
+            let config = tuning::grid_stride(timeline.offsets.len());
             // SAFETY: the offsets were checked, and the sum has an element. Buffers are of this device, and freed after
             // the kernel has run.
             unsafe { device.launch(MODULE, &kernels::bound_buckets, config, arguments)? };
@@ -45,17 +47,11 @@ impl Bound {
     pub fn buckets(self) -> usize {
         self.0
     }
-
-    /// Elements of so many columns.
-    pub fn room_for(self, columns: usize) -> usize {
-        // What cannot be counted cannot be allocated either.
-        self.0.saturating_mul(columns)
-    }
 }
 
 /// What is aggregated.
 pub struct Input<'a, V: HasKernels> {
-    pub series: &'a DeviceSeries<'a>,
+    pub timeline: &'a Timeline<'a>,
     /// As many as timestamps; none for counts of points.
     pub values: &'a Buffer<V>,
     pub absent: Absent,
@@ -73,21 +69,21 @@ pub struct Found {
 
 impl Found {
     /// The first bucket of each series, and the number of buckets.
-    pub fn offsets(&self, series: &DeviceSeries) -> Result<Vec<usize>> {
-        if series.offsets.len() == 2 {
+    pub fn offsets(&self, timeline: &Timeline) -> Result<Vec<usize>> {
+        if timeline.offsets.len() == 2 {
             return Ok(vec![0, self.count]);
         }
-        let device = series.device();
-        let mut offsets = device.alloc::<u64>(series.offsets.len())?;
+        let device = timeline.device();
+        let mut offsets = device.alloc::<u64>(timeline.offsets.len())?;
         let arguments = (
-            series.device_offsets.slice(),
+            timeline.device_offsets.slice(),
             self.firsts.slice(),
             offsets.slice_mut(),
         );
-        let config = tuning::grid_stride(series.offsets.len());
+        let config = tuning::grid_stride(timeline.offsets.len());
         // SAFETY: room for each offset; buffers are of this device, and freed after the kernel has run.
         unsafe { device.launch(MODULE, &kernels::buckets_of_series, config, arguments)? };
-        offsets_of(&offsets)
+        download_offsets(&offsets)
     }
 }
 
@@ -106,18 +102,15 @@ pub fn neighbours(columns: &[(usize, Statistic)]) -> usize {
 
 /// Memory for the states of some units of points.
 struct PieceBuffers<S> {
-    lead: Buffer<u64>,
-    trail: Buffer<u64>,
+    states: States,
     units: usize,
     state: std::marker::PhantomData<S>,
 }
 
 impl<S: Copy> PieceBuffers<S> {
     fn new(device: &Device, units: usize) -> Result<PieceBuffers<S>> {
-        let words = (units * size_of::<S>()).div_ceil(size_of::<u64>());
         Ok(PieceBuffers {
-            lead: device.alloc(words)?,
-            trail: device.alloc(words)?,
+            states: States::allocate(device, units, size_of::<S>())?,
             units,
             state: std::marker::PhantomData,
         })
@@ -130,8 +123,8 @@ impl<S: Copy> PieceBuffers<S> {
             unsafe { DeviceSliceMut::from_raw_parts(address, self.units) }
         };
         Pieces {
-            lead: states(&mut self.lead),
-            trail: states(&mut self.trail),
+            lead: states(&mut self.states.lead),
+            trail: states(&mut self.states.trail),
         }
     }
 }
@@ -142,14 +135,14 @@ pub struct Pass<'a, V: HasKernels> {
 }
 
 impl<'a, V: HasKernels> Pass<'a, V> {
-    pub fn of(input: &'a Input<'a, V>) -> Pass<'a, V> {
+    pub fn new(input: &'a Input<'a, V>) -> Pass<'a, V> {
         Pass { input }
     }
 
     /// Computes columns that are neighbours, of different statistics.
     pub fn columns(
         self,
-        with: &Aggregation,
+        options: &TimeBuckets,
         statistics: &[(usize, Statistic)],
         to: &mut DeviceColumns,
     ) -> Result<Found> {
@@ -162,12 +155,12 @@ impl<'a, V: HasKernels> Pass<'a, V> {
             elements: part(to, first, statistics.len()),
             stride: to.stride,
             places: Columns::places(&only),
-            ddof: f64::from(with.ddof),
+            ddof: f64::from(options.ddof),
         };
         if are_sums {
-            self.own(V::sums(), &kernels::join_sums, columns)
+            self.own(V::KERNELS.sums, &kernels::join_sums, columns)
         } else {
-            self.own(V::statistics(), &kernels::join_statistics, columns)
+            self.own(V::KERNELS.statistics, &kernels::join_statistics, columns)
         }
     }
 
@@ -180,7 +173,7 @@ impl<'a, V: HasKernels> Pass<'a, V> {
     where
         Pieces<S>: DeviceParam,
     {
-        let device = self.input.series.device();
+        let device = self.input.timeline.device();
         // SAFETY: `run` keeps the kernels' contracts, and the columns have room for each bucket.
         self.run::<S>(
             |config, (points, progress, buckets, pieces)| unsafe {
@@ -199,12 +192,15 @@ impl<'a, V: HasKernels> Pass<'a, V> {
         reduce: impl Fn(LaunchConfig, (Points<V>, Progress, Buckets, Pieces<S>)) -> Result<()>,
         join: impl Fn(LaunchConfig, Units, Join<S>) -> Result<()>,
     ) -> Result<Found> {
-        let Input { series, .. } = *self.input;
-        let device = series.device();
+        let Input { timeline, .. } = *self.input;
+        let device = timeline.device();
         let room = self.input.bound.buckets();
-        let mut starts = device.alloc::<i64>(room)?;
-        let mut firsts = device.alloc::<u32>(if self.input.needs_firsts { room } else { 0 })?;
-        let tiles = series.timestamps.len().div_ceil(TILE as usize);
+        let needed_firsts = if self.input.needs_firsts { room } else { 0 };
+        let Starts {
+            mut starts,
+            mut firsts,
+        } = Starts::allocate(device, room, needed_firsts)?;
+        let tiles = timeline.timestamps.len().div_ceil(TILE as usize);
         if tiles == 0 {
             return Ok(Found {
                 count: 0,
@@ -212,16 +208,19 @@ impl<'a, V: HasKernels> Pass<'a, V> {
                 firsts,
             });
         }
-        let mut before = device.alloc::<u32>(tiles + 1)?;
-        let mut progress = device.zeros::<u64>(HEADER + tiles)?;
+        let Tiles {
+            mut before,
+            mut progress,
+        } = Tiles::allocate(device, tiles)?;
+        progress.fill_zero()?;
         let mut pieces = PieceBuffers::<S>::new(device, tiles)?;
         let config = LaunchConfig::new(tiles as u32, THREADS)
             .with_shared_bytes(kernels::reduce_shared_bytes::<S>());
         let points = Points {
-            timestamps: series.timestamps.buffer().slice(),
+            timestamps: timeline.timestamps.buffer().slice(),
             values: self.input.values.slice(),
-            series_starts: series.starts.slice(),
-            floor: series.floor,
+            series_starts: timeline.starts.slice(),
+            floor: timeline.floor,
             absent: self.input.absent,
         };
         let buckets = Buckets {
@@ -258,7 +257,7 @@ impl<'a, V: HasKernels> Pass<'a, V> {
             pieces = joined;
         }
         let words = progress.first::<HEADER>()?;
-        check(series, &words)?;
+        check(timeline, &words)?;
         let count = words[TOTAL] as usize;
         Ok(Found {
             count,
@@ -282,7 +281,7 @@ impl Pass<'_, f32> {
 }
 
 impl Pass<'_, f64> {
-    /// Computes the results of an aggregate of one's own.
+    /// Computes the results of a user-defined aggregate.
     pub fn custom<A: Aggregate>(
         self,
         launches: &dyn Launches<A>,
@@ -290,8 +289,9 @@ impl Pass<'_, f64> {
     where
         A::Output: Element,
     {
-        let device = self.input.series.device();
-        let mut results = device.alloc::<A::Output>(self.input.bound.buckets())?;
+        let device = self.input.timeline.device();
+        let mut results =
+            Results::<A::Output>::allocate(device, self.input.bound.buckets())?.results;
         let to = results.slice_mut();
         // SAFETY: `run` keeps the kernels' contracts, and the results have room for each bucket.
         let found = self.run::<A::State>(
@@ -315,7 +315,7 @@ pub fn part(columns: &mut DeviceColumns, first: usize, count: usize) -> DeviceSl
 }
 
 /// Fails if a block has found something wrong.
-fn check(series: &DeviceSeries, words: &[u64; HEADER]) -> Result<()> {
+fn check(timeline: &Timeline, words: &[u64; HEADER]) -> Result<()> {
     let index_of = |report: Report| match words[report as usize] {
         0 => usize::MAX,
         word => (u64::MAX - word) as usize,
@@ -326,22 +326,22 @@ fn check(series: &DeviceSeries, words: &[u64; HEADER]) -> Result<()> {
         return Ok(());
     }
     let timestamp = |index| -> Result<i64, Error> {
-        Ok(DeviceView::part(series.timestamps.buffer(), index, 1).download()?[0])
+        Ok(DeviceView::part(timeline.timestamps.buffer(), index, 1).download()?[0])
     };
     if index == disorder {
         let before = timestamp(index - 1)?;
         return Err(out_of_order(
-            series.operation,
-            series.offsets,
+            timeline.operation,
+            timeline.offsets,
             index,
             before,
             timestamp(index)?,
         ));
     }
     Err(without_label(
-        series.operation,
+        timeline.operation,
         index,
         timestamp(index)?,
-        &series.floor,
+        &timeline.floor,
     ))
 }

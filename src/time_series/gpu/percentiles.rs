@@ -5,11 +5,13 @@ use time_series_kernels::{
     self as kernels, BucketLengths, Bucketed, LongBuckets, SELECT_THREADS, SHORT, Sorted,
 };
 
+use super::kernels::{HasKernels, MODULE};
 use super::pass::{Input, part};
-use super::{HasKernels, MODULE, tuning};
+use super::tuning;
+use super::workspace::{BucketOrder, Keys};
 use crate::device::{Buffer, DeviceView};
 use crate::primitives::{exclusive_sums, sort_pairs};
-use crate::time_series::aggregates::DeviceColumns;
+use crate::time_series::device_output::DeviceColumns;
 use crate::{Device, Result};
 
 /// What percentiles are taken of.
@@ -67,7 +69,7 @@ fn neighbours<V: HasKernels>(
     let config = tuning::blocks_of(SELECT_THREADS, of.firsts.len());
     // SAFETY: room for each bucket in each column, and for as many buckets of some length as the points make.
     // Buffers are of this device, and freed after the kernels have run: here and below.
-    unsafe { device.launch(MODULE, V::short(), config, (points, columns, others))? };
+    unsafe { device.launch(MODULE, V::KERNELS.short, config, (points, columns, others))? };
     let [middle, long] = counts.first()?.map(|count: u32| count as usize);
     let listed = |start: usize, len: usize| {
         // SAFETY: that many elements, all written; the list outlives the launches.
@@ -77,7 +79,7 @@ fn neighbours<V: HasKernels>(
         let config = tuning::blocks_of(SELECT_THREADS, 32 * middle);
         let arguments = (points, columns, listed(0, middle));
         // SAFETY: as above, with blocks of whole warps.
-        unsafe { device.launch(MODULE, V::middle(), config, arguments)? };
+        unsafe { device.launch(MODULE, V::KERNELS.middle, config, arguments)? };
     }
     if long > 0 {
         sort(device, points, columns, listed(room - long, long))?;
@@ -107,7 +109,10 @@ fn sort<V: HasKernels>(
     let offsets = exclusive_sums(&lengths)?;
     let count = DeviceView::part(&offsets, buckets.len(), 1).download()?[0] as usize;
     let of_points = tuning::grid_stride(count);
-    let (mut keys, mut entries) = (device.alloc::<u64>(count)?, device.alloc::<u32>(count)?);
+    let Keys {
+        mut keys,
+        mut entries,
+    } = Keys::allocate(device, count)?;
     // SAFETY: room for all points of the buckets.
     unsafe {
         let arguments = (
@@ -117,10 +122,13 @@ fn sort<V: HasKernels>(
             keys.slice_mut(),
             entries.slice_mut(),
         );
-        device.launch(MODULE, V::keys(), of_points, arguments)?;
+        device.launch(MODULE, V::KERNELS.keys, of_points, arguments)?;
     }
     let (keys, entries) = sort_pairs(keys, entries, 0..u64::BITS)?;
-    let (mut wide, mut order) = (device.alloc::<u64>(count)?, device.alloc::<u32>(count)?);
+    let BucketOrder {
+        mut wide,
+        mut order,
+    } = BucketOrder::allocate(device, count)?;
     // SAFETY: room for each.
     unsafe {
         let arguments = (entries.slice(), wide.slice_mut(), order.slice_mut());

@@ -2,7 +2,7 @@
 //! `super::compare`, which do not depend on the mean.
 
 use gridstride::Device;
-use gridstride::time_series::{Aggregation, Method, Nan};
+use gridstride::time_series::{Method, Nan, TimeBuckets};
 use ndarray::{Array1, ArrayView1, array};
 
 use super::{Number, check_one, compare, size, timestamps_of};
@@ -21,7 +21,7 @@ const METHODS: [Method; 6] = [
 #[track_caller]
 fn deviation<T: Number>(device: &Device, values: &Array1<T>) -> f64 {
     let timestamps = Array1::from_iter(0..values.len() as i64);
-    let one = Aggregation::every(values.len().max(1) as i64).methods(&METHODS);
+    let one = TimeBuckets::every(values.len().max(1) as i64).methods(&METHODS);
     let found = check_one(device, &one, &timestamps, values);
     found.column_of(Method::STD).unwrap()[0]
 }
@@ -59,7 +59,7 @@ fn the_figures_of_a_column_of_large_numbers() {
         let values = steps::<f64>(size(&device, 10_000_000, 5000), 1e13, 1.0);
         let count = values.len();
         let timestamps = Array1::from_iter(0..count as i64);
-        let std = Aggregation::every(count as i64).methods(&[Method::STD]);
+        let std = TimeBuckets::every(count as i64).methods(&[Method::STD]);
         let found = std.run(&device, timestamps.view(), values.view()).unwrap();
         let expected = (5.25 * count as f64 / (count - 1) as f64).sqrt();
         assert!((found.column(0)[0] / expected - 1.0).abs() < 1e-15);
@@ -82,7 +82,7 @@ fn deviations_of_buckets_of_any_length_far_from_zero() {
         for mean in [1e3, 1e12, -1e15] {
             let value = |_| mean + random.within(-1000, 1000) as f64 / 8.0;
             let values = Array1::from_iter((0..timestamps.len()).map(value));
-            let aggregation = Aggregation::every(1 << 40).methods(&METHODS);
+            let aggregation = TimeBuckets::every(1 << 40).methods(&METHODS);
             check_one(&device, &aggregation, &timestamps, &values);
             let mut gaps = values.clone();
             for gap in gaps.iter_mut().step_by(7) {
@@ -116,7 +116,7 @@ fn deviations_where_the_first_value_is_an_outlier() {
 #[test]
 fn deviations_of_rates_far_from_zero() {
     for device in devices() {
-        let rates = Aggregation::every(100).methods(&METHODS.map(Method::rate));
+        let rates = TimeBuckets::every(100).methods(&METHODS.map(Method::rate));
         let timestamps = Array1::from_iter(0..800);
         // Rates of 10¹³ and 0 to 3, and the same from numbers that are too large for steps of 1.
         for step in [1e13, 1e17] {
@@ -132,11 +132,11 @@ fn deviations_far_from_zero_of_merged_summaries() {
         for (mean, step) in [(1e15, 1.0), (1e250, 1e235), (1e-250, 1e-265)] {
             let values = steps::<f64>(size(&device, 9000, 3000), mean, step);
             let timestamps = Array1::from_iter(0..values.len() as i64);
-            let minutes = Aggregation::every(60);
-            let minutes = minutes.summaries_single(&device, timestamps.view(), values.view());
+            let minutes = TimeBuckets::every(60);
+            let minutes = minutes.summaries(&device, timestamps.view(), values.view());
             let hours = minutes.unwrap().resample(1800).unwrap();
             let found = hours.columns(&METHODS, 1).unwrap();
-            let expected = Aggregation::every(1800).methods(&METHODS);
+            let expected = TimeBuckets::every(1800).methods(&METHODS);
             compare(&found, &expected, &[0, values.len()], &timestamps, &values);
         }
     }
@@ -148,7 +148,7 @@ fn deviations_far_from_zero_over_devices_and_within_little_memory() {
     for device in with_kernels() {
         let values = steps::<f64>(10_000, 1e14, 1.0);
         let timestamps = Array1::from_iter(0..10_000);
-        let aggregation = Aggregation::every(10_000).methods(&METHODS);
+        let aggregation = TimeBuckets::every(10_000).methods(&METHODS);
         let little = device.with_memory_limit(20_000);
         let others = several(&device, 3).into_iter();
         let all: Vec<Device> = others
@@ -181,7 +181,7 @@ fn extreme_magnitudes_neither_overflow_nor_underflow() {
         let values: Array1<f64> = triples.map(|n| sizes[n]).collect();
         let timestamps = Array1::from_iter(0..values.len() as i64);
         for granularity in [1, 2, 3, 9, 50, 2000] {
-            let aggregation = Aggregation::every(granularity).methods(&METHODS);
+            let aggregation = TimeBuckets::every(granularity).methods(&METHODS);
             check_one(&device, &aggregation, &timestamps, &values);
         }
         for power in [1e180, 1e-180] {
@@ -200,7 +200,7 @@ fn a_mean_is_finite_where_the_sum_overflows() {
         let values = Array1::from_elem(5000, 1.5e308);
         let timestamps = Array1::from_iter(0..5000);
         let statistics = |methods: &[Method]| {
-            let aggregation = Aggregation::every(5000).methods(methods);
+            let aggregation = TimeBuckets::every(5000).methods(methods);
             let found = aggregation.run(&device, timestamps.view(), values.view());
             let columns = found.unwrap().columns().to_vec();
             columns.iter().map(|column| column[0]).collect::<Vec<_>>()
@@ -222,7 +222,7 @@ fn percentiles_between_extremes_and_infinities() {
     for device in devices() {
         let median = |values: ArrayView1<f64>| {
             let timestamps = Array1::from_iter(0..values.len() as i64);
-            let median = Aggregation::every(1 << 40).methods(&[Method::MEDIAN]);
+            let median = TimeBuckets::every(1 << 40).methods(&[Method::MEDIAN]);
             check_one(&device, &median, &timestamps, values).column(0)[0]
         };
         let infinity = f64::INFINITY;
@@ -242,9 +242,10 @@ fn percentiles_between_extremes_and_infinities() {
 fn one_series_needs_no_offsets() {
     let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 4.0]);
     for device in devices() {
-        let aggregation = Aggregation::every(5);
-        let of_one = aggregation.summaries_single(&device, timestamps.view(), values.view());
-        let of_many = aggregation.summaries(&device, &[0, 3], timestamps.view(), values.view());
+        let aggregation = TimeBuckets::every(5);
+        let of_one = aggregation.summaries(&device, timestamps.view(), values.view());
+        let of_many =
+            aggregation.summaries_series(&device, &[0, 3], timestamps.view(), values.view());
         assert_eq!(of_one.unwrap(), of_many.unwrap());
         let timestamps = device.upload(&timestamps).unwrap();
         let values = device.upload(&values).unwrap();

@@ -7,8 +7,10 @@ use std::ops::AddAssign;
 
 use cuda_std::warp::WarpValue;
 use gridstride::time_series::{
-    Aggregate, Aggregation, Custom, Duplicates, Fill, Method, Nan, Order, Point, Singletons,
-    aggregate, bucket_counts, round_timestamps, round_timestamps_device, round_timestamps_inplace,
+    Aggregate, Custom, Duplicates, Fill, Method, Nan, Order, Point, Singletons, TimeBuckets,
+    aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
+    round_timestamps_device_inplace, round_timestamps_device_into, round_timestamps_inplace,
+    round_timestamps_into,
 };
 use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array, s};
@@ -33,8 +35,8 @@ in_every_type! { in_f32 f32, in_f64 f64: {
     sorting
 } }
 
-fn everything(granularity: i64) -> Aggregation {
-    Aggregation::every(granularity).methods(&all_methods())
+fn everything(granularity: i64) -> TimeBuckets {
+    TimeBuckets::every(granularity).methods(&all_methods())
 }
 
 /// Lengths around those of a thread's points, of tiles, and of what the CPU takes in one go.
@@ -90,7 +92,7 @@ fn every_number_of_points<T: Number>() {
                     0..10_000 => all_methods(),
                     _ => vec![Method::COUNT, Method::SUM, Method::LAST, Method::STD.rate()],
                 };
-                let aggregation = Aggregation::every(35).methods(&methods);
+                let aggregation = TimeBuckets::every(35).methods(&methods);
                 check_one(&device, &aggregation, &timestamps, &values);
             }
         }
@@ -137,7 +139,7 @@ fn many_series<T: Number>() {
                 let aggregation = everything(granularity).duplicates(Duplicates::Last);
                 check(&device, &aggregation, &offsets, &timestamps, &values);
             }
-            let drops = everything(10).singletons(Singletons::Drop).fill(Fill::Null);
+            let drops = everything(10).singletons(Singletons::Drop).fill(Fill::Nan);
             check(&device, &drops, &offsets, &timestamps, &values);
         }
     }
@@ -200,7 +202,7 @@ fn special_values<T: Number>() {
         }
         let equal = Array1::from_elem(5000, T::of(0.1));
         let timestamps = Array1::from_iter(0..5000);
-        let deviations = Aggregation::every(2500).methods(&[Method::VAR, Method::STD]);
+        let deviations = TimeBuckets::every(2500).methods(&[Method::VAR, Method::STD]);
         let found = check_one(&device, &deviations, &timestamps, &equal);
         assert_eq!(found.columns(), [array![0.0, 0.0], array![0.0, 0.0]]);
     }
@@ -235,12 +237,12 @@ fn every_choice_together<T: Number>() {
 }
 
 /// All choices but that of the order.
-fn choices(aggregation: Aggregation, ddof: u32) -> Vec<Aggregation> {
+fn choices(aggregation: TimeBuckets, ddof: u32) -> Vec<TimeBuckets> {
     let mut all = Vec::new();
     for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Last] {
         for nan in [Nan::Skip, Nan::Propagate] {
             for singletons in [Singletons::Nan, Singletons::Drop] {
-                for fill in [Fill::None, Fill::Null, Fill::Value(-7.5), Fill::Previous] {
+                for fill in [Fill::None, Fill::Nan, Fill::Value(-7.5), Fill::Previous] {
                     let with = aggregation.clone().duplicates(duplicates).nan(nan);
                     all.push(with.singletons(singletons).fill(fill).ddof(ddof));
                 }
@@ -257,16 +259,16 @@ fn dropping_depends_on_what_is_asked_for() {
         let timestamps = array![0, 1, 10, 20, 21, 30, 40];
         let values = array![1.0, 2.0, 3.0, 4.0, f64::NAN, 5.0, 6.0];
         let starts = |methods: &[Method], fill| {
-            let aggregation = Aggregation::every(10).methods(methods);
+            let aggregation = TimeBuckets::every(10).methods(methods);
             let aggregation = aggregation.singletons(Singletons::Drop).fill(fill);
             let found = aggregation.run(&device, timestamps.view(), values.view());
             found.unwrap().starts().to_vec()
         };
         assert_eq!(starts(&[Method::MEAN], Fill::None), [0, 10, 20, 30, 40]);
         assert_eq!(starts(&[Method::MEAN, Method::STD], Fill::None), [0]);
-        assert_eq!(starts(&[Method::VAR.rate()], Fill::Null), [0i64; 0]);
+        assert_eq!(starts(&[Method::VAR.rate()], Fill::Nan), [0i64; 0]);
         let values = array![1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0];
-        let with_std = Aggregation::every(10).methods(&[Method::STD]);
+        let with_std = TimeBuckets::every(10).methods(&[Method::STD]);
         let found = with_std
             .singletons(Singletons::Drop)
             .fill(Fill::Previous)
@@ -302,6 +304,27 @@ fn arrays_on_the_device<T: Number>() {
             let found = found.download().unwrap();
             compare(&found, &aggregation, &offsets, &timestamps, &values);
         }
+        let summarised = TimeBuckets::every(35).methods(&STATISTICS);
+        let found = summarised.summaries_series_device(&offsets, &on_device, &values_on_device);
+        let found = found.unwrap();
+        assert_eq!(found.starts().len(), found.summaries().len());
+        let host = summarised.summaries_series(&device, &offsets, timestamps.view(), values.view());
+        let found = found.download().unwrap();
+        assert_eq!(found.starts(), host.unwrap().starts());
+        let columns = found.columns(&STATISTICS, 1).unwrap();
+        compare(&columns, &summarised, &offsets, &timestamps, &values);
+        let other = Device::cpu();
+        if !other.same_as(&device) {
+            let elsewhere = other.upload(&values).unwrap();
+            let error = summarised.run_series_device(&offsets, &on_device, &elsewhere);
+            assert_error!(
+                error,
+                Error::DifferentDevices {
+                    operation: "aggregate",
+                    ..
+                }
+            );
+        }
     }
 }
 
@@ -316,7 +339,7 @@ fn sorting<T: Number>() {
         for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Last] {
             let [first, last, count] = [Method::FIRST, Method::LAST, Method::COUNT];
             let methods = [first, last, count, last.rate(), Method::MEDIAN];
-            let aggregation = Aggregation::every(3).methods(&methods);
+            let aggregation = TimeBuckets::every(3).methods(&methods);
             let aggregation = aggregation.order(Order::Sort).duplicates(duplicates);
             check(&device, &aggregation, &offsets, &timestamps, &values);
         }
@@ -373,6 +396,9 @@ fn counts_and_rounding() {
                 let runs: Vec<_> = runs.collect();
                 let starts = Array1::from_iter(runs.iter().map(|run| run[0]));
                 let counts = Array1::from_iter(runs.iter().map(|run| run.len() as u32));
+                let there = device.upload(&timestamps).unwrap();
+                let resident = bucket_counts_device(&there, 35, 3).unwrap();
+                assert_eq!(resident.download().unwrap(), found);
                 assert_eq!((found.starts, found.counts), (starts, counts));
                 // In any order.
                 let [descending, expected] =
@@ -382,19 +408,46 @@ fn counts_and_rounding() {
                 let mut inplace = timestamps.to_owned();
                 round_timestamps_inplace(&device, inplace.slice_mut(s![..;-1]), 35, 3).unwrap();
                 assert_eq!(inplace.slice(s![..;-1]), expected);
+                let mut written = Array1::zeros(2 * count);
+                let out = written.slice_mut(s![..descending.len();-1]);
+                round_timestamps_into(&device, descending, 35, 3, out).unwrap();
+                assert_eq!(written.slice(s![..descending.len();-1]), expected);
                 let mut on_device = device.upload(&descending).unwrap();
-                round_timestamps_device(&mut on_device, 35, 3).unwrap();
+                let rounded = round_timestamps_device(&on_device, 35, 3).unwrap();
+                assert_eq!(rounded.download().unwrap(), expected);
+                assert_eq!(on_device.download().unwrap(), descending);
+                let mut written = device.upload(&timestamps).unwrap();
+                round_timestamps_device_into(&on_device, 35, 3, &mut written).unwrap();
+                assert_eq!(written.download().unwrap(), expected);
+                round_timestamps_device_inplace(&mut on_device, 35, 3).unwrap();
                 assert_eq!(on_device.download().unwrap(), expected);
             }
         }
         // After an error nothing has changed.
         let mut timestamps = array![100, i64::MIN, 3];
         let error = round_timestamps_inplace(&device, timestamps.view_mut(), 35, 0);
-        fails(error, &["round_timestamps", "at index 1"]);
+        fails(error, &["round_timestamps_inplace", "at index 1"]);
         assert_eq!(timestamps, array![100, i64::MIN, 3]);
+        let mut out = Array1::zeros(2);
+        let error = round_timestamps_into(&device, timestamps.view(), 35, 0, out.view_mut());
+        fails(
+            error,
+            &["round_timestamps_into: ", "3 timestamps", "2 elements"],
+        );
+        let mut out = Array1::zeros(3);
+        let error = round_timestamps_into(&device, timestamps.view(), 35, 0, out.view_mut());
+        fails(error, &["round_timestamps_into: ", "at index 1"]);
         let mut on_device = device.upload(&timestamps).unwrap();
-        let error = round_timestamps_device(&mut on_device, 35, 0);
-        fails(error, &["round_timestamps", "at index 1"]);
+        let error = round_timestamps_device_inplace(&mut on_device, 35, 0);
+        fails(error, &["round_timestamps_inplace", "at index 1"]);
+        let unchanged = device.upload(&timestamps).unwrap();
+        let error = round_timestamps_device(&unchanged, 35, 0);
+        fails(error, &["round_timestamps: ", "at index 1"]);
+        let mut short = device.upload(&array![1i64]).unwrap();
+        let error = round_timestamps_device_into(&unchanged, 35, 0, &mut short);
+        fails(error, &["round_timestamps_into: ", "1 elements"]);
+        let error = bucket_counts_device(&unchanged, 35, 0);
+        fails(error, &["bucket_counts: ", "at index 1"]);
         // There what has no label is kept at least.
         assert_eq!(on_device.download().unwrap()[1], i64::MIN);
     }
@@ -412,10 +465,11 @@ fn resampled_summaries_are_aggregates_of_points() {
         let offsets = [0, 0, middle, count];
         for nan in [Nan::Skip, Nan::Propagate] {
             let every = |granularity| {
-                let aggregation = Aggregation::every(granularity).origin(-4).nan(nan);
+                let aggregation = TimeBuckets::every(granularity).origin(-4).nan(nan);
                 aggregation.methods(&STATISTICS)
             };
-            let summaries = every(7).summaries(&device, &offsets, timestamps.view(), values.view());
+            let summaries =
+                every(7).summaries_series(&device, &offsets, timestamps.view(), values.view());
             let summaries = summaries.unwrap();
             for factor in [1, 2, 30, 1_000_000] {
                 let found = summaries.resample(7 * factor).unwrap();
@@ -427,8 +481,8 @@ fn resampled_summaries_are_aggregates_of_points() {
         }
         let summaries = |granularity, timestamp| {
             let (timestamps, values) = (array![timestamp], array![1.0]);
-            let every = Aggregation::every(granularity);
-            let found = every.summaries_single(&device, timestamps.view(), values.view());
+            let every = TimeBuckets::every(granularity);
+            let found = every.summaries(&device, timestamps.view(), values.view());
             found.unwrap()
         };
         let sevens = summaries(7, 0);
@@ -507,11 +561,17 @@ fn aggregates_of_ones_own() {
     values[0] = f32::NAN;
     let span = |nan| {
         let (custom, offsets) = (Custom::new(Span), [0, timestamps.len()]);
-        let aggregation = Aggregation::every(1 << 20).nan(nan);
+        let aggregation = TimeBuckets::every(1 << 20).nan(nan);
         let found =
-            aggregation.run_custom(&device, &custom, &offsets, timestamps.view(), values.view());
+            aggregation.custom_series(&device, &custom, &offsets, timestamps.view(), values.view());
         found.unwrap()
     };
+    let upload = (device.upload(&timestamps), device.upload(&values));
+    let (timestamps_there, values_there) = (upload.0.unwrap(), upload.1.unwrap());
+    let resident = TimeBuckets::every(1 << 20).nan(Nan::Propagate);
+    let resident = resident.custom_device(&Custom::new(Span), &timestamps_there, &values_there);
+    let resident = resident.unwrap().download().unwrap();
+    assert_eq!(resident, span(Nan::Propagate));
     let expected = lengths.map(|length| ((length as i64 - 1) << 20) / length as i64);
     let expected = Array1::from_iter(expected.map(|span| span as f64));
     let found = span(Nan::Propagate);
@@ -577,15 +637,15 @@ fn percentiles_by_hand() {
 #[test]
 fn mistakes_are_named_with_their_place() {
     for device in devices() {
-        let run = |aggregation: Aggregation, offsets: &[usize], timestamps: &[i64]| {
+        let run = |aggregation: TimeBuckets, offsets: &[usize], timestamps: &[i64]| {
             let timestamps = ArrayView1::from(timestamps);
             let values = Array1::<f32>::zeros(timestamps.len());
             aggregation.run_series(&device, offsets, timestamps, values.view())
         };
-        let plain = || Aggregation::every(5).methods(&[Method::MEAN]);
+        let plain = || TimeBuckets::every(5).methods(&[Method::MEAN]);
         for granularity in [0, -1, i64::MIN] {
             let name = format!("the granularity is {granularity}, and has to be 1 at least");
-            let found = run(Aggregation::every(granularity), &[0, 0], &[]);
+            let found = run(TimeBuckets::every(granularity), &[0, 0], &[]);
             fails(found, &["aggregate: ", &name]);
             let none = Array1::zeros(0);
             let found = round_timestamps(&device, none.view(), granularity, 0);
@@ -602,6 +662,32 @@ fn mistakes_are_named_with_their_place() {
         let found = plain().run(&device, timestamps.view(), values.view());
         let lengths = "the number of timestamps is 2, the number of values 1: they must be equal";
         fails(found, &["aggregate: ", lengths]);
+        // The index is a field, too.
+        for (offsets, expected) in [
+            (&[0, 2, 1, 3][..], Some(2)),
+            (&[1, 3], Some(0)),
+            (&[0, 1, 2], Some(2)),
+            (&[], None),
+        ] {
+            let error = run(plain(), offsets, &[1, 2, 3]).unwrap_err();
+            let Error::InvalidInput {
+                operation, index, ..
+            } = error
+            else {
+                panic!("{error}");
+            };
+            assert_eq!((operation, index), ("aggregate", expected));
+        }
+        // Errors name what was called.
+        let (points, zeros) = (array![3i64, 1], array![0.0, 0.0]);
+        let error = plain().summaries(&device, points.view(), zeros.view());
+        fails(error, &["summaries: ", "at index 1"]);
+        let there = (
+            device.upload(&points).unwrap(),
+            device.upload(&zeros).unwrap(),
+        );
+        let error = plain().summaries_device(&there.0, &there.1);
+        fails(error, &["summaries: ", "at index 1"]);
         for (offsets, timestamps, parts) in [
             (&[][..], &[][..], &["there are no offsets"][..]),
             (&[0, 1], &[], &["from 0 to 1", "points, 0"]),
@@ -650,8 +736,8 @@ fn mistakes_are_named_with_their_place() {
         // More buckets than there is memory, or than there are numbers for.
         for granularity in [1, 2, 1 << 20] {
             let ends = [i64::MIN + (1 << 20), i64::MAX];
-            let fill = Aggregation::every(granularity).methods(&[Method::SUM]);
-            let error = run(fill.fill(Fill::Null), &[0, 2], &ends);
+            let fill = TimeBuckets::every(granularity).methods(&[Method::SUM]);
+            let error = run(fill.fill(Fill::Nan), &[0, 2], &ends);
             assert_error!(error, Error::Allocation { .. });
         }
     }

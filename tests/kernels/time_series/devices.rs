@@ -1,7 +1,7 @@
 //! Time series over several devices, and within little memory: what one device with room for all makes of them.
 
 use gridstride::time_series::{
-    Aggregates, Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons, bucket_counts,
+    Aggregates, Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets, bucket_counts,
     round_timestamps, round_timestamps_inplace,
 };
 use gridstride::{Device, Error};
@@ -17,8 +17,8 @@ fn offsets(points: usize) -> Vec<usize> {
 }
 
 /// Options that depend on neighbouring points, or neighbouring buckets.
-fn aggregations() -> Vec<Aggregation> {
-    let plain = Aggregation::every(7).origin(3);
+fn aggregations() -> Vec<TimeBuckets> {
+    let plain = TimeBuckets::every(7).origin(3);
     let first = plain.clone().duplicates(Duplicates::First);
     let last = plain.clone().duplicates(Duplicates::Last);
     let several = plain.clone().singletons(Singletons::Drop);
@@ -26,7 +26,7 @@ fn aggregations() -> Vec<Aggregation> {
         plain,
         first.nan(Nan::Propagate),
         last.fill(Fill::Previous),
-        several.fill(Fill::Null).order(Order::Sort),
+        several.fill(Fill::Nan).order(Order::Sort),
     ]
 }
 
@@ -114,12 +114,13 @@ fn buckets_larger_than_memory_are_made_of_summaries() {
     for device in with_kernels() {
         let limited = device.with_memory_limit(1 << 14);
         for duplicates in [Duplicates::Keep, Duplicates::Last] {
-            let with = Aggregation::every(1 << 40).duplicates(duplicates);
+            let with = TimeBuckets::every(1 << 40).duplicates(duplicates);
             let with = with.methods(&STATISTICS);
             let found = with.run_series(&limited, &offsets, timestamps.view(), values.view());
             let found = found.unwrap();
             compare(&found, &with, &offsets, &timestamps, &values);
-            let summaries = with.summaries(&limited, &offsets, timestamps.view(), values.view());
+            let summaries =
+                with.summaries_series(&limited, &offsets, timestamps.view(), values.view());
             let columns = summaries.unwrap().columns(&STATISTICS, 1).unwrap();
             assert_same(&columns, &found, "summaries");
             // They do not tell percentiles and rates.
@@ -155,8 +156,8 @@ fn counts_and_rounding() {
 fn mistakes_are_named_with_their_place() {
     for device in devices() {
         for devices in [several(&device, 3), vec![device.with_memory_limit(1 << 14)]] {
-            let with = Aggregation::every(4).methods(&[Method::MEAN]);
-            let run = |with: &Aggregation, timestamps: &Array1<i64>| {
+            let with = TimeBuckets::every(4).methods(&[Method::MEAN]);
+            let run = |with: &TimeBuckets, timestamps: &Array1<i64>| {
                 let values = Array1::<f32>::zeros(timestamps.len());
                 with.run(&devices, timestamps.view(), values.view())
             };
@@ -185,7 +186,7 @@ fn mistakes_are_named_with_their_place() {
     }
     let empty = ArrayView1::<i64>::from(&[]);
     for device in with_kernels() {
-        let with = Aggregation::every(4).methods(&[Method::SUM]);
+        let with = TimeBuckets::every(4).methods(&[Method::SUM]);
         let nothing = with.run(
             &device.with_memory_limit(0),
             empty,
@@ -194,7 +195,7 @@ fn mistakes_are_named_with_their_place() {
         assert_error!(nothing, Error::Allocation { .. });
     }
     let none: [Device; 0] = [];
-    let with = Aggregation::every(4);
+    let with = TimeBuckets::every(4);
     let (timestamps, values) = (array![1, 2], array![1.0, 2.0]);
     for found in [
         with.run(&none, timestamps.view(), values.view()),
@@ -211,7 +212,7 @@ fn random_points_in_random_parts() {
         for round in 0..if small() { 3 } else { 20 } {
             let count = random.within(1, 400) as usize;
             let (timestamps, values) = points(count);
-            let with = Aggregation::every(random.within(1, 60)).methods(&all_methods());
+            let with = TimeBuckets::every(random.within(1, 60)).methods(&all_methods());
             let run =
                 |devices: &[Device]| with.run(devices, timestamps.view(), values.view()).unwrap();
             let expected = run(&several(&device, 1));

@@ -6,7 +6,7 @@ mod devices;
 mod properties;
 
 use gridstride::Device;
-use gridstride::time_series::{Aggregates, Aggregation, Method, Value, reference};
+use gridstride::time_series::{Aggregates, Method, TimeBuckets, Value, reference};
 use ndarray::{Array1, ArrayView1};
 
 use crate::common::{Random, is_slow};
@@ -96,7 +96,7 @@ pub fn ascending(count: usize, start: i64, seed: u64) -> Array1<i64> {
 #[track_caller]
 pub fn check<'a, T: Value>(
     device: &Device,
-    aggregation: &Aggregation,
+    aggregation: &TimeBuckets,
     offsets: &[usize],
     timestamps: impl Into<ArrayView1<'a, i64>>,
     values: impl Into<ArrayView1<'a, T>>,
@@ -112,7 +112,7 @@ pub fn check<'a, T: Value>(
 #[track_caller]
 pub fn check_one<'a, T: Value>(
     device: &Device,
-    aggregation: &Aggregation,
+    aggregation: &TimeBuckets,
     timestamps: impl Into<ArrayView1<'a, i64>>,
     values: impl Into<ArrayView1<'a, T>>,
 ) -> Aggregates {
@@ -125,7 +125,7 @@ pub fn check_one<'a, T: Value>(
 #[track_caller]
 pub fn compare<'a, T: Value>(
     found: &Aggregates,
-    aggregation: &Aggregation,
+    aggregation: &TimeBuckets,
     offsets: &[usize],
     timestamps: impl Into<ArrayView1<'a, i64>>,
     values: impl Into<ArrayView1<'a, T>>,

@@ -4,7 +4,7 @@
 
 use gridstride::Device;
 use gridstride::time_series::{
-    Aggregates, Aggregation, Duplicates, Fill, Method, Nan, Order, Singletons,
+    Aggregates, Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets,
 };
 use ndarray::{Array1, ArrayView1, s};
 use proptest::collection::vec;
@@ -31,20 +31,20 @@ fn points() -> impl Strategy<Value = (Array1<i64>, Array1<f64>)> {
     })
 }
 
-fn aggregations() -> impl Strategy<Value = Aggregation> {
+fn aggregations() -> impl Strategy<Value = TimeBuckets> {
     let duplicates = select(vec![Duplicates::Keep, Duplicates::First, Duplicates::Last]);
     let nan = select(vec![Nan::Skip, Nan::Propagate]);
     let singletons = select(vec![Singletons::Nan, Singletons::Drop]);
     let fill = select(vec![
         Fill::None,
-        Fill::Null,
+        Fill::Nan,
         Fill::Value(0.5),
         Fill::Previous,
     ]);
     let choices = (duplicates, nan, singletons, fill);
     (1..=30i64, -40..=40i64, choices, 0..=2u32).prop_map(
         |(granularity, origin, (duplicates, nan, singletons, fill), ddof)| {
-            Aggregation::every(granularity)
+            TimeBuckets::every(granularity)
                 .origin(origin)
                 .methods(&all_methods())
                 .duplicates(duplicates)
@@ -58,7 +58,7 @@ fn aggregations() -> impl Strategy<Value = Aggregation> {
 
 fn run(
     device: &Device,
-    aggregation: &Aggregation,
+    aggregation: &TimeBuckets,
     timestamps: ArrayView1<i64>,
     values: ArrayView1<f64>,
 ) -> Aggregates {
@@ -100,7 +100,7 @@ proptest! {
         granularity in 1..=100i64,
     ) {
         let timestamps = Array1::from_iter(0..values.len() as i64);
-        let aggregation = Aggregation::every(granularity).methods(&STATISTICS);
+        let aggregation = TimeBuckets::every(granularity).methods(&STATISTICS);
         for device in devices() {
             let found = aggregation.run(&device, timestamps.view(), values.view());
             compare(&found.unwrap(), &aggregation, &[0, values.len()], &timestamps, &values);
@@ -150,7 +150,7 @@ proptest! {
         (timestamps, values) in points(),
         (granularity, buckets) in (1..=30i64, -1_000_000_000_000..=1_000_000_000_000i64),
     ) {
-        let aggregation = Aggregation::every(granularity)
+        let aggregation = TimeBuckets::every(granularity)
             .methods(&all_methods())
             .fill(Fill::Previous);
         let by = granularity * buckets;
@@ -169,7 +169,7 @@ proptest! {
         granularity in 1..=30i64,
         by in -1_000_000_000_000..=1_000_000_000_000i64,
     ) {
-        let aggregation = Aggregation::every(granularity).methods(&all_methods());
+        let aggregation = TimeBuckets::every(granularity).methods(&all_methods());
         for device in devices() {
             let found = run(&device, &aggregation, timestamps.view(), values.view());
             let shifted = aggregation.clone().origin(by);
@@ -183,7 +183,7 @@ proptest! {
     /// Cut between buckets, halves give what the whole gives, but for the rate across the cut.
     #[test]
     fn halves_are_the_whole((timestamps, values) in points(), granularity in 1..=30i64, cut in 0.0..=1.0) {
-        let aggregation = Aggregation::every(granularity).methods(&STATISTICS);
+        let aggregation = TimeBuckets::every(granularity).methods(&STATISTICS);
         let label = |index: usize| timestamps[index].div_euclid(granularity);
         let mut cut = (values.len() as f64 * cut) as usize;
         while cut > 0 && cut < values.len() && label(cut) == label(cut - 1) {
@@ -211,11 +211,11 @@ proptest! {
     ) {
         let offsets = [0, values.len()];
         for device in devices() {
-            let aggregation = Aggregation::every(granularity).nan(nan).methods(&STATISTICS);
-            let summaries = aggregation.summaries(&device, &offsets, timestamps.view(), values.view());
+            let aggregation = TimeBuckets::every(granularity).nan(nan).methods(&STATISTICS);
+            let summaries = aggregation.summaries_series(&device, &offsets, timestamps.view(), values.view());
             let steps = summaries.unwrap().resample(granularity * first).unwrap();
             let steps = steps.resample(granularity * first * second).unwrap();
-            let coarse = Aggregation::every(granularity * first * second).nan(nan).methods(&STATISTICS);
+            let coarse = TimeBuckets::every(granularity * first * second).nan(nan).methods(&STATISTICS);
             let columns = steps.columns(&STATISTICS, 1).unwrap();
             compare(&columns, &coarse, &offsets, &timestamps, &values);
         }
@@ -231,7 +231,7 @@ proptest! {
     ) {
         // Without duplicates: those stay in the order in which they are.
         let timestamps = Array1::from_iter(timestamps.iter().zip(0..).map(|(time, index)| time + index));
-        let sorted = Aggregation::every(granularity).methods(&all_methods());
+        let sorted = TimeBuckets::every(granularity).methods(&all_methods());
         let any_order = sorted.clone().order(Order::Sort);
         let mixed_values: Array1<_> = order.iter().map(|&index| values[index]).collect();
         let mixed_timestamps: Array1<_> = order.iter().map(|&index| timestamps[index]).collect();
@@ -247,7 +247,7 @@ proptest! {
     #[test]
     fn percentiles_are_between_the_values((timestamps, values) in points(), percent in 0.0..=100.0) {
         let methods = [Method::percentile(percent), Method::MIN, Method::MAX, Method::COUNT];
-        let aggregation = Aggregation::every(1 << 40).origin(-1000).methods(&methods);
+        let aggregation = TimeBuckets::every(1 << 40).origin(-1000).methods(&methods);
         for device in devices() {
             let found = run(&device, &aggregation, timestamps.view(), values.view());
             let Some(&percentile) = found.column(0).first() else { continue };

@@ -1,61 +1,38 @@
 //! Buckets dropped and filled, on the host.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use ndarray::Array1;
 
-use super::{Aggregates, Aggregation, Fill, Method, Singletons};
 use crate::Result;
 use crate::device::{collected, reserve, zeroed, zeroed_columns};
-
-/// The methods to compute: those that are asked for, and behind them the counts that tell which buckets to drop.
-pub fn needed(with: &Aggregation) -> Cow<'_, [Method]> {
-    let counts = counts(with);
-    if counts.is_empty() {
-        return Cow::Borrowed(&with.methods);
-    }
-    Cow::Owned([&with.methods[..], &counts[..]].concat())
-}
-
-/// The counts on which dropping depends: of the values or of the rates, whichever has a variance asked for.
-fn counts(with: &Aggregation) -> Vec<Method> {
-    if with.singletons == Singletons::Nan {
-        return Vec::new();
-    }
-    let counts = [Method::COUNT, Method::COUNT.rate()].into_iter();
-    let is_needed = |count: &Method| {
-        let methods = with.methods.iter();
-        let mut of_same = methods.filter(|method| method.is_rate() == count.is_rate());
-        of_same.any(Method::needs_degrees_of_freedom)
-    };
-    counts.filter(is_needed).collect()
-}
+use crate::time_series::options::{Fill, TimeBuckets};
+use crate::time_series::output::Aggregates;
 
 /// Whether [`finish`] has anything to do.
-fn is_needed(with: &Aggregation) -> bool {
-    with.fill != Fill::None || !counts(with).is_empty()
+fn is_needed(options: &TimeBuckets) -> bool {
+    options.fill != Fill::None || !options.counts().is_empty()
 }
 
-/// Takes the columns of the [`needed`] methods: drops buckets, strips the counts, and fills.
+/// Takes the columns of the [needed](TimeBuckets::needed_methods) methods: drops buckets, strips the counts, and fills.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for all buckets.
-pub fn finish(with: &Aggregation, mut found: Aggregates) -> Result<Aggregates> {
-    if !is_needed(with) {
+pub fn finish(options: &TimeBuckets, mut found: Aggregates) -> Result<Aggregates> {
+    if !is_needed(options) {
         return Ok(found);
     }
-    let counts = found.columns.split_off(with.methods.len());
-    found.methods.truncate(with.methods.len());
+    let counts = found.columns.split_off(options.methods.len());
+    found.methods.truncate(options.methods.len());
     if !counts.is_empty() {
-        let ddof = f64::from(with.ddof);
+        let ddof = f64::from(options.ddof);
         found = kept(found, |bucket| {
             counts.iter().all(|count| count[bucket] > ddof)
         })?;
     }
-    match with.fill {
+    match options.fill {
         Fill::None => Ok(found),
-        fill => filled(with, fill, found),
+        fill => filled(options, fill, found),
     }
 }
 
@@ -78,11 +55,11 @@ fn kept(found: Aggregates, is_kept: impl Fn(usize) -> bool) -> Result<Aggregates
 }
 
 /// With all buckets between the first and the last one of each series.
-fn filled(with: &Aggregation, fill: Fill, found: Aggregates) -> Result<Aggregates> {
+fn filled(options: &TimeBuckets, fill: Fill, found: Aggregates) -> Result<Aggregates> {
     // Where a bucket is among all those of its series: the difference of two i64 fits in 64 bits.
     let place = |series: &Range<usize>, bucket: usize| {
         let distance = found.starts[bucket].wrapping_sub(found.starts[series.start]) as u64;
-        usize::try_from(distance / with.granularity as u64).unwrap_or(usize::MAX)
+        usize::try_from(distance / options.granularity as u64).unwrap_or(usize::MAX)
     };
     let series = || (0..found.series_count()).map(|index| found.series(index));
     let mut offsets = Vec::new();
@@ -105,12 +82,12 @@ fn filled(with: &Aggregation, fill: Fill, found: Aggregates) -> Result<Aggregate
         for bucket in series.clone() {
             let target = offset + place(&series, bucket);
             for empty in end..target {
-                starts[empty] = starts[empty - 1] + with.granularity;
+                starts[empty] = starts[empty - 1] + options.granularity;
                 for column in &mut columns {
                     column[empty] = match fill {
                         Fill::Value(number) => number,
                         Fill::Previous => column[empty - 1],
-                        Fill::None | Fill::Null => f64::NAN,
+                        Fill::None | Fill::Nan => f64::NAN,
                     };
                 }
             }

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use ndarray::Array1;
 
-use super::super::{Aggregates, BucketCounts, CustomAggregates};
 use super::cut::Stretch;
 use crate::Result;
-use crate::device::{Element, copy_bytes, zeroed, zeroed_lazily};
+use crate::device::{Element, zeroed};
+use crate::partition::concat;
+use crate::time_series::output::{Aggregates, BucketCounts, CustomAggregates};
 
 /// Buckets of series.
 pub trait Buckets: Sized {
@@ -60,23 +61,16 @@ pub fn joined<R: Buckets>(series: usize, mut pieces: Vec<Piece<R>>) -> Result<R>
     }
 }
 
-/// What `of` gives of each piece, one after the other.
+/// Returns what `array` gives of each piece, one after the other.
 fn concatenated<'a, R, T: Element>(
     pieces: &'a [Piece<R>],
-    of: impl Fn(&'a R) -> &'a Array1<T>,
+    array: impl Fn(&'a R) -> &'a Array1<T>,
 ) -> Result<Array1<T>> {
     let parts = pieces.iter().map(|piece| {
-        let all = of(&piece.buckets).as_slice();
+        let all = array(&piece.buckets).as_slice();
         &all.expect("an array as it was made")[piece.skipped..]
     });
-    let mut elements = zeroed_lazily(parts.clone().map(<[T]>::len).sum())?;
-    let mut rest = &mut elements[..];
-    for part in parts {
-        let (places, behind) = rest.split_at_mut(part.len());
-        copy_bytes(bytemuck::cast_slice(part), bytemuck::cast_slice_mut(places));
-        rest = behind;
-    }
-    Ok(elements.into())
+    Ok(concat::concatenated(parts)?.into())
 }
 
 impl Buckets for Aggregates {

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use super::super::cpu::Timeline;
-use super::super::series::series_of;
-use super::within;
 use crate::partition::{Partition, equal_ranges};
+use crate::time_series::cpu::Timeline;
+use crate::time_series::input::series_of;
 use crate::{Error, Result};
 
 /// Points that can be cut.
@@ -13,8 +12,8 @@ pub struct Cuttable<'a> {
     pub timeline: Timeline<'a>,
     /// Whether the points of a bucket stay together; else those of a timestamp.
     pub keeps_buckets: bool,
-    /// Bytes of a device's memory.
-    pub bytes_of_point: usize,
+    /// The bytes of a device's memory that so many points take.
+    pub bytes: &'a (dyn Fn(usize) -> u64 + Sync),
 }
 
 /// Some of the points.
@@ -77,7 +76,7 @@ impl Stretch<'_> {
         let last = series_of(offsets, self.points.end - 1);
         offsets[self.first_series()..=last + 1]
             .iter()
-            .map(|&offset| within(&range, offset))
+            .map(|&offset| offset.clamp(range.start, range.end) - range.start)
             .collect()
     }
 
@@ -95,7 +94,7 @@ impl Stretch<'_> {
 
 impl Partition for Stretch<'_> {
     fn bytes(&self) -> u64 {
-        self.points.len() as u64 * self.of.bytes_of_point as u64
+        (self.of.bytes)(self.points.len())
     }
 
     fn split(self, parts: usize) -> Vec<Self> {

@@ -1,0 +1,185 @@
+//! The calls: aggregation of arrays of the host; below, arrays in a device's memory, and timestamps alone.
+
+mod resident;
+mod timestamps;
+
+use ndarray::ArrayView1;
+use time_series_kernels::Aggregate;
+
+pub use timestamps::{
+    bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
+    round_timestamps_device_inplace, round_timestamps_device_into, round_timestamps_inplace,
+    round_timestamps_into,
+};
+
+use super::custom::Custom;
+use super::element::Value;
+use super::input::Series;
+use super::method::Method;
+use super::options::TimeBuckets;
+#[allow(unused_imports, reason = "for links")]
+use super::options::{Nan, Order};
+use super::output::{Aggregates, CustomAggregates, Summaries};
+use crate::device::Element;
+use crate::error::During;
+use crate::{DeviceSet, Result};
+
+const AGGREGATE: &str = "aggregate";
+const CUSTOM: &str = "custom";
+const SUMMARIES: &str = "summaries";
+
+/// Computes statistics of the values of one series in buckets of `granularity`, which has the timestamps' unit: a column
+/// for each method. The timestamps must not descend.
+///
+/// # Errors
+/// Those of [`TimeBuckets::run`], which also has the options.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::{Method, aggregate};
+/// use ndarray::array;
+///
+/// let (timestamps, values) = (array![0, 5, 35], array![1.0f32, 2.0, 4.0]);
+/// let methods = [Method::COUNT, Method::MEDIAN, Method::LAST.rate()];
+/// let found = aggregate(&Device::auto(), timestamps.view(), values.view(), 35, &methods)?;
+/// assert_eq!(found.starts(), array![0, 35]);
+/// assert_eq!(found.columns(), [array![2.0, 1.0], array![1.5, 4.0], array![1.0, 2.0]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn aggregate<T: Value>(
+    devices: &(impl DeviceSet + ?Sized),
+    timestamps: ArrayView1<i64>,
+    values: ArrayView1<T>,
+    granularity: i64,
+    methods: &[Method],
+) -> Result<Aggregates> {
+    TimeBuckets::every(granularity)
+        .methods(methods)
+        .run(devices, timestamps, values)
+}
+
+impl TimeBuckets {
+    /// Aggregates one series of N timestamps and N values.
+    ///
+    /// Views may have any strides; one without gaps is not copied on the host.
+    ///
+    /// # Errors
+    /// - [`Error::Shape`](crate::Error::Shape) if there are not as many values as timestamps.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, a percentile not from 0 to
+    ///   100, more than 2³² − 1 points, the first timestamp that is below the one before it, unless
+    ///   [sorting](Order::Sort) is asked for, and one whose bucket begins before the first `i64`.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice, also for buckets that are
+    ///   to be filled.
+    /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails and
+    ///   [`Error::Load`](crate::Error::Load) if it does not accept the kernels.
+    pub fn run<T: Value>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<Aggregates> {
+        self.run_series(devices, &[0, timestamps.len()], timestamps, values)
+    }
+
+    /// Aggregates S series, which follow each other in arrays of N timestamps and N values: series i from
+    /// offset i up to offset i + 1, of S + 1 offsets. Series may be empty.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run), and [`Error::InvalidInput`](crate::Error::InvalidInput) for the first of the offsets
+    /// that do not ascend from 0 to N.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::time_series::{TimeBuckets, Method};
+    /// use ndarray::array;
+    ///
+    /// let timestamps = array![0, 1, 9, 0, 1];
+    /// let values = array![1.0, 2.0, 4.0, 8.0, 16.0];
+    /// let sums = TimeBuckets::every(5).methods(&[Method::SUM]);
+    /// let found = sums.run_series(&Device::auto(), &[0, 3, 5], timestamps.view(), values.view())?;
+    /// assert_eq!(found.starts(), array![0, 5, 0]);
+    /// assert_eq!(found.column(0), array![3.0, 4.0, 24.0]);
+    /// assert_eq!(found.series(1), 2..3);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn run_series<T: Value>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        offsets: &[usize],
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<Aggregates> {
+        let series = Series::new(AGGREGATE, self, offsets, timestamps, values)?;
+        T::host(self, devices.devices(), &series).during(AGGREGATE)
+    }
+
+    /// Aggregates one series by a user-defined [`Aggregate`] in place of the methods. The options for singletons and
+    /// filling do not matter. The aggregate does not see points whose NaN is [skipped](Nan::Skip), so the result of a
+    /// bucket may come from no point at all.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run), and [`Error::Unavailable`](crate::Error::Unavailable) on a device that runs kernels if
+    /// the aggregate has none.
+    pub fn custom<T: Value, A>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        custom: &Custom<A>,
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<CustomAggregates<A::Output>>
+    where
+        A: Aggregate<State: Send, Output: Element> + Send + Sync,
+    {
+        self.custom_series(devices, custom, &[0, timestamps.len()], timestamps, values)
+    }
+
+    /// Aggregates several series by a user-defined aggregate: [`custom`](Self::custom) with the offsets of
+    /// [`run_series`](Self::run_series).
+    ///
+    /// # Errors
+    /// Those of [`custom`](Self::custom) and [`run_series`](Self::run_series).
+    pub fn custom_series<T: Value, A>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        custom: &Custom<A>,
+        offsets: &[usize],
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<CustomAggregates<A::Output>>
+    where
+        A: Aggregate<State: Send, Output: Element> + Send + Sync,
+    {
+        let series = Series::new(CUSTOM, self, offsets, timestamps, values)?;
+        T::custom(self, custom, devices.devices(), &series).during(CUSTOM)
+    }
+
+    /// Summarises each bucket of one series: all statistics but percentiles and rates, in a form that can be
+    /// [resampled](Summaries::resample) to coarser buckets. The options for methods, singletons and filling do not matter.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn summaries<T: Value>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<Summaries> {
+        self.summaries_series(devices, &[0, timestamps.len()], timestamps, values)
+    }
+
+    /// Summarises each bucket of several series: [`summaries`](Self::summaries) with the offsets of
+    /// [`run_series`](Self::run_series).
+    ///
+    /// # Errors
+    /// Those of [`run_series`](Self::run_series).
+    pub fn summaries_series<T: Value>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        offsets: &[usize],
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<Summaries> {
+        let series = Series::new(SUMMARIES, self, offsets, timestamps, values)?;
+        T::summaries(self, devices.devices(), &series).during(SUMMARIES)
+    }
+}

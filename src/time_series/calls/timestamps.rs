@@ -1,0 +1,236 @@
+//! The calls for timestamps alone: rounded down to their buckets, and the buckets' lengths.
+
+use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
+
+use crate::device::{DeviceArray, zeroed_lazily};
+use crate::error::During;
+use crate::time_series::cpu::Timeline;
+use crate::time_series::device_output::DeviceBucketCounts;
+use crate::time_series::dispatch;
+use crate::time_series::input::{floor, packed, require_count, require_length};
+use crate::time_series::output::BucketCounts;
+use crate::{DeviceSet, Result};
+
+const ROUND: &str = "round_timestamps";
+const ROUND_INTO: &str = "round_timestamps_into";
+const ROUND_INPLACE: &str = "round_timestamps_inplace";
+const COUNTS: &str = "bucket_counts";
+
+/// Returns the label of each timestamp's bucket: origin + ⌊(t − origin)/granularity⌋·granularity. The timestamps may be
+/// in any order and unit.
+///
+/// # Errors
+/// [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, and for the first timestamp whose
+/// bucket begins before the first `i64`; otherwise those of the device, as of [`TimeBuckets::run`](crate::time_series::TimeBuckets::run).
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::round_timestamps;
+/// use ndarray::array;
+///
+/// let rounded = round_timestamps(&Device::auto(), array![-1, 0, 34, 36].view(), 35, 0)?;
+/// assert_eq!(rounded, array![-35, 0, 0, 35]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn round_timestamps(
+    devices: &(impl DeviceSet + ?Sized),
+    timestamps: ArrayView1<i64>,
+    granularity: i64,
+    origin: i64,
+) -> Result<Array1<i64>> {
+    let floor = floor(ROUND, granularity, origin)?;
+    let mut rounded = Array1::from(zeroed_lazily(timestamps.len()).during(ROUND)?);
+    let out = rounded.view_mut();
+    dispatch::round(ROUND, &floor, devices.devices(), timestamps, out).during(ROUND)?;
+    Ok(rounded)
+}
+
+/// Writes the label of each timestamp's bucket to memory that exists: [`round_timestamps`] without an allocation of the
+/// result. After an error some of `out` may have been written.
+///
+/// # Errors
+/// Those of [`round_timestamps`], and [`Error::Shape`](crate::Error::Shape) if `out` has another length.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::round_timestamps_into;
+/// use ndarray::{Array1, array};
+///
+/// let (timestamps, mut rounded) = (array![-1, 0, 34, 36], Array1::zeros(4));
+/// round_timestamps_into(&Device::auto(), timestamps.view(), 35, 0, rounded.view_mut())?;
+/// assert_eq!(rounded, array![-35, 0, 0, 35]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn round_timestamps_into(
+    devices: &(impl DeviceSet + ?Sized),
+    timestamps: ArrayView1<i64>,
+    granularity: i64,
+    origin: i64,
+    out: ArrayViewMut1<i64>,
+) -> Result<()> {
+    let floor = floor(ROUND_INTO, granularity, origin)?;
+    require_length(ROUND_INTO, timestamps.len(), out.len())?;
+    let done = dispatch::round(ROUND_INTO, &floor, devices.devices(), timestamps, out);
+    done.during(ROUND_INTO)
+}
+
+/// Replaces each timestamp by the label of its bucket: [`round_timestamps`] in place. After an error the timestamps are
+/// what they were.
+///
+/// # Errors
+/// Those of [`round_timestamps`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::round_timestamps_inplace;
+/// use ndarray::array;
+///
+/// let mut timestamps = array![3, 9, 14];
+/// round_timestamps_inplace(&Device::auto(), timestamps.view_mut(), 10, 3)?;
+/// assert_eq!(timestamps, array![3, 3, 13]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn round_timestamps_inplace(
+    devices: &(impl DeviceSet + ?Sized),
+    timestamps: ArrayViewMut1<i64>,
+    granularity: i64,
+    origin: i64,
+) -> Result<()> {
+    let floor = floor(ROUND_INPLACE, granularity, origin)?;
+    let done = dispatch::round_inplace(ROUND_INPLACE, &floor, devices.devices(), timestamps);
+    done.during(ROUND_INPLACE)
+}
+
+/// Rounds timestamps in a device's memory, and leaves the result there: [`round_timestamps`].
+///
+/// # Errors
+/// Those of [`round_timestamps`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::round_timestamps_device;
+/// use ndarray::array;
+///
+/// let timestamps = Device::auto().upload(&array![-1, 0, 34, 36])?;
+/// let rounded = round_timestamps_device(&timestamps, 35, 0)?;
+/// assert_eq!(rounded.download()?, array![-35, 0, 0, 35]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn round_timestamps_device(
+    timestamps: &DeviceArray<i64, Ix1>,
+    granularity: i64,
+    origin: i64,
+) -> Result<DeviceArray<i64, Ix1>> {
+    let buffer = timestamps.device().alloc(timestamps.len()).during(ROUND)?;
+    let mut rounded = DeviceArray::from_buffer(buffer, timestamps.raw_dim())?;
+    round_device_into(ROUND, timestamps, granularity, origin, &mut rounded)?;
+    Ok(rounded)
+}
+
+/// Rounds timestamps in a device's memory into an array that exists: [`round_timestamps_device`] without an allocation
+/// of the result. After an error some of `out` may have been written.
+///
+/// # Errors
+/// Those of [`round_timestamps_into`], and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two
+/// devices.
+pub fn round_timestamps_device_into(
+    timestamps: &DeviceArray<i64, Ix1>,
+    granularity: i64,
+    origin: i64,
+    out: &mut DeviceArray<i64, Ix1>,
+) -> Result<()> {
+    round_device_into(ROUND_INTO, timestamps, granularity, origin, out)
+}
+
+fn round_device_into(
+    operation: &'static str,
+    timestamps: &DeviceArray<i64, Ix1>,
+    granularity: i64,
+    origin: i64,
+    out: &mut DeviceArray<i64, Ix1>,
+) -> Result<()> {
+    let floor = floor(operation, granularity, origin)?;
+    let device = timestamps.device();
+    device.require_same(out.device(), operation)?;
+    require_length(operation, timestamps.len(), out.len())?;
+    let _ordered = device.ordered_with(&[out.device()])?;
+    let out = out.buffer_mut();
+    // SAFETY: the guard orders the streams of both arrays with that of `device`.
+    unsafe { out.start_copy_of(device, timestamps.buffer())? };
+    dispatch::round_device(operation, &floor, device, out).during(operation)
+}
+
+/// Replaces each timestamp in a device's memory by the label of its bucket: [`round_timestamps_inplace`]. After an error
+/// the timestamps whose bucket has a label may have been rounded.
+///
+/// # Errors
+/// Those of [`round_timestamps`].
+pub fn round_timestamps_device_inplace(
+    timestamps: &mut DeviceArray<i64, Ix1>,
+    granularity: i64,
+    origin: i64,
+) -> Result<()> {
+    let floor = floor(ROUND_INPLACE, granularity, origin)?;
+    let device = timestamps.device().clone();
+    let timestamps = timestamps.buffer_mut();
+    dispatch::round_device(ROUND_INPLACE, &floor, &device, timestamps).during(ROUND_INPLACE)
+}
+
+/// Returns the buckets that have points, and how many points each has, of timestamps that do not descend.
+///
+/// # Errors
+/// Those of [`TimeBuckets::run`](crate::time_series::TimeBuckets::run).
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::bucket_counts;
+/// use ndarray::array;
+///
+/// let found = bucket_counts(&Device::auto(), array![0, 1, 34, 80].view(), 35, 0)?;
+/// assert_eq!((found.starts, found.counts), (array![0, 70], array![3, 1]));
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn bucket_counts(
+    devices: &(impl DeviceSet + ?Sized),
+    timestamps: ArrayView1<i64>,
+    granularity: i64,
+    origin: i64,
+) -> Result<BucketCounts> {
+    let floor = floor(COUNTS, granularity, origin)?;
+    require_count(COUNTS, timestamps.len())?;
+    let timeline = Timeline {
+        operation: COUNTS,
+        offsets: &[0, timestamps.len()],
+        timestamps: &packed(timestamps).during(COUNTS)?,
+        floor: &floor,
+    };
+    dispatch::counts(devices.devices(), &timeline).during(COUNTS)
+}
+
+/// Counts the points of each bucket in a device's memory, and leaves the result there: [`bucket_counts`].
+///
+/// The call waits for the device, since the number of buckets is part of the result's shape.
+///
+/// # Errors
+/// Those of [`bucket_counts`].
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::bucket_counts_device;
+/// use ndarray::array;
+///
+/// let timestamps = Device::auto().upload(&array![0, 1, 34, 80])?;
+/// let found = bucket_counts_device(&timestamps, 35, 0)?;
+/// assert_eq!(found.starts.download()?, array![0, 70]);
+/// assert_eq!(found.counts.download()?, array![3.0, 1.0]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn bucket_counts_device(
+    timestamps: &DeviceArray<i64, Ix1>,
+    granularity: i64,
+    origin: i64,
+) -> Result<DeviceBucketCounts> {
+    let floor = floor(COUNTS, granularity, origin)?;
+    require_count(COUNTS, timestamps.len())?;
+    dispatch::counts_device(COUNTS, &floor, timestamps).during(COUNTS)
+}

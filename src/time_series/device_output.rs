@@ -1,0 +1,222 @@
+//! Results in the memory of a device.
+
+use ndarray::Ix1;
+use time_series_kernels::Summary;
+
+use super::method::Method;
+use super::options::TimeBuckets;
+use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries, place_of};
+use crate::Result;
+use crate::device::{Buffer, Device, DeviceArray, DeviceView, Element, collected, copied, reserve};
+
+/// [`Aggregates`] in the memory of a device.
+#[derive(Debug)]
+pub struct DeviceAggregates {
+    pub(super) offsets: Vec<usize>,
+    pub(super) starts: DeviceArray<i64, Ix1>,
+    pub(super) methods: Vec<Method>,
+    pub(super) columns: DeviceColumns,
+}
+
+/// Columns one after the other, which may have some room between them.
+#[derive(Debug)]
+pub(super) struct DeviceColumns {
+    pub elements: Buffer<f64>,
+    pub stride: usize,
+}
+
+impl DeviceAggregates {
+    /// The first timestamp of each bucket.
+    pub fn starts(&self) -> &DeviceArray<i64, Ix1> {
+        &self.starts
+    }
+
+    /// The methods, one for each column.
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+
+    /// A number for each bucket by method number `index`.
+    ///
+    /// # Panics
+    /// Unless there are more methods than that.
+    pub fn column(&self, index: usize) -> DeviceView<'_, f64, Ix1> {
+        assert!(
+            index < self.methods.len(),
+            "there are {} columns",
+            self.methods.len()
+        );
+        let DeviceColumns { elements, stride } = &self.columns;
+        DeviceView::part(elements, index * stride, self.len())
+    }
+
+    /// The column of a method, the first one if there are several, or `None`.
+    pub fn column_of(&self, method: Method) -> Option<DeviceView<'_, f64, Ix1>> {
+        let index = place_of(&self.methods, method)?;
+        Some(self.column(index))
+    }
+
+    /// The number of buckets.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there are no buckets.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Where the buckets of each series begin, and at the end their number. On the host.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Copies all to the host.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the GPU's main stream, fails;
+    /// [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice.
+    pub fn download(&self) -> Result<Aggregates> {
+        let columns = (0..self.methods.len()).map(|index| self.column(index).download());
+        Ok(Aggregates {
+            offsets: copied(&self.offsets)?,
+            starts: self.starts.download()?,
+            methods: self.methods.clone(),
+            columns: columns.collect::<Result<_>>()?,
+        })
+    }
+
+    /// A copy of what is on the host.
+    pub(super) fn upload(device: &Device, aggregates: Aggregates) -> Result<DeviceAggregates> {
+        let mut columns = Vec::new();
+        reserve(&mut columns, aggregates.columns.len() * aggregates.len())?;
+        columns.extend(aggregates.columns.iter().flatten());
+        Ok(DeviceAggregates {
+            starts: device.upload(&aggregates.starts)?,
+            columns: DeviceColumns {
+                elements: device.buffer_from(&columns)?,
+                stride: aggregates.len(),
+            },
+            offsets: aggregates.offsets,
+            methods: aggregates.methods,
+        })
+    }
+}
+
+/// [`CustomAggregates`] in the memory of a device.
+#[derive(Debug)]
+pub struct DeviceCustomAggregates<O: Element> {
+    pub(super) offsets: Vec<usize>,
+    pub(super) starts: DeviceArray<i64, Ix1>,
+    pub(super) results: DeviceArray<O, Ix1>,
+}
+
+impl<O: Element> DeviceCustomAggregates<O> {
+    /// Returns the first timestamp of each bucket.
+    pub fn starts(&self) -> &DeviceArray<i64, Ix1> {
+        &self.starts
+    }
+
+    /// Returns the result for each bucket.
+    pub fn results(&self) -> &DeviceArray<O, Ix1> {
+        &self.results
+    }
+
+    /// Returns where the buckets of each series begin, and at the end their number. On the host.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Copies everything to the host.
+    ///
+    /// # Errors
+    /// Those of [`DeviceAggregates::download`].
+    pub fn download(&self) -> Result<CustomAggregates<O>> {
+        Ok(CustomAggregates {
+            offsets: copied(&self.offsets)?,
+            starts: self.starts.download()?,
+            results: self.results.download()?,
+        })
+    }
+
+    /// Copies what is on the host to a device.
+    pub(super) fn upload(device: &Device, found: CustomAggregates<O>) -> Result<Self> {
+        Ok(DeviceCustomAggregates {
+            starts: device.upload(&found.starts)?,
+            results: device.upload(&found.results)?,
+            offsets: found.offsets,
+        })
+    }
+}
+
+/// [`Summaries`] in the memory of a device.
+#[derive(Debug)]
+pub struct DeviceSummaries {
+    options: TimeBuckets,
+    buckets: DeviceCustomAggregates<Summary>,
+}
+
+impl DeviceSummaries {
+    pub(super) fn new(options: &TimeBuckets, buckets: DeviceCustomAggregates<Summary>) -> Self {
+        DeviceSummaries {
+            options: options.clone(),
+            buckets,
+        }
+    }
+
+    /// Returns the first timestamp of each bucket.
+    pub fn starts(&self) -> &DeviceArray<i64, Ix1> {
+        &self.buckets.starts
+    }
+
+    /// Returns the summary of each bucket.
+    pub fn summaries(&self) -> &DeviceArray<Summary, Ix1> {
+        &self.buckets.results
+    }
+
+    /// Returns where the buckets of each series begin, and at the end their number. On the host.
+    pub fn offsets(&self) -> &[usize] {
+        &self.buckets.offsets
+    }
+
+    /// Copies everything to the host, where summaries can be [resampled](Summaries::resample).
+    ///
+    /// # Errors
+    /// Those of [`DeviceAggregates::download`].
+    pub fn download(&self) -> Result<Summaries> {
+        Ok(Summaries::new(&self.options, self.buckets.download()?))
+    }
+}
+
+/// [`BucketCounts`] in the memory of a device.
+#[derive(Debug)]
+pub struct DeviceBucketCounts {
+    /// The first timestamp of each bucket.
+    pub starts: DeviceArray<i64, Ix1>,
+    /// The number of points in each bucket, at least 1: exact, as an `f64`, like all columns on a device.
+    pub counts: DeviceArray<f64, Ix1>,
+}
+
+impl DeviceBucketCounts {
+    /// Copies both to the host.
+    ///
+    /// # Errors
+    /// Those of [`DeviceAggregates::download`].
+    pub fn download(&self) -> Result<BucketCounts> {
+        let counts = self.counts.buffer().to_vec()?;
+        let counts = collected(counts.into_iter().map(|count| count as u32))?;
+        Ok(BucketCounts {
+            starts: self.starts.download()?,
+            counts: counts.into(),
+        })
+    }
+
+    /// Copies what is on the host to a device.
+    pub(super) fn upload(device: &Device, found: &BucketCounts) -> Result<Self> {
+        let counts = collected(found.counts.iter().map(|&count| f64::from(count)))?;
+        Ok(DeviceBucketCounts {
+            starts: device.upload(&found.starts)?,
+            counts: device.upload(&ndarray::aview1(&counts))?,
+        })
+    }
+}

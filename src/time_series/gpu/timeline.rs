@@ -1,0 +1,89 @@
+//! What all launches over series have in common.
+
+use ndarray::Ix1;
+use time_series_kernels::{self as kernels, Floor};
+
+use super::kernels::MODULE;
+use super::tuning;
+use crate::device::{Buffer, DeviceArray, Element};
+use crate::time_series::input::DeviceSeries;
+use crate::{Device, Result};
+
+/// Timestamps of series in the memory of a device, and how they are rounded.
+pub struct Timeline<'a> {
+    /// What the caller called.
+    pub operation: &'static str,
+    pub offsets: &'a [usize],
+    pub device_offsets: Buffer<u64>,
+    pub timestamps: &'a DeviceArray<i64, Ix1>,
+    /// A bit for each point: whether a series begins with it. Empty for one series.
+    pub starts: Buffer<u32>,
+    pub floor: Floor,
+}
+
+impl<'a> Timeline<'a> {
+    /// Returns the timestamps of series.
+    pub fn of<V: Element>(series: &DeviceSeries<'a, V>) -> Result<Timeline<'a>> {
+        Timeline::new(
+            series.operation,
+            series.offsets,
+            series.timestamps,
+            series.floor,
+        )
+    }
+
+    pub fn new(
+        operation: &'static str,
+        offsets: &'a [usize],
+        timestamps: &'a DeviceArray<i64, Ix1>,
+        floor: Floor,
+    ) -> Result<Timeline<'a>> {
+        let device = timestamps.device();
+        let device_offsets = upload_offsets(device, offsets)?;
+        let words = match offsets.len() {
+            2 => 0,
+            _ => timestamps.len().div_ceil(32),
+        };
+        let mut starts = device.zeros::<u32>(words)?;
+        if words > 0 {
+            let arguments = (device_offsets.slice(), timestamps.len(), starts.slice_mut());
+            // SAFETY: a bit for each point, and offsets that were checked. Buffers are of this device, and freed
+            // after the kernel has run.
+            unsafe {
+                let config = tuning::grid_stride(offsets.len());
+                device.launch(MODULE, &kernels::mark_series, config, arguments)?;
+            }
+        }
+        Ok(Timeline {
+            operation,
+            offsets,
+            device_offsets,
+            timestamps,
+            starts,
+            floor,
+        })
+    }
+
+    pub fn device(&self) -> &'a Device {
+        self.timestamps.device()
+    }
+}
+
+/// Copies offsets to a device, as kernels take them.
+pub fn upload_offsets(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
+    #[cfg(target_pointer_width = "64")]
+    let wide: &[u64] = bytemuck::cast_slice(offsets);
+    #[cfg(not(target_pointer_width = "64"))]
+    let wide: &Vec<u64> = &offsets.iter().map(|&offset| offset as u64).collect();
+    device.buffer_from(wide)
+}
+
+/// Copies offsets that kernels have written to the host.
+pub fn download_offsets(buffer: &Buffer<u64>) -> Result<Vec<usize>> {
+    let wide = buffer.to_vec()?;
+    #[cfg(target_pointer_width = "64")]
+    let offsets = bytemuck::allocation::cast_vec(wide);
+    #[cfg(not(target_pointer_width = "64"))]
+    let offsets = wide.into_iter().map(|offset| offset as usize).collect();
+    Ok(offsets)
+}

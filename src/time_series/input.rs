@@ -1,0 +1,232 @@
+//! What goes in: points of series, on the host or on a device, with all checks of arguments.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayView1, Ix1};
+use time_series_kernels::Floor;
+
+use super::method::Method;
+use super::options::TimeBuckets;
+use crate::device::{Device, DeviceArray, Element, collected};
+use crate::error::During;
+use crate::{Error, Result};
+
+/// The most points of a call: they are numbered in 32 bits.
+const MAX_POINTS: usize = u32::MAX as usize;
+
+/// Series one after the other, on the host: as many values as timestamps, and one offset more than series.
+#[derive(Clone)]
+pub struct Series<'a, T: Clone> {
+    /// What the caller called.
+    pub operation: &'static str,
+    pub floor: Floor,
+    pub offsets: Cow<'a, [usize]>,
+    pub timestamps: Cow<'a, [i64]>,
+    pub values: Cow<'a, [T]>,
+}
+
+impl<'a, T: Clone> Series<'a, T> {
+    /// Checks the arguments. Views without gaps are not copied.
+    pub fn new(
+        operation: &'static str,
+        options: &TimeBuckets,
+        offsets: &'a [usize],
+        timestamps: ArrayView1<'a, i64>,
+        values: ArrayView1<'a, T>,
+    ) -> Result<Series<'a, T>> {
+        let lengths = [timestamps.len(), values.len()];
+        Ok(Series {
+            operation,
+            floor: checked(operation, options, offsets, lengths)?,
+            offsets: offsets.into(),
+            timestamps: packed(timestamps).during(operation)?,
+            values: packed(values).during(operation)?,
+        })
+    }
+
+    /// Returns the same series, borrowed.
+    pub fn borrowed(&self) -> Series<'_, T> {
+        Series {
+            operation: self.operation,
+            floor: self.floor,
+            offsets: Cow::Borrowed(&self.offsets),
+            timestamps: Cow::Borrowed(&self.timestamps),
+            values: Cow::Borrowed(&self.values),
+        }
+    }
+}
+
+/// Series in the memory of a device, with the offsets on the host.
+pub struct DeviceSeries<'a, T: Element> {
+    /// What the caller called.
+    pub operation: &'static str,
+    pub floor: Floor,
+    pub offsets: &'a [usize],
+    pub timestamps: &'a DeviceArray<i64, Ix1>,
+    pub values: &'a DeviceArray<T, Ix1>,
+}
+
+impl<'a, T: Element> DeviceSeries<'a, T> {
+    /// Checks the arguments.
+    pub fn new(
+        operation: &'static str,
+        options: &TimeBuckets,
+        offsets: &'a [usize],
+        timestamps: &'a DeviceArray<i64, Ix1>,
+        values: &'a DeviceArray<T, Ix1>,
+    ) -> Result<DeviceSeries<'a, T>> {
+        let lengths = [timestamps.len(), values.len()];
+        timestamps
+            .device()
+            .require_same(values.device(), operation)?;
+        Ok(DeviceSeries {
+            operation,
+            floor: checked(operation, options, offsets, lengths)?,
+            offsets,
+            timestamps,
+            values,
+        })
+    }
+
+    /// Returns the device, by the handle on whose stream the work runs.
+    pub fn device(&self) -> &'a Device {
+        self.timestamps.device()
+    }
+}
+
+/// Checks all arguments but the points, and returns how timestamps are rounded.
+fn checked(
+    operation: &'static str,
+    options: &TimeBuckets,
+    offsets: &[usize],
+    [timestamps, values]: [usize; 2],
+) -> Result<Floor> {
+    let floor = floor(operation, options.granularity, options.origin)?;
+    let check = |method: &Method| method.check(operation);
+    options.methods.iter().try_for_each(check)?;
+    if timestamps != values {
+        let message = format!(
+            "the number of timestamps is {timestamps}, the number of values {values}: they must be equal"
+        );
+        return Err(Error::Shape { operation, message });
+    }
+    require_count(operation, timestamps)?;
+    require_offsets(operation, offsets, timestamps)?;
+    Ok(floor)
+}
+
+/// Returns how timestamps are rounded down to their buckets' starts.
+pub fn floor(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
+    Floor::new(granularity, origin).ok_or_else(|| {
+        let message = format!("the granularity is {granularity}, and has to be 1 at least");
+        Error::input(operation, message)
+    })
+}
+
+/// Checks that there are not too many points.
+pub fn require_count(operation: &'static str, points: usize) -> Result<()> {
+    if points <= MAX_POINTS {
+        return Ok(());
+    }
+    let message = format!("{points} points are more than {MAX_POINTS}");
+    Err(Error::input(operation, message))
+}
+
+/// Checks that offsets ascend from 0 to the number of points.
+fn require_offsets(operation: &'static str, offsets: &[usize], points: usize) -> Result<()> {
+    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+        let message = "there are no offsets: one series of n points has the offsets 0 and n";
+        return Err(Error::input(operation, message));
+    };
+    if first != 0 || last != points {
+        let index = if first != 0 { 0 } else { offsets.len() - 1 };
+        let message = format!(
+            "the offsets go from {first} to {last}, and have to go from 0 to the number of points, {points}"
+        );
+        return Err(Error::input_at(operation, index, message));
+    }
+    match offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+        None => Ok(()),
+        Some(before) => {
+            let index = before + 1;
+            let message = format!(
+                "offset {} at index {index} is below the one before it, {}",
+                offsets[index], offsets[before]
+            );
+            Err(Error::input_at(operation, index, message))
+        }
+    }
+}
+
+/// Checks that a result has room for as many timestamps as there are.
+pub fn require_length(operation: &'static str, timestamps: usize, out: usize) -> Result<()> {
+    if timestamps == out {
+        return Ok(());
+    }
+    let message = format!("there are {timestamps} timestamps, but out has {out} elements");
+    Err(Error::Shape { operation, message })
+}
+
+/// Returns the elements in order.
+///
+/// # Errors
+/// [`Error::Allocation`].
+pub fn packed<T: Clone>(view: ArrayView1<'_, T>) -> Result<Cow<'_, [T]>> {
+    Ok(match view.to_slice() {
+        Some(slice) => Cow::Borrowed(slice),
+        None => Cow::Owned(collected(view.iter().cloned())?),
+    })
+}
+
+/// Returns the series of a point: the last one that begins at or before it, since empty ones begin where the next one
+/// does.
+pub fn series_of(offsets: &[usize], point: usize) -> usize {
+    offsets.partition_point(|&offset| offset <= point) - 1
+}
+
+/// Fails for the first timestamp whose bucket has no label.
+pub fn require_labels<'a>(
+    operation: &'static str,
+    timestamps: impl IntoIterator<Item = &'a i64>,
+    floor: &Floor,
+) -> Result<()> {
+    let mut numbered = timestamps.into_iter().enumerate();
+    match numbered.find(|&(_, &timestamp)| timestamp < floor.lowest()) {
+        Some((index, &timestamp)) => Err(without_label(operation, index, timestamp, floor)),
+        None => Ok(()),
+    }
+}
+
+/// The error of a timestamp whose bucket has no label.
+pub fn without_label(
+    operation: &'static str,
+    index: usize,
+    timestamp: i64,
+    floor: &Floor,
+) -> Error {
+    let message = format!(
+        "the bucket of timestamp {timestamp}, at index {index}, begins before the first i64; the first label is {}",
+        floor.lowest()
+    );
+    Error::input_at(operation, index, message)
+}
+
+/// The error of a timestamp below the one before it in its series.
+pub fn out_of_order(
+    operation: &'static str,
+    offsets: &[usize],
+    index: usize,
+    before: i64,
+    timestamp: i64,
+) -> Error {
+    let series = series_of(offsets, index);
+    let of_series = match offsets.len() {
+        2 => String::new(),
+        _ => format!(" of series {series}"),
+    };
+    let message = format!(
+        "timestamp {timestamp} at index {index}{of_series} is below the one before it, {before}: \
+         points have to be in the order of time (for options, Order::Sort sorts them)"
+    );
+    Error::input_at(operation, index, message)
+}

@@ -1,0 +1,280 @@
+//! Results on the host.
+
+use std::ops::Range;
+
+use ndarray::{Array1, ArrayView1};
+use time_series_kernels::{Statistics, Summary};
+
+use super::input::{floor, without_label};
+use super::method::{Kind, Method};
+use super::options::TimeBuckets;
+use crate::device::{Element, collected, copied, packed, reserve};
+use crate::error::During;
+use crate::{Error, Result};
+
+const RESAMPLE: &str = "resample";
+const COLUMNS: &str = "columns";
+
+/// Buckets and one column for each method.
+///
+/// Buckets of a series are in the order of time, series in theirs. Columns are `f64` for all methods: counts are
+/// exact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregates {
+    /// The offset of each series' first bucket, and the number of buckets.
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) starts: Array1<i64>,
+    pub(crate) methods: Vec<Method>,
+    pub(crate) columns: Vec<Array1<f64>>,
+}
+
+impl Aggregates {
+    /// The first timestamp of each bucket.
+    pub fn starts(&self) -> ArrayView1<'_, i64> {
+        self.starts.view()
+    }
+
+    /// The methods, one for each column.
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+
+    /// A number for each bucket by method number `index`.
+    ///
+    /// # Panics
+    /// Unless there are more methods than that.
+    pub fn column(&self, index: usize) -> ArrayView1<'_, f64> {
+        self.columns[index].view()
+    }
+
+    /// The column of a method, the first one if there are several, or `None`. [`Method::MEDIAN`] and the 50th percentile
+    /// are two methods.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::time_series::{Method, aggregate};
+    /// use ndarray::array;
+    ///
+    /// let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 4.0]);
+    /// let methods = [Method::MEAN, Method::MAX];
+    /// let found = aggregate(&Device::cpu(), timestamps.view(), values.view(), 5, &methods)?;
+    /// assert_eq!(found.column_of(Method::MAX), Some(array![2.0, 4.0].view()));
+    /// assert_eq!(found.column_of(Method::SUM), None);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn column_of(&self, method: Method) -> Option<ArrayView1<'_, f64>> {
+        let index = place_of(&self.methods, method)?;
+        Some(self.column(index))
+    }
+
+    /// All columns, in the order of the methods.
+    pub fn columns(&self) -> &[Array1<f64>] {
+        &self.columns
+    }
+
+    /// The number of buckets.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there are no buckets.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// The number of series.
+    pub fn series_count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The buckets of a series.
+    ///
+    /// # Panics
+    /// Unless there are more series than that.
+    pub fn series(&self, index: usize) -> Range<usize> {
+        self.offsets[index]..self.offsets[index + 1]
+    }
+
+    /// Where the buckets of each series begin, and at the end their number.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// The starts and the columns, to be owned.
+    pub fn into_parts(self) -> (Array1<i64>, Vec<Array1<f64>>) {
+        (self.starts, self.columns)
+    }
+}
+
+/// The column of a method.
+pub(super) fn place_of(methods: &[Method], method: Method) -> Option<usize> {
+    methods.iter().position(|&other| other == method)
+}
+
+/// Buckets, and a result of an [`Aggregate`](super::Aggregate) for each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomAggregates<O: Element> {
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) starts: Array1<i64>,
+    pub(crate) results: Array1<O>,
+}
+
+impl<O: Element> CustomAggregates<O> {
+    /// The first timestamp of each bucket.
+    pub fn starts(&self) -> ArrayView1<'_, i64> {
+        self.starts.view()
+    }
+
+    /// The result for each bucket.
+    pub fn results(&self) -> ArrayView1<'_, O> {
+        self.results.view()
+    }
+
+    /// Where the buckets of each series begin, and at the end their number.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+}
+
+/// The number of points in each bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BucketCounts {
+    /// The first timestamp of each bucket.
+    pub starts: Array1<i64>,
+    /// How many points are in it: 1 at least.
+    pub counts: Array1<u32>,
+}
+
+/// Summaries of buckets, for all methods but percentiles and rates: number, sum, squared deviations, extremes, first
+/// and last value. From these coarser buckets are made without the points.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::{TimeBuckets, Method};
+/// use ndarray::array;
+///
+/// let timestamps = array![0, 1, 2, 3, 4, 5, 11];
+/// let values = array![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+/// let minutes = TimeBuckets::every(2)
+///     .summaries(&Device::auto(), timestamps.view(), values.view())?;
+/// let hours = minutes.resample(6)?.columns(&[Method::COUNT, Method::MEAN], 1)?;
+/// assert_eq!(hours.starts(), array![0, 6]);
+/// assert_eq!(hours.columns(), [array![6.0, 1.0], array![10.5, 64.0]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summaries {
+    granularity: i64,
+    origin: i64,
+    buckets: CustomAggregates<Summary>,
+}
+
+impl Summaries {
+    pub(super) fn new(options: &TimeBuckets, buckets: CustomAggregates<Summary>) -> Summaries {
+        Summaries {
+            granularity: options.granularity,
+            origin: options.origin,
+            buckets,
+        }
+    }
+
+    /// The first timestamp of each bucket.
+    pub fn starts(&self) -> ArrayView1<'_, i64> {
+        self.buckets.starts()
+    }
+
+    /// The summary of each bucket.
+    pub fn summaries(&self) -> ArrayView1<'_, Summary> {
+        self.buckets.results()
+    }
+
+    /// Where the buckets of each series begin, and at the end their number.
+    pub fn offsets(&self) -> &[usize] {
+        self.buckets.offsets()
+    }
+
+    /// The summaries of buckets of a coarser granularity, which has to be a multiple of this one: up to rounding of
+    /// sums the same as of the points. One of them begins where one of these buckets does, and where it would
+    /// have begun with the same origin.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless it is a multiple of this granularity.
+    pub fn resample(&self, granularity: i64) -> Result<Summaries> {
+        if granularity < self.granularity || granularity % self.granularity != 0 {
+            return Err(Error::input(
+                RESAMPLE,
+                format!(
+                    "the granularity {granularity} is not a multiple of that of the summaries, {}",
+                    self.granularity
+                ),
+            ));
+        }
+        let floor = floor(RESAMPLE, granularity, self.origin)?;
+        let CustomAggregates {
+            offsets: all_offsets,
+            starts: all_starts,
+            results: all,
+        } = &self.buckets;
+        let mut offsets = Vec::new();
+        reserve(&mut offsets, all_offsets.len()).during(RESAMPLE)?;
+        let (mut starts, mut summaries) = (Vec::new(), Vec::<Summary>::new());
+        offsets.push(0);
+        for series in all_offsets.windows(2) {
+            let first = starts.len();
+            for bucket in series[0]..series[1] {
+                let (start, summary) = (all_starts[bucket], all[bucket]);
+                if start < floor.lowest() {
+                    return Err(without_label(RESAMPLE, bucket, start, &floor));
+                }
+                let start = floor.floor(start);
+                match summaries.last_mut() {
+                    Some(last) if starts.len() > first && starts.last() == Some(&start) => {
+                        *last = last.merge(summary);
+                    }
+                    _ => {
+                        reserve(&mut starts, 1).during(RESAMPLE)?;
+                        reserve(&mut summaries, 1).during(RESAMPLE)?;
+                        starts.push(start);
+                        summaries.push(summary);
+                    }
+                }
+            }
+            offsets.push(starts.len());
+        }
+        Ok(Summaries {
+            granularity,
+            origin: self.origin,
+            buckets: CustomAggregates {
+                offsets,
+                starts: starts.into(),
+                results: summaries.into(),
+            },
+        })
+    }
+
+    /// Columns by methods other than percentiles, and of the values that were summarised, not of their rate.
+    /// `ddof` is that of [`TimeBuckets::ddof`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for a method that summaries do not tell.
+    pub fn columns(&self, methods: &[Method], ddof: u32) -> Result<Aggregates> {
+        let column = |method: &Method| match method.kind() {
+            Kind::Statistic(statistic) if !method.is_rate() => {
+                let of = |summary: &Summary| summary.statistic(statistic, f64::from(ddof));
+                Ok(collected(self.buckets.results.iter().map(of))
+                    .during(COLUMNS)?
+                    .into())
+            }
+            _ => Err(Error::input(
+                COLUMNS,
+                format!("summaries do not tell {method}: they have neither percentiles nor rates"),
+            )),
+        };
+        Ok(Aggregates {
+            offsets: copied(&self.buckets.offsets).during(COLUMNS)?,
+            starts: packed(&self.buckets.starts).during(COLUMNS)?.into(),
+            methods: methods.to_vec(),
+            columns: methods.iter().map(column).collect::<Result<_>>()?,
+        })
+    }
+}
