@@ -9,7 +9,7 @@ pub enum Error {
     /// An argument's shape does not fit the operation or another argument.
     #[error("{operation}: {message}")]
     Shape {
-        /// The operation that was asked for, for example `tensor_sketch`.
+        /// The operation that was asked for, for example `sketch`.
         operation: &'static str,
         /// What does not fit, with all the shapes.
         message: String,
