@@ -21,7 +21,7 @@ use std::time::Instant;
 use clap::{Parser, ValueEnum};
 use common::{Random, Times, Where};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
 
 #[derive(Parser)]
@@ -110,7 +110,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-fn run<T: Real>(
+fn run<T: Entry>(
     args: &Args,
     precision: impl Fn(TensorSketch) -> TensorSketch<T>,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -202,7 +202,7 @@ fn reference_sketches(tables: &Tables, sequences: &Sequences) -> gridstride::Res
         .sketch(&Device::cpu(), sequences)
 }
 
-fn time_windows<T: Real>(
+fn time_windows<T: Entry>(
     device: &Device,
     sketcher: &TensorSketch<T>,
     letters: usize,
@@ -237,7 +237,7 @@ fn time_windows<T: Real>(
 }
 
 /// From sequences on the device to sketches there, and the sketches.
-fn time_on_device<T: Real>(
+fn time_on_device<T: Entry>(
     device: &Device,
     sketcher: &TensorSketch<T>,
     sequences: &Sequences,
@@ -256,7 +256,7 @@ fn time_on_device<T: Real>(
     Ok((Times::of(times), sketches.download()?))
 }
 
-fn time_calls<T: Real>(
+fn time_calls<T: Entry>(
     device: &Device,
     sketcher: &TensorSketch<T>,
     sequences: &Sequences,
@@ -271,7 +271,7 @@ fn time_calls<T: Real>(
     Ok(Times::of(times))
 }
 
-fn largest_error<T: Real>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {
+fn largest_error<T: Entry>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
     let rows = sketches.axis_iter(Axis(0)).zip(exact.axis_iter(Axis(0)));
     rows.map(|(sketch, exact)| {

@@ -13,7 +13,7 @@ use std::time::Instant;
 use clap::Parser;
 use common::{Random, Times};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, ArrayView1, s};
 
 #[derive(Parser)]
@@ -151,7 +151,7 @@ fn main() -> gridstride::Result<()> {
     Ok(())
 }
 
-fn time<T: Real>(
+fn time<T: Entry>(
     case: &Case,
     sketcher: &TensorSketch<T>,
     sequences: &Sequences,
@@ -194,7 +194,7 @@ fn time<T: Real>(
 }
 
 /// The error of the first sketches, as many as have a million letters.
-fn error<T: Real>(
+fn error<T: Entry>(
     case: &Case,
     sketcher: &TensorSketch<T>,
     sequences: &Sequences,

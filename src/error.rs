@@ -9,7 +9,7 @@ pub enum Error {
     /// An argument's shape does not match the operation or another argument.
     #[error("{operation}: {message}")]
     Shape {
-        /// The operation that the caller called, for example `tensor_sketch`.
+        /// The operation that the caller called, for example `sketch`.
         operation: &'static str,
         /// What does not match, with all shapes.
         message: String,

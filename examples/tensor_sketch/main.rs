@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::Parser;
 use gridstride::distances::{self, pairwise};
-use gridstride::tensor_sketch::{Real, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
 
 use args::{Args, FormName};
 use common::output::{NpyFile, OutputFile};
@@ -46,7 +46,7 @@ fn run(args: &Args) -> Result<()> {
     }
 }
 
-fn run_in<T: Real + distances::Component>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
+fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     if args.out.is_some() && args.out == args.distances {
         bail!("--out and --distances name the same file");
     }

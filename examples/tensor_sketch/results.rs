@@ -1,7 +1,7 @@
 //! What becomes of finished sketches: they go to the file, and few are kept.
 
 use anyhow::Result;
-use gridstride::tensor_sketch::Real;
+use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
 use crate::common::output::NpyFile;
@@ -36,7 +36,7 @@ struct All<T> {
     values: Vec<T>,
 }
 
-impl<T: Real> Results<T> {
+impl<T: Entry> Results<T> {
     /// `keep_all` is for distances.
     pub fn new(npy: Option<NpyFile<T>>, keep_all: bool) -> Results<T> {
         Results {

@@ -1,6 +1,6 @@
 //! From files to sketches: reading, parsing and computing, side by side.
 //!
-//! A thread reads ahead, this one parses and hands the letters to a stream, whose own thread
+//! A thread reads ahead, this one parses and hands the letters to a session, whose own thread
 //! computes. Each waits for the next one when it is ahead, so that memory does not grow with the
 //! input. Windows that share many letters are sketched together, by this thread.
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Real, SketchStream, TensorSketch};
+use gridstride::tensor_sketch::{Entry, SketchSession, TensorSketch};
 use indicatif::ProgressBar;
 use ndarray::Array2;
 
@@ -31,13 +31,13 @@ pub struct Times {
     /// Waiting for text.
     pub input: Duration,
     pub parsing: Duration,
-    /// Handing letters over, and waiting for the stream.
+    /// Handing letters over, and waiting for the session.
     pub computing: Duration,
     pub writing: Duration,
 }
 
 /// Sketches all files of the command line, in order.
-pub fn sketch_files<T: Real>(
+pub fn sketch_files<T: Entry>(
     args: &Args,
     text: &ReadAhead,
     sketcher: &TensorSketch<T>,
@@ -48,14 +48,14 @@ pub fn sketch_files<T: Real>(
     let mut sketches = Sketches {
         sketcher,
         device,
-        stream: sketcher.stream(device)?,
+        session: sketcher.session(device)?,
         pushed: 0,
         windows: args
             .windows
             .map(|windows| Windows::new(sketcher, device, windows)),
         finished: Finished {
             waiting: VecDeque::new(),
-            from_stream: 0,
+            from_session: 0,
             results,
             times: Times::default(),
         },
@@ -69,7 +69,7 @@ pub fn sketch_files<T: Real>(
     Ok(times)
 }
 
-fn sketch_file<T: Real>(
+fn sketch_file<T: Entry>(
     path: &Path,
     text: &ReadAhead,
     parser: &mut Parser,
@@ -96,19 +96,19 @@ fn sketch_file<T: Real>(
     }
 }
 
-/// Sequences on their way through the stream.
-struct Sketches<'a, T: Real> {
+/// Sequences on their way through the session.
+struct Sketches<'a, T: Entry> {
     sketcher: &'a TensorSketch<T>,
     device: &'a Device,
-    stream: SketchStream<T>,
-    /// Letters that went into the stream, or into windows.
+    session: SketchSession<T>,
+    /// Letters that went into the session, or into windows.
     pushed: u64,
     /// If windows are sketched instead of sequences.
     windows: Option<Windows<'a, T>>,
     finished: Finished<'a, T>,
 }
 
-impl<T: Real> Sketches<'_, T> {
+impl<T: Entry> Sketches<'_, T> {
     /// Takes what was parsed, and hands on what is finished.
     fn add(&mut self, parser: &mut Parser) -> Result<()> {
         let (start, written) = (Instant::now(), self.finished.times.writing);
@@ -151,7 +151,7 @@ impl<T: Real> Sketches<'_, T> {
             }
             Found::Sketches(sketches) => {
                 // Those of the windows before come first.
-                self.finish_stream()?;
+                self.finish_session()?;
                 self.pushed += sketches.nrows() as u64 * stride;
                 let names = (0..).map(|i| name_of(start + i * stride));
                 timed(&mut self.finished.times.writing, || {
@@ -167,27 +167,27 @@ impl<T: Real> Sketches<'_, T> {
         Ok(())
     }
 
-    /// Hands on all that went into the stream, and goes on with a new one.
-    fn finish_stream(&mut self) -> Result<()> {
+    /// Hands on all that went into the session, and goes on with a new one.
+    fn finish_session(&mut self) -> Result<()> {
         if self.finished.waiting.is_empty() {
             return Ok(());
         }
-        let next = self.sketcher.stream(self.device)?;
-        let last = std::mem::replace(&mut self.stream, next).finish();
+        let next = self.sketcher.session(self.device)?;
+        let last = std::mem::replace(&mut self.session, next).finish();
         self.finished.hand_on(last)?;
-        self.finished.from_stream = 0;
+        self.finished.from_session = 0;
         Ok(())
     }
 
     fn push_letters(&mut self, codes: &[u8]) -> Result<()> {
         self.pushed += codes.len() as u64;
-        let pushed = self.stream.push(codes);
+        let pushed = self.session.push(codes);
         pushed.map_err(|error| self.finished.with_name(error))
     }
 
     fn end_sequence(&mut self, name: Name) -> Result<()> {
         self.finished.waiting.push_back(name);
-        let ended = self.stream.end_sequence();
+        let ended = self.session.end_sequence();
         ended.map_err(|error| self.finished.with_name(error))?;
         // A block of text may have as many sequences as letters: their sketches must not pile up.
         match self.finished.waiting.len().is_multiple_of(TAKEN) {
@@ -199,19 +199,19 @@ impl<T: Real> Sketches<'_, T> {
     /// Letters of what has been computed.
     fn letters_computed(&self) -> u64 {
         match self.windows {
-            None => self.stream.letters_computed(),
+            None => self.session.letters_computed(),
             Some(_) => self.pushed,
         }
     }
 
     fn take_finished(&mut self) -> Result<()> {
-        let sketches = self.stream.take_finished();
+        let sketches = self.session.take_finished();
         self.finished.hand_on(sketches)
     }
 
     fn finish(mut self) -> Result<Times> {
         let times = &mut self.finished.times;
-        let last = timed(&mut times.computing, || self.stream.finish());
+        let last = timed(&mut times.computing, || self.session.finish());
         self.finished.hand_on(last)?;
         Ok(self.finished.times)
     }
@@ -231,17 +231,17 @@ impl From<Record> for Name {
 struct Finished<'a, T> {
     /// What is known of the sequences whose sketches have not come yet.
     waiting: VecDeque<Name>,
-    /// Sketches that have come from the present stream.
-    from_stream: usize,
+    /// Sketches that have come from the present session.
+    from_session: usize,
     results: &'a mut Results<T>,
     times: Times,
 }
 
-impl<T: Real> Finished<'_, T> {
+impl<T: Entry> Finished<'_, T> {
     fn hand_on(&mut self, sketches: gridstride::Result<Array2<T>>) -> Result<()> {
         let sketches = sketches.map_err(|error| self.with_name(error))?;
         let names = self.waiting.drain(..sketches.nrows());
-        self.from_stream += sketches.nrows();
+        self.from_session += sketches.nrows();
         timed(&mut self.times.writing, || {
             self.results.add(names, sketches.view())
         })
@@ -251,7 +251,7 @@ impl<T: Real> Finished<'_, T> {
     fn with_name(&self, error: gridstride::Error) -> Error {
         let name = match error {
             gridstride::Error::Overflow { index, .. } => index
-                .checked_sub(self.from_stream)
+                .checked_sub(self.from_session)
                 .and_then(|place| self.waiting.get(place)),
             _ => None,
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use gridstride::Device;
-use gridstride::tensor_sketch::{Real, TensorSketch};
+use gridstride::tensor_sketch::{Entry, TensorSketch};
 
 use crate::args::Args;
 use crate::common::report::{self, milliseconds, peak_memory};
@@ -19,7 +19,7 @@ const SHOWN_VALUES: usize = 4;
 const NAME_WIDTH: usize = 64;
 
 /// A finished run.
-pub struct Run<'a, T: Real> {
+pub struct Run<'a, T: Entry> {
     pub args: &'a Args,
     pub sketcher: &'a TensorSketch<T>,
     pub device: &'a Device,
@@ -33,13 +33,13 @@ pub struct Run<'a, T: Real> {
 }
 
 /// Prints the summary of a run on stdout.
-pub fn print<T: Real>(run: &Run<T>) -> Result<()> {
+pub fn print<T: Entry>(run: &Run<T>) -> Result<()> {
     let mut text = String::new();
     write_summary(&mut text, run)?;
     report::print(&text)
 }
 
-fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
+fn write_summary<T: Entry>(text: &mut String, run: &Run<T>) -> Result<()> {
     let Results {
         count,
         letters,
@@ -116,7 +116,7 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
     Ok(())
 }
 
-fn norm<T: Real>(sketch: &[T]) -> f64 {
+fn norm<T: Entry>(sketch: &[T]) -> f64 {
     let squares = sketch.iter().map(|value| value.to_f64().powi(2));
     squares.sum::<f64>().sqrt()
 }

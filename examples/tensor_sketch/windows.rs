@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Real, TensorSketch};
+use gridstride::tensor_sketch::{Entry, TensorSketch};
 use ndarray::{Array2, ArrayView1};
 
 use crate::args;
@@ -28,7 +28,7 @@ pub enum Found<'a, T> {
 
 /// Sketches the windows of one sequence after the other, many at a time, and holds no more letters
 /// than those have.
-pub struct Windows<'a, T: Real> {
+pub struct Windows<'a, T: Entry> {
     sketcher: &'a TensorSketch<T>,
     device: &'a Device,
     pub width: usize,
@@ -44,7 +44,7 @@ pub struct Windows<'a, T: Real> {
     start: u64,
 }
 
-impl<'a, T: Real> Windows<'a, T> {
+impl<'a, T: Entry> Windows<'a, T> {
     pub fn new(sketcher: &'a TensorSketch<T>, device: &'a Device, windows: args::Windows) -> Self {
         let (width, stride) = (windows.width.get(), windows.stride.get());
         let dim = sketcher.tables().dim();

@@ -30,38 +30,40 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_4, SQRT_2};
 
-use super::{Real, Tables, binomial};
+use super::options::{binomial, divisor};
+use super::tables::Tables;
+use crate::Real;
 
 /// Letters per chunk.
-pub(super) const CHUNK: usize = 2048;
+pub const CHUNK: usize = 2048;
 
 /// The most letters that are summed up one after the other in the type of the result: devices cut
 /// chunks into blocks of at most so many.
-pub(super) const BLOCK: usize = 512;
+pub const BLOCK: usize = 512;
 
 /// Neighbours that are composed at a time.
-pub(super) const FAN_IN: usize = 16;
+pub const FAN_IN: usize = 16;
 
 /// Letters per segment: [`FAN_IN`]³ chunks, 8 Mi letters. Longer sequences are worked on segment by
 /// segment, each composed with the ones before it.
-pub(super) const SEGMENT: usize = CHUNK * FAN_IN * FAN_IN * FAN_IN;
+pub const SEGMENT: usize = CHUNK * FAN_IN * FAN_IN * FAN_IN;
 
 /// The most letters that a step of a recurrence takes at once.
-pub(super) const LONGEST_WORD: usize = 8;
+pub const LONGEST_WORD: usize = 8;
 
 /// The number of lanes for dimension `dim`.
-pub(super) const fn lanes(dim: usize) -> usize {
+pub const fn lanes(dim: usize) -> usize {
     dim.div_ceil(2)
 }
 
 /// The number of entries above the diagonal of a matrix S, t(t+1)/2.
-pub(super) const fn pairs(tuple: usize) -> usize {
+pub const fn pairs(tuple: usize) -> usize {
     tuple * (tuple + 1) / 2
 }
 
 /// exp(−2πi·k/D) for k = 0, …, D − 1, as (real, imaginary), each correctly rounded but for the last
 /// bit.
-pub(super) fn roots(dim: usize) -> Vec<[f64; 2]> {
+pub fn roots(dim: usize) -> Vec<[f64; 2]> {
     let root = |k: usize| {
         // By symmetry an angle of at most π/4 is enough: nothing is lost in large angles, and roots
         // that are each other's reflections are so exactly.
@@ -88,7 +90,7 @@ pub(super) fn roots(dim: usize) -> Vec<[f64; 2]> {
 }
 
 /// The value of one letter's step from row `k` in a lane: sign · z^hash.
-pub(super) fn letter_value(
+pub fn letter_value(
     tables: &Tables,
     roots: &[[f64; 2]],
     letter: u8,
@@ -111,7 +113,7 @@ pub(super) fn letter_value(
 
 /// How to turn the sum over lanes into an entry of a row; see [`Finish::apply`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Finish {
+pub struct Finish {
     /// The inverse transform's factor, 2/D.
     pub factor: f64,
     /// Whether the entry is known to be a whole number.
@@ -143,7 +145,7 @@ impl Finish {
         Finish {
             factor: 2.0 / tables.dim() as f64,
             whole: bound * tuples < 0.5,
-            divisor: if normalize { tuples.max(1.0) } else { 1.0 },
+            divisor: divisor(normalize, length, k),
         }
     }
 
@@ -179,7 +181,7 @@ impl Finish {
 /// result. That takes at most 2t − 1 roundings each, in all at most 64·m + (64/m − 1)·(2t − 1) in a
 /// chunk, which is less than the 2·[`BLOCK`] that are counted; in a short text no more than two for each
 /// letter, and 2t for a last block that is not full.
-pub(super) fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64 {
+pub fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64 {
     let in_blocks = 2.0 * (length as f64).min((tuple * BLOCK) as f64) + (6 * tuple) as f64;
     let operators = (tuple * (3 * LONGEST_WORD + 2)) as f64;
     let composed = tuple as f64 * (4.0 * FAN_IN as f64 + length as f64 / SEGMENT as f64);

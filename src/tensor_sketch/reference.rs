@@ -2,7 +2,8 @@
 
 use ndarray::{Array2, ArrayView1};
 
-use super::{Tables, binomial};
+use super::options::binomial;
+use super::tables::Tables;
 
 /// All rows T\[0\] to T\[t\] of the tensor sketch of one sequence, (t+1)×D; T\[t\] is the sketch.
 ///

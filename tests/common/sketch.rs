@@ -45,7 +45,8 @@
 //! If E < 1/2 it is rounded to the whole number that it is. Else, or if it is divided by C(n, k), it
 //! passes the same three roundings as above. The reference's own error is the one above.
 
-use gridstride::tensor_sketch::{Form, Real, Tables, binomial, reference};
+use gridstride::Real;
+use gridstride::tensor_sketch::{Form, Tables, binomial, reference};
 use ndarray::{Array2, ArrayView1};
 
 use super::{Random, gamma};

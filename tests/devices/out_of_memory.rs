@@ -135,9 +135,9 @@ fn large_results_are_refused() {
             sketcher().sketch(&device, &empty_sequences(3)).unwrap();
             with_room(64 * MIB, || {
                 let sketcher = sketcher();
-                assert_no_memory("tensor_sketch", sketcher.sketch(&device, &sequences));
-                assert_no_memory("tensor_sketch", sketcher.sketch_rows(&device, &sequences));
-                assert_no_memory("tensor_sketch", sketcher.sketch_one(&device, letters));
+                assert_no_memory("sketch", sketcher.sketch(&device, &sequences));
+                assert_no_memory("sketch_rows", sketcher.sketch_rows(&device, &sequences));
+                assert_no_memory("sketch_one", sketcher.sketch_one(&device, letters));
                 assert_no_memory("windows", sketcher.windows(&device, letters, 5, 1));
                 assert_no_memory("windows", sketcher.windows(&device, few.view(), 5, 1));
                 assert_no_memory("distances", distances(&device, rows, rows));
@@ -195,10 +195,10 @@ fn sketches_fail_or_are_right_however_little_memory_there_is() {
             let one = sequences.get(0).unwrap();
             let cpu = Device::cpu();
             let wide = TensorSketch::new(Tables::from_seed(4, 5, 2048, 0).unwrap());
-            with_ever_more_memory("tensor_sketch", || wide.sketch(&cpu, &sequences));
+            with_ever_more_memory("sketch", || wide.sketch(&cpu, &sequences));
             let direct = wide.clone().form(Form::Direct);
             let many = empty_sequences(1000);
-            with_ever_more_memory("tensor_sketch", || direct.sketch(&cpu, &many));
+            with_ever_more_memory("sketch", || direct.sketch(&cpu, &many));
             let windows = one.slice(s![..40_000]);
             let narrow = TensorSketch::new(Tables::from_seed(4, 4, 256, 0).unwrap());
             with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 9000, 2));

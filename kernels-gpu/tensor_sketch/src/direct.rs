@@ -43,7 +43,7 @@ pub struct Parameters {
 /// The arrays of a launch.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
-pub struct Arrays {
+pub struct Arrays<T> {
     /// The letters of all sequences, packed from the lowest bit of each element up, all below the
     /// alphabet's size.
     pub letters: DeviceSlice<u32>,
@@ -56,7 +56,7 @@ pub struct Arrays {
     /// A factor for each row of each sequence, t + 1 of them.
     pub scales: DeviceSlice<f32>,
     /// Room for the rows that are written, sequence after sequence.
-    pub out: DeviceSliceMut<f32>,
+    pub out: DeviceSliceMut<T>,
 }
 
 /// The dynamic shared memory of a launch in 32-bit words: two copies of t − 1 rows, the packed
@@ -73,7 +73,7 @@ pub const fn shared_words(parameters: &Parameters, row_length: u32) -> u64 {
 /// - the block is (lanes, `tuple`), lanes a multiple of 32 and lanes × `VALUES` at least `dim`;
 ///   dynamic shared memory holds [`shared_words`] for rows of lanes × `VALUES`.
 #[inline(always)]
-unsafe fn direct<const VALUES: usize>(parameters: Parameters, arrays: Arrays) {
+unsafe fn direct<const VALUES: usize>(parameters: Parameters, arrays: Arrays<f32>) {
     let Arrays {
         letters,
         offsets,
@@ -248,7 +248,7 @@ macro_rules! entries {
         /// below the alphabet, a block of (a multiple of 32) × `tuple` threads, and
         /// [`shared_words`] of dynamic shared memory.
         #[kernel(max_block = 1024)]
-        pub unsafe fn $name(parameters: Parameters, arrays: Arrays) {
+        pub unsafe fn $name(parameters: Parameters, arrays: Arrays<f32>) {
             // SAFETY: passed on to the caller.
             unsafe { direct::<$values>(parameters, arrays) }
         }

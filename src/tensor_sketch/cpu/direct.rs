@@ -4,14 +4,16 @@ use std::ops::RangeInclusive;
 
 use ndarray::ArrayViewMut2;
 
+use super::vector::Vector;
 use crate::parallel::{self, Scratch};
-use crate::tensor_sketch::{Real, Tables, binomial};
+use crate::tensor_sketch::options::divisor;
+use crate::tensor_sketch::tables::Tables;
 
 /// Puts the rows `kept` of each sequence's sketch where its view says.
 ///
 /// Every sum is taken in the order of the reference, so that the result is the reference's, rounded
 /// once to `T`.
-pub(super) fn sketch<T: Real>(
+pub fn sketch<T: Vector>(
     tables: &Tables,
     jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
     kept: RangeInclusive<usize>,
@@ -29,11 +31,7 @@ pub(super) fn sketch<T: Real>(
                 add_letter(rows, dim, &steps[usize::from(letter) * t..][..t]);
             }
             for (k, mut target) in kept.clone().zip(sketch.outer_iter_mut()) {
-                // A row without tuples is zero, and stays so.
-                let divisor = match normalize {
-                    true => binomial(codes.len() as u64, k as u64).max(1.0),
-                    false => 1.0,
-                };
+                let divisor = divisor(normalize, codes.len() as u64, k);
                 for (target, value) in target.iter_mut().zip(&rows[k * dim..]) {
                     *target = T::from_f64(value / divisor);
                 }
@@ -85,10 +83,25 @@ fn add(target: &mut [f64], source: &[f64], sign: f64) {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Axis, s};
+    use ndarray::{Array3, Axis, s};
 
-    use crate::tensor_sketch::cpu::sketch;
+    use crate::tensor_sketch::cpu;
+    use crate::tensor_sketch::input::{Job, Rows};
     use crate::tensor_sketch::{Form, Sequences, Tables, reference};
+
+    fn sketch(tables: &Tables, sequences: &Sequences, rows: Rows, normalize: bool) -> Array3<f32> {
+        let job = Job {
+            operation: "test",
+            tables,
+            rows,
+            normalize,
+            form: Form::Direct,
+        };
+        let shape = (sequences.len(), job.row_count(), tables.dim());
+        let mut sketches = Array3::from_elem(shape, f32::NAN);
+        cpu::sketch(&job, sequences.view(), sketches.view_mut()).unwrap();
+        sketches
+    }
 
     #[test]
     fn the_reference_rounded_once() {
@@ -98,8 +111,7 @@ mod tests {
             .iter()
             .collect();
         for normalize in [false, true] {
-            let all = sketch::<f32>(&tables, sequences.view(), 0..=6, normalize, Form::Direct);
-            let all = all.unwrap();
+            let all = sketch(&tables, &sequences, Rows::All, normalize);
             for (i, codes) in sequences.slices().enumerate() {
                 let mut expected = reference::tensor_sketch(codes.into(), &tables);
                 if normalize {
@@ -108,8 +120,7 @@ mod tests {
                 let expected = expected.mapv(|value| value as f32);
                 assert_eq!(all.index_axis(Axis(0), i), expected);
             }
-            let last = sketch::<f32>(&tables, sequences.view(), 6..=6, normalize, Form::Direct);
-            let last = last.unwrap();
+            let last = sketch(&tables, &sequences, Rows::Last, normalize);
             assert_eq!(last, all.slice(s![.., 6..=6, ..]));
         }
     }
@@ -119,8 +130,7 @@ mod tests {
     fn sums_beyond_f32_can_be_normalised() {
         let tables = Tables::from_seed(1, 8, 3, 0).unwrap();
         let sequences = Sequences::from_iter([&vec![0; 300_000]]);
-        let sketches = sketch::<f32>(&tables, sequences.view(), 8..=8, true, Form::Direct);
-        let sketches = sketches.unwrap();
+        let sketches = sketch(&tables, &sequences, Rows::Last, true);
         let size: f32 = sketches.iter().map(|value| value.abs()).sum();
         assert!((size - 1.0).abs() < 1e-6, "{sketches}");
     }

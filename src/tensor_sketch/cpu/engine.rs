@@ -10,17 +10,18 @@ use super::inverse::Inverse;
 use super::leaves::{Leaves, Text};
 use super::matrix::Matrix;
 use super::operators::{Operators, word_letters};
+use super::vector::Vector;
 use crate::device::reserve;
 use crate::parallel;
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT};
-use crate::tensor_sketch::{Real, Tables};
+use crate::tensor_sketch::tables::Tables;
 use crate::{Error, Result};
 
 /// Letters whose chunks are composed first.
-pub(super) const LEAF: usize = CHUNK * FAN_IN;
+pub const LEAF: usize = CHUNK * FAN_IN;
 
 /// Computes the matrices S of texts in `T`, and rows of sketches from them.
-pub(in crate::tensor_sketch) struct Fourier<T> {
+pub struct Fourier<T> {
     tables: Tables,
     arch: Arch,
     /// By the number of letters in a word, less one, each made when it is needed first. No thread
@@ -29,7 +30,7 @@ pub(in crate::tensor_sketch) struct Fourier<T> {
     inverse: Inverse,
 }
 
-impl<T: Real> Fourier<T> {
+impl<T: Vector> Fourier<T> {
     /// For sketches with `tables`.
     pub fn new(tables: &Tables) -> Fourier<T> {
         Fourier::with_arch(Arch::new(), tables)
@@ -62,7 +63,7 @@ impl<T: Real> Fourier<T> {
     }
 
     /// Its first `rows` rows.
-    pub(super) fn matrix_rows(&self, codes: &[u8], rows: usize) -> Result<Matrix> {
+    pub fn matrix_rows(&self, codes: &[u8], rows: usize) -> Result<Matrix> {
         let (tuple, dim) = (self.tables.tuple_length(), self.tables.dim());
         let mut segments = codes.chunks(SEGMENT);
         let mut matrix = match segments.next() {
@@ -122,7 +123,7 @@ impl<T: Real> Fourier<T> {
     }
 
     /// The matrices of texts of equal length. Short ones are worked on together, by one thread.
-    pub(super) fn matrices<'a>(
+    pub fn matrices<'a>(
         &self,
         texts: impl ExactSizeIterator<Item = &'a [u8]>,
         length: usize,
@@ -139,7 +140,7 @@ impl<T: Real> Fourier<T> {
 
     /// Sketches texts of at most [`LEAF`] letters that have words of the same number of letters:
     /// their rows `kept` into their views, (number of rows)×D each.
-    pub(super) fn sketch_short(
+    pub fn sketch_short(
         &self,
         jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
         kept: RangeInclusive<usize>,
@@ -154,11 +155,11 @@ impl<T: Real> Fourier<T> {
     }
 
     /// The number of letters per word for a text of `length` letters.
-    pub(super) fn word_letters(&self, length: usize) -> usize {
+    pub fn word_letters(&self, length: usize) -> usize {
         word_letters(&self.tables, length)
     }
 
-    pub(super) fn tables(&self) -> &Tables {
+    pub fn tables(&self) -> &Tables {
         &self.tables
     }
 
@@ -189,7 +190,7 @@ impl<T: Real> Fourier<T> {
     }
 
     /// Row `k` of it, into `out`, D numbers.
-    pub(super) fn row(&self, matrix: &Matrix, k: usize, finish: Finish, mut out: ArrayViewMut1<T>) {
+    pub fn row(&self, matrix: &Matrix, k: usize, finish: Finish, mut out: ArrayViewMut1<T>) {
         if k == 0 {
             out.fill(T::from_f64(0.0));
             out[0] = T::from_f64(1.0);
@@ -229,7 +230,7 @@ mod tests {
         archs
     }
 
-    fn all_rows<T: Real>(arch: Arch, tables: &Tables, codes: &[u8]) -> Array2<T> {
+    fn all_rows<T: Vector>(arch: Arch, tables: &Tables, codes: &[u8]) -> Array2<T> {
         let (tuple, dim) = (tables.tuple_length(), tables.dim());
         let fourier = Fourier::<T>::with_arch(arch, tables);
         let matrix = fourier.matrix(codes).unwrap();
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn every_instruction_set() {
-        fn check<T: Real>(arch: Arch, tables: &Tables, codes: &[u8]) {
+        fn check<T: Vector>(arch: Arch, tables: &Tables, codes: &[u8]) {
             let expected = reference::tensor_sketch(codes.into(), tables);
             let (tuple, dim, length) = (tables.tuple_length(), tables.dim(), codes.len() as u64);
             let bound = error_bound::<T>(dim, tuple, length);

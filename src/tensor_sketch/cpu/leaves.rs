@@ -6,11 +6,10 @@ use super::aligned::Aligned;
 use super::kernel::advance_rows;
 use super::matrix::{Matrix, append_block, block_size, entries};
 use super::operators::Operators;
-use super::vector::lanes_of;
-use crate::Result;
+use super::vector::{Vector, lanes_of};
 use crate::device::reserve;
-use crate::tensor_sketch::Real;
 use crate::tensor_sketch::fourier::CHUNK;
+use crate::{Real, Result};
 
 /// Letters per part of a chunk, which are summed in `f32`, for tuples of up to four letters; parts
 /// are composed like chunks, in `f64`.
@@ -40,7 +39,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    pub fn new<T: Real>(
+    pub fn new<T: Vector>(
         tuple: usize,
         codes: &[u8],
         operators: &Operators<T>,
@@ -86,7 +85,7 @@ impl Text {
 
 /// The number of letters that are summed in `T`: shorter than a chunk where that is what limits the
 /// accuracy. The longer the tuples, the more work it is to compose.
-fn part_letters<T: Real>(tuple: usize, length: usize) -> usize {
+fn part_letters<T: Vector>(tuple: usize, length: usize) -> usize {
     let double = T::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
     match (tuple, length) {
         _ if double => CHUNK,
@@ -96,7 +95,7 @@ fn part_letters<T: Real>(tuple: usize, length: usize) -> usize {
     }
 }
 
-impl<T: Real> WithSimd for Leaves<'_, T> {
+impl<T: Vector> WithSimd for Leaves<'_, T> {
     type Output = Result<Vec<Matrix>>;
 
     #[inline(always)]
@@ -128,7 +127,7 @@ struct Buffers<T> {
     wide: Aligned<f64>,
 }
 
-impl<T: Real> Buffers<T> {
+impl<T: Vector> Buffers<T> {
     fn new(tuple: usize) -> Result<Buffers<T>> {
         Ok(Buffers {
             chunk: Aligned::zeros(block_size(tuple, tuple))?,
@@ -139,7 +138,7 @@ impl<T: Real> Buffers<T> {
     }
 }
 
-impl<T: Real> Leaves<'_, T> {
+impl<T: Vector> Leaves<'_, T> {
     /// The first `rows` rows of a text's matrix in the lanes of a block.
     #[inline(always)]
     fn text<S: Simd>(

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::tensor_sketch::fourier::{lanes, pairs};
 
 /// Lanes per block: a multiple of what vectors hold.
-pub(super) const BLOCK: usize = 16;
+pub const BLOCK: usize = 16;
 
 /// The matrix S of a piece of text in all lanes: what is above its diagonal of ones, or the first
 /// row of that.
@@ -27,12 +27,12 @@ pub(in crate::tensor_sketch) struct Matrix {
 }
 
 /// The number of entries of a matrix of which the first `rows` rows are there: one or all.
-pub(super) const fn entries(tuple: usize, rows: usize) -> usize {
+pub const fn entries(tuple: usize, rows: usize) -> usize {
     if rows == 1 { tuple } else { pairs(tuple) }
 }
 
 /// The number of `f64` that a block of lanes takes.
-pub(super) const fn block_size(tuple: usize, rows: usize) -> usize {
+pub const fn block_size(tuple: usize, rows: usize) -> usize {
     entries(tuple, rows) * 2 * BLOCK
 }
 
@@ -46,12 +46,7 @@ impl Matrix {
     }
 
     /// Its first `rows` rows: one or all.
-    pub(super) fn identity_rows(
-        arch: Arch,
-        tuple: usize,
-        dim: usize,
-        rows: usize,
-    ) -> Result<Matrix> {
+    pub fn identity_rows(arch: Arch, tuple: usize, dim: usize, rows: usize) -> Result<Matrix> {
         let blocks = lanes(dim).div_ceil(BLOCK);
         Ok(Matrix {
             arch,
@@ -64,7 +59,7 @@ impl Matrix {
     }
 
     /// A copy.
-    pub(super) fn try_clone(&self) -> Result<Matrix> {
+    pub fn try_clone(&self) -> Result<Matrix> {
         Ok(Matrix {
             values: self.values.try_clone()?,
             ..*self
@@ -87,7 +82,7 @@ impl Matrix {
     }
 
     /// The first row alone.
-    pub(super) fn to_first_row(&self) -> Result<Matrix> {
+    pub fn to_first_row(&self) -> Result<Matrix> {
         let entries = entries(self.tuple, self.rows);
         let part = |entries: usize| entries * 2 * self.lanes_of_vector;
         let mut row = Matrix {
@@ -103,33 +98,33 @@ impl Matrix {
     }
 
     /// The memory that the matrix of a text takes, in bytes.
-    pub(super) fn bytes(tuple: usize, dim: usize) -> usize {
+    pub fn bytes(tuple: usize, dim: usize) -> usize {
         lanes(dim).div_ceil(BLOCK) * block_size(tuple, tuple) * size_of::<f64>()
     }
 
     /// The value of S_{0,k} in a lane.
-    pub(super) fn first_row(&self, k: usize, lane: usize) -> [f64; 2] {
+    pub fn first_row(&self, k: usize, lane: usize) -> [f64; 2] {
         let entries = entries(self.tuple, self.rows);
         let (vector, lane) = (lane / self.lanes_of_vector, lane % self.lanes_of_vector);
         let entry = vector * entries + entries - self.tuple + k - 1;
         [0, 1].map(|part| self.values.get()[(2 * entry + part) * self.lanes_of_vector + lane])
     }
 
-    pub(super) fn block(&self, block: usize) -> &[f64] {
+    pub fn block(&self, block: usize) -> &[f64] {
         let size = block_size(self.tuple, self.rows);
         &self.values.get()[block * size..][..size]
     }
 
-    pub(super) fn block_mut(&mut self, block: usize) -> &mut [f64] {
+    pub fn block_mut(&mut self, block: usize) -> &mut [f64] {
         let size = block_size(self.tuple, self.rows);
         &mut self.values.get_mut()[block * size..][..size]
     }
 
-    pub(super) fn blocks(&self) -> usize {
+    pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows
     }
 }
@@ -165,7 +160,7 @@ impl WithSimd for Append<'_> {
 
 /// S(x) ← S(x) · S(y) in the lanes of one block, where the first `rows` rows of S(x) are there.
 #[inline(always)]
-pub(super) fn append_block<S: Simd>(
+pub fn append_block<S: Simd>(
     simd: S,
     left: &mut [f64],
     right: &[f64],
@@ -189,7 +184,7 @@ pub(super) fn append_block<S: Simd>(
 }
 
 /// z² in each lane of a block: 1 in lane 0, −1 in all others.
-pub(super) const fn squares(block: usize) -> [f64; BLOCK] {
+pub const fn squares(block: usize) -> [f64; BLOCK] {
     let mut squares = [-1.0; BLOCK];
     if block == 0 {
         squares[0] = 1.0;

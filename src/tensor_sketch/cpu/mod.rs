@@ -1,34 +1,30 @@
 //! The tensor sketch on the CPU.
 
 mod aligned;
-mod batches;
 mod direct;
-mod engine;
+pub mod engine;
 mod inverse;
 mod kernel;
 mod leaves;
-mod matrix;
+pub mod matrix;
 mod operators;
+mod session;
 mod vector;
-mod windows;
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
-use ndarray::{Array3, ArrayViewMut2};
+use ndarray::{ArrayViewMut2, ArrayViewMut3};
 
-use super::sequences::SequencesView;
-use super::{Form, Real, Tables};
+use self::engine::{Fourier, LEAF};
+pub use self::session::Batches;
+pub use self::vector::Vector;
+use super::input::{Job, SequencesView};
+use super::options::Form;
+use super::tables::Tables;
 use crate::Result;
-use crate::device::{collected, reserve, zeroed_lazily};
+use crate::device::{collected, reserve};
 use crate::parallel;
-
-pub(super) use batches::Batches;
-use engine::Fourier;
-use engine::LEAF;
-use matrix::Matrix;
-pub(super) use vector::Vector;
-pub(super) use windows::windows;
 
 /// Sequences, and where the rows of each go.
 type Jobs<'a, T> = Vec<(&'a [u8], ArrayViewMut2<'a, T>)>;
@@ -38,35 +34,30 @@ fn longest_first<T>(jobs: &mut Jobs<T>) {
     jobs.sort_unstable_by_key(|(codes, _)| Reverse(codes.len()));
 }
 
-/// The sketches' rows `kept`, N×(number of rows)×D.
+/// Writes the kept rows of all sequences to `out`, N×(number of rows)×D.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation).
-pub(super) fn sketch<T: Real>(
-    tables: &Tables,
+pub fn sketch<T: Vector>(
+    job: &Job,
     sequences: SequencesView,
-    kept: RangeInclusive<usize>,
-    normalize: bool,
-    form: Form,
-) -> Result<Array3<T>> {
-    let shape = (sequences.len(), kept.clone().count(), tables.dim());
-    let entries = shape.0.saturating_mul(shape.1 * shape.2);
-    let entries = zeroed_lazily(entries)?;
-    let mut result = Array3::from_shape_vec(shape, entries).expect("as many entries");
+    mut out: ArrayViewMut3<T>,
+) -> Result<()> {
+    let (tables, normalize, kept) = (job.tables, job.normalize, job.kept());
     // Threads take from the front: with the longest first, none is left alone at the end.
-    let mut jobs: Jobs<T> = collected(sequences.slices().zip(result.outer_iter_mut()))?;
+    let mut jobs: Jobs<T> = collected(sequences.slices().zip(out.outer_iter_mut()))?;
     longest_first(&mut jobs);
-    match form {
-        Form::Direct => direct::sketch(tables, jobs, kept, normalize),
-        Form::Auto | Form::Fourier => {
-            sketch_fourier(&Fourier::new(tables), jobs, kept, normalize)?;
+    match job.form {
+        Form::Direct => {
+            direct::sketch(tables, jobs, kept, normalize);
+            Ok(())
         }
+        Form::Auto | Form::Fourier => sketch_fourier(&Fourier::new(tables), jobs, kept, normalize),
     }
-    Ok(result)
 }
 
-/// How it is done, for people.
-pub(super) fn plan(tables: &Tables, form: Form) -> String {
+/// Describes how it is done, for people.
+pub fn plan(tables: &Tables, form: Form) -> String {
     let threads = rayon::current_num_threads();
     match form {
         Form::Direct => format!("a sequence a thread, {threads} threads"),
@@ -82,7 +73,7 @@ const BATCH: usize = 1 << 15;
 
 /// Long sequences first, each by all threads that are free; short ones in batches, each by one.
 /// They come from the longest to the shortest.
-fn sketch_fourier<T: Real>(
+pub fn sketch_fourier<T: Vector>(
     fourier: &Fourier<T>,
     jobs: Jobs<T>,
     kept: RangeInclusive<usize>,

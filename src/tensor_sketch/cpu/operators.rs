@@ -5,11 +5,11 @@ use pulp::{Arch, Simd, WithSimd};
 use super::aligned::Aligned;
 use super::kernel::{MAX_DEPTH, Words, operator_start};
 use super::matrix::{BLOCK, squares};
-use super::vector::lanes_of;
+use super::vector::{Vector, lanes_of};
 use crate::Result;
 use crate::device::reserve;
 use crate::tensor_sketch::fourier::{LONGEST_WORD, lanes, letter_value, roots};
-use crate::tensor_sketch::{Real, Tables};
+use crate::tensor_sketch::tables::Tables;
 
 /// What the operators of one vector may take of the cache that belongs to a core, in bytes.
 const MOST_BYTES: usize = 512 << 10;
@@ -64,7 +64,7 @@ pub(super) struct Operators<T> {
     squares: Aligned<T>,
 }
 
-impl<T: Real> Operators<T> {
+impl<T: Vector> Operators<T> {
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn new(arch: Arch, tables: &Tables, letters: usize) -> Result<Operators<T>> {
@@ -148,7 +148,7 @@ struct Fill<'a, T> {
     values: &'a mut [T],
 }
 
-impl<T: Real> WithSimd for Fill<'_, T> {
+impl<T: Vector> WithSimd for Fill<'_, T> {
     type Output = Result<()>;
 
     #[inline(always)]

@@ -3,8 +3,10 @@
 use bytemuck::Pod;
 use pulp::Simd;
 
+use crate::Real;
+
 /// A type of numbers of which there are vectors.
-pub trait Vector: Pod {
+pub trait Vector: Real {
     /// A vector in the instruction set `S`.
     type Of<S: Simd>: Pod;
 

@@ -3,186 +3,37 @@
 
 use std::collections::HashMap;
 
-use cuda_std::host::{Kernel, LaunchConfig};
-use cuda_std::{DeviceSlice, DeviceSliceMut};
-use tensor_sketch_kernels::fourier::number::{Pair32, Pair64};
-use tensor_sketch_kernels::fourier::{self as kernels, Number, entries};
-use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, words};
+use cuda_std::DeviceSliceMut;
+use tensor_sketch_kernels::fourier::number::Pair64;
+use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads, words};
 
+use super::kernels::{COMPOSE, HasKernels, Pair, Sums, nothing};
 use super::layout::{Layout, Level, Part, Room, batches};
-use super::letters::{Packed, PackedLetters, SequenceBuffers, bits_for};
+use super::letters::{Packed, PackedLetters, SequenceBuffers, pack_tables};
 use super::tuning::fourier::Policy;
-use super::{Job, pack_tables};
-use crate::device::{Buffer, Element, collected, zeroed};
+use super::workspace::Workspace;
+use crate::device::{Buffer, LaunchConfig, collected, zeroed};
 use crate::parallel;
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
-use crate::tensor_sketch::sequences::SequencesView;
-use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
+use crate::tensor_sketch::input::{Job, Rows, SequencesView};
+use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Error, Result, modules};
-
-type ChunksKernel<Pair> = Kernel<(chunks::Parameters, chunks::Arrays<Pair>)>;
-type ComposeKernel = Kernel<(
-    compose::Parameters,
-    DeviceSlice<compose::Run>,
-    DeviceSlice<Pair32>,
-    DeviceSlice<Pair64>,
-    DeviceSliceMut<Pair64>,
-)>;
-type OperatorsKernel = Kernel<(
-    operators::Parameters,
-    DeviceSlice<u32>,
-    DeviceSlice<[f64; 2]>,
-    DeviceSliceMut<u128>,
-)>;
-type InverseKernel<T> = Kernel<(
-    inverse::Parameters,
-    DeviceSlice<Pair64>,
-    DeviceSlice<[f64; 2]>,
-    DeviceSlice<inverse::Scale>,
-    DeviceSliceMut<T>,
-)>;
-
-/// The kernels for sketches of a type.
-pub trait Kernels: Element {
-    /// The same type for kernels.
-    type Number: Number<Pair: Element>;
-
-    /// The kernel for the matrices of chunks; for the depths of `Policy`.
-    fn chunks(tuple: u32, depth: u32) -> &'static ChunksKernel<Pair<Self>>;
-    /// The kernel for the table of operators.
-    fn operators() -> &'static OperatorsKernel;
-    /// The kernel for the inverse transform.
-    fn inverse() -> &'static InverseKernel<Self>;
-    /// Matrices as composition takes them, in either of two types.
-    fn sums(buffer: &Buffer<Pair<Self>>) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>);
-}
-
-pub(super) type Pair<T> = <<T as Kernels>::Number as Number>::Pair;
-
-macro_rules! chunk_kernels {
-    ($tuple:ident, $depth:ident: $($t:literal, $d:literal => $name:ident;)*) => {
-        match ($tuple, $depth) {
-            $(($t, $d) => &chunks::$name,)*
-            _ => unreachable!("tuning chooses from these"),
-        }
-    };
-}
-
-impl Kernels for f32 {
-    type Number = f32;
-
-    fn chunks(tuple: u32, depth: u32) -> &'static ChunksKernel<Pair32> {
-        chunk_kernels! { tuple, depth:
-            1, 1 => chunks_f32_1_1;
-            2, 1 => chunks_f32_2_1;
-            2, 2 => chunks_f32_2_2;
-            3, 1 => chunks_f32_3_1;
-            3, 2 => chunks_f32_3_2;
-            3, 3 => chunks_f32_3_3;
-            4, 1 => chunks_f32_4_1;
-            4, 2 => chunks_f32_4_2;
-            4, 3 => chunks_f32_4_3;
-            4, 4 => chunks_f32_4_4;
-            5, 1 => chunks_f32_5_1;
-            5, 2 => chunks_f32_5_2;
-            5, 3 => chunks_f32_5_3;
-            6, 1 => chunks_f32_6_1;
-            6, 2 => chunks_f32_6_2;
-            6, 3 => chunks_f32_6_3;
-            7, 1 => chunks_f32_7_1;
-            7, 2 => chunks_f32_7_2;
-            7, 3 => chunks_f32_7_3;
-            8, 1 => chunks_f32_8_1;
-            8, 2 => chunks_f32_8_2;
-            8, 3 => chunks_f32_8_3;
-        }
-    }
-    fn operators() -> &'static OperatorsKernel {
-        &operators::operators_f32
-    }
-    fn inverse() -> &'static InverseKernel<f32> {
-        &inverse::inverse_f32
-    }
-    fn sums(buffer: &Buffer<Pair32>) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>) {
-        (buffer.slice(), nothing())
-    }
-}
-
-impl Kernels for f64 {
-    type Number = f64;
-
-    fn chunks(tuple: u32, depth: u32) -> &'static ChunksKernel<Pair64> {
-        chunk_kernels! { tuple, depth:
-            1, 1 => chunks_f64_1_1;
-            2, 1 => chunks_f64_2_1;
-            2, 2 => chunks_f64_2_2;
-            3, 1 => chunks_f64_3_1;
-            3, 2 => chunks_f64_3_2;
-            3, 3 => chunks_f64_3_3;
-            4, 1 => chunks_f64_4_1;
-            4, 2 => chunks_f64_4_2;
-            4, 3 => chunks_f64_4_3;
-            5, 1 => chunks_f64_5_1;
-            5, 2 => chunks_f64_5_2;
-            6, 1 => chunks_f64_6_1;
-            6, 2 => chunks_f64_6_2;
-            7, 1 => chunks_f64_7_1;
-            7, 2 => chunks_f64_7_2;
-            8, 1 => chunks_f64_8_1;
-            8, 2 => chunks_f64_8_2;
-        }
-    }
-    fn operators() -> &'static OperatorsKernel {
-        &operators::operators_f64
-    }
-    fn inverse() -> &'static InverseKernel<f64> {
-        &inverse::inverse_f64
-    }
-    fn sums(buffer: &Buffer<Pair64>) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>) {
-        (nothing(), buffer.slice())
-    }
-}
-
-fn composition(tuple: usize) -> &'static ComposeKernel {
-    match tuple {
-        1 => &compose::compose_1,
-        2 => &compose::compose_2,
-        3 => &compose::compose_3,
-        4 => &compose::compose_4,
-        5 => &compose::compose_5,
-        6 => &compose::compose_6,
-        7 => &compose::compose_7,
-        8 => &compose::compose_8,
-        _ => unreachable!("tables have tuples of 1 to 8"),
-    }
-}
-
-/// A slice that kernels do not look at.
-pub(super) fn nothing<T: Copy>() -> DeviceSlice<T> {
-    // SAFETY: there is no element.
-    unsafe { DeviceSlice::from_raw_parts(std::ptr::NonNull::dangling().as_ptr(), 0) }
-}
 
 /// Bytes of the matrices of a batch's chunks, at most: groups of lanes are worked on one after the other
 /// where all together would take more. One group of the largest batch takes less in `f32`, but for
 /// windows of very many strides.
 const MATRIX_BYTES: usize = 512 << 20;
 
-/// The sketches of all sequences.
-pub(super) fn sketch<T: Real>(
+/// Writes the sketches of all sequences.
+pub fn sketch<T: HasKernels>(
     device: &Device,
     job: &Job,
     sequences: &SequenceBuffers,
-) -> Result<Buffer<T>> {
-    let engine = Engine::<T>::new(device, job.tables)?;
+    out: &mut Buffer<T>,
+) -> Result<()> {
+    let engine = Engine::<T>::new(device, job)?;
     let lengths = collected(sequences.lengths())?;
-    engine.sketch(
-        job.rows,
-        job.normalize,
-        &sequences.letters,
-        &sequences.batches,
-        &lengths,
-    )
+    engine.sketch(&sequences.letters, &sequences.batches, &lengths, out)
 }
 
 /// Letters of a batch that is packed while the one before is computed, at most: few, because nothing is
@@ -192,27 +43,26 @@ const FROM_HOST: Room = Room {
     ..Room::LARGEST
 };
 
-/// The sketches of sequences in the host's memory, or `None` if a code is too large.
+/// Returns the sketches of sequences in the host's memory, or `None` if a code is too large.
 ///
 /// A batch is packed by all cores while the device computes the one before: nothing here waits for
 /// the device but what follows upon packing.
-pub(in crate::tensor_sketch) fn sketch_from_host<T: Real>(
+pub fn sketch_from_host<T: HasKernels>(
     device: &Device,
     job: &Job,
     sequences: SequencesView,
 ) -> Result<Option<Buffer<T>>> {
-    let engine = Engine::<T>::new(device, job.tables)?;
+    let engine = Engine::<T>::new(device, job)?;
     let lengths = collected(sequences.slices().map(|codes| codes.len() as u64))?;
-    let row = job.rows.count(job.tables) * job.tables.dim();
-    let mut out = device.alloc(lengths.len().saturating_mul(row))?;
+    let mut out = (engine.workspace).allocate_sketches(device, lengths.len(), job.row_count())?;
     let mut finish = |(first, spectra): (usize, Spectra)| {
         let lengths = &lengths[first..][..spectra.sequences];
-        engine.finish(job.rows, job.normalize, &spectra, lengths, &mut out, first)
+        engine.finish(&spectra, lengths, &mut out, first)
     };
     let (mut unfinished, mut begun) = (None, None);
     let mut packed = Packed::default();
     let parts = sequences.offsets.iter().zip(&lengths);
-    let parts = parts.map(|(&offset, &length)| Part::whole(offset, length));
+    let parts = parts.map(|(&offset, &length)| Part::whole(offset as u64, length));
     for mut batch in batches(parts, engine.room(FROM_HOST))? {
         let codes = batch.take_letters(sequences.codes);
         packed.pack(codes, job.tables.alphabet_size())?;
@@ -225,37 +75,39 @@ pub(in crate::tensor_sketch) fn sketch_from_host<T: Real>(
         begun.take().map_or(Ok(()), &mut finish)?;
         let letters = packed.upload(device)?;
         let layout = Layout::upload(device, &batch)?;
-        let spectra = engine.begin(job.rows, &letters, &layout, &mut unfinished)?;
+        let spectra = engine.begin(&letters, &layout, &mut unfinished)?;
         begun = spectra.map(|spectra| (batch.first, spectra));
     }
     begun.map_or(Ok(()), &mut finish)?;
     Ok(Some(out))
 }
 
-/// What is launched for these tables.
-pub(super) fn policy<T: Real>(device: &Device, tables: &Tables) -> Result<Policy> {
-    let (alphabet, tuple, dim) = sizes(tables);
+/// Returns the policy for these tables.
+pub fn policy<T: HasKernels>(device: &Device, job: &Job) -> Result<Policy> {
+    let (alphabet, tuple, dim) = sizes(job.tables);
     let shared = device.shared_memory_per_block().unwrap_or(0);
     Policy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
         let message = format!("{device} has only {shared} bytes of shared memory per block");
-        Error::input(OPERATION, message)
+        Error::input(job.operation, message)
     })
 }
 
 /// What a device needs to sketch with given tables.
-pub(super) struct Engine<T: Real> {
+pub struct Engine<T> {
     pub device: Device,
     pub tables: Tables,
+    rows: Rows,
+    normalize: bool,
+    pub workspace: Workspace<T>,
     pub policy: Policy,
     table: Buffer<u128>,
     roots: Buffer<[f64; 2]>,
     processors: u32,
-    of: std::marker::PhantomData<T>,
 }
 
 /// Groups of lanes that are worked on together.
 #[derive(Clone, Copy)]
-pub(super) struct Groups {
+pub struct Groups {
     first: u32,
     count: u32,
 }
@@ -271,22 +123,22 @@ impl Groups {
 
 /// The same in lanes.
 #[derive(Clone, Copy)]
-pub(super) struct Lanes {
+pub struct Lanes {
     pub first: u32,
     pub count: u32,
 }
 
 /// Matrices in some lanes.
-pub(super) enum Matrices<T: Kernels> {
+pub enum Matrices<T: HasKernels> {
     OfChunks(Buffer<Pair<T>>),
     Composed(Buffer<Pair64>),
 }
 
-impl<T: Kernels> Matrices<T> {
-    /// As kernels take them, in either of two types.
-    pub fn slices(&self) -> (DeviceSlice<Pair32>, DeviceSlice<Pair64>) {
+impl<T: HasKernels> Matrices<T> {
+    /// Returns the matrices as kernels take them.
+    pub fn slices(&self) -> Sums {
         match self {
-            Matrices::OfChunks(buffer) => T::sums(buffer),
+            Matrices::OfChunks(buffer) => (T::KERNELS.sums)(buffer),
             Matrices::Composed(buffer) => (nothing(), buffer.slice()),
         }
     }
@@ -301,7 +153,7 @@ impl<T: Kernels> Matrices<T> {
 }
 
 /// First rows of sequences in all lanes.
-pub(super) struct Spectra {
+pub struct Spectra {
     pub buffer: Buffer<Pair64>,
     /// Rows of each sequence: rows 1 to t, or row t alone.
     rows: u32,
@@ -310,14 +162,15 @@ pub(super) struct Spectra {
     pub products: usize,
 }
 
-impl<T: Real> Engine<T> {
+impl<T: HasKernels> Engine<T> {
     /// Makes the table of operators.
-    pub fn new(device: &Device, tables: &Tables) -> Result<Self> {
+    pub fn new(device: &Device, job: &Job) -> Result<Self> {
+        let tables = job.tables;
         let (alphabet, tuple, dim) = sizes(tables);
-        let policy = policy::<T>(device, tables)?;
+        let policy = policy::<T>(device, job)?;
         let roots = device.buffer_from(&roots(tables.dim()))?;
         let packed = device.buffer_from(&pack_tables(tables))?;
-        let quads = kernels::quads::<T::Number>(tuple as usize, policy.depth as usize);
+        let quads = quads::<T::Number>(tuple as usize, policy.depth as usize);
         let lanes = policy.groups as usize * policy.width as usize;
         let mut table = device.alloc(policy.rows as usize * lanes * quads)?;
         let parameters = operators::Parameters {
@@ -334,15 +187,20 @@ impl<T: Real> Engine<T> {
         let arguments = (parameters, packed.slice(), roots.slice(), table.slice_mut());
         let config = LaunchConfig::for_len(table.len(), 256);
         // SAFETY: tables, roots and table have the sizes of the parameters.
-        unsafe { device.launch(&modules::TENSOR_SKETCH, T::operators(), config, arguments)? };
+        unsafe {
+            let kernel = T::KERNELS.operators;
+            device.launch(&modules::TENSOR_SKETCH, kernel, config, arguments)?
+        };
         Ok(Self {
             device: device.clone(),
             tables: tables.clone(),
+            rows: job.rows,
+            normalize: job.normalize,
+            workspace: Workspace::new(tables),
             policy,
             table,
             roots,
             processors: device.processors() as u32,
-            of: std::marker::PhantomData,
         })
     }
 
@@ -350,32 +208,28 @@ impl<T: Real> Engine<T> {
         self.policy.groups * self.policy.width
     }
 
-    /// The sketches of sequences of these lengths, which are those of the batches.
+    /// Writes the sketches of sequences of these lengths, which are those of the batches.
     pub fn sketch(
         &self,
-        rows: Rows,
-        normalize: bool,
         letters: &PackedLetters,
         batches: &[Layout],
         lengths: &[u64],
-    ) -> Result<Buffer<T>> {
-        let row = rows.count(&self.tables) * self.tables.dim();
-        let mut out = self.device.alloc(lengths.len().saturating_mul(row))?;
+        out: &mut Buffer<T>,
+    ) -> Result<()> {
         let mut unfinished = None;
         for batch in batches {
-            if let Some(spectra) = self.begin(rows, letters, batch, &mut unfinished)? {
+            if let Some(spectra) = self.begin(letters, batch, &mut unfinished)? {
                 let lengths = &lengths[batch.first..][..batch.sequences as usize];
-                self.finish(rows, normalize, &spectra, lengths, &mut out, batch.first)?;
+                self.finish(&spectra, lengths, out, batch.first)?;
             }
         }
-        Ok(out)
+        Ok(())
     }
 
     /// Transforms a batch, and returns the spectra of its sequences if they end with it; else they are
     /// `unfinished`, and the next batch brings them on.
     pub fn begin(
         &self,
-        rows: Rows,
         letters: &PackedLetters,
         batch: &Layout,
         unfinished: &mut Option<Spectra>,
@@ -383,7 +237,7 @@ impl<T: Real> Engine<T> {
         let mut spectra = match unfinished.take() {
             Some(spectra) if batch.continued => spectra,
             _ => {
-                let last_row_alone = batch.complete && matches!(rows, Rows::Last);
+                let last_row_alone = batch.complete && matches!(self.rows, Rows::Last);
                 self.spectra(batch.sequences as usize, last_row_alone)?
             }
         };
@@ -403,9 +257,11 @@ impl<T: Real> Engine<T> {
             self.tables.tuple_length()
         };
         Ok(Spectra {
-            buffer: self
-                .device
-                .alloc(sequences * rows * self.lanes() as usize)?,
+            buffer: self.device.alloc(self.workspace.rows(
+                sequences,
+                rows,
+                self.lanes() as usize,
+            ))?,
             rows: rows as u32,
             sequences,
             products: 0,
@@ -437,17 +293,9 @@ impl<T: Real> Engine<T> {
         let Some(left) = self.device.memory_budget() else {
             return most;
         };
-        let (tuple, policy) = (self.tables.tuple_length() as u64, &self.policy);
-        let letters = CHUNK as u64 * u64::from(bits_for(self.tables.alphabet_size())) / 8;
-        let units = (CHUNK as u64).div_ceil(u64::from(words::UNIT * policy.word_letters)) + 3;
-        let places = size_of::<words::Chunk>() + size_of::<u32>() + 2 * size_of::<compose::Run>();
-        // Of a group of lanes; products take an eighth as much besides.
-        let matrices = entries(tuple as usize, tuple as usize) * policy.width as usize;
-        let matrices = (matrices * size_of::<Pair<T>>()) as u64 * 9 / 8;
-        let rows = tuple * u64::from(self.lanes()) * size_of::<Pair64>() as u64;
-        let scales = (tuple + 1) * size_of::<inverse::Scale>() as u64;
-        let sketch = (self.tables.dim() * size_of::<T>()) as u64;
-        let of_chunk = letters + 16 * units + places as u64 + matrices + rows + scales + sketch;
+        let units = (CHUNK as u64).div_ceil(u64::from(words::UNIT * self.policy.word_letters)) + 3;
+        let (width, all) = (self.policy.width as usize, self.lanes() as usize);
+        let of_chunk = self.workspace.chunk_bytes(units, width, all);
         let chunks = (left - left / 8) / of_chunk;
         Room {
             letters: most.letters.min(chunks.saturating_mul(CHUNK as u64)),
@@ -457,13 +305,13 @@ impl<T: Real> Engine<T> {
 
     /// Groups of lanes that are worked on one after the other, for so many matrices, and besides them first rows.
     pub fn slices(&self, matrices: usize, rows: usize) -> impl Iterator<Item = Groups> {
-        let (tuple, width) = (self.tables.tuple_length(), self.policy.width as usize);
-        let of_matrices = matrices * entries(tuple, tuple) * width * size_of::<Pair<T>>();
-        let of_rows = rows * tuple * width * size_of::<Pair64>();
+        let width = self.policy.width as usize;
+        let of_matrices = self.workspace.matrix_bytes(matrices, width);
+        let of_all = of_matrices + self.workspace.suffix_bytes(rows, width);
         // Products take an eighth as much besides.
         let left = self.device.memory_budget().unwrap_or(u64::MAX);
         let left = usize::try_from(left - left / 8).unwrap_or(usize::MAX);
-        let fitting = left / (of_matrices + of_rows).max(1);
+        let fitting = left / of_all.max(1);
         let all = self.policy.groups;
         let together = (MATRIX_BYTES / of_matrices.max(1)).min(fitting);
         let together = together.clamp(1, all as usize) as u32;
@@ -522,9 +370,8 @@ impl<T: Real> Engine<T> {
         let tuple = self.tables.tuple_length();
         let chunks = batch.chunks.len() as u32;
         let lanes = groups.lanes(policy).count as usize;
-        let mut matrices = self
-            .device
-            .alloc(chunks as usize * entries(tuple, tuple) * lanes)?;
+        let matrices = self.workspace.matrices(chunks as usize, lanes);
+        let mut matrices = self.device.alloc(matrices)?;
         if chunks == 0 {
             return Ok(Matrices::OfChunks(matrices));
         }
@@ -548,7 +395,7 @@ impl<T: Real> Engine<T> {
             out: matrices.slice_mut(),
         };
         let arguments = (parameters, arrays);
-        let kernel = T::chunks(tuple as u32, policy.depth);
+        let kernel = T::KERNELS.chunks[tuple - 1][policy.depth as usize - 1];
         // SAFETY: table, units and order were made for these chunks and this policy, and the matrices
         // have their size.
         unsafe {
@@ -595,8 +442,7 @@ impl<T: Real> Engine<T> {
         distance: u32,
         lanes: Lanes,
     ) -> Result<Matrices<T>> {
-        let tuple = self.tables.tuple_length();
-        let size = runs.len() * entries(tuple, tuple) * lanes.count as usize;
+        let size = self.workspace.matrices(runs.len(), lanes.count as usize);
         let mut products = self.device.alloc(size)?;
         if !runs.is_empty() {
             let parameters = compose::Parameters {
@@ -639,7 +485,7 @@ impl<T: Real> Engine<T> {
         let threads = parameters.products as usize * parameters.lanes as usize;
         let config = LaunchConfig::for_len(threads, compose::BLOCK);
         let arguments = (parameters, runs.slice(), singles, doubles, out.slice_mut());
-        let kernel = composition(self.tables.tuple_length());
+        let kernel = COMPOSE[self.tables.tuple_length() - 1];
         // SAFETY: the runs are of these matrices, and each has its place in `out`.
         unsafe {
             self.device
@@ -650,20 +496,18 @@ impl<T: Real> Engine<T> {
     /// Writes the sketches of sequences of these lengths to `out`, from sequence `first` on.
     pub fn finish(
         &self,
-        rows: Rows,
-        normalize: bool,
         spectra: &Spectra,
         lengths: &[u64],
         out: &mut Buffer<T>,
         first: usize,
     ) -> Result<()> {
-        let kept = rows.range(self.tables.tuple_length());
+        let kept = self.rows.kept(&self.tables);
         let dim = self.tables.dim();
         let with_first = u32::from(*kept.start() == 0);
         let rows = kept.clone().count() as u32 - with_first;
         let scale = |length: u64, k: usize| {
             let products = spectra.products;
-            let finish = Finish::after::<T>(products, &self.tables, length, k, normalize);
+            let finish = Finish::after::<T>(products, &self.tables, length, k, self.normalize);
             inverse::Scale {
                 divisor: finish.divisor,
                 whole: finish.whole.into(),
@@ -709,8 +553,12 @@ impl<T: Real> Engine<T> {
         );
         // SAFETY: spectra, scales and result have the sizes of the parameters.
         unsafe {
-            self.device
-                .launch(&modules::TENSOR_SKETCH, T::inverse(), config, arguments)
+            self.device.launch(
+                &modules::TENSOR_SKETCH,
+                T::KERNELS.inverse,
+                config,
+                arguments,
+            )
         }
     }
 }

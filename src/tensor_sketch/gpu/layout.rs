@@ -10,7 +10,7 @@ use crate::{Device, Result};
 
 /// What a batch may hold.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub struct Room {
     pub letters: u64,
     /// Chunks, or sequences without letters.
     pub chunks: u64,
@@ -25,13 +25,13 @@ impl Room {
 }
 
 /// Levels of products at most, before the matrices are those of segments.
-pub(super) const MOST_LEVELS: u32 = 3;
+pub const MOST_LEVELS: u32 = 3;
 
 const _: () = assert!(SEGMENT == CHUNK * FAN_IN.pow(MOST_LEVELS));
 
 /// Sequences, or a part of a long one, that are worked on together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Batch {
+pub struct Batch {
     pub parts: Vec<Part>,
     /// The number of the first sequence.
     pub first: usize,
@@ -56,7 +56,7 @@ impl Batch {
 
 /// A sequence, or a piece of a long one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub struct Part {
     /// Where its letters begin.
     pub first_letter: u64,
     pub letters: u64,
@@ -119,7 +119,7 @@ impl Part {
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation).
-pub(super) fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Result<Vec<Batch>> {
+pub fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Result<Vec<Batch>> {
     let mut batches = vec![];
     let mut batch = Batch::default();
     let (mut letters, mut chunks) = (0, 0);
@@ -165,7 +165,7 @@ pub(super) fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Resu
 
 /// A batch on a device.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub struct Layout {
     pub first: usize,
     pub sequences: u32,
     pub complete: bool,
@@ -183,7 +183,7 @@ pub(super) struct Layout {
 
 /// What to do with the matrices of a level.
 #[derive(Debug)]
-pub(super) struct Level {
+pub struct Level {
     /// The products whose first rows are those of whole sequences.
     pub rows: Buffer<Run>,
     /// The products that are the next level's matrices.

@@ -1,12 +1,13 @@
 //! Letters on their way to a device: as few bits as they need.
 
 use pulp::Arch;
+use tensor_sketch_kernels::NEGATIVE;
 
 use super::layout::{Layout, Part, Room, batches};
 use crate::device::{Buffer, collected, reserve};
 use crate::parallel;
-use crate::tensor_sketch::device_sequences::largest_of;
-use crate::tensor_sketch::sequences::SequencesView;
+use crate::tensor_sketch::input::{SequencesView, largest_of};
+use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Result};
 
 /// Codes that a thread packs in one go; a multiple of 32.
@@ -14,16 +15,16 @@ const BLOCK: usize = 1 << 16;
 
 /// The sequences in the device's memory.
 #[derive(Debug)]
-pub(in crate::tensor_sketch) struct SequenceBuffers {
-    pub(super) letters: PackedLetters,
+pub struct SequenceBuffers {
+    pub letters: PackedLetters,
     /// Where each sequence begins, and where the last one ends.
     pub offsets: Vec<u64>,
-    pub(super) batches: Vec<Layout>,
+    pub batches: Vec<Layout>,
 }
 
 /// Letters of `bits` bits each, from the lowest bit of each element up.
 #[derive(Debug)]
-pub(super) struct PackedLetters {
+pub struct PackedLetters {
     pub buffer: Buffer<u32>,
     pub bits: u32,
 }
@@ -33,7 +34,11 @@ impl SequenceBuffers {
     pub fn upload(device: &Device, sequences: SequencesView, bound: usize) -> Result<Self> {
         let letters = PackedLetters::upload(device, sequences.own_codes(), bound)?;
         let origin = sequences.offsets[0];
-        let offsets = collected(sequences.offsets.iter().map(|offset| offset - origin))?;
+        let offsets = sequences
+            .offsets
+            .iter()
+            .map(|offset| (offset - origin) as u64);
+        let offsets = collected(offsets)?;
         let ends = offsets.windows(2);
         let parts = ends.map(|ends| Part::whole(ends[0], ends[1] - ends[0]));
         let batches = batches(parts, Room::LARGEST)?
@@ -64,7 +69,7 @@ impl PackedLetters {
 /// Letters on the host, packed as on the device. Packing anew takes the same memory: fresh pages would
 /// take longer than the work.
 #[derive(Default)]
-pub(super) struct Packed {
+pub struct Packed {
     words: Vec<u32>,
     bits: u32,
     /// The largest of them.
@@ -107,8 +112,16 @@ impl Packed {
     }
 }
 
+/// Returns rotation and sign in one word each, letter after letter.
+pub fn pack_tables(tables: &Tables) -> Vec<u32> {
+    let entries = tables.hashes().into_iter().zip(tables.signs());
+    entries
+        .map(|(&hash, &sign)| if sign < 0 { hash | NEGATIVE } else { hash })
+        .collect()
+}
+
 /// The bits of a letter with a code below `bound`: a power of two, so that no letter is split.
-pub(super) fn bits_for(bound: usize) -> u32 {
+pub fn bits_for(bound: usize) -> u32 {
     match bound {
         0..=2 => 1,
         3..=4 => 2,

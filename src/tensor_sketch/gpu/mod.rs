@@ -1,76 +1,67 @@
 //! Buffers and launches of the kernels, the same for GPU and simulator.
 
 mod direct;
-mod fourier;
-mod layout;
-mod letters;
-pub(super) mod stream;
+pub mod fourier;
+pub mod kernels;
+pub mod layout;
+pub mod letters;
+mod session;
 mod tuning;
-pub(super) mod windows;
+pub mod workspace;
 
-use std::any::Any;
-
-use tensor_sketch_kernels::NEGATIVE;
-
-pub use fourier::Kernels;
-pub(super) use fourier::sketch_from_host;
-pub(super) use letters::SequenceBuffers;
-
-use super::{Form, OPERATION, Real, Rows, Tables};
+pub use self::kernels::HasKernels;
+pub use self::letters::SequenceBuffers;
+pub use self::session::Batches;
+use super::input::{Job, SequencesView};
+use super::options::Form;
 use crate::device::Buffer;
-use crate::{Device, Error, Result};
+use crate::{Device, Result};
 
-/// What is to be sketched, and how.
-pub(super) struct Job<'a> {
-    pub tables: &'a Tables,
-    pub rows: Rows,
-    pub normalize: bool,
-    pub form: Form,
-}
-
-/// The sketches of all sequences: row t alone, or rows 0 to t, sequence after sequence.
-///
-/// The device runs kernels and holds `sequences`, whose codes are below the alphabet's size.
-pub(super) fn sketch<T: Real>(
+/// Writes the rows of all sequences, which the device holds and whose codes are below the alphabet's size.
+pub fn sketch<T: HasKernels>(
     device: &Device,
     job: &Job,
     sequences: &SequenceBuffers,
-) -> Result<Buffer<T>> {
+    out: &mut Buffer<T>,
+) -> Result<()> {
     match job.form {
-        Form::Auto | Form::Fourier => fourier::sketch(device, job, sequences),
-        Form::Direct => {
-            require_single::<T>(device)?;
-            let sketches: Box<dyn Any> = Box::new(direct::sketch(device, job, sequences)?);
-            Ok(*sketches.downcast().expect("both are f32"))
-        }
+        Form::Auto | Form::Fourier => fourier::sketch(device, job, sequences, out),
+        Form::Direct => direct::sketch(device, job, sequences, out),
     }
 }
 
-/// The direct form has kernels for `f32` alone.
-fn require_single<T: Real>(device: &Device) -> Result<()> {
-    if size_of::<T>() == size_of::<f32>() {
-        return Ok(());
-    }
-    let message =
-        format!("on {device} the direct form computes in f32 alone: take the Fourier form");
-    Err(Error::input(OPERATION, message))
+/// Writes the rows of sequences in the host's memory, whose codes are below the alphabet's size.
+pub fn sketch_uploaded<T: HasKernels>(
+    device: &Device,
+    job: &Job,
+    sequences: SequencesView,
+    out: &mut [T],
+) -> Result<()> {
+    let buffers = SequenceBuffers::upload(device, sequences, job.tables.alphabet_size())?;
+    let mut rows = device.alloc(out.len())?;
+    sketch(device, job, &buffers, &mut rows)?;
+    rows.copy_to(out)
 }
 
-/// How it is done, for people.
-pub(super) fn plan<T: Real>(device: &Device, tables: &Tables, form: Form) -> Result<String> {
-    match form {
-        Form::Auto | Form::Fourier => Ok(fourier::policy::<T>(device, tables)?.to_string()),
-        Form::Direct => {
-            require_single::<T>(device)?;
-            direct::plan(device, tables)
-        }
-    }
+/// Writes the rows of sequences in the host's memory in the Fourier form, the fastest way, and returns whether no code is
+/// too large.
+pub fn sketch_from_host<T: HasKernels>(
+    device: &Device,
+    job: &Job,
+    sequences: SequencesView,
+    out: &mut [T],
+) -> Result<bool> {
+    let Some(rows) = fourier::sketch_from_host(device, job, sequences)? else {
+        return Ok(false);
+    };
+    rows.copy_to(out)?;
+    Ok(true)
 }
 
-/// Rotation and sign in one word each, letter after letter.
-fn pack_tables(tables: &Tables) -> Vec<u32> {
-    let entries = tables.hashes().into_iter().zip(tables.signs());
-    entries
-        .map(|(&hash, &sign)| if sign < 0 { hash | NEGATIVE } else { hash })
-        .collect()
+/// Describes how it is done, for people.
+pub fn plan<T: HasKernels>(device: &Device, job: &Job) -> Result<String> {
+    match job.form {
+        Form::Auto | Form::Fourier => Ok(fourier::policy::<T>(device, job)?.to_string()),
+        Form::Direct => direct::plan::<T>(device, job),
+    }
 }

@@ -1,7 +1,7 @@
 //! The tensor sketch over several devices, and within little memory: the same bits as on one device.
 
 use gridstride::device::DeviceKind;
-use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use gridstride::{Device, DeviceSet, Error, Result};
 use ndarray::Array2;
 
@@ -26,7 +26,7 @@ fn sequences(lengths: &[usize]) -> Sequences {
 
 /// Sketches on both, and compares.
 #[track_caller]
-fn check<T: Real>(
+fn check<T: Entry>(
     devices: &(impl DeviceSet + ?Sized),
     one: &Device,
     sketcher: TensorSketch<T>,
@@ -136,29 +136,29 @@ fn results_larger_than_the_memory() {
     }
 }
 
-fn stream(sketcher: &TensorSketch, device: &Device, sequences: &Sequences) -> Result<Array2<f32>> {
-    let mut stream = sketcher.stream(device)?;
+fn session(sketcher: &TensorSketch, device: &Device, sequences: &Sequences) -> Result<Array2<f32>> {
+    let mut session = sketcher.session(device)?;
     for i in 0..sequences.len() {
         let text = sequences.get(i).unwrap();
         for piece in text.as_slice().unwrap().chunks(1000) {
-            stream.push(piece)?;
+            session.push(piece)?;
         }
-        stream.end_sequence()?;
+        session.end_sequence()?;
     }
-    stream.finish()
+    session.finish()
 }
 
 #[test]
-fn streams_within_little_memory() {
+fn sessions_within_little_memory() {
     for device in with_kernels() {
         let all = sequences(&lengths(&device));
         for form in FORMS {
             let sketcher = TensorSketch::new(tables()).form(form);
             let expected = sketcher.sketch(&device, &all).unwrap();
-            let least = least_memory(&device, |limited| stream(&sketcher, limited, &all));
+            let least = least_memory(&device, |limited| session(&sketcher, limited, &all));
             for limit in [least, 2 * least] {
                 let limited = device.with_memory_limit(limit);
-                let found = stream(&sketcher, &limited, &all).unwrap();
+                let found = session(&sketcher, &limited, &all).unwrap();
                 assert_eq!(found, expected, "{limit} bytes of {device}, {form:?}");
             }
         }
@@ -177,7 +177,7 @@ fn too_little_memory_is_an_error() {
                     let error = sketcher.sketch_rows(&devices, &few);
                     assert_error!(error, Error::Allocation { .. });
                 }
-                assert_error!(stream(&sketcher, &limited, &few), Error::Allocation { .. });
+                assert_error!(session(&sketcher, &limited, &few), Error::Allocation { .. });
             }
         }
     }
@@ -195,7 +195,7 @@ fn errors_count_all_sequences() {
                 let sketcher = TensorSketch::new(tables()).form(form);
                 fails_with(
                     sketcher.sketch(&several(&device, count), &bad),
-                    "tensor_sketch: the code at position 3 of sequence 7 is 5, but the tables have 4 letters, \
+                    "sketch: the code at position 3 of sequence 7 is 5, but the tables have 4 letters, \
                      with the codes 0 to 3: Alphabet::encode turns text into codes",
                 );
             }
@@ -204,7 +204,7 @@ fn errors_count_all_sequences() {
     let none: [Device; 0] = [];
     let text = codes(20, 4, 1);
     let error = TensorSketch::new(tables()).windows(&none, (&text).into(), 3, 1);
-    fails_with(error, "tensor_sketch: there is no device in the set");
+    fails_with(error, "windows: there is no device in the set");
 }
 
 #[test]

@@ -4,11 +4,12 @@ mod accuracy;
 mod calls;
 mod devices;
 mod properties;
+mod twins;
 mod windows;
 
 use gridstride::Device;
 use gridstride::device::DeviceKind;
-use gridstride::tensor_sketch::{Form, Real, Sequences, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Axis, Slice};
 
 pub use crate::common::sketch::{CHUNK, Reference, codes};
@@ -49,7 +50,7 @@ pub fn check_form(device: &Device, tables: &Tables, sequences: &Sequences, form:
     }
 }
 
-fn check_with<T: Real>(
+fn check_with<T: Entry>(
     device: &Device,
     sketcher: TensorSketch<T>,
     sequences: &Sequences,

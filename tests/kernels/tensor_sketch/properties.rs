@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_is_the_same_however_it_is_divided(
+    fn a_session_is_the_same_however_it_is_divided(
         (tables, texts) in tables_and_texts(0..8, 60),
         steps in vec(1..30usize, 1..6),
         normalize: bool,
@@ -129,22 +129,22 @@ proptest! {
         let sketcher = TensorSketch::new(tables).normalize(normalize);
         let mut steps = steps.iter().cycle();
         for device in devices() {
-            let mut stream = sketcher.stream(&device).unwrap();
+            let mut session = sketcher.session(&device).unwrap();
             let (mut taken, expected) = (0, sketcher.sketch(&device, &texts.iter().collect()).unwrap());
             for text in &texts {
                 let mut left = &text[..];
                 while !left.is_empty() {
                     let (now, later) = left.split_at(left.len().min(*steps.next().unwrap()));
-                    stream.push(now).unwrap();
+                    session.push(now).unwrap();
                     left = later;
                 }
-                stream.end_sequence().unwrap();
-                for row in stream.take_finished().unwrap().outer_iter() {
+                session.end_sequence().unwrap();
+                for row in session.take_finished().unwrap().outer_iter() {
                     prop_assert_eq!(row, expected.row(taken));
                     taken += 1;
                 }
             }
-            prop_assert_eq!(stream.finish().unwrap(), expected.slice_axis(Axis(0), (taken..).into()));
+            prop_assert_eq!(session.finish().unwrap(), expected.slice_axis(Axis(0), (taken..).into()));
         }
     }
 
@@ -153,7 +153,7 @@ proptest! {
         let pushed: Sequences = texts.iter().collect();
         let mut offsets = vec![0];
         for text in &texts {
-            offsets.push(offsets[offsets.len() - 1] + text.len() as u64);
+            offsets.push(offsets[offsets.len() - 1] + text.len());
         }
         let given = Sequences::from_concatenated(texts.concat(), offsets).unwrap();
         prop_assert_eq!(given, pushed);

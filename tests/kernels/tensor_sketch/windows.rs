@@ -1,7 +1,7 @@
 //! Sketches of sliding windows, each against the reference of its letters.
 
 use gridstride::Error;
-use gridstride::tensor_sketch::{Form, Real, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Entry, Form, Tables, TensorSketch};
 use ndarray::{Array1, Array2, ArrayView1, array, s};
 
 use super::{Reference, codes};
@@ -35,7 +35,7 @@ fn check(tables: &Tables, text: &[u8], width: usize, stride: usize, every: usize
     }
 }
 
-fn check_all<T: Real>(
+fn check_all<T: Entry>(
     sketches: Array2<T>,
     count: usize,
     references: &[(usize, Reference)],

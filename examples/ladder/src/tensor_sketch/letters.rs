@@ -55,6 +55,7 @@ impl Letters {
 
     /// The same for the library.
     pub fn sequences(&self) -> Result<Sequences> {
-        Sequences::from_concatenated(self.codes.clone(), self.offsets.clone())
+        let offsets = self.offsets.iter().map(|&offset| offset as usize);
+        Sequences::from_concatenated(self.codes.clone(), offsets.collect())
     }
 }

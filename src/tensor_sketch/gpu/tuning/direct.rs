@@ -3,7 +3,7 @@
 use tensor_sketch_kernels::{Parameters, shared_words};
 
 /// Values per thread for which there is a kernel, ascending.
-pub(in crate::tensor_sketch::gpu) const VALUES: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+pub const VALUES: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 
 /// Up to so many values, a thread more costs more than a value more: the letter, its table entry
 /// and the barrier are every thread's, the value only one more read, sum and write.
@@ -14,7 +14,7 @@ const MAX_THREADS: u32 = 1024;
 
 /// The shape of a launch of the direct kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tensor_sketch::gpu) struct Policy {
+pub struct Policy {
     /// Values per thread, one of [`VALUES`].
     pub values: u32,
     /// Threads per row, a multiple of the warp's size.

@@ -19,7 +19,7 @@ const CONFLICTS: [(u32, f64); 4] = [(8, 1.0), (4, 1.5), (2, 2.125), (1, 2.6)];
 
 /// The matrices of chunks: what stands in shared memory, and which kernel reads it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::tensor_sketch::gpu) struct Policy {
+pub struct Policy {
     /// Letters in a word, m.
     pub word_letters: u32,
     /// The number of words, A^m.

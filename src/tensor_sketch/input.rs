@@ -1,14 +1,167 @@
-//! A set of sequences in one piece of memory.
+//! What is sketched: sequences, windows, and which rows, with the checks of all arguments.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
 
+use super::options::Form;
+use super::tables::Tables;
 use crate::device::{copied, reserve};
 use crate::error::During;
-use crate::{Error, Result};
+use crate::{Error, Result, parallel};
+
+/// Codes that a thread looks at in one go.
+const BLOCK: usize = 1 << 16;
+
+/// What to compute of each sequence.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The public operation, for errors.
+    pub operation: &'static str,
+    pub tables: &'a Tables,
+    pub rows: Rows,
+    pub normalize: bool,
+    pub form: Form,
+}
+
+/// The rows of a sketch that a caller asks for.
+#[derive(Clone, Copy)]
+pub enum Rows {
+    /// Row t.
+    Last,
+    /// Rows 0 to t.
+    All,
+}
+
+impl Rows {
+    /// Returns the numbers of the rows.
+    pub fn kept(self, tables: &Tables) -> RangeInclusive<usize> {
+        let tuple = tables.tuple_length();
+        match self {
+            Rows::Last => tuple..=tuple,
+            Rows::All => 0..=tuple,
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Returns the numbers of the rows that are kept.
+    pub fn kept(&self) -> RangeInclusive<usize> {
+        self.rows.kept(self.tables)
+    }
+
+    /// Returns the number of kept rows.
+    pub fn row_count(&self) -> usize {
+        self.kept().count()
+    }
+
+    /// Returns the number of entries of the kept rows of a sequence.
+    pub fn entries(&self) -> usize {
+        self.row_count() * self.tables.dim()
+    }
+
+    /// Refuses a code that the tables do not have.
+    pub fn check_code(&self, code: Option<CodeAt>) -> Result<()> {
+        check_code(self.operation, code, self.tables.alphabet_size())
+    }
+}
+
+/// A code and its place.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeAt {
+    pub code: u8,
+    pub sequence: usize,
+    pub position: usize,
+}
+
+/// Refuses a code that is not below the alphabet size.
+pub fn check_code(
+    operation: &'static str,
+    code: Option<CodeAt>,
+    alphabet_size: usize,
+) -> Result<()> {
+    let Some(at) = code.filter(|at| usize::from(at.code) >= alphabet_size) else {
+        return Ok(());
+    };
+    let CodeAt {
+        code,
+        sequence,
+        position,
+    } = at;
+    let letter = match char::from(code) {
+        letter if letter.is_ascii_graphic() => format!(", the letter '{letter}' in ASCII"),
+        _ => String::new(),
+    };
+    let message = format!(
+        "the code at position {position} of sequence {sequence} is {code}{letter}, \
+         but the tables have {alphabet_size} letters, with the codes 0 to {}: \
+         Alphabet::encode turns text into codes",
+        alphabet_size - 1
+    );
+    Err(Error::input_at(operation, sequence, message))
+}
+
+/// Returns the place of the first code that is not below `bound`.
+fn first_code_from(codes: &[u8], bound: usize) -> Option<usize> {
+    if bound > usize::from(u8::MAX) {
+        return None;
+    }
+    let reaches = |code: u8| usize::from(code) >= bound;
+    parallel::find_first(codes.len().div_ceil(BLOCK), &|number| {
+        let places = parallel::chunk(number, BLOCK, codes.len());
+        let block = &codes[places.clone()];
+        if !largest_of(block).is_some_and(reaches) {
+            return None;
+        }
+        let index = block.iter().position(|&code| reaches(code));
+        index.map(|index| places.start + index)
+    })
+}
+
+/// Returns the largest code, by reading the whole block without a branch: many times faster than a search.
+#[inline(always)]
+pub fn largest_of(block: &[u8]) -> Option<u8> {
+    block.iter().copied().max()
+}
+
+/// The windows of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows {
+    /// Letters per window, at least one.
+    pub width: usize,
+    /// Letters from the beginning of a window to that of the next, at least one.
+    pub stride: usize,
+    /// The number of windows.
+    pub count: usize,
+}
+
+impl Windows {
+    /// Returns the windows of a text of `length` letters.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] for a width or stride of 0.
+    pub fn new(
+        operation: &'static str,
+        length: usize,
+        width: usize,
+        stride: usize,
+    ) -> Result<Windows> {
+        for (name, value) in [("width", width), ("stride", stride)] {
+            if value == 0 {
+                let message = format!("the {name} of windows is 0, not at least 1");
+                return Err(Error::input(operation, message));
+            }
+        }
+        let rest = length.checked_sub(width);
+        Ok(Windows {
+            width,
+            stride,
+            count: rest.map_or(0, |rest| rest / stride + 1),
+        })
+    }
+}
 
 /// Sequences of codes, one after the other, with the place where each begins.
 ///
@@ -31,7 +184,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequences {
     codes: Vec<u8>,
-    offsets: Vec<u64>,
+    offsets: Vec<usize>,
 }
 
 impl Default for Sequences {
@@ -54,31 +207,34 @@ impl Sequences {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `offsets` begins with 0, never
-    /// decreases, and ends with the number of codes.
-    pub fn from_concatenated(codes: Vec<u8>, offsets: Vec<u64>) -> Result<Sequences> {
-        let refuse = |message| Err(Error::input("Sequences::from_concatenated", message));
-        if offsets.first() != Some(&0) {
-            let first = offsets.first();
-            return refuse(
-                first.map_or("there are no offsets, not even 0".into(), |first| {
-                    format!("the first offset is {first}, not 0")
-                }),
-            );
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) with the index of the offset unless `offsets` begins with 0,
+    /// never decreases, and ends with the number of codes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use gridstride::tensor_sketch::Sequences;
+    ///
+    /// let sequences = Sequences::from_concatenated(vec![0, 1, 2, 3], vec![0, 3, 4])?;
+    /// assert_eq!(sequences, Sequences::from(vec![vec![0, 1, 2], vec![3]]));
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn from_concatenated(codes: Vec<u8>, offsets: Vec<usize>) -> Result<Sequences> {
+        let refuse = |i, message| Err(Error::input_at("Sequences::from_concatenated", i, message));
+        match offsets.first() {
+            Some(0) => {}
+            Some(first) => return refuse(0, format!("the first offset is {first}, not 0")),
+            None => return refuse(0, "there are no offsets, not even 0".into()),
         }
         if let Some(i) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
             let (before, after) = (offsets[i], offsets[i + 1]);
-            return refuse(format!(
-                "offset {} is {after}, below {before} before it",
-                i + 1
-            ));
+            let message = format!("offset {} is {after}, below {before} before it", i + 1);
+            return refuse(i + 1, message);
         }
-        let last = offsets[offsets.len() - 1];
-        if last != codes.len() as u64 {
-            return refuse(format!(
-                "the last offset is {last}, but there are {} codes",
-                codes.len()
-            ));
+        let (last, count) = (offsets[offsets.len() - 1], codes.len());
+        if last != count {
+            let message = format!("the last offset is {last}, but there are {count} codes");
+            return refuse(offsets.len() - 1, message);
         }
         Ok(Sequences { codes, offsets })
     }
@@ -147,11 +303,11 @@ impl Sequences {
             Some(slice) => self.codes.extend_from_slice(slice),
             None => self.codes.extend(codes),
         }
-        self.offsets.push(self.codes.len() as u64);
+        self.offsets.push(self.codes.len());
         Ok(())
     }
 
-    /// A copy.
+    /// Returns a copy.
     pub(super) fn try_clone(&self) -> Result<Sequences> {
         Ok(Sequences {
             codes: copied(&self.codes)?,
@@ -172,7 +328,7 @@ impl Sequences {
     /// The codes of sequence `index`, or `None` when there are not so many sequences.
     pub fn get(&self, index: usize) -> Option<ArrayView1<'_, u8>> {
         let ends = self.offsets.windows(2).nth(index)?;
-        Some(ArrayView1::from(self.between(ends)))
+        Some(ArrayView1::from(&self.codes[ends[0]..ends[1]]))
     }
 
     /// All codes, sequence after sequence.
@@ -181,7 +337,7 @@ impl Sequences {
     }
 
     /// Where each sequence begins in [`codes`](Self::codes), and last where all end: N + 1 numbers.
-    pub fn offsets(&self) -> &[u64] {
+    pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
@@ -199,26 +355,22 @@ impl Sequences {
         self.view().slices()
     }
 
-    /// All of them.
+    /// Returns a view of all sequences.
     pub(super) fn view(&self) -> SequencesView<'_> {
         SequencesView {
             codes: &self.codes,
             offsets: &self.offsets,
         }
     }
-
-    fn between(&self, ends: &[u64]) -> &[u8] {
-        &self.codes[ends[0] as usize..ends[1] as usize]
-    }
 }
 
-/// Neighbouring sequences, where they are.
+/// A view of neighbouring sequences.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SequencesView<'a> {
-    /// Those of all sequences, also of others.
+pub struct SequencesView<'a> {
+    /// The codes of all sequences, also of those outside of the view.
     pub codes: &'a [u8],
     /// Where each sequence begins among the codes, and where the last one ends.
-    pub offsets: &'a [u64],
+    pub offsets: &'a [usize],
 }
 
 impl<'a> SequencesView<'a> {
@@ -226,16 +378,34 @@ impl<'a> SequencesView<'a> {
         self.offsets.len() - 1
     }
 
-    /// The codes of these sequences.
+    /// Returns the codes of these sequences.
     pub fn own_codes(&self) -> &'a [u8] {
-        &self.codes[self.offsets[0] as usize..self.offsets[self.len()] as usize]
+        &self.codes[self.offsets[0]..self.offsets[self.len()]]
     }
 
     pub fn slices(self) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        (self.offsets.windows(2)).map(move |ends| &self.codes[ends[0] as usize..ends[1] as usize])
+        (self.offsets.windows(2)).map(move |ends| &self.codes[ends[0]..ends[1]])
     }
 
-    /// Some of them.
+    /// Returns the largest code, where it stands first; `None` if there are no codes.
+    pub fn largest_code(&self) -> Option<CodeAt> {
+        let largest = parallel::map(self.own_codes().chunks(BLOCK), largest_of);
+        let largest = largest.into_iter().max().flatten()?;
+        self.first_code_from(usize::from(largest))
+    }
+
+    /// Returns the first code that is not below `bound`.
+    pub fn first_code_from(&self, bound: usize) -> Option<CodeAt> {
+        let place = self.offsets[0] + first_code_from(self.own_codes(), bound)?;
+        let sequence = (self.offsets).partition_point(|&offset| offset <= place) - 1;
+        Some(CodeAt {
+            code: self.codes[place],
+            sequence,
+            position: place - self.offsets[sequence],
+        })
+    }
+
+    /// Returns a view of some of the sequences.
     pub fn part(&self, range: Range<usize>) -> SequencesView<'a> {
         SequencesView {
             codes: self.codes,
@@ -291,6 +461,14 @@ impl<S: Codes> FromIterator<S> for Sequences {
         let mut sequences = Sequences::new();
         sequences.extend(items);
         sequences
+    }
+}
+
+/// Panics if memory runs out, as collections of the standard library do; [`Sequences::try_from_iter`] returns an error
+/// instead, which suits large data.
+impl<S: Codes> From<Vec<S>> for Sequences {
+    fn from(items: Vec<S>) -> Self {
+        items.into_iter().collect()
     }
 }
 
@@ -351,6 +529,7 @@ mod tests {
         assert_eq!(boxes.collect::<Sequences>(), expected);
         assert_eq!(arrays.collect::<Sequences>(), expected);
         assert_eq!(views.collect::<Sequences>(), expected);
+        assert_eq!(Sequences::from(vectors.clone()), expected);
         assert_eq!(Sequences::try_from_iter(slices).unwrap(), expected);
         assert_eq!(vectors.into_iter().collect::<Sequences>(), expected);
 
@@ -370,7 +549,10 @@ mod tests {
             (vec![1, 3], "the first offset is 1, not 0"),
             (vec![0, 2, 1, 3], "offset 2 is 1, below 2 before it"),
             (vec![0, 2], "the last offset is 2, but there are 3 codes"),
-            (vec![0, u64::MAX], "the last offset is 18446744073709551615"),
+            (
+                vec![0, usize::MAX],
+                "the last offset is 18446744073709551615",
+            ),
         ] {
             let refused = Sequences::from_concatenated(vec![5, 6, 7], offsets);
             let message = refused.unwrap_err().to_string();

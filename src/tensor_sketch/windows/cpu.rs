@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 
 use ndarray::{ArrayViewMut2, Axis};
 
-use super::engine::LEAF;
-use super::{Fourier, Matrix, sketch_fourier};
 use crate::Result;
 use crate::device::{collected, reserve};
 use crate::parallel;
+use crate::tensor_sketch::cpu::engine::{Fourier, LEAF};
+use crate::tensor_sketch::cpu::matrix::Matrix;
+use crate::tensor_sketch::cpu::{Vector, sketch_fourier};
 use crate::tensor_sketch::fourier::Finish;
-use crate::tensor_sketch::windows::Windows;
-use crate::tensor_sketch::{Real, Tables};
+use crate::tensor_sketch::input::{Job, Windows};
 
 /// What the matrices of a run may take, in bytes.
 const MOST_BYTES: usize = 32 << 20;
@@ -30,13 +30,13 @@ const FEWEST_STEPS: usize = 64;
 const PARALLEL: usize = 64;
 
 /// Writes the sketches of the windows of `codes`, of which there is at least one, to a row each.
-pub(in crate::tensor_sketch) fn windows<T: Real>(
-    tables: &Tables,
+pub fn sketch<T: Vector>(
+    job: &Job,
     codes: &[u8],
     windows: Windows,
-    normalize: bool,
     sketches: &mut [T],
 ) -> Result<()> {
+    let (tables, normalize) = (job.tables, job.normalize);
     let Windows {
         width,
         stride,
@@ -111,7 +111,7 @@ struct Step {
     head: Option<Matrix>,
 }
 
-impl<T: Real> Sliding<'_, T> {
+impl<T: Vector> Sliding<'_, T> {
     fn sketch(&self, sketches: ArrayViewMut2<T>) -> Result<()> {
         // By the number of their run, in each by anchor: the steps in which windows of one anchor
         // end are those in which windows of the next one begin.

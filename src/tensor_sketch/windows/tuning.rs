@@ -15,7 +15,7 @@ const TOGETHER: u64 = 16;
 /// The runs of windows of some whole strides: `length` strides, then as many runs as the product of
 /// `factors` says, then `rest` strides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::tensor_sketch::gpu) struct Runs {
+pub struct Runs {
     /// Strides in a run.
     pub length: u64,
     /// How the matrices of whole runs are multiplied: so many neighbours, then so many of the

@@ -17,10 +17,10 @@ fn sketcher() -> TensorSketch<f64> {
     TensorSketch::new(Tables::from_seed(4, 3, 7, 5).unwrap()).double()
 }
 
-/// A stream with these limits, on the CPU.
-fn small_stream(limits: Limits) -> SketchStream<f64> {
-    let engine = sketcher().new_engine(&Device::cpu()).unwrap();
-    SketchStream::new(&sketcher(), engine, limits).unwrap()
+/// A session with these limits, on the CPU.
+fn small_session(limits: Limits) -> SketchSession<f64> {
+    let engine = sketcher().engine(&Device::cpu()).unwrap();
+    SketchSession::new(&sketcher(), engine, limits).unwrap()
 }
 
 fn text(length: usize) -> Vec<u8> {
@@ -32,13 +32,13 @@ fn expected(texts: &[Vec<u8>]) -> Array2<f64> {
     sketcher().sketch(&Device::cpu(), &sequences).unwrap()
 }
 
-/// Streams the texts, `step` letters at a time.
-fn feed(stream: &mut SketchStream<f64>, texts: &[Vec<u8>], step: usize) -> Result<()> {
+/// Pushes the texts, `step` letters at a time.
+fn feed(session: &mut SketchSession<f64>, texts: &[Vec<u8>], step: usize) -> Result<()> {
     for text in texts {
         for piece in text.chunks(step) {
-            stream.push(piece)?;
+            session.push(piece)?;
         }
-        stream.end_sequence()?;
+        session.end_sequence()?;
     }
     Ok(())
 }
@@ -73,14 +73,14 @@ impl<F: FnMut(&Batch) -> Result<()> + Send> Engine<f64> for Custom<F> {
 fn custom(
     lag: usize,
     before: impl FnMut(&Batch) -> Result<()> + Send + 'static,
-) -> SketchStream<f64> {
+) -> SketchSession<f64> {
     let engine = Custom {
-        engine: sketcher().new_engine(&Device::cpu()).unwrap(),
+        engine: sketcher().engine(&Device::cpu()).unwrap(),
         before,
         lag,
         kept: Vec::new(),
     };
-    SketchStream::new(&sketcher(), Box::new(engine), LIMITS).unwrap()
+    SketchSession::new(&sketcher(), Box::new(engine), LIMITS).unwrap()
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn lengths_around_the_segment() {
         .map(text)
         .into();
     for step in [1, 3, 10, 11, 1000] {
-        let mut stream = small_stream(LIMITS);
-        feed(&mut stream, &texts, step).unwrap();
+        let mut session = small_session(LIMITS);
+        feed(&mut session, &texts, step).unwrap();
         assert_eq!(
-            stream.finish().unwrap(),
+            session.finish().unwrap(),
             expected(&texts),
             "{step} at a time"
         );
@@ -107,26 +107,26 @@ fn sequences_longer_than_a_segment() {
     let sequences: Sequences = texts.iter().collect();
     for form in [Form::Fourier, Form::Direct] {
         let sketcher = TensorSketch::new(tables.clone()).form(form).normalize(true);
-        let mut stream = sketcher.stream(&Device::cpu()).unwrap();
+        let mut session = sketcher.session(&Device::cpu()).unwrap();
         for text in &texts {
             for piece in text.chunks(1_234_567) {
-                stream.push(piece).unwrap();
+                session.push(piece).unwrap();
             }
-            stream.end_sequence().unwrap();
+            session.end_sequence().unwrap();
         }
         let expected = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
-        assert_eq!(stream.finish().unwrap(), expected, "{form:?}");
+        assert_eq!(session.finish().unwrap(), expected, "{form:?}");
     }
 }
 
 #[test]
 fn no_sequences_and_empty_ones() {
-    assert_eq!(small_stream(LIMITS).finish().unwrap().dim(), (0, 7));
+    assert_eq!(small_session(LIMITS).finish().unwrap().dim(), (0, 7));
     for count in [1, 3, 4, 5, 1000] {
-        let mut stream = small_stream(LIMITS);
-        feed(&mut stream, &vec![Vec::new(); count], 1).unwrap();
-        stream.push(&[]).unwrap();
-        assert_eq!(stream.finish().unwrap(), Array2::zeros((count, 7)));
+        let mut session = small_session(LIMITS);
+        feed(&mut session, &vec![Vec::new(); count], 1).unwrap();
+        session.push(&[]).unwrap();
+        assert_eq!(session.finish().unwrap(), Array2::zeros((count, 7)));
     }
 }
 
@@ -135,7 +135,7 @@ fn many_tiny_sequences_taken_early() {
     let texts: Vec<_> = (0..3000).map(|i| text(i % 7)).collect();
     let expected = expected(&texts);
     for lag in [0, 1, 3] {
-        let mut stream = custom(lag, |_| Ok(()));
+        let mut session = custom(lag, |_| Ok(()));
         let (mut taken, mut early) = (0, 0);
         let mut compare = |sketches: Array2<f64>| {
             let end = taken + sketches.nrows();
@@ -143,12 +143,12 @@ fn many_tiny_sequences_taken_early() {
             taken = end;
         };
         for text in &texts {
-            feed(&mut stream, std::slice::from_ref(text), 2).unwrap();
-            let sketches = stream.take_finished().unwrap();
+            feed(&mut session, std::slice::from_ref(text), 2).unwrap();
+            let sketches = session.take_finished().unwrap();
             early += sketches.nrows();
             compare(sketches);
         }
-        compare(stream.finish().unwrap());
+        compare(session.finish().unwrap());
         assert_eq!(taken, texts.len());
         assert!(early > texts.len() / 2, "{early} were taken early");
     }
@@ -164,36 +164,36 @@ proptest! {
         segment in 1..40usize,
         sequences in 1..6usize,
     ) {
-        let mut stream = small_stream(Limits { segment, sequences });
+        let mut session = small_session(Limits { segment, sequences });
         let mut steps = steps.iter().cycle();
         for text in &texts {
             let mut left = &text[..];
             while !left.is_empty() {
                 let (now, later) = left.split_at((*steps.next().unwrap()).min(left.len()));
-                stream.push(now).unwrap();
+                session.push(now).unwrap();
                 left = later;
             }
-            stream.end_sequence().unwrap();
+            session.end_sequence().unwrap();
         }
-        prop_assert_eq!(stream.finish().unwrap(), expected(&texts));
+        prop_assert_eq!(session.finish().unwrap(), expected(&texts));
     }
 }
 
 #[test]
 fn codes_that_are_too_large() {
-    let mut stream = small_stream(LIMITS);
-    stream.push(&[0, 1, 2]).unwrap();
-    stream.end_sequence().unwrap();
-    stream.push(&text(25)).unwrap();
-    let message = stream.push(&[0, 3, 4, 9]).unwrap_err().to_string();
+    let mut session = small_session(LIMITS);
+    session.push(&[0, 1, 2]).unwrap();
+    session.end_sequence().unwrap();
+    session.push(&text(25)).unwrap();
+    let message = session.push(&[0, 3, 4, 9]).unwrap_err().to_string();
     assert!(
         message.contains("position 27 of sequence 1 is 4, but the tables have 4 letters"),
         "{message}"
     );
     // Nothing was added, and all goes on.
-    stream.end_sequence().unwrap();
+    session.end_sequence().unwrap();
     assert_eq!(
-        stream.finish().unwrap(),
+        session.finish().unwrap(),
         expected(&[vec![0, 1, 2], text(25)])
     );
 }
@@ -201,10 +201,10 @@ fn codes_that_are_too_large() {
 #[test]
 fn a_sequence_that_was_not_ended() {
     for length in [1, 10, 25] {
-        let mut stream = small_stream(LIMITS);
-        stream.end_sequence().unwrap();
-        stream.push(&text(length)).unwrap();
-        let message = stream.finish().unwrap_err().to_string();
+        let mut session = small_session(LIMITS);
+        session.end_sequence().unwrap();
+        session.push(&text(length)).unwrap();
+        let message = session.finish().unwrap_err().to_string();
         let expected = format!("sequence 1 has {length} letters, but has not been ended");
         assert!(message.contains(&expected), "{message}");
     }
@@ -225,35 +225,35 @@ fn an_error_in_the_middle() {
         })
     };
     for failing in [1, 2, 3, 7] {
-        let mut stream = fails_at(failing);
-        let message = feed(&mut stream, &texts, 5).unwrap_err().to_string();
+        let mut session = fails_at(failing);
+        let message = feed(&mut session, &texts, 5).unwrap_err().to_string();
         assert_eq!(message, "test: as it was asked to");
         if failing > 1 {
-            let finished = stream.take_finished().unwrap();
+            let finished = session.take_finished().unwrap();
             assert_eq!(finished, expected(&texts[..failing - 1]));
         }
         let repeated =
-            "tensor_sketch: the stream has stopped at an earlier error: test: as it was asked to";
+            "SketchSession: the session has stopped at an earlier error: test: as it was asked to";
         for _ in 0..2 {
-            let error = stream.take_finished().unwrap_err();
+            let error = session.take_finished().unwrap_err();
             assert_eq!(error.to_string(), repeated);
         }
-        let error = feed(&mut stream, &texts, 5).unwrap_err();
+        let error = feed(&mut session, &texts, 5).unwrap_err();
         assert_eq!(error.to_string(), repeated);
-        assert_eq!(stream.push(&[]).unwrap_err().to_string(), repeated);
-        assert_eq!(stream.end_sequence().unwrap_err().to_string(), repeated);
-        assert_eq!(stream.finish().unwrap_err().to_string(), repeated);
+        assert_eq!(session.push(&[]).unwrap_err().to_string(), repeated);
+        assert_eq!(session.end_sequence().unwrap_err().to_string(), repeated);
+        assert_eq!(session.finish().unwrap_err().to_string(), repeated);
     }
-    let mut stream = fails_at(2);
-    feed(&mut stream, &texts[..2], 5).unwrap();
+    let mut session = fails_at(2);
+    feed(&mut session, &texts[..2], 5).unwrap();
     assert_eq!(
-        stream.finish().unwrap_err().to_string(),
+        session.finish().unwrap_err().to_string(),
         "test: as it was asked to"
     );
-    let mut stream = fails_at(1);
-    feed(&mut stream, &texts[..2], 5).unwrap();
+    let mut session = fails_at(1);
+    feed(&mut session, &texts[..2], 5).unwrap();
     let error = loop {
-        if let Err(error) = stream.take_finished() {
+        if let Err(error) = session.take_finished() {
             break error;
         }
         thread::yield_now();
@@ -266,12 +266,12 @@ fn an_error_in_the_middle() {
 fn overflow_names_the_sequence() {
     let tables = Tables::from_seed(1, 8, 1, 0).unwrap();
     let sketcher = TensorSketch::new(tables);
-    let mut stream = sketcher.stream(&Device::cpu()).unwrap();
+    let mut session = sketcher.session(&Device::cpu()).unwrap();
     for length in [5, 20, 300_000, 3] {
-        stream.push(&vec![0; length]).unwrap();
-        stream.end_sequence().unwrap();
+        session.push(&vec![0; length]).unwrap();
+        session.end_sequence().unwrap();
     }
-    let error = stream.finish().unwrap_err();
+    let error = session.finish().unwrap_err();
     assert!(
         matches!(error, Error::Overflow { index: 2, .. }),
         "{error:?}"
@@ -284,13 +284,13 @@ fn overflow_names_the_sequence() {
     );
 }
 
-/// Nobody computes what nobody waits for, and the thread is gone with the stream.
+/// Nobody computes what nobody waits for, and the thread is gone with the session.
 #[test]
 fn dropped_in_the_middle() {
     let (gate, passes) = mpsc::channel();
     let batches = Arc::new(AtomicUsize::new(0));
     let counter = batches.clone();
-    let mut stream = custom(1, move |_| {
+    let mut session = custom(1, move |_| {
         counter.fetch_add(1, Ordering::Relaxed);
         // Goes on as well when the gate is gone.
         let _ = passes.recv();
@@ -298,13 +298,13 @@ fn dropped_in_the_middle() {
     });
     // One of three batches passes, so that there is one to fill; the second stands at the gate.
     gate.send(()).unwrap();
-    stream.push(&text(35)).unwrap();
+    session.push(&text(35)).unwrap();
     while batches.load(Ordering::Relaxed) < 2 {
         thread::yield_now();
     }
-    let progress = stream.progress.clone();
+    let progress = session.progress.clone();
     thread::scope(|scope| {
-        let dropping = scope.spawn(move || drop(stream));
+        let dropping = scope.spawn(move || drop(session));
         while !progress.dropped.load(Ordering::Relaxed) {
             thread::yield_now();
         }
@@ -314,52 +314,52 @@ fn dropped_in_the_middle() {
     assert_eq!(batches.load(Ordering::Relaxed), 2);
     assert_eq!(Arc::strong_count(&batches), 1, "the engine is still there");
     for pushed in [0, 1, 10, 25] {
-        let mut stream = small_stream(LIMITS);
-        stream.push(&text(pushed)).unwrap();
+        let mut session = small_session(LIMITS);
+        session.push(&text(pushed)).unwrap();
     }
 }
 
 #[test]
 fn a_slow_engine_holds_the_caller_back() {
-    let mut stream = custom(0, |batch| {
+    let mut session = custom(0, |batch| {
         assert!(batch.codes.len() <= LIMITS.segment);
         thread::sleep(Duration::from_millis(1));
         Ok(())
     });
     let mut pushed = 0;
     for letter in text(500) {
-        stream.push(&[letter]).unwrap();
+        session.push(&[letter]).unwrap();
         pushed += 1;
-        let waiting = pushed - stream.letters_computed();
+        let waiting = pushed - session.letters_computed();
         assert!(
             waiting <= (BATCHES * LIMITS.segment) as u64,
             "{waiting} letters wait"
         );
     }
-    stream.end_sequence().unwrap();
-    assert_eq!(stream.finish().unwrap(), expected(&[text(500)]));
+    session.end_sequence().unwrap();
+    assert_eq!(session.finish().unwrap(), expected(&[text(500)]));
 }
 
 #[test]
 fn a_panic_of_the_engine_reaches_the_caller() {
     let result = std::panic::catch_unwind(|| {
-        let mut stream = custom(0, |_| panic!("as it was asked to"));
-        feed(&mut stream, &[text(100)], 10)
+        let mut session = custom(0, |_| panic!("as it was asked to"));
+        feed(&mut session, &[text(100)], 10)
     });
     let message = result.unwrap_err();
     assert_eq!(message.downcast_ref(), Some(&"as it was asked to"));
 }
 
-/// More streams than rayon has threads, on its threads: each engine needs them too.
+/// More sessions than rayon has threads, on its threads: each engine needs them too.
 #[test]
 fn on_threads_of_rayon() {
     let texts: Vec<_> = (0..20).map(|i| text(7 * i)).collect();
     let expected = expected(&texts);
     let count = 2 * rayon::current_num_threads() + 1;
     (0..count).into_par_iter().for_each(|i| {
-        let mut finished = small_stream(LIMITS);
+        let mut finished = small_session(LIMITS);
         feed(&mut finished, &texts, 3).unwrap();
-        let mut dropped = small_stream(LIMITS);
+        let mut dropped = small_session(LIMITS);
         feed(&mut dropped, &texts[..i % texts.len()], 3).unwrap();
         drop(dropped);
         assert_eq!(finished.finish().unwrap(), expected);

@@ -1,8 +1,10 @@
 //! Sketching while the letters still come.
 //!
-//! The caller's thread fills batches, a thread of the stream's own computes them. There are
+//! The caller's thread fills batches, another thread of the session computes them. There are
 //! [`BATCHES`] of them, which go round: a caller that is faster waits for one to come back. That is
 //! all that ever waits for the other side, apart from the end.
+
+pub mod batch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,46 +16,50 @@ use std::{io, mem};
 use ndarray::Array2;
 use rayon::Yield;
 
-use super::batch::{Batch, Filling, Limits};
-use super::device_sequences::{CodeAt, largest_of};
-use super::engine::{Engine, WholeSequences};
+use self::batch::{Batch, Engine, Filling, Limits};
+use super::element::Entry;
 use super::fourier::SEGMENT;
-use super::gpu;
-use super::{Form, OPERATION, Real, TensorSketch, check_range, code_too_large, cpu};
+use super::input::{CodeAt, Rows, check_code, largest_of};
+#[allow(unused_imports, reason = "for links")]
+use super::options::Form;
+use super::options::TensorSketch;
+use super::output::check_range;
 use crate::device::{DeviceKind, append};
 use crate::error::During;
 use crate::{Device, Error, Result};
 
-/// Batches of a stream: one that is being filled, one that waits, one that is being computed.
+/// The name of a session in errors.
+const SESSION: &str = "SketchSession";
+
+/// Batches of a session: one that is being filled, one that waits, one that is being computed.
 const BATCHES: usize = 3;
 
 /// Numbers that the sketches of a batch may have together, unless it is one sketch.
 const NUMBERS: usize = 1 << 22;
 
-/// Sketches sequences that come piece by piece; [`TensorSketch::stream`] makes one.
+/// Sketches sequences that come piece by piece; [`TensorSketch::session`] makes one.
 ///
 /// [`push`](Self::push) adds letters to a sequence, [`end_sequence`](Self::end_sequence) ends it, and
-/// [`finish`](Self::finish) returns the sketches of all. Computing runs on a thread of the stream's
-/// own, beside the caller. When the caller is ahead by about 16 million letters, `push` and
-/// `end_sequence` wait: at most 25 million letters are in memory, however long a sequence is. With
-/// [`Form::Direct`], which does not work on parts of a sequence, a sequence is in
-/// memory as a whole besides.
+/// [`finish`](Self::finish) returns the sketches of all. Computing runs on another thread, beside the
+/// caller. When the caller is ahead by about 16 million letters, `push` and `end_sequence` wait: at
+/// most 25 million letters are in memory, however long a sequence is. With [`Form::Direct`], which
+/// does not work on parts of a sequence, a sequence is in memory as a whole besides.
 ///
 /// On a device with little memory, or a [limit](crate::Device::with_memory_limit), letters are worked on in smaller parts.
 ///
-/// Finished sketches stay in memory until they are taken. Who cannot hold all of them calls
+/// Finished sketches stay in memory until they are taken. If not all of them fit in memory, call
 /// [`take_finished`](Self::take_finished) now and then. It does not wait, so that one thread can push
-/// and take in turn; a receiver of results, once full, would stop the stream that the same thread has
+/// and take in turn; a receiver of results, once full, would stop the session that the same thread has
 /// to feed.
 ///
 /// The sketches are those that [`TensorSketch::sketch`] makes, bit by bit: they depend neither on how
-/// the letters were divided among calls of `push` nor on what else is in the stream.
+/// the letters were divided among calls of `push` nor on what else is in the session.
 ///
-/// Dropping a stream waits for the batch that is being computed and leaves out the rest.
+/// Dropping a session waits for the batch that is being computed and leaves out the rest.
 ///
 /// # Errors
 ///
-/// What goes wrong while computing is returned by one of the next calls, or by `finish`. Then the stream is broken: all
+/// What goes wrong while computing is returned by one of the next calls, or by `finish`. Then the session is broken: all
 /// later calls return an [`Error::InvalidInput`] that repeats the reason. Only sketches that were finished before the
 /// error can still be taken, once.
 ///
@@ -65,13 +71,13 @@ const NUMBERS: usize = 1 << 22;
 ///
 /// let device = Device::auto();
 /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
-/// let mut stream = sketcher.stream(&device)?;
-/// stream.push(&[0, 1])?;
-/// stream.push(&[2, 3])?;
-/// stream.end_sequence()?;
-/// stream.push(&[3])?;
-/// stream.end_sequence()?;
-/// let sketches = stream.finish()?;
+/// let mut session = sketcher.session(&device)?;
+/// session.push(&[0, 1])?;
+/// session.push(&[2, 3])?;
+/// session.end_sequence()?;
+/// session.push(&[3])?;
+/// session.end_sequence()?;
+/// let sketches = session.finish()?;
 ///
 /// let sequences: Sequences = [vec![0, 1, 2, 3], vec![3]].iter().collect();
 /// assert_eq!(sketches, sketcher.sketch(&device, &sequences)?);
@@ -79,7 +85,7 @@ const NUMBERS: usize = 1 << 22;
 /// ```
 #[derive(Debug)]
 #[must_use = "the sketches are what `finish` returns"]
-pub struct SketchStream<T: Real = f32> {
+pub struct SketchSession<T: Entry = f32> {
     alphabet_size: usize,
     dim: usize,
     limits: Limits,
@@ -93,7 +99,7 @@ pub struct SketchStream<T: Real = f32> {
     spent: Receiver<Batch>,
     results: Receiver<Result<Vec<T>>>,
     finished: Vec<T>,
-    /// The error that has stopped the stream, and was returned.
+    /// The error that has stopped the session, and was returned.
     broken_by: Option<String>,
     progress: Arc<Progress>,
     worker: Option<JoinHandle<()>>,
@@ -108,7 +114,7 @@ struct Progress {
     dropped: AtomicBool,
 }
 
-impl<T: Real> TensorSketch<T> {
+impl<T: Entry> TensorSketch<T> {
     /// Begins to sketch sequences that come piece by piece.
     ///
     /// # Errors
@@ -118,34 +124,26 @@ impl<T: Real> TensorSketch<T> {
     ///
     /// # Examples
     ///
-    /// See [`SketchStream`].
-    pub fn stream(&self, device: &Device) -> Result<SketchStream<T>> {
+    /// See [`SketchSession`].
+    pub fn session(&self, device: &Device) -> Result<SketchSession<T>> {
         let limits = Limits {
             segment: SEGMENT,
             sequences: (NUMBERS / self.tables.dim()).max(1),
         };
-        SketchStream::new(self, T::engine(self, device)?, limits)
+        SketchSession::new(self, self.engine(device)?, limits)
     }
 
-    /// What computes the batches on a device.
-    pub(super) fn new_engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
-        Ok(match (device.kind(), self.form) {
-            (_, Form::Direct) => Box::new(WholeSequences::new(self.clone(), device.clone())),
-            (DeviceKind::Simulator | DeviceKind::Cuda { .. }, _) => {
-                let engine = gpu::stream::StreamEngine::new(device, &self.tables, self.normalize)?;
-                Box::new(engine)
-            }
-            _ => Box::new(cpu::Batches::new(&self.tables, self.normalize)),
-        })
+    fn engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
+        T::engine(&self.job(SESSION, Rows::Last), device)
     }
 }
 
-impl<T: Real> SketchStream<T> {
+impl<T: Entry> SketchSession<T> {
     fn new(
         sketcher: &TensorSketch<T>,
         engine: Box<dyn Engine<T>>,
         limits: Limits,
-    ) -> Result<SketchStream<T>> {
+    ) -> Result<SketchSession<T>> {
         let (filled, to_compute) = mpsc::channel();
         let (to_fill, spent) = mpsc::channel();
         let (to_caller, results) = mpsc::channel();
@@ -156,17 +154,17 @@ impl<T: Real> SketchStream<T> {
             results: to_caller,
             progress: progress.clone(),
         };
-        let thread = thread::Builder::new().name("gridstride-stream".into());
+        let thread = thread::Builder::new().name("gridstride-session".into());
         let thread = thread.spawn(move || worker.run(&to_compute, &to_fill));
         let no_thread = |error: io::Error| Error::Unavailable {
             device: DeviceKind::Cpu.to_string(),
-            reason: format!("a stream needs a thread: {error}"),
+            reason: format!("a session needs a thread: {error}"),
         };
-        Ok(SketchStream {
+        Ok(SketchSession {
             alphabet_size: sketcher.tables.alphabet_size(),
             dim: sketcher.tables.dim(),
             limits,
-            filling: Filling::new(limits, Batch::with_capacity(limits).during(OPERATION)?),
+            filling: Filling::new(limits, Batch::with_capacity(limits).during(SESSION)?),
             ended: 0,
             batches: 1,
             filled: Some(filled),
@@ -184,7 +182,7 @@ impl<T: Real> SketchStream<T> {
     /// # Errors
     ///
     /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, with the
-    ///   number of the sequence and the position in it. Nothing was added then, and the stream goes on.
+    ///   number of the sequence and the position in it. Nothing was added then, and the session goes on.
     /// - What went wrong while computing: [`Error::Overflow`] for a sequence whose sketch has an entry
     ///   beyond the range of `T`, an error of the device, or [`Error::Allocation`].
     /// - [`Error::InvalidInput`] if such an error has been returned before.
@@ -238,14 +236,14 @@ impl<T: Real> SketchStream<T> {
     /// use gridstride::tensor_sketch::{Tables, TensorSketch};
     ///
     /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
-    /// let mut stream = sketcher.stream(&Device::auto())?;
+    /// let mut session = sketcher.session(&Device::auto())?;
     /// let mut count = 0;
     /// for _ in 0..1000 {
-    ///     stream.push(&[0, 1, 2, 3])?;
-    ///     stream.end_sequence()?;
-    ///     count += stream.take_finished()?.nrows(); // written to a file, say
+    ///     session.push(&[0, 1, 2, 3])?;
+    ///     session.end_sequence()?;
+    ///     count += session.take_finished()?.nrows(); // written to a file, say
     /// }
-    /// count += stream.finish()?.nrows();
+    /// count += session.finish()?.nrows();
     /// assert_eq!(count, 1000);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
@@ -267,18 +265,18 @@ impl<T: Real> SketchStream<T> {
         Ok(())
     }
 
-    /// Fails if an error has stopped the stream.
+    /// Fails if an error has stopped the session.
     fn check_unbroken(&self) -> Result<()> {
         let Some(reason) = &self.broken_by else {
             return Ok(());
         };
-        let message = format!("the stream has stopped at an earlier error: {reason}");
-        Err(Error::input(OPERATION, message))
+        let message = format!("the session has stopped at an earlier error: {reason}");
+        Err(Error::input(SESSION, message))
     }
 
     /// Passes a result on, and remembers an error.
     fn breaking<V>(&mut self, result: Result<V>) -> Result<V> {
-        let result = result.during(OPERATION);
+        let result = result.during(SESSION);
         if let Err(error) = &result {
             self.broken_by = Some(error.to_string());
         }
@@ -299,22 +297,22 @@ impl<T: Real> SketchStream<T> {
                 "sequence {} has {letters} letters, but has not been ended",
                 self.ended
             );
-            return Err(Error::input(OPERATION, message));
+            return Err(Error::input(SESSION, message));
         }
         if self.filling.has_pieces() {
-            self.submit().during(OPERATION)?;
+            self.submit().during(SESSION)?;
         }
         // Without it the worker knows that this was all.
         self.filled = None;
         while let Some(rows) = receive(&self.results) {
-            append(&mut self.finished, &rows.during(OPERATION)?).during(OPERATION)?;
+            append(&mut self.finished, &rows.during(SESSION)?).during(SESSION)?;
         }
         self.join();
         Ok(self.take_rows())
     }
 
     /// The number of letters that have been computed, or are about to be on the device: how far the
-    /// stream has come, of the letters that were pushed.
+    /// session has come, of the letters that were pushed.
     pub fn letters_computed(&self) -> u64 {
         self.progress.letters.load(Ordering::Relaxed)
     }
@@ -331,9 +329,9 @@ impl<T: Real> SketchStream<T> {
         let at = CodeAt {
             code: codes[here],
             sequence: self.ended,
-            position: self.filling.open_length() + here as u64,
+            position: self.filling.open_length() as usize + here,
         };
-        Err(code_too_large(at, self.alphabet_size))
+        check_code(SESSION, Some(at), self.alphabet_size)
     }
 
     /// Hands the batch over, and goes on with one that has come back.
@@ -368,7 +366,7 @@ impl<T: Real> SketchStream<T> {
             }
         }
         self.join();
-        Error::input(OPERATION, "the stream has stopped")
+        Error::input(SESSION, "the session has stopped")
     }
 
     /// Waits for the end of the worker, which is about to come. If it has panicked, so does the caller.
@@ -384,7 +382,7 @@ impl<T: Real> SketchStream<T> {
     }
 }
 
-impl<T: Real> Drop for SketchStream<T> {
+impl<T: Entry> Drop for SketchSession<T> {
     fn drop(&mut self) {
         self.progress.dropped.store(true, Ordering::Relaxed);
         self.filled = None;
@@ -416,14 +414,14 @@ fn receive<V>(receiver: &Receiver<V>) -> Option<V> {
 }
 
 /// The thread that computes. It ends after an error, and when no more batches can come.
-struct Worker<T: Real> {
+struct Worker<T: Entry> {
     engine: Box<dyn Engine<T>>,
     dim: usize,
     results: Sender<Result<Vec<T>>>,
     progress: Arc<Progress>,
 }
 
-impl<T: Real> Worker<T> {
+impl<T: Entry> Worker<T> {
     fn run(mut self, to_compute: &Receiver<Batch>, to_fill: &Sender<Batch>) {
         // The number of the sequence whose sketch comes next.
         let mut next = 0;
@@ -451,7 +449,8 @@ impl<T: Real> Worker<T> {
 
     /// Sends rows or an error to the caller, and returns whether there was no error.
     fn hand_over(&self, outcome: Result<()>, rows: Vec<T>, next: &mut usize) -> bool {
-        let outcome = outcome.and_then(|()| check_range(&rows, self.dim, *next, "sequence"));
+        let outcome =
+            outcome.and_then(|()| check_range(SESSION, &rows, self.dim, *next, "sequence"));
         *next += rows.len() / self.dim;
         let failed = outcome.is_err();
         // Without a caller it is not needed.

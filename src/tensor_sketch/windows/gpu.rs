@@ -3,44 +3,25 @@
 
 use std::ops::Range;
 
-use cuda_std::host::{Kernel, LaunchConfig};
 use tensor_sketch_kernels::fourier::compose::Run;
-use tensor_sketch_kernels::fourier::number::Pair64;
-use tensor_sketch_kernels::fourier::{entries, windows};
+use tensor_sketch_kernels::fourier::windows;
 
-use super::fourier::{Engine, Lanes, Matrices, Pair, nothing};
-use super::layout::{Layout, Part, Room, batches};
-use super::letters::{PackedLetters, bits_for};
-use super::tuning::windows::Runs;
-use crate::device::{Buffer, collected, reserve};
-use crate::partition::bytes_of;
-use crate::tensor_sketch::windows::Windows;
-use crate::tensor_sketch::{OPERATION, Real, Rows, Tables};
+use super::tuning::Runs;
+use crate::device::{Buffer, LaunchConfig, collected, reserve};
+use crate::tensor_sketch::gpu::HasKernels;
+use crate::tensor_sketch::gpu::fourier::{Engine, Lanes, Matrices, Spectra};
+use crate::tensor_sketch::gpu::kernels::{WINDOWS, nothing};
+use crate::tensor_sketch::gpu::layout::{Layout, Part, Room, batches};
+use crate::tensor_sketch::gpu::letters::{PackedLetters, SequenceBuffers};
+use crate::tensor_sketch::gpu::workspace::Workspace;
+use crate::tensor_sketch::input::{Job, Windows};
+use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Error, Result, modules};
-
-type WindowsKernel = Kernel<(windows::Parameters, windows::Arrays)>;
-
-fn kernel(tuple: usize) -> &'static WindowsKernel {
-    match tuple {
-        1 => &windows::windows_1,
-        2 => &windows::windows_2,
-        3 => &windows::windows_3,
-        4 => &windows::windows_4,
-        5 => &windows::windows_5,
-        6 => &windows::windows_6,
-        7 => &windows::windows_7,
-        8 => &windows::windows_8,
-        _ => unreachable!("tables have tuples of 1 to 8"),
-    }
-}
 
 /// Windows, and letters that they begin in, that are worked on together at most, unless one window
 /// has more strides.
 const MAX_WINDOWS: usize = 1 << 16;
 const MAX_LETTERS: usize = 1 << 27;
-
-/// Lanes of a group at most.
-const LANES: usize = 8;
 
 /// Strides in a window at most: those of a batch, up to twice as many, are counted in 32 bits, each with
 /// up to two pieces.
@@ -48,16 +29,54 @@ const MAX_STRIDES: usize = 1 << 29;
 
 /// Writes the sketches of all windows of `codes`, at least one, to a row each. The codes are below the alphabet's size
 /// and as many as the windows need.
-pub(in crate::tensor_sketch) fn sketch<T: Real>(
+pub fn host<T: HasKernels>(
     device: &Device,
-    tables: &Tables,
-    normalize: bool,
+    job: &Job,
     codes: &[u8],
     of: Windows,
     sketches: &mut [T],
 ) -> Result<()> {
-    let engine = Engine::<T>::new(device, tables)?;
-    let letters = PackedLetters::upload(device, codes, tables.alphabet_size())?;
+    let engine = Engine::<T>::new(device, job)?;
+    let letters = PackedLetters::upload(device, codes, job.tables.alphabet_size())?;
+    let allocate = |count| engine.workspace.allocate_sketches(device, count, 1);
+    let Some(runs) = runs(job, of)? else {
+        let layouts = engine.separate(of)?;
+        let mut out = allocate(of.count)?;
+        engine.sketch(&letters, &layouts, &lengths(of, of.count)?, &mut out)?;
+        return out.copy_to(sketches);
+    };
+    for batch in runs_together(of, &runs) {
+        let place = batch.start * job.tables.dim()..batch.end * job.tables.dim();
+        let spectra = engine.windows(&letters, of, &runs, batch.clone())?;
+        let mut out = allocate(batch.len())?;
+        engine.finish(&spectra, &lengths(of, batch.len())?, &mut out, 0)?;
+        out.copy_to(&mut sketches[place])?;
+    }
+    Ok(())
+}
+
+/// Writes the sketches of all windows, at least one, of the only sequence to a row each.
+pub fn device<T: HasKernels>(
+    device: &Device,
+    job: &Job,
+    text: &SequenceBuffers,
+    of: Windows,
+    out: &mut Buffer<T>,
+) -> Result<()> {
+    let engine = Engine::<T>::new(device, job)?;
+    let Some(runs) = runs(job, of)? else {
+        let layouts = engine.separate(of)?;
+        return engine.sketch(&text.letters, &layouts, &lengths(of, of.count)?, out);
+    };
+    for batch in runs_together(of, &runs) {
+        let spectra = engine.windows(&text.letters, of, &runs, batch.clone())?;
+        engine.finish(&spectra, &lengths(of, batch.len())?, out, batch.start)?;
+    }
+    Ok(())
+}
+
+/// Returns how the strides of windows are gathered, or `None` if windows have no letter in common.
+fn runs(job: &Job, of: Windows) -> Result<Option<Runs>> {
     let strides = of.width / of.stride;
     if strides > MAX_STRIDES {
         let message = format!(
@@ -65,26 +84,25 @@ pub(in crate::tensor_sketch) fn sketch<T: Real>(
              take a larger stride, or sketch them on the CPU",
             of.width, of.stride
         );
-        return Err(Error::input(OPERATION, message));
+        return Err(Error::input(job.operation, message));
     }
-    if strides == 0 {
-        // They have no letter in common.
-        return engine.separate(normalize, &letters, of)?.copy_to(sketches);
-    }
-    let runs = Runs::new(strides as u64);
+    Ok((strides > 0).then(|| Runs::new(strides as u64)))
+}
+
+/// Returns the windows that are worked on together, up to the end of a run.
+fn runs_together(of: Windows, runs: &Runs) -> impl Iterator<Item = Range<usize>> {
     let together = together(of).next_multiple_of(runs.length as usize);
-    let places = sketches.chunks_mut(together * tables.dim());
-    for (first, place) in (0..of.count).step_by(together).zip(places) {
-        let batch = first..of.count.min(first + together);
-        engine
-            .windows(normalize, &letters, of, &runs, batch)?
-            .copy_to(place)?;
-    }
-    Ok(())
+    let firsts = (0..of.count).step_by(together);
+    firsts.map(move |first| first..of.count.min(first + together))
+}
+
+/// Returns the letters of each window.
+fn lengths(of: Windows, count: usize) -> Result<Vec<u64>> {
+    collected((0..count).map(|_| of.width as u64))
 }
 
 /// How many neighbouring windows begin in a run. Windows cut at multiples of this are put together as in the whole.
-pub(in crate::tensor_sketch) fn run(of: Windows) -> usize {
+pub fn run(of: Windows) -> usize {
     match of.width / of.stride {
         0 => 1,
         strides => Runs::new(strides as u64).length as usize,
@@ -97,63 +115,51 @@ fn together(of: Windows) -> usize {
     most.max(of.width / of.stride)
 }
 
-/// Bytes of a device's memory that windows of so many letters take, about, with as few lanes at a time as can be.
-pub(in crate::tensor_sketch) fn bytes<T: Real>(
-    tables: &Tables,
-    of: Windows,
-    letters: usize,
-) -> u64 {
-    let (tuple, dim) = (tables.tuple_length(), tables.dim());
-    let letters = letters as u64 * u64::from(bits_for(tables.alphabet_size())) / 8;
+/// Estimates the bytes of a device's memory that windows of so many letters take.
+pub fn bytes<T: HasKernels>(tables: &Tables, of: Windows, letters: usize) -> u64 {
+    let workspace = Workspace::<T>::new(tables);
     let strides = of.width / of.stride;
     if strides == 0 {
-        let result = dim * size_of::<T>() + 2 * size_of::<Run>();
-        return letters.saturating_add(bytes_of(of.count, result));
+        return workspace.separate_bytes(letters, of.count);
     }
     let windows = of.count.min(together(of));
-    let pieces = if of.width.is_multiple_of(of.stride) {
-        1
-    } else {
-        2
-    };
-    let lanes = dim.div_ceil(2).min(LANES);
-    let matrices = pieces * entries(tuple, tuple) * size_of::<Pair<T>>() * lanes;
-    let rows = (tuple * lanes + dim.div_ceil(2)) * size_of::<Pair64>() + dim * size_of::<T>();
-    letters
-        .saturating_add(bytes_of(windows.saturating_add(strides), matrices))
-        .saturating_add(bytes_of(windows, rows))
+    workspace.sliding_bytes(letters, windows, strides, pieces(of))
+}
+
+/// Returns the pieces of a stride.
+fn pieces(of: Windows) -> usize {
+    match of.width.is_multiple_of(of.stride) {
+        true => 1,
+        false => 2,
+    }
 }
 
 /// Products of runs that stand so far from each other.
 type Products = (u32, Buffer<Run>);
 
-impl<T: Real> Engine<T> {
-    fn separate(&self, normalize: bool, letters: &PackedLetters, of: Windows) -> Result<Buffer<T>> {
+impl<T: HasKernels> Engine<T> {
+    /// Lays out windows without letters in common.
+    fn separate(&self, of: Windows) -> Result<Vec<Layout>> {
         let window = |i: usize| Part::whole((i * of.stride) as u64, of.width as u64);
-        let batches = batches((0..of.count).map(window), self.room(Room::LARGEST))?
+        batches((0..of.count).map(window), self.room(Room::LARGEST))?
             .iter()
             .map(|batch| Layout::upload(&self.device, batch))
-            .collect::<Result<Vec<_>>>()?;
-        let lengths = collected((0..of.count).map(|_| of.width as u64))?;
-        self.sketch(Rows::Last, normalize, letters, &batches, &lengths)
+            .collect()
     }
 
-    /// Some neighbouring windows.
+    /// Computes the last rows of some neighbouring windows.
     fn windows(
         &self,
-        normalize: bool,
         letters: &PackedLetters,
         of: Windows,
         runs: &Runs,
         batch: Range<usize>,
-    ) -> Result<Buffer<T>> {
+    ) -> Result<Spectra> {
         let count = batch.len();
         let strides = count - 1 + of.width / of.stride;
-        let head = of.width % of.stride;
-        let pieces = if head > 0 { 2 } else { 1 };
+        let pieces = pieces(of);
         let layout = Layout::of_matrices(&self.device, parts(of, batch.start, strides)?)?;
         let units = self.words(letters, &layout)?;
-        let tuple = self.tables.tuple_length();
         let mut spectra = self.spectra(count, true)?;
         spectra.products = runs.depth(pieces as u64) as usize;
         let plan = self.plan_middles(runs, pieces as u32, count)?;
@@ -163,7 +169,8 @@ impl<T: Real> Engine<T> {
             let matrices = self.compose(chunks, &layout.levels, lanes, None)?;
             let middles = self.middles(&matrices, &plan, lanes)?;
             let (singles, doubles) = matrices.slices();
-            let mut suffixes = self.device.alloc(count * lanes.count as usize * tuple)?;
+            let mut suffixes =
+                (self.device).alloc(self.workspace.suffixes(count, lanes.count as usize))?;
             let parameters = windows::Parameters {
                 lanes: lanes.count,
                 first_lane: lanes.first,
@@ -192,14 +199,11 @@ impl<T: Real> Engine<T> {
             // one's end, the products those of the whole runs behind each run that windows begin in,
             // which is no longer than a window, and there is room for what is made of them.
             unsafe {
-                self.device
-                    .launch(&modules::TENSOR_SKETCH, kernel(tuple), config, arguments)?
+                let kernel = WINDOWS[self.tables.tuple_length() - 1];
+                (self.device).launch(&modules::TENSOR_SKETCH, kernel, config, arguments)?
             };
         }
-        let mut out = self.device.alloc(count * self.tables.dim())?;
-        let lengths = collected((0..count).map(|_| of.width as u64))?;
-        self.finish(Rows::Last, normalize, &spectra, &lengths, &mut out, 0)?;
-        Ok(out)
+        Ok(spectra)
     }
 
     /// How to make, for each run in which so many windows begin, the product of the whole runs behind

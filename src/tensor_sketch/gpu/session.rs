@@ -1,18 +1,18 @@
-//! Batches of a stream on a GPU or in the simulator.
+//! Batches of a session on a GPU or in the simulator.
 
 use super::fourier::{Engine, Spectra};
+use super::kernels::HasKernels;
 use super::layout::{Batch, Layout, MOST_LEVELS, Part, Room, batches};
 use super::letters::Packed;
 use crate::device::{Buffer, append, collected};
-use crate::tensor_sketch::batch::{self, Piece};
 use crate::tensor_sketch::fourier::SEGMENT;
-use crate::tensor_sketch::{Real, Rows, Tables, engine};
+use crate::tensor_sketch::input::Job;
+use crate::tensor_sketch::session::batch::{self, Piece};
 use crate::{Device, Result};
 
 /// Sketches batches. What it has begun it downloads when the next batch is under way.
-pub(in crate::tensor_sketch) struct StreamEngine<T: Real> {
+pub struct Batches<T: HasKernels> {
     engine: Engine<T>,
-    normalize: bool,
     /// The first row of the sequence that has not ended.
     unfinished: Option<Spectra>,
     /// Sketches that may not have been made yet.
@@ -20,11 +20,10 @@ pub(in crate::tensor_sketch) struct StreamEngine<T: Real> {
     packed: Packed,
 }
 
-impl<T: Real> StreamEngine<T> {
-    pub fn new(device: &Device, tables: &Tables, normalize: bool) -> Result<Self> {
+impl<T: HasKernels> Batches<T> {
+    pub fn new(device: &Device, job: &Job) -> Result<Self> {
         Ok(Self {
-            engine: Engine::new(device, tables)?,
-            normalize,
+            engine: Engine::new(device, job)?,
             unfinished: None,
             pending: Vec::new(),
             packed: Packed::default(),
@@ -37,22 +36,13 @@ impl<T: Real> StreamEngine<T> {
             .pack(codes, self.engine.tables.alphabet_size())?;
         let letters = self.packed.upload(&self.engine.device)?;
         let layout = Layout::upload(&self.engine.device, batch)?;
-        let begun = self
-            .engine
-            .begin(Rows::Last, &letters, &layout, &mut self.unfinished)?;
+        let begun = self.engine.begin(&letters, &layout, &mut self.unfinished)?;
         let Some(spectra) = begun else {
             return Ok(());
         };
-        let size = lengths.len() * self.engine.tables.dim();
-        let mut sketches = self.engine.device.alloc(size)?;
-        self.engine.finish(
-            Rows::Last,
-            self.normalize,
-            &spectra,
-            lengths,
-            &mut sketches,
-            0,
-        )?;
+        let (device, workspace) = (&self.engine.device, &self.engine.workspace);
+        let mut sketches = workspace.allocate_sketches(device, lengths.len(), 1)?;
+        self.engine.finish(&spectra, lengths, &mut sketches, 0)?;
         self.pending.push(sketches);
         Ok(())
     }
@@ -65,7 +55,7 @@ impl<T: Real> StreamEngine<T> {
     }
 }
 
-impl<T: Real> engine::Engine<T> for StreamEngine<T> {
+impl<T: HasKernels> batch::Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &batch::Batch, rows: &mut Vec<T>) -> Result<()> {
         let parts = collected(batch.pieces.iter().map(part))?;
         let lengths = collected(batch.pieces.iter().map(|piece| piece.length))?;
@@ -96,7 +86,7 @@ impl<T: Real> engine::Engine<T> for StreamEngine<T> {
     }
 }
 
-/// A batch of a stream is done in one go where there is room.
+/// A batch of a session is done in one go where there is room.
 const ALL: Room = Room {
     letters: SEGMENT as u64,
     chunks: u32::MAX as u64,

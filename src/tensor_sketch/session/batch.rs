@@ -1,4 +1,4 @@
-//! Sequences that come piece by piece, gathered into batches of bounded size.
+//! Sequences that come piece by piece, gathered into batches of bounded size, and what computes the batches.
 
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ impl Batch {
 
 /// A batch that is being filled.
 #[derive(Debug)]
-pub(super) struct Filling {
+pub struct Filling {
     limits: Limits,
     batch: Batch,
     /// Where the letters of the sequence begin that has not ended.
@@ -147,6 +147,24 @@ impl Filling {
         self.start = 0;
         Ok(std::mem::replace(&mut self.batch, next))
     }
+}
+
+/// Computes batches, in the order in which they come.
+///
+/// Row t of each sequence that has ended is appended to the `rows` of that call or of a later one: D
+/// numbers a sequence, in the order of the sequences, each normalised if the sketcher does that, and
+/// infinite where it leaves the range of `T`. They depend on the sequence alone, not on the batches.
+///
+/// After an error an engine is only dropped. Dropping it, with work under way or not, waits for what
+/// uses its memory.
+pub trait Engine<T>: Send {
+    /// Begins with a batch, and may return before it is done with it; the batch itself is free to be
+    /// filled anew then. If its last piece does not end its sequence, what has been computed of that is
+    /// kept for the next batch.
+    fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()>;
+
+    /// Waits for what is under way: afterwards the rows of all sequences that have ended are there.
+    fn drain(&mut self, rows: &mut Vec<T>) -> Result<()>;
 }
 
 #[cfg(test)]

@@ -2,15 +2,17 @@
 
 use ndarray::ArrayViewMut2;
 
-use super::{Fourier, Matrix, longest_first, sketch_fourier};
+use super::engine::Fourier;
+use super::matrix::Matrix;
+use super::vector::Vector;
+use super::{longest_first, sketch_fourier};
 use crate::Result;
 use crate::device::reserve;
-use crate::tensor_sketch::batch::Batch;
-use crate::tensor_sketch::engine::Engine;
-use crate::tensor_sketch::{Real, Tables};
+use crate::tensor_sketch::session::batch::{Batch, Engine};
+use crate::tensor_sketch::tables::Tables;
 
 /// Sketches each batch at once, and keeps the matrix of a sequence that has not ended.
-pub(in crate::tensor_sketch) struct Batches<T> {
+pub struct Batches<T> {
     fourier: Fourier<T>,
     tuple: usize,
     dim: usize,
@@ -18,7 +20,7 @@ pub(in crate::tensor_sketch) struct Batches<T> {
     begun: Option<Matrix>,
 }
 
-impl<T: Real> Batches<T> {
+impl<T: Vector> Batches<T> {
     pub fn new(tables: &Tables, normalize: bool) -> Batches<T> {
         Batches {
             fourier: Fourier::new(tables),
@@ -41,7 +43,7 @@ impl<T: Real> Batches<T> {
     }
 }
 
-impl<T: Real> Engine<T> for Batches<T> {
+impl<T: Vector> Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()> {
         let (start, dim, kept) = (rows.len(), self.dim, self.tuple..=self.tuple);
         let ended = batch.pieces.iter().filter(|piece| piece.ends).count();

@@ -1,0 +1,256 @@
+//! From the type of the entries and the kind of the device to the implementation.
+
+use std::slice;
+
+use ndarray::ArrayViewMut3;
+
+use super::cpu::{self, Vector};
+use super::device_input::{DeviceSequences, Memory};
+use super::gpu::{self, HasKernels};
+use super::input::{Job, Rows, Sequences, SequencesView, Windows};
+use super::options::{Form, Plan};
+use super::output::check_range;
+use super::partition::{PartOfSequences, PartOfWindows};
+use super::session::batch::{Batch, Engine};
+use super::tables::Tables;
+use super::windows;
+use crate::device::{Buffer, DeviceKind, append, zeroed, zeroed_lazily};
+use crate::{Device, Result, partition};
+
+/// The implementations for a type of entries. They are compiled here, once for each type, and not in each crate that
+/// sketches.
+pub trait Dispatch: Vector + HasKernels {
+    /// Writes the rows of all sequences in the host's memory.
+    fn host(
+        job: &Job,
+        devices: &[Device],
+        sequences: SequencesView,
+        out: &mut [Self],
+    ) -> Result<()>;
+
+    /// Writes the rows of all sequences in a device's memory.
+    fn device(job: &Job, sequences: &DeviceSequences, out: &mut Buffer<Self>) -> Result<()>;
+
+    /// Writes the sketches of windows of a text in the host's memory.
+    fn windows(
+        job: &Job,
+        devices: &[Device],
+        codes: &[u8],
+        windows: Windows,
+        out: &mut [Self],
+    ) -> Result<()>;
+
+    /// Writes the sketches of windows of the only sequence in a device's memory.
+    fn windows_device(
+        job: &Job,
+        sequences: &DeviceSequences,
+        windows: Windows,
+        out: &mut Buffer<Self>,
+    ) -> Result<()>;
+
+    /// Makes what computes the batches of a session.
+    fn engine(job: &Job, device: &Device) -> Result<Box<dyn Engine<Self>>>;
+
+    /// Describes how a device computes sketches.
+    fn plan(job: &Job, device: &Device) -> Result<Plan>;
+}
+
+macro_rules! dispatch {
+    ($($type:ident)*) => {$(
+        impl Dispatch for $type {
+            fn host(
+                job: &Job,
+                devices: &[Device],
+                sequences: SequencesView,
+                out: &mut [$type],
+            ) -> Result<()> {
+                let made = sketch(job, devices, sequences, out);
+                partition::recheck(made, || {
+                    job.check_code(sequences.first_code_from(job.tables.alphabet_size()))
+                })?;
+                check_range(job.operation, out, job.entries(), 0, "sequence")
+            }
+
+            fn device(
+                job: &Job,
+                sequences: &DeviceSequences,
+                out: &mut Buffer<$type>,
+            ) -> Result<()> {
+                job.check_code(sequences.largest)?;
+                match &sequences.memory {
+                    Memory::Host(host) => {
+                        let mut entries = zeroed_lazily(out.len())?;
+                        cpu::sketch(job, host.view(), view(job, &mut entries))?;
+                        out.copy_from(&entries)
+                    }
+                    Memory::Device(buffers) => gpu::sketch(&sequences.device, job, buffers, out),
+                }
+            }
+
+            fn windows(
+                job: &Job,
+                devices: &[Device],
+                codes: &[u8],
+                windows: Windows,
+                out: &mut [$type],
+            ) -> Result<()> {
+                partition::require_devices(devices, job.operation)?;
+                if windows.count > 0 {
+                    let whole = PartOfWindows {
+                        tables: job.tables,
+                        codes,
+                        windows,
+                        sketches: &mut *out,
+                    };
+                    partition::run(devices, job.operation, whole, |device, part| {
+                        let (codes, windows) = (part.codes, part.windows);
+                        match device.kind() {
+                            DeviceKind::Cpu => {
+                                windows::cpu::sketch(job, codes, windows, part.sketches)
+                            }
+                            _ => windows::gpu::host(device, job, codes, windows, part.sketches),
+                        }
+                    })?;
+                }
+                check_range(job.operation, out, job.tables.dim(), 0, "window")
+            }
+
+            fn windows_device(
+                job: &Job,
+                sequences: &DeviceSequences,
+                windows: Windows,
+                out: &mut Buffer<$type>,
+            ) -> Result<()> {
+                job.check_code(sequences.largest)?;
+                if windows.count == 0 {
+                    return Ok(());
+                }
+                match &sequences.memory {
+                    Memory::Host(host) => {
+                        let mut entries = zeroed(out.len())?;
+                        windows::cpu::sketch(job, host.codes(), windows, &mut entries)?;
+                        out.copy_from(&entries)
+                    }
+                    Memory::Device(buffers) => {
+                        windows::gpu::device(&sequences.device, job, buffers, windows, out)
+                    }
+                }
+            }
+
+            fn engine(job: &Job, device: &Device) -> Result<Box<dyn Engine<$type>>> {
+                Ok(match (device.kind(), job.form) {
+                    (_, Form::Direct) => Box::new(WholeSequences {
+                        operation: job.operation,
+                        tables: job.tables.clone(),
+                        normalize: job.normalize,
+                        device: device.clone(),
+                        begun: Vec::new(),
+                    }),
+                    (DeviceKind::Cpu, _) => {
+                        Box::new(cpu::Batches::new(job.tables, job.normalize))
+                    }
+                    _ => Box::new(gpu::Batches::new(device, job)?),
+                })
+            }
+
+            fn plan(job: &Job, device: &Device) -> Result<Plan> {
+                let form = match job.form {
+                    Form::Auto => Form::Fourier,
+                    form => form,
+                };
+                Ok(Plan {
+                    form,
+                    number: <$type as crate::Number>::NAME,
+                    details: match device.kind() {
+                        DeviceKind::Cpu => cpu::plan(job.tables, form),
+                        _ => gpu::plan::<$type>(device, job)?,
+                    },
+                })
+            }
+        }
+    )*};
+}
+dispatch! { f32 f64 }
+
+/// Writes the rows of all sequences, with infinite entries beyond the range of `T`.
+fn sketch<T: Vector + HasKernels>(
+    job: &Job,
+    devices: &[Device],
+    sequences: SequencesView,
+    out: &mut [T],
+) -> Result<()> {
+    let whole = PartOfSequences {
+        sequences,
+        entries: job.entries(),
+        bytes_a_letter: u64::from(job.form == Form::Direct),
+        out,
+    };
+    let work = |device: &Device, part: &mut PartOfSequences<T>| {
+        let sequences = part.sequences;
+        let is_cpu = device.kind() == DeviceKind::Cpu;
+        if !is_cpu
+            && job.form != Form::Direct
+            && gpu::sketch_from_host(device, job, sequences, part.out)?
+        {
+            return Ok(());
+        }
+        job.check_code(sequences.first_code_from(job.tables.alphabet_size()))?;
+        match is_cpu {
+            true => cpu::sketch(job, sequences, view(job, part.out)),
+            false => gpu::sketch_uploaded(device, job, sequences, part.out),
+        }
+    };
+    partition::run(devices, job.operation, whole, work).map(|_| ())
+}
+
+/// Returns entries in the shape (number of sequences)×(number of rows)×D.
+fn view<'a, T>(job: &Job, entries: &'a mut [T]) -> ArrayViewMut3<'a, T> {
+    let shape = (
+        entries.len() / job.entries(),
+        job.row_count(),
+        job.tables.dim(),
+    );
+    ArrayViewMut3::from_shape(shape, entries).expect("rows of whole sequences")
+}
+
+/// Sketches each sequence of a session in one go, once it has all its letters, which are kept until then.
+struct WholeSequences {
+    operation: &'static str,
+    tables: Tables,
+    normalize: bool,
+    device: Device,
+    /// The letters so far of a sequence that has not ended.
+    begun: Vec<u8>,
+}
+
+impl<T: Vector + HasKernels> Engine<T> for WholeSequences {
+    fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()> {
+        let mut sequences = Sequences::new();
+        for piece in &batch.pieces {
+            let letters = batch.letters(piece);
+            if !piece.ends || piece.continues {
+                append(&mut self.begun, letters)?;
+            }
+            match (piece.ends, piece.continues) {
+                (false, _) => {}
+                (true, false) => sequences.push(letters)?,
+                (true, true) => sequences.push(std::mem::take(&mut self.begun))?,
+            }
+        }
+        let job = Job {
+            operation: self.operation,
+            tables: &self.tables,
+            rows: Rows::Last,
+            normalize: self.normalize,
+            form: Form::Direct,
+        };
+        let mut sketches = zeroed_lazily(sequences.len().saturating_mul(job.entries()))?;
+        let devices = slice::from_ref(&self.device);
+        sketch(&job, devices, sequences.view(), &mut sketches)?;
+        append(rows, &sketches)
+    }
+
+    fn drain(&mut self, _: &mut Vec<T>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! How sequences and windows are split, for several devices and for little memory.
+
+use std::ops::Range;
+
+use super::gpu::HasKernels;
+use super::input::{SequencesView, Windows};
+use super::tables::Tables;
+use super::windows;
+use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
+
+/// Some of the sequences.
+pub struct PartOfSequences<'a, T> {
+    pub sequences: SequencesView<'a>,
+    /// Entries of the result for a sequence.
+    pub entries: usize,
+    /// Bytes of a device's memory for each letter, if all have to be there.
+    pub bytes_a_letter: u64,
+    /// The entries of all sequences.
+    pub out: &'a mut [T],
+}
+
+/// The letters that take as long as what a sequence takes besides its letters.
+const LETTERS_A_SEQUENCE: usize = 64;
+
+impl<T> PartOfSequences<'_, T> {
+    /// Returns the work for the first `count` sequences, in letters.
+    fn work(&self, count: usize) -> u64 {
+        let offsets = self.sequences.offsets;
+        (offsets[count] - offsets[0]) as u64 + (count * LETTERS_A_SEQUENCE) as u64
+    }
+
+    /// Returns how many of the sequences take that work.
+    fn count(&self, work: u64) -> usize {
+        let (mut below, mut enough) = (0, self.sequences.len());
+        while below < enough {
+            let middle = below + (enough - below) / 2;
+            match self.work(middle) < work {
+                true => below = middle + 1,
+                false => enough = middle,
+            }
+        }
+        enough
+    }
+}
+
+impl<T: Send> Partition for PartOfSequences<'_, T> {
+    fn bytes(&self) -> u64 {
+        let letters = self.sequences.own_codes().len() as u64;
+        letters * self.bytes_a_letter + bytes_of(self.out.len(), size_of::<T>())
+    }
+
+    /// Splits into ranges about equal in letters.
+    fn split(self, parts: usize) -> Vec<Self> {
+        let count = self.sequences.len();
+        let all = u128::from(self.work(count));
+        let mut cut = Vec::new();
+        let mut start = 0;
+        for part in 1..=parts {
+            let rest = count - start;
+            if rest < 2 || part == parts {
+                break;
+            }
+            let work = all * part as u128 / parts as u128;
+            let end = self.count(work as u64).clamp(start + 1, count - 1);
+            cut.push(start..end);
+            start = end;
+        }
+        cut.push(start..count);
+        let mut rest = self.out;
+        let part = |range: Range<usize>| {
+            let (out, behind) = std::mem::take(&mut rest).split_at_mut(range.len() * self.entries);
+            rest = behind;
+            PartOfSequences {
+                sequences: self.sequences.part(range),
+                out,
+                ..self
+            }
+        };
+        cut.into_iter().map(part).collect()
+    }
+}
+
+/// Some neighbouring windows, at least one.
+pub struct PartOfWindows<'a, T> {
+    pub tables: &'a Tables,
+    /// The codes from the first window's letters to the last one's.
+    pub codes: &'a [u8],
+    pub windows: Windows,
+    /// A row for each window.
+    pub sketches: &'a mut [T],
+}
+
+impl<T> PartOfWindows<'_, T> {
+    /// Splits after the first `count` windows.
+    fn split_at(self, count: usize) -> (Self, Self) {
+        let Windows { width, stride, .. } = self.windows;
+        let (sketches, behind) = self.sketches.split_at_mut(count * self.tables.dim());
+        let windows = |count| Windows {
+            count,
+            ..self.windows
+        };
+        (
+            PartOfWindows {
+                codes: &self.codes[..(count - 1) * stride + width],
+                windows: windows(count),
+                sketches,
+                ..self
+            },
+            PartOfWindows {
+                codes: &self.codes[count * stride..],
+                windows: windows(self.windows.count - count),
+                sketches: behind,
+                ..self
+            },
+        )
+    }
+}
+
+impl<T: HasKernels> Partition for PartOfWindows<'_, T> {
+    fn bytes(&self) -> u64 {
+        windows::gpu::bytes::<T>(self.tables, self.windows, self.codes.len())
+    }
+
+    /// Splits between runs of windows, which are then put together as in the whole.
+    fn split(self, parts: usize) -> Vec<Self> {
+        let step = windows::gpu::run(self.windows);
+        let ranges = equal_ranges(self.windows.count, parts, step);
+        split_at_ranges(self, ranges, Self::split_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor_sketch::Sequences;
+
+    #[test]
+    fn parts_are_about_equal_and_have_all_sequences() {
+        for (lengths, parts, counts) in [
+            (vec![], 3, vec![0]),
+            (vec![9], 3, vec![1]),
+            (vec![100; 6], 1, vec![6]),
+            (vec![100; 6], 3, vec![2, 2, 2]),
+            (vec![0; 4], 2, vec![2, 2]),
+            (vec![1, 1, 100_000], 2, vec![2, 1]),
+            (vec![100_000, 1, 1], 2, vec![1, 2]),
+            (vec![5, 5], 7, vec![1, 1]),
+            (vec![5, 5, 5], usize::MAX, vec![1, 1, 1]),
+        ] {
+            let sequences: Sequences = lengths
+                .iter()
+                .map(|&length| vec![0; length])
+                .collect::<Vec<_>>()
+                .iter()
+                .collect();
+            let mut out = vec![0f32; 3 * sequences.len()];
+            let whole = PartOfSequences {
+                sequences: sequences.view(),
+                entries: 3,
+                bytes_a_letter: 0,
+                out: &mut out,
+            };
+            let parts = whole.split(parts);
+            let found: Vec<usize> = parts.iter().map(|part| part.sequences.len()).collect();
+            assert_eq!(found, counts, "{lengths:?}");
+            assert!(
+                parts
+                    .iter()
+                    .all(|part| part.out.len() == 3 * part.sequences.len())
+            );
+            let slices = parts.iter().flat_map(|part| part.sequences.slices());
+            assert!(slices.eq(sequences.slices()));
+        }
+    }
+}

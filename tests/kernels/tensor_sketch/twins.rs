@@ -1,0 +1,240 @@
+//! Calls that write to memory that exists, and those over sequences in a device's memory: they make what the plain
+//! calls make.
+
+use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
+use gridstride::{Device, Error};
+use ndarray::{Array2, Array3, ArrayView1, ShapeBuilder, s};
+
+use super::{FORMS, codes, has_double};
+use crate::common::{assert_error, devices, fails, fails_with};
+
+fn texts() -> Sequences {
+    let lengths = [0, 1, 70, 3000, 2];
+    let texts = lengths.map(|length| codes(length, 4, length as u64));
+    Sequences::from(texts.to_vec())
+}
+
+#[test]
+fn sketches() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap()).normalize(true);
+    for device in devices() {
+        for form in FORMS {
+            let sketcher = sketcher.clone().form(form);
+            if has_double(&device, form) {
+                check(&device, sketcher.clone().double(), &texts());
+            }
+            for texts in [texts(), Sequences::new()] {
+                check(&device, sketcher.clone(), &texts);
+            }
+        }
+    }
+}
+
+fn check<T: Entry>(device: &Device, sketcher: TensorSketch<T>, texts: &Sequences) {
+    let count = texts.len();
+    let nan = T::from_f64(f64::NAN);
+    let expected = sketcher.sketch(device, texts).unwrap();
+    let expected_rows = sketcher.sketch_rows(device, texts).unwrap();
+
+    let mut out = Array2::from_elem((count, 33), nan);
+    sketcher.sketch_into(device, texts, out.view_mut()).unwrap();
+    assert_eq!(out, expected);
+    let mut wide = Array2::from_elem((2 * count, 40), nan);
+    let part = wide.slice_mut(s![..;-2, 4..37]);
+    sketcher
+        .sketch_into(&[device.clone(), device.clone()], texts, part)
+        .unwrap();
+    assert_eq!(wide.slice(s![..;-2, 4..37]), expected);
+    assert!(
+        wide.slice(s![.., ..4])
+            .iter()
+            .all(|entry| entry.to_f64().is_nan())
+    );
+
+    let mut out = Array3::from_elem((count, 4, 33), nan);
+    sketcher
+        .sketch_rows_into(device, texts, out.view_mut())
+        .unwrap();
+    assert_eq!(out, expected_rows);
+    let mut columns = Array3::from_elem((count, 4, 33).f(), nan);
+    sketcher
+        .sketch_rows_into(device, texts, columns.view_mut())
+        .unwrap();
+    assert_eq!(columns, expected_rows);
+
+    let on_device = texts.upload(device).unwrap();
+    let found = sketcher.sketch_device(&on_device).unwrap();
+    assert_eq!(found.download().unwrap(), expected);
+    let found = sketcher.sketch_rows_device(&on_device).unwrap();
+    assert_eq!(found.download().unwrap(), expected_rows);
+
+    // The result on another stream.
+    let stream = device.stream().unwrap();
+    let other = device.on(&stream).unwrap();
+    let mut out = other.upload(&Array2::from_elem((count, 33), nan)).unwrap();
+    sketcher.sketch_device_into(&on_device, &mut out).unwrap();
+    assert_eq!(out.download().unwrap(), expected);
+    let mut out = other
+        .upload(&Array3::from_elem((count, 4, 33), nan))
+        .unwrap();
+    sketcher
+        .sketch_rows_device_into(&on_device, &mut out)
+        .unwrap();
+    assert_eq!(out.download().unwrap(), expected_rows);
+}
+
+#[test]
+fn windows() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap()).normalize(true);
+    let text = codes(700, 4, 1);
+    for device in devices() {
+        // None, without letters in common, of one run and of several, with heads.
+        for (width, stride) in [(701, 1), (3, 7), (9, 9), (20, 1), (21, 2), (301, 2)] {
+            check_windows(&device, &sketcher, &text, width, stride);
+            check_windows(&device, &sketcher.clone().double(), &text, width, stride);
+        }
+    }
+}
+
+fn check_windows<T: Entry>(
+    device: &Device,
+    sketcher: &TensorSketch<T>,
+    text: &[u8],
+    width: usize,
+    stride: usize,
+) {
+    let view = ArrayView1::from(text);
+    let expected = sketcher.windows(device, view, width, stride).unwrap();
+    let nan = Array2::from_elem(expected.dim(), T::from_f64(f64::NAN));
+    let mut out = nan.clone();
+    (sketcher.windows_into(device, view, width, stride, out.view_mut())).unwrap();
+    assert_eq!(out, expected);
+    let mut columns = Array2::zeros(expected.dim().f()).mapv(|zero: f32| T::from_f64(zero.into()));
+    let columns_mut = columns.view_mut();
+    (sketcher.windows_into(device, view, width, stride, columns_mut)).unwrap();
+    assert_eq!(columns, expected);
+
+    let on_device = Sequences::from_iter([text]).upload(device).unwrap();
+    let found = sketcher.windows_device(&on_device, width, stride).unwrap();
+    assert_eq!(found.download().unwrap(), expected);
+    let mut out = device.upload(&nan).unwrap();
+    (sketcher.windows_device_into(&on_device, width, stride, &mut out)).unwrap();
+    assert_eq!(out.download().unwrap(), expected);
+}
+
+/// Errors name the call, the shapes, and the sequence.
+#[test]
+fn what_is_refused() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap());
+    let text = [0, 1, 2, 3];
+    let bad = Sequences::from(vec![vec![0, 1], vec![2, 7]]);
+    for device in devices() {
+        let mut out = Array2::zeros((5, 32));
+        let error = sketcher.sketch_into(&device, &texts(), out.view_mut());
+        assert_error!(&error, Error::Shape { .. });
+        fails_with(
+            error,
+            "sketch_into: the result has the shape [5, 33], but out has [5, 32]",
+        );
+        let error = sketcher.windows_into(&device, (&text).into(), 2, 1, out.view_mut());
+        fails_with(
+            error,
+            "windows_into: the result has the shape [3, 33], but out has [5, 32]",
+        );
+        let error =
+            sketcher.sketch_rows_into(&device, &texts(), Array3::zeros((5, 3, 33)).view_mut());
+        fails(
+            error,
+            &["sketch_rows_into: the result has the shape [5, 4, 33], but out has [5, 3, 33]"],
+        );
+
+        let (on_device, bad_there) = (
+            texts().upload(&device).unwrap(),
+            bad.upload(&device).unwrap(),
+        );
+        let mut out = device.upload(&out).unwrap();
+        fails(
+            sketcher.sketch_device_into(&on_device, &mut out),
+            &["sketch_device_into: ", "[5, 33]"],
+        );
+        let error = sketcher.windows_device(&on_device, 2, 1);
+        fails_with(
+            error.map(|_| ()),
+            "windows_device: windows are of one sequence, not of 5",
+        );
+        for (error, call) in [
+            (
+                sketcher.sketch_into(&device, &bad, Array2::zeros((2, 33)).view_mut()),
+                "sketch_into",
+            ),
+            (
+                sketcher.sketch_device(&bad_there).map(|_| ()),
+                "sketch_device",
+            ),
+            (
+                sketcher.sketch_rows_device(&bad_there).map(|_| ()),
+                "sketch_rows_device",
+            ),
+            (
+                sketcher.sketch_rows(&device, &bad).map(|_| ()),
+                "sketch_rows",
+            ),
+        ] {
+            assert_error!(&error, Error::InvalidInput { index: Some(1), .. });
+            fails(
+                error,
+                &[&format!(
+                    "{call}: the code at position 1 of sequence 1 is 7"
+                )],
+            );
+        }
+        let error = sketcher.windows_into(
+            &device,
+            (&[0, 9, 0]).into(),
+            2,
+            1,
+            Array2::zeros((2, 33)).view_mut(),
+        );
+        fails(
+            error,
+            &["windows_into: the code at position 1 of sequence 0 is 9"],
+        );
+    }
+    let [.., last] = &devices()[..] else { return };
+    let mut elsewhere = Device::cpu().upload(&Array2::zeros((5, 33))).unwrap();
+    if last.kind() != Device::cpu().kind() {
+        let error = sketcher.sketch_device_into(&texts().upload(last).unwrap(), &mut elsewhere);
+        assert_error!(error, Error::DifferentDevices { .. });
+    }
+}
+
+#[test]
+fn the_direct_form_is_in_f32() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap());
+    let sketcher = sketcher.form(Form::Direct).double();
+    for device in devices()
+        .into_iter()
+        .filter(|device| !has_double(device, Form::Direct))
+    {
+        let on_device = texts().upload(&device).unwrap();
+        let error = sketcher.sketch_device(&on_device).map(|_| ());
+        fails(error, &["sketch_device: on ", "computes in f32 alone"]);
+        fails(
+            sketcher.plan(&device),
+            &["plan: on ", "computes in f32 alone"],
+        );
+    }
+}
+
+#[test]
+fn offsets_that_are_wrong() {
+    for (offsets, index) in [
+        (vec![], 0),
+        (vec![1, 3], 0),
+        (vec![0, 2, 1, 3], 2),
+        (vec![0, 2], 1),
+    ] {
+        let error = Sequences::from_concatenated(vec![0, 1, 2], offsets);
+        assert_error!(error, Error::InvalidInput { index: Some(at), .. } if *at == index);
+    }
+}
