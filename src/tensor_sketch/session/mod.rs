@@ -134,7 +134,7 @@ impl<T: Entry> TensorSketch<T> {
     }
 
     fn engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
-        T::engine(&self.job(SESSION, Rows::Last), device)
+        T::engine(&self.job(SESSION, Rows::Last), device).during(SESSION)
     }
 }
 
