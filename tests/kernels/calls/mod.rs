@@ -4,6 +4,7 @@
 mod box_overlap;
 mod distances;
 mod matmul;
+mod tensor_sketch;
 mod time_series;
 
 use gridstride::Device;
