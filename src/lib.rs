@@ -54,6 +54,7 @@
     allow(
         dead_code,
         unused_imports,
+        unused_macros,
         reason = "some helpers serve only kernels that are not chosen"
     )
 )]

@@ -2,80 +2,76 @@
 
 use time_series_kernels::{HEADER, Summary, Sums, TILE};
 
-use crate::Result;
-use crate::device::{Buffer, Device, Element};
+use crate::device::{Element, workspace};
 use crate::partition::bytes_of;
 use crate::time_series::method::Method;
 use crate::time_series::options::{Duplicates, TimeBuckets};
 
-/// Makes a struct of buffers for each list, with the functions `bytes` and `allocate` of the lengths' arguments.
-macro_rules! workspace {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident $(<$generic:ident>)? ($($argument:ident),*) {
-            $($(#[$field_doc:meta])* $field:ident: $type:ty = $length:expr,)*
-        }
-    )*) => {$(
-        $(#[$doc])*
-        pub struct $name $(<$generic: Element>)? {
-            $($(#[$field_doc])* pub $field: Buffer<$type>,)*
-        }
-
-        impl $(<$generic: Element>)? $name $(<$generic>)? {
-            /// Returns the bytes of all buffers.
-            pub fn bytes($($argument: usize),*) -> u64 {
-                0u64 $(.saturating_add(bytes_of($length, size_of::<$type>())))*
-            }
-
-            /// Allocates all buffers.
-            pub fn allocate(device: &Device $(, $argument: usize)*) -> Result<Self> {
-                Ok(Self { $($field: device.alloc($length)?,)* })
-            }
-        }
-    )*};
-}
-
 workspace! {
     /// Points that are copied from the host.
-    Points<V>(points) {
+    pub struct Points<V: Element>(points: usize) {
         timestamps: i64 = points,
         values: V = points,
     }
+}
+
+workspace! {
     /// Values without what is left out, or rates.
-    Prepared(points) {
+    pub struct Prepared(points: usize) {
         values: f64 = points,
     }
+}
+
+workspace! {
     /// Columns of results.
-    Columns(columns, buckets) {
+    pub struct Columns(columns: usize, buckets: usize) {
         // A product that overflows cannot be allocated either.
         elements: f64 = columns.saturating_mul(buckets),
     }
+}
+
+workspace! {
     /// Results of a user-defined aggregate.
-    Results<O>(buckets) {
+    pub struct Results<O: Element>(buckets: usize) {
         results: O = buckets,
     }
+}
+
+workspace! {
     /// Where buckets begin: in time, and, where it is needed, among the points.
-    Starts(buckets, firsts) {
+    pub struct Starts(buckets: usize, firsts: usize) {
         starts: i64 = buckets,
         firsts: u32 = firsts,
     }
+}
+
+workspace! {
     /// What tiles of points tell each other.
-    Tiles(tiles) {
+    pub struct Tiles(tiles: usize) {
         before: u32 = tiles + 1,
         progress: u64 = HEADER + tiles,
     }
+}
+
+workspace! {
     /// States of `units` tiles, or of units of tiles, of `state` bytes each.
-    States(units, state) {
+    pub struct States(units: usize, state: usize) {
         lead: u64 = (units * state).div_ceil(size_of::<u64>()),
         trail: u64 = (units * state).div_ceil(size_of::<u64>()),
     }
+}
+
+workspace! {
     /// Points of long buckets, to be sorted by value.
-    Keys(points) {
+    pub struct Keys(points: usize) {
         keys: u64 = points,
         entries: u32 = points,
     }
+}
+
+workspace! {
     /// The same points, to be sorted by bucket.
-    BucketOrder(points) {
+    pub struct BucketOrder(points: usize) {
         wide: u64 = points,
         order: u32 = points,
     }
