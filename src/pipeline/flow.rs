@@ -44,6 +44,16 @@ pub trait Progress {
     fn wait(&self) -> Result<()>;
 }
 
+impl Progress for Lane {
+    fn is_idle(&self) -> bool {
+        self.stream.is_idle()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.stream.synchronize()
+    }
+}
+
 impl Pipeline {
     /// Returns the pipeline's bytes on each device: fewer than requested where a device's limit leaves less.
     pub(super) fn usable_memory(&self) -> usize {

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::flow::Progress;
 use crate::device::{Buffer, PinnedBuffer, Stream};
 use crate::{Device, Result};
 
@@ -70,16 +69,6 @@ impl Lane {
         let bytes = &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes];
         // SAFETY: passed on to the caller; the lane keeps the memory until it has waited.
         unsafe { self.stream.copy_out(&self.on_device, start, bytes) }
-    }
-}
-
-impl Progress for Lane {
-    fn is_idle(&self) -> bool {
-        self.stream.is_idle()
-    }
-
-    fn wait(&self) -> Result<()> {
-        self.stream.synchronize()
     }
 }
 
