@@ -326,7 +326,7 @@ fn other_lengths_are_refused() {
             distances_device(&there.0, &there.1, Metric::L2).map(drop),
         ] {
             assert_error!(&result, Error::Shape { .. });
-            fails(result, &["(2, 3)", "(4, 5)"]);
+            fails(result, &["2×3", "4×5"]);
         }
     }
 }
