@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use ndarray::ArrayViewMut2;
 
+use crate::Result;
 use crate::parallel::{self, Scratch};
 use crate::tensor_sketch::{Real, Tables, binomial};
 
@@ -16,11 +17,11 @@ pub(super) fn sketch<T: Real>(
     jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
     kept: RangeInclusive<usize>,
     normalize: bool,
-) {
+) -> Result<()> {
     let (t, dim) = (tables.tuple_length(), tables.dim());
     let steps = Step::table(tables);
     let scratch = Scratch::new();
-    parallel::each(jobs, |(codes, mut sketch)| {
+    parallel::try_each_in_order(jobs, |(codes, mut sketch)| {
         scratch.with(|rows: &mut Vec<f64>| {
             rows.clear();
             rows.resize((t + 1) * dim, 0.0);
@@ -39,7 +40,8 @@ pub(super) fn sketch<T: Real>(
                 }
             }
         });
-    });
+        Ok(())
+    })
 }
 
 /// What a letter does at one place of a tuple.

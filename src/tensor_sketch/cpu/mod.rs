@@ -57,7 +57,7 @@ pub(super) fn sketch<T: Real>(
     let mut jobs: Jobs<T> = collected(sequences.slices().zip(result.outer_iter_mut()))?;
     longest_first(&mut jobs);
     match form {
-        Form::Direct => direct::sketch(tables, jobs, kept, normalize),
+        Form::Direct => direct::sketch(tables, jobs, kept, normalize)?,
         Form::Auto | Form::Fourier => {
             sketch_fourier(&Fourier::new(tables), jobs, kept, normalize)?;
         }
@@ -90,7 +90,7 @@ fn sketch_fourier<T: Real>(
 ) -> Result<()> {
     let long = jobs.partition_point(|(codes, _)| codes.len() > LEAF);
     let mut jobs = jobs.into_iter();
-    parallel::try_each(jobs.by_ref().take(long), |(codes, out)| {
+    parallel::try_each_in_order(jobs.by_ref().take(long), |(codes, out)| {
         let matrix = fourier.matrix_rows(codes, 1)?;
         fourier.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
         Ok(())
