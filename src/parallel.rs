@@ -12,13 +12,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ndarray::Axis;
 use rayon::prelude::*;
 
-use crate::{Error, Result};
+use crate::Result;
 
-/// Calls `task` with each number below `tasks`. Tasks start in ascending order: with the longest
-/// tasks first, no thread is left alone at the end.
+/// Calls `task` with each number below `tasks`. Neighbours are mostly called by the same thread.
 pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+    match tasks {
+        0 => {}
+        1 => task(0),
+        _ => (0..tasks).into_par_iter().for_each(task),
+    }
+}
+
+/// Calls `task` with each number below `tasks`, in ascending order: with the longest tasks first,
+/// no thread is left alone at the end.
+fn for_each_in_order(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
-    let work = || {
+    for_each(rayon::current_num_threads().min(tasks), &|_| {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= tasks {
@@ -26,49 +35,30 @@ pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
             }
             task(number);
         }
-    };
-    match rayon::current_num_threads().min(tasks) {
-        0 | 1 => work(),
-        threads => (0..threads).into_par_iter().for_each(|_| work()),
-    }
+    });
 }
+
+/// A loop such as [`for_each`].
+type Loop = fn(usize, &(dyn Fn(usize) + Sync));
 
 /// Calls `task` with each number below `tasks` until one fails.
 ///
 /// # Errors
 /// The error of the lowest number that fails.
-pub(crate) fn try_for_each(
-    tasks: usize,
-    task: &(dyn Fn(usize) -> Result<()> + Sync),
-) -> Result<()> {
-    let first = FirstError::default();
-    for_each(tasks, &|number| first.run(number, task));
-    first.result()
-}
-
-/// The error of the lowest task that has failed, with its number.
-#[derive(Default)]
-struct FirstError(Mutex<Option<(usize, Error)>>);
-
-impl FirstError {
-    /// Runs a task unless a lower one has failed.
-    fn run(&self, number: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) {
-        let is_first = |first: &Option<(usize, Error)>| {
-            first.as_ref().is_none_or(|(failed, _)| number < *failed)
-        };
-        let is_needed = is_first(&lock(&self.0));
-        if is_needed && let Err(error) = task(number) {
-            let mut first = lock(&self.0);
-            if is_first(&first) {
-                *first = Some((number, error));
+fn try_in(run: Loop, tasks: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    let (first_task, first) = (AtomicUsize::new(tasks), Mutex::new(None));
+    run(tasks, &|number| {
+        if number < first_task.load(Ordering::Relaxed)
+            && let Err(error) = task(number)
+        {
+            let mut first = lock(&first);
+            if number < first_task.fetch_min(number, Ordering::Relaxed) {
+                *first = Some(error);
             }
         }
-    }
-
-    fn result(self) -> Result<()> {
-        let first = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        first.map_or(Ok(()), |(_, error)| Err(error))
-    }
+    });
+    let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
+    first.map_or(Ok(()), Err)
 }
 
 /// Ignores poisoning: the value is valid between statements.
@@ -114,7 +104,22 @@ pub(crate) fn try_each<T: Send>(
     task: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
     let items = Slots::full(items);
-    try_for_each(items.len(), &|number| task(items.take(number)))
+    try_in(for_each, items.len(), &|number| task(items.take(number)))
+}
+
+/// Calls `task` with each item, in order, until one fails: with the longest tasks first, no thread
+/// is left alone at the end.
+///
+/// # Errors
+/// The error of the first item that fails.
+pub(crate) fn try_each_in_order<T: Send>(
+    items: impl IntoIterator<Item = T>,
+    task: impl Fn(T) -> Result<()> + Sync,
+) -> Result<()> {
+    let items = Slots::full(items);
+    try_in(for_each_in_order, items.len(), &|number| {
+        task(items.take(number))
+    })
 }
 
 /// Returns the results of `task` for all items, in order.
@@ -140,7 +145,7 @@ pub(crate) fn try_map<T: Send, R: Send>(
 ) -> Result<Vec<R>> {
     let items = Slots::full(items);
     let results = Slots::empty(items.len());
-    try_for_each(items.len(), &|number| {
+    try_in(for_each, items.len(), &|number| {
         results.put(number, task(items.take(number))?);
         Ok(())
     })?;
@@ -222,24 +227,28 @@ pub(crate) fn sort(numbers: &mut [u64]) {
 
 /// Sorts numbers by some of their bits, stably.
 pub(crate) fn sort_by_bits(numbers: &mut [u64], bits: Range<u32>) {
-    numbers.par_sort_by_key(|number| masked(*number, &bits));
+    let (shift, mask) = shift_and_mask(&bits);
+    numbers.par_sort_by_key(|number| (number >> shift) & mask);
 }
 
 /// Sorts pairs by some of the bits of their first number, stably.
 pub(crate) fn sort_pairs_by_bits(pairs: &mut [[u64; 2]], bits: Range<u32>) {
-    pairs.par_sort_by_key(|pair| masked(pair[0], &bits));
+    let (shift, mask) = shift_and_mask(&bits);
+    pairs.par_sort_by_key(|pair| (pair[0] >> shift) & mask);
 }
 
-fn masked(key: u64, bits: &Range<u32>) -> u64 {
+/// Returns how to get some bits of a number: it is shifted right and masked.
+fn shift_and_mask(bits: &Range<u32>) -> (u32, u64) {
     match bits.len() {
-        0 => 0,
-        count => key >> bits.start & (u64::MAX >> (u64::BITS as usize - count)),
+        0 => (0, 0),
+        count => (bits.start, u64::MAX >> (u64::BITS as usize - count)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
 
     #[test]
     fn every_item_comes_once() {
@@ -252,7 +261,7 @@ mod tests {
                 assert!((0..length).all(|i| elements[i] == i / size + 1));
             }
             let count = AtomicUsize::new(0);
-            for_each(length, &|number| {
+            for_each_in_order(length, &|number| {
                 count.fetch_add(number + 1, Ordering::Relaxed);
             });
             assert_eq!(count.into_inner(), length * (length + 1) / 2);

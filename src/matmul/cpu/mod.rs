@@ -34,6 +34,8 @@ const RUN: usize = 512;
 /// Numbers of the larger matrix in a block: enough that starting it costs nothing, few enough for a
 /// core's cache.
 const BLOCK: usize = 1 << 17;
+/// Multiplications of small products that a thread takes in one go.
+const TASK: usize = 1 << 18;
 /// Multiplications in a product from which the kernels' own threads pay.
 const SHARED: usize = 1 << 22;
 /// Multiplications in a product from which the products of a batch are computed one after the other:
@@ -116,10 +118,17 @@ fn products<T: CpuScalar>(
         }
         return Ok(());
     }
-    let products = c.outer_iter_mut().zip(a.outer_iter()).zip(b.outer_iter());
+    let most = batch.div_ceil(4 * rayon::current_num_threads());
+    let together = (TASK / work.max(1)).clamp(1, most);
+    let products = c.axis_chunks_iter_mut(Axis(0), together);
+    let products = products.zip(a.axis_chunks_iter(Axis(0), together));
+    let products = products.zip(b.axis_chunks_iter(Axis(0), together));
     let room = Scratch::new();
-    parallel::try_each(products, |((c, a), b)| {
-        room.with(|wide| product(alpha, a, b, beta, c, cut, wide))
+    parallel::try_each(products, |((mut c, a), b)| {
+        let mut products = c.outer_iter_mut().zip(a.outer_iter()).zip(b.outer_iter());
+        room.with(|wide| {
+            products.try_for_each(|((c, a), b)| product(alpha, a, b, beta, c, cut, wide))
+        })
     })
 }
 

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use ndarray::ArrayViewMut2;
 
 use super::vector::Vector;
+use crate::Result;
 use crate::parallel::{self, Scratch};
 use crate::tensor_sketch::options::divisor;
 use crate::tensor_sketch::tables::Tables;
@@ -18,11 +19,11 @@ pub fn sketch<T: Vector>(
     jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
     kept: RangeInclusive<usize>,
     normalize: bool,
-) {
+) -> Result<()> {
     let (t, dim) = (tables.tuple_length(), tables.dim());
     let steps = Step::table(tables);
     let scratch = Scratch::new();
-    parallel::each(jobs, |(codes, mut sketch)| {
+    parallel::try_each_in_order(jobs, |(codes, mut sketch)| {
         scratch.with(|rows: &mut Vec<f64>| {
             rows.clear();
             rows.resize((t + 1) * dim, 0.0);
@@ -37,7 +38,8 @@ pub fn sketch<T: Vector>(
                 }
             }
         });
-    });
+        Ok(())
+    })
 }
 
 /// What a letter does at one place of a tuple.

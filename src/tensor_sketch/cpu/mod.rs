@@ -48,10 +48,7 @@ pub fn sketch<T: Vector>(
     let mut jobs: Jobs<T> = collected(sequences.slices().zip(out.outer_iter_mut()))?;
     longest_first(&mut jobs);
     match job.form {
-        Form::Direct => {
-            direct::sketch(tables, jobs, kept, normalize);
-            Ok(())
-        }
+        Form::Direct => direct::sketch(tables, jobs, kept, normalize),
         Form::Auto | Form::Fourier => sketch_fourier(&Fourier::new(tables), jobs, kept, normalize),
     }
 }
@@ -81,7 +78,7 @@ pub fn sketch_fourier<T: Vector>(
 ) -> Result<()> {
     let long = jobs.partition_point(|(codes, _)| codes.len() > LEAF);
     let mut jobs = jobs.into_iter();
-    parallel::try_each(jobs.by_ref().take(long), |(codes, out)| {
+    parallel::try_each_in_order(jobs.by_ref().take(long), |(codes, out)| {
         let matrix = fourier.matrix_rows(codes, 1)?;
         fourier.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
         Ok(())
