@@ -224,7 +224,7 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
         "box_overlap",
         &[
             ("start", 1, 0),
-            ("examine_", 3, written("domain.rs")),
+            ("examine_", 3, written("examine.rs")),
             ("keys_", 3, 0),
             ("leaves_", 3, written("build.rs")),
             ("levels", 1, written("build.rs")),
