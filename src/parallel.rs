@@ -6,13 +6,14 @@
 //! tasks and from threads of rayon.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ndarray::Axis;
 use rayon::prelude::*;
 
 use crate::Result;
+use crate::device::{into_inner, lock};
 
 /// Calls `task` with each number below `tasks`. Neighbours are mostly called by the same thread.
 pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
@@ -57,13 +58,7 @@ fn try_in(run: Loop, tasks: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) 
             }
         }
     });
-    let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
-    first.map_or(Ok(()), Err)
-}
-
-/// Ignores poisoning: the value is valid between statements.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    into_inner(first).map_or(Ok(()), Err)
 }
 
 /// Returns what `search` finds in the lowest task that finds something. A task must not find less
@@ -180,10 +175,7 @@ impl<T> Slots<T> {
     }
 
     fn into_vec(self) -> Vec<T> {
-        let value = |slot: Mutex<Option<T>>| {
-            let value = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-            value.expect("every task has run")
-        };
+        let value = |slot: Mutex<Option<T>>| into_inner(slot).expect("every task has run");
         self.0.into_iter().map(value).collect()
     }
 }

@@ -68,7 +68,7 @@ pub(crate) use host_memory::{
     zeroed_columns, zeroed_lazily, zeroed_sparsely,
 };
 pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
-pub(crate) use lock::lock;
+pub(crate) use lock::{into_inner, lock};
 pub use module::{Image, Module};
 pub use pinned::PinnedBuffer;
 pub use set::DeviceSet;

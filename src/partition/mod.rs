@@ -10,7 +10,7 @@ mod schedule;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use crate::device::{MemoryKind, lock};
+use crate::device::{MemoryKind, into_inner, lock};
 use crate::error::During;
 use crate::{Device, Error, Result};
 
@@ -70,12 +70,10 @@ fn run_each<P: Send, R: Send>(
         let (part, results) = &mut *lock(&slots[index]);
         work(device, part.take().expect("a part runs once"), results)
     })?;
-    let results = |slot: Mutex<(Option<P>, Vec<R>)>| {
-        slot.into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .1
-    };
-    Ok(slots.into_iter().flat_map(results).collect())
+    Ok(slots
+        .into_iter()
+        .flat_map(|slot| into_inner(slot).1)
+        .collect())
 }
 
 /// Replaces an error about the input of some part by that of the whole input, which `check` reads from the beginning: the

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::device::lock;
+use crate::device::{into_inner, lock};
 use crate::{Device, Error, Result};
 
 /// Runs `count` jobs on whichever device is free: `job` gets the device and the number of the job.
@@ -47,8 +47,7 @@ pub fn run(
             }
         }),
     }
-    let first_error = first_error.into_inner();
-    match first_error.unwrap_or_else(|poisoned| poisoned.into_inner()) {
+    match into_inner(first_error) {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
