@@ -13,7 +13,7 @@ use ndarray::Axis;
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::device::{into_inner, lock};
+use crate::device::{into_inner, lock, reserve};
 
 /// Calls `task` with each number below `tasks`. Neighbours are mostly called by the same thread.
 pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
@@ -98,7 +98,7 @@ pub(crate) fn try_each<T: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let items = Slots::full(items);
+    let items = Slots::try_full(items)?;
     try_in(for_each, items.len(), &|number| task(items.take(number)))
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn try_each_in_order<T: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let items = Slots::full(items);
+    let items = Slots::try_full(items)?;
     try_in(for_each_in_order, items.len(), &|number| {
         task(items.take(number))
     })
@@ -138,7 +138,7 @@ pub(crate) fn try_map<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let items = Slots::full(items);
+    let items = Slots::try_full(items)?;
     let results = Slots::empty(items.len());
     try_in(for_each, items.len(), &|number| {
         results.put(number, task(items.take(number))?);
@@ -154,6 +154,19 @@ impl<T> Slots<T> {
     fn full(items: impl IntoIterator<Item = T>) -> Self {
         let slots = items.into_iter().map(|item| Mutex::new(Some(item)));
         Slots(slots.collect())
+    }
+
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    fn try_full(items: impl IntoIterator<Item = T>) -> Result<Self> {
+        let items = items.into_iter();
+        let mut slots = Vec::new();
+        reserve(&mut slots, items.size_hint().0)?;
+        for item in items {
+            reserve(&mut slots, 1)?;
+            slots.push(Mutex::new(Some(item)));
+        }
+        Ok(Slots(slots))
     }
 
     fn empty(count: usize) -> Self {

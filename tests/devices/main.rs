@@ -4,7 +4,7 @@
 mod common;
 mod device;
 mod on_stream;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(target_os = "linux")]
 mod out_of_memory;
 mod pipeline;
 mod reopening;

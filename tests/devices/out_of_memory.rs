@@ -1,11 +1,13 @@
 //! Errors where the process has less memory than an operation needs.
 //!
-//! The work is done in a process of its own, which limits its address space (what `ulimit -v` does): an allocation that
-//! cannot fail would end that process.
+//! The work is done in a process of its own, whose allocator refuses what goes beyond a limit: an allocation that cannot
+//! fail would end that process.
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Debug;
-use std::hint::black_box;
-use std::process::Command;
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use gridstride::box_overlap::{overlaps, self_overlaps};
@@ -15,71 +17,75 @@ use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch,
 use gridstride::time_series::{Fill, Method, Order, TimeBuckets, aggregate, round_timestamps};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, ArrayView2, array, s};
-use rayon::prelude::*;
 
 use crate::common::{devices, simulator};
 use crate::in_own_process;
 
-const MIB: u64 = 1 << 20;
+const MIB: usize = 1 << 20;
 
-/// Runs `work` in a process of its own, where allocations fail at a limit.
+/// The system's allocator with a limit. Allocations below [`SMALL`] bytes always succeed: queues of threads and texts of
+/// errors are not what can be refused.
+struct Limited;
+
+const SMALL: usize = 12_000;
+
+/// Bytes that may still be allocated.
+static ROOM: AtomicUsize = AtomicUsize::new(UNLIMITED);
+const UNLIMITED: usize = usize::MAX / 2;
+
+#[global_allocator]
+static ALLOCATOR: Limited = Limited;
+
+impl Limited {
+    fn limit(layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
+        let has_room = layout.size() < SMALL
+            || ROOM
+                .fetch_update(Relaxed, Relaxed, |room| room.checked_sub(layout.size()))
+                .is_ok();
+        if has_room { allocate() } else { null_mut() }
+    }
+}
+
+// SAFETY: it returns what the system's allocator returns, or null, which stands for a failure.
+unsafe impl GlobalAlloc for Limited {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's conditions are those of the system's allocator.
+        Self::limit(layout, || unsafe { System.alloc(layout) })
+    }
+
+    // Pages that the system has zeroed take no memory before they are written to.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's conditions are those of the system's allocator.
+        Self::limit(layout, || unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.size() >= SMALL {
+            ROOM.fetch_add(layout.size(), Relaxed);
+        }
+        // SAFETY: the block was allocated by the system's allocator with this layout.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// Runs `work` in a process of its own: a limit would be one for all tests of this program.
 fn in_limited_process<T>(test: T, work: impl FnOnce()) {
-    let prepare = |command: &mut Command| {
-        // What is freed goes back to the system, and threads have no memory in reserve: allocations fail where the
-        // limit says so.
-        command
-            .env("MALLOC_MMAP_THRESHOLD_", "16384")
-            .env("MALLOC_ARENA_MAX", "1")
-            // The same work on machines with any number of cores.
-            .env("RAYON_NUM_THREADS", "2")
-            .env("RUST_BACKTRACE", "0");
-    };
-    in_own_process(test, prepare, work);
+    // The same work on machines with any number of cores.
+    in_own_process(
+        test,
+        |command| {
+            command.env("RAYON_NUM_THREADS", "2");
+        },
+        work,
+    );
 }
 
-/// Calls `work` when the process may have so many bytes of addresses more than it has now.
-///
-/// Small objects always have room: queues of threads and texts of errors are not what can be refused. Their room is free
-/// blocks between others that are in use, so that nothing larger fits there.
-fn with_room<R>(bytes: u64, work: impl FnOnce() -> R) -> R {
-    let mut before = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: it writes the limit.
-    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut before) }, 0);
-    let set = |limit: u64| {
-        let limit = libc::rlimit {
-            rlim_cur: limit,
-            ..before
-        };
-        // SAFETY: it reads the limit.
-        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
-    };
-    let blocks: Vec<_> = (0..512).map(|_| black_box(vec![1u8; 12_000])).collect();
-    let between: Vec<_> = blocks.into_iter().step_by(2).collect();
-    // SAFETY: it has no conditions.
-    unsafe { libc::malloc_trim(0) };
-    let pages = std::fs::read_to_string("/proc/self/statm").expect("the size of this process");
-    let pages: u64 = (pages.split(' ').next())
-        .and_then(|pages| pages.parse().ok())
-        .expect("the number of pages");
-    // SAFETY: it has no conditions.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
-    set(pages * page + bytes);
+/// Calls `work` while the process may allocate at most `bytes` more than it has now.
+fn with_room<R>(bytes: usize, work: impl FnOnce() -> R) -> R {
+    let before = ROOM.swap(bytes, Relaxed);
     let result = work();
-    set(before.rlim_cur);
-    drop(black_box(between));
+    ROOM.store(before, Relaxed);
     result
-}
-
-/// Starts all threads: afterwards their stacks and what else a thread has are there.
-fn start_threads() {
-    let sum: usize = (0..1 << 16)
-        .into_par_iter()
-        .map(|i| vec![i; 1000].len())
-        .sum();
-    assert_eq!(sum, 1000 << 16);
 }
 
 /// Fails unless the memory of the host does not suffice for the operation.
@@ -93,11 +99,9 @@ fn assert_no_memory<T>(operation: &str, result: Result<T>) {
 
 /// Does the work with less and less scarce memory, until it has enough. Before that it must have failed by an error.
 fn with_ever_more_memory<T: PartialEq + Debug>(operation: &str, work: impl Fn() -> Result<T>) {
-    start_threads();
     let expected = work().unwrap();
     let mut failures = 0;
-    // Fewer addresses would not suffice for the small objects that errors and threads make.
-    for room in (4 * MIB..).step_by(3 << 20) {
+    for room in (0..).step_by(MIB) {
         match with_room(room, &work) {
             Ok(found) => {
                 assert_eq!(found, expected);
@@ -131,7 +135,6 @@ fn large_results_are_refused() {
             let (zero, one) = (array![0i64], array![1.0]);
             let timestamps = zero.broadcast(50_000_000).unwrap();
             let values = one.broadcast(50_000_000).unwrap();
-            start_threads();
             sketcher().sketch(&device, &empty_sequences(3)).unwrap();
             with_room(64 * MIB, || {
                 let sketcher = sketcher();

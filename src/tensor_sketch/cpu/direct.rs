@@ -6,6 +6,7 @@ use ndarray::ArrayViewMut2;
 
 use super::vector::Vector;
 use crate::Result;
+use crate::device::reserve;
 use crate::parallel::{self, Scratch};
 use crate::tensor_sketch::options::divisor;
 use crate::tensor_sketch::tables::Tables;
@@ -26,6 +27,7 @@ pub fn sketch<T: Vector>(
     parallel::try_each_in_order(jobs, |(codes, mut sketch)| {
         scratch.with(|rows: &mut Vec<f64>| {
             rows.clear();
+            reserve(rows, (t + 1) * dim)?;
             rows.resize((t + 1) * dim, 0.0);
             rows[0] = 1.0;
             for &letter in codes {
@@ -37,8 +39,8 @@ pub fn sketch<T: Vector>(
                     *target = T::from_f64(value / divisor);
                 }
             }
-        });
-        Ok(())
+            Ok(())
+        })
     })
 }
 
