@@ -1,18 +1,19 @@
 //! n-dimensional arrays in a device's memory.
 
 use super::{Buffer, Device, Element, packed};
-use crate::Result;
 use crate::error::During;
+use crate::{Error, Result};
 use ndarray::{Array, ArrayRef, Dimension};
+use std::any::type_name;
 use std::fmt;
 
-/// The name of [`Device::upload`] in errors of memory.
+/// The operation in memory errors of [`Device::upload`].
 const UPLOAD: &str = "upload of an array";
 
 /// An array of dimension `D` in the memory of a device, always in row-major order without gaps.
 ///
-/// [`Device::upload`] makes one from any view, [`download`](Self::download) gives an owned array
-/// back.
+/// [`Device::upload`] makes a device array of any view, and [`download`](Self::download) returns an
+/// owned array.
 pub struct DeviceArray<T: Element, D: Dimension> {
     buffer: Buffer<T>,
     shape: D,
@@ -21,12 +22,10 @@ pub struct DeviceArray<T: Element, D: Dimension> {
 impl Device {
     /// Copies a view of any layout to the device.
     ///
-    /// A view in row-major order without gaps is copied as it stands; any other is packed on the
-    /// host first.
+    /// A view in another than row-major order, or with gaps, is packed on the host first.
     ///
     /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice,
-    /// [`Error::Driver`](crate::Error::Driver) if the copy fails.
+    /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the copy fails.
     ///
     /// ```
     /// use gridstride::Device;
@@ -42,13 +41,11 @@ impl Device {
         view: &ArrayRef<T, D>,
     ) -> Result<DeviceArray<T, D>> {
         let buffer = match view.as_slice() {
-            Some(elements) => self.buffer_from(elements).during(UPLOAD)?,
-            None => self
-                .buffer_from(&packed(view).during(UPLOAD)?)
-                .during(UPLOAD)?,
+            Some(elements) => self.buffer_from(elements),
+            None => packed(view).and_then(|elements| self.buffer_from(&elements)),
         };
         Ok(DeviceArray {
-            buffer,
+            buffer: buffer.during(UPLOAD)?,
             shape: view.raw_dim(),
         })
     }
@@ -58,36 +55,32 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// Makes an array from the elements of `buffer` in row-major order.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if the shape has another number of elements.
+    /// [`Error::Shape`] if the shape has another number of elements.
     pub fn from_buffer(buffer: Buffer<T>, shape: D) -> Result<Self> {
-        // ndarray's own limit: axes of length 0 aside, the product must be an index.
-        let axes = shape.slice().iter().filter(|&&axis| axis > 0);
-        let is_index = axes
-            .clone()
-            .try_fold(1usize, |product, &axis| product.checked_mul(axis))
-            .is_some_and(|product| product <= isize::MAX as usize);
-        if is_index && shape.size() == buffer.len() {
+        // ndarray's limit: the product of all axes longer than 0 must be an index.
+        let mut axes = shape.slice().iter().filter(|&&axis| axis > 0);
+        let product = axes.try_fold(1usize, |product, &axis| product.checked_mul(axis));
+        if product.is_some_and(|product| product <= isize::MAX as usize)
+            && shape.size() == buffer.len()
+        {
             return Ok(Self { buffer, shape });
         }
-        Err(crate::Error::Shape {
+        let (shape, length) = (shape.slice(), buffer.len());
+        Err(Error::Shape {
             operation: "array from a buffer",
-            message: format!(
-                "the shape {:?} does not have the buffer's {} elements",
-                shape.slice(),
-                buffer.len()
-            ),
+            message: format!("the shape {shape:?} does not have the buffer's {length} elements"),
         })
     }
 
     /// Copies the array to the host.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the array's
-    /// stream, fails.
+    /// [`Error::Driver`] if the copy, or earlier work on the array's stream, fails, and
+    /// [`Error::Allocation`] if the host's memory does not suffice.
     pub fn download(&self) -> Result<Array<T, D>> {
         let elements = self.buffer.to_vec().during("download of a device array")?;
-        Ok(Array::from_shape_vec(self.shape.clone(), elements)
-            .expect("a shape of as many elements"))
+        let array = Array::from_shape_vec(self.shape.clone(), elements);
+        Ok(array.expect("the shape has the buffer's length"))
     }
 
     /// Returns the shape.
@@ -133,12 +126,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
 
 impl<T: Element, D: Dimension> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "DeviceArray<{}>({:?} on {})",
-            std::any::type_name::<T>(),
-            self.shape(),
-            self.device()
-        )
+        let (element, shape) = (type_name::<T>(), self.shape());
+        write!(f, "DeviceArray<{element}>({shape:?} on {})", self.device())
     }
 }

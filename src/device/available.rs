@@ -1,66 +1,63 @@
-//! How much more memory the host can give.
+//! Checks whether the host has memory for an allocation, and makes the errors of all kinds of memory.
 //!
-//! Systems that overcommit grant any allocation, and end the process once its pages are written to and there is nothing
-//! left to make them of. So the machine is asked before a large allocation.
+//! Systems that overcommit grant any allocation, and kill the process when it writes to more pages
+//! than there is memory. So large allocations are compared with the free memory first.
 
 use super::MemoryKind;
 use crate::{Error, Result};
 
-/// The smallest allocation in bytes before which the machine is asked. Asking reads a few files of `/proc` and
-/// `/sys`, which takes a fifth of a millisecond; making the pages of such an allocation takes tens of times that.
+/// The smallest allocation in bytes that is checked. A check reads a few files of `/proc` and
+/// `/sys`, which takes 0.2 ms. Making the pages of such an allocation takes tens of times longer.
 const LARGE: u64 = 64 << 20;
 
-/// The name of an allocation in errors, until the public operation puts its own name there.
-pub const ALLOCATION: &str = "allocation";
+/// The operation in memory errors until the public operation replaces it by its name.
+const ALLOCATION: &str = "allocation";
 
-/// Memory of the host, in bytes: RAM and swap space.
+/// The memory of a device, or the host's RAM and swap space, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SystemMemory {
+pub struct MemoryState {
     pub free: u64,
     pub total: u64,
 }
 
-/// Refuses allocations of `bytes` bytes together if the machine, or the control group that the process is in, has
-/// less left.
-///
-/// # Errors
-/// [`Error::Allocation`].
+/// Refuses allocations of `bytes` bytes in all if the machine, or the process's control group, has
+/// less memory left.
 pub fn require_available(bytes: usize) -> Result<()> {
     let bytes = bytes as u64;
     match bytes < LARGE {
         true => Ok(()),
-        false => refuse_beyond(SystemMemory::now(), bytes),
+        false => refuse_beyond(MemoryState::now(), bytes),
     }
 }
 
-/// Refuses allocations larger than the free memory. Grants all where that is unknown.
-fn refuse_beyond(memory: Option<SystemMemory>, bytes: u64) -> Result<()> {
+/// Refuses allocations larger than the free memory. Grants all if the free memory is unknown.
+fn refuse_beyond(memory: Option<MemoryState>, bytes: u64) -> Result<()> {
     match memory {
-        Some(memory) if bytes > memory.free => Err(no_host_memory(bytes, Some(memory))),
+        Some(state) if bytes > state.free => Err(no_memory(MemoryKind::Host, bytes, memory)),
         _ => Ok(()),
     }
 }
 
-/// The error of the host's memory.
-pub fn no_host_memory(requested: u64, memory: Option<SystemMemory>) -> Error {
+/// Returns the error of an allocation of `requested` bytes.
+pub fn no_memory(memory: MemoryKind, requested: u64, state: Option<MemoryState>) -> Error {
     Error::Allocation {
         operation: ALLOCATION,
-        memory: MemoryKind::Host,
+        memory,
         requested,
-        free: memory.map(|memory| memory.free),
-        total: memory.map(|memory| memory.total),
+        free: state.map(|state| state.free),
+        total: state.map(|state| state.total),
     }
 }
 
-impl SystemMemory {
-    /// What the system says now; `None` if it does not say.
+impl MemoryState {
+    /// Returns the host's memory at present; `None` if the system does not report it.
     #[cfg(target_os = "linux")]
-    fn now() -> Option<SystemMemory> {
+    fn now() -> Option<MemoryState> {
         use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
         let mut system = System::new().ok()?;
         system.refresh_memory();
-        let machine = SystemMemory {
+        let machine = MemoryState {
             free: system.available_memory() + system.free_swap(),
             total: system.total_memory() + system.total_swap(),
         };
@@ -68,7 +65,7 @@ impl SystemMemory {
         system.refresh_processes_specifics(
             ProcessesToUpdate::Some(&[process]),
             false,
-            // Each thread of the process would be one more file to read.
+            // Otherwise sysinfo reads a file per thread of the process.
             ProcessRefreshKind::nothing().without_tasks(),
         );
         let limits = (system.process(process)).and_then(|process| process.cgroup_limits());
@@ -78,19 +75,19 @@ impl SystemMemory {
         })
     }
 
-    /// Other systems do not overcommit without bounds, or do not say what they have.
+    /// Other systems bound their overcommitment, or do not report their memory.
     #[cfg(not(target_os = "linux"))]
-    fn now() -> Option<SystemMemory> {
+    fn now() -> Option<MemoryState> {
         None
     }
 
-    /// The memory left within a control group with `limit` bytes of RAM, of which its processes use `used`. The group's own
-    /// limit of swap space, and what its siblings use of a limit that they share, are not known here.
+    /// Returns the memory of a control group with `limit` bytes of RAM whose processes use `used`
+    /// bytes. Limits of swap space, and limits that the group shares with others, are unknown here.
     ///
-    /// Files that the system keeps in memory count against the limit, but not here: they give way to allocations.
+    /// Cached files count against the limit, but not here, because allocations evict them.
     #[cfg(any(target_os = "linux", test))]
-    fn within(self, limit: u64, used: u64, free_swap: u64) -> SystemMemory {
-        SystemMemory {
+    fn within(self, limit: u64, used: u64, free_swap: u64) -> MemoryState {
+        MemoryState {
             free: (self.free).min(limit.saturating_sub(used).saturating_add(free_swap)),
             total: self.total.min(limit.saturating_add(free_swap)),
         }
@@ -101,7 +98,7 @@ impl SystemMemory {
 mod tests {
     use super::*;
 
-    const MACHINE: SystemMemory = SystemMemory {
+    const MACHINE: MemoryState = MemoryState {
         free: 20 << 30,
         total: 32 << 30,
     };
@@ -121,7 +118,7 @@ mod tests {
     fn a_control_group_bounds_what_the_machine_has() {
         // 16 GiB of which 10 are in use, and 1 GiB of free swap space.
         let within = MACHINE.within(16 << 30, 10 << 30, 1 << 30);
-        let expected = SystemMemory {
+        let expected = MemoryState {
             free: 7 << 30,
             total: 17 << 30,
         };
@@ -133,7 +130,7 @@ mod tests {
 
     #[test]
     fn sizes_beyond_the_address_space_are_said_as_such() {
-        let error = no_host_memory(u64::MAX, None).during("matmul");
+        let error = no_memory(MemoryKind::Host, u64::MAX, None).during("matmul");
         assert_eq!(
             error.to_string(),
             "matmul: the host cannot allocate more bytes than the address space has"
@@ -143,7 +140,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_system_says_what_it_has() {
-        let memory = SystemMemory::now().unwrap();
+        let memory = MemoryState::now().unwrap();
         assert!(0 < memory.free && memory.free <= memory.total, "{memory:?}");
         assert!(require_available(usize::MAX).is_err());
     }

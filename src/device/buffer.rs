@@ -1,29 +1,42 @@
-//! Arrays in a device's memory.
+//! One-dimensional arrays in a device's memory.
 
+use super::available::no_memory;
 use super::cuda;
 use super::handle::Backend;
-use super::host_memory::no_memory;
 use super::limit::Reservation;
-use super::{Device, Element, require_available, zeroed_lazily};
+use super::{Device, MemoryKind, require_available, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc};
+use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// The name of [`Device::alloc`] and all other functions that make buffers, in errors.
+/// The operation in errors of [`Device::alloc`] and the other functions that make buffers.
 const ALLOC: &str = "allocation of a buffer";
+
+/// The operation in errors of copies to a buffer.
+pub(super) const COPY_TO: &str = "copy to a buffer";
+
+/// The operation in errors of copies from a buffer.
+pub(super) const COPY_FROM: &str = "copy from a buffer";
+
+/// A type that a buffer can hold: plain data, for which every bit pattern is a value. All integers
+/// and floats are elements, and so are custom `#[repr(C)]` structs that derive `bytemuck::Pod`.
+pub trait Element: bytemuck::Pod + Send + Sync {}
+impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 
 /// An array of `len` elements in the memory of a device.
 ///
-/// All that is done with a buffer is ordered on the stream of the handle that made it: the device's main stream, or a
-/// stream that was [chosen](Device::on). Dropping the buffer frees its memory after that work.
+/// All work on a buffer is ordered on the stream of the handle that made the buffer: the device's
+/// main stream, or a stream that was [chosen](Device::on). Dropping the buffer frees its memory after
+/// that work.
 pub struct Buffer<T: Element> {
     device: Device,
     memory: Memory,
     length: usize,
-    /// The bytes of the device's limit that the memory takes.
+    /// The share of the device's limit.
     _reservation: Option<Reservation>,
     element: PhantomData<T>,
 }
@@ -39,29 +52,20 @@ impl Device {
     /// # Errors
     /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does not suffice.
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
-        let beyond_addresses = || Error::Allocation {
-            operation: ALLOC,
-            memory: self.memory_kind(),
-            requested: (len as u64).saturating_mul(size_of::<T>() as u64),
-            free: None,
-            total: None,
-        };
         let layout = Layout::array::<T>(len)
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
-            .map_err(|_| beyond_addresses())?;
+            .map_err(|_| {
+                let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
+                no_memory(self.memory_kind(), bytes, None).during(ALLOC)
+            })?;
         let reservation = self.reserve(layout.size()).during(ALLOC)?;
         let memory = match &self.backend {
-            Backend::Cuda(gpu) => Memory::Cuda(gpu.allocate(layout.size()).during(ALLOC)?),
-            Backend::Cpu | Backend::Simulator(_) => {
-                require_available(layout.size()).during(ALLOC)?;
-                Memory::Host(
-                    HostMemory::new(layout).ok_or_else(|| no_memory::<T>(len).during(ALLOC))?,
-                )
-            }
+            Backend::Cuda(gpu) => gpu.allocate(layout.size()).map(Memory::Cuda),
+            Backend::Cpu | Backend::Simulator(_) => HostMemory::new(layout).map(Memory::Host),
         };
         Ok(Buffer {
             device: self.clone(),
-            memory,
+            memory: memory.during(ALLOC)?,
             length: len,
             _reservation: reservation,
             element: PhantomData,
@@ -113,67 +117,60 @@ impl<T: Element> Buffer<T> {
         &self.device
     }
 
-    /// Moves the buffer to another handle of the same device: see [`DeviceArray::on`](super::DeviceArray::on).
+    /// Moves the buffer to another handle of the same device, as [`on`](super::DeviceArray::on) of
+    /// arrays does.
     ///
     /// # Errors
-    /// As there.
+    /// As [`DeviceArray::on`](super::DeviceArray::on).
     pub fn on(mut self, device: &Device) -> Result<Buffer<T>> {
         self.device.require_same(device, "move to another handle")?;
-        if let (Memory::Cuda(allocation), Backend::Cuda(gpu)) = (&mut self.memory, &device.backend)
-        {
-            allocation.pass_to(gpu)?;
+        if let (Memory::Cuda(memory), Backend::Cuda(gpu)) = (&mut self.memory, &device.backend) {
+            memory.pass_to(gpu)?;
         }
         self.device = device.clone();
         Ok(self)
     }
 
-    /// Sets all bytes to zero. On a GPU this may still be on its way when the call returns.
+    /// Sets all bytes to zero. A GPU may finish this after the call returns.
     ///
     /// # Errors
     /// [`Error::Driver`] if the GPU fails.
     pub fn fill_zero(&mut self) -> Result<()> {
         match &self.memory {
-            // SAFETY: the memory has that many bytes, and `&mut self` keeps others away.
+            // SAFETY: the memory has these bytes, and `&mut self` excludes other accesses.
             Memory::Host(memory) => unsafe { memory.pointer.as_ptr().write_bytes(0, self.bytes()) },
             Memory::Cuda(allocation) => allocation.fill_zero(self.bytes())?,
         }
         Ok(())
     }
 
-    /// Copies `source` into the buffer and waits for it.
+    /// Copies `source` into the buffer and waits.
     ///
     /// # Errors
     /// [`Error::Shape`] if the lengths differ, [`Error::Driver`] if the copy fails.
     pub fn copy_from(&mut self, source: &[T]) -> Result<()> {
-        self.require_length("copy to a buffer", source.len())?;
-        match &self.memory {
-            // SAFETY: both have that many bytes, and `&mut self` keeps others away.
-            Memory::Host(memory) => unsafe {
-                memory
-                    .pointer
-                    .as_ptr()
-                    .copy_from_nonoverlapping(source.as_ptr().cast(), self.bytes());
-            },
-            Memory::Cuda(allocation) => allocation.copy_from(bytemuck::cast_slice(source))?,
-        }
-        Ok(())
+        self.require_length(COPY_TO, source.len())?;
+        let device = self.device.clone();
+        // SAFETY: `source` is borrowed until the wait below has finished.
+        let started = unsafe { self.start_copy_from(&device, 0, source) };
+        started.and(device.synchronize())
     }
 
-    /// Starts a copy of another buffer of the same device and length, on the stream of `on`, a handle to it.
+    /// Starts a copy of another buffer of the same device and length, on the stream of `on`, a handle
+    /// to the device.
     ///
     /// # Safety
-    /// The streams of both buffers wait for the stream of `on` before they write to the buffers or free them:
-    /// see [`Device::ordered_with`].
+    /// The streams of both buffers wait for the stream of `on` before they write to the buffers or
+    /// free them: see [`Device::ordered_with`].
     pub(crate) unsafe fn start_copy_of(&mut self, on: &Device, source: &Buffer<T>) -> Result<()> {
-        self.require_length("copy to a buffer", source.len())?;
+        self.require_length(COPY_TO, source.len())?;
         match (&self.memory, &source.memory, &on.backend) {
             (Memory::Cuda(allocation), Memory::Cuda(source), Backend::Cuda(gpu)) => {
-                let bytes = self.bytes();
                 // SAFETY: passed on to the caller.
-                unsafe { allocation.start_copy_of(gpu, source, bytes) }
+                unsafe { allocation.start_copy_of(gpu, source, self.bytes()) }
             }
             _ => {
-                // SAFETY: both have that many bytes, and `&mut self` keeps others away.
+                // SAFETY: both have these bytes, and `&mut self` excludes other accesses.
                 unsafe {
                     let from = source.address() as *const u8;
                     self.address().copy_from_nonoverlapping(from, self.bytes());
@@ -183,41 +180,29 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Copies the buffer into `target` and waits for it.
+    /// Copies the buffer into `target` and waits.
     ///
     /// # Errors
     /// [`Error::Shape`] if the lengths differ, [`Error::Driver`] if the copy or earlier work on
     /// the buffer's stream fails.
     pub fn copy_to(&self, target: &mut [T]) -> Result<()> {
-        self.require_length("copy from a buffer", target.len())?;
+        self.require_length(COPY_FROM, target.len())?;
         self.copy_part_to(0, target)
     }
 
-    /// Copies the elements from `start` on into `target` and waits for it.
+    /// Copies the elements from `start` on into `target` and waits.
     pub(super) fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
-        assert!(start + target.len() <= self.length);
-        let first_byte = start * size_of::<T>();
-        match &self.memory {
-            // SAFETY: both have that many bytes, which are values of `T` whatever they are.
-            Memory::Host(memory) => unsafe {
-                memory
-                    .pointer
-                    .as_ptr()
-                    .add(first_byte)
-                    .copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
-            },
-            Memory::Cuda(allocation) => {
-                allocation.copy_to(first_byte, bytemuck::cast_slice_mut(target))?;
-            }
-        }
-        Ok(())
+        // SAFETY: `target` is borrowed until the wait below has finished.
+        let started = unsafe { self.start_copy_to(&self.device, start, target) };
+        started.and(self.device.synchronize())
     }
 
-    /// Starts a copy of `source` to the elements from `start` on, on the stream of `on`, a handle to the same device.
+    /// Starts a copy of `source` to the elements from `start` on, on the stream of `on`, a handle to
+    /// the same device.
     ///
     /// # Safety
-    /// `source` does not change, and the buffer's own stream waits before it frees the memory, until the stream of `on`
-    /// has done this.
+    /// Until the stream of `on` has done this, `source` does not change. The buffer's own stream waits
+    /// for that before it frees the memory.
     pub(crate) unsafe fn start_copy_from(
         &mut self,
         on: &Device,
@@ -232,7 +217,7 @@ impl<T: Element> Buffer<T> {
                 unsafe { allocation.start_copy_from(gpu, first_byte, bytemuck::cast_slice(source)) }
             }
             _ => {
-                // SAFETY: there is room for the elements, and `&mut self` keeps others away.
+                // SAFETY: the buffer has these elements, and `&mut self` excludes other accesses.
                 unsafe {
                     let to = self.address().add(first_byte);
                     to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
@@ -242,25 +227,34 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Starts a copy of the elements from `start` on to `target`, on the stream of `on`, a handle to the same device.
+    /// Starts a copy of the elements from `start` on to `target`, on the stream of `on`, a handle to
+    /// the same device.
     ///
     /// # Safety
-    /// Nothing else accesses `target`, and the buffer's own stream waits before it frees the memory, until the stream of
-    /// `on` has done this.
+    /// Until the stream of `on` has done this, nothing else accesses `target`. The buffer's own stream
+    /// waits for that before it frees the memory.
     pub(crate) unsafe fn start_copy_to(
         &self,
         on: &Device,
         start: usize,
         target: &mut [T],
     ) -> Result<()> {
+        assert!(start + target.len() <= self.length);
+        let first_byte = start * size_of::<T>();
         match (&self.memory, &on.backend) {
             (Memory::Cuda(allocation), Backend::Cuda(gpu)) => {
-                let (first_byte, target) =
-                    (start * size_of::<T>(), bytemuck::cast_slice_mut(target));
+                let target = bytemuck::cast_slice_mut(target);
                 // SAFETY: passed on to the caller.
                 unsafe { allocation.start_copy_to(gpu, first_byte, target) }
             }
-            _ => self.copy_part_to(start, target),
+            _ => {
+                // SAFETY: the buffer has these elements, and all bytes are values of `T`.
+                unsafe {
+                    let from = self.address().add(first_byte);
+                    from.copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
+                }
+                Ok(())
+            }
         }
     }
 
@@ -269,7 +263,7 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not suffice.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut elements = zeroed_lazily(self.length).during("copy from a buffer")?;
+        let mut elements = zeroed_lazily(self.length).during(COPY_FROM)?;
         self.copy_to(&mut elements)?;
         Ok(elements)
     }
@@ -291,8 +285,7 @@ impl<T: Element> Buffer<T> {
 
     /// Returns the elements as an argument of a kernel that reads them.
     pub fn slice(&self) -> cuda_std::DeviceSlice<T> {
-        // SAFETY: the memory holds that many elements. The launch's
-        // contract covers its lifetime.
+        // SAFETY: the memory holds these elements. The launch's contract covers their lifetime.
         unsafe { cuda_std::DeviceSlice::from_raw_parts(self.address() as *const T, self.length) }
     }
 
@@ -302,7 +295,7 @@ impl<T: Element> Buffer<T> {
         unsafe { cuda_std::DeviceSliceMut::from_raw_parts(self.address() as *mut T, self.length) }
     }
 
-    /// The address of the first element in the device's memory.
+    /// Returns the address of the first element in the device's memory.
     fn address(&self) -> *mut u8 {
         match &self.memory {
             Memory::Host(memory) => memory.pointer.as_ptr(),
@@ -314,12 +307,10 @@ impl<T: Element> Buffer<T> {
         if length == self.length {
             return Ok(());
         }
+        let own = self.length;
         Err(Error::Shape {
             operation,
-            message: format!(
-                "the slice has {length} elements, the buffer {}",
-                self.length
-            ),
+            message: format!("the slice has {length} elements, the buffer {own}"),
         })
     }
 
@@ -330,18 +321,13 @@ impl<T: Element> Buffer<T> {
 
 impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Buffer<{}>({} on {})",
-            std::any::type_name::<T>(),
-            self.length,
-            self.device
-        )
+        let (element, length) = (type_name::<T>(), self.length);
+        write!(f, "Buffer<{element}>({length} on {})", self.device)
     }
 }
 
-/// Memory of the host that kernels in the simulator reach through raw pointers, as they reach a
-/// GPU's: no reference to it is ever made.
+/// Memory of the host. Kernels in the simulator access it through raw pointers, like a GPU's memory,
+/// so no references to it are ever made.
 struct HostMemory {
     pointer: NonNull<u8>,
     layout: Layout,
@@ -353,20 +339,24 @@ unsafe impl Send for HostMemory {}
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
-    /// That of CUDA's allocations, so that aligned accesses behave the same.
+    /// The alignment of CUDA's allocations, so that aligned accesses behave the same.
     const ALIGNMENT: usize = 256;
 
-    /// Memory filled with bytes of ones, which are NaN as floats: reading what nobody wrote shows.
-    fn new(layout: Layout) -> Option<Self> {
+    /// Allocates memory whose bits are all ones, which are NaN as floats: this shows in results that
+    /// depend on unwritten memory.
+    fn new(layout: Layout) -> Result<Self> {
         if layout.size() == 0 {
-            let pointer = NonNull::new(layout.align() as *mut u8)?;
-            return Some(Self { pointer, layout });
+            let aligned = std::ptr::without_provenance_mut(layout.align());
+            let pointer = NonNull::new(aligned).expect("alignments are not zero");
+            return Ok(Self { pointer, layout });
         }
+        require_available(layout.size())?;
+        let none = || no_memory(MemoryKind::Host, layout.size() as u64, None);
         // SAFETY: the size is not zero.
-        let pointer = NonNull::new(unsafe { alloc(layout) })?;
+        let pointer = NonNull::new(unsafe { alloc(layout) }).ok_or_else(none)?;
         // SAFETY: just allocated with that size.
         unsafe { pointer.as_ptr().write_bytes(0xff, layout.size()) };
-        Some(Self { pointer, layout })
+        Ok(Self { pointer, layout })
     }
 }
 

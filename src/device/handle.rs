@@ -9,15 +9,15 @@ use crate::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// A handle to a device: the CPU, an NVIDIA GPU, or the simulator. Cloning is cheap and returns another handle to the
-/// same device.
+/// A handle to a device: the CPU, an NVIDIA GPU, or the simulator. Clones are cheap, and handles to
+/// the same device.
 #[derive(Clone)]
 pub struct Device {
     pub(super) backend: Backend,
     limit: Option<Arc<Limit>>,
 }
 
-/// What runs the work of a device. Builds without a back end have the variant, but no value of it.
+/// The back end of a device. Builds without a back end have the variant, but no values of it.
 #[derive(Clone)]
 pub(super) enum Backend {
     Cpu,
@@ -42,17 +42,18 @@ impl Device {
 
     /// Returns GPU number `ordinal`, counted from 0 as the driver does.
     ///
-    /// All devices made from one ordinal share the GPU's primary context, which other CUDA libraries in the process use
-    /// too.
+    /// All devices made from one ordinal share the GPU's primary context, which other CUDA libraries in
+    /// the process use too.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] with the reason: this build lacks the feature `cuda`, there is no driver, or no such GPU.
+    /// [`Error::Unavailable`] if this build lacks the feature `cuda`, or if there is no driver or no
+    /// such GPU.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         Ok(Backend::Cuda(Gpu::open(ordinal)?).into())
     }
 
-    /// Returns a new simulator, which runs the GPU's kernels on the CPU, slowly, and stops at their synchronisation
-    /// mistakes.
+    /// Returns a new simulator, which runs the GPU's kernels slowly on the CPU, and stops at mistakes
+    /// in their synchronisation.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if this build lacks the feature `simulator`.
@@ -60,8 +61,8 @@ impl Device {
         Ok(Backend::Simulator(Simulator::open()?).into())
     }
 
-    /// Returns a simulator with custom settings, above all the seed from which it draws the order in which threads run.
-    /// A kernel whose results differ between seeds lacks a barrier.
+    /// Returns a simulator with custom settings, such as the seed of the random order in which threads
+    /// run. A kernel whose results differ between seeds lacks a barrier.
     #[cfg(feature = "simulator")]
     pub fn simulator_with(simulator: simt::Simulator) -> Device {
         Backend::Simulator(Simulator::new(simulator)).into()
@@ -72,14 +73,15 @@ impl Device {
         gpus().find(runs_kernels).unwrap_or_else(Device::cpu)
     }
 
-    /// Returns all GPUs that run this crate's kernels: a [set](super::DeviceSet) to divide work over, possibly empty.
+    /// Returns all GPUs that run this crate's kernels: a [set](super::DeviceSet) of devices, possibly
+    /// empty.
     pub fn gpus() -> Vec<Device> {
         gpus().filter(runs_kernels).collect()
     }
 
-    /// Returns the devices of this machine: the CPU, the simulator if it was built in, and the GPUs.
+    /// Returns the devices of this machine: the CPU, the simulator if this build has it, and the GPUs.
     ///
-    /// Each GPU is opened to ask for its memory, and closed again if nothing else holds it, which takes a moment.
+    /// This takes a moment: each GPU is opened to read its memory, and closed if nothing else uses it.
     pub fn list() -> Vec<DeviceInfo> {
         let devices = [Device::cpu()]
             .into_iter()
@@ -94,71 +96,65 @@ impl Device {
             Backend::Cpu => DeviceKind::Cpu,
             Backend::Simulator(_) => DeviceKind::Simulator,
             Backend::Cuda(gpu) => DeviceKind::Cuda {
-                ordinal: gpu.ordinal(),
+                ordinal: gpu.properties().ordinal,
             },
         }
     }
 
-    /// Returns what identifies the device within the process.
+    /// Returns the id of the device within the process.
     pub fn id(&self) -> DeviceId {
         DeviceId(match &self.backend {
             Backend::Cpu => Id::Cpu,
             Backend::Simulator(simulator) => Id::Simulator(simulator.number()),
-            Backend::Cuda(gpu) => Id::Cuda(gpu.ordinal()),
+            Backend::Cuda(gpu) => Id::Cuda(gpu.properties().ordinal),
         })
     }
 
     /// Returns the device's name, memory and other properties.
     pub fn info(&self) -> DeviceInfo {
-        match &self.backend {
-            Backend::Cpu => DeviceInfo {
-                kind: self.kind(),
-                name: std::env::consts::ARCH.to_string(),
-                compute_capability: None,
-                total_memory: None,
-                free_memory: None,
-                processors: self.processors(),
-                shared_memory_per_block: None,
-            },
-            Backend::Simulator(_) => DeviceInfo {
-                kind: self.kind(),
-                name: "simulator".to_string(),
-                compute_capability: Some(self.compute_capability()),
-                total_memory: None,
-                free_memory: None,
-                processors: self.processors(),
-                shared_memory_per_block: self.shared_memory_per_block(),
-            },
-            Backend::Cuda(gpu) => gpu.info(),
+        let (name, compute_capability) = match &self.backend {
+            Backend::Cpu => (std::env::consts::ARCH, None),
+            Backend::Simulator(_) => ("simulator", Some(self.compute_capability())),
+            Backend::Cuda(gpu) => return gpu.info(),
+        };
+        DeviceInfo {
+            kind: self.kind(),
+            name: name.to_string(),
+            compute_capability,
+            total_memory: None,
+            free_memory: None,
+            processors: self.processors(),
+            shared_memory_per_block: self.shared_memory_per_block(),
         }
     }
 
-    /// The multiprocessors of a GPU, or the threads that the CPU runs at once.
+    /// Returns the number of a GPU's multiprocessors, or of the threads that the CPU runs at once.
     pub(crate) fn processors(&self) -> usize {
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => rayon::current_num_threads(),
-            Backend::Cuda(gpu) => gpu.multiprocessors(),
+            Backend::Cuda(gpu) => gpu.properties().multiprocessors,
         }
     }
 
-    /// Major and minor compute capability of a GPU, or the one whose limits the simulator has.
+    /// Returns the compute capability of a GPU, or the one whose limits the simulator has.
     pub(crate) fn compute_capability(&self) -> (u32, u32) {
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => (9, 0),
-            Backend::Cuda(gpu) => gpu.compute_capability(),
+            Backend::Cuda(gpu) => gpu.properties().compute_capability,
         }
     }
 
-    /// The most shared memory in bytes that one block can have; `None` for the CPU, which runs no kernels.
+    /// Returns the most shared memory in bytes that one block can have; `None` for the CPU, which runs
+    /// no kernels.
     pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
         match &self.backend {
             Backend::Cpu => None,
             Backend::Simulator(simulator) => Some(simulator.shared_memory_per_block()),
-            Backend::Cuda(gpu) => Some(gpu.shared_memory_per_block()),
+            Backend::Cuda(gpu) => Some(gpu.properties().shared_memory_per_block),
         }
     }
 
-    /// The memory that buffers of this device are allocated in.
+    /// Returns the memory in which buffers of this device are allocated.
     pub(crate) fn memory_kind(&self) -> MemoryKind {
         match (self.kind(), &self.limit) {
             (DeviceKind::Cpu | DeviceKind::Simulator, None) => MemoryKind::Host,
@@ -166,20 +162,20 @@ impl Device {
         }
     }
 
-    /// Waits until everything that was started on this handle's stream, the device's main stream unless the handle was
-    /// made by [`on`](Device::on), has finished.
+    /// Waits until all work on this handle's stream has finished: the device's main stream, or the
+    /// stream that was [chosen](Device::on).
     ///
     /// # Errors
-    /// [`Error::Driver`] if work on the GPU failed, possibly started by an earlier call.
+    /// [`Error::Driver`] if work on the GPU failed, possibly work of an earlier call.
     pub fn synchronize(&self) -> Result<()> {
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => Ok(()),
-            Backend::Cuda(gpu) => gpu.synchronize(),
+            Backend::Cuda(gpu) => gpu.stream().synchronize(),
         }
     }
 
-    /// Whether both are handles to the same device, whatever their streams and limits. Two simulators are two devices,
-    /// also with the same settings.
+    /// Whether both are handles to the same device, whatever their streams and limits. Simulators are
+    /// always different devices, even with the same settings.
     pub fn same_as(&self, other: &Device) -> bool {
         self.id() == other.id()
     }
@@ -196,23 +192,21 @@ impl Device {
         })
     }
 
-    /// A handle to the same device with this handle's limit and the stream of `other`.
-    pub(super) fn with_stream_of(&self, other: &Device) -> Device {
-        Device {
-            backend: other.backend.clone(),
-            limit: self.limit.clone(),
-        }
+    /// Returns a handle with this handle's limit and another back end, which has another stream.
+    pub(super) fn with_backend(&self, backend: Backend) -> Device {
+        let limit = self.limit.clone();
+        Device { backend, limit }
     }
 }
 
 /// Limits of memory.
 impl Device {
-    /// Returns a handle to the same device whose buffers may use at most `bytes` of its memory at a time. The memory of a
-    /// dropped buffer can be used again.
+    /// Returns a handle to the same device whose buffers may use at most `bytes` of its memory at a
+    /// time. Dropping a buffer frees its share. The new limit replaces the limit of this handle.
     ///
-    /// Calls that take a [`DeviceSet`](super::DeviceSet) cut their work into parts that fit. The CPU's limit bounds its
-    /// buffers, but not the memory that such calls compute in. Clones share the limit: an allocation of one fails while
-    /// another has the memory. The limit of a handle that already has one is replaced.
+    /// Calls that take a [`DeviceSet`](super::DeviceSet) split their work into partitions that fit. On
+    /// the CPU, the limit bounds buffers, but not the memory that such calls compute in. Clones share
+    /// the limit: an allocation through one fails while buffers of another use the memory.
     ///
     /// ```
     /// use gridstride::{Device, Error};
@@ -231,9 +225,7 @@ impl Device {
         }
     }
 
-    /// Returns the [limit](Device::with_memory_limit) in bytes; `None` for a handle without one.
-    ///
-    /// [`info`](Device::info) has the total and the free memory of a GPU.
+    /// Returns the [limit](Device::with_memory_limit) in bytes; `None` for a handle without a limit.
     ///
     /// ```
     /// use gridstride::Device;
@@ -245,8 +237,8 @@ impl Device {
         self.limit.as_ref().map(|limit| limit.bytes())
     }
 
-    /// Returns how many bytes of the [limit](Device::with_memory_limit) are in use: those of all buffers that were made
-    /// through this handle and its clones. `None` for a handle without a limit, whose buffers are not counted.
+    /// Returns the bytes of all buffers made through this handle and its clones; `None` for a handle
+    /// without a [limit](Device::with_memory_limit), whose buffers are not counted.
     ///
     /// ```
     /// use gridstride::Device;
@@ -256,18 +248,15 @@ impl Device {
     /// assert_eq!(device.memory_used(), Some(256));
     /// drop(buffer);
     /// assert_eq!(device.memory_used(), Some(0));
-    /// assert_eq!(Device::auto().memory_used(), None);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn memory_used(&self) -> Option<u64> {
         self.limit.as_ref().map(|limit| limit.used())
     }
 
-    /// Bytes that the limit leaves.
+    /// Returns the bytes of the limit that are not in use.
     pub(crate) fn limit_left(&self) -> Option<u64> {
-        self.limit
-            .as_ref()
-            .map(|limit| limit.bytes() - limit.used())
+        Some(self.memory_limit()? - self.memory_used()?)
     }
 
     /// Whether both are handles to the same device, with the same limit or none.
@@ -280,21 +269,23 @@ impl Device {
         limits && self.same_as(other)
     }
 
-    /// Bytes available for new allocations: what remains of the limit, or the GPU's total memory.
+    /// Returns the bytes available for new allocations: the rest of the limit, or the GPU's total
+    /// memory.
     pub(crate) fn memory_budget(&self) -> Option<u64> {
         match &self.backend {
             Backend::Cpu => None,
             Backend::Simulator(_) => self.limit_left(),
-            Backend::Cuda(gpu) => self.limit_left().or_else(|| Some(gpu.total_memory())),
+            Backend::Cuda(gpu) => self
+                .limit_left()
+                .or_else(|| Some(gpu.properties().total_memory)),
         }
     }
 
-    /// Takes bytes of the limit, if there is one.
+    /// Reserves bytes of the limit, if there is a limit.
     pub(super) fn reserve(&self, bytes: usize) -> Result<Option<Reservation>> {
-        let Some(limit) = &self.limit else {
-            return Ok(None);
-        };
-        Reservation::new(limit, bytes as u64, self.memory_kind()).map(Some)
+        let limit = self.limit.as_ref();
+        let reserved = limit.map(|limit| limit.reserve(bytes as u64, self.memory_kind()));
+        reserved.transpose()
     }
 }
 
@@ -303,13 +294,13 @@ fn runs_kernels(gpu: &Device) -> bool {
     gpu.info().compute_capability >= Some((7, 0))
 }
 
-/// The usable GPUs.
+/// Returns the GPUs that can be opened.
 fn gpus() -> impl Iterator<Item = Device> {
     (0..cuda::count()).filter_map(|ordinal| Device::cuda(ordinal).ok())
 }
 
-/// `cpu`, `simulator:0` or `cuda:0`: the [id](Device::id). Simulators are counted in the order in which the process makes
-/// them.
+/// Formats the [id](Device::id): `cpu`, `simulator:0` or `cuda:0`. The process counts its simulators
+/// from 0.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.id())

@@ -1,72 +1,57 @@
 //! Large arrays in the host's memory.
 //!
-//! The system makes pages when they are written to. For small ones that takes as long as filling them, so large arrays
-//! ask for large pages.
+//! All allocations here return [`Error::Allocation`] if the host has too little memory. The system
+//! makes pages when they are first written to. Making small pages takes as long as filling them, so
+//! large arrays ask for large pages.
 
 use std::mem::MaybeUninit;
 
 use ndarray::{ArrayRef, ArrayViewMut, Dimension};
 
-use super::available::no_host_memory;
-use super::{Element, require_available};
+use super::available::no_memory;
+use super::{Element, MemoryKind, require_available};
 use crate::parallel;
 use crate::{Error, Result};
 
-/// Elements that a thread writes in one go.
+/// Elements that a thread zeroes in one task.
 const ZEROED_BY_A_THREAD: usize = 1 << 16;
 
-/// Bytes that a thread copies in one go.
+/// Bytes that a thread copies in one task.
 const COPIED_BY_A_THREAD: usize = 1 << 19;
 
-/// Zeros in the host's memory, written by all threads side by side: where one thread writes to fresh pages, making them
-/// would take most of its time.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
+/// Returns zeros written by all threads: a single thread takes long to make fresh pages.
 pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     reserve(&mut elements, length)?;
-    let places = &mut elements.spare_capacity_mut()[..length];
-    let write = |places: &mut [MaybeUninit<T>]| {
-        for place in places {
-            place.write(T::zeroed());
-        }
-    };
+    let unwritten = &mut elements.spare_capacity_mut()[..length];
+    let write = |chunk: &mut [MaybeUninit<T>]| chunk.fill(MaybeUninit::new(T::zeroed()));
     if length <= ZEROED_BY_A_THREAD {
         // Waking a thread would take longer.
-        write(places);
+        write(unwritten);
     } else {
-        parallel::each(places.chunks_mut(ZEROED_BY_A_THREAD), write);
+        parallel::each(unwritten.chunks_mut(ZEROED_BY_A_THREAD), write);
     }
-    // SAFETY: just written, all of them.
+    // SAFETY: all `length` elements were just written.
     unsafe { elements.set_len(length) };
     Ok(elements)
 }
 
-/// Zeros in the host's memory that become pages when they are written to: for threads that each write a part.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
+/// Returns zeros whose pages are made when they are written to, for threads that each write a share.
 pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
     require_available(bytes_of::<T>(length))?;
     zeroed_sparsely(length)
 }
 
-/// The same where most of the elements may stay unwritten: the machine need not have memory for all of them.
-///
-/// # Errors
-/// [`Error::Allocation`] if the system refuses.
+/// Returns zeros as [`zeroed_lazily`], but of which most may stay unwritten: the host need not have
+/// memory for all.
 pub(crate) fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
     let elements = bytemuck::allocation::try_zeroed_vec(length);
-    let elements = elements.map_err(|()| no_memory::<T>(length))?;
+    let elements = elements.map_err(|()| no_host_memory::<T>(length))?;
     prefer_large_pages(&elements);
     Ok(elements)
 }
 
-/// Several arrays of zeros, for which the machine is asked together: [`zeroed_lazily`].
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
+/// Returns several arrays as [`zeroed_lazily`], if the host has memory for all of them together.
 pub(crate) fn zeroed_columns<T: Element>(count: usize, length: usize) -> Result<Vec<Vec<T>>> {
     require_available(bytes_of::<T>(length).saturating_mul(count))?;
     (0..count).map(|_| zeroed_sparsely(length)).collect()
@@ -83,53 +68,41 @@ pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// The elements of a view in row-major order, copied by all threads if there are many.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
+/// Returns the elements of a view in row-major order, copied by all threads if there are many.
 pub(crate) fn packed<T: Element, D: Dimension>(view: &ArrayRef<T, D>) -> Result<Vec<T>> {
     let mut elements = zeroed_lazily(view.len())?;
-    let places = ArrayViewMut::from_shape(view.raw_dim(), &mut elements);
-    assign(places.expect("as many as the view has"), view);
+    let target = ArrayViewMut::from_shape(view.raw_dim(), &mut elements);
+    assign(target.expect("the view's length"), view);
     Ok(elements)
 }
 
-/// Copies elements to those at the same places of another view, by all threads if there are many.
+/// Copies the elements of a view to a view of the same shape, by all threads if there are many.
 pub(crate) fn assign<T: Element, D: Dimension>(mut to: ArrayViewMut<T, D>, from: &ArrayRef<T, D>) {
     if from.len() * size_of::<T>() <= COPIED_BY_A_THREAD {
         to.assign(from);
         return;
     }
     let (axis, length) = parallel::cut(from.shape(), COPIED_BY_A_THREAD / size_of::<T>());
-    let pieces = to.axis_chunks_iter_mut(axis, length);
-    let pieces = pieces.zip(from.axis_chunks_iter(axis, length));
-    parallel::each(pieces, |(mut to, from)| to.assign(&from));
+    let chunks = to.axis_chunks_iter_mut(axis, length);
+    let chunks = chunks.zip(from.axis_chunks_iter(axis, length));
+    parallel::each(chunks, |(mut to, from)| to.assign(&from));
 }
 
-/// A copy of elements in the host's memory.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
+/// Returns a copy of elements.
 pub(crate) fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>> {
     let mut copy = Vec::new();
     append(&mut copy, elements)?;
     Ok(copy)
 }
 
-/// Puts copies of elements behind others.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory; then nothing has changed.
+/// Appends copies of elements. After an error nothing has changed.
 pub(crate) fn append<T: Copy>(elements: &mut Vec<T>, more: &[T]) -> Result<()> {
     reserve(elements, more.len())?;
     elements.extend_from_slice(more);
     Ok(())
 }
 
-/// Collects elements that the iterator counts in advance.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
+/// Collects the elements of an iterator.
 pub(crate) fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     reserve(&mut all, elements.len())?;
@@ -137,10 +110,7 @@ pub(crate) fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result
     Ok(all)
 }
 
-/// Makes room for more elements in the host's memory.
-///
-/// # Errors
-/// [`Error::Allocation`] if there is not so much memory.
+/// Reserves memory for more elements.
 #[inline]
 pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     let capacity = elements.capacity();
@@ -148,16 +118,16 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
         return Ok(());
     }
     let length = elements.len().saturating_add(more);
-    // `try_reserve` at least doubles the capacity.
+    // `try_reserve` doubles the capacity, or more.
     let doubled = require_available(bytes_of::<T>(more.max(capacity)));
     if doubled.is_err() || elements.try_reserve(more).is_err() {
-        // Where there is not enough memory for that, an eighth keeps the number of copies small.
+        // If there is not enough memory for this, an eighth keeps the number of copies small.
         let least = more.max(capacity / 8);
         require_available(bytes_of::<T>(least))?;
         elements
             .try_reserve_exact(least)
             .or_else(|_| elements.try_reserve_exact(more))
-            .map_err(|_| no_memory::<T>(length))?;
+            .map_err(|_| no_host_memory::<T>(length))?;
     }
     if elements.capacity() != capacity {
         prefer_large_pages(elements);
@@ -165,46 +135,34 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses elements for which a stable sort of rayon has no memory: the sort takes as much again, and would end the
-/// process.
-///
-/// # Errors
-/// [`Error::Allocation`].
+/// Checks that there is memory for a stable sort by rayon, which takes the elements' size again, and
+/// aborts the process otherwise.
 pub(crate) fn room_to_sort<T>(elements: &[T]) -> Result<()> {
     reserve(&mut Vec::<T>::new(), elements.len())
 }
 
-/// The error of elements for which the host has no memory.
-pub(super) fn no_memory<T>(length: usize) -> Error {
-    no_host_memory(bytes_of::<T>(length) as u64, None)
+fn no_host_memory<T>(length: usize) -> Error {
+    no_memory(MemoryKind::Host, bytes_of::<T>(length) as u64, None)
 }
 
-/// Bytes of so many elements; `usize::MAX` if no address space has them.
+/// Returns the bytes of `length` elements; `usize::MAX` if no address space has them.
 fn bytes_of<T>(length: usize) -> usize {
     length.saturating_mul(size_of::<T>())
 }
 
-/// Asks for large pages where an array is not in memory yet. Systems may ignore it, or have them anyway.
+/// Asks for large pages for an array that is not in memory yet. Systems may ignore this.
 fn prefer_large_pages<T>(elements: &Vec<T>) {
     #[cfg(target_os = "linux")]
     {
-        /// The usual size, and a multiple of all small ones.
+        /// The usual size of large pages, and a multiple of all small sizes.
         const LARGE_PAGE: usize = 2 << 20;
-        let start = elements.as_ptr().addr();
-        let end = start + elements.capacity() * size_of::<T>();
-        let (start, end) = (
-            start.next_multiple_of(LARGE_PAGE),
-            end / LARGE_PAGE * LARGE_PAGE,
-        );
+        let address = elements.as_ptr().addr();
+        let end = (address + elements.capacity() * size_of::<T>()) / LARGE_PAGE * LARGE_PAGE;
+        let start = address.next_multiple_of(LARGE_PAGE);
         if start < end {
-            // SAFETY: these are whole pages of memory that the vector owns, and the advice changes no bytes.
-            unsafe {
-                libc::madvise(
-                    std::ptr::without_provenance_mut(start),
-                    end - start,
-                    libc::MADV_HUGEPAGE,
-                )
-            };
+            let pages = std::ptr::without_provenance_mut(start);
+            // SAFETY: the vector owns these whole pages, and the advice changes no bytes.
+            unsafe { libc::madvise(pages, end - start, libc::MADV_HUGEPAGE) };
         }
     }
     #[cfg(not(target_os = "linux"))]

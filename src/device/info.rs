@@ -27,8 +27,8 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// Identifies a device within the process: [`Device::id`](super::Device::id). Handles to the same device have equal ids, whatever their
-/// [limits](super::Device::with_memory_limit).
+/// Identifies a device within the process: see [`Device::id`](super::Device::id). Handles to the
+/// same device have equal ids, whatever their [limits](super::Device::with_memory_limit).
 ///
 /// ```
 /// use gridstride::Device;
@@ -48,15 +48,9 @@ pub(super) enum Id {
     Cuda(usize),
 }
 
-impl DeviceId {
-    /// The id of a GPU.
-    #[cfg(feature = "cuda")]
-    pub(super) fn cuda(ordinal: usize) -> DeviceId {
-        DeviceId(Id::Cuda(ordinal))
-    }
-}
+impl DeviceId {}
 
-/// `cpu`, `simulator:0` or `cuda:0`.
+/// Formats the id, for example `cpu`, `simulator:0` or `cuda:0`.
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -71,15 +65,17 @@ impl fmt::Display for DeviceId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MemoryKind {
-    /// Ordinary memory of the host. The CPU and simulators without a [limit](super::Device::with_memory_limit) use it too.
+    /// Ordinary memory of the host, also that of the CPU and of simulators without a
+    /// [limit](super::Device::with_memory_limit).
     Host,
     /// [Page-locked](super::PinnedBuffer) memory of the host.
     PageLocked,
-    /// The memory of a GPU, or the share of it that the device's [limit](super::Device::with_memory_limit) leaves.
+    /// The memory of a GPU, or the memory that a device's
+    /// [limit](super::Device::with_memory_limit) allows.
     Device(DeviceId),
 }
 
-/// `the host`, `page-locked memory of the host`, or the device.
+/// Formats the memory, for example `the host` or `cuda:0`.
 impl fmt::Display for MemoryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -96,7 +92,7 @@ impl fmt::Display for MemoryKind {
 pub struct DeviceInfo {
     /// The kind.
     pub kind: DeviceKind,
-    /// The name; of a GPU the product's.
+    /// The name: a GPU's product name.
     pub name: String,
     /// Major and minor compute capability; for the simulator, the one whose limits it has.
     pub compute_capability: Option<(u32, u32)>,
@@ -110,7 +106,18 @@ pub struct DeviceInfo {
     pub shared_memory_per_block: Option<u32>,
 }
 
-/// One line: kind, name, compute capability and memory, as far as the device has them.
+/// The properties of a GPU that launches and plans depend on.
+pub(super) struct Properties {
+    pub ordinal: usize,
+    pub compute_capability: (u32, u32),
+    pub multiprocessors: usize,
+    /// Bytes.
+    pub total_memory: u64,
+    /// The most bytes that one block can have.
+    pub shared_memory_per_block: u32,
+}
+
+/// Formats the kind, the name, and the compute capability and memory of a GPU in one line.
 impl fmt::Display for DeviceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.name)?;

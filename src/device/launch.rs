@@ -1,4 +1,4 @@
-//! One launch for GPU and simulator.
+//! Launches on GPUs and in the simulator.
 
 use super::handle::Backend;
 use super::{Device, LaunchConfig, Module};
@@ -6,12 +6,12 @@ use crate::{Error, Result};
 use cuda_std::host::{BlockBound, Kernel, KernelArgs, MAX_THREADS};
 
 impl Device {
-    /// Starts a kernel on the handle's stream: the main stream, or the one that was [chosen](Device::on). On a GPU the
-    /// kernel may still run when this returns.
+    /// Starts a kernel on the handle's stream: the main stream, or a stream that was
+    /// [chosen](Device::on). On a GPU the kernel may still run when this returns.
     ///
-    /// The arguments are the tuple of the kernel's parameters: others do not compile. On a GPU the
-    /// kernel is looked up by its name in `module`, which is loaded on first use; the simulator
-    /// runs the kernel's own source.
+    /// The arguments are the tuple of the kernel's parameters; other types do not compile. A GPU looks
+    /// up the kernel by its name in `module`, which is loaded on first use. The simulator runs the
+    /// kernel's own source.
     ///
     /// # Errors
     /// [`Error::Launch`] if the shape breaks a limit of the kernel or of the device,
@@ -20,9 +20,10 @@ impl Device {
     /// the CPU, which runs no kernels.
     ///
     /// # Safety
-    /// The kernel's own contract must hold: its pointers valid on this device until it has
-    /// finished, its lengths right, nothing else accessing what it writes. Buffers that were made
-    /// through handles on other streams are ordered by events, or moved with [`Buffer::on`](super::Buffer::on).
+    /// The kernel's own contract must hold: its pointers are valid on this device until it has
+    /// finished, its lengths are right, and nothing else accesses the memory that it writes. Order
+    /// buffers made through handles on other streams by events, or move them with
+    /// [`Buffer::on`](super::Buffer::on).
     pub unsafe fn launch<A: KernelArgs>(
         &self,
         module: &'static Module,
@@ -30,40 +31,35 @@ impl Device {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
-        require_fitting(self, kernel.name(), kernel.bound(), config)?;
+        self.require_fitting(kernel.name(), kernel.bound(), config)?;
         match &self.backend {
-            Backend::Cpu => Err(runs_no_kernels(self, kernel.name())),
+            Backend::Cpu => Err(self.runs_no_kernels(kernel.name())),
             // SAFETY: passed on to the caller.
             Backend::Simulator(simulator) => unsafe { simulator.launch(kernel, config, arguments) },
-            // SAFETY: the addresses are those of the kernel's own parameter types, in order; the
-            // rest is passed on to the caller.
+            // SAFETY: the addresses point to values of the kernel's parameter types, in order; the rest
+            // is passed on to the caller.
             Backend::Cuda(gpu) => arguments.with_addresses(|addresses| unsafe {
                 gpu.launch(module, kernel.name(), config, addresses)
             }),
         }
     }
-}
 
-// What does not depend on the arguments is compiled once, not for each kernel.
+    // These functions are compiled once, not for each kernel.
 
-/// Fails unless the shape is within the limits of the kernel and of the device.
-fn require_fitting(
-    device: &Device,
-    kernel: &str,
-    bound: BlockBound,
-    config: LaunchConfig,
-) -> Result<()> {
-    let max_shared_bytes = device.shared_memory_per_block().unwrap_or(u32::MAX);
-    let checked = config.check(bound, MAX_THREADS, max_shared_bytes);
-    checked.map_err(|error| Error::Launch {
-        kernel: kernel.to_string(),
-        message: error.to_string(),
-    })
-}
+    /// Fails unless the shape is within the limits of the kernel and of the device.
+    fn require_fitting(&self, kernel: &str, bound: BlockBound, config: LaunchConfig) -> Result<()> {
+        let max_shared_bytes = self.shared_memory_per_block().unwrap_or(u32::MAX);
+        let checked = config.check(bound, MAX_THREADS, max_shared_bytes);
+        checked.map_err(|error| Error::Launch {
+            kernel: kernel.to_string(),
+            message: error.to_string(),
+        })
+    }
 
-fn runs_no_kernels(device: &Device, kernel: &str) -> Error {
-    Error::Unavailable {
-        device: device.to_string(),
-        reason: format!("the CPU cannot launch the kernel {kernel}"),
+    fn runs_no_kernels(&self, kernel: &str) -> Error {
+        Error::Unavailable {
+            device: self.to_string(),
+            reason: format!("the CPU cannot launch the kernel {kernel}"),
+        }
     }
 }

@@ -1,18 +1,18 @@
-//! Limits of how much of a device's memory is used.
+//! Limits on the memory of a device that buffers use.
 
 use super::MemoryKind;
-use super::available::ALLOCATION;
-use crate::{Error, Result};
+use super::available::{MemoryState, no_memory};
+use crate::Result;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A number of bytes that buffers share.
+/// A limit in bytes that buffers share.
 pub struct Limit {
     bytes: u64,
     used: AtomicU64,
 }
 
-/// The bytes of a limit that a buffer uses; dropping it gives them back.
+/// The bytes of a limit that a buffer uses. Dropping the reservation returns them.
 pub struct Reservation {
     limit: Arc<Limit>,
     bytes: u64,
@@ -20,10 +20,8 @@ pub struct Reservation {
 
 impl Limit {
     pub fn new(bytes: u64) -> Limit {
-        Limit {
-            bytes,
-            used: AtomicU64::new(0),
-        }
+        let used = AtomicU64::new(0);
+        Limit { bytes, used }
     }
 
     pub fn bytes(&self) -> u64 {
@@ -31,33 +29,30 @@ impl Limit {
     }
 
     pub fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
+        self.used.load(Relaxed)
     }
-}
 
-impl Reservation {
-    /// Takes bytes of a limit, that of `memory`.
-    pub fn new(limit: &Arc<Limit>, bytes: u64, memory: MemoryKind) -> Result<Reservation> {
-        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= limit.bytes);
-        let taken = (limit.used).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        match taken {
+    /// Reserves `bytes` bytes. An error names `memory`.
+    pub fn reserve(self: &Arc<Limit>, bytes: u64, memory: MemoryKind) -> Result<Reservation> {
+        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= self.bytes);
+        match self.used.fetch_update(Relaxed, Relaxed, more) {
             Ok(_) => Ok(Reservation {
-                limit: limit.clone(),
+                limit: self.clone(),
                 bytes,
             }),
-            Err(used) => Err(Error::Allocation {
-                operation: ALLOCATION,
-                memory,
-                requested: bytes,
-                free: Some(limit.bytes - used),
-                total: Some(limit.bytes),
-            }),
+            Err(used) => {
+                let state = MemoryState {
+                    free: self.bytes - used,
+                    total: self.bytes,
+                };
+                Err(no_memory(memory, bytes, Some(state)))
+            }
         }
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.limit.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.limit.used.fetch_sub(self.bytes, Relaxed);
     }
 }

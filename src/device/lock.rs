@@ -1,4 +1,4 @@
-//! Locking.
+//! Locks that ignore poisoning.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

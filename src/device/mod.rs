@@ -1,4 +1,4 @@
-//! Devices, and what runs on them: buffers, arrays, streams and launches.
+//! Devices, and their buffers, arrays, streams and launches.
 //!
 //! A [`Device`] is a value. The same call runs natively on the CPU, on an NVIDIA GPU, or in the
 //! simulator, which runs the GPU's kernels on the CPU:
@@ -14,33 +14,36 @@
 //! ```
 //!
 //! # Order and streams
-//! Every device has a main stream, on which copies, launches and all other work run in the order of the calls, whatever
-//! thread makes them. A [`Stream`] runs beside it: [`Device::on`] returns a handle whose work is ordered on that stream,
-//! and an [`Event`] orders one stream after another.
+//! Every device has a main stream, on which copies, launches and all other work run in the order of
+//! the calls, whatever thread makes them. A [`Stream`] runs beside the main stream. [`Device::on`]
+//! returns a handle whose work is ordered on a stream, and an [`Event`] orders one stream after
+//! another.
 //!
 //! # Lifetimes
-//! Buffers, streams and events keep their device alive and may be dropped in any order, on any thread. On a GPU, memory
-//! is allocated and freed in the order of the buffer's stream, so a freed buffer's memory is used again only after the
-//! work on it. A call with buffers of several streams orders them. [`Stream::launch`], which cannot know its buffers,
-//! has its own rule. A GPU keeps up to an eighth of its memory, once freed, for later allocations.
+//! Buffers, streams and events keep their device open and may be dropped in any order, on any thread.
+//! On a GPU, memory is allocated and freed in the order of the buffer's stream, so the memory of a
+//! freed buffer is used again only after the work on the buffer. A call with buffers of several
+//! streams orders the streams. [`Stream::launch`] does not know its buffers and has its own rule.
+//! A GPU keeps up to an eighth of its memory, once freed, for later allocations.
 //!
 //! # Memory
-//! [`Device::with_memory_limit`] returns a handle that uses at most a given part of a device's memory. Calls that take a
-//! [`DeviceSet`] cut work that needs more than that, or more than a GPU has, and do one part after the other; over
-//! several devices they do parts side by side. The results are those of a single device with enough memory, except for
-//! the order of additions where a module's documentation says so.
+//! [`Device::with_memory_limit`] returns a handle that uses only a share of a device's memory. Calls
+//! that take a [`DeviceSet`] split work that needs more memory than the limit, or than a GPU has, into
+//! partitions and run one after the other. Several devices run partitions side by side. The results
+//! equal those of a single device with enough memory, except for the order of additions if a module's
+//! documentation says so.
 //!
 //! # Copies
-//! Copies run at the bus's speed from and to [page-locked memory](PinnedBuffer). Copies of 8 MiB and more between a GPU
-//! and ordinary memory of the host go in pieces through 48 MiB of page-locked memory, which the device keeps after the
-//! first such copy: all threads copy a piece while the GPU copies another.
+//! Copies run at the bus's speed from and to [page-locked memory](PinnedBuffer). Copies of 8 MiB and
+//! more between a GPU and ordinary host memory go in chunks through 48 MiB of page-locked memory,
+//! which the device keeps after the first such copy: all threads copy a chunk while the GPU copies
+//! another.
 
 mod array;
 mod available;
 mod buffer;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
-mod element;
 mod handle;
 mod host_memory;
 mod info;
@@ -60,8 +63,7 @@ mod workspace;
 
 pub use array::DeviceArray;
 pub(crate) use available::require_available;
-pub use buffer::Buffer;
-pub use element::Element;
+pub use buffer::{Buffer, Element};
 pub use handle::Device;
 pub(crate) use host_memory::{
     append, assign, collected, copied, copy_bytes, packed, reserve, room_to_sort, zeroed,

@@ -31,43 +31,42 @@ pub struct Image {
     text: Text,
 }
 
-/// PTX as a program carries it.
+/// The PTX inside the program.
 #[derive(Debug)]
 enum Text {
     Plain(&'static str),
     Compressed(&'static [u8]),
 }
 
-/// Returns the text that an image's bytes expand to. It is kept to the end of the process, as the image is.
+/// Expands an image's bytes. The text is kept until the process ends, like the image.
 fn expanded(bytes: &'static [u8]) -> &'static str {
     static TEXTS: Mutex<BTreeMap<usize, &'static str>> = Mutex::new(BTreeMap::new());
     let mut texts = lock(&TEXTS);
     texts.entry(bytes.as_ptr() as usize).or_insert_with(|| {
         let mut text = String::new();
-        ZlibDecoder::new(bytes)
-            .read_to_string(&mut text)
-            .expect("an image is compressed text");
+        let read = ZlibDecoder::new(bytes).read_to_string(&mut text);
+        read.expect("an image is compressed text");
         text.leak()
     })
 }
 
 impl Module {
-    /// A module of that name, for messages, with its images in any order.
+    /// Makes a module of images in any order. The name is used in messages.
     pub const fn new(name: &'static str, images: &'static [Image]) -> Self {
         Self { name, images }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The images.
+    /// Returns the images.
     pub fn images(&self) -> &'static [Image] {
         self.images
     }
 
-    /// The image to use on a GPU of that compute capability: the newest that runs there.
+    /// Returns the newest image that runs on GPUs of a compute capability.
     pub fn image_for(&self, compute_capability: (u32, u32)) -> Option<&'static Image> {
         self.images
             .iter()
@@ -77,8 +76,8 @@ impl Module {
 }
 
 impl Image {
-    /// PTX for `architecture`, for example `sm_70`, or `sm_90a` for code that runs on compute
-    /// capability 9.0 alone.
+    /// Makes an image of PTX for `architecture`, for example `sm_70`, or `sm_90a` for code that runs
+    /// only on compute capability 9.0.
     pub const fn new(architecture: &'static str, ptx: &'static str) -> Self {
         Self {
             architecture,
@@ -86,8 +85,8 @@ impl Image {
         }
     }
 
-    /// The same with PTX that is compressed in the format of zlib, a tenth of its size. It is expanded once, when it
-    /// is first asked for.
+    /// As [`new`](Self::new), but the PTX is compressed in zlib's format, to about a tenth of its
+    /// size. It is expanded when it is first used.
     pub const fn compressed(architecture: &'static str, ptx: &'static [u8]) -> Self {
         Self {
             architecture,
@@ -95,15 +94,15 @@ impl Image {
         }
     }
 
-    /// The architecture, for example `sm_70`.
+    /// Returns the architecture, for example `sm_70`.
     pub fn architecture(&self) -> &'static str {
         self.architecture
     }
 
-    /// The text of the PTX.
+    /// Returns the text of the PTX.
     ///
     /// # Panics
-    /// If compressed PTX is not what zlib expands to text.
+    /// Panics if compressed PTX does not expand to text.
     pub fn ptx(&self) -> &'static str {
         match self.text {
             Text::Plain(ptx) => ptx,
@@ -111,12 +110,10 @@ impl Image {
         }
     }
 
-    /// The version of the PTX language that the text declares, for example `7.0`.
+    /// Returns the version of the PTX language that the text declares, for example `7.0`.
     pub fn ptx_version(&self) -> &'static str {
-        let declared = self
-            .ptx()
-            .lines()
-            .find_map(|line| line.trim().strip_prefix(".version"));
+        let mut lines = self.ptx().lines();
+        let declared = lines.find_map(|line| line.trim().strip_prefix(".version"));
         declared.map_or("of unknown version", str::trim)
     }
 

@@ -1,6 +1,7 @@
-//! Takes the place of the module `cuda` in builds without that feature: a GPU that cannot exist.
+//! Replaces the module `cuda` in builds without the feature: its types have no values.
 
-use super::{DeviceInfo, Element, LaunchConfig, Module};
+use super::info::Properties;
+use super::{DeviceInfo, LaunchConfig, Module};
 use crate::{Error, Result};
 use std::convert::Infallible;
 use std::ffi::c_void;
@@ -13,21 +14,14 @@ pub fn count() -> usize {
 #[derive(Clone)]
 pub struct Gpu(Infallible);
 
+pub struct Stream(Infallible);
+
 #[derive(Debug)]
 pub struct Event(Infallible);
 
 pub struct Allocation(Infallible);
 
-pub struct HostAllocation<T>(Gpu, PhantomData<T>);
-
-impl Gpu {
-    pub fn open(ordinal: usize) -> Result<Gpu> {
-        Err(Error::Unavailable {
-            device: format!("cuda:{ordinal}"),
-            reason: "gridstride was built without its feature `cuda`".into(),
-        })
-    }
-}
+pub struct HostAllocation<T>(Infallible, PhantomData<T>);
 
 /// Methods that nothing can call.
 macro_rules! never {
@@ -41,37 +35,46 @@ macro_rules! never {
 }
 never! {
     Gpu {
-        fn ordinal(self) -> usize;
-        fn compute_capability(self) -> (u32, u32);
-        fn shared_memory_per_block(self) -> u32;
-        fn multiprocessors(self) -> usize;
-        fn total_memory(self) -> u64;
+        fn properties(self) -> &Properties;
         fn info(self) -> DeviceInfo;
+        fn stream(self) -> &Stream;
         fn with_new_stream(self) -> Result<Gpu>;
         fn shares_stream(self, &Gpu) -> bool;
-        fn wait_for(self, &Gpu) -> Result<()>;
-        fn synchronize(self) -> Result<()>;
-        fn is_idle(self) -> bool;
         fn event(self) -> Result<Event>;
-        fn record(self, &Event) -> Result<()>;
-        fn wait(self, &Event) -> Result<()>;
         fn use_any_buffer(self) -> Result<()>;
         fn use_own_buffers(self);
         fn allocate(self, usize) -> Result<Allocation>;
     }
+    Stream {
+        fn synchronize(self) -> Result<()>;
+        fn is_idle(self) -> bool;
+        fn wait_for(self, &Stream) -> Result<()>;
+    }
     Event {
+        fn record(self, &Stream) -> Result<()>;
+        fn make_wait(self, &Stream) -> Result<()>;
         fn synchronize(self) -> Result<()>;
         fn milliseconds_since(self, &Event) -> Result<Option<f32>>;
     }
     Allocation {
         fn address(self) -> u64;
+        fn pass_to(self, &Gpu) -> Result<()>;
         fn fill_zero(self, usize) -> Result<()>;
-        fn copy_from(self, &[u8]) -> Result<()>;
-        fn copy_to(self, usize, &mut [u8]) -> Result<()>;
     }
 }
 
 impl Gpu {
+    pub fn open(ordinal: usize) -> Result<Gpu> {
+        Err(Error::Unavailable {
+            device: format!("cuda:{ordinal}"),
+            reason: "gridstride was built without its feature `cuda`".into(),
+        })
+    }
+
+    pub fn page_locked<T>(&self, _: usize) -> Result<HostAllocation<T>> {
+        match self.0 {}
+    }
+
     pub unsafe fn launch(
         &self,
         _: &'static Module,
@@ -84,10 +87,6 @@ impl Gpu {
 }
 
 impl Allocation {
-    pub fn pass_to(&mut self, _: &Gpu) -> Result<()> {
-        match self.0 {}
-    }
-
     pub unsafe fn start_copy_from(&self, _: &Gpu, _: usize, _: &[u8]) -> Result<()> {
         match self.0 {}
     }
@@ -101,16 +100,12 @@ impl Allocation {
     }
 }
 
-impl<T: Element> HostAllocation<T> {
-    pub fn new(gpu: &Gpu, _: usize) -> Result<Self> {
-        match gpu.0 {}
-    }
-
+impl<T> HostAllocation<T> {
     pub fn as_slice(&self) -> &[T] {
-        match self.0.0 {}
+        match self.0 {}
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        match self.0.0 {}
+        match self.0 {}
     }
 }

@@ -1,4 +1,4 @@
-//! Takes the place of the module `simulator` in builds without that feature: a simulator that cannot exist.
+//! Replaces the module `simulator` in builds without the feature: its type has no values.
 
 use super::LaunchConfig;
 use crate::{Error, Result};

@@ -5,14 +5,15 @@ use super::handle::Backend;
 use super::{Device, Element, zeroed};
 use crate::Result;
 use crate::error::During;
+use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// The name of [`Device::pinned`] in errors.
+/// The operation in errors of [`Device::pinned`].
 const PINNED: &str = "allocation of page-locked memory";
 
-/// An array in host memory that is page-locked for a GPU: its copies run at the bus's speed and
-/// beside kernels. It derefs to a slice.
+/// An array in host memory that is page-locked for a GPU. Its copies run at the bus's speed and
+/// beside kernels. The array derefs to a slice.
 ///
 /// Page-locked memory is scarce and slow to allocate: keep and reuse it. For the CPU and the
 /// simulator the memory is ordinary.
@@ -39,7 +40,11 @@ impl Device {
     /// [`Error::Allocation`](crate::Error::Allocation) if the host cannot lock so much memory.
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T>> {
         let memory = match &self.backend {
-            Backend::Cuda(gpu) => Memory::Cuda(cuda::HostAllocation::new(gpu, len).during(PINNED)?),
+            Backend::Cuda(gpu) => {
+                let mut allocation = gpu.page_locked::<T>(len).during(PINNED)?;
+                allocation.as_mut_slice().fill(T::zeroed());
+                Memory::Cuda(allocation)
+            }
             Backend::Cpu | Backend::Simulator(_) => Memory::Host(zeroed(len).during(PINNED)?),
         };
         Ok(PinnedBuffer(memory))
@@ -68,11 +73,6 @@ impl<T: Element> DerefMut for PinnedBuffer<T> {
 
 impl<T: Element> fmt::Debug for PinnedBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "PinnedBuffer<{}>({})",
-            std::any::type_name::<T>(),
-            self.len()
-        )
+        write!(f, "PinnedBuffer<{}>({})", type_name::<T>(), self.len())
     }
 }

@@ -2,13 +2,13 @@
 
 use super::Device;
 
-/// The devices that a call over arrays of the host runs on: a [`Device`], or several, over which the call divides its
-/// work.
+/// The devices on which a call with host arrays runs: a [`Device`], or several.
 ///
-/// A `Vec`, an array or a slice of devices is a set. Each device takes the next part of the work (rows, sequences, series
-/// or chunks) when it is free, so a faster device does more parts. Results do not depend on the number of devices of one
-/// kind, except for the order of additions where a module's documentation says so. Clones of a device with a
-/// [limit](Device::with_memory_limit) share the limit; give each device of a set its own.
+/// A `Vec`, an array or a slice of devices is a set. Each device takes the next partition of the work
+/// (rows, sequences, series or chunks) when it is free, so faster devices do more. Results do not
+/// depend on the number of devices of one kind, except for the order of additions if a module's
+/// documentation says so. Clones of a device with a [limit](Device::with_memory_limit) share the
+/// limit; give each device of a set its own.
 ///
 /// ```
 /// use gridstride::Device;

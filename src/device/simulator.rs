@@ -6,7 +6,7 @@ use cuda_std::host::{Kernel, KernelArgs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A simulator with its number among all of the process.
+/// A simulator, and its number: the process counts its simulators from 0.
 #[derive(Clone)]
 pub struct Simulator {
     number: u64,
@@ -34,8 +34,6 @@ impl Simulator {
         self.settings.limits.shared_bytes
     }
 
-    /// Runs a kernel.
-    ///
     /// # Safety
     /// The kernel's own contract holds.
     pub unsafe fn launch<A: KernelArgs>(

@@ -1,52 +1,45 @@
-//! Cuts PTX at its kernels.
+//! Splits PTX into its kernels.
 
 use super::Image;
 use std::collections::HashMap;
 
-/// The text of an image, cut at its kernels, so that the driver can compile each alone.
+/// The text of an image, split into kernels, so that the driver can compile each kernel alone.
 pub struct Split {
-    /// What is outside of them.
+    /// The text outside of kernels.
     common: String,
     kernels: HashMap<&'static str, &'static str>,
 }
 
 impl Split {
-    /// Whether there is such a kernel.
-    pub fn has(&self, kernel: &str) -> bool {
-        self.kernels.contains_key(kernel)
-    }
-
     /// Returns the text without the other kernels; `None` if there is no such kernel.
     pub fn ptx_of(&self, kernel: &str) -> Option<String> {
         let text = self.kernels.get(kernel)?;
         Some([&self.common, *text].concat())
     }
 
-    /// Cuts an image; `None` if kernels share variables, of which there may be only one copy.
+    /// Splits an image. Returns `None` if kernels share variables, which must exist only once.
     pub fn new(image: &'static Image) -> Option<Split> {
         let mut split = Split {
             common: String::new(),
             kernels: HashMap::new(),
         };
-        // The kernel to which the present line belongs and where that begins, how many braces are
-        // open, and whether its body has begun.
-        let (mut of, mut depth, mut begun) = (None, 0, false);
+        // The line's kernel with its start, the number of open braces, and whether the kernel's body
+        // has begun.
+        let (mut entry, mut depth, mut begun) = (None, 0, false);
         let mut place = 0;
         let ptx = image.ptx();
         for line in ptx.split_inclusive('\n') {
             let start = place;
             place += line.len();
-            if depth == 0 && of.is_none() {
+            if depth == 0 && entry.is_none() {
                 if let Some((_, rest)) = line.split_once(".entry ") {
-                    of = rest
-                        .split(['(', ' ', '\n'])
-                        .next()
-                        .map(|name| (name, start));
+                    let name = rest.split(['(', ' ', '\n']).next();
+                    entry = name.map(|name| (name, start));
                 } else if line.contains(".global ") && !line.contains(".extern ") {
                     return None;
                 }
             }
-            if of.is_none() {
+            if entry.is_none() {
                 split.common.push_str(line);
             }
             let code = line.split("//").next().unwrap_or_default();
@@ -54,7 +47,7 @@ impl Split {
             begun |= depth > 0;
             depth = depth.saturating_sub(code.matches('}').count());
             if begun && depth == 0 {
-                if let Some((name, start)) = of.take() {
+                if let Some((name, start)) = entry.take() {
                     split.kernels.insert(name, &ptx[start..place]);
                 }
                 begun = false;
@@ -97,7 +90,8 @@ mod tests {
     fn a_kernel_is_cut_out_with_what_it_may_call() {
         static IMAGE: Image = Image::new("sm_70", TWO);
         let split = Split::new(&IMAGE).unwrap();
-        assert!(split.has("first") && !split.has("third"));
+        let has = |kernel| split.kernels.contains_key(kernel);
+        assert!(has("first") && !has("third"));
         let first = split.ptx_of("first").unwrap();
         assert_eq!(first, TWO[..TWO.find(".visible .entry second").unwrap()]);
         let second = split.ptx_of("second").unwrap();

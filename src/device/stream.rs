@@ -1,5 +1,6 @@
 //! Streams, events, and the order of work on several streams.
 
+use super::buffer::{COPY_FROM, COPY_TO};
 use super::cuda::{self, Gpu};
 use super::handle::Backend;
 use super::{Buffer, Device, DeviceArray, Element, LaunchConfig, Module, lock};
@@ -13,47 +14,45 @@ use std::time::{Duration, Instant};
 
 /// A queue of copies and launches that run one after the other, beside those of other streams.
 ///
-/// [`Device::on`] orders everything that is done through a handle on a stream.
+/// [`Device::on`] returns a handle whose work is ordered on a stream.
 ///
-/// On the CPU and in the simulator each call has finished when it returns, so streams are only
-/// names there; the order that they promise is the same.
+/// On the CPU and in the simulator each call has finished when it returns, so a stream changes
+/// nothing there.
 pub struct Stream {
     /// A handle whose work is ordered on this stream.
     device: Device,
 }
 
 impl Device {
-    /// Returns a new stream, which does not wait for any other.
+    /// Returns a new stream, which does not wait for other streams.
     ///
     /// # Errors
     /// [`Error::Driver`] if the GPU fails.
     pub fn stream(&self) -> Result<Stream> {
         let device = match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => self.clone(),
-            Backend::Cuda(gpu) => {
-                let on_stream = Backend::Cuda(gpu.with_new_stream()?).into();
-                self.with_stream_of(&on_stream)
-            }
+            Backend::Cuda(gpu) => self.with_backend(Backend::Cuda(gpu.with_new_stream()?)),
         };
         Ok(Stream { device })
     }
 
     /// Returns a handle to the same device whose work is ordered on `stream` instead of the main
-    /// stream: allocations, copies and launches, and so all calls that take the handle or the arrays
-    /// made through it.
+    /// stream: allocations, copies and launches, and so all calls that take the handle, or arrays made
+    /// through it. The handle has this handle's [limit](Device::with_memory_limit), and keeps the
+    /// stream alive.
     ///
-    /// The handle keeps this handle's [limit](Device::with_memory_limit), and keeps the stream alive.
-    /// Calls with arrays run on the stream of their first array. If the other arrays were made through
-    /// handles on other streams, that stream waits for theirs, and then they for it, on the GPU:
-    /// results and memory are safe, but the streams do not overlap. Make the arrays that are used
-    /// together through handles on one stream, or move them with [`DeviceArray::on`].
+    /// Calls with arrays run on the stream of their first array. If other arrays were made through
+    /// handles on other streams, the call's stream waits for their streams before the work, and their
+    /// streams wait for the call's stream after it, on the GPU. Results and memory are safe, but the
+    /// streams do not overlap. Make arrays that are used together through handles on one stream, or
+    /// move the arrays with [`DeviceArray::on`].
     ///
     /// # Errors
     /// [`Error::DifferentDevices`] if the stream belongs to another device.
     ///
     /// ```
     /// use gridstride::Device;
-    /// use gridstride::matmul::{MatMul, matmul};
+    /// use gridstride::matmul::MatMul;
     /// use ndarray::array;
     ///
     /// let device = Device::auto();
@@ -67,34 +66,28 @@ impl Device {
     /// let b_squared = MatMul::new().matmul_device(&b_there, &b_there)?;
     /// assert_eq!(a_squared.download()?, a.dot(&a));
     /// assert_eq!(b_squared.download()?, b.dot(&b));
-    ///
-    /// // A call over arrays of the host, on the first stream.
-    /// assert_eq!(matmul(&first, a.view(), b.view())?, a.dot(&b));
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn on(&self, stream: &Stream) -> Result<Device> {
         self.require_same(&stream.device, "handle on a stream")?;
-        Ok(self.with_stream_of(&stream.device))
+        Ok(self.with_backend(stream.device.backend.clone()))
     }
 
-    /// Orders work on this handle's stream, from now until the returned guard is dropped, with the
-    /// work of other handles: before, this stream waits for the streams of `others`; afterwards they
-    /// wait for this one. So what the streams of `others` have started is visible here, and buffers
-    /// made through `others` may be written and freed there after the guard, but not before. Arguments
-    /// that a call owns are moved with [`Buffer::on`] instead.
+    /// Orders work on this handle's stream with the work of other handles, until the returned guard is
+    /// dropped. This stream waits for the streams of `others` now, and they wait for this stream when
+    /// the guard is dropped. So work here sees the results of what `others` have started, and buffers
+    /// made through `others` may be written and freed there after the guard was dropped, but not
+    /// before. A call moves arguments that it owns with [`Buffer::on`] instead.
     ///
-    /// Does nothing for handles on the same stream, and on the CPU and in the simulator. All are
-    /// handles to the same device.
+    /// Does nothing for handles on the same stream, on the CPU and in the simulator. All handles must
+    /// be handles to the same device.
     pub(crate) fn ordered_with(&self, others: &[&Device]) -> Result<Ordered> {
-        let Backend::Cuda(gpu) = &self.backend else {
-            return Ok(Ordered::default());
-        };
         let mut ordered = Ordered::default();
         for device in others {
             debug_assert!(self.same_as(device));
-            match &device.backend {
-                Backend::Cuda(other) if !other.shares_stream(gpu) => {
-                    gpu.wait_for(other)?;
+            match (&self.backend, &device.backend) {
+                (Backend::Cuda(gpu), Backend::Cuda(other)) if !other.shares_stream(gpu) => {
+                    gpu.stream().wait_for(other.stream())?;
                     ordered.pairs.push((gpu.clone(), other.clone()));
                 }
                 _ => {}
@@ -103,7 +96,7 @@ impl Device {
         Ok(ordered)
     }
 
-    /// Returns a new event, not yet recorded.
+    /// Returns a new event, which is not recorded yet.
     ///
     /// # Errors
     /// [`Error::Driver`] if the GPU fails.
@@ -125,7 +118,7 @@ impl Device {
     pub fn record(&self, event: &Event) -> Result<()> {
         self.require_same(&event.device, "record an event")?;
         match (&self.backend, &event.moment) {
-            (Backend::Cuda(gpu), Moment::Cuda(event)) => gpu.record(event)?,
+            (Backend::Cuda(gpu), Moment::Cuda(event)) => event.record(gpu.stream())?,
             (_, Moment::Host(at)) => *lock(at) = Some(Instant::now()),
             (_, Moment::Cuda(_)) => {}
         }
@@ -138,17 +131,16 @@ impl Device {
     /// As [`Stream::wait`].
     pub fn wait(&self, event: &Event) -> Result<()> {
         match (&self.backend, &event.moment) {
-            (Backend::Cuda(gpu), Moment::Cuda(event)) => gpu.wait(event),
+            (Backend::Cuda(gpu), Moment::Cuda(event)) => event.make_wait(gpu.stream()),
             _ => self.require_same(&event.device, "wait for an event"),
         }
     }
 }
 
 impl<T: Element, D: Dimension> DeviceArray<T, D> {
-    /// Moves the array to another handle of the same device: later work on the array, and freeing it,
-    /// is ordered on the stream of `device`, which waits for what was started so far. No elements are
-    /// copied. The memory stays counted by the [limit](Device::with_memory_limit) that it was
-    /// allocated under.
+    /// Moves the array to another handle of the same device, without a copy. Later work on the array,
+    /// and freeing it, is ordered on the stream of `device`, which waits for the work that was started
+    /// before. The [limit](Device::with_memory_limit) of the first handle still counts the memory.
     ///
     /// # Errors
     /// [`Error::DifferentDevices`] if `device` is another device, [`Error::Driver`] if the GPU fails.
@@ -169,32 +161,32 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     }
 }
 
-/// Work on one stream between that of others: see [`Device::ordered_with`].
+/// Orders work on one stream with the work of others: see [`Device::ordered_with`].
 #[derive(Default)]
-#[must_use = "the order ends where the guard is dropped"]
+#[must_use = "the order ends when the guard is dropped"]
 pub(crate) struct Ordered {
-    /// The executing handle, and one that waits for it.
+    /// The executing handle, and a handle that waits for it.
     pairs: Vec<(Gpu, Gpu)>,
 }
 
 impl Drop for Ordered {
     fn drop(&mut self) {
         for (gpu, other) in &self.pairs {
-            if other.wait_for(gpu).is_err() {
-                // If waiting fails, the context is lost and its work with it.
-                let _ = gpu.synchronize();
+            if other.stream().wait_for(gpu.stream()).is_err() {
+                // If waiting fails, the context is lost, and its work with it.
+                let _ = gpu.stream().synchronize();
             }
         }
     }
 }
 
 impl Stream {
-    /// Wraps a CUDA stream of another library, cudarc's or PyTorch's for example, so that work can be
-    /// ordered on it: see [`Device::on`]. It is not destroyed when the `Stream` is dropped. A null
-    /// pointer is CUDA's legacy default stream.
+    /// Wraps a CUDA stream of another library, for example of cudarc or PyTorch, so that work can be
+    /// ordered on it: see [`Device::on`]. Dropping the `Stream` does not destroy the CUDA stream. A
+    /// null pointer is CUDA's legacy default stream.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the device is no GPU, [`Error::Driver`] if the GPU fails.
+    /// [`Error::Unavailable`] if the device is not a GPU, [`Error::Driver`] if the GPU fails.
     ///
     /// # Safety
     /// `stream` is a `CUstream` of the GPU's primary context. It is destroyed only after the `Stream`
@@ -208,18 +200,18 @@ impl Stream {
             });
         };
         // SAFETY: passed on to the caller.
-        let on_stream = Backend::Cuda(unsafe { gpu.with_raw_stream(stream)? }).into();
+        let on_stream = Backend::Cuda(unsafe { gpu.with_raw_stream(stream)? });
         Ok(Stream {
-            device: device.with_stream_of(&on_stream),
+            device: device.with_backend(on_stream),
         })
     }
 
-    /// Returns a handle to the stream's device, whose work is ordered on this stream.
+    /// Returns a handle to the stream's device whose work is ordered on this stream.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Waits until everything that was put on the stream has finished.
+    /// Waits until all work on the stream has finished.
     ///
     /// # Errors
     /// [`Error::Driver`] if work on the GPU failed.
@@ -227,16 +219,16 @@ impl Stream {
         self.device.synchronize()
     }
 
-    /// Whether [`synchronize`](Self::synchronize) returns at once, be it with an error.
+    /// Whether [`synchronize`](Self::synchronize) returns at once, possibly with an error.
     pub(crate) fn is_idle(&self) -> bool {
         match &self.device.backend {
             Backend::Cpu | Backend::Simulator(_) => true,
-            Backend::Cuda(gpu) => gpu.is_idle(),
+            Backend::Cuda(gpu) => gpu.stream().is_idle(),
         }
     }
 
-    /// Marks the present end of the stream: the event happens when everything that was put on the
-    /// stream before has finished. Recording again forgets the earlier mark.
+    /// Records `event` at the present end of the stream: the event happens when all work that is on
+    /// the stream now has finished. Recording replaces an earlier one.
     ///
     /// # Errors
     /// [`Error::DifferentDevices`] if the event belongs to another device, [`Error::Driver`] if the
@@ -245,22 +237,22 @@ impl Stream {
         self.device.record(event)
     }
 
-    /// Makes everything that is put on the stream from now on wait for `event`, if that has been
-    /// recorded.
+    /// Makes later work on the stream wait for `event`, if the event has been recorded. It may be an
+    /// event of another GPU.
     ///
     /// # Errors
     /// [`Error::DifferentDevices`] if the event belongs to another kind of device, [`Error::Driver`]
-    /// if the GPU fails. An event of another GPU is fine.
+    /// if the GPU fails.
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.device.wait(event)
     }
 
     /// Starts a kernel on this stream: see [`Device::launch`].
     ///
-    /// Unlike those of a handle [on](Device::on) the stream, these launches may use buffers of any
-    /// handle: as long as the `Stream` exists, it waits for allocations and zeros of other handles,
-    /// and freeing waits for the stream, on the GPU. The first such launch waits for all streams, and
-    /// so does dropping the `Stream` for itself. Other work on the buffers is ordered by events.
+    /// Unlike launches of a handle [on](Device::on) the stream, these launches may use buffers of any
+    /// handle. As long as the `Stream` exists, it waits for allocations and zeros of other handles,
+    /// and freeing waits for the stream, on the GPU. The first such launch waits for all streams on
+    /// the host, and dropping the `Stream` waits for it. Order other work on the buffers by events.
     ///
     /// # Errors
     /// As [`Device::launch`].
@@ -281,44 +273,15 @@ impl Stream {
         unsafe { self.device.launch(module, kernel, config, arguments) }
     }
 
-    /// Starts a copy of bytes into a buffer of this stream's handle, from byte `start` on.
+    /// Runs `work`, which may start asynchronous copies on the stream, and waits for the stream, even
+    /// if `work` fails or panics. So the host memory that is borrowed for `'env` outlives the copies.
     ///
-    /// # Safety
-    /// `source` does not change until the stream has done this.
-    pub(crate) unsafe fn copy_in(
-        &self,
-        source: &[u8],
-        target: &mut Buffer<u8>,
-        start: usize,
-    ) -> Result<()> {
-        // SAFETY: passed on to the caller; the buffer is freed in the order of this stream.
-        unsafe { target.start_copy_from(&self.device, start, source) }
-    }
-
-    /// Starts a copy from a buffer of this stream's handle, from byte `start` on.
-    ///
-    /// # Safety
-    /// Nothing else accesses `target` until the stream has done this.
-    pub(crate) unsafe fn copy_out(
-        &self,
-        source: &Buffer<u8>,
-        start: usize,
-        target: &mut [u8],
-    ) -> Result<()> {
-        // SAFETY: passed on to the caller; the buffer is freed in the order of this stream.
-        unsafe { source.start_copy_to(&self.device, start, target) }
-    }
-
-    /// Runs `work`, which may put asynchronous copies on the stream, and waits for the stream
-    /// before it returns, also when `work` fails or panics. So the host memory that is borrowed for
-    /// `'env` outlives the copies.
-    ///
-    /// Copies run beside the host only from and to [pinned memory](super::PinnedBuffer), and beside
-    /// other streams only with buffers that were made through a handle [on](Device::on) this stream.
-    /// With other buffers, the stream waits for theirs, and then theirs for it.
+    /// Copies overlap with the host only from and to [pinned memory](super::PinnedBuffer). They
+    /// overlap with other streams only if their buffer was made through a handle [on](Device::on) this
+    /// stream. For other buffers, the stream waits for the buffer's stream, and then the other way.
     ///
     /// # Errors
-    /// What `work` returns, else [`Error::Driver`] if work on the GPU failed.
+    /// The error of `work`, else [`Error::Driver`] if work on the GPU failed.
     ///
     /// ```
     /// use gridstride::Device;
@@ -341,7 +304,7 @@ impl Stream {
         struct WaitOnUnwind<'a>(&'a Stream);
         impl Drop for WaitOnUnwind<'_> {
             fn drop(&mut self) {
-                // If waiting fails, the context is lost and its copies with it.
+                // If waiting fails, the context is lost, and its copies with it.
                 let _ = self.0.synchronize();
             }
         }
@@ -370,11 +333,11 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// Puts asynchronous copies on a stream: see [`Stream::scope`].
+/// Starts asynchronous copies on a stream: see [`Stream::scope`].
 #[derive(Debug)]
 pub struct StreamScope<'stream, 'env> {
     stream: &'stream Stream,
-    // Invariant: a shorter `'env` would let memory in that ends before the copies do.
+    // Invariant: a shorter `'env` would allow memory that is freed before the copies have finished.
     env: PhantomData<&'env mut &'env ()>,
 }
 
@@ -382,14 +345,14 @@ impl<'env> StreamScope<'_, 'env> {
     /// Copies `source` into `target`, in the stream's order.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths differ, [`Error::DifferentDevices`] if the buffer is elsewhere,
-    /// [`Error::Driver`] if the GPU fails.
+    /// [`Error::Shape`] if the lengths differ, [`Error::DifferentDevices`] if the buffer is on another
+    /// device, [`Error::Driver`] if the GPU fails.
     pub fn upload<T: Element>(&self, source: &'env [T], target: &mut Buffer<T>) -> Result<()> {
         let device = self.stream.device();
-        device.require_same(target.device(), "copy to a buffer")?;
-        target.require_length("copy to a buffer", source.len())?;
+        device.require_same(target.device(), COPY_TO)?;
+        target.require_length(COPY_TO, source.len())?;
         let _ordered = device.ordered_with(&[target.device()])?;
-        // SAFETY: `source` outlives `'env`, and the scope waits for the stream before that ends. The
+        // SAFETY: `source` outlives `'env`, and the scope waits for the stream before `'env` ends. The
         // buffer is freed on a stream that waits for this one.
         unsafe { target.start_copy_from(device, 0, source) }
     }
@@ -400,11 +363,10 @@ impl<'env> StreamScope<'_, 'env> {
     /// As [`upload`](Self::upload).
     pub fn download<T: Element>(&self, source: &Buffer<T>, target: &'env mut [T]) -> Result<()> {
         let device = self.stream.device();
-        device.require_same(source.device(), "copy from a buffer")?;
-        source.require_length("copy from a buffer", target.len())?;
+        device.require_same(source.device(), COPY_FROM)?;
+        source.require_length(COPY_FROM, target.len())?;
         let _ordered = device.ordered_with(&[source.device()])?;
-        // SAFETY: `target` is borrowed for `'env`, and the scope waits for the stream before that ends.
-        // The buffer is freed on a stream that waits for this one.
+        // SAFETY: as above, with `target` borrowed for `'env`.
         unsafe { source.start_copy_to(device, 0, target) }
     }
 
@@ -414,8 +376,8 @@ impl<'env> StreamScope<'_, 'env> {
     }
 }
 
-/// A mark in a stream: [`Stream::record`] sets it, [`Stream::wait`] waits for it, and the time
-/// between two events tells how long the GPU worked.
+/// A point in a stream's work: [`Stream::record`] sets the event, [`Stream::wait`] waits for it, and
+/// [`elapsed_since`](Self::elapsed_since) measures the time between two events.
 ///
 /// ```
 /// use gridstride::Device;
@@ -431,13 +393,13 @@ impl<'env> StreamScope<'_, 'env> {
 #[derive(Debug)]
 pub struct Event {
     moment: Moment,
-    /// Keeps the device. Dropped after the driver's event.
+    /// Keeps the device open. Dropped after the driver's event.
     device: Device,
 }
 
 #[derive(Debug)]
 enum Moment {
-    /// On the CPU and in the simulator, where everything before has finished.
+    /// The time of recording on the CPU and in the simulator, where earlier work has finished by then.
     Host(Mutex<Option<Instant>>),
     Cuda(cuda::Event),
 }
@@ -454,18 +416,17 @@ impl Event {
         }
     }
 
-    /// Returns the time from `start` to this event; waits for both.
-    ///
-    /// On a GPU the time is that of the GPU's own clock, to about half a microsecond.
+    /// Waits for both events and returns the time from `start` to this event. A GPU measures the time
+    /// with its own clock, to about half a microsecond.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] if one of the events has not been recorded, or if `start` is the later
-    /// one, [`Error::DifferentDevices`] if they belong to two devices.
+    /// [`Error::InvalidInput`] if one of the events has not been recorded, or if `start` happened
+    /// later, [`Error::DifferentDevices`] if the events belong to two devices.
     pub fn elapsed_since(&self, start: &Event) -> Result<Duration> {
         const OPERATION: &str = "time between events";
         self.device.require_same(&start.device, OPERATION)?;
         let invalid = |message: &str| Error::input(OPERATION, message);
-        // `None`: not recorded; inner `None`: the start is the later one.
+        // `None`: not recorded; inner `None`: the start happened later.
         let elapsed = match (&self.moment, &start.moment) {
             (Moment::Cuda(end), Moment::Cuda(start)) => end
                 .milliseconds_since(start)?

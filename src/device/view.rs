@@ -3,14 +3,15 @@
 use super::{Buffer, Device, DeviceArray, Element, packed, zeroed};
 use crate::error::During;
 use crate::{Error, Result};
-use ndarray::{Array, ArrayView, Dimension, IntoDimension, Ix1, Ix2, ShapeBuilder};
+use ndarray::{Array, ArrayView, Dimension, Ix1, Ix2, ShapeBuilder};
+use std::any::type_name;
 use std::fmt;
 use std::ops::Range;
 
-/// The name of [`DeviceView::download`] in errors of memory.
+/// The operation in memory errors of [`DeviceView::download`].
 const DOWNLOAD: &str = "download of a device array";
 
-/// A part of a [`DeviceArray`], or the array with its axes in another order: no elements are moved.
+/// A view of a [`DeviceArray`]: a slice of the array, or its axes in another order. No elements are moved.
 ///
 /// ```
 /// use gridstride::Device;
@@ -22,23 +23,13 @@ const DOWNLOAD: &str = "download of a device array";
 /// assert_eq!(view.slice_axis(0, 1..3)?.shape(), [2, 2]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct DeviceView<'a, T: Element, D: Dimension> {
     buffer: &'a Buffer<T>,
     start: usize,
     shape: D,
     /// In elements.
     strides: D,
-}
-
-impl<T: Element, D: Dimension> Clone for DeviceView<'_, T, D> {
-    fn clone(&self) -> Self {
-        DeviceView {
-            buffer: self.buffer,
-            start: self.start,
-            shape: self.shape.clone(),
-            strides: self.strides.clone(),
-        }
-    }
 }
 
 impl<T: Element, D: Dimension> DeviceArray<T, D> {
@@ -49,7 +40,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
         let mut distance = 1usize;
         for axis in (0..shape.ndim()).rev() {
             strides[axis] = distance;
-            // Without elements no distance is ever used.
+            // Arrays without elements may overflow, but never use the distance.
             distance = distance.saturating_mul(shape[axis]);
         }
         DeviceView {
@@ -83,16 +74,14 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
     /// Slices the view to the indices in `range` along an axis.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there is no such axis, or if it is shorter.
+    /// [`Error::Shape`] if there is no such axis, or if the axis is too short.
     pub fn slice_axis(mut self, axis: usize, range: Range<usize>) -> Result<Self> {
         self.require_axis(axis)?;
         if range.start > range.end || range.end > self.shape[axis] {
+            let shape = self.shape();
             return Err(Error::Shape {
                 operation: "slice of a device array",
-                message: format!(
-                    "{range:?} is not within axis {axis} of the shape {:?}",
-                    self.shape()
-                ),
+                message: format!("{range:?} is not within axis {axis} of the shape {shape:?}"),
             });
         }
         self.start += range.start * self.strides[axis];
@@ -113,8 +102,9 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
     /// Copies the view's elements to the host.
     ///
     /// # Errors
-    /// [`Error::Driver`] if the copy, or earlier work on the array's stream, fails; [`Error::Allocation`] if the
-    /// host's memory does not suffice, also for elements of the array between those of the view.
+    /// [`Error::Driver`] if the copy, or earlier work on the array's stream, fails,
+    /// [`Error::Allocation`] if the host's memory does not suffice for all elements of the array
+    /// between the view's first and last.
     ///
     /// ```
     /// use gridstride::Device;
@@ -133,17 +123,15 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         let mut elements = zeroed(span + 1).during(DOWNLOAD)?;
         self.buffer.copy_part_to(self.start, &mut elements)?;
         let shape = self.shape.clone().strides(self.strides.clone());
-        let seen = ArrayView::from_shape(shape, &elements).map_err(|error| Error::Shape {
+        let view = ArrayView::from_shape(shape, &elements).map_err(|error| Error::Shape {
             operation: "view of a device array",
             message: error.to_string(),
         })?;
-        Ok(match seen.is_standard_layout() {
-            true => Array::from_shape_vec(self.shape.clone(), elements).expect("as many elements"),
-            false => {
-                let packed = packed(&seen).during(DOWNLOAD)?;
-                Array::from_shape_vec(self.shape.clone(), packed).expect("as many elements")
-            }
-        })
+        if !view.is_standard_layout() {
+            elements = packed(&view).during(DOWNLOAD)?;
+        }
+        let array = Array::from_shape_vec(self.shape.clone(), elements);
+        Ok(array.expect("packed elements have the view's length"))
     }
 
     fn require_axis(&self, axis: usize) -> Result<()> {
@@ -156,14 +144,14 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         })
     }
 
-    /// The buffer, the index of the first element, the shape and the strides.
+    /// Returns the buffer, the index of the first element, the shape and the strides.
     pub(crate) fn parts(self) -> (&'a Buffer<T>, usize, D, D) {
         (self.buffer, self.start, self.shape, self.strides)
     }
 }
 
 impl<'a, T: Element> DeviceView<'a, T, Ix1> {
-    /// The elements `start..start + len` of a buffer.
+    /// Returns a view of the elements `start..start + len` of a buffer.
     pub(crate) fn part(buffer: &'a Buffer<T>, start: usize, len: usize) -> Self {
         debug_assert!(start + len <= buffer.len());
         DeviceView {
@@ -178,11 +166,10 @@ impl<'a, T: Element> DeviceView<'a, T, Ix1> {
 impl<'a, T: Element> DeviceView<'a, T, Ix2> {
     /// Returns the transposed matrix.
     pub fn t(self) -> Self {
-        let ((rows, columns), (stride, stride_within)) =
-            (self.shape.into_pattern(), self.strides.into_pattern());
+        let (shape, strides) = (self.shape, self.strides);
         DeviceView {
-            shape: (columns, rows).into_dimension(),
-            strides: (stride_within, stride).into_dimension(),
+            shape: Ix2(shape[1], shape[0]),
+            strides: Ix2(strides[1], strides[0]),
             ..self
         }
     }
@@ -190,12 +177,7 @@ impl<'a, T: Element> DeviceView<'a, T, Ix2> {
 
 impl<T: Element, D: Dimension> fmt::Debug for DeviceView<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "DeviceView<{}>({:?} on {})",
-            std::any::type_name::<T>(),
-            self.shape(),
-            self.device()
-        )
+        let (element, shape) = (type_name::<T>(), self.shape());
+        write!(f, "DeviceView<{element}>({shape:?} on {})", self.device())
     }
 }

@@ -1,21 +1,10 @@
 //! Buffers that are allocated together.
 
-/// Declares a struct of buffers whose lengths are given once, for the allocation and for the estimate of its bytes.
+/// Declares a struct of buffers with their lengths, which give both the allocations and their bytes.
 ///
-/// ```ignore
-/// workspace! {
-///     /// What the sort needs.
-///     pub struct Sorting(rows: usize) {
-///         /// A key for each row.
-///         keys: u64 = rows,
-///         counts: u32 = 256 * rows.div_ceil(2048),
-///     }
-/// }
-/// let Sorting { mut keys, counts } = Sorting::allocate(&device, rows)?;
-/// let bytes = Sorting::bytes(rows);
-/// ```
-///
-/// The struct may have a type parameter with a bound, as in `struct Sums<T: Number>(rows: usize)`.
+/// `struct Sorting(rows: usize) { keys: u64 = rows, counts: u32 = 256 * rows.div_ceil(2048) }` has the
+/// functions `Sorting::allocate(&device, rows)?` and `Sorting::bytes(rows)`. The struct may have a type
+/// parameter with a bound, as in `struct Sums<T: Number>(rows: usize)`.
 macro_rules! workspace {
     (
         $(#[$attribute:meta])*

@@ -57,7 +57,10 @@ impl Lane {
         let start = bytes.start;
         let bytes = &bytemuck::cast_slice(&self.on_host)[bytes];
         // SAFETY: passed on to the caller; the lane keeps the memory until it has waited.
-        unsafe { self.stream.copy_in(bytes, &mut self.on_device, start) }
+        unsafe {
+            self.on_device
+                .start_copy_from(self.stream.device(), start, bytes)
+        }
     }
 
     /// Starts a copy from the device's bytes to the host's at the same place.
@@ -68,7 +71,10 @@ impl Lane {
         let start = bytes.start;
         let bytes = &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes];
         // SAFETY: passed on to the caller; the lane keeps the memory until it has waited.
-        unsafe { self.stream.copy_out(&self.on_device, start, bytes) }
+        unsafe {
+            self.on_device
+                .start_copy_to(self.stream.device(), start, bytes)
+        }
     }
 }
 

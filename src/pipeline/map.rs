@@ -343,8 +343,9 @@ where
             match input.locked(part.clone()) {
                 // SAFETY: borrowed until the pipeline has waited for all lanes.
                 Some(source) => unsafe {
-                    lane.stream
-                        .copy_in(source, &mut lane.on_device, bytes.start)?
+                    let stream = lane.stream.device();
+                    lane.on_device
+                        .start_copy_from(stream, bytes.start, source)?
                 },
                 None => {
                     input.pack(part.clone(), lane.on_host_mut(bytes.clone()));
@@ -364,7 +365,8 @@ where
             match output.locked(part.clone()) {
                 // SAFETY: borrowed until the pipeline has waited for all lanes, and of no other chunk.
                 Some(target) => unsafe {
-                    lane.stream.copy_out(&lane.on_device, bytes.start, target)?
+                    let stream = lane.stream.device();
+                    lane.on_device.start_copy_to(stream, bytes.start, target)?
                 },
                 // SAFETY: the lane is left alone until its stream has been waited for.
                 None => unsafe { lane.fetch(bytes)? },

@@ -1,25 +1,24 @@
 //! NVIDIA GPUs: the only module that uses cust.
 //!
-//! cust's safe wrappers leave gaps (a context that is current on one thread alone, slices without
-//! lifetimes, module loading without the compiler's log, streams that lose their flags), so this
-//! module takes the driver's functions from `cust::sys` and closes the gaps here:
+//! This module calls the driver's functions in `cust::sys`, which cust finds at run time. cust's safe
+//! wrappers have contexts that are current on one thread only, slices without lifetimes, module
+//! loading without the compiler's log, and streams that lose their flags. Here, every handle keeps
+//! its [`Primary`](primary::Primary) context alive and makes it current around each call, so handles
+//! may be used from any thread and dropped in any order. Every result code is checked, and errors
+//! name the operation.
 //!
-//! - every handle keeps its [`Primary`](primary::Primary) context alive and makes it current around
-//!   each call, so handles may be used from any thread and dropped in any order;
-//! - every result code is checked and becomes an error that names the operation;
-//! - cust finds the functions in the driver at run time.
-//!
-//! [`primary`] is the ground. [`stream`], [`pool`], [`modules`] and [`staging`] stand on it, and
-//! [`gpu`] owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
+//! [`stream`], [`memory`], [`modules`] and [`staging`] build on [`primary`], and [`gpu`] owns them
+//! all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
 mod gpu;
+mod memory;
 mod modules;
-mod pool;
 mod primary;
 mod staging;
 mod stream;
 
-pub use gpu::{Allocation, Gpu, HostAllocation};
+pub use gpu::{Allocation, Gpu};
+pub use memory::HostAllocation;
 pub use stream::Event;
 
 /// Returns the number of GPUs; 0 without a driver.

@@ -20,34 +20,27 @@ pub struct Modules {
     primary: Arc<Primary>,
 }
 
-/// A module of which kernels have been launched.
+/// A module whose kernels have been launched.
 struct PresentModule {
     image: &'static Image,
     /// `None` if kernels cannot be loaded one by one.
     split: Option<Split>,
-    /// By the kernel that was loaded alone; `None` has all of them.
-    loaded: HashMap<Option<&'static str>, LoadedModule>,
-}
-
-/// A module, or one kernel of it, as the driver loaded it, and the functions looked up in it so far.
-struct LoadedModule {
-    raw: sys::CUmodule,
+    /// The driver's modules with a single kernel, by its name. `None` is the module with all kernels.
+    loaded: HashMap<Option<&'static str>, sys::CUmodule>,
     functions: HashMap<&'static str, Function>,
 }
 
 // SAFETY: the driver's modules and functions may be used from any thread.
-unsafe impl Send for LoadedModule {}
+unsafe impl Send for PresentModule {}
 
-#[derive(Clone, Copy)]
 struct Function {
     raw: sys::CUfunction,
-    /// Bytes of its static shared memory.
     static_shared_bytes: u32,
-    /// Bytes of static and dynamic shared memory that it may use so far.
+    /// Static and dynamic shared memory that the function may use so far, in bytes.
     shared_bytes: u32,
 }
 
-/// Bytes of shared memory that every kernel may use without opting in.
+/// Bytes of shared memory that kernels may use without opting in.
 const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
 
 const LOG_BYTES: usize = 16 * 1024;
@@ -57,11 +50,10 @@ impl Drop for Modules {
         let Ok(_bound) = self.primary.bind() else {
             return;
         };
-        for (_, module) in lock(&self.present).drain() {
-            for loaded in module.loaded.into_values() {
-                // SAFETY: the owner has waited for all launches.
-                unsafe { sys::cuModuleUnload(loaded.raw) };
-            }
+        let present = lock(&self.present);
+        for loaded in present.values().flat_map(|module| module.loaded.values()) {
+            // SAFETY: loaded in `function`. The owner has waited for all launches.
+            unsafe { sys::cuModuleUnload(*loaded) };
         }
     }
 }
@@ -77,8 +69,8 @@ impl Modules {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// `addresses` are those of values of the kernel's parameter types, in order, and the kernel's
-    /// own contract holds.
+    /// `addresses` point to values of the kernel's parameter types, in order, and the kernel's own
+    /// contract holds.
     pub unsafe fn launch(
         &self,
         stream: &Stream,
@@ -87,15 +79,15 @@ impl Modules {
         config: LaunchConfig,
         addresses: &mut [*mut c_void],
     ) -> Result<()> {
-        let _bound = self.primary.bind()?;
-        let function = self.function(module, kernel, config.shared_bytes)?;
-        stream.set_last_kernel(kernel);
         let LaunchConfig {
             grid,
             block,
             shared_bytes,
         } = config;
-        // SAFETY: the function lives as long as its module, that as long as `self`; the rest
+        let _bound = self.primary.bind()?;
+        let function = self.function(module, kernel, shared_bytes)?;
+        stream.set_last_kernel(kernel);
+        // SAFETY: the function lives as long as its module, which lives as long as `self`; the rest
         // is passed on to the caller.
         let result = unsafe {
             sys::cuLaunchKernel(
@@ -112,14 +104,12 @@ impl Modules {
                 null_mut(),
             )
         };
-        self.primary.check(
-            result,
-            &format!("launching {kernel} in {grid} blocks of {block}"),
-        )
+        let operation = format!("launching {kernel} in {grid} blocks of {block}");
+        self.primary.check(result, &operation)
     }
 
-    /// The function of that name, allowed to use so much dynamic shared memory. The context must
-    /// be current.
+    /// Returns a kernel that may use `shared_bytes` bytes of dynamic shared memory, and loads the
+    /// kernel if necessary. The context must be current.
     fn function(
         &self,
         module: &'static Module,
@@ -135,32 +125,28 @@ impl Modules {
                     image,
                     split: Split::new(image),
                     loaded: HashMap::new(),
+                    functions: HashMap::new(),
                 })
             }
         };
-        // Compiling takes the driver a while: it gets each kernel by itself, when that is launched.
-        let alone = present
-            .split
-            .as_ref()
-            .is_some_and(|split| split.has(kernel));
-        let loaded = match present.loaded.entry(alone.then_some(kernel)) {
-            Entry::Occupied(loaded) => loaded.into_mut(),
+        let image = present.image;
+        let function = match present.functions.entry(kernel) {
+            Entry::Occupied(function) => function.into_mut(),
             Entry::Vacant(place) => {
-                let image = present.image;
-                let ptx = present
-                    .split
-                    .as_ref()
-                    .and_then(|split| split.ptx_of(kernel));
-                let ptx = ptx.as_deref().unwrap_or(image.ptx());
-                place.insert(self.load(module, image, ptx)?)
+                // The driver compiles slowly, so it gets each kernel alone, before the first launch.
+                let alone = (present.split.as_ref()).and_then(|split| split.ptx_of(kernel));
+                let loaded = match present.loaded.entry(alone.as_ref().map(|_| kernel)) {
+                    Entry::Occupied(loaded) => *loaded.get(),
+                    Entry::Vacant(place) => {
+                        let ptx = alone.as_deref().unwrap_or(image.ptx());
+                        *place.insert(self.load(module, image, ptx)?)
+                    }
+                };
+                place.insert(self.look_up(loaded, module, kernel)?)
             }
         };
-        let mut function = match loaded.functions.get(kernel) {
-            Some(function) => *function,
-            None => self.look_up(loaded.raw, module, kernel)?,
-        };
         let wanted = function.static_shared_bytes.saturating_add(shared_bytes);
-        let limit = self.primary.shared_memory_per_block();
+        let limit = self.primary.properties().shared_memory_per_block;
         if wanted > limit {
             return Err(Error::Launch {
                 kernel: kernel.to_string(),
@@ -176,16 +162,15 @@ impl Modules {
             // SAFETY: the function was looked up in a module that lives.
             let result =
                 unsafe { sys::cuFuncSetAttribute(function.raw, attribute, shared_bytes as i32) };
-            self.primary.check(
-                result,
-                &format!("setting the shared memory of {kernel} to {shared_bytes} bytes"),
-            )?;
+            let operation =
+                format!("setting the shared memory of {kernel} to {shared_bytes} bytes");
+            self.primary.check(result, &operation)?;
             function.shared_bytes = wanted;
         }
-        loaded.functions.insert(kernel, function);
         Ok(function.raw)
     }
 
+    /// Looks up a kernel in a loaded module. The context must be current.
     fn look_up(&self, loaded: sys::CUmodule, module: &Module, kernel: &str) -> Result<Function> {
         let launch_error = |message| Error::Launch {
             kernel: kernel.to_string(),
@@ -193,59 +178,47 @@ impl Modules {
         };
         let name = CString::new(kernel)
             .map_err(|_| launch_error("its name contains a zero byte".to_string()))?;
-        let mut function = null_mut();
+        let mut raw = null_mut();
         // SAFETY: the module lives, the name ends with a zero, and one handle is written.
-        let result = unsafe { sys::cuModuleGetFunction(&mut function, loaded, name.as_ptr()) };
+        let result = unsafe { sys::cuModuleGetFunction(&mut raw, loaded, name.as_ptr()) };
+        let module = module.name();
         if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
-            return Err(launch_error(format!(
-                "the module {} has no such entry",
-                module.name()
-            )));
+            let message = format!("the module {module} has no such entry");
+            return Err(launch_error(message));
         }
-        self.primary.check(
-            result,
-            &format!("looking up {kernel} in the module {}", module.name()),
-        )?;
+        let operation = format!("looking up {kernel} in the module {module}");
+        self.primary.check(result, &operation)?;
         let mut static_shared_bytes = 0;
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-        // SAFETY: it writes one integer; the function was just looked up.
-        let result =
-            unsafe { sys::cuFuncGetAttribute(&mut static_shared_bytes, attribute, function) };
-        self.primary
-            .check(result, &format!("reading the shared memory of {kernel}"))?;
+        // SAFETY: writes one integer; the function was just looked up.
+        let result = unsafe { sys::cuFuncGetAttribute(&mut static_shared_bytes, attribute, raw) };
+        let operation = format!("reading the shared memory of {kernel}");
+        self.primary.check(result, &operation)?;
         Ok(Function {
-            raw: function,
+            raw,
             static_shared_bytes: static_shared_bytes as u32,
             shared_bytes: DEFAULT_SHARED_BYTES,
         })
     }
 
-    /// The image that fits.
+    /// Returns the newest image that runs on the GPU.
     fn image(&self, module: &Module) -> Result<&'static Image> {
-        let (major, minor) = self.primary.compute_capability();
+        let (major, minor) = self.primary.properties().compute_capability;
         module.image_for((major, minor)).ok_or_else(|| {
             let architectures: Vec<_> = module.images().iter().map(Image::architecture).collect();
-            self.load_error(
-                module,
-                None,
-                format!(
-                    "its compute capability is {major}.{minor}, but the module is for {}",
-                    architectures.join(", ")
-                ),
-                String::new(),
-            )
+            let reason = format!(
+                "its compute capability is {major}.{minor}, but the module is for {}",
+                architectures.join(", ")
+            );
+            self.load_error(module, None, reason, String::new())
         })
     }
 
     /// Loads `ptx`, the text of an image or a part of it. The context must be current.
-    fn load(&self, module: &Module, image: &Image, ptx: &str) -> Result<LoadedModule> {
+    fn load(&self, module: &Module, image: &Image, ptx: &str) -> Result<sys::CUmodule> {
         let ptx = CString::new(ptx).map_err(|_| {
-            self.load_error(
-                module,
-                Some(image),
-                "its text contains a zero byte".to_string(),
-                String::new(),
-            )
+            let reason = "its text contains a zero byte".to_string();
+            self.load_error(module, Some(image), reason, String::new())
         })?;
         let mut log = vec![0u8; LOG_BYTES];
         let mut options = [
@@ -255,8 +228,7 @@ impl Modules {
         // The driver takes sizes in place of pointers here.
         let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
         let mut raw = null_mut();
-        // SAFETY: the text ends with a zero; the options and their values are as many as said, and
-        // the log has the size that they give.
+        // SAFETY: the text ends with a zero, each option has a value, and the log has the given size.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut raw,
@@ -272,10 +244,7 @@ impl Modules {
             let log = String::from_utf8_lossy(&log[..end]).into_owned();
             return Err(self.load_error(module, Some(image), cust::driver::error_text(code), log));
         }
-        Ok(LoadedModule {
-            raw,
-            functions: HashMap::new(),
-        })
+        Ok(raw)
     }
 
     fn load_error(
@@ -285,19 +254,18 @@ impl Modules {
         reason: String,
         log: String,
     ) -> Error {
-        let driver = cust::driver::driver_version();
+        let ptx_version = image.map_or("of no version", Image::ptx_version);
+        let ptx_target = image.map_or("another architecture", Image::architecture);
+        let driver_version = match cust::driver::driver_version() {
+            Some((major, minor)) => format!("{major}.{minor}"),
+            None => "an unknown version".to_string(),
+        };
         Error::Load(Box::new(LoadError {
             module: module.name().to_string(),
-            ptx_version: image
-                .map_or("of no version", Image::ptx_version)
-                .to_string(),
-            ptx_target: image
-                .map_or("another architecture", Image::architecture)
-                .to_string(),
+            ptx_version: ptx_version.to_string(),
+            ptx_target: ptx_target.to_string(),
             device: self.primary.name().to_string(),
-            driver_version: driver.map_or("an unknown version".into(), |(major, minor)| {
-                format!("{major}.{minor}")
-            }),
+            driver_version,
             reason,
             log,
         }))

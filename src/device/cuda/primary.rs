@@ -1,5 +1,7 @@
-//! A GPU's primary context, on which everything else of a GPU stands.
+//! A GPU's primary context, which all other modules here build on.
 
+use crate::device::available::MemoryState;
+use crate::device::info::Properties;
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::{Error, Result};
 use cust::device::{Device as CustDevice, DeviceAttribute};
@@ -13,11 +15,7 @@ pub struct Primary {
     name: String,
     raw: sys::CUcontext,
     device: CustDevice,
-    ordinal: usize,
-    compute_capability: (u32, u32),
-    multiprocessors: usize,
-    total_memory: u64,
-    shared_memory_per_block: u32,
+    properties: Properties,
 }
 
 // SAFETY: the driver's contexts may be used from any thread; the other fields are plain values.
@@ -25,16 +23,13 @@ unsafe impl Send for Primary {}
 // SAFETY: as above.
 unsafe impl Sync for Primary {}
 
-/// Initialises the driver once and keeps its answer.
+/// Initialises the driver once, and returns the first result again later.
 fn initialize() -> Result<(), String> {
     static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
     RESULT
         .get_or_init(|| {
             cust::driver::load_status().map_err(|error| error.to_string())?;
-            cust::init(cust::CudaFlags::empty()).map_err(|error| {
-                cust::driver::last_error()
-                    .map_or_else(|| error.to_string(), cust::driver::error_text)
-            })
+            cust::init(cust::CudaFlags::empty()).map_err(reason)
         })
         .clone()
 }
@@ -44,6 +39,11 @@ pub fn count() -> Result<usize, String> {
     initialize()?;
     let count = CustDevice::num_devices().map_err(|error| error.to_string())?;
     Ok(count as usize)
+}
+
+/// Returns the driver's text of the error that just occurred.
+fn reason(error: cust::error::CudaError) -> String {
+    cust::driver::last_error().map_or_else(|| error.to_string(), cust::driver::error_text)
 }
 
 /// Turns a result code into an error that names the operation and the device.
@@ -65,28 +65,29 @@ impl Primary {
     /// Retains the context of GPU `ordinal`, which exists.
     pub fn new(ordinal: usize) -> Result<Arc<Primary>> {
         let name = format!("cuda:{ordinal}");
-        let of_cust = |error: cust::error::CudaError| Error::Unavailable {
+        let unavailable = |error: cust::error::CudaError| Error::Unavailable {
             device: name.clone(),
-            reason: cust::driver::last_error()
-                .map_or_else(|| error.to_string(), cust::driver::error_text),
+            reason: reason(error),
         };
-        let device = CustDevice::get_device(ordinal as u32).map_err(of_cust)?;
-        let attribute = |attribute| device.get_attribute(attribute).map_err(of_cust);
-        let compute_capability = (
-            attribute(DeviceAttribute::ComputeCapabilityMajor)? as u32,
-            attribute(DeviceAttribute::ComputeCapabilityMinor)? as u32,
-        );
-        let multiprocessors = attribute(DeviceAttribute::MultiprocessorCount)? as usize;
-        let total_memory = device.total_memory().map_err(of_cust)? as u64;
-        let shared_memory_per_block = {
-            let mut bytes = 0;
-            // cust's list of attributes lacks this one.
-            let opt_in =
-                sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-            // SAFETY: writes one integer; the device is the driver's.
-            let result = unsafe { sys::cuDeviceGetAttribute(&mut bytes, opt_in, device.as_raw()) };
-            check(result, "reading the shared memory size", &name)?;
-            bytes as u32
+        let device = CustDevice::get_device(ordinal as u32).map_err(unavailable)?;
+        let attribute = |attribute| device.get_attribute(attribute).map_err(unavailable);
+        let mut shared_memory_per_block = 0;
+        // cust's list of attributes lacks the shared memory.
+        let opt_in = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        // SAFETY: writes one integer; the device is the driver's.
+        let result = unsafe {
+            sys::cuDeviceGetAttribute(&mut shared_memory_per_block, opt_in, device.as_raw())
+        };
+        check(result, "reading the shared memory size", &name)?;
+        let properties = Properties {
+            ordinal,
+            compute_capability: (
+                attribute(DeviceAttribute::ComputeCapabilityMajor)? as u32,
+                attribute(DeviceAttribute::ComputeCapabilityMinor)? as u32,
+            ),
+            multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)? as usize,
+            total_memory: device.total_memory().map_err(unavailable)? as u64,
+            shared_memory_per_block: shared_memory_per_block as u32,
         };
         let mut raw = null_mut();
         // SAFETY: writes one handle; the device is the driver's.
@@ -96,42 +97,21 @@ impl Primary {
             name,
             raw,
             device,
-            ordinal,
-            compute_capability,
-            multiprocessors,
-            total_memory,
-            shared_memory_per_block,
+            properties,
         }))
     }
 
-    /// `cuda:0`.
+    /// Returns the device's name in messages, for example `cuda:0`.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    pub fn ordinal(&self) -> usize {
-        self.ordinal
     }
 
     pub fn raw_device(&self) -> sys::CUdevice {
         self.device.as_raw()
     }
 
-    pub fn compute_capability(&self) -> (u32, u32) {
-        self.compute_capability
-    }
-
-    pub fn shared_memory_per_block(&self) -> u32 {
-        self.shared_memory_per_block
-    }
-
-    pub fn multiprocessors(&self) -> usize {
-        self.multiprocessors
-    }
-
-    /// Bytes.
-    pub fn total_memory(&self) -> u64 {
-        self.total_memory
+    pub fn properties(&self) -> &Properties {
+        &self.properties
     }
 
     /// Makes the context current on this thread until the guard is dropped.
@@ -150,46 +130,53 @@ impl Primary {
         check(result, operation, &self.name)
     }
 
-    /// Waits for all streams of the context.
-    pub fn synchronize(&self) -> Result<()> {
+    /// Calls the driver with the context current. An error names the operation.
+    pub fn call(&self, operation: &str, call: impl FnOnce() -> sys::CUresult) -> Result<()> {
         let _bound = self.bind()?;
-        // SAFETY: the context is current.
-        let result = unsafe { sys::cuCtxSynchronize() };
-        self.check(result, "waiting for all streams")
+        self.check(call(), operation)
     }
 
-    /// Returns the bytes of memory that are free, and all bytes.
-    pub fn memory(&self) -> Option<(u64, u64)> {
-        let _bound = self.bind().ok()?;
+    /// Waits for all streams of the context.
+    pub fn synchronize(&self) -> Result<()> {
+        // SAFETY: the context is current.
+        self.call("waiting for all streams", || unsafe {
+            sys::cuCtxSynchronize()
+        })
+    }
+
+    /// Returns the GPU's memory at present, if the driver reports it.
+    pub fn memory(&self) -> Option<MemoryState> {
         let (mut free, mut total) = (0, 0);
         // SAFETY: writes two integers.
-        let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
-        self.check(result, "reading the free memory").ok()?;
-        Some((free as u64, total as u64))
+        let read = || unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+        self.call("reading the free memory", read).ok()?;
+        Some(MemoryState {
+            free: free as u64,
+            total: total as u64,
+        })
     }
 
     pub fn info(&self) -> DeviceInfo {
         let memory = self.memory();
+        let name = self.device.name();
+        let properties = &self.properties;
         DeviceInfo {
             kind: DeviceKind::Cuda {
-                ordinal: self.ordinal,
+                ordinal: properties.ordinal,
             },
-            name: self
-                .device
-                .name()
-                .unwrap_or_else(|_| "unnamed GPU".to_string()),
-            compute_capability: Some(self.compute_capability),
-            total_memory: memory.map(|(_, total)| total),
-            free_memory: memory.map(|(free, _)| free),
-            processors: self.multiprocessors,
-            shared_memory_per_block: Some(self.shared_memory_per_block),
+            name: name.unwrap_or_else(|_| "unnamed GPU".to_string()),
+            compute_capability: Some(properties.compute_capability),
+            total_memory: memory.map(|memory| memory.total),
+            free_memory: memory.map(|memory| memory.free),
+            processors: properties.multiprocessors,
+            shared_memory_per_block: Some(properties.shared_memory_per_block),
         }
     }
 }
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // SAFETY: retained once in `new`; what belongs to the context keeps `self` alive.
+        // SAFETY: retained once in `new`; everything made in the context keeps `self` alive.
         unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
     }
 }
@@ -197,7 +184,7 @@ impl Drop for Primary {
 /// A context that is current on this thread.
 pub struct Bound<'a> {
     primary: &'a Primary,
-    /// The driver's stack of contexts is the thread's: the guard must not leave it.
+    /// The driver keeps a stack of contexts per thread, so the guard must stay on its thread.
     not_send: PhantomData<*mut ()>,
 }
 

@@ -14,9 +14,9 @@ pub struct Stream {
     raw: sys::CUstream,
     /// Whether another library destroys the stream.
     is_foreign: bool,
-    /// Recorded when another stream is to wait for this one.
+    /// The end of the present work, recorded before another stream waits for this one.
     end: Event,
-    /// The kernel started last, for the message when waiting fails.
+    /// The most recently started kernel, for the message when waiting fails.
     last_kernel: Mutex<Option<&'static str>>,
     primary: Arc<Primary>,
 }
@@ -28,24 +28,18 @@ unsafe impl Sync for Stream {}
 
 impl Stream {
     pub fn new(primary: &Arc<Primary>) -> Result<Stream> {
-        let _bound = primary.bind()?;
-        let end = Event::new(primary, Timing::Off)?;
-        let mut raw = null_mut();
+        // SAFETY: a null pointer stands for the default stream, which always exists.
+        let mut stream = unsafe { Stream::from_raw(primary, null_mut())? };
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: writes one handle.
-        let result = unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
-        primary.check(result, "creating a stream")?;
-        Ok(Stream {
-            raw,
-            is_foreign: false,
-            end,
-            last_kernel: Mutex::new(None),
-            primary: primary.clone(),
-        })
+        let create = || unsafe { sys::cuStreamCreateWithPriority(&mut stream.raw, flags, 0) };
+        primary.call("creating a stream", create)?;
+        stream.is_foreign = false;
+        Ok(stream)
     }
 
     /// # Safety
-    /// `raw` is a stream of the context and stays one as long as the result lives.
+    /// `raw` is a stream of the context, and exists as long as the result.
     pub unsafe fn from_raw(primary: &Arc<Primary>, raw: *mut c_void) -> Result<Stream> {
         Ok(Stream {
             raw: raw.cast(),
@@ -60,7 +54,7 @@ impl Stream {
         self.raw
     }
 
-    /// Remembers the kernel for messages.
+    /// Stores the name of a kernel for messages.
     pub fn set_last_kernel(&self, name: &'static str) {
         *lock(&self.last_kernel) = Some(name);
     }
@@ -80,7 +74,7 @@ impl Stream {
         self.primary.check(result, &operation)
     }
 
-    /// Whether nothing is left to wait for. After a failure that is so too: waiting returns the error.
+    /// Whether all work has finished or failed, so that [`synchronize`](Self::synchronize) returns at once.
     pub fn is_idle(&self) -> bool {
         let Ok(_bound) = self.primary.bind() else {
             return true;
@@ -96,70 +90,67 @@ impl Stream {
         other.end.make_wait(self)
     }
 
+    /// Calls a driver's function on `bytes` bytes, if there are any.
+    fn start(
+        &self,
+        bytes: usize,
+        operation: &str,
+        call: impl FnOnce() -> sys::CUresult,
+    ) -> Result<()> {
+        match bytes {
+            0 => Ok(()),
+            _ => self.primary.call(operation, call),
+        }
+    }
+
     /// Sets `bytes` bytes to zero.
     ///
     /// # Safety
-    /// The memory at `address` has that many bytes and is not freed before the stream has done this.
+    /// The memory at `address` has `bytes` bytes, and is freed only after the stream has done this.
     pub unsafe fn fill_zero(&self, address: sys::CUdeviceptr, bytes: usize) -> Result<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        let _bound = self.primary.bind()?;
         // SAFETY: passed on to the caller.
-        let result = unsafe { sys::cuMemsetD8Async(address, 0, bytes, self.raw) };
-        self.primary.check(result, "setting memory to zero")
+        let call = || unsafe { sys::cuMemsetD8Async(address, 0, bytes, self.raw) };
+        self.start(bytes, "setting memory to zero", call)
     }
 
     /// Starts a copy to the GPU.
     ///
     /// # Safety
-    /// The memory at `address` has as many bytes as `source`; neither is freed, and `source` does not
-    /// change, before the stream has done this.
+    /// The memory at `address` has the length of `source`. Until the stream has done this, neither is
+    /// freed, and `source` does not change.
     pub unsafe fn copy_in(&self, source: &[u8], address: sys::CUdeviceptr) -> Result<()> {
-        if source.is_empty() {
-            return Ok(());
-        }
-        let _bound = self.primary.bind()?;
         let (from, bytes) = (source.as_ptr().cast(), source.len());
         // SAFETY: passed on to the caller.
-        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, self.raw) };
-        self.primary.check(result, "copying to the GPU")
+        let call = || unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, self.raw) };
+        self.start(bytes, "copying to the GPU", call)
     }
 
     /// Starts a copy from the GPU.
     ///
     /// # Safety
-    /// The memory at `address` has as many bytes as `target`; neither is freed, and nothing else
-    /// accesses `target`, before the stream has done this.
+    /// The memory at `address` has the length of `target`. Until the stream has done this, neither is
+    /// freed, and nothing else accesses `target`.
     pub unsafe fn copy_out(&self, address: sys::CUdeviceptr, target: &mut [u8]) -> Result<()> {
-        if target.is_empty() {
-            return Ok(());
-        }
-        let _bound = self.primary.bind()?;
         let (to, bytes) = (target.as_mut_ptr().cast(), target.len());
         // SAFETY: passed on to the caller.
-        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, self.raw) };
-        self.primary.check(result, "copying from the GPU")
+        let call = || unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, self.raw) };
+        self.start(bytes, "copying from the GPU", call)
     }
 
     /// Starts a copy within the GPU.
     ///
     /// # Safety
-    /// Both ranges of `bytes` bytes are allocated and do not overlap; neither is freed, and nothing else
-    /// writes to them, before the stream has done this.
+    /// Both ranges of `bytes` bytes are allocated and do not overlap. Until the stream has done this,
+    /// neither is freed, and nothing else writes to them.
     pub unsafe fn copy_within(
         &self,
         from: sys::CUdeviceptr,
         to: sys::CUdeviceptr,
         bytes: usize,
     ) -> Result<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        let _bound = self.primary.bind()?;
         // SAFETY: passed on to the caller.
-        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw) };
-        self.primary.check(result, "copying within the GPU")
+        let call = || unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw) };
+        self.start(bytes, "copying within the GPU", call)
     }
 }
 
@@ -169,14 +160,13 @@ impl Drop for Stream {
             return;
         }
         if let Ok(_bound) = self.primary.bind() {
-            // SAFETY: made in `new` and destroyed once. The driver lets work that was started finish.
+            // SAFETY: made in `new` and destroyed once. The driver finishes work that was started.
             unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }
     }
 }
 
 /// Whether an event records the time.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
     On,
     Off,
@@ -195,45 +185,38 @@ unsafe impl Sync for Event {}
 
 impl Event {
     pub fn new(primary: &Arc<Primary>, timing: Timing) -> Result<Event> {
-        let _bound = primary.bind()?;
         let mut raw = null_mut();
         let flags = match timing {
             Timing::On => sys::CUevent_flags::CU_EVENT_DEFAULT,
             Timing::Off => sys::CUevent_flags::CU_EVENT_DISABLE_TIMING,
         };
         // SAFETY: writes one handle.
-        let result = unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
-        primary.check(result, "creating an event")?;
-        Ok(Event {
-            raw,
-            primary: primary.clone(),
-        })
+        let create = || unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
+        primary.call("creating an event", create)?;
+        let primary = primary.clone();
+        Ok(Event { raw, primary })
     }
 
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        let _bound = self.primary.bind()?;
         // SAFETY: both live; the driver checks that they are of one context.
-        let result = unsafe { sys::cuEventRecord(self.raw, stream.raw()) };
-        self.primary.check(result, "recording an event")
+        let record = || unsafe { sys::cuEventRecord(self.raw, stream.raw()) };
+        self.primary.call("recording an event", record)
     }
 
     pub fn make_wait(&self, stream: &Stream) -> Result<()> {
-        let _bound = self.primary.bind()?;
         // SAFETY: both live.
-        let result = unsafe { sys::cuStreamWaitEvent(stream.raw(), self.raw, 0) };
-        self.primary
-            .check(result, "waiting for an event on a stream")
+        let wait = || unsafe { sys::cuStreamWaitEvent(stream.raw(), self.raw, 0) };
+        self.primary.call("waiting for an event on a stream", wait)
     }
 
     pub fn synchronize(&self) -> Result<()> {
-        let _bound = self.primary.bind()?;
         // SAFETY: the event lives.
-        let result = unsafe { sys::cuEventSynchronize(self.raw) };
-        self.primary.check(result, "waiting for an event")
+        let wait = || unsafe { sys::cuEventSynchronize(self.raw) };
+        self.primary.call("waiting for an event", wait)
     }
 
-    /// Returns the milliseconds from `start` to this event, negative if `start` is the later one.
-    /// `None` if one has not been recorded. Waits for both.
+    /// Returns the milliseconds from `start` to this event, negative if `start` is the later event.
+    /// Waits for both. Returns `None` if one has not been recorded.
     pub fn milliseconds_since(&self, start: &Event) -> Result<Option<f32>> {
         start.synchronize()?;
         self.synchronize()?;
@@ -244,9 +227,8 @@ impl Event {
         if result == cudaError_enum::CUDA_ERROR_INVALID_HANDLE {
             return Ok(None);
         }
-        self.primary
-            .check(result, "reading the time between two events")?;
-        Ok(Some(milliseconds))
+        let checked = (self.primary).check(result, "reading the time between two events");
+        checked.map(|()| Some(milliseconds))
     }
 }
 

@@ -1,0 +1,205 @@
+//! The memory that a GPU's buffers come from, and page-locked memory of the host.
+
+use super::primary::Primary;
+use super::stream::Stream;
+use crate::Result;
+use crate::device::available::no_memory;
+use crate::device::{Element, MemoryKind, require_available};
+use cust::sys::{self, cudaError_enum};
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The pool keeps up to one `KEPT`th of the GPU's memory, once freed, for later allocations.
+const KEPT: u64 = 8;
+
+/// The granularity in bytes with which the pool's threshold follows the memory in use.
+const STEP: u64 = 1 << 28;
+
+/// Allocates and frees memory in the order of a stream, so that freeing need not wait for the work
+/// that uses the memory.
+pub struct Pool {
+    /// `None` if the driver has no pools.
+    raw: Option<sys::CUmemoryPool>,
+    /// Bytes that are allocated at present.
+    in_use: AtomicU64,
+    /// Bytes that the driver was told to hold, including the bytes in use.
+    threshold: AtomicU64,
+    /// Bytes to keep beyond the bytes in use.
+    kept: u64,
+    primary: Arc<Primary>,
+}
+
+// SAFETY: the driver's pools may be used from any thread.
+unsafe impl Send for Pool {}
+// SAFETY: as above.
+unsafe impl Sync for Pool {}
+
+impl Pool {
+    pub fn new(primary: &Arc<Primary>) -> Pool {
+        let pool = Pool {
+            raw: make(primary),
+            in_use: AtomicU64::new(0),
+            threshold: AtomicU64::new(0),
+            kept: primary.properties().total_memory / KEPT,
+            primary: primary.clone(),
+        };
+        if let Ok(_bound) = primary.bind() {
+            pool.hold(0);
+        }
+        pool
+    }
+
+    /// Allocates memory for later work of `stream`. The context must be current.
+    pub fn allocate(&self, stream: &Stream, bytes: usize) -> Result<u64, sys::CUresult> {
+        let mut address = 0;
+        // SAFETY: writes one address; pool and stream live.
+        let result = unsafe {
+            match self.raw {
+                Some(pool) => sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool, stream.raw()),
+                None => sys::cuMemAlloc_v2(&mut address, bytes),
+            }
+        };
+        if result != cudaError_enum::CUDA_SUCCESS {
+            return Err(result);
+        }
+        let bytes = bytes as u64;
+        self.hold(self.in_use.fetch_add(bytes, Relaxed) + bytes);
+        Ok(address)
+    }
+
+    /// Returns all kept memory to the system. The context must be current.
+    pub fn trim(&self) {
+        if let Some(pool) = self.raw {
+            // SAFETY: the pool lives. A failure shows in the next allocation.
+            unsafe { sys::cuMemPoolTrimTo(pool, 0) };
+        }
+    }
+
+    /// Frees memory after the present work of `stream`. The context must be current.
+    ///
+    /// # Safety
+    /// The memory came from `allocate` with the same `bytes`, is freed once, and is used only by work
+    /// on `stream` or work that `stream` waits for.
+    pub unsafe fn free(&self, stream: &Stream, address: sys::CUdeviceptr, bytes: u64) {
+        // SAFETY: passed on to the caller. Without pools the driver frees at once, after all work.
+        unsafe {
+            match self.raw {
+                Some(_) => sys::cuMemFreeAsync(address, stream.raw()),
+                None => {
+                    sys::cuCtxSynchronize();
+                    sys::cuMemFree_v2(address)
+                }
+            }
+        };
+        self.hold(self.in_use.fetch_sub(bytes, Relaxed) - bytes);
+    }
+
+    /// Sets the driver's threshold to the memory in use and some more. Beyond the threshold, waiting
+    /// for the GPU returns freed memory to the system, which takes milliseconds, and so does
+    /// allocating it again. The context must be current.
+    fn hold(&self, in_use: u64) {
+        let Some(pool) = self.raw else { return };
+        let mut threshold = in_use.next_multiple_of(STEP) + self.kept;
+        if self.threshold.swap(threshold, Relaxed) != threshold {
+            let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            // SAFETY: the attribute is 64 bits wide. After a failure the driver keeps other amounts.
+            unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()) };
+        }
+    }
+}
+
+/// Makes a pool of the driver, if the driver has pools.
+fn make(primary: &Primary) -> Option<sys::CUmemoryPool> {
+    let _bound = primary.bind().ok()?;
+    let device = primary.raw_device();
+    let mut supported = 0;
+    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+    // SAFETY: writes one integer.
+    let result = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device) };
+    if result != cudaError_enum::CUDA_SUCCESS || supported == 0 {
+        return None;
+    }
+    let properties = sys::CUmemPoolProps {
+        allocType: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        handleTypes: sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: sys::CUmemLocation {
+            type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+            id: device,
+        },
+        win32SecurityAttributes: null_mut(),
+        reserved: [0; 64],
+    };
+    let mut raw = null_mut();
+    // SAFETY: writes one handle, for properties of the driver's type.
+    let result = unsafe { sys::cuMemPoolCreate(&mut raw, &properties) };
+    (result == cudaError_enum::CUDA_SUCCESS).then_some(raw)
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if let (Some(pool), Ok(_bound)) = (self.raw, self.primary.bind()) {
+            // SAFETY: allocations keep the pool's owner alive, so all have been freed.
+            unsafe { sys::cuMemPoolDestroy(pool) };
+        }
+    }
+}
+
+/// Page-locked memory of the host.
+pub struct HostAllocation<T> {
+    pointer: NonNull<T>,
+    length: usize,
+    primary: Arc<Primary>,
+}
+
+// SAFETY: owns its memory, as a vector does.
+unsafe impl<T: Send> Send for HostAllocation<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for HostAllocation<T> {}
+
+impl<T: Element> HostAllocation<T> {
+    /// Allocates memory for `length` elements whose values are unspecified.
+    pub fn new(primary: &Arc<Primary>, length: usize) -> Result<Self> {
+        let mut pointer = null_mut::<c_void>();
+        let bytes = length.saturating_mul(size_of::<T>());
+        if bytes > 0 {
+            require_available(bytes)?;
+            let _bound = primary.bind()?;
+            // SAFETY: writes one pointer.
+            let result = unsafe { sys::cuMemAllocHost_v2(&mut pointer, bytes) };
+            if result == cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+                return Err(no_memory(MemoryKind::PageLocked, bytes as u64, None));
+            }
+            primary.check(result, "allocating page-locked memory")?;
+        }
+        Ok(Self {
+            // The driver aligns to pages.
+            pointer: NonNull::new(pointer.cast::<T>()).unwrap_or(NonNull::dangling()),
+            length,
+            primary: primary.clone(),
+        })
+    }
+
+    pub fn as_slice(&self) -> &[T] {
+        // SAFETY: `length` elements, for which all bytes are values, or dangling for no bytes.
+        unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.length) }
+    }
+
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: as above, and borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.length) }
+    }
+}
+
+impl<T> Drop for HostAllocation<T> {
+    fn drop(&mut self) {
+        if self.length == 0 || size_of::<T>() == 0 {
+            return;
+        }
+        if let Ok(_bound) = self.primary.bind() {
+            // SAFETY: allocated in `new` and freed once. All users wait for their copies.
+            unsafe { sys::cuMemFreeHost(self.pointer.as_ptr().cast()) };
+        }
+    }
+}
