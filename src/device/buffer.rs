@@ -50,7 +50,8 @@ impl Device {
     /// Allocates a buffer of `len` elements whose content is unspecified.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does not suffice.
+    /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does not
+    /// suffice.
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         let layout = Layout::array::<T>(len)
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
@@ -165,19 +166,17 @@ impl<T: Element> Buffer<T> {
     pub(crate) unsafe fn start_copy_of(&mut self, on: &Device, source: &Buffer<T>) -> Result<()> {
         self.require_length(COPY_TO, source.len())?;
         match (&self.memory, &source.memory, &on.backend) {
-            (Memory::Cuda(allocation), Memory::Cuda(source), Backend::Cuda(gpu)) => {
-                // SAFETY: passed on to the caller.
-                unsafe { allocation.start_copy_of(gpu, source, self.bytes()) }
-            }
-            _ => {
-                // SAFETY: both have these bytes, and `&mut self` excludes other accesses.
-                unsafe {
-                    let from = source.address() as *const u8;
-                    self.address().copy_from_nonoverlapping(from, self.bytes());
-                }
-                Ok(())
-            }
+            // SAFETY: passed on to the caller.
+            (Memory::Cuda(allocation), Memory::Cuda(source), Backend::Cuda(gpu)) => unsafe {
+                allocation.start_copy_of(gpu, source, self.bytes())?;
+            },
+            // SAFETY: both have these bytes, and `&mut self` excludes other accesses.
+            _ => unsafe {
+                let from = source.address() as *const u8;
+                self.address().copy_from_nonoverlapping(from, self.bytes());
+            },
         }
+        Ok(())
     }
 
     /// Copies the buffer into `target` and waits.
@@ -212,19 +211,17 @@ impl<T: Element> Buffer<T> {
         assert!(start + source.len() <= self.length);
         let first_byte = start * size_of::<T>();
         match (&self.memory, &on.backend) {
-            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => {
-                // SAFETY: passed on to the caller.
-                unsafe { allocation.start_copy_from(gpu, first_byte, bytemuck::cast_slice(source)) }
-            }
-            _ => {
-                // SAFETY: the buffer has these elements, and `&mut self` excludes other accesses.
-                unsafe {
-                    let to = self.address().add(first_byte);
-                    to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
-                }
-                Ok(())
-            }
+            // SAFETY: passed on to the caller.
+            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
+                allocation.start_copy_from(gpu, first_byte, bytemuck::cast_slice(source))?;
+            },
+            // SAFETY: the buffer has these elements, and `&mut self` excludes other accesses.
+            _ => unsafe {
+                let to = self.address().add(first_byte);
+                to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
+            },
         }
+        Ok(())
     }
 
     /// Starts a copy of the elements from `start` on to `target`, on the stream of `on`, a handle to
@@ -242,20 +239,17 @@ impl<T: Element> Buffer<T> {
         assert!(start + target.len() <= self.length);
         let first_byte = start * size_of::<T>();
         match (&self.memory, &on.backend) {
-            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => {
-                let target = bytemuck::cast_slice_mut(target);
-                // SAFETY: passed on to the caller.
-                unsafe { allocation.start_copy_to(gpu, first_byte, target) }
-            }
-            _ => {
-                // SAFETY: the buffer has these elements, and all bytes are values of `T`.
-                unsafe {
-                    let from = self.address().add(first_byte);
-                    from.copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
-                }
-                Ok(())
-            }
+            // SAFETY: passed on to the caller.
+            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
+                allocation.start_copy_to(gpu, first_byte, bytemuck::cast_slice_mut(target))?;
+            },
+            // SAFETY: the buffer has these elements, and all bytes are values of `T`.
+            _ => unsafe {
+                let from = self.address().add(first_byte);
+                from.copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
+            },
         }
+        Ok(())
     }
 
     /// Copies the elements to the host.

@@ -1,7 +1,6 @@
 //! Handles to devices.
 
 use super::cuda::{self, Gpu};
-use super::info::Id;
 use super::limit::{Limit, Reservation};
 use super::simulator::Simulator;
 use super::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
@@ -68,7 +67,8 @@ impl Device {
         Backend::Simulator(Simulator::new(simulator)).into()
     }
 
-    /// Returns the first GPU that runs this crate's kernels (compute capability 7.0 or newer), else the CPU.
+    /// Returns the first GPU that runs this crate's kernels (compute capability 7.0 or newer), or else
+    /// the CPU.
     pub fn auto() -> Device {
         gpus().find(runs_kernels).unwrap_or_else(Device::cpu)
     }
@@ -95,19 +95,18 @@ impl Device {
         match &self.backend {
             Backend::Cpu => DeviceKind::Cpu,
             Backend::Simulator(_) => DeviceKind::Simulator,
-            Backend::Cuda(gpu) => DeviceKind::Cuda {
-                ordinal: gpu.properties().ordinal,
-            },
+            Backend::Cuda(gpu) => gpu.properties().id.kind,
         }
     }
 
     /// Returns the id of the device within the process.
     pub fn id(&self) -> DeviceId {
-        DeviceId(match &self.backend {
-            Backend::Cpu => Id::Cpu,
-            Backend::Simulator(simulator) => Id::Simulator(simulator.number()),
-            Backend::Cuda(gpu) => Id::Cuda(gpu.properties().ordinal),
-        })
+        let number = match &self.backend {
+            Backend::Cpu | Backend::Cuda(_) => 0,
+            Backend::Simulator(simulator) => simulator.number(),
+        };
+        let kind = self.kind();
+        DeviceId { kind, number }
     }
 
     /// Returns the device's name, memory and other properties.
@@ -261,12 +260,8 @@ impl Device {
 
     /// Whether both are handles to the same device, with the same limit or none.
     pub(crate) fn shares_limit(&self, other: &Device) -> bool {
-        let limits = match (&self.limit, &other.limit) {
-            (None, None) => true,
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        };
-        limits && self.same_as(other)
+        let limit = |device: &Device| device.limit.as_ref().map(Arc::as_ptr);
+        limit(self) == limit(other) && self.same_as(other)
     }
 
     /// Returns the bytes available for new allocations: the rest of the limit, or the GPU's total

@@ -90,9 +90,7 @@ pub(crate) fn assign<T: Element, D: Dimension>(mut to: ArrayViewMut<T, D>, from:
 
 /// Returns a copy of elements.
 pub(crate) fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>> {
-    let mut copy = Vec::new();
-    append(&mut copy, elements)?;
-    Ok(copy)
+    collected(elements.iter().copied())
 }
 
 /// Appends copies of elements. After an error nothing has changed.

@@ -39,13 +39,10 @@ impl fmt::Display for DeviceKind {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeviceId(pub(super) Id);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Id {
-    Cpu,
-    Simulator(u64),
-    Cuda(usize),
+pub struct DeviceId {
+    pub(super) kind: DeviceKind,
+    /// The number of the simulator; 0 for other devices.
+    pub(super) number: u64,
 }
 
 impl DeviceId {}
@@ -53,10 +50,9 @@ impl DeviceId {}
 /// Formats the id, for example `cpu`, `simulator:0` or `cuda:0`.
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Id::Cpu => f.write_str("cpu"),
-            Id::Simulator(number) => write!(f, "simulator:{number}"),
-            Id::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+        match self.kind {
+            DeviceKind::Simulator => write!(f, "simulator:{}", self.number),
+            kind => kind.fmt(f),
         }
     }
 }
@@ -108,7 +104,7 @@ pub struct DeviceInfo {
 
 /// The properties of a GPU that launches and plans depend on.
 pub(super) struct Properties {
-    pub ordinal: usize,
+    pub id: DeviceId,
     pub compute_capability: (u32, u32),
     pub multiprocessors: usize,
     /// Bytes.

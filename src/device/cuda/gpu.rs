@@ -4,10 +4,10 @@ use super::memory::{HostAllocation, Pool};
 use super::modules::Modules;
 use super::primary::{self, Primary};
 use super::staging::Staging;
-use super::stream::{Event, Stream, Timing};
+use super::stream::{Event, Stream};
 use crate::device::available::no_memory;
-use crate::device::info::{Id, Properties};
-use crate::device::{DeviceId, DeviceInfo, Element, LaunchConfig, MemoryKind, Module, lock};
+use crate::device::info::Properties;
+use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, lock};
 use crate::{Error, Result};
 use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
@@ -114,7 +114,7 @@ impl Gpu {
     }
 
     pub fn event(&self) -> Result<Event> {
-        Event::new(&self.owner.primary, Timing::On)
+        Event::new(&self.owner.primary, sys::CUevent_flags::CU_EVENT_DEFAULT)
     }
 
     /// Allocates page-locked memory for `length` elements whose values are unspecified.
@@ -195,7 +195,7 @@ impl Gpu {
             address = match allocated {
                 Ok(address) => address,
                 Err(cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY) => {
-                    let memory = MemoryKind::Device(DeviceId(Id::Cuda(self.properties().ordinal)));
+                    let memory = MemoryKind::Device(self.properties().id);
                     return Err(no_memory(memory, bytes as u64, primary.memory()));
                 }
                 Err(result) => {

@@ -79,13 +79,9 @@ impl Modules {
         config: LaunchConfig,
         addresses: &mut [*mut c_void],
     ) -> Result<()> {
-        let LaunchConfig {
-            grid,
-            block,
-            shared_bytes,
-        } = config;
+        let (grid, block) = (config.grid, config.block);
         let _bound = self.primary.bind()?;
-        let function = self.function(module, kernel, shared_bytes)?;
+        let function = self.function(module, kernel, config.shared_bytes)?;
         stream.set_last_kernel(kernel);
         // SAFETY: the function lives as long as its module, which lives as long as `self`; the rest
         // is passed on to the caller.
@@ -98,7 +94,7 @@ impl Modules {
                 block.x,
                 block.y,
                 block.z,
-                shared_bytes,
+                config.shared_bytes,
                 stream.raw(),
                 addresses.as_mut_ptr(),
                 null_mut(),

@@ -2,13 +2,13 @@
 
 use crate::device::available::MemoryState;
 use crate::device::info::Properties;
-use crate::device::{DeviceInfo, DeviceKind};
+use crate::device::{DeviceId, DeviceInfo, DeviceKind};
 use crate::{Error, Result};
 use cust::device::{Device as CustDevice, DeviceAttribute};
 use cust::sys::{self, cudaError_enum};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 /// The primary context of a GPU, which other CUDA libraries in the process use too.
 pub struct Primary {
@@ -23,20 +23,13 @@ unsafe impl Send for Primary {}
 // SAFETY: as above.
 unsafe impl Sync for Primary {}
 
-/// Initialises the driver once, and returns the first result again later.
-fn initialize() -> Result<(), String> {
-    static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
-    RESULT
-        .get_or_init(|| {
-            cust::driver::load_status().map_err(|error| error.to_string())?;
-            cust::init(cust::CudaFlags::empty()).map_err(reason)
-        })
-        .clone()
-}
-
-/// Returns the number of GPUs, or the reason why there are none.
+/// Returns the number of GPUs, or the reason why there are none. The first call initialises the driver.
 pub fn count() -> Result<usize, String> {
-    initialize()?;
+    static INITIALISED: LazyLock<Result<(), String>> = LazyLock::new(|| {
+        cust::driver::load_status().map_err(|error| error.to_string())?;
+        cust::init(cust::CudaFlags::empty()).map_err(reason)
+    });
+    INITIALISED.clone()?;
     let count = CustDevice::num_devices().map_err(|error| error.to_string())?;
     Ok(count as usize)
 }
@@ -80,7 +73,10 @@ impl Primary {
         };
         check(result, "reading the shared memory size", &name)?;
         let properties = Properties {
-            ordinal,
+            id: DeviceId {
+                kind: DeviceKind::Cuda { ordinal },
+                number: 0,
+            },
             compute_capability: (
                 attribute(DeviceAttribute::ComputeCapabilityMajor)? as u32,
                 attribute(DeviceAttribute::ComputeCapabilityMinor)? as u32,
@@ -161,9 +157,7 @@ impl Primary {
         let name = self.device.name();
         let properties = &self.properties;
         DeviceInfo {
-            kind: DeviceKind::Cuda {
-                ordinal: properties.ordinal,
-            },
+            kind: properties.id.kind,
             name: name.unwrap_or_else(|_| "unnamed GPU".to_string()),
             compute_capability: Some(properties.compute_capability),
             total_memory: memory.map(|memory| memory.total),

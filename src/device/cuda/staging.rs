@@ -6,7 +6,7 @@
 
 use super::memory::HostAllocation;
 use super::primary::Primary;
-use super::stream::{Event, Stream, Timing};
+use super::stream::{Event, Stream};
 use crate::Result;
 use crate::device::copy_bytes;
 use cust::sys::{self, cudaError_enum};
@@ -42,15 +42,6 @@ struct Block {
     copied: Event,
 }
 
-impl Block {
-    fn new(primary: &Arc<Primary>) -> Option<Block> {
-        Some(Block {
-            memory: HostAllocation::new(primary, BLOCK).ok()?,
-            copied: Event::new(primary, Timing::Off).ok()?,
-        })
-    }
-}
-
 impl Staging {
     pub fn new(primary: &Arc<Primary>) -> Staging {
         Staging {
@@ -71,9 +62,15 @@ impl Staging {
         if length < WORTH_IT || self.is_locked(host) {
             return None;
         }
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+        let block = |_| {
+            Some(Block {
+                memory: HostAllocation::new(&self.primary, BLOCK).ok()?,
+                copied: Event::new(&self.primary, flags).ok()?,
+            })
+        };
         let make = || {
-            let blocks: Option<Vec<Block>> =
-                (0..BLOCKS).map(|_| Block::new(&self.primary)).collect();
+            let blocks: Option<Vec<Block>> = (0..BLOCKS).map(block).collect();
             blocks?.try_into().ok().map(Mutex::new)
         };
         // Waiting for the lock could be a deadlock: the copy that holds it may belong to this thread,

@@ -44,7 +44,7 @@ impl Stream {
         Ok(Stream {
             raw: raw.cast(),
             is_foreign: true,
-            end: Event::new(primary, Timing::Off)?,
+            end: Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?,
             last_kernel: Mutex::new(None),
             primary: primary.clone(),
         })
@@ -74,7 +74,7 @@ impl Stream {
         self.primary.check(result, &operation)
     }
 
-    /// Whether all work has finished or failed, so that [`synchronize`](Self::synchronize) returns at once.
+    /// Whether all work has finished or failed, so that waiting returns at once.
     pub fn is_idle(&self) -> bool {
         let Ok(_bound) = self.primary.bind() else {
             return true;
@@ -166,12 +166,6 @@ impl Drop for Stream {
     }
 }
 
-/// Whether an event records the time.
-pub enum Timing {
-    On,
-    Off,
-}
-
 /// An event of the driver.
 pub struct Event {
     raw: sys::CUevent,
@@ -184,12 +178,8 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    pub fn new(primary: &Arc<Primary>, timing: Timing) -> Result<Event> {
+    pub fn new(primary: &Arc<Primary>, flags: sys::CUevent_flags) -> Result<Event> {
         let mut raw = null_mut();
-        let flags = match timing {
-            Timing::On => sys::CUevent_flags::CU_EVENT_DEFAULT,
-            Timing::Off => sys::CUevent_flags::CU_EVENT_DISABLE_TIMING,
-        };
         // SAFETY: writes one handle.
         let create = || unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
         primary.call("creating an event", create)?;
