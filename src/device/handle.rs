@@ -24,19 +24,15 @@ pub(super) enum Backend {
     Cuda(Gpu),
 }
 
-impl From<Backend> for Device {
-    fn from(backend: Backend) -> Device {
-        Device {
-            backend,
-            limit: None,
-        }
-    }
-}
-
 impl Device {
+    fn new(backend: Backend) -> Device {
+        let limit = None;
+        Device { backend, limit }
+    }
+
     /// Returns the CPU of this machine, with the native implementations.
     pub fn cpu() -> Device {
-        Backend::Cpu.into()
+        Device::new(Backend::Cpu)
     }
 
     /// Returns GPU number `ordinal`, counted from 0 as the driver does.
@@ -48,7 +44,7 @@ impl Device {
     /// [`Error::Unavailable`] if this build lacks the feature `cuda`, or if there is no driver or no
     /// such GPU.
     pub fn cuda(ordinal: usize) -> Result<Device> {
-        Ok(Backend::Cuda(Gpu::open(ordinal)?).into())
+        Gpu::open(ordinal).map(|gpu| Device::new(Backend::Cuda(gpu)))
     }
 
     /// Returns a new simulator, which runs the GPU's kernels slowly on the CPU, and stops at mistakes
@@ -57,14 +53,14 @@ impl Device {
     /// # Errors
     /// [`Error::Unavailable`] if this build lacks the feature `simulator`.
     pub fn simulator() -> Result<Device> {
-        Ok(Backend::Simulator(Simulator::open()?).into())
+        Simulator::open().map(|simulator| Device::new(Backend::Simulator(simulator)))
     }
 
     /// Returns a simulator with custom settings, such as the seed of the random order in which threads
     /// run. A kernel whose results differ between seeds lacks a barrier.
     #[cfg(feature = "simulator")]
     pub fn simulator_with(simulator: simt::Simulator) -> Device {
-        Backend::Simulator(Simulator::new(simulator)).into()
+        Device::new(Backend::Simulator(Simulator::new(simulator)))
     }
 
     /// Returns the first GPU that runs this crate's kernels (compute capability 7.0 or newer), or else
@@ -83,11 +79,8 @@ impl Device {
     ///
     /// This takes a moment: each GPU is opened to read its memory, and closed if nothing else uses it.
     pub fn list() -> Vec<DeviceInfo> {
-        let devices = [Device::cpu()]
-            .into_iter()
-            .chain(Device::simulator().ok())
-            .chain(gpus());
-        devices.map(|device| device.info()).collect()
+        let host = [Device::cpu()].into_iter().chain(Device::simulator().ok());
+        host.chain(gpus()).map(|device| device.info()).collect()
     }
 
     /// Returns the kind of the device.
@@ -173,8 +166,8 @@ impl Device {
         }
     }
 
-    /// Whether both are handles to the same device, whatever their streams and limits. Simulators are
-    /// always different devices, even with the same settings.
+    /// Whether both are handles to the same device, whatever their streams and limits. Two simulators
+    /// are different devices, even with the same settings.
     pub fn same_as(&self, other: &Device) -> bool {
         self.id() == other.id()
     }
@@ -218,10 +211,9 @@ impl Device {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn with_memory_limit(&self, bytes: u64) -> Device {
-        Device {
-            backend: self.backend.clone(),
-            limit: Some(Arc::new(Limit::new(bytes))),
-        }
+        let limit = Some(Arc::new(Limit::new(bytes)));
+        let backend = self.backend.clone();
+        Device { backend, limit }
     }
 
     /// Returns the [limit](Device::with_memory_limit) in bytes; `None` for a handle without a limit.
@@ -233,7 +225,7 @@ impl Device {
     /// assert_eq!(Device::auto().with_memory_limit(1 << 20).memory_limit(), Some(1 << 20));
     /// ```
     pub fn memory_limit(&self) -> Option<u64> {
-        self.limit.as_ref().map(|limit| limit.bytes())
+        self.limit.as_ref().map(|limit| limit.bytes)
     }
 
     /// Returns the bytes of all buffers made through this handle and its clones; `None` for a handle

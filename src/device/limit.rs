@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A limit in bytes that buffers share.
 pub struct Limit {
-    bytes: u64,
+    pub bytes: u64,
     used: AtomicU64,
 }
 
@@ -22,10 +22,6 @@ impl Limit {
     pub fn new(bytes: u64) -> Limit {
         let used = AtomicU64::new(0);
         Limit { bytes, used }
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     pub fn used(&self) -> u64 {

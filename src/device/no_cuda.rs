@@ -3,7 +3,6 @@
 use super::info::Properties;
 use super::{DeviceInfo, LaunchConfig, Module};
 use crate::{Error, Result};
-use std::convert::Infallible;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
@@ -12,23 +11,23 @@ pub fn count() -> usize {
 }
 
 #[derive(Clone)]
-pub struct Gpu(Infallible);
+pub enum Gpu {}
 
-pub struct Stream(Infallible);
+pub enum Stream {}
 
 #[derive(Debug)]
-pub struct Event(Infallible);
+pub enum Event {}
 
-pub struct Allocation(Infallible);
+pub enum Allocation {}
 
-pub struct HostAllocation<T>(Infallible, PhantomData<T>);
+pub struct HostAllocation<T>(Gpu, PhantomData<T>);
 
 /// Methods that nothing can call.
 macro_rules! never {
     ($($type:ident { $(fn $name:ident(self $(, $argument:ty)*) $(-> $result:ty)?;)* })*) => {$(
         impl $type {
             $(pub fn $name(&self $(, _: $argument)*) $(-> $result)? {
-                match self.0 {}
+                match *self {}
             })*
         }
     )*};
@@ -72,7 +71,7 @@ impl Gpu {
     }
 
     pub fn page_locked<T>(&self, _: usize) -> Result<HostAllocation<T>> {
-        match self.0 {}
+        match *self {}
     }
 
     pub unsafe fn launch(
@@ -82,21 +81,21 @@ impl Gpu {
         _: LaunchConfig,
         _: &mut [*mut c_void],
     ) -> Result<()> {
-        match self.0 {}
+        match *self {}
     }
 }
 
 impl Allocation {
     pub unsafe fn start_copy_from(&self, _: &Gpu, _: usize, _: &[u8]) -> Result<()> {
-        match self.0 {}
+        match *self {}
     }
 
     pub unsafe fn start_copy_of(&self, _: &Gpu, _: &Allocation, _: usize) -> Result<()> {
-        match self.0 {}
+        match *self {}
     }
 
     pub unsafe fn start_copy_to(&self, _: &Gpu, _: usize, _: &mut [u8]) -> Result<()> {
-        match self.0 {}
+        match *self {}
     }
 }
 

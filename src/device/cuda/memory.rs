@@ -38,6 +38,7 @@ unsafe impl Sync for Pool {}
 
 impl Pool {
     pub fn new(primary: &Arc<Primary>) -> Pool {
+        let _bound = primary.bind();
         let pool = Pool {
             raw: make(primary),
             in_use: AtomicU64::new(0),
@@ -45,9 +46,7 @@ impl Pool {
             kept: primary.properties().total_memory / KEPT,
             primary: primary.clone(),
         };
-        if let Ok(_bound) = primary.bind() {
-            pool.hold(0);
-        }
+        pool.hold(0);
         pool
     }
 
@@ -110,9 +109,8 @@ impl Pool {
     }
 }
 
-/// Makes a pool of the driver, if the driver has pools.
+/// Makes a pool of the driver, if the driver has pools. The context must be current.
 fn make(primary: &Primary) -> Option<sys::CUmemoryPool> {
-    let _bound = primary.bind().ok()?;
     let device = primary.raw_device();
     let mut supported = 0;
     let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
