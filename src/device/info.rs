@@ -102,14 +102,12 @@ pub struct DeviceInfo {
     pub shared_memory_per_block: Option<u32>,
 }
 
-/// The properties of a GPU that launches and plans depend on.
+/// The properties of a GPU that launches and plans depend on. Memory sizes are in bytes.
 pub(super) struct Properties {
     pub id: DeviceId,
     pub compute_capability: (u32, u32),
     pub multiprocessors: usize,
-    /// Bytes.
     pub total_memory: u64,
-    /// The most bytes that one block can have.
     pub shared_memory_per_block: u32,
 }
 

@@ -3,6 +3,7 @@
 use super::info::Properties;
 use super::{DeviceInfo, LaunchConfig, Module};
 use crate::{Error, Result};
+use std::convert::Infallible;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
@@ -11,23 +12,23 @@ pub fn count() -> usize {
 }
 
 #[derive(Clone)]
-pub enum Gpu {}
+pub struct Gpu(Infallible);
 
-pub enum Stream {}
+pub struct Stream(Infallible);
 
 #[derive(Debug)]
-pub enum Event {}
+pub struct Event(Infallible);
 
-pub enum Allocation {}
+pub struct Allocation(Infallible);
 
-pub struct HostAllocation<T>(Gpu, PhantomData<T>);
+pub struct HostAllocation<T>(Infallible, PhantomData<T>);
 
 /// Methods that nothing can call.
 macro_rules! never {
     ($($type:ident { $(fn $name:ident(self $(, $argument:ty)*) $(-> $result:ty)?;)* })*) => {$(
         impl $type {
             $(pub fn $name(&self $(, _: $argument)*) $(-> $result)? {
-                match *self {}
+                match self.0 {}
             })*
         }
     )*};
@@ -71,7 +72,7 @@ impl Gpu {
     }
 
     pub fn page_locked<T>(&self, _: usize) -> Result<HostAllocation<T>> {
-        match *self {}
+        match self.0 {}
     }
 
     pub unsafe fn launch(
@@ -81,21 +82,21 @@ impl Gpu {
         _: LaunchConfig,
         _: &mut [*mut c_void],
     ) -> Result<()> {
-        match *self {}
+        match self.0 {}
     }
 }
 
 impl Allocation {
     pub unsafe fn start_copy_from(&self, _: &Gpu, _: usize, _: &[u8]) -> Result<()> {
-        match *self {}
+        match self.0 {}
     }
 
     pub unsafe fn start_copy_of(&self, _: &Gpu, _: &Allocation, _: usize) -> Result<()> {
-        match *self {}
+        match self.0 {}
     }
 
     pub unsafe fn start_copy_to(&self, _: &Gpu, _: usize, _: &mut [u8]) -> Result<()> {
-        match *self {}
+        match self.0 {}
     }
 }
 

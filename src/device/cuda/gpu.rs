@@ -133,9 +133,9 @@ impl Gpu {
         config: LaunchConfig,
         addresses: &mut [*mut c_void],
     ) -> Result<()> {
-        let modules = &self.owner.modules;
+        let (modules, stream) = (&self.owner.modules, &self.stream);
         // SAFETY: passed on to the caller.
-        unsafe { modules.launch(&self.stream, module, kernel, config, addresses) }
+        unsafe { modules.launch(stream, module, kernel, config, addresses) }
     }
 
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream waits
