@@ -1,4 +1,5 @@
-//! Checks whether the host has memory for an allocation, and makes the errors of all kinds of memory.
+//! Checks whether the host has memory for an allocation, and makes the errors of all kinds of
+//! memory.
 //!
 //! Systems that overcommit grant any allocation, and kill the process when it writes to more pages
 //! than there is memory. So large allocations are compared with the free memory first.

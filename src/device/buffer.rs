@@ -30,8 +30,8 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 /// An array of `len` elements in the memory of a device.
 ///
 /// All work on a buffer is ordered on the stream of the handle that made the buffer: the device's
-/// main stream, or a stream that was [chosen](Device::on). Dropping the buffer frees its memory after
-/// that work.
+/// main stream, or a stream that was [chosen](Device::on). Dropping the buffer frees its memory
+/// after that work.
 pub struct Buffer<T: Element> {
     device: Device,
     memory: Memory,
@@ -50,8 +50,8 @@ impl Device {
     /// Allocates a buffer of `len` elements whose content is unspecified.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does not
-    /// suffice.
+    /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does
+    /// not suffice.
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         let layout = Layout::array::<T>(len)
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
@@ -157,8 +157,8 @@ impl<T: Element> Buffer<T> {
         started.and(device.synchronize())
     }
 
-    /// Starts a copy of another buffer of the same device and length, on the stream of `on`, a handle
-    /// to the device.
+    /// Starts a copy of another buffer of the same device and length, on the stream of `on`, a
+    /// handle to the device.
     ///
     /// # Safety
     /// The streams of both buffers wait for the stream of `on` before they write to the buffers or
@@ -196,12 +196,12 @@ impl<T: Element> Buffer<T> {
         started.and(self.device.synchronize())
     }
 
-    /// Starts a copy of `source` to the elements from `start` on, on the stream of `on`, a handle to
-    /// the same device.
+    /// Starts a copy of `source` to the elements from `start` on, on the stream of `on`, a handle
+    /// to the same device.
     ///
     /// # Safety
-    /// Until the stream of `on` has done this, `source` does not change. The buffer's own stream waits
-    /// for that before it frees the memory.
+    /// Until the stream of `on` has done this, `source` does not change. The buffer's own stream
+    /// waits for that before it frees the memory.
     pub(crate) unsafe fn start_copy_from(
         &mut self,
         on: &Device,
@@ -224,12 +224,12 @@ impl<T: Element> Buffer<T> {
         Ok(())
     }
 
-    /// Starts a copy of the elements from `start` on to `target`, on the stream of `on`, a handle to
-    /// the same device.
+    /// Starts a copy of the elements from `start` on to `target`, on the stream of `on`, a handle
+    /// to the same device.
     ///
     /// # Safety
-    /// Until the stream of `on` has done this, nothing else accesses `target`. The buffer's own stream
-    /// waits for that before it frees the memory.
+    /// Until the stream of `on` has done this, nothing else accesses `target`. The buffer's own
+    /// stream waits for that before it frees the memory.
     pub(crate) unsafe fn start_copy_to(
         &self,
         on: &Device,
@@ -255,7 +255,8 @@ impl<T: Element> Buffer<T> {
     /// Copies the elements to the host.
     ///
     /// # Errors
-    /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not suffice.
+    /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not
+    /// suffice.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut elements = zeroed_lazily(self.length).during(COPY_FROM)?;
         self.copy_to(&mut elements)?;
@@ -270,7 +271,8 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Copies the first `N` elements to the host. The elements that a shorter buffer lacks are zero.
+    /// Copies the first `N` elements to the host. The elements that a shorter buffer lacks are
+    /// zero.
     pub(crate) fn first<const N: usize>(&self) -> Result<[T; N]> {
         let mut elements = [T::zeroed(); N];
         self.copy_part_to(0, &mut elements[..N.min(self.length)])?;
@@ -320,8 +322,8 @@ impl<T: Element> fmt::Debug for Buffer<T> {
     }
 }
 
-/// Memory of the host. Kernels in the simulator access it through raw pointers, like a GPU's memory,
-/// so no references to it are ever made.
+/// Memory of the host. Kernels in the simulator access it through raw pointers, like a GPU's
+/// memory, so no references to it are ever made.
 struct HostMemory {
     pointer: NonNull<u8>,
     layout: Layout,
@@ -336,8 +338,8 @@ impl HostMemory {
     /// The alignment of CUDA's allocations, so that aligned accesses behave the same.
     const ALIGNMENT: usize = 256;
 
-    /// Allocates memory whose bits are all ones, which are NaN as floats: this shows in results that
-    /// depend on unwritten memory.
+    /// Allocates memory whose bits are all ones, which are NaN as floats: this shows in results
+    /// that depend on unwritten memory.
     fn new(layout: Layout) -> Result<Self> {
         if layout.size() == 0 {
             let aligned = std::ptr::without_provenance_mut(layout.align());

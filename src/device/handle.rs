@@ -37,18 +37,18 @@ impl Device {
 
     /// Returns GPU number `ordinal`, counted from 0 as the driver does.
     ///
-    /// All devices made from one ordinal share the GPU's primary context, which other CUDA libraries in
-    /// the process use too.
+    /// All devices made from one ordinal share the GPU's primary context, which other CUDA
+    /// libraries in the process use too.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if this build lacks the feature `cuda`, or if there is no driver or no
-    /// such GPU.
+    /// [`Error::Unavailable`] if this build lacks the feature `cuda`, or if there is no driver or
+    /// no such GPU.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         Gpu::open(ordinal).map(|gpu| Device::new(Backend::Cuda(gpu)))
     }
 
-    /// Returns a new simulator, which runs the GPU's kernels slowly on the CPU, and stops at mistakes
-    /// in their synchronisation.
+    /// Returns a new simulator, which runs the GPU's kernels slowly on the CPU, and stops at
+    /// mistakes in their synchronisation.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if this build lacks the feature `simulator`.
@@ -56,28 +56,30 @@ impl Device {
         Simulator::open().map(|simulator| Device::new(Backend::Simulator(simulator)))
     }
 
-    /// Returns a simulator with custom settings, such as the seed of the random order in which threads
-    /// run. A kernel whose results differ between seeds lacks a barrier.
+    /// Returns a simulator with custom settings, such as the seed of the random order in which
+    /// threads run. A kernel whose results differ between seeds lacks a barrier.
     #[cfg(feature = "simulator")]
     pub fn simulator_with(simulator: simt::Simulator) -> Device {
         Device::new(Backend::Simulator(Simulator::new(simulator)))
     }
 
-    /// Returns the first GPU that runs this crate's kernels (compute capability 7.0 or newer), or else
-    /// the CPU.
+    /// Returns the first GPU that runs this crate's kernels (compute capability 7.0 or newer), or
+    /// else the CPU.
     pub fn auto() -> Device {
         gpus().find(runs_kernels).unwrap_or_else(Device::cpu)
     }
 
-    /// Returns all GPUs that run this crate's kernels: a [set](super::DeviceSet) of devices, possibly
-    /// empty.
+    /// Returns all GPUs that run this crate's kernels: a [set](super::DeviceSet) of devices,
+    /// possibly empty.
     pub fn gpus() -> Vec<Device> {
         gpus().filter(runs_kernels).collect()
     }
 
-    /// Returns the devices of this machine: the CPU, the simulator if this build has it, and the GPUs.
+    /// Returns the devices of this machine: the CPU, the simulator if this build has it, and the
+    /// GPUs.
     ///
-    /// This takes a moment: each GPU is opened to read its memory, and closed if nothing else uses it.
+    /// This takes a moment: each GPU is opened to read its memory, and closed if nothing else uses
+    /// it.
     pub fn list() -> Vec<DeviceInfo> {
         let host = [Device::cpu()].into_iter().chain(Device::simulator().ok());
         host.chain(gpus()).map(|device| device.info()).collect()
@@ -136,8 +138,8 @@ impl Device {
         }
     }
 
-    /// Returns the most shared memory in bytes that one block can have; `None` for the CPU, which runs
-    /// no kernels.
+    /// Returns the most shared memory in bytes that one block can have; `None` for the CPU, which
+    /// runs no kernels.
     pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
         match &self.backend {
             Backend::Cpu => None,
@@ -166,8 +168,8 @@ impl Device {
         }
     }
 
-    /// Whether both are handles to the same device, whatever their streams and limits. Two simulators
-    /// are different devices, even with the same settings.
+    /// Whether both are handles to the same device, whatever their streams and limits. Two
+    /// simulators are different devices, even with the same settings.
     pub fn same_as(&self, other: &Device) -> bool {
         self.id() == other.id()
     }
@@ -196,9 +198,9 @@ impl Device {
     /// Returns a handle to the same device whose buffers may use at most `bytes` of its memory at a
     /// time. Dropping a buffer frees its share. The new limit replaces the limit of this handle.
     ///
-    /// Calls that take a [`DeviceSet`](super::DeviceSet) split their work into partitions that fit. On
-    /// the CPU, the limit bounds buffers, but not the memory that such calls compute in. Clones share
-    /// the limit: an allocation through one fails while buffers of another use the memory.
+    /// Calls that take a [`DeviceSet`](super::DeviceSet) split their work into partitions that fit.
+    /// On the CPU, the limit bounds buffers, but not the memory that such calls compute in. Clones
+    /// share the limit: an allocation through one fails while buffers of another use the memory.
     ///
     /// ```
     /// use gridstride::{Device, Error};
@@ -216,7 +218,8 @@ impl Device {
         Device { backend, limit }
     }
 
-    /// Returns the [limit](Device::with_memory_limit) in bytes; `None` for a handle without a limit.
+    /// Returns the [limit](Device::with_memory_limit) in bytes; `None` for a handle without a
+    /// limit.
     ///
     /// ```
     /// use gridstride::Device;
@@ -228,8 +231,8 @@ impl Device {
         self.limit.as_ref().map(|limit| limit.bytes)
     }
 
-    /// Returns the bytes of all buffers made through this handle and its clones; `None` for a handle
-    /// without a [limit](Device::with_memory_limit), whose buffers are not counted.
+    /// Returns the bytes of all buffers made through this handle and its clones; `None` for a
+    /// handle without a [limit](Device::with_memory_limit), whose buffers are not counted.
     ///
     /// ```
     /// use gridstride::Device;
@@ -286,8 +289,8 @@ fn gpus() -> impl Iterator<Item = Device> {
     (0..cuda::count()).filter_map(|ordinal| Device::cuda(ordinal).ok())
 }
 
-/// Formats the [id](Device::id): `cpu`, `simulator:0` or `cuda:0`. The process counts its simulators
-/// from 0.
+/// Formats the [id](Device::id): `cpu`, `simulator:0` or `cuda:0`. The process counts its
+/// simulators from 0.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.id())

@@ -36,7 +36,8 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
-/// Returns zeros whose pages are made when they are written to, for threads that each write a share.
+/// Returns zeros whose pages are made when they are written to, for threads that each write a
+/// share.
 pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
     require_available(bytes_of::<T>(length))?;
     zeroed_sparsely(length)
@@ -133,8 +134,8 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     Ok(())
 }
 
-/// Checks that there is memory for a stable sort by rayon, which takes the elements' size again, and
-/// aborts the process otherwise.
+/// Checks that there is memory for a stable sort by rayon, which takes the elements' size again,
+/// and aborts the process otherwise.
 pub(crate) fn room_to_sort<T>(elements: &[T]) -> Result<()> {
     reserve(&mut Vec::<T>::new(), elements.len())
 }

@@ -9,9 +9,9 @@ impl Device {
     /// Starts a kernel on the handle's stream: the main stream, or a stream that was
     /// [chosen](Device::on). On a GPU the kernel may still run when this returns.
     ///
-    /// The arguments are the tuple of the kernel's parameters; other types do not compile. A GPU looks
-    /// up the kernel by its name in `module`, which is loaded on first use. The simulator runs the
-    /// kernel's own source.
+    /// The arguments are the tuple of the kernel's parameters; other types do not compile. A GPU
+    /// looks up the kernel by its name in `module`, which is loaded on first use. The simulator
+    /// runs the kernel's own source.
     ///
     /// # Errors
     /// [`Error::Launch`] if the shape breaks a limit of the kernel or of the device,
@@ -36,8 +36,8 @@ impl Device {
             Backend::Cpu => Err(self.runs_no_kernels(kernel.name())),
             // SAFETY: passed on to the caller.
             Backend::Simulator(simulator) => unsafe { simulator.launch(kernel, config, arguments) },
-            // SAFETY: the addresses point to values of the kernel's parameter types, in order; the rest
-            // is passed on to the caller.
+            // SAFETY: the addresses point to values of the kernel's parameter types, in order; the
+            // rest is passed on to the caller.
             Backend::Cuda(gpu) => arguments.with_addresses(|addresses| unsafe {
                 gpu.launch(module, kernel.name(), config, addresses)
             }),

@@ -20,24 +20,24 @@
 //! another.
 //!
 //! # Lifetimes
-//! Buffers, streams and events keep their device open and may be dropped in any order, on any thread.
-//! On a GPU, memory is allocated and freed in the order of the buffer's stream, so the memory of a
-//! freed buffer is used again only after the work on the buffer. A call with buffers of several
-//! streams orders the streams. [`Stream::launch`] does not know its buffers and has its own rule.
-//! A GPU keeps up to an eighth of its memory, once freed, for later allocations.
+//! Buffers, streams and events keep their device open and may be dropped in any order, on any
+//! thread. On a GPU, memory is allocated and freed in the order of the buffer's stream, so the
+//! memory of a freed buffer is used again only after the work on the buffer. A call with buffers of
+//! several streams orders the streams. [`Stream::launch`] does not know its buffers and has its own
+//! rule. A GPU keeps up to an eighth of its memory, once freed, for later allocations.
 //!
 //! # Memory
-//! [`Device::with_memory_limit`] returns a handle that uses only a share of a device's memory. Calls
-//! that take a [`DeviceSet`] split work that needs more memory than the limit, or than a GPU has, into
-//! partitions and run one after the other. Several devices run partitions side by side. The results
-//! equal those of a single device with enough memory, except for the order of additions if a module's
-//! documentation says so.
+//! [`Device::with_memory_limit`] returns a handle that uses only a share of a device's memory.
+//! Calls that take a [`DeviceSet`] split work that needs more memory than the limit, or than a GPU
+//! has, into partitions and run one after the other. Several devices run partitions side by side.
+//! The results equal those of a single device with enough memory, except for the order of additions
+//! if a module's documentation says so.
 //!
 //! # Copies
-//! Copies run at the bus's speed from and to [page-locked memory](PinnedBuffer). Copies of 8 MiB and
-//! more between a GPU and ordinary host memory go in chunks through 48 MiB of page-locked memory,
-//! which the device keeps after the first such copy: all threads copy a chunk while the GPU copies
-//! another.
+//! Copies run at the bus's speed from and to [page-locked memory](PinnedBuffer). Copies of 8 MiB
+//! and more between a GPU and ordinary host memory go in chunks through 48 MiB of page-locked
+//! memory, which the device keeps after the first such copy: all threads copy a chunk while the GPU
+//! copies another.
 
 mod array;
 mod available;

@@ -76,8 +76,8 @@ impl Module {
 }
 
 impl Image {
-    /// Makes an image of PTX for `architecture`, for example `sm_70`, or `sm_90a` for code that runs
-    /// only on compute capability 9.0.
+    /// Makes an image of PTX for `architecture`, for example `sm_70`, or `sm_90a` for code that
+    /// runs only on compute capability 9.0.
     pub const fn new(architecture: &'static str, ptx: &'static str) -> Self {
         Self {
             architecture,

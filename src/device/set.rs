@@ -4,9 +4,9 @@ use super::Device;
 
 /// The devices on which a call with host arrays runs: a [`Device`], or several.
 ///
-/// A `Vec`, an array or a slice of devices is a set. Each device takes the next partition of the work
-/// (rows, sequences, series or chunks) when it is free, so faster devices do more. Results do not
-/// depend on the number of devices of one kind, except for the order of additions if a module's
+/// A `Vec`, an array or a slice of devices is a set. Each device takes the next partition of the
+/// work (rows, sequences, series or chunks) when it is free, so faster devices do more. Results do
+/// not depend on the number of devices of one kind, except for the order of additions if a module's
 /// documentation says so. Clones of a device with a [limit](Device::with_memory_limit) share the
 /// limit; give each device of a set its own.
 ///

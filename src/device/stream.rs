@@ -37,15 +37,15 @@ impl Device {
     }
 
     /// Returns a handle to the same device whose work is ordered on `stream` instead of the main
-    /// stream: allocations, copies and launches, and so all calls that take the handle, or arrays made
-    /// through it. The handle has this handle's [limit](Device::with_memory_limit), and keeps the
-    /// stream alive.
+    /// stream: allocations, copies and launches, and so all calls that take the handle, or arrays
+    /// made through it. The handle has this handle's [limit](Device::with_memory_limit), and keeps
+    /// the stream alive.
     ///
     /// Calls with arrays run on the stream of their first array. If other arrays were made through
-    /// handles on other streams, the call's stream waits for their streams before the work, and their
-    /// streams wait for the call's stream after it, on the GPU. Results and memory are safe, but the
-    /// streams do not overlap. Make arrays that are used together through handles on one stream, or
-    /// move the arrays with [`DeviceArray::on`].
+    /// handles on other streams, the call's stream waits for their streams before the work, and
+    /// their streams wait for the call's stream after it, on the GPU. Results and memory are safe,
+    /// but the streams do not overlap. Make arrays that are used together through handles on one
+    /// stream, or move the arrays with [`DeviceArray::on`].
     ///
     /// # Errors
     /// [`Error::DifferentDevices`] if the stream belongs to another device.
@@ -73,14 +73,14 @@ impl Device {
         Ok(self.with_backend(stream.device.backend.clone()))
     }
 
-    /// Orders work on this handle's stream with the work of other handles, until the returned guard is
-    /// dropped. This stream waits for the streams of `others` now, and they wait for this stream when
-    /// the guard is dropped. So work here sees the results of what `others` have started, and buffers
-    /// made through `others` may be written and freed there after the guard was dropped, but not
-    /// before. A call moves arguments that it owns with [`Buffer::on`] instead.
+    /// Orders work on this handle's stream with the work of other handles, until the returned guard
+    /// is dropped. This stream waits for the streams of `others` now, and they wait for this stream
+    /// when the guard is dropped. So work here sees the results of what `others` have started, and
+    /// buffers made through `others` may be written and freed there after the guard was dropped,
+    /// but not before. A call moves arguments that it owns with [`Buffer::on`] instead.
     ///
-    /// Does nothing for handles on the same stream, on the CPU and in the simulator. All handles must
-    /// be handles to the same device.
+    /// Does nothing for handles on the same stream, on the CPU and in the simulator. All handles
+    /// must be handles to the same device.
     pub(crate) fn ordered_with(&self, others: &[&Device]) -> Result<Ordered> {
         let mut ordered = Ordered::default();
         for device in others {
@@ -138,12 +138,14 @@ impl Device {
 }
 
 impl<T: Element, D: Dimension> DeviceArray<T, D> {
-    /// Moves the array to another handle of the same device, without a copy. Later work on the array,
-    /// and freeing it, is ordered on the stream of `device`, which waits for the work that was started
-    /// before. The [limit](Device::with_memory_limit) of the first handle still counts the memory.
+    /// Moves the array to another handle of the same device, without a copy. Later work on the
+    /// array, and freeing it, is ordered on the stream of `device`, which waits for the work that
+    /// was started before. The [limit](Device::with_memory_limit) of the first handle still counts
+    /// the memory.
     ///
     /// # Errors
-    /// [`Error::DifferentDevices`] if `device` is another device, [`Error::Driver`] if the GPU fails.
+    /// [`Error::DifferentDevices`] if `device` is another device, [`Error::Driver`] if the GPU
+    /// fails.
     ///
     /// ```
     /// use gridstride::Device;
@@ -181,16 +183,16 @@ impl Drop for Ordered {
 }
 
 impl Stream {
-    /// Wraps a CUDA stream of another library, for example of cudarc or PyTorch, so that work can be
-    /// ordered on it: see [`Device::on`]. Dropping the `Stream` does not destroy the CUDA stream. A
-    /// null pointer is CUDA's legacy default stream.
+    /// Wraps a CUDA stream of another library, for example of cudarc or PyTorch, so that work can
+    /// be ordered on it: see [`Device::on`]. Dropping the `Stream` does not destroy the CUDA
+    /// stream. A null pointer is CUDA's legacy default stream.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the device is not a GPU, [`Error::Driver`] if the GPU fails.
     ///
     /// # Safety
-    /// `stream` is a `CUstream` of the GPU's primary context. It is destroyed only after the `Stream`
-    /// and all handles, buffers and arrays made through it have been dropped.
+    /// `stream` is a `CUstream` of the GPU's primary context. It is destroyed only after the
+    /// `Stream` and all handles, buffers and arrays made through it have been dropped.
     #[cfg(feature = "cuda")]
     pub unsafe fn from_raw(device: &Device, stream: *mut std::ffi::c_void) -> Result<Stream> {
         let Backend::Cuda(gpu) = &device.backend else {
@@ -237,22 +239,23 @@ impl Stream {
         self.device.record(event)
     }
 
-    /// Makes later work on the stream wait for `event`, if the event has been recorded. It may be an
-    /// event of another GPU.
+    /// Makes later work on the stream wait for `event`, if the event has been recorded. It may be
+    /// an event of another GPU.
     ///
     /// # Errors
-    /// [`Error::DifferentDevices`] if the event belongs to another kind of device, [`Error::Driver`]
-    /// if the GPU fails.
+    /// [`Error::DifferentDevices`] if the event belongs to another kind of device,
+    /// [`Error::Driver`] if the GPU fails.
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.device.wait(event)
     }
 
     /// Starts a kernel on this stream: see [`Device::launch`].
     ///
-    /// Unlike launches of a handle [on](Device::on) the stream, these launches may use buffers of any
-    /// handle. As long as the `Stream` exists, it waits for allocations and zeros of other handles,
-    /// and freeing waits for the stream, on the GPU. The first such launch waits for all streams on
-    /// the host, and dropping the `Stream` waits for it. Order other work on the buffers by events.
+    /// Unlike launches of a handle [on](Device::on) the stream, these launches may use buffers of
+    /// any handle. As long as the `Stream` exists, it waits for allocations and zeros of other
+    /// handles, and freeing waits for the stream, on the GPU. The first such launch waits for all
+    /// streams on the host, and dropping the `Stream` waits for it. Order other work on the buffers
+    /// by events.
     ///
     /// # Errors
     /// As [`Device::launch`].
@@ -273,12 +276,14 @@ impl Stream {
         unsafe { self.device.launch(module, kernel, config, arguments) }
     }
 
-    /// Runs `work`, which may start asynchronous copies on the stream, and waits for the stream, even
-    /// if `work` fails or panics. So the host memory that is borrowed for `'env` outlives the copies.
+    /// Runs `work`, which may start asynchronous copies on the stream, and waits for the stream,
+    /// even if `work` fails or panics. So the host memory that is borrowed for `'env` outlives the
+    /// copies.
     ///
     /// Copies overlap with the host only from and to [pinned memory](super::PinnedBuffer). They
-    /// overlap with other streams only if their buffer was made through a handle [on](Device::on) this
-    /// stream. For other buffers, the stream waits for the buffer's stream, and then the other way.
+    /// overlap with other streams only if their buffer was made through a handle [on](Device::on)
+    /// this stream. For other buffers, the stream waits for the buffer's stream, and then the other
+    /// way.
     ///
     /// # Errors
     /// The error of `work`, else [`Error::Driver`] if work on the GPU failed.
@@ -345,15 +350,15 @@ impl<'env> StreamScope<'_, 'env> {
     /// Copies `source` into `target`, in the stream's order.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths differ, [`Error::DifferentDevices`] if the buffer is on another
-    /// device, [`Error::Driver`] if the GPU fails.
+    /// [`Error::Shape`] if the lengths differ, [`Error::DifferentDevices`] if the buffer is on
+    /// another device, [`Error::Driver`] if the GPU fails.
     pub fn upload<T: Element>(&self, source: &'env [T], target: &mut Buffer<T>) -> Result<()> {
         let device = self.stream.device();
         device.require_same(target.device(), COPY_TO)?;
         target.require_length(COPY_TO, source.len())?;
         let _ordered = device.ordered_with(&[target.device()])?;
-        // SAFETY: `source` outlives `'env`, and the scope waits for the stream before `'env` ends. The
-        // buffer is freed on a stream that waits for this one.
+        // SAFETY: `source` outlives `'env`, and the scope waits for the stream before `'env` ends.
+        // The buffer is freed on a stream that waits for this one.
         unsafe { target.start_copy_from(device, 0, source) }
     }
 
@@ -376,8 +381,8 @@ impl<'env> StreamScope<'_, 'env> {
     }
 }
 
-/// A point in a stream's work: [`Stream::record`] sets the event, [`Stream::wait`] waits for it, and
-/// [`elapsed_since`](Self::elapsed_since) measures the time between two events.
+/// A point in a stream's work: [`Stream::record`] sets the event, [`Stream::wait`] waits for it,
+/// and [`elapsed_since`](Self::elapsed_since) measures the time between two events.
 ///
 /// ```
 /// use gridstride::Device;
@@ -399,7 +404,8 @@ pub struct Event {
 
 #[derive(Debug)]
 enum Moment {
-    /// The time of recording on the CPU and in the simulator, where earlier work has finished by then.
+    /// The time of recording on the CPU and in the simulator, where earlier work has finished by
+    /// then.
     Host(Mutex<Option<Instant>>),
     Cuda(cuda::Event),
 }
@@ -416,8 +422,8 @@ impl Event {
         }
     }
 
-    /// Waits for both events and returns the time from `start` to this event. A GPU measures the time
-    /// with its own clock, to about half a microsecond.
+    /// Waits for both events and returns the time from `start` to this event. A GPU measures the
+    /// time with its own clock, to about half a microsecond.
     ///
     /// # Errors
     /// [`Error::InvalidInput`] if one of the events has not been recorded, or if `start` happened

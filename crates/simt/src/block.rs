@@ -1,4 +1,4 @@
-//! A launch and its blocks, as their threads see them.
+//! A launch and its blocks.
 
 use crate::copies::CopyTime;
 use crate::error::SimError;
@@ -9,7 +9,7 @@ use cuda_std::host::{Dim3, LaunchConfig};
 use cuda_std::warp::WARP_SIZE;
 use std::cell::{Cell, RefCell};
 
-/// A launch, as every block of it needs it.
+/// The properties of a launch that its blocks share.
 pub(crate) struct Launch<'a> {
     pub(crate) kernel: &'static str,
     pub(crate) config: LaunchConfig,
@@ -20,7 +20,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
 }
 
-/// A block, as its threads see it.
+/// The properties of a block that its threads share.
 pub(crate) struct Block<'a> {
     pub(crate) launch: &'a Launch<'a>,
     pub(crate) index: Dim3,
@@ -29,17 +29,18 @@ pub(crate) struct Block<'a> {
     pub(crate) shared: &'a RefCell<SharedMemory>,
     /// The mistake of the thread that just unwound.
     pub(crate) error: Cell<Option<SimError>>,
-    /// Whether the launch was made by a destructor that a panic runs.
+    /// Whether a destructor made the launch during a panic.
     pub(crate) host_is_unwinding: bool,
 }
 
 impl Block<'_> {
-    /// The lane of a thread, and how many lanes its warp has.
+    /// Returns the lane of a thread, and the number of lanes of its warp.
     pub(crate) fn lane_of(&self, thread: Dim3) -> (u32, u32) {
         self.place_among(thread, WARP_SIZE)
     }
 
-    /// The index of a thread in its group of `size` threads of the block, and how many that has.
+    /// Returns the index of a thread in its group of `size` threads, and the number of threads in
+    /// the group, which is smaller at the end of the block.
     pub(crate) fn place_among(&self, thread: Dim3, size: u32) -> (u32, u32) {
         let shape = self.launch.config.block;
         let linear = thread.x + shape.x * (thread.y + shape.y * thread.z);

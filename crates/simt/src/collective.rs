@@ -1,4 +1,4 @@
-//! Collective operations, of whole warps and warp groups, which exchange more than a word.
+//! Collective operations of whole warps and warp groups that exchange more than a word.
 
 use crate::error::SimError;
 use crate::state::{State, WarpCall};
@@ -11,13 +11,13 @@ pub(crate) fn perform(threads: &[Thread<'_>], call: &WarpCall) -> Result<(), Sim
     let mut words: Vec<&mut [u32]> = parts
         .map(|part| {
             perform.get_or_insert(part.perform);
-            // SAFETY: the thread waits in `collective`, which has borrowed the words for as long; each
-            // thread has its own.
+            // SAFETY: the thread waits in `collective`, which borrows the words meanwhile. Each
+            // thread has its own words.
             unsafe { &mut *part.words }
         })
         .collect();
     if let Some(perform) = perform {
-        // SAFETY: the thread that it is of waits in `collective`, which has borrowed it for as long.
+        // SAFETY: its thread waits in `collective`, which borrows the function meanwhile.
         let result = unsafe { &*perform }(&mut words);
         result.map_err(|(index, misuse)| SimError::Misuse {
             place: threads[index].place(),

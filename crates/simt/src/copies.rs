@@ -5,18 +5,18 @@ use crate::shared::{Poison, SharedMemory};
 use cuda_std::host::Misuse;
 use std::collections::VecDeque;
 
-/// When a block makes its copies: a GPU may do both.
+/// When a block makes its copies. A GPU may do both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyTime {
     AtStart,
-    /// As late as can be: when they are waited for.
+    /// As late as possible: when a thread waits for the copy.
     AtWait,
 }
 
 impl CopyTime {
-    /// What a block draws; with seed 0 it is the end, which shows more mistakes.
+    /// Draws the time for a block. Seed 0 gives `AtWait`, which shows more mistakes.
     pub(crate) fn draw(poison: Poison) -> Self {
-        /// Sets this draw apart from those for memory and order.
+        /// Makes this draw independent of the draws for memory and order.
         const STREAM: u64 = 0x636f_7079;
         let mut random = Random::new(poison.seed ^ STREAM, poison.block);
         if poison.seed != 0 && random.next() & 1 == 1 {
@@ -27,7 +27,7 @@ impl CopyTime {
     }
 }
 
-/// What stands in the target of a copy until it is made: NaN as a float, −1 as an integer.
+/// The bytes of a copy's target until the copy is made: NaN as a float, −1 as an integer.
 const NOT_YET: u8 = 0xff;
 
 /// A copy whose addresses have been checked.
@@ -76,10 +76,10 @@ impl Copy {
     }
 
     /// # Safety
-    /// The shared memory of `new` must be there, and the source be initialised.
+    /// The shared memory of `new` exists, and the source is initialised.
     unsafe fn make(self) {
-        // SAFETY: `new` has seen that the target is in the shared memory, and the source, in global
-        // memory, does not overlap it; the rest is passed on to the caller.
+        // SAFETY: `new` has checked that the target is in the shared memory, which the source in
+        // global memory does not overlap; the rest is passed on to the caller.
         unsafe {
             match self.from {
                 Some(from) => self.to.copy_from_nonoverlapping(from, self.bytes),
@@ -93,23 +93,23 @@ impl Copy {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     copies: VecDeque<Copy>,
-    /// How many of them each group has.
+    /// The number of copies in each group.
     groups: VecDeque<usize>,
-    /// How many are in no group yet, behind the others.
+    /// The number of copies that are in no group yet, at the end of `copies`.
     open: usize,
 }
 
 impl Copies {
     /// # Safety
-    /// The copy's shared memory must be there, and until the copy has been waited for its source must
-    /// be initialised and nobody write it.
+    /// Until the copy was waited for, its shared memory exists, and its source is initialised and
+    /// does not change.
     pub(crate) unsafe fn start(&mut self, copy: Copy, time: CopyTime) {
         if time == CopyTime::AtStart {
             // SAFETY: passed on to the caller.
             unsafe { copy.make() };
             return;
         }
-        // SAFETY: the target is in the shared memory, which the caller vouches for.
+        // SAFETY: the target is in the shared memory, which exists by the caller's contract.
         unsafe { copy.to.write_bytes(NOT_YET, copy.bytes) };
         self.copies.push_back(copy);
         self.open += 1;
@@ -122,7 +122,7 @@ impl Copies {
     /// Makes the copies of all groups but the latest `pending`.
     ///
     /// # Safety
-    /// What was promised to [`start`](Self::start) must still hold.
+    /// The contract of [`start`](Self::start) still holds.
     pub(crate) unsafe fn wait(&mut self, pending: usize) {
         let finished = self.groups.len().saturating_sub(pending);
         let count: usize = self.groups.drain(..finished).sum();

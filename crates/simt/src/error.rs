@@ -1,4 +1,4 @@
-//! What goes wrong in a launch.
+//! Errors of launches.
 
 use cuda_std::host::{BlockBound, Dim3, LaunchError, Misuse, WarpOperation};
 use std::fmt;
@@ -7,10 +7,11 @@ use std::panic::Location;
 /// A place in the source of a kernel.
 pub type Site = &'static Location<'static>;
 
-/// Whether two calls are made at the same place, which may have several copies in the program.
+/// Whether two calls are at the same place in the source, which the program may contain several
+/// times.
 #[inline]
 pub(crate) fn is_same_site(a: Site, b: Site) -> bool {
-    // By address first: that decides nearly always, and comparing texts is slow.
+    // Comparing texts is slow, and the address nearly always decides.
     std::ptr::eq(a, b) || a == b
 }
 
@@ -36,24 +37,24 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a thread does that others wait for in vain.
+/// What a thread does while others wait for it in vain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {
-    /// It has returned from the kernel.
+    /// The thread has returned from the kernel.
     Finished,
-    /// It waits at the block's barrier.
+    /// The thread waits at the block's barrier.
     AtBarrier(Site),
-    /// It waits in a warp operation.
+    /// The thread waits in a warp operation.
     InWarpOperation {
         /// The operation.
         operation: WarpOperation,
-        /// The lanes that it waits for.
+        /// The lanes for which the thread waits.
         mask: u32,
-        /// Where it was called.
+        /// The place of the call.
         site: Site,
     },
-    /// It waits for what another thread writes, in `thread::nanosleep`.
+    /// The thread waits in `thread::nanosleep` until another thread has written something.
     Waiting(Site),
 }
 
@@ -74,8 +75,8 @@ impl fmt::Display for Activity {
 
 /// Why a launch in the simulator failed.
 ///
-/// Those up to [`Stacks`](Self::Stacks) come before any thread runs. The others are mistakes of the
-/// kernel; on a GPU they hang, corrupt memory or go unnoticed.
+/// The errors up to [`Stacks`](Self::Stacks) occur before any thread runs. The others are mistakes
+/// of the kernel, which hang on a GPU, corrupt memory or go unnoticed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
@@ -88,25 +89,25 @@ pub enum SimError {
         what: &'static str,
     },
 
-    /// More of something than the device has.
+    /// A size exceeds a limit of the device.
     #[error("kernel `{kernel}` cannot be launched: {what} is {value}, and the limit is {limit}")]
     LimitExceeded {
         /// The kernel's name.
         kernel: &'static str,
-        /// What there is too much of.
+        /// The size's name.
         what: &'static str,
-        /// How much was asked for.
+        /// The requested size.
         value: u64,
-        /// How much there may be.
+        /// The limit.
         limit: u64,
     },
 
-    /// The block is not one that the kernel was written for.
+    /// The kernel does not support the shape of the block.
     #[error("kernel `{kernel}` cannot be launched with blocks of {block}: it {}", describe(.bound))]
     WrongBlock {
         /// The kernel's name.
         kernel: &'static str,
-        /// The block asked for.
+        /// The requested shape.
         block: Dim3,
         /// The bound of the kernel.
         bound: BlockBound,
@@ -115,11 +116,11 @@ pub enum SimError {
     /// A kernel launched a kernel.
     #[error("kernel `{kernel}` cannot be launched from within a kernel")]
     NestedLaunch {
-        /// The name of the kernel that should have been launched.
+        /// The name of the kernel that was to be launched.
         kernel: &'static str,
     },
 
-    /// The operating system gave no memory for the threads' stacks.
+    /// The operating system has no memory for the threads' stacks.
     #[error("kernel `{kernel}`: no memory for {threads} stacks of {bytes} bytes: {source}")]
     Stacks {
         /// The kernel's name.
@@ -128,7 +129,7 @@ pub enum SimError {
         threads: usize,
         /// The size of a stack.
         bytes: usize,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 
@@ -143,16 +144,16 @@ pub enum SimError {
         kernel: &'static str,
         /// The block's index in the grid.
         block: Dim3,
-        /// A thread, and where it waits.
+        /// A thread, and its barrier.
         first: (Dim3, Site),
-        /// Another thread, and where that one waits.
+        /// Another thread, and its barrier.
         second: (Dim3, Site),
     },
 
     /// Threads of a block have finished while others wait at a barrier.
     ///
-    /// GPUs since compute capability 7.0 let the others pass, but the rule of CUDA, and this
-    /// simulator's, is that all threads of a block reach every barrier.
+    /// GPUs since compute capability 7.0 let the others pass, but CUDA requires, and so does this
+    /// simulator, that all threads of a block reach every barrier.
     #[error(
         "{place} waits at the barrier at {site}, but {} without reaching it",
         list_finished(.finished)
@@ -160,13 +161,13 @@ pub enum SimError {
     BarrierNotReached {
         /// A thread that waits.
         place: Place,
-        /// Where it waits.
+        /// The place of the call.
         site: Site,
         /// The threads of the block that have finished.
         finished: Vec<Dim3>,
     },
 
-    /// Threads wait for what another block writes, and no block does anything else.
+    /// All blocks wait until another block writes something.
     #[error(
         "{place} waits at {site} for what another thread writes, but all blocks that run wait; a block may wait \
          only for one that is known to have started"
@@ -174,7 +175,7 @@ pub enum SimError {
     AllWait {
         /// A thread that waits.
         place: Place,
-        /// Where it waits.
+        /// The place of the call.
         site: Site,
     },
 
@@ -188,11 +189,11 @@ pub enum SimError {
         place: Place,
         /// The operation.
         operation: WarpOperation,
-        /// The mask that it gave.
+        /// The mask.
         mask: u32,
-        /// Where it waits.
+        /// The place of the call.
         site: Site,
-        /// The lanes that do not come, and what they do instead.
+        /// The missing lanes, and what they do instead.
         missing: Vec<(u32, Activity)>,
     },
 
@@ -205,15 +206,15 @@ pub enum SimError {
         place: Place,
         /// The operation.
         operation: WarpOperation,
-        /// The mask that it gave.
+        /// The mask.
         mask: u32,
         /// The thread's own lane.
         lane: u32,
-        /// Where.
+        /// The place of the call.
         site: Site,
     },
 
-    /// A mask names lanes that the last warp of the block does not have.
+    /// A mask contains lanes that the last warp of the block does not have.
     #[error(
         "{place}: {operation} at {site} with mask {mask:#010x}, but this warp has only {lanes} \
          lanes"
@@ -223,11 +224,11 @@ pub enum SimError {
         place: Place,
         /// The operation.
         operation: WarpOperation,
-        /// The mask that it gave.
+        /// The mask.
         mask: u32,
-        /// The lanes that the warp has.
+        /// The number of lanes of the warp.
         lanes: u32,
-        /// Where.
+        /// The place of the call.
         site: Site,
     },
 
@@ -242,26 +243,27 @@ pub enum SimError {
         operation: WarpOperation,
         /// The mask.
         mask: u32,
-        /// The lane that it reads from.
+        /// The lane from which the thread reads.
         lane: u32,
-        /// Where.
+        /// The place of the call.
         site: Site,
     },
 
-    /// Threads of a warp group do not take part in an operation of it.
+    /// Threads of a warp group do not take part in an operation of the group.
     #[error("{place} waits in {operation} at {site}, but {}", list_absent(.missing))]
     ThreadsMissing {
         /// A thread that waits.
         place: Place,
         /// The operation.
         operation: WarpOperation,
-        /// Where it waits.
+        /// The place of the call.
         site: Site,
-        /// The threads that do not come, and what they do instead.
+        /// The missing threads, and what they do instead.
         missing: Vec<(Dim3, Activity)>,
     },
 
-    /// An operation of a whole warp or warp group in one that is cut by the end of the block.
+    /// An operation of a whole warp or warp group was called in an incomplete one at the end of the
+    /// block.
     #[error(
         "{place}: {operation} at {site} is an operation of {} threads, but there are only {threads}",
         .operation.threads()
@@ -271,9 +273,9 @@ pub enum SimError {
         place: Place,
         /// The operation.
         operation: WarpOperation,
-        /// The threads that there are.
+        /// The number of threads of the warp or warp group.
         threads: u32,
-        /// Where.
+        /// The place of the call.
         site: Site,
     },
 
@@ -284,7 +286,7 @@ pub enum SimError {
         place: Place,
         /// What is wrong.
         misuse: Misuse,
-        /// Where.
+        /// The place of the call.
         site: Site,
     },
 
@@ -297,28 +299,29 @@ pub enum SimError {
         place: Place,
         /// `read`, `write` or `address`.
         access: &'static str,
-        /// The element asked for.
+        /// The requested element.
         index: usize,
-        /// The elements that there are.
+        /// The number of elements.
         length: usize,
-        /// Where.
+        /// The place of the call.
         site: Site,
     },
 
-    /// A block used more shared memory than there is.
+    /// A block uses too much shared memory.
     #[error("{place}: {what} comes to {value} bytes, and the limit is {limit}")]
     SharedMemory {
-        /// The thread that declared the array that was too much.
+        /// The thread that declared the array that exceeds the limit.
         place: Place,
-        /// Which memory.
+        /// The kind of memory.
         what: &'static str,
-        /// How much the block uses.
+        /// The bytes that the block uses.
         value: usize,
-        /// How much there may be.
+        /// The limit in bytes.
         limit: usize,
     },
 
-    /// A block wrote just past the end of an array in shared memory; found when it had finished.
+    /// A block wrote just past the end of an array in shared memory. Detected at the end of the
+    /// block.
     #[error(
         "kernel `{kernel}`, block {block}: something wrote past the end of {what} of {bytes} bytes"
     )]
@@ -327,9 +330,9 @@ pub enum SimError {
         kernel: &'static str,
         /// The block's index in the grid.
         block: Dim3,
-        /// Which memory.
+        /// The kind of memory.
         what: &'static str,
-        /// Its size.
+        /// The array's size.
         bytes: usize,
     },
 
@@ -338,14 +341,14 @@ pub enum SimError {
     Panic {
         /// The thread.
         place: Place,
-        /// What it said.
+        /// The panic's message.
         message: String,
     },
 }
 
 impl SimError {
-    /// A launch that breaks a limit.
-    pub(crate) fn of_launch(kernel: &'static str, error: LaunchError) -> Self {
+    /// Returns the error of a launch that exceeds a limit.
+    pub(crate) fn from_launch(kernel: &'static str, error: LaunchError) -> Self {
         let exceeded = |what, value, limit: u32| Self::LimitExceeded {
             kernel,
             what,
@@ -397,7 +400,7 @@ fn describe(bound: &BlockBound) -> String {
     }
 }
 
-/// How many threads a sentence lists before it only counts.
+/// The number of threads that a message lists; it counts the others.
 const LISTED: usize = 4;
 
 fn and_more(count: usize) -> String {

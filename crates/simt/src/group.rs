@@ -1,4 +1,4 @@
-//! The rendezvous of the threads of a warp group.
+//! Operations of warp groups.
 
 use crate::collective;
 use crate::error::SimError;
@@ -6,11 +6,11 @@ use crate::state::{State, WarpCall};
 use crate::thread::Thread;
 use cuda_std::warp::WARP_SIZE;
 
-/// Threads of a warp group.
+/// The number of threads of a warp group.
 pub(crate) const GROUP_SIZE: u32 = 4 * WARP_SIZE;
 
-/// Performs the operation of a warp group if all its threads have arrived, and adds their indices, the
-/// first of which is `first`, to `runnable`.
+/// Performs the operation of a warp group if all its threads have arrived, and adds their indices
+/// to `runnable`. The first thread has the index `first`.
 pub(crate) fn complete(
     group: &[Thread<'_>],
     first: u32,
@@ -31,7 +31,7 @@ fn is_in(thread: &Thread<'_>, call: &WarpCall) -> bool {
     matches!(thread.state.get(), State::Warp(other) if call.is_same_operation(&other))
 }
 
-/// Why the operation that `waiting` of `group` waits in, as `call`, cannot be performed.
+/// Returns the error of an operation, called by `waiting` as `call`, that others never reach.
 pub(crate) fn missing(group: &[Thread<'_>], waiting: &Thread<'_>, call: &WarpCall) -> SimError {
     let missing = group.iter().filter(|thread| !is_in(thread, call));
     SimError::ThreadsMissing {

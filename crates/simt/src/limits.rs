@@ -1,7 +1,6 @@
-//! What a device has.
+//! Limits of the simulated device.
 
-/// What the simulated device has at most. The default is that of today's data-centre GPUs
-/// (compute capability 9.0).
+/// The limits of the simulated device. The default has the limits of compute capability 9.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

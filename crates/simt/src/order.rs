@@ -1,13 +1,13 @@
 //! The orders in which blocks and threads run, drawn from a seed.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a counter through a mixing function. Its quality is ample
-/// for orders, and any seed is a good one.
+/// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function. The quality suffices for
+/// orders, and all seeds are equally good.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The sequence number `stream` of `seed`: what a block draws depends on its index alone, not
-    /// on the OS thread that happens to run it.
+    /// Returns sequence number `stream` of `seed`. A block uses its index as the number, so that
+    /// its draws do not depend on the OS thread that runs it.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         Self(mix(seed) ^ mix(!stream))
     }
@@ -17,12 +17,12 @@ impl Random {
         mix(self.0)
     }
 
-    /// A number below `bound`. Its bias, below 2⁻³² · `bound`, does not matter here.
+    /// Returns a number below `bound`. The bias of at most 2⁻³² · `bound` does not matter here.
     fn below(&mut self, bound: u32) -> u32 {
         (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
-    /// Puts `items` into a random order (Fisher–Yates).
+    /// Shuffles `items` (Fisher–Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u32 + 1) as usize);
@@ -36,10 +36,10 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// An order of the blocks `0..count`, without a list of them: a grid can have billions.
+/// An order of the blocks `0..count`, without a list, since a grid can have billions of blocks.
 ///
-/// Position `i` holds block `(start + i · stride) mod count` with a stride that shares no factor
-/// with the count, so that every block comes once. Seed 0 is the plain order.
+/// Position `i` holds block `(start + i · stride) mod count`. The stride shares no factor with the
+/// count, so that every block occurs once. Seed 0 gives ascending order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockOrder {
     count: u64,
@@ -71,7 +71,7 @@ impl BlockOrder {
         }
     }
 
-    /// The block at `position`.
+    /// Returns the block at `position`.
     pub(crate) fn at(self, position: u64) -> u64 {
         let [count, start, stride] = [self.count, self.start, self.stride].map(u128::from);
         ((start + u128::from(position) * stride) % count) as u64

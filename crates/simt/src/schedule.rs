@@ -1,4 +1,4 @@
-//! Which threads of a block run, from one synchronisation point to the next.
+//! Runs the threads of a block from one synchronisation point to the next.
 
 use crate::block::Launch;
 use crate::error::{SimError, Site, is_same_site};
@@ -15,12 +15,12 @@ use cuda_std::warp::WARP_SIZE;
 
 pub(crate) type Routine<'a> = Coroutine<(), (), (), &'a mut DefaultStack>;
 
-/// Which threads of a block run next.
+/// Decides which threads of a block run next.
 pub(crate) struct Schedule<'a> {
     threads: &'a [Thread<'a>],
-    /// The threads of this round, in their order.
+    /// The threads of this round, in the order in which they run.
     runnable: Vec<u32>,
-    /// Draws the orders; none for seed 0.
+    /// Draws the orders; `None` for seed 0.
     random: Option<Random>,
     /// The thread that runs, or ran last.
     pub(crate) current: usize,
@@ -29,16 +29,16 @@ pub(crate) struct Schedule<'a> {
     barrier: Barrier,
     watch: &'a Watch,
     busy: Busy<'a>,
-    /// The threads that wait for what others write.
+    /// The threads that wait until others have written something.
     paused: Vec<u32>,
-    /// Whether the last round did nothing but look whether it has been written.
+    /// Whether all threads of the last round were paused before and are paused again.
     is_waiting: bool,
 }
 
-/// How a block ends without a mistake of its own.
+/// How a block ends without an error.
 pub(crate) enum Ending {
     Complete,
-    /// Because another one has failed.
+    /// Another block has failed.
     Stopped,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Schedule<'a> {
         Ok(Ending::Complete)
     }
 
-    /// Lets other blocks go on.
+    /// Lets other blocks run.
     fn wait(&mut self) -> Result<(), SimError> {
         if self.busy.wait() {
             return Ok(());
@@ -137,8 +137,9 @@ impl<'a> Schedule<'a> {
             let thread = &self.threads[self.current];
             let had_paused = matches!(thread.state.get(), State::Paused(_));
             let routine = &mut routines[self.current];
-            // SAFETY: the coroutine enters nothing that it is suspended out of, since launches do not
-            // nest; `threads` outlives the coroutines and so the calls that they are suspended in.
+            // SAFETY: launches do not nest, so the coroutine is never suspended within another
+            // `enter`; `threads` outlives the coroutines, and so the calls in which they are
+            // suspended.
             let result = unsafe { host::enter(thread, || routine.resume(())) };
             if let CoroutineResult::Return(()) = result {
                 thread.state.set(State::Finished);
@@ -171,9 +172,9 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// Why no thread can go on although some have not finished.
+    /// Returns the reason why no thread can continue, although some have not finished.
     fn stuck(&self) -> SimError {
-        // Warp operations first: whoever waits at a barrier may well wait for these.
+        // Warp operations come first, since threads at a barrier may wait for their threads.
         for warp in self.threads.chunks(WARP_SIZE as usize) {
             for (lane, thread) in warp.iter().enumerate() {
                 if let State::Warp(call) = thread.state.get()

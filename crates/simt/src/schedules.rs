@@ -1,34 +1,34 @@
-//! Comparing what a kernel does under several schedules.
+//! Compares a kernel's results under several seeds.
 
 use crate::error::SimError;
 use crate::simulator::Simulator;
 
-/// A launch under one of several seeds failed.
+/// The error of a launch under one of several seeds.
 #[derive(Debug, thiserror::Error)]
 #[error("under seed {seed}: {error}")]
 pub struct FailedSeed {
     /// The seed, for `Simulator::with_seed`.
     pub seed: u64,
-    /// What happened.
+    /// The error.
     #[source]
     pub error: SimError,
 }
 
-/// Two seeds under which the same launches gave different results.
+/// Two seeds under which a kernel has different results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference<T> {
     /// The seeds, for `Simulator::with_seed`.
     pub seeds: (u64, u64),
-    /// The result under each.
+    /// The result under each seed.
     pub results: (T, T),
 }
 
-/// Runs `run` under each seed, one block after the other, and compares the results with that under
-/// the first: the first difference, or `None` if all are the same.
+/// Calls `run` with a simulator for each seed, and compares the results with the first. Returns the
+/// first difference, or `None` if all results are equal. Blocks run one after the other.
 ///
-/// Results differ when the kernel depends on the order of its threads, as with a missing barrier,
-/// or reads shared memory before it was written. Each run must begin with the same inputs.
-/// Floating-point results are best compared by their bits, as NaN is never equal to NaN.
+/// Results differ if the kernel depends on the order of its threads, for example by a missing
+/// barrier, or if it reads uninitialised shared memory. Each run must begin with the same inputs.
+/// Compare floating-point results by their bits, because NaN never equals NaN.
 ///
 /// # Errors
 /// The error of the first run that fails, with its seed.

@@ -4,18 +4,18 @@ use crate::order::Random;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
-/// Bytes after each array that must come through the block unchanged.
+/// Bytes after each array that the block must not change.
 const GUARD_BYTES: usize = 64;
 const GUARD: u8 = 0xa5;
 
-/// What the poison of a block is drawn from.
+/// The seed from which the initial content of a block's memory is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Poison {
     pub(crate) seed: u64,
     pub(crate) block: u64,
 }
 
-/// The shared memory of one block after the other.
+/// The shared memory of a worker's blocks, which run one after the other.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
     dynamic: Array,
@@ -31,11 +31,11 @@ struct Static {
     array: Array,
 }
 
-/// Too much static shared memory: how much a block has with the array that was asked for.
+/// The bytes of static shared memory that a block would use with a new array, beyond the limit.
 #[derive(Debug)]
 pub(crate) struct StaticBytes(pub(crate) usize);
 
-/// An array that was written past its end.
+/// An array that the block wrote past its end.
 #[derive(Debug)]
 pub(crate) struct Overrun {
     pub(crate) what: &'static str,
@@ -44,8 +44,8 @@ pub(crate) struct Overrun {
 
 impl SharedMemory {
     pub(crate) fn new(dynamic_bytes: usize) -> Self {
-        // On GPUs it begins at such an address as well where there is no static one; atoms of operands
-        // of matrix instructions do.
+        // On GPUs, dynamic shared memory has this alignment too if there is no static one. Atoms of
+        // matrix instructions' operands need it.
         let layout = Layout::array::<u8>(dynamic_bytes)
             .and_then(|layout| layout.align_to(1024))
             .expect("a launch's shared memory is at most 4 GiB");
@@ -71,7 +71,7 @@ impl SharedMemory {
         self.dynamic.layout.size()
     }
 
-    /// The block's array known by `key`, unless the block's static arrays together then exceed
+    /// Returns the block's array for `key`. Fails if the block's static arrays together exceed
     /// `limit` bytes.
     pub(crate) fn static_array(
         &mut self,
@@ -80,7 +80,7 @@ impl SharedMemory {
         poison: Poison,
         limit: usize,
     ) -> Result<*mut u8, StaticBytes> {
-        // The layout is compared as well since arrays without bytes may share an address.
+        // The layout is compared too, since arrays without bytes may share an address.
         let found = self
             .statics
             .iter()
@@ -111,7 +111,7 @@ impl SharedMemory {
         Ok(array.array.pointer.as_ptr())
     }
 
-    /// Ends a block: whether it stayed inside its arrays.
+    /// Checks at the end of a block that it did not write past its arrays.
     pub(crate) fn check(&self) -> Result<(), Overrun> {
         let dynamic = std::iter::once(("dynamic shared memory", &self.dynamic));
         let statics = self.statics.iter().filter(|array| array.live);
@@ -126,7 +126,7 @@ impl SharedMemory {
     }
 }
 
-/// Memory that is only reached through its raw pointer, since kernels hold that one.
+/// Memory that is accessed only through its raw pointer, which kernels hold.
 #[derive(Debug)]
 struct Array {
     pointer: NonNull<u8>,
@@ -142,7 +142,7 @@ impl Array {
         Self { pointer, layout }
     }
 
-    /// The layout of the allocation: the array, then its guard.
+    /// Returns the layout of the allocation: the array and its guard.
     fn guarded(layout: Layout) -> Layout {
         Layout::from_size_align(layout.size() + GUARD_BYTES, layout.align())
             .expect("shared memory is far smaller than the address space")
@@ -151,8 +151,8 @@ impl Array {
     fn fill(&mut self, poison: Poison, stream: u64) {
         let size = self.layout.size();
         let start = self.pointer.as_ptr();
-        // SAFETY: the allocation has `size` bytes and the guard. No thread of a kernel runs now, so
-        // nobody else accesses it.
+        // SAFETY: the allocation has `size` bytes and the guard. No thread of the block runs now,
+        // so nothing else accesses it.
         unsafe {
             start.add(size).write_bytes(GUARD, GUARD_BYTES);
             if poison.seed == 0 {
@@ -174,7 +174,7 @@ impl Array {
 
     fn guard_is_intact(&self) -> bool {
         // SAFETY: the guard lies behind the array's bytes in the same allocation, `fill` has
-        // initialised it, and the block has finished, so nobody writes it now.
+        // initialised it, and the block has finished, so nothing writes to it now.
         let guard = unsafe {
             std::slice::from_raw_parts(self.pointer.as_ptr().add(self.layout.size()), GUARD_BYTES)
         };

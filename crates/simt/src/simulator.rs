@@ -1,4 +1,4 @@
-//! Launches: their validation, and the distribution of blocks to OS threads.
+//! Checks launches, and distributes their blocks to OS threads.
 
 use crate::block::Launch;
 use crate::error::SimError;
@@ -13,9 +13,9 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Runs kernels on the CPU, the threads in an order drawn from a seed.
+/// Runs kernels on the CPU, with an order of threads that is drawn from a seed.
 ///
-/// It is plain data: the same simulator can launch from several OS threads.
+/// A simulator is plain data, and can launch from several OS threads.
 ///
 /// ```
 /// use cuda_std::host::LaunchConfig;
@@ -45,18 +45,18 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Simulator {
-    /// What the order of threads and blocks and the content of uninitialised shared memory are
-    /// drawn from. Seed 0 means plain order and bytes of `0xff`. The default is 0.
+    /// The seed of the order of threads and blocks, and of the content of uninitialised shared
+    /// memory. Seed 0, the default, means ascending order and bytes of `0xff`.
     pub seed: u64,
-    /// Whether blocks run in parallel, on rayon's threads; the default. Without it they run one
-    /// after the other on the caller's thread, and the same seed gives the same results and the
-    /// same error every time.
+    /// Whether blocks run in parallel on rayon's threads, as by default. Otherwise they run one
+    /// after the other on the caller's thread, and a seed always gives the same results and the
+    /// same error.
     pub parallel: bool,
-    /// The stack of each simulated thread, by default 256 KiB: enough for kernels without
-    /// optimisation, and for a panic hook that prints a backtrace. Memory is taken only as far as
-    /// it is used. An overflow ends the process.
+    /// The size of each simulated thread's stack. The default, 256 KiB, is enough for unoptimised
+    /// kernels, and for a panic hook that prints a backtrace. Unused pages take no memory. An
+    /// overflow ends the process.
     pub stack_bytes: usize,
-    /// What the simulated device has at most.
+    /// The limits of the simulated device.
     pub limits: Limits,
 }
 
@@ -72,23 +72,23 @@ impl Default for Simulator {
 }
 
 impl Simulator {
-    /// A simulator that runs blocks and threads in an order drawn from `seed`, one block after the
-    /// other, so that every run is the same.
+    /// Returns a simulator that runs blocks one after the other, in an order drawn from `seed`, so
+    /// that all runs are the same.
     pub fn with_seed(seed: u64) -> Self {
         Self::default().seed(seed).parallel(false)
     }
 
-    /// The same with this [`seed`](Self::seed).
+    /// Sets the [`seed`](Self::seed).
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// The same with blocks in [`parallel`](Self::parallel), or not.
+    /// Sets whether blocks run in [`parallel`](Self::parallel).
     pub fn parallel(self, parallel: bool) -> Self {
         Self { parallel, ..self }
     }
 
-    /// The same with stacks of this [size](Self::stack_bytes).
+    /// Sets the [size of stacks](Self::stack_bytes).
     pub fn stack_bytes(self, stack_bytes: usize) -> Self {
         Self {
             stack_bytes,
@@ -96,24 +96,23 @@ impl Simulator {
         }
     }
 
-    /// The same with these [`limits`](Self::limits).
+    /// Sets the [`limits`](Self::limits).
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Runs `kernel` to its end, as a GPU would after a launch and a wait for it.
+    /// Runs `kernel` and waits for its end.
     ///
     /// # Safety
-    /// The kernel's own contract, as for a launch on a GPU: the pointers in `args` are valid for
-    /// what the kernel does with them, from every OS thread, and nothing else uses that memory in
-    /// a conflicting way until this returns. A mistake that the simulator reports has done no harm
-    /// by itself, but the kernel's output is then incomplete.
+    /// The kernel's own contract must hold, as for a launch on a GPU: the pointers in `args` are
+    /// valid for the kernel's accesses from every OS thread, and nothing else accesses the memory
+    /// in a conflicting way until this returns. A mistake that the simulator reports causes no
+    /// undefined behaviour, but leaves the kernel's output incomplete.
     ///
     /// # Errors
-    /// A shape that the device or the kernel does not allow, before anything runs. Else the first
-    /// mistake of a thread: see [`SimError`]. Once a block has failed, no other one is started.
-    /// With blocks in parallel, when several fail before they are stopped, the error is that of the
-    /// lowest one among them.
+    /// Fails before anything runs if the device or the kernel does not allow the shape. Otherwise
+    /// returns the first mistake of a thread: see [`SimError`]. After a block has failed, no more
+    /// blocks are started. If several parallel blocks fail, the error is that of the lowest block.
     pub unsafe fn launch<A: KernelArgs>(
         &self,
         kernel: &Kernel<A>,
@@ -121,13 +120,13 @@ impl Simulator {
         args: A,
     ) -> Result<(), SimError> {
         let args = Shareable(args);
-        // SAFETY: the caller vouches for the kernel's contract, and `launch_body` checks the
-        // block's shape first.
+        // SAFETY: the caller guarantees the kernel's contract, and `launch_body` checks the block's
+        // shape first.
         let body = || unsafe { kernel.run_thread(args.get()) };
         self.launch_body(kernel.name(), kernel.bound(), config, &body)
     }
 
-    /// Checks the shape, and runs `body` in each thread. It is compiled once for all kernels.
+    /// Checks the shape, and runs `body` in each thread. Compiled once for all kernels.
     fn launch_body(
         &self,
         kernel: &'static str,
@@ -158,7 +157,7 @@ impl Simulator {
         }
         let limits = self.limits;
         let checked = config.check(bound, limits.block_threads, limits.shared_bytes);
-        checked.map_err(|error| SimError::of_launch(name, error))
+        checked.map_err(|error| SimError::from_launch(name, error))
     }
 
     fn run(&self, launch: &Launch<'_>) -> Result<(), SimError> {
@@ -203,7 +202,7 @@ impl Simulator {
         }
     }
 
-    /// How many OS threads share the blocks.
+    /// Returns the number of OS threads that share the blocks.
     fn workers(&self, launch: &Launch<'_>) -> usize {
         if !self.parallel {
             return 1;
@@ -233,16 +232,16 @@ impl Simulator {
     }
 }
 
-/// Arguments that every thread of the launch gets a copy of.
+/// Arguments of which every thread of the launch gets a copy.
 struct Shareable<A>(A);
 
 impl<A: Copy> Shareable<A> {
-    /// A method, so that closures capture the wrapper and not what is in it.
+    /// A method, so that closures capture the wrapper and not the field.
     fn get(&self) -> A {
         self.0
     }
 }
 
-// SAFETY: arguments are `Copy` plain data: numbers, which are harmless, and addresses, for which
-// the caller of `launch` vouches that every OS thread may use them as the kernel does.
+// SAFETY: arguments are `Copy` plain data: numbers, and addresses that every OS thread may use as
+// the kernel does, by the contract of `launch`.
 unsafe impl<A: KernelArgs> Sync for Shareable<A> {}

@@ -1,32 +1,32 @@
-//! The stacks of simulated threads, kept for the next launch: mapping one costs as much as a
-//! thousand switches.
+//! The stacks of simulated threads. They are kept for later launches, since mapping a stack takes
+//! as long as a thousand switches.
 
 use corosensei::stack::DefaultStack;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Stacks that one launch has at most, and that are kept for later at most.
+/// The largest number of stacks of one launch, and of unused stacks.
 ///
-/// Each takes two of the mappings of which Linux by default gives a process 65 530.
+/// A stack takes two mappings. Linux by default allows a process 65 530 mappings.
 pub(crate) const MAX_STACKS: usize = 8192;
 
 /// Unused stacks by size.
 static POOL: Mutex<Option<HashMap<usize, Vec<DefaultStack>>>> = Mutex::new(None);
 
 fn pool() -> MutexGuard<'static, Option<HashMap<usize, Vec<DefaultStack>>>> {
-    // Nothing that holds the lock leaves the pool half changed.
+    // Ignores poisoning: the pool is valid between statements.
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stacks of one size, which go back to the pool in the end.
+/// Stacks of one size, which return to the pool when dropped.
 pub(crate) struct Stacks {
     bytes: usize,
     stacks: Vec<DefaultStack>,
 }
 
 impl Stacks {
-    /// `count` stacks of at least `bytes` bytes.
+    /// Takes `count` stacks of at least `bytes` bytes from the pool, or makes them.
     pub(crate) fn take(count: usize, bytes: usize) -> io::Result<Self> {
         let mut stacks = Vec::with_capacity(count);
         if let Some(unused) = pool().get_or_insert_default().get_mut(&bytes) {

@@ -1,4 +1,4 @@
-//! What a thread waits for, and what it hands in meanwhile.
+//! The states of threads.
 
 use crate::error::{Activity, Site, is_same_site};
 use cuda_std::host::{Perform, WarpOperation};
@@ -14,7 +14,7 @@ pub(crate) struct WarpCall {
 }
 
 impl WarpCall {
-    /// Whether two calls are the same operation: what the lanes of a mask must agree on.
+    /// Whether two calls are the same operation, as the calls of all lanes of a mask must be.
     pub(crate) fn is_same_operation(&self, other: &Self) -> bool {
         self.operation == other.operation
             && self.mask == other.mask
@@ -22,14 +22,14 @@ impl WarpCall {
     }
 }
 
-/// What a thread waits for.
+/// What a thread does or waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum State {
-    /// For its turn.
+    /// Waits for its turn.
     Runnable,
     Barrier(Site),
     Warp(WarpCall),
-    /// For something that a thread of another block, or of this one, writes.
+    /// Waits until a thread of this block or another writes something.
     Paused(Site),
     Finished,
 }
@@ -50,7 +50,8 @@ impl State {
     }
 }
 
-/// What a thread that waits hands in; both pointers are good until it goes on or is unwound.
+/// The arguments of a thread that waits in a collective operation. Both pointers are valid until
+/// the thread continues or is unwound.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) words: *mut [u32],
@@ -59,7 +60,7 @@ pub(crate) struct Part {
 
 impl Part {
     pub(crate) fn new(words: &mut [u32], perform: &Perform<'_>) -> Self {
-        // SAFETY: this only forgets the lifetime, of a pointer that is used while the thread waits.
+        // SAFETY: only the lifetime changes, and the pointer is used only while the thread waits.
         let perform =
             unsafe { std::mem::transmute::<*const Perform<'_>, *const Perform<'static>>(perform) };
         Self { words, perform }

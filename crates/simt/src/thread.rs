@@ -1,4 +1,4 @@
-//! A simulated thread, as seen by the functions of cuda_std that its kernel calls.
+//! A simulated thread, which implements the functions of cuda_std that its kernel calls.
 
 use crate::block::Block;
 use crate::copies::{Copies, Copy};
@@ -20,15 +20,15 @@ pub(crate) struct Thread<'a> {
     pub(crate) state: Cell<State>,
     /// The result of the warp operation that the thread waited for.
     pub(crate) result: Cell<u32>,
-    /// What it hands into an operation of a whole warp or warp group while it waits in one.
+    /// The arguments of an operation of a whole warp or warp group while the thread waits in it.
     pub(crate) part: Cell<Option<Part>>,
     copies: RefCell<Copies>,
     pending_wgmma: RefCell<PendingWgmma>,
-    /// The way out of its coroutine; null until that has started.
+    /// Suspends the thread's coroutine; null before it starts.
     yielder: Cell<*const Yielder<(), ()>>,
 }
 
-/// The payload that unwinds a thread whose mistake stands in the block's record already.
+/// The payload that unwinds a thread whose mistake is already stored in its block.
 struct Reported;
 
 impl<'a> Thread<'a> {
@@ -68,14 +68,14 @@ impl<'a> Thread<'a> {
     /// Lets others run until the scheduler resumes this thread, which then is `Runnable` again.
     fn wait(&self, state: State) {
         self.state.set(state);
-        // SAFETY: `run` has set the pointer, as only kernel code calls this. The yielder lives on
-        // the coroutine's own stack, below the frames that call this, so it is there while they
-        // are; and cuda_std reaches this lane only while its coroutine runs.
+        // SAFETY: `run` has set the pointer, since only kernel code calls this. The yielder is on
+        // the coroutine's own stack, below the frames that call this, so it outlives them; and
+        // cuda_std uses this lane only while its coroutine runs.
         unsafe { (*self.yielder.get()).suspend(()) };
     }
 
-    /// Whether the thread unwinds, from its own panic or because its block has failed, and a
-    /// destructor called this. It must not wait then: nobody comes.
+    /// Whether a destructor called this while the thread unwinds, from its own panic or because its
+    /// block has failed. The thread must not wait then, since no other thread would arrive.
     fn is_unwinding(&self) -> bool {
         std::thread::panicking() && !self.block.host_is_unwinding
     }
@@ -90,13 +90,14 @@ impl<'a> Thread<'a> {
 
     fn fail(&self, error: SimError) -> ! {
         self.block.error.set(Some(error));
-        // Not a panic: the panic hook has nothing to print.
+        // Unwinds without a panic, so that the panic hook prints nothing.
         resume_unwind(Box::new(Reported))
     }
 }
 
-// SAFETY: the block's shared memory is allocated with the layouts that are asked for, found by key for
-// all its threads, and freed after they have ended; the dynamic one is filled when the block starts.
+// SAFETY: the block's shared memory is allocated with the requested layouts, found by the same key
+// from all its threads, and freed after they have ended. Dynamic memory is filled when the block
+// starts.
 unsafe impl Lane for Thread<'_> {
     #[inline]
     fn position(&self) -> &Position {
@@ -193,8 +194,8 @@ unsafe impl Lane for Thread<'_> {
         }
         let shared = self.block.shared.borrow();
         match Copy::new(&shared, to as usize, from, bytes) {
-            // SAFETY: the caller vouches for the source, and the block's shared memory is there while
-            // its threads run.
+            // SAFETY: the source is valid by the caller's contract, and the block's shared memory
+            // exists while its threads run.
             Ok(copy) => unsafe { self.copies.borrow_mut().start(copy, self.block.copy_time) },
             Err(misuse) => {
                 drop(shared);

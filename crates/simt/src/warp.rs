@@ -1,4 +1,4 @@
-//! The rendezvous of lanes in warp operations.
+//! Operations of warps.
 
 use crate::collective;
 use crate::error::SimError;
@@ -7,7 +7,7 @@ use crate::thread::Thread;
 use cuda_std::host::WarpOperation;
 use cuda_std::warp::WARP_SIZE;
 
-/// The lanes of `warp` that wait in the same operation as `call`.
+/// Returns the mask of the lanes of `warp` that wait in the same operation as `call`.
 pub(crate) fn arrived(warp: &[Thread<'_>], call: &WarpCall) -> u32 {
     let mut arrived = 0;
     for (lane, thread) in warp.iter().enumerate() {
@@ -21,14 +21,14 @@ pub(crate) fn arrived(warp: &[Thread<'_>], call: &WarpCall) -> u32 {
 }
 
 /// Performs the operations for which all lanes of `warp` have arrived, and adds the indices of
-/// those threads, the first of which is `first`, to `runnable`.
+/// their threads to `runnable`. The warp's first thread has the index `first`.
 pub(crate) fn complete(
     warp: &[Thread<'_>],
     first: u32,
     runnable: &mut Vec<u32>,
 ) -> Result<(), SimError> {
     for thread in warp {
-        // Lanes of one operation are made runnable together, so each is performed once.
+        // Lanes of one operation become runnable together, so each operation is performed once.
         if let State::Warp(call) = thread.state.get()
             && call.operation.threads() == WARP_SIZE
             && arrived(warp, &call) == call.mask
@@ -45,7 +45,7 @@ pub(crate) fn complete(
     Ok(())
 }
 
-/// Gives every lane of the call's mask its result. All have arrived.
+/// Sets the result of every lane of the call's mask. All lanes have arrived.
 fn perform(warp: &[Thread<'_>], call: &WarpCall) -> Result<(), SimError> {
     let lanes = |thread: &(usize, &Thread<'_>)| call.mask >> thread.0 & 1 == 1;
     let mut values = [0; WARP_SIZE as usize];
@@ -86,7 +86,7 @@ fn perform(warp: &[Thread<'_>], call: &WarpCall) -> Result<(), SimError> {
     Ok(())
 }
 
-/// The lane that `lane` reads from. The hardware takes the argument modulo 32.
+/// Returns the lane from which `lane` reads. The hardware takes the argument modulo 32.
 fn source(shuffle: WarpOperation, lane: u32, argument: u32) -> u32 {
     let argument = argument % WARP_SIZE;
     match shuffle {
@@ -98,7 +98,7 @@ fn source(shuffle: WarpOperation, lane: u32, argument: u32) -> u32 {
     }
 }
 
-/// Why the operation that `warp[waiting]` waits in, as `call`, cannot be performed.
+/// Returns the error of an operation, called by `warp[waiting]` as `call`, that others never reach.
 pub(crate) fn missing(warp: &[Thread<'_>], waiting: usize, call: &WarpCall) -> SimError {
     let absent = call.mask & !arrived(warp, call);
     let missing = warp.iter().enumerate();

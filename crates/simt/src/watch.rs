@@ -1,24 +1,24 @@
-//! What the blocks of a launch know of each other: whether one has failed, and whether all wait.
+//! The state that the blocks of a launch share: whether one has failed, and whether all wait.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How long all blocks may wait for each other before that counts as a mistake: much longer than the operating
-/// system keeps any of its threads from running.
+/// The time after which blocks that all wait for each other count as a mistake: much longer than
+/// the operating system keeps a thread from running.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Shared by the blocks of a launch.
 #[derive(Default)]
 pub(crate) struct Watch {
     stopped: AtomicBool,
-    /// Blocks that run and do not merely wait.
+    /// The number of running blocks that do not only wait.
     busy: AtomicUsize,
-    /// Goes up when a block ends, or goes on after it has waited.
+    /// Increases when a block ends, or continues after waiting.
     steps: AtomicU64,
 }
 
 impl Watch {
-    /// No block is to go on.
+    /// Stops all blocks.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
@@ -27,7 +27,7 @@ impl Watch {
         self.stopped.load(Relaxed)
     }
 
-    /// A block begins; it ends when what this returns is dropped.
+    /// Begins a block. Dropping the result ends the block.
     pub(crate) fn enter(&self) -> Busy<'_> {
         self.busy.fetch_add(1, Relaxed);
         Busy {
@@ -40,12 +40,13 @@ impl Watch {
 /// A block that runs.
 pub(crate) struct Busy<'a> {
     watch: &'a Watch,
-    /// Since when nothing has happened, and the steps then.
+    /// The time since which all blocks wait, and `steps` then.
     waiting: Option<(Instant, u64)>,
 }
 
 impl Busy<'_> {
-    /// All threads of the block that could run wait for what another one writes. Whether there is hope.
+    /// Called when all threads of the block wait for others to write something. Returns `false` if
+    /// all blocks have waited too long.
     pub(crate) fn wait(&mut self) -> bool {
         let watch = self.watch;
         let steps = watch.steps.load(Relaxed);
@@ -61,7 +62,7 @@ impl Busy<'_> {
         since.elapsed() < PATIENCE
     }
 
-    /// A thread does something else than wait.
+    /// Called when a thread does something other than wait.
     pub(crate) fn go_on(&mut self) {
         if self.waiting.take().is_some() {
             self.watch.busy.fetch_add(1, Relaxed);

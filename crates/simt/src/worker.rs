@@ -1,4 +1,4 @@
-//! The run of one block: its threads as coroutines.
+//! Runs the threads of a block as coroutines.
 
 use crate::block::{Block, Launch};
 use crate::copies::CopyTime;
@@ -13,7 +13,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What an OS thread needs to run blocks of a launch, one after the other.
+/// The memory with which an OS thread runs blocks of a launch, one after the other.
 pub(crate) struct Worker {
     pub(crate) stacks: Stacks,
     pub(crate) shared: RefCell<SharedMemory>,
@@ -41,23 +41,24 @@ impl Worker {
         let threads: Vec<_> = (0..shape.count())
             .map(|linear| Thread::new(&block, index_of(linear, shape)))
             .collect();
-        // Declared last, so that they are dropped before what they borrow.
+        // Declared last, so that the coroutines are dropped before their borrowed values.
         let mut routines: Vec<Routine<'_>> = threads
             .iter()
             .zip(self.stacks.iter_mut())
             .map(|(thread, stack)| {
                 let body = move |yielder: &_, ()| thread.run(yielder);
-                // SAFETY: the coroutine borrows `thread` and what that borrows. All of it outlives
-                // `routines`, which is never forgotten, so the borrow ends with its drop.
+                // SAFETY: the coroutine borrows `thread` and its borrowed values, which all outlive
+                // `routines`. `routines` is never forgotten, so the borrow ends when it is dropped.
                 unsafe { Coroutine::with_stack_unchecked(stack, body) }
             })
             .collect();
 
         let mut schedule = Schedule::new(&threads, launch, linear);
-        // The state that a panic may leave is read only as far as it was complete: who ran.
+        // After a panic, only the index of the thread that ran is read, which is valid.
         let outcome = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut routines)));
         let place = threads[schedule.current].place();
-        // After a failure. Each as its own lane, since destructors may ask for it.
+        // After a failure, unwinds the threads that have not finished, whose destructors may use
+        // the lane.
         for (thread, routine) in threads.iter().zip(&mut routines) {
             // SAFETY: as in `round`.
             unsafe { host::enter(thread, || routine.force_unwind()) };

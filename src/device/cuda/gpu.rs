@@ -138,8 +138,8 @@ impl Gpu {
         unsafe { modules.launch(stream, module, kernel, config, addresses) }
     }
 
-    /// Lets launches on this handle's stream use buffers of any handle. From now on the stream waits
-    /// for each allocation, and freeing waits for the stream, on the GPU.
+    /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
+    /// waits for each allocation, and freeing waits for the stream, on the GPU.
     pub fn use_any_buffer(&self) -> Result<()> {
         let mut unordered = lock(&self.owner.unordered);
         if !unordered.iter().any(|stream| self.is_on(stream)) {
@@ -257,13 +257,16 @@ impl Allocation {
         unsafe { staging.copy_in(&on.stream, source, address) }
     }
 
-    /// Starts a copy of the first `bytes` bytes of another allocation of the GPU, on the stream of `on`.
+    /// Starts a copy of the first `bytes` bytes of another allocation of the GPU, on the stream of
+    /// `on`.
     ///
     /// # Safety
-    /// Neither allocation is freed, and nothing else writes to them, before the stream has done this.
+    /// Neither allocation is freed, and nothing else writes to them, before the stream has done
+    /// this.
     pub unsafe fn start_copy_of(&self, on: &Gpu, source: &Allocation, bytes: usize) -> Result<()> {
         assert!(bytes as u64 <= self.bytes.min(source.bytes));
-        // SAFETY: both have `bytes` bytes, and two allocations do not overlap; the rest is passed on.
+        // SAFETY: both have `bytes` bytes, and two allocations do not overlap; the rest is passed
+        // on.
         unsafe { on.stream.copy_within(source.address, self.address, bytes)? };
         on.publish()
     }
@@ -272,7 +275,8 @@ impl Allocation {
     /// pageable memory have finished when this returns.
     ///
     /// # Safety
-    /// Nothing else accesses `target`, and the allocation is not freed, before the stream has done this.
+    /// Nothing else accesses `target`, and the allocation is not freed, before the stream has done
+    /// this.
     pub unsafe fn start_copy_to(&self, on: &Gpu, start: usize, target: &mut [u8]) -> Result<()> {
         assert!((start + target.len()) as u64 <= self.bytes);
         let (staging, address) = (&self.gpu.owner.staging, self.address + start as u64);
@@ -296,8 +300,8 @@ impl Drop for Allocation {
                 let _ = stream.synchronize();
             }
         }
-        // SAFETY: allocated in `Gpu::allocate` and freed once. Other streams that used the memory have
-        // made this one wait: see `Device::ordered_with`, or above.
+        // SAFETY: allocated in `Gpu::allocate` and freed once. Other streams that used the memory
+        // have made this one wait: see `Device::ordered_with`, or above.
         unsafe { pool.free(&self.gpu.stream, self.address, self.bytes) };
     }
 }

@@ -79,8 +79,8 @@ impl Pool {
     /// Frees memory after the present work of `stream`. The context must be current.
     ///
     /// # Safety
-    /// The memory came from `allocate` with the same `bytes`, is freed once, and is used only by work
-    /// on `stream` or work that `stream` waits for.
+    /// The memory came from `allocate` with the same `bytes`, is freed once, and is used only by
+    /// work on `stream` or work that `stream` waits for.
     pub unsafe fn free(&self, stream: &Stream, address: sys::CUdeviceptr, bytes: u64) {
         // SAFETY: passed on to the caller. Without pools the driver frees at once, after all work.
         unsafe {
@@ -95,15 +95,16 @@ impl Pool {
         self.hold(self.in_use.fetch_sub(bytes, Relaxed) - bytes);
     }
 
-    /// Sets the driver's threshold to the memory in use and some more. Beyond the threshold, waiting
-    /// for the GPU returns freed memory to the system, which takes milliseconds, and so does
-    /// allocating it again. The context must be current.
+    /// Sets the driver's threshold to the memory in use and some more. Beyond the threshold,
+    /// waiting for the GPU returns freed memory to the system, which takes milliseconds, and so
+    /// does allocating it again. The context must be current.
     fn hold(&self, in_use: u64) {
         let Some(pool) = self.raw else { return };
         let mut threshold = in_use.next_multiple_of(STEP) + self.kept;
         if self.threshold.swap(threshold, Relaxed) != threshold {
             let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            // SAFETY: the attribute is 64 bits wide. After a failure the driver keeps other amounts.
+            // SAFETY: the attribute is 64 bits wide. After a failure the driver keeps other
+            // amounts.
             unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()) };
         }
     }

@@ -1,11 +1,11 @@
 //! NVIDIA GPUs: the only module that uses cust.
 //!
-//! This module calls the driver's functions in `cust::sys`, which cust finds at run time. cust's safe
-//! wrappers have contexts that are current on one thread only, slices without lifetimes, module
-//! loading without the compiler's log, and streams that lose their flags. Here, every handle keeps
-//! its [`Primary`](primary::Primary) context alive and makes it current around each call, so handles
-//! may be used from any thread and dropped in any order. Every result code is checked, and errors
-//! name the operation.
+//! This module calls the driver's functions in `cust::sys`, which cust finds at run time. cust's
+//! safe wrappers have contexts that are current on one thread only, slices without lifetimes,
+//! module loading without the compiler's log, and streams that lose their flags. Here, every handle
+//! keeps its [`Primary`](primary::Primary) context alive and makes it current around each call, so
+//! handles may be used from any thread and dropped in any order. Every result code is checked, and
+//! errors name the operation.
 //!
 //! [`stream`], [`memory`], [`modules`] and [`staging`] build on [`primary`], and [`gpu`] owns them
 //! all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.

@@ -23,7 +23,8 @@ unsafe impl Send for Primary {}
 // SAFETY: as above.
 unsafe impl Sync for Primary {}
 
-/// Returns the number of GPUs, or the reason why there are none. The first call initialises the driver.
+/// Returns the number of GPUs, or the reason why there are none. The first call initialises the
+/// driver.
 pub fn count() -> Result<usize, String> {
     static INITIALISED: LazyLock<Result<(), String>> = LazyLock::new(|| {
         cust::driver::load_status().map_err(|error| error.to_string())?;

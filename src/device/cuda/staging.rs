@@ -1,8 +1,8 @@
 //! Copies between pageable memory of the host and a GPU.
 //!
-//! The driver copies pageable memory on one thread through its own page-locked memory, and waits for
-//! each chunk. Here several blocks of page-locked memory take turns: while the GPU copies one block,
-//! all threads copy the next.
+//! The driver copies pageable memory on one thread through its own page-locked memory, and waits
+//! for each chunk. Here several blocks of page-locked memory take turns: while the GPU copies one
+//! block, all threads copy the next.
 
 use super::memory::HostAllocation;
 use super::primary::Primary;
@@ -50,8 +50,8 @@ impl Staging {
         }
     }
 
-    /// Runs a copy on a stream with the blocks and waits. Returns `None` if the driver's own copy is
-    /// better: if the host's bytes are few or page-locked, or if another copy uses the blocks.
+    /// Runs a copy on a stream with the blocks and waits. Returns `None` if the driver's own copy
+    /// is better: if the host's bytes are few or page-locked, or if another copy uses the blocks.
     fn with_blocks(
         &self,
         stream: &Stream,
@@ -73,8 +73,8 @@ impl Staging {
             let blocks: Option<Vec<Block>> = (0..BLOCKS).map(block).collect();
             blocks?.try_into().ok().map(Mutex::new)
         };
-        // Waiting for the lock could be a deadlock: the copy that holds it may belong to this thread,
-        // which runs other tasks while that copy waits for all threads.
+        // Waiting for the lock could be a deadlock: the copy that holds it may belong to this
+        // thread, which runs other tasks while that copy waits for all threads.
         let mut blocks = self.blocks.get_or_init(make).as_ref()?.try_lock().ok()?;
         let copied = copy(&mut blocks);
         // Also after a failure: copies that were started must not go on in the next user's blocks.
@@ -82,8 +82,8 @@ impl Staging {
         Some(copied.and(waited))
     }
 
-    /// Copies to the GPU on `stream`: through the blocks, or else by the driver. The driver's copies
-    /// from page-locked memory may go on when this returns.
+    /// Copies to the GPU on `stream`: through the blocks, or else by the driver. The driver's
+    /// copies from page-locked memory may go on when this returns.
     ///
     /// # Safety
     /// As [`Stream::copy_in`].
@@ -100,7 +100,8 @@ impl Staging {
                 block.copied.synchronize()?;
                 let bytes = &mut block.memory.as_mut_slice()[..chunk.len()];
                 copy_bytes(chunk, bytes);
-                // SAFETY: within the memory; the block does not change until its event was waited for.
+                // SAFETY: within the memory; the block does not change until its event was waited
+                // for.
                 unsafe { stream.copy_in(bytes, address + (number * length) as u64)? };
                 block.copied.record(stream)?;
             }

@@ -116,8 +116,8 @@ impl Stream {
     /// Starts a copy to the GPU.
     ///
     /// # Safety
-    /// The memory at `address` has the length of `source`. Until the stream has done this, neither is
-    /// freed, and `source` does not change.
+    /// The memory at `address` has the length of `source`. Until the stream has done this, neither
+    /// is freed, and `source` does not change.
     pub unsafe fn copy_in(&self, source: &[u8], address: sys::CUdeviceptr) -> Result<()> {
         let (from, bytes) = (source.as_ptr().cast(), source.len());
         // SAFETY: passed on to the caller.
@@ -128,8 +128,8 @@ impl Stream {
     /// Starts a copy from the GPU.
     ///
     /// # Safety
-    /// The memory at `address` has the length of `target`. Until the stream has done this, neither is
-    /// freed, and nothing else accesses `target`.
+    /// The memory at `address` has the length of `target`. Until the stream has done this, neither
+    /// is freed, and nothing else accesses `target`.
     pub unsafe fn copy_out(&self, address: sys::CUdeviceptr, target: &mut [u8]) -> Result<()> {
         let (to, bytes) = (target.as_mut_ptr().cast(), target.len());
         // SAFETY: passed on to the caller.
@@ -140,8 +140,8 @@ impl Stream {
     /// Starts a copy within the GPU.
     ///
     /// # Safety
-    /// Both ranges of `bytes` bytes are allocated and do not overlap. Until the stream has done this,
-    /// neither is freed, and nothing else writes to them.
+    /// Both ranges of `bytes` bytes are allocated and do not overlap. Until the stream has done
+    /// this, neither is freed, and nothing else writes to them.
     pub unsafe fn copy_within(
         &self,
         from: sys::CUdeviceptr,
