@@ -12,8 +12,7 @@ const UPLOAD: &str = "upload of an array";
 
 /// An array of dimension `D` in the memory of a device, always in row-major order without gaps.
 ///
-/// [`Device::upload`] makes a device array of any view, and [`download`](Self::download) returns an
-/// owned array.
+/// [`Device::upload`] copies any view, and [`download`](Self::download) returns an owned array.
 pub struct DeviceArray<T: Element, D: Dimension> {
     buffer: Buffer<T>,
     shape: D,

@@ -1,5 +1,4 @@
-//! Checks whether the host has memory for an allocation, and makes the errors of all kinds of
-//! memory.
+//! Checks the host's memory before allocations, and makes errors of all kinds of memory.
 //!
 //! Systems that overcommit grant any allocation, and kill the process when it writes to more pages
 //! than there is memory. So large allocations are compared with the free memory first.

@@ -118,8 +118,8 @@ impl<T: Element> Buffer<T> {
         &self.device
     }
 
-    /// Moves the buffer to another handle of the same device, as [`on`](super::DeviceArray::on) of
-    /// arrays does.
+    /// Moves the buffer to another handle of the same device, like
+    /// [`DeviceArray::on`](super::DeviceArray::on).
     ///
     /// # Errors
     /// As [`DeviceArray::on`](super::DeviceArray::on).
@@ -157,8 +157,8 @@ impl<T: Element> Buffer<T> {
         started.and(device.synchronize())
     }
 
-    /// Starts a copy of another buffer of the same device and length, on the stream of `on`, a
-    /// handle to the device.
+    /// Starts a copy of another buffer of the same length, on the stream of `on`, a handle to the
+    /// device of both.
     ///
     /// # Safety
     /// The streams of both buffers wait for the stream of `on` before they write to the buffers or
@@ -196,8 +196,8 @@ impl<T: Element> Buffer<T> {
         started.and(self.device.synchronize())
     }
 
-    /// Starts a copy of `source` to the elements from `start` on, on the stream of `on`, a handle
-    /// to the same device.
+    /// Starts a copy of `source` to the elements from `start`, on the stream of `on`, a handle to
+    /// the same device.
     ///
     /// # Safety
     /// Until the stream of `on` has done this, `source` does not change. The buffer's own stream
@@ -224,8 +224,8 @@ impl<T: Element> Buffer<T> {
         Ok(())
     }
 
-    /// Starts a copy of the elements from `start` on to `target`, on the stream of `on`, a handle
-    /// to the same device.
+    /// Starts a copy of the elements from `start` to `target`, on the stream of `on`, a handle to
+    /// the same device.
     ///
     /// # Safety
     /// Until the stream of `on` has done this, nothing else accesses `target`. The buffer's own
@@ -255,8 +255,7 @@ impl<T: Element> Buffer<T> {
     /// Copies the elements to the host.
     ///
     /// # Errors
-    /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host's memory does not
-    /// suffice.
+    /// As [`copy_to`](Self::copy_to), and [`Error::Allocation`] if the host lacks memory.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut elements = zeroed_lazily(self.length).during(COPY_FROM)?;
         self.copy_to(&mut elements)?;
@@ -271,8 +270,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Copies the first `N` elements to the host. The elements that a shorter buffer lacks are
-    /// zero.
+    /// Copies the first `N` elements to the host, with zeros for missing ones.
     pub(crate) fn first<const N: usize>(&self) -> Result<[T; N]> {
         let mut elements = [T::zeroed(); N];
         self.copy_part_to(0, &mut elements[..N.min(self.length)])?;

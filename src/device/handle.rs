@@ -8,8 +8,7 @@ use crate::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// A handle to a device: the CPU, an NVIDIA GPU, or the simulator. Clones are cheap, and handles to
-/// the same device.
+/// A cheaply cloned handle to a device: the CPU, an NVIDIA GPU, or the simulator.
 #[derive(Clone)]
 pub struct Device {
     pub(super) backend: Backend,
@@ -41,8 +40,8 @@ impl Device {
     /// libraries in the process use too.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if this build lacks the feature `cuda`, or if there is no driver or
-    /// no such GPU.
+    /// [`Error::Unavailable`] if there is no such GPU, no driver, or no feature `cuda` in this
+    /// build.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         Gpu::open(ordinal).map(|gpu| Device::new(Backend::Cuda(gpu)))
     }
@@ -69,17 +68,14 @@ impl Device {
         gpus().find(runs_kernels).unwrap_or_else(Device::cpu)
     }
 
-    /// Returns all GPUs that run this crate's kernels: a [set](super::DeviceSet) of devices,
-    /// possibly empty.
+    /// Returns all GPUs that run this crate's kernels: a possibly empty [set](super::DeviceSet).
     pub fn gpus() -> Vec<Device> {
         gpus().filter(runs_kernels).collect()
     }
 
-    /// Returns the devices of this machine: the CPU, the simulator if this build has it, and the
-    /// GPUs.
+    /// Returns the machine's devices: the CPU, the simulator if this build has it, and the GPUs.
     ///
-    /// This takes a moment: each GPU is opened to read its memory, and closed if nothing else uses
-    /// it.
+    /// This takes a moment: unused GPUs are opened to read their memory, and closed again.
     pub fn list() -> Vec<DeviceInfo> {
         let host = [Device::cpu()].into_iter().chain(Device::simulator().ok());
         host.chain(gpus()).map(|device| device.info()).collect()
@@ -138,8 +134,7 @@ impl Device {
         }
     }
 
-    /// Returns the most shared memory in bytes that one block can have; `None` for the CPU, which
-    /// runs no kernels.
+    /// Returns the most bytes of shared memory that one block can have; `None` for the CPU.
     pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
         match &self.backend {
             Backend::Cpu => None,
@@ -218,8 +213,7 @@ impl Device {
         Device { backend, limit }
     }
 
-    /// Returns the [limit](Device::with_memory_limit) in bytes; `None` for a handle without a
-    /// limit.
+    /// Returns the [limit](Device::with_memory_limit) in bytes, if the handle has one.
     ///
     /// ```
     /// use gridstride::Device;
@@ -259,8 +253,7 @@ impl Device {
         limit(self) == limit(other) && self.same_as(other)
     }
 
-    /// Returns the bytes available for new allocations: the rest of the limit, or the GPU's total
-    /// memory.
+    /// Returns the bytes available for allocations: the rest of the limit, or a GPU's memory.
     pub(crate) fn memory_budget(&self) -> Option<u64> {
         match &self.backend {
             Backend::Cpu => None,
@@ -289,8 +282,7 @@ fn gpus() -> impl Iterator<Item = Device> {
     (0..cuda::count()).filter_map(|ordinal| Device::cuda(ordinal).ok())
 }
 
-/// Formats the [id](Device::id): `cpu`, `simulator:0` or `cuda:0`. The process counts its
-/// simulators from 0.
+/// Formats the [id](Device::id), for example `cpu`, `simulator:0` or `cuda:0`.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.id())

@@ -36,15 +36,13 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
-/// Returns zeros whose pages are made when they are written to, for threads that each write a
-/// share.
+/// Returns zeros whose pages are made by the threads that first write to them.
 pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
     require_available(bytes_of::<T>(length))?;
     zeroed_sparsely(length)
 }
 
-/// Returns zeros as [`zeroed_lazily`], but of which most may stay unwritten: the host need not have
-/// memory for all.
+/// As [`zeroed_lazily`], but does not require memory for pages that are never written to.
 pub(crate) fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
     let elements = bytemuck::allocation::try_zeroed_vec(length);
     let elements = elements.map_err(|()| no_host_memory::<T>(length))?;

@@ -16,7 +16,7 @@
 //! # Order and streams
 //! Every device has a main stream, on which copies, launches and all other work run in the order of
 //! the calls, whatever thread makes them. A [`Stream`] runs beside the main stream. [`Device::on`]
-//! returns a handle whose work is ordered on a stream, and an [`Event`] orders one stream after
+//! returns a handle whose work is ordered on a stream. An [`Event`] orders one stream after
 //! another.
 //!
 //! # Lifetimes
@@ -36,8 +36,8 @@
 //! # Copies
 //! Copies run at the bus's speed from and to [page-locked memory](PinnedBuffer). Copies of 8 MiB
 //! and more between a GPU and ordinary host memory go in chunks through 48 MiB of page-locked
-//! memory, which the device keeps after the first such copy: all threads copy a chunk while the GPU
-//! copies another.
+//! memory, which the device keeps afterwards. All threads copy one chunk while the GPU copies
+//! another.
 
 mod array;
 mod available;

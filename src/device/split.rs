@@ -23,8 +23,8 @@ impl Split {
             common: String::new(),
             kernels: HashMap::new(),
         };
-        // The line's kernel with its start, the number of open braces, and whether the kernel's
-        // body has begun.
+        // The line's kernel and its start, the number of open braces, and whether its body has
+        // begun.
         let (mut entry, mut depth, mut begun) = (None, 0, false);
         let mut place = 0;
         let ptx = image.ptx();

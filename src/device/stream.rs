@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 ///
 /// [`Device::on`] returns a handle whose work is ordered on a stream.
 ///
-/// On the CPU and in the simulator each call has finished when it returns, so a stream changes
-/// nothing there.
+/// On the CPU and in the simulator each call finishes before it returns, so streams change nothing.
 pub struct Stream {
     /// A handle whose work is ordered on this stream.
     device: Device,
@@ -144,8 +143,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// the memory.
     ///
     /// # Errors
-    /// [`Error::DifferentDevices`] if `device` is another device, [`Error::Driver`] if the GPU
-    /// fails.
+    /// [`Error::DifferentDevices`] if the devices differ, [`Error::Driver`] if the GPU fails.
     ///
     /// ```
     /// use gridstride::Device;
@@ -239,8 +237,7 @@ impl Stream {
         self.device.record(event)
     }
 
-    /// Makes later work on the stream wait for `event`, if the event has been recorded. It may be
-    /// an event of another GPU.
+    /// Makes later work on the stream wait for `event`, possibly of another GPU, if it is recorded.
     ///
     /// # Errors
     /// [`Error::DifferentDevices`] if the event belongs to another kind of device,
@@ -277,8 +274,7 @@ impl Stream {
     }
 
     /// Runs `work`, which may start asynchronous copies on the stream, and waits for the stream,
-    /// even if `work` fails or panics. So the host memory that is borrowed for `'env` outlives the
-    /// copies.
+    /// even if `work` fails or panics. So host memory borrowed for `'env` outlives the copies.
     ///
     /// Copies overlap with the host only from and to [pinned memory](super::PinnedBuffer). They
     /// overlap with other streams only if their buffer was made through a handle [on](Device::on)
@@ -404,8 +400,7 @@ pub struct Event {
 
 #[derive(Debug)]
 enum Moment {
-    /// The time of recording on the CPU and in the simulator, where earlier work has finished by
-    /// then.
+    /// The time of recording on the CPU and in the simulator, after all earlier work.
     Host(Mutex<Option<Instant>>),
     Cuda(cuda::Event),
 }

@@ -11,8 +11,7 @@ use std::ops::Range;
 /// The operation in memory errors of [`DeviceView::download`].
 const DOWNLOAD: &str = "download of a device array";
 
-/// A view of a [`DeviceArray`]: a slice of the array, or its axes in another order. No elements are
-/// moved.
+/// A view of a [`DeviceArray`]: a slice, or the axes in another order. No elements are moved.
 ///
 /// ```
 /// use gridstride::Device;

@@ -1,7 +1,6 @@
 //! Buffers that are allocated together.
 
-/// Declares a struct of buffers with their lengths, which give both the allocations and their
-/// bytes.
+/// Declares a struct of buffers and their lengths, for the allocations and their bytes.
 ///
 /// `struct Sorting(rows: usize) { keys: u64 = rows, counts: u32 = 256 * rows.div_ceil(2048) }` has
 /// the functions `Sorting::allocate(&device, rows)?` and `Sorting::bytes(rows)`. The struct may

@@ -143,8 +143,7 @@ impl Gpu {
     pub fn use_any_buffer(&self) -> Result<()> {
         let mut unordered = lock(&self.owner.unordered);
         if !unordered.iter().any(|stream| self.is_on(stream)) {
-            // Memory may have been allocated in the order of any stream. Later allocations wait for
-            // the lock.
+            // Existing buffers may be of any stream. Later allocations wait for the lock.
             self.owner.primary.synchronize()?;
             unordered.push(self.stream.clone());
         }
@@ -257,16 +256,13 @@ impl Allocation {
         unsafe { staging.copy_in(&on.stream, source, address) }
     }
 
-    /// Starts a copy of the first `bytes` bytes of another allocation of the GPU, on the stream of
-    /// `on`.
+    /// Starts a copy of the first `bytes` bytes of `source`, on the stream of `on`.
     ///
     /// # Safety
-    /// Neither allocation is freed, and nothing else writes to them, before the stream has done
-    /// this.
+    /// Before the stream has done this, neither is freed, and nothing else writes to them.
     pub unsafe fn start_copy_of(&self, on: &Gpu, source: &Allocation, bytes: usize) -> Result<()> {
         assert!(bytes as u64 <= self.bytes.min(source.bytes));
-        // SAFETY: both have `bytes` bytes, and two allocations do not overlap; the rest is passed
-        // on.
+        // SAFETY: both have `bytes` bytes, and allocations do not overlap; the rest is passed on.
         unsafe { on.stream.copy_within(source.address, self.address, bytes)? };
         on.publish()
     }
@@ -275,8 +271,7 @@ impl Allocation {
     /// pageable memory have finished when this returns.
     ///
     /// # Safety
-    /// Nothing else accesses `target`, and the allocation is not freed, before the stream has done
-    /// this.
+    /// Before the stream has done this, nothing else accesses `target` or frees the allocation.
     pub unsafe fn start_copy_to(&self, on: &Gpu, start: usize, target: &mut [u8]) -> Result<()> {
         assert!((start + target.len()) as u64 <= self.bytes);
         let (staging, address) = (&self.gpu.owner.staging, self.address + start as u64);

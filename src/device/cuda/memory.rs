@@ -18,7 +18,7 @@ const KEPT: u64 = 8;
 const STEP: u64 = 1 << 28;
 
 /// Allocates and frees memory in the order of a stream, so that freeing need not wait for the work
-/// that uses the memory.
+/// on the memory.
 pub struct Pool {
     /// `None` if the driver has no pools.
     raw: Option<sys::CUmemoryPool>,
@@ -103,8 +103,7 @@ impl Pool {
         let mut threshold = in_use.next_multiple_of(STEP) + self.kept;
         if self.threshold.swap(threshold, Relaxed) != threshold {
             let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            // SAFETY: the attribute is 64 bits wide. After a failure the driver keeps other
-            // amounts.
+            // SAFETY: the attribute has 64 bits. If this fails, the driver keeps other amounts.
             unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()) };
         }
     }

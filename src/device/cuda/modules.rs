@@ -25,8 +25,7 @@ struct PresentModule {
     image: &'static Image,
     /// `None` if kernels cannot be loaded one by one.
     split: Option<Split>,
-    /// The driver's modules with a single kernel, by its name. `None` is the module with all
-    /// kernels.
+    /// The driver's modules with one kernel, by its name; under `None`, the module with all.
     loaded: HashMap<Option<&'static str>, sys::CUmodule>,
     functions: HashMap<&'static str, Function>,
 }
@@ -130,8 +129,7 @@ impl Modules {
         let function = match present.functions.entry(kernel) {
             Entry::Occupied(function) => function.into_mut(),
             Entry::Vacant(place) => {
-                // The driver compiles slowly, so it gets each kernel alone, before the first
-                // launch.
+                // The driver compiles slowly, so each kernel is compiled alone.
                 let alone = (present.split.as_ref()).and_then(|split| split.ptx_of(kernel));
                 let loaded = match present.loaded.entry(alone.as_ref().map(|_| kernel)) {
                     Entry::Occupied(loaded) => *loaded.get(),
@@ -226,8 +224,7 @@ impl Modules {
         // The driver takes sizes in place of pointers here.
         let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
         let mut raw = null_mut();
-        // SAFETY: the text ends with a zero, each option has a value, and the log has the given
-        // size.
+        // SAFETY: the text ends with a zero, and the options' values are the log and its size.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut raw,

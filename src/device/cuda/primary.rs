@@ -23,8 +23,7 @@ unsafe impl Send for Primary {}
 // SAFETY: as above.
 unsafe impl Sync for Primary {}
 
-/// Returns the number of GPUs, or the reason why there are none. The first call initialises the
-/// driver.
+/// Initialises the driver, and returns the number of GPUs or the reason why there are none.
 pub fn count() -> Result<usize, String> {
     static INITIALISED: LazyLock<Result<(), String>> = LazyLock::new(|| {
         cust::driver::load_status().map_err(|error| error.to_string())?;

@@ -100,8 +100,7 @@ impl Staging {
                 block.copied.synchronize()?;
                 let bytes = &mut block.memory.as_mut_slice()[..chunk.len()];
                 copy_bytes(chunk, bytes);
-                // SAFETY: within the memory; the block does not change until its event was waited
-                // for.
+                // SAFETY: within the memory; the block does not change before its event.
                 unsafe { stream.copy_in(bytes, address + (number * length) as u64)? };
                 block.copied.record(stream)?;
             }
@@ -129,7 +128,7 @@ impl Staging {
             }
             block.copied.synchronize()?;
             let bytes = &mut block.memory.as_mut_slice()[..chunk_length.min(length - from)];
-            // SAFETY: within the memory; the block is not accessed until its event was waited for.
+            // SAFETY: within the memory; the block is not accessed before its event.
             unsafe { stream.copy_out(address + from as u64, bytes)? };
             block.copied.record(stream)
         };
