@@ -236,7 +236,11 @@ pub(super) fn require_product(
 fn text(shape: &[usize]) -> String {
     match shape {
         [length] => format!("a vector of {length}"),
-        _ => shape.iter().map(usize::to_string).collect::<Vec<_>>().join("×"),
+        _ => shape
+            .iter()
+            .map(usize::to_string)
+            .collect::<Vec<_>>()
+            .join("×"),
     }
 }
 

@@ -14,7 +14,10 @@ pub fn concatenated<'a, T: Element>(
     let mut rest = &mut elements[..];
     for slice in slices {
         let (target, behind) = rest.split_at_mut(slice.len());
-        copy_bytes(bytemuck::cast_slice(slice), bytemuck::cast_slice_mut(target));
+        copy_bytes(
+            bytemuck::cast_slice(slice),
+            bytemuck::cast_slice_mut(target),
+        );
         rest = behind;
     }
     Ok(elements)

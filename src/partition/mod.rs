@@ -363,8 +363,9 @@ mod tests {
 
     #[test]
     fn the_last_partition_has_the_rest() {
-        let halves =
-            |text: &'static str| split_at_ranges(text, equal_ranges(text.len(), 2, 1), str::split_at);
+        let halves = |text: &'static str| {
+            split_at_ranges(text, equal_ranges(text.len(), 2, 1), str::split_at)
+        };
         assert_eq!(halves("abcde"), ["ab", "cde"]);
         assert_eq!(halves(""), [""]);
     }
@@ -374,7 +375,9 @@ mod tests {
         use rayon::prelude::*;
 
         let devices = vec![Device::cpu(); 3];
-        let work = |_: &Device, partition: &mut Numbers| Ok(partition.0.clone().into_par_iter().sum::<u64>());
+        let work = |_: &Device, partition: &mut Numbers| {
+            Ok(partition.0.clone().into_par_iter().sum::<u64>())
+        };
         let calls = 4 * rayon::current_num_threads();
         (0..calls).into_par_iter().for_each(|_| {
             let sums = run(&devices, "sum", Numbers(0..1000), work).unwrap();
