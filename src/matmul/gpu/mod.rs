@@ -4,7 +4,6 @@ mod cast;
 mod factor;
 mod job;
 mod kernels;
-mod pack;
 mod skinny;
 mod tiled;
 mod tuning;
@@ -15,22 +14,21 @@ use ndarray::ArrayView3;
 use num_traits::Zero;
 
 pub use self::cast::cast;
-use self::factor::{OnDevice, Side, factor, recast};
+use self::factor::{OnDevice, Packed, Side, factor, recast};
 use self::job::Job;
 pub use self::kernels::HasKernels;
-use self::pack::widen;
 use super::element::{HostProduct, ResidentProduct};
 use super::input::{DeviceProduct, Product, Sizes};
 use super::options::{Instructions, MatMul, Precision};
 use crate::device::assign;
 use crate::{Device, Error, Result};
 
-/// Matrices of a batch that a launch takes at most: below the limit of a grid, and so many that the next one's C begins
-/// at a multiple of 16 bytes.
+/// The most matrices of a batch that one launch computes: below the limit of a grid, and such that the next launch's C
+/// begins at a multiple of 16 bytes.
 const MAX_BATCH: usize = 65_532;
 const _: () = assert!(MAX_BATCH.is_multiple_of(4));
 
-/// Computes a product of arrays of the host by the kernel for the `whole` of which it is a part.
+/// Computes a product of host arrays, by the kernel for the `whole` product of which it is a partition.
 pub fn host<T: HasKernels>(
     options: MatMul,
     device: &Device,
@@ -47,15 +45,13 @@ pub fn host<T: HasKernels>(
     } = product;
     require_countable(operation, sizes)?;
     if sizes.k == 0 || alpha.is_zero() {
-        // A and B are not read, so nothing has to go to the device.
+        // A and B are not read, so the device is not needed.
         let is_zero = beta.is_zero();
         c.mapv_inplace(|c| if is_zero { T::Sum::zero() } else { beta * c });
         return Ok(());
     }
-    let (a, b) = (
-        OnDevice::upload(device, product.a)?,
-        OnDevice::upload(device, product.b)?,
-    );
+    let a = OnDevice::upload(device, product.a)?;
+    let b = OnDevice::upload(device, product.b)?;
     let mut result = match beta.is_zero() {
         true => device.alloc(c.len())?,
         false => device.upload(&c)?.into_buffer(),
@@ -88,7 +84,7 @@ pub fn device<T: HasKernels>(options: MatMul, product: ResidentProduct<T>) -> Re
     run(options, product, whole)
 }
 
-/// Computes a product by the kernel for the `whole` of which it is a part.
+/// Computes a product by the kernel for the `whole` product of which it is a partition.
 fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes) -> Result<()> {
     let DeviceProduct {
         operation,
@@ -102,17 +98,15 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
         return Ok(());
     }
     require_countable(operation, sizes)?;
-    let (a, b) = (
-        factor(&product.a, Side::Left),
-        factor(&product.b, Side::Right),
-    );
+    let a = factor(&product.a, Side::Left);
+    let b = factor(&product.b, Side::Right);
     for first in (0..batch).step_by(MAX_BATCH) {
         let count = (batch - first).min(MAX_BATCH);
         let of_batch = |factor: Factor<T::Bits>| Factor {
             start: factor.start + first as i64 * factor.stride_batch,
             ..factor
         };
-        // SAFETY: the part of C with these matrices.
+        // SAFETY: the elements of these matrices of C.
         let c = unsafe {
             let c = c.slice_mut();
             let start = c.as_mut_ptr().wrapping_add(first * m * n);
@@ -133,13 +127,13 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
             alpha: product.alpha,
             beta: product.beta,
         };
-        // SAFETY: the factors are within their buffers, and C's part is that of these matrices.
+        // SAFETY: the factors are within their buffers, C has the elements of these matrices, and is borrowed mutably.
         unsafe { job.run()? };
     }
     Ok(())
 }
 
-/// Fails for sizes that kernels, which count rows, columns and k in 32 bits, cannot count.
+/// Fails for sizes that do not fit the 32 bits in which kernels count rows, columns and k.
 fn require_countable(operation: &'static str, sizes: Sizes) -> Result<()> {
     for (name, size) in [("m", sizes.m), ("n", sizes.n), ("k", sizes.k)] {
         if size > i32::MAX as usize {
@@ -158,20 +152,17 @@ impl<T: HasKernels> Job<'_, T> {
         let capability = self.device.compute_capability();
         let instructions = tuning::instructions(asked, capability).ok_or_else(|| {
             let (major, minor) = capability;
-            Error::Unavailable {
-                device: self.device.to_string(),
-                reason: format!(
-                    "its compute capability {major}.{minor} lacks the instructions {asked:?}"
-                ),
-            }
+            self.unavailable(format!(
+                "its compute capability {major}.{minor} lacks the instructions {asked:?}"
+            ))
         })?;
         if self.sizes.k == 0 || self.alpha.is_zero() {
             let none = self.device.alloc(0)?;
             // Not alpha, whose product with an empty sum may be NaN.
-            // SAFETY: no parts; the rest is passed on to the caller.
+            // SAFETY: there are no parts, and the caller vouches for C.
             return unsafe { self.add_parts(&none, 0, T::Sum::zero()) };
         }
-        // What is asked for has to be it; otherwise whatever has room on the device.
+        // Auto takes simpler instructions if the device has no room for the best kernels.
         let others: &[Instructions] = match (asked, instructions) {
             (Instructions::Auto, Instructions::WarpGroup) => {
                 &[Instructions::Warp, Instructions::Fma]
@@ -180,28 +171,29 @@ impl<T: HasKernels> Job<'_, T> {
             _ => &[],
         };
         for &instructions in [instructions].iter().chain(others) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller vouches for the memory.
             if unsafe { self.run_by(instructions)? } {
                 return Ok(());
             }
         }
-        Err(self.no_kernel())
+        let reason = "no kernel multiplies matrices of this type and these strides";
+        Err(self.unavailable(reason.into()))
     }
 
     /// Computes the job by these instructions; `false` if the device has no room for the kernels.
     ///
     /// # Safety
-    /// As of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn run_by(mut self, instructions: Instructions) -> Result<bool> {
         let Sizes { batch, m, n, k } = self.sizes;
         if instructions == Instructions::Fma {
-            // There is no tf32 among them.
+            // There are no kernels of fused multiply-adds in tf32.
             self.options.precision = Precision::Full;
         }
         if let Some(kernels) = T::KERNELS.skinny(self.options.precision)
             && skinny::is_skinny(self.device, self.whole.m, self.whole.n)
         {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller vouches for the memory.
             unsafe { self.run_skinny(kernels)? };
             return Ok(true);
         }
@@ -210,20 +202,19 @@ impl<T: HasKernels> Job<'_, T> {
             let Some(choice) = self.choose(tiles, instructions) else {
                 return Ok(false);
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller vouches for the memory.
             unsafe { self.run_tiled(&choice)? };
             return Ok(true);
         }
-        // SAFETY: the factors are there.
-        let (a, b) = unsafe {
-            (
-                widen::<T>(self.device, self.a, (batch, m, k))?,
-                widen::<T>(self.device, self.b, (batch, n, k))?,
-            )
-        };
-        let (Some(a), Some(b)) = (a, b) else {
+        let Some(kernel) = T::KERNELS.widen else {
             return Ok(false);
         };
+        let widen = |from, outer| {
+            // SAFETY: the caller vouches for the factors.
+            unsafe { Packed::<T::Sum>::new(self.device, kernel, from, (batch, outer, k)) }
+        };
+        // The copies are freed after the kernels have run.
+        let (a, b) = (widen(self.a, m)?, widen(self.b, n)?);
         let wide = Job::<T::Wide> {
             operation: self.operation,
             device: self.device,
@@ -236,14 +227,12 @@ impl<T: HasKernels> Job<'_, T> {
             alpha: self.alpha,
             beta: self.beta,
         };
-        // SAFETY: passed on to the caller. Copies are freed after the kernels have run.
+        // SAFETY: the caller vouches for C, and A and B are copies of the same sizes.
         unsafe { wide.run_by(instructions) }
     }
 
-    fn no_kernel(&self) -> Error {
-        Error::Unavailable {
-            device: self.device.to_string(),
-            reason: "no kernel multiplies matrices of this type and these strides".into(),
-        }
+    fn unavailable(&self, reason: String) -> Error {
+        let device = self.device.to_string();
+        Error::Unavailable { device, reason }
     }
 }

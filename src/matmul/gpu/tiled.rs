@@ -1,19 +1,17 @@
-//! Products by kernels whose blocks compute a tile of C each.
+//! Products by kernels that compute a tile of C per block.
 
 use matmul_kernels::{Factor, Pattern, Product, Tile};
 
-use super::factor::fits;
+use super::factor::{Packed, fits};
 use super::job::Job;
-use super::kernels::MODULE;
-use super::kernels::{HasKernels, Tiles};
-use super::pack::{Packed, pack};
+use super::kernels::{HasKernels, MODULE, Tiles};
 use super::tuning::{self, Cut, TileSizes};
 use crate::device::LaunchConfig;
 use crate::matmul::input::Sizes;
 use crate::matmul::options::Instructions;
 use crate::{Error, Result};
 
-/// A kernel, how k is split for it, and which factors are packed first.
+/// A kernel, how to split k for it, and which factors to pack first.
 pub struct Choice<T: HasKernels> {
     tile: &'static Tile<T::Bits, T::Sum>,
     cut: Cut,
@@ -22,8 +20,8 @@ pub struct Choice<T: HasKernels> {
 }
 
 impl<T: HasKernels> Job<'_, T> {
-    /// Returns the kernel that is expected to be the fastest, with the packing that it needs; `None` if the device has no
-    /// room for any.
+    /// Returns the fastest kernel by the model, with the packing that it needs; `None` if the device has too little
+    /// shared memory for all of them.
     pub fn choose(&self, tiles: &[Tiles<T>], instructions: Instructions) -> Option<Choice<T>> {
         let Sizes { batch, m, n, k } = self.whole;
         let processors = self.device.processors();
@@ -41,30 +39,22 @@ impl<T: HasKernels> Job<'_, T> {
             if packs_a && !can_pack(tile.a) || packs_b && !can_pack(tile.b) {
                 continue;
             }
-            let rate =
-                tuning::rate(size, precision, instructions, tile.columns).reading(tile.a, tile.b);
-            let tile_sizes = TileSizes {
+            let rate = tuning::rate(size, precision, instructions, tile.columns);
+            let rate = rate.reading(tile.a, tile.b);
+            let sizes = TileSizes {
                 rows: tile.rows,
                 columns: tile.columns,
                 depth: tile.depth,
             };
-            let mut cut = tuning::cut(
-                self.whole,
-                tile_sizes,
-                rate,
-                processors,
-                size_of::<T::Sum>(),
-            );
+            let sum_bytes = size_of::<T::Sum>();
+            let mut cut = tuning::cut(self.whole, sizes, rate, processors, sum_bytes);
             for (packs, factor, outer) in [(packs_a, &self.a, m), (packs_b, &self.b, n)] {
                 if packs {
                     let copies = if factor.stride_batch == 0 { 1 } else { batch };
                     cut = cut.after_packing(copies * outer * k * size);
                 }
             }
-            if best
-                .as_ref()
-                .is_none_or(|best| cut.is_faster_than(&best.cut))
-            {
+            if (best.as_ref()).is_none_or(|best| cut.is_faster_than(&best.cut)) {
                 best = Some(Choice {
                     tile,
                     cut,
@@ -82,39 +72,26 @@ impl<T: HasKernels> Job<'_, T> {
     /// The factors and C are of the device and have the sizes, and nothing else uses C.
     pub unsafe fn run_tiled(&self, choice: &Choice<T>) -> Result<()> {
         let Sizes { batch, m, n, k } = self.sizes;
-        let (mut a, mut b) = (None, None);
-        // SAFETY: the factors are there.
-        unsafe {
-            if choice.packs_a {
-                a = pack::<T>(self.device, self.a, (batch, m, k))?;
-            }
-            if choice.packs_b {
-                b = pack::<T>(self.device, self.b, (batch, n, k))?;
-            }
-        }
-        let factors = (
-            a.as_ref().map_or(self.a, Packed::factor),
-            b.as_ref().map_or(self.b, Packed::factor),
-        );
-        // SAFETY: passed on to the caller. Copies are freed after the kernels have run.
-        unsafe { self.launch(choice, factors) }
-    }
-
-    /// # Safety
-    /// As of [`run_tiled`](Self::run_tiled); the factors, or their copies, fit the kernel's patterns.
-    unsafe fn launch(
-        &self,
-        choice: &Choice<T>,
-        (a, b): (Factor<T::Bits>, Factor<T::Bits>),
-    ) -> Result<()> {
-        let (Cut { k_part, parts, .. }, tile) = (choice.cut, choice.tile);
-        let Sizes { batch, m, n, k } = self.sizes;
+        let Choice { tile, cut, .. } = *choice;
+        let pack = |packs: bool, from: Factor<T::Bits>, outer: usize| {
+            let Some(kernel) = T::KERNELS.pack.filter(|_| packs) else {
+                return Ok(None);
+            };
+            // SAFETY: the caller vouches for the factor.
+            unsafe { Packed::<T::Bits>::new(self.device, kernel, from, (batch, outer, k)) }
+                .map(Some)
+        };
+        // The copies are freed after the kernels have run.
+        let packed_a = pack(choice.packs_a, self.a, m)?;
+        let packed_b = pack(choice.packs_b, self.b, n)?;
+        let a = packed_a.as_ref().map_or(self.a, Packed::factor);
+        let b = packed_b.as_ref().map_or(self.b, Packed::factor);
         let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
         let tiles = u32::try_from(tiles).map_err(|_| {
             let message = format!("a result of {m}×{n} has more tiles than a grid can have blocks");
             Error::input(self.operation, message)
         })?;
-        let config = LaunchConfig::new((tiles, parts as u32, batch as u32), tile.threads)
+        let config = LaunchConfig::new((tiles, cut.parts as u32, batch as u32), tile.threads)
             .with_shared_bytes(tile.shared_bytes);
         let launch = |c, alpha, beta| {
             let product = Product {
@@ -124,14 +101,14 @@ impl<T: HasKernels> Job<'_, T> {
                 m: m as u32,
                 n: n as u32,
                 k: k as u32,
-                k_part: k_part as u32,
+                k_part: cut.k_part as u32,
                 alpha,
                 beta,
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller vouches for the memory, and the factors or their copies fit the kernel's patterns.
             unsafe { self.device.launch(MODULE, tile.kernel, config, (product,)) }
         };
         // SAFETY: passed on to the caller.
-        unsafe { self.in_parts(parts, launch) }
+        unsafe { self.in_parts(cut.parts, launch) }
     }
 }
