@@ -1,4 +1,4 @@
-//! The one error type of the crate.
+//! The error type of the crate.
 
 use crate::device::MemoryKind;
 
@@ -147,7 +147,7 @@ impl Error {
         self
     }
 
-    /// Returns another error about the same allocation, for a further call that waits for it.
+    /// Returns another error about the same allocation, for a second call that waits for the allocation.
     ///
     /// # Panics
     /// Panics if the error is not about memory.
@@ -173,7 +173,7 @@ impl Error {
 
 /// [`Error::during`] for results.
 pub(crate) trait During {
-    /// Names the public operation if it ran out of memory.
+    /// Names the public operation if the error is about memory.
     fn during(self, operation: &'static str) -> Self;
 }
 
@@ -189,10 +189,9 @@ fn allocation(
     free: &Option<u64>,
     total: &Option<u64>,
 ) -> String {
-    let size = match requested {
-        // The largest offset of a pointer.
-        bytes if bytes > i64::MAX as u64 => "more bytes than the address space has".to_string(),
-        bytes => format!("{bytes} bytes"),
+    let size = match i64::try_from(requested) {
+        Ok(bytes) => format!("{bytes} bytes"),
+        Err(_) => "more bytes than the address space has".into(),
     };
     let free = match (free, total) {
         (Some(free), Some(total)) => format!(": {free} of {total} bytes are free"),

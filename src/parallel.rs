@@ -267,28 +267,20 @@ mod tests {
     #[test]
     fn the_first_place_and_the_first_error_are_found() {
         let find = |from: usize| find_first(1000, &|i| (i >= from).then_some(10 * i));
-        assert_eq!(
-            [find(0), find(700), find(1000)],
-            [Some(0), Some(7000), None]
-        );
+        assert_eq!([0, 700, 1000].map(find), [Some(0), Some(7000), None]);
         let fail = |i: usize| match i {
             300.. => Err(Error::input("test", i.to_string())),
             _ => Ok(i),
         };
-        assert!(
-            try_map(0..1000, fail)
-                .unwrap_err()
-                .to_string()
-                .contains("300")
-        );
+        let error = try_map(0..1000, fail).unwrap_err();
+        assert!(error.to_string().contains("300"));
         assert_eq!(try_map(0..300, fail).unwrap(), (0..300).collect::<Vec<_>>());
     }
 
     #[test]
     fn loops_within_loops_end() {
-        let sums = map(0..100, |i| {
-            map(0..100, |j| i * j).into_iter().sum::<usize>()
-        });
-        assert_eq!(sums.into_iter().sum::<usize>(), 4950 * 4950);
+        let sum = |sums: Vec<usize>| sums.into_iter().sum::<usize>();
+        let sums = map(0..100, |i| sum(map(0..100, |j| i * j)));
+        assert_eq!(sum(sums), 4950 * 4950);
     }
 }

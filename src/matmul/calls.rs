@@ -328,14 +328,9 @@ impl MatMul {
     /// assert!(MatMul::new().error_factor::<f64>(1000) < 1.2e-13);
     /// ```
     pub fn error_factor<T: Scalar>(&self, k: usize) -> f64 {
-        let is_f64 = T::Sum::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
-        let is_f32 = !is_f64 && size_of::<T>() == size_of::<f32>();
-        let is_tf32 = is_f32 && self.precision == Precision::Tf32;
-        let u = if is_f64 || is_f32 && !is_tf32 {
-            T::Sum::UNIT_ROUNDOFF
-        } else {
-            2.0 * T::Sum::UNIT_ROUNDOFF
-        };
+        let is_tf32 = size_of::<T>() == size_of::<f32>() && self.precision == Precision::Tf32;
+        let uses_tensor_cores = is_tf32 || size_of::<T>() < size_of::<f32>();
+        let u = T::Sum::UNIT_ROUNDOFF * if uses_tensor_cores { 2.0 } else { 1.0 };
         let roundings = (k as f64 + 2.0) * u;
         if roundings >= 1.0 {
             return f64::INFINITY;

@@ -130,63 +130,46 @@ pub(super) fn fits<T>(factor: &Factor<T>, outer: usize, k: usize, pattern: Patte
 /// The elements to which rows of packed factors are padded: 16 bytes of every type.
 const ROW_MULTIPLE: usize = 8;
 
-/// A copy of a factor whose k are neighbours, and whose rows begin at multiples of 16 bytes.
-pub struct Packed<U: Element> {
-    buffer: Buffer<U>,
-    outer: usize,
-    k_padded: usize,
-    is_single: bool,
-}
-
-impl<U: Element> Packed<U> {
-    /// Copies the matrices of a factor, with zeros behind each row: `batch`, `outer` indices, and `k`. The kernel takes
-    /// the elements as `KT` and writes them as `KU`, types of the same sizes and alignments.
-    ///
-    /// # Safety
-    /// The factor is in the device's memory.
-    pub(super) unsafe fn new<T: Element, KT: Element, KU: Element>(
-        device: &Device,
-        kernel: &'static Kernel<(Packing<KT, KU>,)>,
-        from: Factor<T>,
-        (batch, outer, k): (usize, usize, usize),
-    ) -> Result<Packed<U>> {
-        const {
-            assert!(size_of::<U>() == size_of::<KU>());
-        }
-        let is_single = from.stride_batch == 0;
-        let batch = if is_single { 1 } else { batch };
-        let k_padded = k.next_multiple_of(ROW_MULTIPLE);
-        let mut buffer = device.alloc::<U>(batch * outer * k_padded)?;
-        let to = buffer.slice_mut();
-        // SAFETY: the same memory, as a type of the same size that takes every pattern of bits.
-        let to = unsafe { DeviceSliceMut::from_raw_parts(to.as_mut_ptr().cast(), to.len()) };
-        let task = Packing {
-            from: recast(from),
-            to,
-            outer: outer as u32,
-            k: k as u32,
-            k_padded: k_padded as u32,
-        };
-        let blocks = pack_blocks(outer as u32, k_padded as u32);
-        let config = LaunchConfig::new((blocks, 1, batch as u32), PACK_THREADS);
-        // SAFETY: a block for each square; the copy has room, and the caller vouches for the factor.
-        unsafe { device.launch(MODULE, kernel, config, (task,))? };
-        Ok(Packed {
-            buffer,
-            outer,
-            k_padded,
-            is_single,
-        })
+/// Copies the matrices of a factor, with zeros behind each row: `batch`, `outer` indices, and `k`. Returns the copy, as a
+/// buffer and as a factor whose k are neighbours and whose rows begin at multiples of 16 bytes. The kernel takes the
+/// elements as `KT` and writes them as `KU`, types of the same sizes and alignments.
+///
+/// # Safety
+/// The factor is in the device's memory.
+pub(super) unsafe fn pack<U: Element, T: Element, KT: Element, KU: Element>(
+    device: &Device,
+    kernel: &'static Kernel<(Packing<KT, KU>,)>,
+    from: Factor<T>,
+    (batch, outer, k): (usize, usize, usize),
+) -> Result<(Buffer<U>, Factor<U>)> {
+    const {
+        assert!(size_of::<U>() == size_of::<KU>());
     }
-
-    pub(super) fn factor(&self) -> Factor<U> {
-        let matrix = self.outer * self.k_padded;
-        Factor {
-            elements: self.buffer.slice(),
-            start: 0,
-            stride: self.k_padded as i64,
-            stride_k: 1,
-            stride_batch: if self.is_single { 0 } else { matrix as i64 },
-        }
-    }
+    let is_single = from.stride_batch == 0;
+    let batch = if is_single { 1 } else { batch };
+    let k_padded = k.next_multiple_of(ROW_MULTIPLE);
+    let mut copy = device.alloc::<U>(batch * outer * k_padded)?;
+    let to = copy.slice_mut();
+    // SAFETY: the same memory, as a type of the same size that takes every pattern of bits.
+    let to = unsafe { DeviceSliceMut::from_raw_parts(to.as_mut_ptr().cast(), to.len()) };
+    let task = Packing {
+        from: recast(from),
+        to,
+        outer: outer as u32,
+        k: k as u32,
+        k_padded: k_padded as u32,
+    };
+    let blocks = pack_blocks(outer as u32, k_padded as u32);
+    let config = LaunchConfig::new((blocks, 1, batch as u32), PACK_THREADS);
+    // SAFETY: a block for each square; the copy has room, and the caller vouches for the factor.
+    unsafe { device.launch(MODULE, kernel, config, (task,))? };
+    let matrix = (outer * k_padded) as i64;
+    let factor = Factor {
+        elements: copy.slice(),
+        start: 0,
+        stride: k_padded as i64,
+        stride_k: 1,
+        stride_batch: if is_single { 0 } else { matrix },
+    };
+    Ok((copy, factor))
 }

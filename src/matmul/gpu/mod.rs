@@ -14,7 +14,7 @@ use ndarray::ArrayView3;
 use num_traits::Zero;
 
 pub use self::cast::cast;
-use self::factor::{OnDevice, Packed, Side, factor, recast};
+use self::factor::{OnDevice, Side, factor, pack, recast};
 use self::job::Job;
 pub use self::kernels::HasKernels;
 use super::element::{HostProduct, ResidentProduct};
@@ -163,14 +163,16 @@ impl<T: HasKernels> Job<'_, T> {
             return unsafe { self.add_parts(&none, 0, T::Sum::zero()) };
         }
         // Auto takes simpler instructions if the device has no room for the best kernels.
-        let others: &[Instructions] = match (asked, instructions) {
-            (Instructions::Auto, Instructions::WarpGroup) => {
-                &[Instructions::Warp, Instructions::Fma]
-            }
-            (Instructions::Auto, Instructions::Warp) => &[Instructions::Fma],
-            _ => &[],
+        let is_allowed = |simpler: &Instructions| match asked {
+            Instructions::Auto => *simpler <= instructions,
+            _ => *simpler == instructions,
         };
-        for &instructions in [instructions].iter().chain(others) {
+        let all = [
+            Instructions::WarpGroup,
+            Instructions::Warp,
+            Instructions::Fma,
+        ];
+        for instructions in all.into_iter().filter(is_allowed) {
             // SAFETY: the caller vouches for the memory.
             if unsafe { self.run_by(instructions)? } {
                 return Ok(());
@@ -211,16 +213,17 @@ impl<T: HasKernels> Job<'_, T> {
         };
         let widen = |from, outer| {
             // SAFETY: the caller vouches for the factors.
-            unsafe { Packed::<T::Sum>::new(self.device, kernel, from, (batch, outer, k)) }
+            unsafe { pack::<T::Sum, _, _, _>(self.device, kernel, from, (batch, outer, k)) }
         };
         // The copies are freed after the kernels have run.
-        let (a, b) = (widen(self.a, m)?, widen(self.b, n)?);
+        let (_copy_of_a, a) = widen(self.a, m)?;
+        let (_copy_of_b, b) = widen(self.b, n)?;
         let wide = Job::<T::Wide> {
             operation: self.operation,
             device: self.device,
             options: self.options,
-            a: recast(a.factor()),
-            b: recast(b.factor()),
+            a: recast(a),
+            b: recast(b),
             c: self.c,
             sizes: self.sizes,
             whole: self.whole,

@@ -2,7 +2,7 @@
 
 use matmul_kernels::{Factor, Pattern, Product, Tile};
 
-use super::factor::{Packed, fits};
+use super::factor::{fits, pack};
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE, Tiles};
 use super::tuning::{self, Cut, TileSizes};
@@ -73,19 +73,17 @@ impl<T: HasKernels> Job<'_, T> {
     pub unsafe fn run_tiled(&self, choice: &Choice<T>) -> Result<()> {
         let Sizes { batch, m, n, k } = self.sizes;
         let Choice { tile, cut, .. } = *choice;
-        let pack = |packs: bool, from: Factor<T::Bits>, outer: usize| {
+        let packed = |packs: bool, from: Factor<T::Bits>, outer: usize| {
             let Some(kernel) = T::KERNELS.pack.filter(|_| packs) else {
-                return Ok(None);
+                return Ok((None, from));
             };
             // SAFETY: the caller vouches for the factor.
-            unsafe { Packed::<T::Bits>::new(self.device, kernel, from, (batch, outer, k)) }
-                .map(Some)
+            let copy = unsafe { pack(self.device, kernel, from, (batch, outer, k)) };
+            copy.map(|(copy, factor)| (Some(copy), factor))
         };
         // The copies are freed after the kernels have run.
-        let packed_a = pack(choice.packs_a, self.a, m)?;
-        let packed_b = pack(choice.packs_b, self.b, n)?;
-        let a = packed_a.as_ref().map_or(self.a, Packed::factor);
-        let b = packed_b.as_ref().map_or(self.b, Packed::factor);
+        let (_copy_of_a, a) = packed(choice.packs_a, self.a, m)?;
+        let (_copy_of_b, b) = packed(choice.packs_b, self.b, n)?;
         let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
         let tiles = u32::try_from(tiles).map_err(|_| {
             let message = format!("a result of {m}×{n} has more tiles than a grid can have blocks");
