@@ -36,13 +36,8 @@ pub fn host<T: HasKernels>(device: &Device, pairs: &mut Pairs<T>) -> Result<()> 
 
 /// Writes the distances of rows in the memory of a device that runs kernels.
 pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
-    let DevicePairs {
-        operation,
-        metric,
-        a,
-        b,
-        out,
-    } = pairs;
+    let (operation, metric, out) = (pairs.operation, pairs.metric, pairs.out);
+    let (a, b) = (pairs.a, pairs.b);
     let largest = largest(operation, a, b)?;
     if out.is_empty() {
         return Ok(());

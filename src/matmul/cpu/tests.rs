@@ -250,7 +250,8 @@ fn c_is_not_read_without_beta() {
         for shape in PATHS {
             let (a, b) = factors::<T>(shape);
             let swapped = [0, 2, 1];
-            let bt = b.view().permuted_axes(swapped).as_standard_layout();
+            let bt = b.view().permuted_axes(swapped);
+            let bt = bt.as_standard_layout();
             let bt = bt.view().permuted_axes(swapped);
             for alpha in [0.0, 1.0, 0.4] {
                 for (b, before) in [

@@ -18,7 +18,7 @@ use self::factor::{OnDevice, Side, factor, pack, recast};
 use self::job::Job;
 pub use self::kernels::HasKernels;
 use super::element::{HostProduct, ResidentProduct};
-use super::input::{DeviceProduct, Product, Sizes};
+use super::input::{DeviceProduct, Sizes};
 use super::options::{Instructions, MatMul, Precision};
 use crate::device::assign;
 use crate::{Device, Error, Result};
@@ -36,13 +36,8 @@ pub fn host<T: HasKernels>(
     product: HostProduct<T>,
 ) -> Result<()> {
     let sizes = product.sizes();
-    let Product {
-        operation,
-        alpha,
-        beta,
-        mut c,
-        ..
-    } = product;
+    let (operation, alpha, beta, mut c) =
+        (product.operation, product.alpha, product.beta, product.c);
     require_countable(operation, sizes)?;
     if sizes.k == 0 || alpha.is_zero() {
         // A and B are not read, so the device is not needed.
@@ -86,13 +81,7 @@ pub fn device<T: HasKernels>(options: MatMul, product: ResidentProduct<T>) -> Re
 
 /// Computes a product by the kernel for the `whole` product of which it is a partition.
 fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes) -> Result<()> {
-    let DeviceProduct {
-        operation,
-        device,
-        c,
-        sizes,
-        ..
-    } = product;
+    let (operation, sizes) = (product.operation, product.sizes);
     let Sizes { batch, m, n, .. } = sizes;
     if batch == 0 || m == 0 || n == 0 {
         return Ok(());
@@ -108,13 +97,13 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
         };
         // SAFETY: the elements of these matrices of C.
         let c = unsafe {
-            let c = c.slice_mut();
+            let c = product.c.slice_mut();
             let start = c.as_mut_ptr().wrapping_add(first * m * n);
             DeviceSliceMut::from_raw_parts(start, count * m * n)
         };
         let job = Job::<T> {
             operation,
-            device,
+            device: product.device,
             options,
             a: of_batch(a),
             b: of_batch(b),
