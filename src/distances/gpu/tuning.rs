@@ -59,8 +59,6 @@ mod tests {
 
     #[test]
     fn few_numbers_take_few_blocks() {
-        assert_eq!(largest_blocks(0), 1);
-        assert_eq!(largest_blocks(1025), 2);
-        assert_eq!(largest_blocks(usize::MAX), 1024);
+        assert_eq!([0, 1025, usize::MAX].map(largest_blocks), [1, 2, 1024]);
     }
 }

@@ -10,15 +10,6 @@ use crate::device::{Buffer, Element, LaunchConfig, packed};
 use crate::matmul::input::DeviceMatrices;
 use crate::{Device, Result};
 
-/// One of the two factors of a product.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    /// A, whose rows are its outer indices.
-    Left,
-    /// B, whose columns are its outer indices.
-    Right,
-}
-
 /// A copy of host matrices on a device.
 pub(super) struct OnDevice<T: Element> {
     elements: Buffer<T>,
@@ -68,27 +59,27 @@ impl<T: Element> OnDevice<T> {
     }
 }
 
-/// Returns the matrices as a factor.
-pub(super) fn factor<T: HasKernels>(matrices: &DeviceMatrices<T>, side: Side) -> Factor<T::Bits> {
-    let [batch, rows, columns] = matrices.strides.map(|stride| stride as i64);
-    let [count, row_count, column_count] = matrices.shape;
-    let (mut stride, mut stride_k, outer, k) = match side {
-        Side::Left => (rows, columns, row_count, column_count),
-        Side::Right => (columns, rows, column_count, row_count),
-    };
+/// Returns the matrices as a factor, with the given axes as outer indices and as k.
+pub(super) fn factor<T: HasKernels>(
+    matrices: &DeviceMatrices<T>,
+    [outer, k]: [usize; 2],
+) -> Factor<T::Bits> {
+    let strides = matrices.strides.map(|stride| stride as i64);
+    let (mut stride, mut stride_k) = (strides[outer], strides[k]);
+    let lengths = matrices.shape.map(|length| length as i64);
     // The stride of a single row or column is never used: take one that fits most kernels.
-    if k == 1 {
-        stride_k = 1.max(stride * outer as i64);
+    if lengths[k] == 1 {
+        stride_k = 1.max(stride * lengths[outer]);
     }
-    if outer == 1 {
-        stride = 1.max(stride_k * k as i64);
+    if lengths[outer] == 1 {
+        stride = 1.max(stride_k * lengths[k]);
     }
     recast(Factor {
         elements: matrices.elements.slice(),
         start: matrices.start as i64,
         stride,
         stride_k,
-        stride_batch: if count == 1 { 0 } else { batch },
+        stride_batch: if lengths[0] == 1 { 0 } else { strides[0] },
     })
 }
 

@@ -14,7 +14,7 @@ use ndarray::ArrayView3;
 use num_traits::Zero;
 
 pub use self::cast::cast;
-use self::factor::{OnDevice, Side, factor, pack, recast};
+use self::factor::{OnDevice, factor, pack, recast};
 use self::job::Job;
 pub use self::kernels::HasKernels;
 use super::element::{HostProduct, ResidentProduct};
@@ -87,8 +87,8 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
         return Ok(());
     }
     require_countable(operation, sizes)?;
-    let a = factor(&product.a, Side::Left);
-    let b = factor(&product.b, Side::Right);
+    let a = factor(&product.a, [1, 2]);
+    let b = factor(&product.b, [2, 1]);
     for first in (0..batch).step_by(MAX_BATCH) {
         let count = (batch - first).min(MAX_BATCH);
         let of_batch = |factor: Factor<T::Bits>| Factor {

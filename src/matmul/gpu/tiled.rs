@@ -27,18 +27,16 @@ impl<T: HasKernels> Job<'_, T> {
         let processors = self.device.processors();
         let (size, precision) = (size_of::<T>(), self.options.precision);
         let room = self.device.shared_memory_per_block().unwrap_or(0);
-        let mut best: Option<Choice<T>> = None;
-        let all = tiles.iter().copied().flatten();
-        for tile in all.filter(|tile| tile.shared_bytes <= room) {
-            let packs_a = !fits(&self.a, m, k, tile.a);
-            let packs_b = !fits(&self.b, n, k, tile.b);
-            let can_pack = |pattern| {
-                T::KERNELS.pack.is_some()
-                    && matches!(pattern, Pattern::PiecesOfK | Pattern::ElementsOfK)
-            };
-            if packs_a && !can_pack(tile.a) || packs_b && !can_pack(tile.b) {
-                continue;
+        let needs_packing = |factor: &Factor<T::Bits>, outer, pattern| {
+            let can_pack = matches!(pattern, Pattern::PiecesOfK | Pattern::ElementsOfK);
+            match fits(factor, outer, k, pattern) {
+                true => Some(false),
+                false => (can_pack && T::KERNELS.pack.is_some()).then_some(true),
             }
+        };
+        let choice = |tile: &'static Tile<T::Bits, T::Sum>| {
+            let packs_a = needs_packing(&self.a, m, tile.a)?;
+            let packs_b = needs_packing(&self.b, n, tile.b)?;
             let rate = tuning::rate(size, precision, instructions, tile.columns);
             let rate = rate.reading(tile.a, tile.b);
             let sizes = TileSizes {
@@ -54,16 +52,17 @@ impl<T: HasKernels> Job<'_, T> {
                     cut = cut.after_packing(copies * outer * k * size);
                 }
             }
-            if (best.as_ref()).is_none_or(|best| cut.is_faster_than(&best.cut)) {
-                best = Some(Choice {
-                    tile,
-                    cut,
-                    packs_a,
-                    packs_b,
-                });
-            }
-        }
-        best
+            Some(Choice {
+                tile,
+                cut,
+                packs_a,
+                packs_b,
+            })
+        };
+        let all = tiles.iter().copied().flatten();
+        all.filter(|tile| tile.shared_bytes <= room)
+            .filter_map(choice)
+            .min_by(|a, b| a.cut.by_time(&b.cut))
     }
 
     /// Computes the job by a kernel of tiles.

@@ -4,6 +4,8 @@
 //! at the rate that was measured for its kind of kernel, and takes a fixed time for its first loads and for writing its
 //! tile. Parts of k are written and added afterwards, at the speed of memory.
 
+use std::cmp::Ordering;
+
 use matmul_kernels::Pattern;
 
 use crate::matmul::input::Sizes;
@@ -109,10 +111,9 @@ pub(super) fn cut(
         let at_once = (blocks / processors as f64).ceil().min(rate.blocks as f64);
         let operations = 2.0 * f64::from(tile.rows) * f64::from(tile.columns) * k_part as f64;
         let of_block = operations / rate.operations * at_once.max(1.0 / rate.alone) + BLOCK_START;
-        let adding = if parts > 1 {
-            ADDING_START + (2 * parts + 1) as f64 * result_bytes / ADDING_BYTES
-        } else {
-            0.0
+        let adding = match parts {
+            1 => 0.0,
+            _ => ADDING_START + (2 * parts + 1) as f64 * result_bytes / ADDING_BYTES,
         };
         Cut {
             k_part,
@@ -122,12 +123,9 @@ pub(super) fn cut(
     };
     let fits = |cut: &Cut| cut.parts == 1 || cut.parts as f64 * result_bytes <= PARTS_BYTES as f64;
     let most = (sizes.k / (4 * depth)).clamp(1, 64);
-    let counts = (2..=most).filter(|&parts| parts < 8 || parts % 4 == 0);
-    let cuts = counts.map(cut_into).filter(fits);
-    cuts.fold(cut_into(1), |best, cut| match cut.is_faster_than(&best) {
-        true => cut,
-        false => best,
-    })
+    let counts = (1..=most).filter(|&parts| parts < 8 || parts % 4 == 0);
+    let fastest = counts.map(cut_into).filter(fits).min_by(Cut::by_time);
+    fastest.expect("a single part always fits")
 }
 
 impl Cut {
@@ -139,8 +137,8 @@ impl Cut {
         }
     }
 
-    pub(super) fn is_faster_than(&self, other: &Cut) -> bool {
-        self.nanoseconds < other.nanoseconds
+    pub(super) fn by_time(&self, other: &Cut) -> Ordering {
+        self.nanoseconds.total_cmp(&other.nanoseconds)
     }
 }
 
