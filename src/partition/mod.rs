@@ -2,7 +2,7 @@
 //!
 //! A kernel describes its work as a [`Partition`]: how many bytes of a device it takes, and how it splits. [`run`] splits
 //! the whole so that each partition fits, has the devices take partitions from one queue, and splits a partition again
-//! when a device turns out to have less memory than expected. [`concat`] joins results that are plain arrays.
+//! when a device turns out to have less memory than expected. [`mod@concat`] joins results that are plain arrays.
 
 pub mod concat;
 

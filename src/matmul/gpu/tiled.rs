@@ -5,7 +5,7 @@ use matmul_kernels::{Factor, Pattern, Product, Tile};
 use super::factor::{fits, pack};
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE, Tiles};
-use super::tuning::{self, Cut, TileSizes};
+use super::tuning::{self, Cut};
 use crate::device::LaunchConfig;
 use crate::matmul::input::Sizes;
 use crate::matmul::options::Instructions;
@@ -39,13 +39,7 @@ impl<T: HasKernels> Job<'_, T> {
             let packs_b = needs_packing(&self.b, n, tile.b)?;
             let rate = tuning::rate(size, precision, instructions, tile.columns);
             let rate = rate.reading(tile.a, tile.b);
-            let sizes = TileSizes {
-                rows: tile.rows,
-                columns: tile.columns,
-                depth: tile.depth,
-            };
-            let sum_bytes = size_of::<T::Sum>();
-            let mut cut = tuning::cut(self.whole, sizes, rate, processors, sum_bytes);
+            let mut cut = tuning::cut(self.whole, tile, rate, processors);
             for (packs, factor, outer) in [(packs_a, &self.a, m), (packs_b, &self.b, n)] {
                 if packs {
                     let copies = if factor.stride_batch == 0 { 1 } else { batch };
@@ -105,7 +99,7 @@ impl<T: HasKernels> Job<'_, T> {
             // SAFETY: the caller vouches for the memory, and the factors or their copies fit the kernel's patterns.
             unsafe { self.device.launch(MODULE, tile.kernel, config, (product,)) }
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller vouches for the memory.
         unsafe { self.in_parts(cut.parts, launch) }
     }
 }

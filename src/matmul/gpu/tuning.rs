@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use matmul_kernels::Pattern;
+use matmul_kernels::{Pattern, Tile};
 
 use crate::matmul::input::Sizes;
 use crate::matmul::options::{Instructions, Precision};
@@ -39,14 +39,6 @@ impl Rate {
             ..self
         }
     }
-}
-
-/// The sizes of a kernel's tiles.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TileSizes {
-    pub(super) rows: u32,
-    pub(super) columns: u32,
-    pub(super) depth: u32,
 }
 
 /// How k is cut into parts, and the time by the model.
@@ -91,17 +83,11 @@ pub(super) fn rate(
     }
 }
 
-/// Returns the fastest cut of k for these tiles.
-pub(super) fn cut(
-    sizes: Sizes,
-    tile: TileSizes,
-    rate: Rate,
-    processors: usize,
-    sum_bytes: usize,
-) -> Cut {
+/// Returns the fastest cut of k for these tiles and sums of type `S`.
+pub(super) fn cut<T, S>(sizes: Sizes, tile: &Tile<T, S>, rate: Rate, processors: usize) -> Cut {
     let tiles = sizes.m.div_ceil(tile.rows as usize) * sizes.n.div_ceil(tile.columns as usize);
     let blocks = (tiles * sizes.batch) as f64;
-    let result_bytes = (sizes.batch * sizes.m * sizes.n) as f64 * sum_bytes as f64;
+    let result_bytes = (sizes.batch * sizes.m * sizes.n) as f64 * size_of::<S>() as f64;
     let depth = tile.depth as usize;
     let cut_into = |wanted: usize| {
         let k_part = sizes.k.div_ceil(wanted).next_multiple_of(depth);
@@ -162,16 +148,11 @@ pub(super) fn instructions(
 mod tests {
     use super::*;
 
-    const LARGE: TileSizes = TileSizes {
-        rows: 128,
-        columns: 256,
-        depth: 16,
-    };
-
     fn cut_of(m: usize, n: usize, k: usize) -> Cut {
         let sizes = Sizes { batch: 1, m, n, k };
-        let rate = rate(4, Precision::Full, Instructions::Fma, LARGE.columns);
-        cut(sizes, LARGE, rate, 132, 4)
+        let tile = &matmul_kernels::FMA_F32_LARGE[0];
+        let rate = rate(4, Precision::Full, Instructions::Fma, tile.columns);
+        cut(sizes, tile, rate, 132)
     }
 
     #[test]
