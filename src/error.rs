@@ -19,8 +19,8 @@ pub enum Error {
     InvalidInput {
         /// The operation that the caller called.
         operation: &'static str,
-        /// The index of the element of the argument: a row, a point or a sequence, counted from 0. `None` if the error
-        /// does not concern a single element.
+        /// The index of the element of the argument: a row, a point or a sequence, counted from 0.
+        /// `None` if the error does not concern a single element.
         index: Option<usize>,
         /// The value, its place, and the accepted values.
         message: String,
@@ -139,7 +139,8 @@ impl Error {
         }
     }
 
-    /// Names the public operation in memory errors. All other errors name their operation where they are made.
+    /// Names the public operation in memory errors. All other errors name their operation where
+    /// they are made.
     pub(crate) fn during(mut self, name: &'static str) -> Error {
         if let Error::Allocation { operation, .. } = &mut self {
             *operation = name;
@@ -147,7 +148,8 @@ impl Error {
         self
     }
 
-    /// Returns another error about the same allocation, for a second call that waits for the allocation.
+    /// Returns another error about the same allocation, for a second call that waits for the
+    /// allocation.
     ///
     /// # Panics
     /// Panics if the error is not about memory.

@@ -1,7 +1,8 @@
 //! GPU kernels written in Rust, over [`ndarray`] views.
 //!
-//! A call runs natively on the CPU, on an NVIDIA GPU, or in a simulator that runs the GPU's kernels on
-//! the CPU: the [`Device`] is an argument. Neither building nor running needs a CUDA toolkit; a GPU needs its driver.
+//! A call runs natively on the CPU, on an NVIDIA GPU, or in a simulator that runs the GPU's kernels
+//! on the CPU: the [`Device`] is an argument. Neither building nor running needs a CUDA toolkit; a
+//! GPU needs its driver.
 //!
 //! ```
 //! use gridstride::Device;
@@ -33,14 +34,16 @@
 //! | `stream` | [`pipeline`] | |
 //! | `primitives` | [`primitives`] | |
 //!
-//! With `default-features = false` only the chosen kernels are compiled. Without kernels, gridstride is the device layer:
-//! a crate with custom kernels compiles in less than a minute.
+//! With `default-features = false` only the chosen kernels are compiled. Without kernels,
+//! gridstride is the device layer: a crate with custom kernels compiles in less than a minute.
 //!
-//! `build-ptx` compiles the kernels' sources during the build, instead of embedding the PTX that comes with the crate.
+//! `build-ptx` compiles the kernels' sources during the build, instead of embedding the PTX that
+//! comes with the crate.
 //!
 //! # Versions
-//! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2. Both crates are
-//! re-exported, so that programs can use the same versions: [`ndarray`] and [`half`].
+//! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.
+//! Both crates are re-exported, so that programs can use the same versions: [`ndarray`] and
+//! [`half`].
 #![cfg_attr(
     not(all(
         feature = "box-overlap",
@@ -84,10 +87,12 @@ pub mod time_series;
 
 pub use device::{Device, DeviceSet};
 pub use error::{Error, LoadError, Result};
-/// The version of the crate half whose `f16` and `bf16` matrices hold. Another version's types are different types.
+/// The version of the crate half whose `f16` and `bf16` matrices hold. Another version's types are
+/// different types.
 #[cfg(feature = "matmul")]
 pub use half;
-/// The version of ndarray whose views and arrays the calls take and return. Another version's types are different types.
+/// The version of ndarray whose views and arrays the calls take and return. Another version's types
+/// are different types.
 pub use ndarray;
 pub use number::{Number, Real};
 

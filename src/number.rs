@@ -4,9 +4,11 @@ use std::fmt::Debug;
 
 use crate::device::Element;
 
-/// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` also [`half`](crate::half)'s `f16` and `bf16`.
+/// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` also
+/// [`half`](crate::half)'s `f16` and `bf16`.
 ///
-/// Each kernel takes some of these types, and has a trait for the properties that only it needs. Sealed.
+/// Each kernel takes some of these types, and has a trait for the properties that only it needs.
+/// Sealed.
 pub trait Number: Element + PartialOrd + Debug + sealed::Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;
@@ -27,8 +29,8 @@ pub trait Number: Element + PartialOrd + Debug + sealed::Sealed {
 
 /// A floating-point type of results: `f32` or `f64`.
 pub trait Real: Number {
-    /// The unit roundoff u, 2⁻²⁴ or 2⁻⁵³: half the distance from 1 to the next larger number, and the largest relative
-    /// error of a rounding.
+    /// The unit roundoff u, 2⁻²⁴ or 2⁻⁵³: half the distance from 1 to the next larger number, and
+    /// the largest relative error of a rounding.
     const UNIT_ROUNDOFF: f64;
 }
 
@@ -70,8 +72,9 @@ mod half_precision {
         bf16: |value| bf16::from_f32(rounded_to_odd(value));
     }
 
-    /// Rounds to the neighbour with an odd last bit if the value is no `f32`, so that a second rounding, to fewer bits,
-    /// has the same result as a single rounding: Boldo, Melquiond, 'When double rounding is odd' (2005).
+    /// Rounds to the neighbour with an odd last bit if the value is no `f32`, so that a second
+    /// rounding, to fewer bits, has the same result as a single rounding: Boldo, Melquiond, 'When
+    /// double rounding is odd' (2005).
     fn rounded_to_odd(value: f64) -> f32 {
         let nearest = value as f32;
         let error = value - f64::from(nearest);

@@ -1,8 +1,8 @@
 //! Parallel loops over rayon's threads, compiled once.
 //!
 //! An iterator of rayon is compiled for each place and type that uses it, dozens of functions each.
-//! Here the loop is a single function that calls its body through `&dyn Fn`: tasks are coarse, so an
-//! indirect call per task costs nothing. Tasks and rayon's threads may call all functions.
+//! Here the loop is a single function that calls its body through `&dyn Fn`: tasks are coarse, so
+//! an indirect call per task costs nothing. Tasks and rayon's threads may call all functions.
 
 use std::ops::Range;
 use std::sync::Mutex;

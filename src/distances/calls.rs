@@ -60,10 +60,10 @@ impl Distances {
     ///
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if the rows of `a` and `b` differ in length.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a row that is not finite, and for an empty set of
-    ///   devices.
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the host has too little memory for the distances, or a
-    ///   device for two rows.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a row that is not finite, and for
+    ///   an empty set of devices.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the host has too little memory for the
+    ///   distances, or a device for two rows.
     ///
     /// ```
     /// use gridstride::Device;
@@ -87,12 +87,12 @@ impl Distances {
         Ok(out)
     }
 
-    /// As [`distances`](Self::distances), but writes to `out`, a view of N×M with any strides. After an error its
-    /// content is unspecified.
+    /// As [`distances`](Self::distances), but writes to `out`, a view of N×M with any strides.
+    /// After an error its content is unspecified.
     ///
     /// # Errors
-    /// The errors of [`distances`](Self::distances), and [`Error::Shape`](crate::Error::Shape) if `out` does not have
-    /// the shape of the result.
+    /// The errors of [`distances`](Self::distances), and [`Error::Shape`](crate::Error::Shape) if
+    /// `out` does not have the shape of the result.
     ///
     /// ```
     /// use gridstride::Device;
@@ -116,15 +116,15 @@ impl Distances {
         self.host(DISTANCES, devices, a, Some(b), out)
     }
 
-    /// As [`distances`](Self::distances), but of rows in a device's memory. The result stays there. `a` and `b` may be
-    /// the same array.
+    /// As [`distances`](Self::distances), but of rows in a device's memory. The result stays there.
+    /// `a` and `b` may be the same array.
     ///
-    /// The work is ordered on the stream of `a`'s handle, by default the device's main stream, and may still run when
-    /// the call returns.
+    /// The work is ordered on the stream of `a`'s handle, by default the device's main stream, and
+    /// may still run when the call returns.
     ///
     /// # Errors
-    /// The errors of [`distances`](Self::distances), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for
-    /// arrays on different devices.
+    /// The errors of [`distances`](Self::distances), and
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on different devices.
     ///
     /// ```
     /// use gridstride::Device;
@@ -150,11 +150,12 @@ impl Distances {
         Ok(out)
     }
 
-    /// As [`distances_device`](Self::distances_device), but writes to `out`, N×M on the same device. After an error its
-    /// content is unspecified.
+    /// As [`distances_device`](Self::distances_device), but writes to `out`, N×M on the same
+    /// device. After an error its content is unspecified.
     ///
     /// # Errors
-    /// The errors of [`distances_device`](Self::distances_device) and [`distances_into`](Self::distances_into).
+    /// The errors of [`distances_device`](Self::distances_device) and
+    /// [`distances_into`](Self::distances_into).
     ///
     /// ```
     /// use gridstride::Device;
@@ -178,10 +179,11 @@ impl Distances {
         self.device(DISTANCES, a, Some(b), out)
     }
 
-    /// Computes the distances of all rows of `a` to each other: N×D → N×N, symmetric with a zero diagonal.
+    /// Computes the distances of all rows of `a` to each other: N×D → N×N, symmetric with a zero
+    /// diagonal.
     ///
-    /// The result has the bits of [`distances`](Self::distances), but each pair is computed once; twice over a
-    /// [set](DeviceSet) of devices, or if a device has too little memory for all rows.
+    /// The result has the bits of [`distances`](Self::distances), but each pair is computed once;
+    /// twice over a [set](DeviceSet) of devices, or if a device has too little memory for all rows.
     ///
     /// # Errors
     /// The errors of [`distances`](Self::distances) but [`Error::Shape`](crate::Error::Shape).
@@ -206,12 +208,12 @@ impl Distances {
         Ok(out)
     }
 
-    /// As [`pairwise`](Self::pairwise), but writes to `out`, a view of N×N with any strides. After an error its content
-    /// is unspecified.
+    /// As [`pairwise`](Self::pairwise), but writes to `out`, a view of N×N with any strides. After
+    /// an error its content is unspecified.
     ///
     /// # Errors
-    /// The errors of [`pairwise`](Self::pairwise), and [`Error::Shape`](crate::Error::Shape) if `out` does not have the
-    /// shape of the result.
+    /// The errors of [`pairwise`](Self::pairwise), and [`Error::Shape`](crate::Error::Shape) if
+    /// `out` does not have the shape of the result.
     ///
     /// ```
     /// use gridstride::Device;
@@ -257,8 +259,8 @@ impl Distances {
         Ok(out)
     }
 
-    /// As [`pairwise_device`](Self::pairwise_device), but writes to `out`, N×N on the same device. After an error its
-    /// content is unspecified.
+    /// As [`pairwise_device`](Self::pairwise_device), but writes to `out`, N×N on the same device.
+    /// After an error its content is unspecified.
     ///
     /// # Errors
     /// The errors of [`pairwise_into`](Self::pairwise_into), and

@@ -9,12 +9,14 @@ pub trait Component: Real + Dispatch {}
 impl Component for f32 {}
 impl Component for f64 {}
 
-/// The implementations for an element type. `dispatch.rs` compiles them once for each type, so that callers need not.
+/// The implementations for an element type. `dispatch.rs` compiles them once for each type, so that
+/// callers need not.
 pub trait Dispatch: Sized {
     /// Writes distances between rows of host arrays, on a set of devices.
     fn host(devices: &[Device], whole: Pairs<Self>) -> Result<()>;
 
-    /// Writes distances between rows in a device's memory. The shapes fit, and all arrays are on the same device.
+    /// Writes distances between rows in a device's memory. The shapes fit, and all arrays are on
+    /// the same device.
     fn device(pairs: DevicePairs<Self>) -> Result<()>
     where
         Self: Component;

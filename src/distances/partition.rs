@@ -35,8 +35,8 @@ impl<T: Component> Partition for Pairs<'_, T> {
             .saturating_add(bytes_of(self.out.len(), size_of::<f64>()))
     }
 
-    /// Splits the rows or the columns, whichever are more. Distances of rows to each other are then computed twice, so
-    /// that the host need not copy them to their second place.
+    /// Splits the rows or the columns, whichever are more. Distances of rows to each other are then
+    /// computed twice, so that the host need not copy them to their second place.
     fn split(self, count: usize) -> Vec<Self> {
         let b = self.b.unwrap_or(self.a);
         let whole = Pairs { b: Some(b), ..self };

@@ -2,11 +2,11 @@
 
 use super::options::Metric;
 
-/// The power of two by which all numbers are multiplied before their differences are squared, and the power of two
-/// that reverts the scale in the result.
+/// The power of two by which all numbers are multiplied before their differences are squared, and
+/// the power of two that reverts the scale in the result.
 ///
-/// The scaled largest magnitude is as high as the sums allow, so that small differences lose as little as possible to
-/// underflow. Otherwise multiplication by a power of two is exact.
+/// The scaled largest magnitude is as high as the sums allow, so that small differences lose as
+/// little as possible to underflow. Otherwise multiplication by a power of two is exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// Factor of the numbers.
@@ -16,15 +16,15 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Returns the scale for rows of `dim` numbers up to `largest`, and sums of a type whose numbers are below
-    /// 2^(`max_exponent` + 1).
+    /// Returns the scale for rows of `dim` numbers up to `largest`, and sums of a type whose
+    /// numbers are below 2^(`max_exponent` + 1).
     pub fn new(largest: f64, dim: usize, metric: Metric, max_exponent: i32) -> Scale {
-        // If all |x| < 2^e, a squared difference is at most 2^(2e+2), and the sum of D squares, with rounding, at
-        // most 2^(2e+3) · D.
+        // If all |x| < 2^e, a squared difference is at most 2^(2e+2), and the sum of D squares,
+        // with rounding, at most 2^(2e+3) · D.
         let dim = dim.max(1).next_power_of_two().ilog2() as i32;
         let highest = (max_exponent - 3 - dim) / 2;
-        // `unscale` must be a normal number too. For squares in f64 this excludes only results that leave the range
-        // of f64 in any case.
+        // `unscale` must be a normal number too. For squares in f64 this excludes only results that
+        // leave the range of f64 in any case.
         let limit = match metric {
             Metric::L2 => max_exponent - 1,
             Metric::SquaredL2 => (max_exponent - 1).min((f64::MAX_EXP - 2) / 2),

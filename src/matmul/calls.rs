@@ -16,8 +16,8 @@ const MATMUL: &str = "matmul";
 const MATMUL_INTO: &str = "matmul_into";
 const GEMM: &str = "gemm";
 
-/// Multiplies A by B with the default options, as [`MatMul::matmul`]: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for
-/// each matrix of a batch B×M×K · B×K×N → B×M×N.
+/// Multiplies A by B with the default options, as [`MatMul::matmul`]: M×K · K×N → M×N, M×K · K → M,
+/// K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
 /// # Errors
 /// The errors of [`MatMul::matmul`].
@@ -40,7 +40,8 @@ pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
     MatMul::new().matmul(devices, a, b)
 }
 
-/// Computes C = α·A·B + β·C with the default options, as [`MatMul::gemm`], for the shapes of [`matmul`].
+/// Computes C = α·A·B + β·C with the default options, as [`MatMul::gemm`], for the shapes of
+/// [`matmul`].
 ///
 /// # Errors
 /// The errors of [`MatMul::gemm`].
@@ -70,19 +71,24 @@ pub fn gemm<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
 impl MatMul {
     /// Multiplies A by B: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
     ///
-    /// A vector is a row if it is A, K · K×N → N, and a column if it is B, M×K · K → M, as with ndarray's
-    /// [`dot`](ndarray::linalg::Dot).
+    /// A vector is a row if it is A, K · K×N → N, and a column if it is B, M×K · K → M, as with
+    /// ndarray's [`dot`](ndarray::linalg::Dot).
     ///
-    /// A batch of one matrix is combined with every matrix of the other batch. Views may have any strides. Views without
-    /// gaps, in any order of axes, are copied to a GPU as they are; other views are packed on the host first.
+    /// A batch of one matrix is combined with every matrix of the other batch. Views may have any
+    /// strides. Views without gaps, in any order of axes, are copied to a GPU as they are; other
+    /// views are packed on the host first.
     ///
     /// # Errors
-    /// - [`Error::Shape`](crate::Error::Shape) if A's columns and B's rows differ in number, or the batches differ.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 on a device that runs kernels.
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) for instructions that the device does not have.
+    /// - [`Error::Shape`](crate::Error::Shape) if A's columns and B's rows differ in number, or the
+    ///   batches differ.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 on a device
+    ///   that runs kernels.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for instructions that the device does
+    ///   not have.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
-    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and [`Error::Load`](crate::Error::Load) if
-    ///   it rejects the kernels; in the simulator, [`Error::Simulation`](crate::Error::Simulation) for a mistake in them.
+    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and
+    ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels; in the simulator,
+    ///   [`Error::Simulation`](crate::Error::Simulation) for a mistake in them.
     ///
     /// ```
     /// use gridstride::Device;
@@ -111,11 +117,12 @@ impl MatMul {
         Ok(c)
     }
 
-    /// As [`matmul`](Self::matmul), but writes the product to C, a view with any strides. C is not read.
+    /// As [`matmul`](Self::matmul), but writes the product to C, a view with any strides. C is not
+    /// read.
     ///
     /// # Errors
-    /// The errors of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does not have the shape of
-    /// the product.
+    /// The errors of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does
+    /// not have the shape of the product.
     ///
     /// ```
     /// use gridstride::Device;
@@ -191,15 +198,16 @@ impl MatMul {
         T::host(*self, devices.devices(), product).during(operation)
     }
 
-    /// As [`matmul`](Self::matmul), but of arrays in a device's memory, or views of them, which are read in place. The
-    /// result stays there.
+    /// As [`matmul`](Self::matmul), but of arrays in a device's memory, or views of them, which are
+    /// read in place. The result stays there.
     ///
-    /// The work is ordered on the stream of A's handle, by default the device's main stream, and may still run when the
-    /// call returns. On the CPU the matrices are copied once.
+    /// The work is ordered on the stream of A's handle, by default the device's main stream, and
+    /// may still run when the call returns. On the CPU the matrices are copied once.
     ///
     /// # Errors
-    /// The errors of [`matmul`](Self::matmul), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for
-    /// matrices on different devices.
+    /// The errors of [`matmul`](Self::matmul), and
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for matrices on different
+    /// devices.
     ///
     /// ```
     /// use gridstride::Device;
@@ -311,16 +319,18 @@ impl MatMul {
         T::device(*self, product).during(operation)
     }
 
-    /// Returns the factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|) for each element, on every
-    /// device, unless numbers overflow or underflow.
+    /// Returns the factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|) for each
+    /// element, on every device, unless numbers overflow or underflow.
     ///
-    /// Whatever the order of additions, each product takes part in at most k roundings, one more for α and one for β: f
-    /// is γ_{k+2}, with γ_n = n·u / (1 − n·u) (Higham, 'Accuracy and Stability of Numerical Algorithms', section 3.5).
-    /// u is 2⁻⁵³ for `f64`, 2⁻²⁴ for `f32`, and 2⁻²³ if tensor cores sum in `f32`: an instruction shifts its products
-    /// and the previous sum to the largest exponent among them and truncates to the 24 bits of `f32` and at least one
-    /// more, as measured for all generations (Fasi et al., 'Numerical behavior of NVIDIA tensor cores', 2021). The
-    /// error is 2⁻²⁴ for each product, and 2⁻²⁴ for each of fewer than k sums. [`Precision::Tf32`] first truncates the
-    /// numbers of A and B, with a relative error of at most 2⁻¹⁰ each.
+    /// Whatever the order of additions, each product takes part in at most k roundings, one more
+    /// for α and one for β: f is γ_{k+2}, with γ_n = n·u / (1 − n·u) (Higham, 'Accuracy and
+    /// Stability of Numerical Algorithms', section 3.5). u is 2⁻⁵³ for `f64`, 2⁻²⁴ for `f32`, and
+    /// 2⁻²³ if tensor cores sum in `f32`: an instruction shifts its products and the previous sum
+    /// to the largest exponent among them and truncates to the 24 bits of `f32` and at least one
+    /// more, as measured for all generations (Fasi et al., 'Numerical behavior of NVIDIA tensor
+    /// cores', 2021). The error is 2⁻²⁴ for each product, and 2⁻²⁴ for each of fewer than k sums.
+    /// [`Precision::Tf32`] first truncates the numbers of A and B, with a relative error of at most
+    /// 2⁻¹⁰ each.
     ///
     /// ```
     /// use gridstride::matmul::MatMul;

@@ -8,8 +8,8 @@ use crate::device::{Buffer, DeviceArray, DeviceKind, Element, zeroed_lazily};
 use crate::error::During;
 use crate::{Number, Result, parallel};
 
-/// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`, `bf16` and `f64`,
-/// and back.
+/// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`,
+/// `bf16` and `f64`, and back.
 pub trait CastTo<U: Number>: Number {
     /// Converts the elements.
     #[doc(hidden)]
@@ -17,20 +17,22 @@ pub trait CastTo<U: Number>: Number {
 }
 
 impl<T: Number, D: Dimension> DeviceArray<T, D> {
-    /// Converts each element to another type of numbers, on the array's device: the `f32` product of `f16` or `bf16`
-    /// matrices becomes a factor of the next product.
+    /// Converts each element to another type of numbers, on the array's device: the `f32` product
+    /// of `f16` or `bf16` matrices becomes a factor of the next product.
     ///
-    /// Each number is rounded to the nearest number of the new type, ties to even, and to ±∞ beyond the largest.
-    /// Conversion to a wider type is exact. NaN remains NaN, becomes quiet, and keeps its sign and the upper bits of its
-    /// payload. The bits are the same on every device.
+    /// Each number is rounded to the nearest number of the new type, ties to even, and to ±∞ beyond
+    /// the largest. Conversion to a wider type is exact. NaN remains NaN, becomes quiet, and keeps
+    /// its sign and the upper bits of its payload. The bits are the same on every device.
     ///
-    /// On a GPU the work is ordered on the device's main stream and may still run when the call returns. There is no
-    /// conversion between `f64` and 16 bits; by way of `f32`, narrowing rounds twice.
+    /// On a GPU the work is ordered on the device's main stream and may still run when the call
+    /// returns. There is no conversion between `f64` and 16 bits; by way of `f32`, narrowing rounds
+    /// twice.
     ///
     /// # Errors
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice for the result.
-    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and [`Error::Load`](crate::Error::Load) if
-    ///   it rejects the kernels.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice for the
+    ///   result.
+    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and
+    ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels.
     ///
     /// ```
     /// use gridstride::Device;

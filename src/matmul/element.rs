@@ -7,7 +7,8 @@ use super::input::{DeviceProduct, Product};
 use super::options::MatMul;
 use crate::{Device, Number, Real, Result};
 
-/// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, whose products are summed in `f32`.
+/// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, whose products are
+/// summed in `f32`.
 pub trait Scalar: Number + Dispatch {
     /// The type of the elements of C, in which products are summed.
     type Sum: Sum;
@@ -41,7 +42,8 @@ pub type HostProduct<'a, T> = Product<'a, T, <T as Scalar>::Sum>;
 /// A product of arrays in a device's memory.
 pub type ResidentProduct<'a, T> = DeviceProduct<'a, T, <T as Scalar>::Sum>;
 
-/// The implementations for an element type. `dispatch.rs` compiles them once for each type, so that callers need not.
+/// The implementations for an element type. `dispatch.rs` compiles them once for each type, so that
+/// callers need not.
 pub trait Dispatch: Sized {
     /// Computes a product of host arrays, whose shapes fit, on a set of devices.
     fn host(options: MatMul, devices: &[Device], product: HostProduct<Self>) -> Result<()>

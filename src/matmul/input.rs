@@ -19,8 +19,8 @@ pub struct Sizes {
     pub k: usize,
 }
 
-/// C = α·A·B + β·C of host arrays, as batches: a factor with a single matrix is combined with every matrix of the other
-/// factor.
+/// C = α·A·B + β·C of host arrays, as batches: a factor with a single matrix is combined with every
+/// matrix of the other factor.
 pub struct Product<'a, T, S> {
     /// The public operation, for errors.
     pub operation: &'static str,
@@ -73,8 +73,8 @@ pub struct DeviceProduct<'a, T: Element, S: Element> {
 /// | [`Ix1`](type@Ix1), K | [`Ix2`](type@Ix2), K×N | [`Ix1`](type@Ix1), N |
 /// | [`Ix3`](type@Ix3), B×M×K | [`Ix3`](type@Ix3), B×K×N | [`Ix3`](type@Ix3), B×M×N |
 ///
-/// These are the products of ndarray's [`Dot`](ndarray::linalg::Dot), except the product of two vectors, and the
-/// products of batches.
+/// These are the products of ndarray's [`Dot`](ndarray::linalg::Dot), except the product of two
+/// vectors, and the products of batches.
 pub trait MatrixDimension<B: Dimension = Self>: Dimension + sealed::Sealed {
     /// The dimension of A·B.
     type Product: Dimension;
@@ -132,7 +132,8 @@ impl Vector {
         array.into_dimensionality().expect("three axes")
     }
 
-    /// Returns the shape or the strides of an array of up to three axes as a batch; new axes get `new`.
+    /// Returns the shape or the strides of an array of up to three axes as a batch; new axes get
+    /// `new`.
     fn axes(self, axes: &[usize], new: usize) -> [usize; 3] {
         match (axes, self) {
             (&[axis], Vector::Row) => [new, new, axis],
@@ -176,8 +177,8 @@ impl<T: Element> DeviceMatrices<'_, T> {
     }
 }
 
-/// Returns the sizes of a product of factors of these shapes, of up to three axes. A batch of one matrix is combined with
-/// every matrix of the other batch.
+/// Returns the sizes of a product of factors of these shapes, of up to three axes. A batch of one
+/// matrix is combined with every matrix of the other batch.
 ///
 /// # Errors
 /// [`Error::Shape`] if the shapes do not fit.
@@ -206,7 +207,8 @@ pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result
 /// Returns the number of elements of C.
 ///
 /// # Errors
-/// [`Error::Shape`] if no array can have C's shape: ndarray limits the product of the axes that are not empty.
+/// [`Error::Shape`] if no array can have C's shape: ndarray limits the product of the axes that are
+/// not empty.
 pub(super) fn result_elements(operation: &'static str, sizes: Sizes) -> Result<usize> {
     let Sizes { batch, m, n, .. } = sizes;
     let axes = [batch, m, n];

@@ -6,17 +6,19 @@ pub enum Precision {
     /// Products and sums in the type of C.
     #[default]
     Full,
-    /// Products of the upper 19 bits of each `f32` of A and B, which have 10 bits behind the binary point, and sums in
-    /// `f32`: on tensor cores, from compute capability 8.0 on, and several times as fast. On other devices, and with
-    /// [`Instructions::Fma`], the same as `Full`. A NaN whose upper bits are all zero becomes infinite.
+    /// Products of the upper 19 bits of each `f32` of A and B, which have 10 bits behind the binary
+    /// point, and sums in `f32`: on tensor cores, from compute capability 8.0 on, and several times
+    /// as fast. On other devices, and with [`Instructions::Fma`], the same as `Full`. A NaN whose
+    /// upper bits are all zero becomes infinite.
     Tf32,
 }
 
 /// The instructions that multiply on a GPU.
 ///
-/// A type without kernels for these instructions uses the next simpler ones: `f64` has no kernels for warp groups, and
-/// `f32` in [`Precision::Full`] has only fused multiply-adds. Products of `f32` and `f64` with at most 16 rows or columns
-/// of C always use fused multiply-adds, because memory bandwidth limits them.
+/// A type without kernels for these instructions uses the next simpler ones: `f64` has no kernels
+/// for warp groups, and `f32` in [`Precision::Full`] has only fused multiply-adds. Products of
+/// `f32` and `f64` with at most 16 rows or columns of C always use fused multiply-adds, because
+/// memory bandwidth limits them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Instructions {
     /// The fastest instructions of the device.
@@ -30,7 +32,8 @@ pub enum Instructions {
     WarpGroup,
 }
 
-/// A matrix multiplication with options. [`matmul()`](super::matmul()) and [`gemm`](super::gemm) use the defaults.
+/// A matrix multiplication with options. [`matmul()`](super::matmul()) and [`gemm`](super::gemm)
+/// use the defaults.
 ///
 /// ```
 /// use gridstride::Device;

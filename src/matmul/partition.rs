@@ -6,8 +6,8 @@ use super::input::Product;
 use crate::device::Element;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-/// Partitions have a multiple of one of these rows or columns if there are enough: tiles, or at least the groups of
-/// elements that are read together, are then the same as in the whole.
+/// Partitions have a multiple of one of these rows or columns if there are enough: tiles, or at
+/// least the groups of elements that are read together, are then the same as in the whole.
 const STEPS: [usize; 3] = [256, 32, 8];
 
 impl<'a, T, S: Copy> Product<'a, T, S> {

@@ -1,8 +1,9 @@
 //! Work over several devices, and over more data than a device has memory for.
 //!
-//! A kernel describes its work as a [`Partition`]: how many bytes of a device it takes, and how it splits. [`run`] splits
-//! the whole so that each partition fits, has the devices take partitions from one queue, and splits a partition again
-//! when a device turns out to have less memory than expected. [`mod@concat`] joins results that are plain arrays.
+//! A kernel describes its work as a [`Partition`]: how many bytes of a device it takes, and how it
+//! splits. [`run`] splits the whole so that each partition fits, has the devices take partitions
+//! from one queue, and splits a partition again when a device turns out to have less memory than
+//! expected. [`mod@concat`] joins results that are plain arrays.
 
 pub mod concat;
 
@@ -20,16 +21,16 @@ pub trait Partition: Sized + Send {
     /// Estimates the bytes of a device's memory that the work takes.
     fn bytes(&self) -> u64;
 
-    /// Splits the work into about `count` partitions of similar size, in order: fewer if the work cannot be split
-    /// further, and at least one.
+    /// Splits the work into about `count` partitions of similar size, in order: fewer if the work
+    /// cannot be split further, and at least one.
     fn split(self, count: usize) -> Vec<Self>;
 }
 
 /// Runs the partitions of `whole` on whichever device is free, and returns their results in order.
 ///
-/// There are as many partitions as devices, or more if a partition would need more memory than a device has. A partition
-/// that runs out of memory is split in two. After an error no more partitions start; of several errors, the error of the
-/// first partition is returned.
+/// There are as many partitions as devices, or more if a partition would need more memory than a
+/// device has. A partition that runs out of memory is split in two. After an error no more
+/// partitions start; of several errors, the error of the first partition is returned.
 ///
 /// # Errors
 /// [`Error::InvalidInput`] if there are no devices, and the errors of `work`.
@@ -47,8 +48,8 @@ pub fn run<P: Partition, R: Send>(
     .during(operation)
 }
 
-/// Runs partitions that the caller has made as [`run`] does, on at least one device, but tries each partition before
-/// it is split.
+/// Runs partitions that the caller has made as [`run`] does, on at least one device, but tries each
+/// partition before it is split.
 pub fn run_parts<P: Partition, R: Send>(
     devices: &[Device],
     partitions: Vec<P>,
@@ -75,7 +76,8 @@ fn run_each<P: Send, R: Send>(
     Ok(results.into_vec().into_iter().flatten().collect())
 }
 
-/// Runs `count` jobs, each on the next free device: `job` gets the device and the number of the job.
+/// Runs `count` jobs, each on the next free device: `job` gets the device and the number of the
+/// job.
 ///
 /// After an error no more jobs start. Of several errors, the error of the first job is returned.
 fn take_in_turn(
@@ -115,8 +117,9 @@ fn take_in_turn(
         .map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// Replaces an error about the input of a partition by the error that `check` finds in the whole input: the message then
-/// names the first mistake, with its index in the whole, whatever the devices and the partitions.
+/// Replaces an error about the input of a partition by the error that `check` finds in the whole
+/// input: the message then names the first mistake, with its index in the whole, whatever the
+/// devices and the partitions.
 pub fn recheck<R>(result: Result<R>, check: impl FnOnce() -> Result<()>) -> Result<R> {
     if let Err(Error::InvalidInput { .. }) = result {
         check()?;
@@ -132,7 +135,8 @@ pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()
     Err(Error::input(operation, "there is no device in the set"))
 }
 
-/// The most partitions per device that [`run`] makes before it tries the first one. They are split later if necessary.
+/// The most partitions per device that [`run`] makes before it tries the first one. They are split
+/// later if necessary.
 const MAX_ROUNDS: u64 = 1 << 10;
 
 /// Splits the work into as many partitions as the devices need, the same number for each.
@@ -165,8 +169,8 @@ pub fn least_budget(devices: &[Device]) -> Option<u64> {
     devices.iter().filter_map(Device::memory_budget).min()
 }
 
-/// Whether an error says that the device's memory does not suffice, so that smaller partitions may fit. They do not help
-/// if the host runs out of memory.
+/// Whether an error says that the device's memory does not suffice, so that smaller partitions may
+/// fit. They do not help if the host runs out of memory.
 pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
     let memory = MemoryKind::Device(device.id());
     let is_short = matches!(error, Error::Allocation { memory: short, .. } if *short == memory);
@@ -213,8 +217,8 @@ pub fn in_pieces<P: Partition, R>(
     Ok(())
 }
 
-/// Returns up to `count` ranges that cover `0..length`, split at multiples of `step` and as equal as possible. There
-/// are fewer ranges if some would be shorter than a step, and none is empty.
+/// Returns up to `count` ranges that cover `0..length`, split at multiples of `step` and as equal
+/// as possible. There are fewer ranges if some would be shorter than a step, and none is empty.
 pub fn equal_ranges(
     length: usize,
     count: usize,
@@ -230,12 +234,14 @@ pub fn equal_ranges(
     (0..count).map(move |range| start(range)..start(range + 1))
 }
 
-/// Returns the bytes of `elements` elements of `size` bytes each. Views may have more elements than there is memory for.
+/// Returns the bytes of `elements` elements of `size` bytes each. Views may have more elements than
+/// there is memory for.
 pub fn bytes_of(elements: usize, size: usize) -> u64 {
     (elements as u64).saturating_mul(size as u64)
 }
 
-/// Splits something at the ends of adjacent ranges, at least into one partition. The last partition has all the rest.
+/// Splits something at the ends of adjacent ranges, at least into one partition. The last partition
+/// has all the rest.
 pub fn split_at_ranges<P>(
     whole: P,
     ranges: impl Iterator<Item = Range<usize>>,

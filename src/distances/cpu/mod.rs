@@ -85,7 +85,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`, in row-major order.
+/// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`, in row-major
+/// order.
 fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
     if result.is_empty() {
         return;
@@ -99,11 +100,13 @@ fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut 
 /// As [`distances`], of the rows of `a` to each other. Each pair is computed once.
 ///
 /// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for a copy of the lower half.
+/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for a copy of the lower
+/// half.
 fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
-    // Each block's rows up to the diagonal. The longest first, so that no thread is left alone at the end.
+    // Each block's rows up to the diagonal. The longest first, so that no thread is left alone at
+    // the end.
     let end = |block: usize| n.min((block + 1) * LINES);
     // Includes the result, whose pages are allocated when they are written.
     let numbers = n.saturating_mul(n + n / 2);
@@ -155,8 +158,8 @@ fn fill(
     }
 }
 
-/// Sums in eight lanes: the compiler can use vector instructions, and the order of additions is the same on every
-/// machine.
+/// Sums in eight lanes: the compiler can use vector instructions, and the order of additions is the
+/// same on every machine.
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     let square = |(&a, &b): (&f64, &f64)| (a - b).powi(2);
     let (a_lanes, a_rest) = a.as_chunks::<8>();

@@ -62,9 +62,9 @@ pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     let config = LaunchConfig::new(tiles, THREADS);
     let (a, out) = (a.buffer().slice(), out.buffer_mut().slice_mut());
     let module = &modules::DISTANCES;
-    // SAFETY: a block per tile, or without `b` per tile on or below the diagonal; the arrays are of this device, have
-    // the rows and columns that the parameters name, and are freed after the kernel has run; buffers are aligned to 256
-    // bytes.
+    // SAFETY: a block per tile, or without `b` per tile on or below the diagonal; the arrays are of
+    // this device, have the rows and columns that the parameters name, and are freed after the
+    // kernel has run; buffers are aligned to 256 bytes.
     unsafe {
         match b {
             Some(b) => {
@@ -93,8 +93,8 @@ fn largest<T: HasKernels>(
         let blocks = tuning::largest_blocks(array.len());
         let config = LaunchConfig::new(blocks, tuning::LARGEST_THREADS);
         let arguments = (number as u32, array.buffer().slice(), found.slice_mut());
-        // SAFETY: two elements per array, on this device, and whole warps; the buffers are freed after the kernel has
-        // run.
+        // SAFETY: two elements per array, on this device, and whole warps; the buffers are freed
+        // after the kernel has run.
         unsafe { device.launch(&modules::DISTANCES, T::KERNELS.largest, config, arguments)? };
     }
     let mut largest = 0.0f64;

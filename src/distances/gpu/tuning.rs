@@ -5,8 +5,8 @@ use distances_kernels::TILE_ROWS;
 /// Threads of a block that looks for the largest magnitude.
 pub const LARGEST_THREADS: u32 = 256;
 
-/// The most blocks that look for the largest magnitude: enough to fill a GPU, and few enough that their atomic operations,
-/// one per warp, do not matter.
+/// The most blocks that look for the largest magnitude: enough to fill a GPU, and few enough that
+/// their atomic operations, one per warp, do not matter.
 const LARGEST_BLOCKS: usize = 1024;
 
 /// Numbers that each of these threads looks at, if there are enough.
@@ -22,14 +22,16 @@ pub fn largest_blocks(numbers: usize) -> u32 {
         .clamp(1, LARGEST_BLOCKS) as u32
 }
 
-/// Returns the number of tiles of an N×M result, one per block; `None` if there are more than a grid's blocks.
+/// Returns the number of tiles of an N×M result, one per block; `None` if there are more than a
+/// grid's blocks.
 pub fn tiles(rows: usize, columns: usize, tile_columns: u32) -> Option<u32> {
     let down = rows.div_ceil(TILE_ROWS as usize);
     let across = columns.div_ceil(tile_columns as usize);
     in_grid(down.checked_mul(across)?)
 }
 
-/// Returns the number of tiles of an N×N result on or below the diagonal; `None` if there are more than a grid's blocks.
+/// Returns the number of tiles of an N×N result on or below the diagonal; `None` if there are more
+/// than a grid's blocks.
 ///
 /// Rows count as a multiple of 128: a tile behind the end writes nothing.
 pub fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {

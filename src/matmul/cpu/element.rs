@@ -10,8 +10,8 @@ use ndarray::prelude::*;
 
 /// A type of elements of A and B that the CPU multiplies.
 pub trait CpuScalar: Scalar<Sum: CpuSum> {
-    /// Returns a block of a matrix in the type of the sums: the block itself, or an exact copy in `room`,
-    /// which grows if necessary. `threads`: whether all threads copy.
+    /// Returns a block of a matrix in the type of the sums: the block itself, or an exact copy in
+    /// `room`, which grows if necessary. `threads`: whether all threads copy.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for the copy.
@@ -24,8 +24,8 @@ pub trait CpuScalar: Scalar<Sum: CpuSum> {
 
 /// A type of elements that the crates `gemm-f32` and `gemm-f64` multiply.
 pub trait CpuSum: Sum {
-    /// Computes C = alpha·A·B + beta·C. No size is 0. The kernels are fastest if the columns of C are
-    /// contiguous and no stride of C is negative.
+    /// Computes C = alpha·A·B + beta·C. No size is 0. The kernels are fastest if the columns of C
+    /// are contiguous and no stride of C is negative.
     fn multiply(
         alpha: Self,
         a: ArrayView2<'_, Self>,
@@ -49,9 +49,9 @@ macro_rules! with_kernels {
             ) {
                 let ((m, k), n) = (a.dim(), c.ncols());
                 assert!(b.dim() == (k, n) && c.nrows() == m, "the shapes do not fit");
-                // SAFETY: the views reach all elements that their strides lead to within the shapes, which
-                // fit as just checked, and C is borrowed for this call only, so it overlaps neither A nor B.
-                // The crate chooses a kernel that this processor can run.
+                // SAFETY: the views reach all elements that their strides lead to within the
+                // shapes, which fit as just checked, and C is borrowed for this call only, so it
+                // overlaps neither A nor B. The crate chooses a kernel that this processor can run.
                 unsafe {
                     $kernel()(
                         m,
@@ -118,8 +118,9 @@ half_precision!(bf16, f32_of_bf16);
 fn f32_of_f16(number: f16) -> f32 {
     let bits = u32::from(number.to_bits());
     let (sign, rest) = ((bits & 0x8000) << 16, bits & 0x7fff);
-    // The exponent's bias is 15 in f16 and 127 in f32: 112 more, except for the largest exponent, of
-    // infinities and NaN, which must stay the largest. Adding 224 and multiplying by 2⁻¹¹² does both.
+    // The exponent's bias is 15 in f16 and 127 in f32: 112 more, except for the largest exponent,
+    // of infinities and NaN, which must stay the largest. Adding 224 and multiplying by 2⁻¹¹² does
+    // both.
     let normal = f32::from_bits((rest << 13) + (224 << 23)) * f32::from_bits((127 - 112) << 23);
     // Numbers below 2⁻¹⁴ are multiples of 2⁻²⁴, which is the last place of f32 from 1/2 to 1.
     let subnormal = f32::from_bits(rest | 126 << 23) - 0.5;

@@ -1,13 +1,13 @@
 //! Products of matrices on all threads of the CPU, cut into blocks for the kernels of the crates
 //! `gemm-f32` and `gemm-f64`.
 //!
-//! Those kernels take any strides and are the fastest that we measured on large matrices, but compute
-//! the product of a matrix with one or a few vectors on one thread. Such a product is bound by memory
-//! bandwidth, which takes all threads.
+//! Those kernels take any strides and are the fastest that we measured on large matrices, but
+//! compute the product of a matrix with one or a few vectors on one thread. Such a product is bound
+//! by memory bandwidth, which takes all threads.
 //!
-//! The cut depends only on the matrices' shapes and strides, and the order of the sums within a block
-//! does not depend on the number of threads: the result has the same bits on any number of threads.
-//! Processors with other vector instructions may give other bits.
+//! The cut depends only on the matrices' shapes and strides, and the order of the sums within a
+//! block does not depend on the number of threads: the result has the same bits on any number of
+//! threads. Processors with other vector instructions may give other bits.
 
 mod element;
 #[cfg(test)]
@@ -31,21 +31,22 @@ const NARROW: usize = 256;
 const TILE: usize = 64;
 /// Consecutive numbers to read at once if blocks are narrower than the matrix: half a page.
 const RUN: usize = 512;
-/// Numbers of the larger matrix in a block: enough that the start of a block costs nothing, few enough
-/// for a core's cache.
+/// Numbers of the larger matrix in a block: enough that the start of a block costs nothing, few
+/// enough for a core's cache.
 const BLOCK: usize = 1 << 17;
 /// Multiplications of the small products of a task.
 const TASK: usize = 1 << 18;
 /// From this many multiplications on, the kernels' own threads pay.
 const SHARED: usize = 1 << 22;
-/// From this many multiplications on, the products of a batch are computed one after the other: together
-/// they would need memory for one converted matrix per thread.
+/// From this many multiplications on, the products of a batch are computed one after the other:
+/// together they would need memory for one converted matrix per thread.
 const LARGE: usize = 1 << 30;
 
 /// Computes C = alpha·A·B + beta·C for each matrix of a batch.
 ///
-/// C is not read if beta is 0, and A and B are not read if alpha is 0. A and B of 16 bits are converted
-/// to `f32`, which is exact. [`MatMul::error_factor`](crate::matmul::MatMul::error_factor) bounds the error.
+/// C is not read if beta is 0, and A and B are not read if alpha is 0. A and B of 16 bits are
+/// converted to `f32`, which is exact.
+/// [`MatMul::error_factor`](crate::matmul::MatMul::error_factor) bounds the error.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for converted matrices.
@@ -143,7 +144,8 @@ enum Cut {
 impl Cut {
     /// Returns the cut for sizes, the stride of A's rows and the stride of B's columns.
     fn new(m: usize, k: usize, n: usize, a_rows: isize, b_columns: isize) -> Cut {
-        // For lines of `line` numbers: at least as many lines as the `others`, which each block reads again.
+        // For lines of `line` numbers: at least as many lines as the `others`, which each block
+        // reads again.
         let length = |line: usize, others: usize, distance: isize| {
             let run = if distance.abs() == 1 { RUN } else { TILE };
             let least = run.max(others);
@@ -178,7 +180,8 @@ fn product<T: CpuScalar>(
     wide: &mut Wide<T>,
 ) -> Result<()> {
     let work = a.len().saturating_mul(c.ncols());
-    // If there are fewer blocks than threads, the other threads help, which does not change the result.
+    // If there are fewer blocks than threads, the other threads help, which does not change the
+    // result.
     let blocks = match cut {
         Cut::Rows(length) => c.nrows().div_ceil(length),
         Cut::Columns(length) => c.ncols().div_ceil(length),

@@ -1,11 +1,11 @@
 //! Against sums in `f64`, element by element.
 //!
-//! The bound: if all sums are of one type with unit roundoff u, each product a·b takes part in at most
-//! k + 2 roundings, whatever the order of additions: its own, k − 1 additions, the multiplication by
-//! alpha and the addition to beta·C. So |computed − exact| ≤ γ_{k+2}·(|alpha|·|A|·|B| + |beta|·|C|),
-//! because C takes part in only two roundings and at most k additions (Higham, 'Accuracy and Stability
-//! of Numerical Algorithms', section 3.5). The sums in `f64` are a reference of the same kind, with the
-//! unit roundoff of `f64`.
+//! The bound: if all sums are of one type with unit roundoff u, each product a·b takes part in at
+//! most k + 2 roundings, whatever the order of additions: its own, k − 1 additions, the
+//! multiplication by alpha and the addition to beta·C. So |computed − exact| ≤
+//! γ_{k+2}·(|alpha|·|A|·|B| + |beta|·|C|), because C takes part in only two roundings and at most k
+//! additions (Higham, 'Accuracy and Stability of Numerical Algorithms', section 3.5). The sums in
+//! `f64` are a reference of the same kind, with the unit roundoff of `f64`.
 
 use super::*;
 use crate::{Number, Real};

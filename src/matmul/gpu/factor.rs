@@ -18,8 +18,8 @@ pub(super) struct OnDevice<T: Element> {
 }
 
 impl<T: Element> OnDevice<T> {
-    /// Copies matrices to a device: as they are if they have no gaps, whatever the order of their axes, else packed. A
-    /// batch of equal matrices is copied once.
+    /// Copies matrices to a device: as they are if they have no gaps, whatever the order of their
+    /// axes, else packed. A batch of equal matrices is copied once.
     pub(super) fn upload(device: &Device, view: ArrayView3<T>) -> Result<Self> {
         let view = match view.strides()[0] {
             0 if view.dim().0 > 1 => view.slice_move(s![..1, .., ..]),
@@ -121,9 +121,10 @@ pub(super) fn fits<T>(factor: &Factor<T>, outer: usize, k: usize, pattern: Patte
 /// The elements to which rows of packed factors are padded: 16 bytes of every type.
 const ROW_MULTIPLE: usize = 8;
 
-/// Copies the matrices of a factor, with zeros behind each row: `batch`, `outer` indices, and `k`. Returns the copy, as a
-/// buffer and as a factor whose k are neighbours and whose rows begin at multiples of 16 bytes. The kernel takes the
-/// elements as `KT` and writes them as `KU`, types of the same sizes and alignments.
+/// Copies the matrices of a factor, with zeros behind each row: `batch`, `outer` indices, and `k`.
+/// Returns the copy, as a buffer and as a factor whose k are neighbours and whose rows begin at
+/// multiples of 16 bytes. The kernel takes the elements as `KT` and writes them as `KU`, types of
+/// the same sizes and alignments.
 ///
 /// # Safety
 /// The factor is in the device's memory.

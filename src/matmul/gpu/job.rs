@@ -21,7 +21,8 @@ pub struct Job<'a, T: HasKernels> {
     pub b: Factor<T::Bits>,
     pub c: DeviceSliceMut<T::Sum>,
     pub sizes: Sizes,
-    /// The sizes of the whole product, which decide on the kernel, so that results do not depend on the partitions.
+    /// The sizes of the whole product, which decide on the kernel, so that results do not depend on
+    /// the partitions.
     pub whole: Sizes,
     pub alpha: T::Sum,
     pub beta: T::Sum,
@@ -33,12 +34,13 @@ const ADDING_THREADS: u32 = 256;
 const ADDING_BLOCKS: u32 = 2048;
 
 impl<T: HasKernels> Job<'_, T> {
-    /// Computes the job by a kernel that sums `parts` parts of k, which are added afterwards if there are several.
-    /// `launch` gets C, or memory for the parts, each as large as C, and the alpha and beta for the kernel.
+    /// Computes the job by a kernel that sums `parts` parts of k, which are added afterwards if
+    /// there are several. `launch` gets C, or memory for the parts, each as large as C, and the
+    /// alpha and beta for the kernel.
     ///
     /// # Safety
-    /// The factors and C are of the device and have the sizes, nothing else uses C, and the kernel writes to the memory
-    /// that `launch` gets.
+    /// The factors and C are of the device and have the sizes, nothing else uses C, and the kernel
+    /// writes to the memory that `launch` gets.
     pub unsafe fn in_parts(
         &self,
         parts: usize,

@@ -54,8 +54,8 @@ pub struct Kernels<T: HasKernels> {
 }
 
 impl<T: HasKernels> Kernels<T> {
-    /// Returns the kernels with these instructions, or with the next simpler ones. There are none if A and B have to be
-    /// widened first.
+    /// Returns the kernels with these instructions, or with the next simpler ones. There are none
+    /// if A and B have to be widened first.
     pub fn tiles(&self, precision: Precision, instructions: Instructions) -> &'static [Tiles<T>] {
         match instructions {
             _ if self.needs_tf32 && precision == Precision::Full => self.fma,
@@ -65,7 +65,8 @@ impl<T: HasKernels> Kernels<T> {
         }
     }
 
-    /// Returns the kernels of products of a tall and a thin factor in a precision, if there are any.
+    /// Returns the kernels of products of a tall and a thin factor in a precision, if there are
+    /// any.
     pub fn skinny(&self, precision: Precision) -> Option<&'static SkinnyKernels<T::Sum>> {
         let is_tf32 = self.needs_tf32 && precision == Precision::Tf32;
         self.skinny.filter(|_| !is_tf32)

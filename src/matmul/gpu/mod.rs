@@ -23,12 +23,13 @@ use super::options::{Instructions, MatMul, Precision};
 use crate::device::assign;
 use crate::{Device, Error, Result};
 
-/// The most matrices of a batch that one launch computes: below the limit of a grid, and such that the next launch's C
-/// begins at a multiple of 16 bytes.
+/// The most matrices of a batch that one launch computes: below the limit of a grid, and such that
+/// the next launch's C begins at a multiple of 16 bytes.
 const MAX_BATCH: usize = 65_532;
 const _: () = assert!(MAX_BATCH.is_multiple_of(4));
 
-/// Computes a product of host arrays, by the kernel for the `whole` product of which it is a partition.
+/// Computes a product of host arrays, by the kernel for the `whole` product of which it is a
+/// partition.
 pub fn host<T: HasKernels>(
     options: MatMul,
     device: &Device,
@@ -116,7 +117,8 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
             alpha: product.alpha,
             beta: product.beta,
         };
-        // SAFETY: the factors are within their buffers, C has the elements of these matrices, and is borrowed mutably.
+        // SAFETY: the factors are within their buffers, C has the elements of these matrices, and
+        // is borrowed mutably.
         unsafe { job.run()? };
     }
     Ok(())

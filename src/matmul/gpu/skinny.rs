@@ -16,11 +16,12 @@ pub(super) const MOST_COLUMNS: usize = 16;
 /// With fewer rows the other kernels are as fast: the rows do not occupy a GPU.
 const FEWEST_ROWS: usize = 128;
 
-/// The most shared memory of a block: nearly all that an H100 has for a block. It is more important that all of the thin
-/// factor's k fit than that a multiprocessor has a second block.
+/// The most shared memory of a block: nearly all that an H100 has for a block. It is more important
+/// that all of the thin factor's k fit than that a multiprocessor has a second block.
 const SHARED_BYTES: u32 = 200 * 1024;
 
-/// Whether these kernels compute an m×n result on a device: the result is skinny, and the device has the memory.
+/// Whether these kernels compute an m×n result on a device: the result is skinny, and the device
+/// has the memory.
 pub(super) fn is_skinny(device: &Device, m: usize, n: usize) -> bool {
     let has_room = |is_across| {
         let (size, columns) = (size_of::<f64>() as u32, MOST_COLUMNS as u32);

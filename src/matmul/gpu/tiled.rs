@@ -20,8 +20,8 @@ pub struct Choice<T: HasKernels> {
 }
 
 impl<T: HasKernels> Job<'_, T> {
-    /// Returns the fastest kernel by the model, with the packing that it needs; `None` if the device has too little
-    /// shared memory for all of them.
+    /// Returns the fastest kernel by the model, with the packing that it needs; `None` if the
+    /// device has too little shared memory for all of them.
     pub fn choose(&self, tiles: &[Tiles<T>], instructions: Instructions) -> Option<Choice<T>> {
         let Sizes { batch, m, n, k } = self.whole;
         let processors = self.device.processors();
@@ -96,7 +96,8 @@ impl<T: HasKernels> Job<'_, T> {
                 alpha,
                 beta,
             };
-            // SAFETY: the caller vouches for the memory, and the factors or their copies fit the kernel's patterns.
+            // SAFETY: the caller vouches for the memory, and the factors or their copies fit the
+            // kernel's patterns.
             unsafe { self.device.launch(MODULE, tile.kernel, config, (product,)) }
         };
         // SAFETY: the caller vouches for the memory.

@@ -1,8 +1,9 @@
 //! The choice of a kernel for a product, and of the number of parts of k.
 //!
-//! The choice has the least time by a simple model: blocks run in waves over the multiprocessors. Each block multiplies
-//! at the rate that was measured for its kind of kernel, and takes a fixed time for its first loads and for writing its
-//! tile. Parts of k are written and added afterwards, at the speed of memory.
+//! The choice has the least time by a simple model: blocks run in waves over the multiprocessors.
+//! Each block multiplies at the rate that was measured for its kind of kernel, and takes a fixed
+//! time for its first loads and for writing its tile. Parts of k are written and added afterwards,
+//! at the speed of memory.
 
 use std::cmp::Ordering;
 
@@ -27,7 +28,8 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Returns the rate of a kernel that reads A and B by these patterns: copies of single elements cost time.
+    /// Returns the rate of a kernel that reads A and B by these patterns: copies of single elements
+    /// cost time.
     pub(super) fn reading(self, a: Pattern, b: Pattern) -> Rate {
         let share = |pattern| match pattern {
             Pattern::Elements => 0.87,
@@ -53,7 +55,8 @@ pub(super) struct Cut {
 
 /// Nanoseconds of a block in addition to its multiplications.
 const BLOCK_START: f64 = 4000.0;
-/// Nanoseconds to launch the addition of parts, and bytes of parts that are written or read in a nanosecond.
+/// Nanoseconds to launch the addition of parts, and bytes of parts that are written or read in a
+/// nanosecond.
 const ADDING_START: f64 = 4000.0;
 const ADDING_BYTES: f64 = 2000.0;
 /// The most bytes of all parts.
@@ -128,7 +131,8 @@ impl Cut {
     }
 }
 
-/// Returns the instructions to use on a GPU of this compute capability; `None` if it lacks the requested ones.
+/// Returns the instructions to use on a GPU of this compute capability; `None` if it lacks the
+/// requested ones.
 pub(super) fn instructions(
     asked: Instructions,
     compute_capability: (u32, u32),
