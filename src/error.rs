@@ -139,8 +139,7 @@ impl Error {
         }
     }
 
-    /// Names the public operation in memory errors. All other errors name their operation where
-    /// they are made.
+    /// Names the public operation in memory errors. Other errors name it where they are made.
     pub(crate) fn during(mut self, name: &'static str) -> Error {
         if let Error::Allocation { operation, .. } = &mut self {
             *operation = name;
@@ -148,8 +147,7 @@ impl Error {
         self
     }
 
-    /// Returns another error about the same allocation, for a second call that waits for the
-    /// allocation.
+    /// Returns another error about the same allocation, for a second call that waits for it.
     ///
     /// # Panics
     /// Panics if the error is not about memory.

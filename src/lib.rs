@@ -37,8 +37,7 @@
 //! With `default-features = false` only the chosen kernels are compiled. Without kernels,
 //! gridstride is the device layer: a crate with custom kernels compiles in less than a minute.
 //!
-//! `build-ptx` compiles the kernels' sources during the build, instead of embedding the PTX that
-//! comes with the crate.
+//! `build-ptx` compiles the kernels' sources during the build instead of embedding the crate's PTX.
 //!
 //! # Versions
 //! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.
@@ -87,12 +86,10 @@ pub mod time_series;
 
 pub use device::{Device, DeviceSet};
 pub use error::{Error, LoadError, Result};
-/// The version of the crate half whose `f16` and `bf16` matrices hold. Another version's types are
-/// different types.
+/// The version of the crate half that matrices use. Types of other versions are different types.
 #[cfg(feature = "matmul")]
 pub use half;
-/// The version of ndarray whose views and arrays the calls take and return. Another version's types
-/// are different types.
+/// The version of ndarray that the calls use. Types of other versions are different types.
 pub use ndarray;
 pub use number::{Number, Real};
 

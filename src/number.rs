@@ -7,8 +7,7 @@ use crate::device::Element;
 /// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` also
 /// [`half`](crate::half)'s `f16` and `bf16`.
 ///
-/// Each kernel takes some of these types, and has a trait for the properties that only it needs.
-/// Sealed.
+/// Each kernel takes some of these types, and has its own trait for further properties. Sealed.
 pub trait Number: Element + PartialOrd + Debug + sealed::Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;

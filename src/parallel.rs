@@ -96,8 +96,7 @@ pub(crate) fn try_each<T: Send>(
     try_in(for_each, items.len(), &|number| task(items.take(number)))
 }
 
-/// As [`try_each`], but starts the tasks in order: with the longest tasks first, no thread is left
-/// alone at the end.
+/// As [`try_each`], but in the order of [`for_each_in_order`].
 pub(crate) fn try_each_in_order<T: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> Result<()> + Sync,

@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2};
 
 use super::element::Component;
-use super::input::{self, DevicePairs, Pairs};
+use super::input::{self, Pairs};
 use super::options::Distances;
 use crate::device::{DeviceArray, zeroed_lazily};
 use crate::error::During;
@@ -60,8 +60,7 @@ impl Distances {
     ///
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if the rows of `a` and `b` differ in length.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a row that is not finite, and for
-    ///   an empty set of devices.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for NaN, infinities, or no devices.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the host has too little memory for the
     ///   distances, or a device for two rows.
     ///
@@ -179,8 +178,7 @@ impl Distances {
         self.device(DISTANCES, a, Some(b), out)
     }
 
-    /// Computes the distances of all rows of `a` to each other: N×D → N×N, symmetric with a zero
-    /// diagonal.
+    /// Computes the distances of all rows of `a` to each other: N×D → N×N, with a zero diagonal.
     ///
     /// The result has the bits of [`distances`](Self::distances), but each pair is computed once;
     /// twice over a [set](DeviceSet) of devices, or if a device has too little memory for all rows.
@@ -320,7 +318,7 @@ impl Distances {
         input::require_rows(operation, a.shape(), columns.shape())?;
         input::require_out(operation, (a.shape()[0], columns.shape()[0]), out.shape())?;
         let _ordered = (a.device()).ordered_with(&[columns.device(), out.device()])?;
-        let pairs = DevicePairs {
+        let pairs = Pairs {
             operation,
             metric: self.metric,
             a,

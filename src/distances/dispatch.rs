@@ -1,7 +1,7 @@
 //! Dispatch by element type and kind of device.
 
 use super::element::Dispatch;
-use super::input::{self, DevicePairs, Pairs};
+use super::input::{self, DevicePairs, HostPairs};
 use super::{cpu, gpu};
 use crate::device::DeviceKind;
 use crate::{Device, Result, partition};
@@ -9,9 +9,9 @@ use crate::{Device, Result, partition};
 macro_rules! dispatch {
     ($($type:ident)*) => {$(
         impl Dispatch for $type {
-            fn host(devices: &[Device], whole: Pairs<$type>) -> Result<()> {
+            fn host(devices: &[Device], whole: HostPairs<$type>) -> Result<()> {
                 let (operation, a, b) = (whole.operation, whole.a, whole.b);
-                let work = |device: &Device, pairs: &mut Pairs<$type>| match device.kind() {
+                let work = |device: &Device, pairs: &mut HostPairs<$type>| match device.kind() {
                     DeviceKind::Cpu => cpu::host(pairs),
                     _ => gpu::host(device, pairs),
                 };

@@ -3,30 +3,25 @@
 use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
 
 use super::options::Metric;
-use crate::device::{DeviceArray, Element};
+use crate::device::DeviceArray;
 use crate::{Error, Number, Result};
 
-/// Pairs of rows of host arrays, and the place for their distances.
-pub struct Pairs<'a, T> {
+/// Pairs of rows of matrices `M`, and the place for their distances.
+pub struct Pairs<M, Out> {
     /// The public operation, for errors.
     pub operation: &'static str,
     pub metric: Metric,
-    pub a: ArrayView2<'a, T>,
+    pub a: M,
     /// `None` for the distances of the rows of `a` to each other.
-    pub b: Option<ArrayView2<'a, T>>,
-    pub out: ArrayViewMut2<'a, f64>,
+    pub b: Option<M>,
+    pub out: Out,
 }
 
-/// Pairs of rows in a device's memory, and the place for their distances.
-pub struct DevicePairs<'a, T: Element> {
-    /// The public operation, for errors.
-    pub operation: &'static str,
-    pub metric: Metric,
-    pub a: &'a DeviceArray<T, Ix2>,
-    /// As in [`Pairs::b`].
-    pub b: Option<&'a DeviceArray<T, Ix2>>,
-    pub out: &'a mut DeviceArray<f64, Ix2>,
-}
+/// Pairs of rows of host arrays.
+pub type HostPairs<'a, T> = Pairs<ArrayView2<'a, T>, ArrayViewMut2<'a, f64>>;
+
+/// Pairs of rows in a device's memory.
+pub type DevicePairs<'a, T> = Pairs<&'a DeviceArray<T, Ix2>, &'a mut DeviceArray<f64, Ix2>>;
 
 /// Checks that the rows of `a` and `b` have the same length.
 pub fn require_rows(operation: &'static str, a: &[usize], b: &[usize]) -> Result<()> {

@@ -1,5 +1,4 @@
-//! Distances between rows of numbers: of all rows of a matrix to all rows of another matrix, or to
-//! each other.
+//! Distances between rows: of all rows of a matrix to all rows of another matrix, or to each other.
 //!
 //! ```
 //! use gridstride::Device;
@@ -41,8 +40,7 @@
 //! half the smallest number, scaled back.
 //!
 //! # Determinism
-//! Results have the same bits for any number of threads. Results of two kinds of devices differ
-//! within the bounds above.
+//! Results have the same bits for any number of threads. Kinds of devices differ within the bounds.
 //!
 //! # Several devices, and little memory
 //! Over a [set](crate::DeviceSet) of devices, or if the memory of a device or its

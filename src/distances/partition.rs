@@ -3,10 +3,10 @@
 use ndarray::Axis;
 
 use super::element::Component;
-use super::input::Pairs;
+use super::input::{HostPairs, Pairs};
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-impl<'a, T: Component> Pairs<'a, T> {
+impl<'a, T: Component> HostPairs<'a, T> {
     /// Splits the distances at a row, or at a column if the axis is 1.
     fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
         let ((a, a_behind), (b, b_behind)) = match (axis, self.b) {
@@ -27,7 +27,7 @@ impl<'a, T: Component> Pairs<'a, T> {
     }
 }
 
-impl<T: Component> Partition for Pairs<'_, T> {
+impl<T: Component> Partition for HostPairs<'_, T> {
     fn bytes(&self) -> u64 {
         let of_b = self.b.map_or(0, |b| b.len());
         bytes_of(self.a.len(), size_of::<T>())

@@ -25,15 +25,12 @@ impl Scale {
         let highest = (max_exponent - 3 - dim) / 2;
         // `unscale` must be a normal number too. For squares in f64 this excludes only results that
         // leave the range of f64 in any case.
-        let limit = match metric {
-            Metric::L2 => max_exponent - 1,
-            Metric::SquaredL2 => (max_exponent - 1).min((f64::MAX_EXP - 2) / 2),
+        let limit = max_exponent - 1;
+        let (power, limit) = match metric {
+            Metric::L2 => (1, limit),
+            Metric::SquaredL2 => (2, limit.min((f64::MAX_EXP - 2) / 2)),
         };
         let exponent = (highest - 1 - exponent_of(largest)).clamp(-limit, limit);
-        let power = match metric {
-            Metric::L2 => 1,
-            Metric::SquaredL2 => 2,
-        };
         Scale {
             scale: f64::from(exponent).exp2(),
             unscale: f64::from(-power * exponent).exp2(),

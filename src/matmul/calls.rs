@@ -40,8 +40,7 @@ pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
     MatMul::new().matmul(devices, a, b)
 }
 
-/// Computes C = α·A·B + β·C with the default options, as [`MatMul::gemm`], for the shapes of
-/// [`matmul`].
+/// Computes C = α·A·B + β·C with the default options, as [`MatMul::gemm`].
 ///
 /// # Errors
 /// The errors of [`MatMul::gemm`].
@@ -79,12 +78,9 @@ impl MatMul {
     /// views are packed on the host first.
     ///
     /// # Errors
-    /// - [`Error::Shape`](crate::Error::Shape) if A's columns and B's rows differ in number, or the
-    ///   batches differ.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 on a device
-    ///   that runs kernels.
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) for instructions that the device does
-    ///   not have.
+    /// - [`Error::Shape`](crate::Error::Shape) if A's columns and B's rows, or the batches, differ.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 in kernels.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if the device lacks the instructions.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
     /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and
     ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels; in the simulator,
@@ -117,8 +113,7 @@ impl MatMul {
         Ok(c)
     }
 
-    /// As [`matmul`](Self::matmul), but writes the product to C, a view with any strides. C is not
-    /// read.
+    /// As [`matmul`](Self::matmul), but writes to C, a view with any strides, and does not read C.
     ///
     /// # Errors
     /// The errors of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does

@@ -29,8 +29,7 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     /// twice.
     ///
     /// # Errors
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice for the
-    ///   result.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
     /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and
     ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels.
     ///

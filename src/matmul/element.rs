@@ -42,8 +42,7 @@ pub type HostProduct<'a, T> = Product<'a, T, <T as Scalar>::Sum>;
 /// A product of arrays in a device's memory.
 pub type ResidentProduct<'a, T> = DeviceProduct<'a, T, <T as Scalar>::Sum>;
 
-/// The implementations for an element type. `dispatch.rs` compiles them once for each type, so that
-/// callers need not.
+/// The implementations for an element type: `dispatch.rs` compiles them, so that callers need not.
 pub trait Dispatch: Sized {
     /// Computes a product of host arrays, whose shapes fit, on a set of devices.
     fn host(options: MatMul, devices: &[Device], product: HostProduct<Self>) -> Result<()>

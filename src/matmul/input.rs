@@ -132,8 +132,7 @@ impl Vector {
         array.into_dimensionality().expect("three axes")
     }
 
-    /// Returns the shape or the strides of an array of up to three axes as a batch; new axes get
-    /// `new`.
+    /// Returns a shape or strides of up to three axes as those of a batch; new axes get `new`.
     fn axes(self, axes: &[usize], new: usize) -> [usize; 3] {
         match (axes, self) {
             (&[axis], Vector::Row) => [new, new, axis],
@@ -207,8 +206,7 @@ pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result
 /// Returns the number of elements of C.
 ///
 /// # Errors
-/// [`Error::Shape`] if no array can have C's shape: ndarray limits the product of the axes that are
-/// not empty.
+/// [`Error::Shape`] if no array can have C's shape: ndarray limits the product of nonempty axes.
 pub(super) fn result_elements(operation: &'static str, sizes: Sizes) -> Result<usize> {
     let Sizes { batch, m, n, .. } = sizes;
     let axes = [batch, m, n];

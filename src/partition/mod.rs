@@ -76,8 +76,7 @@ fn run_each<P: Send, R: Send>(
     Ok(results.into_vec().into_iter().flatten().collect())
 }
 
-/// Runs `count` jobs, each on the next free device: `job` gets the device and the number of the
-/// job.
+/// Runs `count` jobs, each on the next free device: `job` gets the device and its number.
 ///
 /// After an error no more jobs start. Of several errors, the error of the first job is returned.
 fn take_in_turn(
@@ -135,8 +134,7 @@ pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()
     Err(Error::input(operation, "there is no device in the set"))
 }
 
-/// The most partitions per device that [`run`] makes before it tries the first one. They are split
-/// later if necessary.
+/// The most partitions per device that [`run`] makes at first. They are split later if necessary.
 const MAX_ROUNDS: u64 = 1 << 10;
 
 /// Splits the work into as many partitions as the devices need, the same number for each.
@@ -240,8 +238,7 @@ pub fn bytes_of(elements: usize, size: usize) -> u64 {
     (elements as u64).saturating_mul(size as u64)
 }
 
-/// Splits something at the ends of adjacent ranges, at least into one partition. The last partition
-/// has all the rest.
+/// Splits something at the ends of adjacent ranges. The last partition has all the rest.
 pub fn split_at_ranges<P>(
     whole: P,
     ranges: impl Iterator<Item = Range<usize>>,

@@ -3,7 +3,7 @@
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::element::Component;
-use super::input::{self, DevicePairs, Pairs};
+use super::input::{self, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
 use super::scale::Scale;
 use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
@@ -13,7 +13,7 @@ use crate::{Result, parallel};
 const LINES: usize = 8;
 
 /// Writes the distances.
-pub fn host<T: Component>(pairs: &mut Pairs<T>) -> Result<()> {
+pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     let (operation, metric) = (pairs.operation, pairs.metric);
     let mut largest = input::largest(operation, "a", pairs.a)?;
     if let Some(b) = pairs.b {
@@ -85,8 +85,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`, in row-major
-/// order.
+/// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`.
 fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
     if result.is_empty() {
         return;
@@ -100,13 +99,11 @@ fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut 
 /// As [`distances`], of the rows of `a` to each other. Each pair is computed once.
 ///
 /// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for a copy of the lower
-/// half.
+/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for the lower half.
 fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
-    // Each block's rows up to the diagonal. The longest first, so that no thread is left alone at
-    // the end.
+    // Each block's rows up to the diagonal, the longest first: no thread is left alone at the end.
     let end = |block: usize| n.min((block + 1) * LINES);
     // Includes the result, whose pages are allocated when they are written.
     let numbers = n.saturating_mul(n + n / 2);
@@ -158,8 +155,7 @@ fn fill(
     }
 }
 
-/// Sums in eight lanes: the compiler can use vector instructions, and the order of additions is the
-/// same on every machine.
+/// Sums in eight lanes, for vector instructions with the same order of additions on every machine.
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     let square = |(&a, &b): (&f64, &f64)| (a - b).powi(2);
     let (a_lanes, a_rest) = a.as_chunks::<8>();

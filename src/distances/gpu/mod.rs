@@ -8,19 +8,19 @@ use ndarray::Ix2;
 
 use kernels::HasKernels;
 
-use super::input::{self, DevicePairs, Pairs};
+use super::input::{self, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
 use super::scale::Scale;
 use crate::device::{DeviceArray, LaunchConfig, assign};
 use crate::{Device, Result, modules};
 
 /// Writes the distances, computed on a device that runs kernels.
-pub fn host<T: HasKernels>(device: &Device, pairs: &mut Pairs<T>) -> Result<()> {
+pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<()> {
     let a = device.upload(&pairs.a)?;
     let b = pairs.b.map(|b| device.upload(&b)).transpose()?;
     let out = device.alloc(pairs.out.len())?;
     let mut out = DeviceArray::from_buffer(out, pairs.out.raw_dim())?;
-    self::device(DevicePairs {
+    self::device(Pairs {
         operation: pairs.operation,
         metric: pairs.metric,
         a: &a,

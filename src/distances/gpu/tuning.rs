@@ -22,16 +22,14 @@ pub fn largest_blocks(numbers: usize) -> u32 {
         .clamp(1, LARGEST_BLOCKS) as u32
 }
 
-/// Returns the number of tiles of an N×M result, one per block; `None` if there are more than a
-/// grid's blocks.
+/// Returns the tiles of an N×M result, one per block; `None` if a grid has too few blocks.
 pub fn tiles(rows: usize, columns: usize, tile_columns: u32) -> Option<u32> {
     let down = rows.div_ceil(TILE_ROWS as usize);
     let across = columns.div_ceil(tile_columns as usize);
     in_grid(down.checked_mul(across)?)
 }
 
-/// Returns the number of tiles of an N×N result on or below the diagonal; `None` if there are more
-/// than a grid's blocks.
+/// Returns the tiles of an N×N result on or below the diagonal; `None` as in [`tiles`].
 ///
 /// Rows count as a multiple of 128: a tile behind the end writes nothing.
 pub fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {

@@ -144,8 +144,7 @@ enum Cut {
 impl Cut {
     /// Returns the cut for sizes, the stride of A's rows and the stride of B's columns.
     fn new(m: usize, k: usize, n: usize, a_rows: isize, b_columns: isize) -> Cut {
-        // For lines of `line` numbers: at least as many lines as the `others`, which each block
-        // reads again.
+        // For lines of `line` numbers: at least as many as the `others`, which each block reads.
         let length = |line: usize, others: usize, distance: isize| {
             let run = if distance.abs() == 1 { RUN } else { TILE };
             let least = run.max(others);
@@ -180,8 +179,7 @@ fn product<T: CpuScalar>(
     wide: &mut Wide<T>,
 ) -> Result<()> {
     let work = a.len().saturating_mul(c.ncols());
-    // If there are fewer blocks than threads, the other threads help, which does not change the
-    // result.
+    // Idle threads help if there are too few blocks, which does not change the result.
     let blocks = match cut {
         Cut::Rows(length) => c.nrows().div_ceil(length),
         Cut::Columns(length) => c.ncols().div_ceil(length),

@@ -65,8 +65,7 @@ impl<T: HasKernels> Kernels<T> {
         }
     }
 
-    /// Returns the kernels of products of a tall and a thin factor in a precision, if there are
-    /// any.
+    /// Returns the kernels of products of a tall and a thin factor, if there are any.
     pub fn skinny(&self, precision: Precision) -> Option<&'static SkinnyKernels<T::Sum>> {
         let is_tf32 = self.needs_tf32 && precision == Precision::Tf32;
         self.skinny.filter(|_| !is_tf32)

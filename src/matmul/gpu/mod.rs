@@ -28,8 +28,7 @@ use crate::{Device, Error, Result};
 const MAX_BATCH: usize = 65_532;
 const _: () = assert!(MAX_BATCH.is_multiple_of(4));
 
-/// Computes a product of host arrays, by the kernel for the `whole` product of which it is a
-/// partition.
+/// Computes a partition of host arrays, by the kernel for the `whole` product.
 pub fn host<T: HasKernels>(
     options: MatMul,
     device: &Device,
@@ -117,8 +116,7 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
             alpha: product.alpha,
             beta: product.beta,
         };
-        // SAFETY: the factors are within their buffers, C has the elements of these matrices, and
-        // is borrowed mutably.
+        // SAFETY: the factors and C are within their buffers, and C is borrowed mutably.
         unsafe { job.run()? };
     }
     Ok(())

@@ -20,8 +20,7 @@ const FEWEST_ROWS: usize = 128;
 /// that all of the thin factor's k fit than that a multiprocessor has a second block.
 const SHARED_BYTES: u32 = 200 * 1024;
 
-/// Whether these kernels compute an m×n result on a device: the result is skinny, and the device
-/// has the memory.
+/// Whether these kernels compute an m×n result, on a device with enough shared memory.
 pub(super) fn is_skinny(device: &Device, m: usize, n: usize) -> bool {
     let has_room = |is_across| {
         let (size, columns) = (size_of::<f64>() as u32, MOST_COLUMNS as u32);

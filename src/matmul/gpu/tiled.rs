@@ -96,8 +96,7 @@ impl<T: HasKernels> Job<'_, T> {
                 alpha,
                 beta,
             };
-            // SAFETY: the caller vouches for the memory, and the factors or their copies fit the
-            // kernel's patterns.
+            // SAFETY: the caller vouches for the memory; the factors fit the patterns.
             unsafe { self.device.launch(MODULE, tile.kernel, config, (product,)) }
         };
         // SAFETY: the caller vouches for the memory.

@@ -28,8 +28,7 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Returns the rate of a kernel that reads A and B by these patterns: copies of single elements
-    /// cost time.
+    /// Returns the rate for the patterns of A and B: copies of single elements cost time.
     pub(super) fn reading(self, a: Pattern, b: Pattern) -> Rate {
         let share = |pattern| match pattern {
             Pattern::Elements => 0.87,
@@ -55,8 +54,7 @@ pub(super) struct Cut {
 
 /// Nanoseconds of a block in addition to its multiplications.
 const BLOCK_START: f64 = 4000.0;
-/// Nanoseconds to launch the addition of parts, and bytes of parts that are written or read in a
-/// nanosecond.
+/// Nanoseconds to launch the addition of parts, and bytes of parts written or read in a nanosecond.
 const ADDING_START: f64 = 4000.0;
 const ADDING_BYTES: f64 = 2000.0;
 /// The most bytes of all parts.
@@ -131,8 +129,7 @@ impl Cut {
     }
 }
 
-/// Returns the instructions to use on a GPU of this compute capability; `None` if it lacks the
-/// requested ones.
+/// Returns the instructions for a GPU; `None` if its compute capability lacks those `asked` for.
 pub(super) fn instructions(
     asked: Instructions,
     compute_capability: (u32, u32),
