@@ -1,8 +1,7 @@
 //! GPU kernels written in Rust, over [`ndarray`] views.
 //!
 //! A call runs natively on the CPU, on an NVIDIA GPU, or in a simulator that runs the GPU's kernels
-//! on the CPU: the [`Device`] is an argument. Neither building nor running needs a CUDA toolkit; a
-//! GPU needs its driver.
+//! on the CPU: the [`Device`] is an argument. GPUs need their driver, but no CUDA toolkit.
 //!
 //! ```
 //! use gridstride::Device;
@@ -41,8 +40,7 @@
 //!
 //! # Versions
 //! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.
-//! Both crates are re-exported, so that programs can use the same versions: [`ndarray`] and
-//! [`half`].
+//! Both crates are re-exported, for programs to use the same versions: [`ndarray`] and [`half`].
 #![cfg_attr(
     not(all(
         feature = "box-overlap",

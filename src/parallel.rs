@@ -36,8 +36,7 @@ fn for_each_in_order(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
 /// A loop such as [`for_each`].
 type Loop = fn(usize, &(dyn Fn(usize) + Sync));
 
-/// Calls `task` with each number below `tasks` until one finds something, and returns what the
-/// lowest number finds.
+/// Calls `task` with each number below `tasks`, and returns what the lowest number finds.
 fn find_in<T: Send>(
     run: Loop,
     tasks: usize,
@@ -189,8 +188,7 @@ pub(crate) fn chunk(number: usize, size: usize, length: usize) -> Range<usize> {
     start..length.min(start + size)
 }
 
-/// Returns the axis along which to cut an array for threads, and the length of chunks of about
-/// `elements` elements.
+/// Returns the axis along which to cut an array, and the length of chunks of `elements` elements.
 pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
     let lengths = shape.iter().enumerate();
     let longest = lengths.max_by_key(|(_, length)| **length);

@@ -201,8 +201,7 @@ impl MatMul {
     ///
     /// # Errors
     /// The errors of [`matmul`](Self::matmul), and
-    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for matrices on different
-    /// devices.
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices).
     ///
     /// ```
     /// use gridstride::Device;
@@ -324,8 +323,7 @@ impl MatMul {
     /// to the largest exponent among them and truncates to the 24 bits of `f32` and at least one
     /// more, as measured for all generations (Fasi et al., 'Numerical behavior of NVIDIA tensor
     /// cores', 2021). The error is 2⁻²⁴ for each product, and 2⁻²⁴ for each of fewer than k sums.
-    /// [`Precision::Tf32`] first truncates the numbers of A and B, with a relative error of at most
-    /// 2⁻¹⁰ each.
+    /// [`Precision::Tf32`] first truncates A and B, with relative errors of at most 2⁻¹⁰.
     ///
     /// ```
     /// use gridstride::matmul::MatMul;

@@ -25,8 +25,7 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     /// its sign and the upper bits of its payload. The bits are the same on every device.
     ///
     /// On a GPU the work is ordered on the device's main stream and may still run when the call
-    /// returns. There is no conversion between `f64` and 16 bits; by way of `f32`, narrowing rounds
-    /// twice.
+    /// returns. There is no direct conversion between `f64` and 16 bits; two casts round twice.
     ///
     /// # Errors
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.

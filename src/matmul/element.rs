@@ -7,8 +7,7 @@ use super::input::{DeviceProduct, Product};
 use super::options::MatMul;
 use crate::{Device, Number, Real, Result};
 
-/// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, whose products are
-/// summed in `f32`.
+/// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, summed in `f32`.
 pub trait Scalar: Number + Dispatch {
     /// The type of the elements of C, in which products are summed.
     type Sum: Sum;

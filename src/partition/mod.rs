@@ -232,8 +232,7 @@ pub fn equal_ranges(
     (0..count).map(move |range| start(range)..start(range + 1))
 }
 
-/// Returns the bytes of `elements` elements of `size` bytes each. Views may have more elements than
-/// there is memory for.
+/// Returns the bytes of `elements` elements, which may be more than there is memory for.
 pub fn bytes_of(elements: usize, size: usize) -> u64 {
     (elements as u64).saturating_mul(size as u64)
 }

@@ -30,8 +30,7 @@ pub fn cast<T: Element, U: Element, KT: Element, KU: Element>(
     let config = LaunchConfig::new(blocks, CAST_THREADS);
     let (source, target) = (from.slice(), to.slice_mut());
     // SAFETY: the same memory, as integers of the same sizes. Both arrays have the same length, are
-    // of this device, and are freed after the kernel has run; buffers are aligned to more than 16
-    // bytes.
+    // of this device, are aligned to 16 bytes, and are freed after the kernel has run.
     unsafe {
         let arguments = (
             DeviceSlice::from_raw_parts(source.as_ptr().cast::<KT>(), source.len()),

@@ -21,8 +21,7 @@ pub struct Job<'a, T: HasKernels> {
     pub b: Factor<T::Bits>,
     pub c: DeviceSliceMut<T::Sum>,
     pub sizes: Sizes,
-    /// The sizes of the whole product, which decide on the kernel, so that results do not depend on
-    /// the partitions.
+    /// The sizes of the whole product. They decide on the kernel, whatever the partitions.
     pub whole: Sizes,
     pub alpha: T::Sum,
     pub beta: T::Sum,

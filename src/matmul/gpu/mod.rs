@@ -141,7 +141,7 @@ impl<T: HasKernels> Job<'_, T> {
         let capability = self.device.compute_capability();
         let instructions = tuning::instructions(asked, capability).ok_or_else(|| {
             let (major, minor) = capability;
-            self.unavailable(format!(
+            self.unavailable(&format!(
                 "its compute capability {major}.{minor} lacks the instructions {asked:?}"
             ))
         })?;
@@ -167,8 +167,7 @@ impl<T: HasKernels> Job<'_, T> {
                 return Ok(());
             }
         }
-        let reason = "no kernel multiplies matrices of this type and these strides";
-        Err(self.unavailable(reason.into()))
+        Err(self.unavailable("no kernel multiplies matrices of this type and these strides"))
     }
 
     /// Computes the job by these instructions; `false` if the device has no room for the kernels.
@@ -223,8 +222,8 @@ impl<T: HasKernels> Job<'_, T> {
         unsafe { wide.run_by(instructions) }
     }
 
-    fn unavailable(&self, reason: String) -> Error {
-        let device = self.device.to_string();
+    fn unavailable(&self, reason: &str) -> Error {
+        let (device, reason) = (self.device.to_string(), reason.into());
         Error::Unavailable { device, reason }
     }
 }

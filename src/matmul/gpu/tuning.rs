@@ -2,8 +2,7 @@
 //!
 //! The choice has the least time by a simple model: blocks run in waves over the multiprocessors.
 //! Each block multiplies at the rate that was measured for its kind of kernel, and takes a fixed
-//! time for its first loads and for writing its tile. Parts of k are written and added afterwards,
-//! at the speed of memory.
+//! time to load and to write a tile. Parts of k are written and added at the speed of memory.
 
 use std::cmp::Ordering;
 
