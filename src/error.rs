@@ -1,4 +1,4 @@
-//! The one error type of the crate.
+//! The error type of the crate.
 
 use crate::device::MemoryKind;
 
@@ -19,8 +19,8 @@ pub enum Error {
     InvalidInput {
         /// The operation that the caller called.
         operation: &'static str,
-        /// The index of the element of the argument: a row, a point or a sequence, counted from 0. `None` if the error
-        /// does not concern a single element.
+        /// The index of the element of the argument: a row, a point or a sequence, counted from 0.
+        /// `None` if the error does not concern a single element.
         index: Option<usize>,
         /// The value, its place, and the accepted values.
         message: String,
@@ -139,7 +139,7 @@ impl Error {
         }
     }
 
-    /// Names the public operation in memory errors. All other errors name their operation where they are made.
+    /// Names the public operation in memory errors. Other errors name it where they are made.
     pub(crate) fn during(mut self, name: &'static str) -> Error {
         if let Error::Allocation { operation, .. } = &mut self {
             *operation = name;
@@ -147,7 +147,7 @@ impl Error {
         self
     }
 
-    /// Returns another error about the same allocation, for a further call that waits for it.
+    /// Returns another error about the same allocation, for a second call that waits for it.
     ///
     /// # Panics
     /// Panics if the error is not about memory.
@@ -173,7 +173,7 @@ impl Error {
 
 /// [`Error::during`] for results.
 pub(crate) trait During {
-    /// Names the public operation if it ran out of memory.
+    /// Names the public operation if the error is about memory.
     fn during(self, operation: &'static str) -> Self;
 }
 
@@ -189,10 +189,9 @@ fn allocation(
     free: &Option<u64>,
     total: &Option<u64>,
 ) -> String {
-    let size = match requested {
-        // The largest offset of a pointer.
-        bytes if bytes > i64::MAX as u64 => "more bytes than the address space has".to_string(),
-        bytes => format!("{bytes} bytes"),
+    let size = match i64::try_from(requested) {
+        Ok(bytes) => format!("{bytes} bytes"),
+        Err(_) => "more bytes than the address space has".into(),
     };
     let free = match (free, total) {
         (Some(free), Some(total)) => format!(": {free} of {total} bytes are free"),

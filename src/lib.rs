@@ -1,8 +1,7 @@
 //! GPU kernels written in Rust, over [`ndarray`] views.
 //!
-//! One call runs natively on the CPU, on an NVIDIA GPU, or in a simulator that runs the GPU's
-//! kernels on the CPU: the [`Device`] is a value. No CUDA toolkit is needed, neither to build nor
-//! to run; for a GPU, its driver.
+//! A call runs natively on the CPU, on an NVIDIA GPU, or in a simulator that runs the GPU's kernels
+//! on the CPU: the [`Device`] is an argument. GPUs need their driver, but no CUDA toolkit.
 //!
 //! ```
 //! use gridstride::Device;
@@ -19,12 +18,12 @@
 //!
 //! # Features
 //! Devices beside the CPU, off by default:
-//! - `cuda`: NVIDIA GPUs. The program still starts without a driver, and [`Device::auto`] then takes the CPU.
-//! - `simulator`: the simulator, for tests and for custom kernels.
+//! - `cuda`: NVIDIA GPUs. Programs also start without a driver; [`Device::auto`] is then the CPU.
+//! - `simulator`: the simulator, for tests and custom kernels.
 //!
-//! Kernels, on by default; each has the module of its name, but for `stream`:
+//! Kernels, on by default:
 //!
-//! | feature | module | besides |
+//! | feature | module | includes |
 //! |---|---|---|
 //! | `matmul` | [`matmul`] | [`half`] |
 //! | `tensor-sketch` | [`tensor_sketch`] | |
@@ -34,14 +33,14 @@
 //! | `stream` | [`pipeline`] | |
 //! | `primitives` | [`primitives`] | |
 //!
-//! With `default-features = false` only the chosen kernels are compiled. Without any of them, gridstride is the device
-//! layer: a crate with custom kernels compiles in less than a minute.
+//! With `default-features = false` only the chosen kernels are compiled. Without kernels,
+//! gridstride is the device layer: a crate with custom kernels compiles in less than a minute.
 //!
-//! `build-ptx` compiles the kernels' sources while building, instead of embedding the PTX that comes with the crate.
+//! `build-ptx` compiles the kernels' sources during the build instead of embedding the crate's PTX.
 //!
 //! # Versions
-//! Arguments and results are arrays of ndarray 0.17 and, of half precision, numbers of half 2. Both crates are
-//! re-exported, so that a program can take the very versions from here: [`ndarray`] and [`half`].
+//! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.
+//! Both crates are re-exported, for programs to use the same versions: [`ndarray`] and [`half`].
 #![cfg_attr(
     not(all(
         feature = "box-overlap",
@@ -67,7 +66,10 @@ pub mod distances;
 mod error;
 #[cfg(feature = "matmul")]
 pub mod matmul;
-mod modules;
+mod modules {
+    //! The kernels' modules, which build.rs writes. Builds for GPUs embed the PTX.
+    include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+}
 mod number;
 mod parallel;
 mod partition;
@@ -82,10 +84,10 @@ pub mod time_series;
 
 pub use device::{Device, DeviceSet};
 pub use error::{Error, LoadError, Result};
-/// The version of the crate half whose `f16` and `bf16` matrices hold. Another version's types are different types.
+/// The version of the crate half that matrices use. Types of other versions are different types.
 #[cfg(feature = "matmul")]
 pub use half;
-/// The version of ndarray whose views and arrays the calls take and return. Another version's types are different types.
+/// The version of ndarray that the calls use. Types of other versions are different types.
 pub use ndarray;
 pub use number::{Number, Real};
 

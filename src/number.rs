@@ -1,12 +1,13 @@
-//! The types of numbers that arrays hold.
+//! The number types of arrays.
 
 use std::fmt::Debug;
 
 use crate::device::Element;
 
-/// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` also [`half`](crate::half)'s `f16` and `bf16`.
+/// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` also
+/// [`half`](crate::half)'s `f16` and `bf16`.
 ///
-/// Each kernel takes some of these types; what it needs to know of them besides is in its own trait. Sealed.
+/// Each kernel takes some of these types, and has its own trait for further properties. Sealed.
 pub trait Number: Element + PartialOrd + Debug + sealed::Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;
@@ -25,10 +26,10 @@ pub trait Number: Element + PartialOrd + Debug + sealed::Sealed {
     fn from_f64(value: f64) -> Self;
 }
 
-/// A floating-point type that results are computed in: `f32` or `f64`.
+/// A floating-point type of results: `f32` or `f64`.
 pub trait Real: Number {
-    /// The unit roundoff u, 2⁻²⁴ or 2⁻⁵³: half the distance from 1 to the next larger number, which is the largest
-    /// relative error of a rounding.
+    /// The unit roundoff u, 2⁻²⁴ or 2⁻⁵³: half the distance from 1 to the next larger number, and
+    /// the largest relative error of a rounding.
     const UNIT_ROUNDOFF: f64;
 }
 
@@ -37,7 +38,7 @@ mod sealed {
 }
 
 macro_rules! numbers {
-    ($($type:ident: $from:expr;)*) => {$(
+    ($($type:ident: |$value:ident| $from:expr;)*) => {$(
         impl sealed::Sealed for $type {}
 
         impl Number for $type {
@@ -47,9 +48,8 @@ macro_rules! numbers {
                 self.into()
             }
 
-            fn from_f64(value: f64) -> $type {
-                let from: fn(f64) -> $type = $from;
-                from(value)
+            fn from_f64($value: f64) -> $type {
+                $from
             }
         }
     )*};
@@ -71,8 +71,9 @@ mod half_precision {
         bf16: |value| bf16::from_f32(rounded_to_odd(value));
     }
 
-    /// Rounds to the neighbour with an odd last bit if the value is no `f32`, so that a second rounding, to fewer bits,
-    /// gives what one rounding would: Boldo, Melquiond, 'When double rounding is odd' (2005).
+    /// Rounds to the neighbour with an odd last bit if the value is no `f32`, so that a second
+    /// rounding, to fewer bits, has the same result as a single rounding: Boldo, Melquiond, 'When
+    /// double rounding is odd' (2005).
     fn rounded_to_odd(value: f64) -> f32 {
         let nearest = value as f32;
         let error = value - f64::from(nearest);
@@ -88,7 +89,7 @@ mod half_precision {
     #[test]
     fn conversion_rounds_once() {
         for (value, nearest) in [
-            // Just above the middle of two neighbours, and on it in f32.
+            // Just above the middle of two neighbours, and equal to the middle in f32.
             (1.0 + 2f64.powi(-11) + 2f64.powi(-40), 1.0 + 2f64.powi(-10)),
             (1.0 + 2f64.powi(-11), 1.0),
             (
@@ -102,18 +103,13 @@ mod half_precision {
             (1e300, f64::INFINITY),
             (f64::NEG_INFINITY, f64::NEG_INFINITY),
         ] {
-            assert_eq!(
-                <f16 as Number>::from_f64(value).to_f64(),
-                nearest,
-                "{value:e}"
-            );
+            let rounded = <f16 as Number>::from_f64(value).to_f64();
+            assert_eq!(rounded, nearest, "{value:e}");
         }
+        let rounded = |value| <bf16 as Number>::from_f64(value).to_f64();
         let value = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
-        assert_eq!(
-            <bf16 as Number>::from_f64(value).to_f64(),
-            1.0 + 2f64.powi(-7)
-        );
-        assert!(<bf16 as Number>::from_f64(f64::NAN).is_nan());
+        assert_eq!(rounded(value), 1.0 + 2f64.powi(-7));
+        assert!(rounded(f64::NAN).is_nan());
     }
 }
 

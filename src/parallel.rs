@@ -1,9 +1,8 @@
 //! Parallel loops over rayon's threads, compiled once.
 //!
-//! An iterator of rayon is compiled for each place and type that uses it, dozens of functions at a
-//! time. Here the loop is a single function that calls its body through `&dyn Fn`. Tasks are
-//! coarse, so an indirect call per task costs nothing. All functions may be called from within
-//! tasks and from threads of rayon.
+//! An iterator of rayon is compiled for each place and type that uses it, dozens of functions each.
+//! Here the loop is a single function that calls its body through `&dyn Fn`: tasks are coarse, so
+//! an indirect call per task costs nothing. Tasks and rayon's threads may call all functions.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -29,57 +28,51 @@ pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
 fn for_each_in_order(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     for_each(rayon::current_num_threads().min(tasks), &|_| {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= tasks {
-                break;
-            }
-            task(number);
-        }
+        let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        numbers.take_while(|&number| number < tasks).for_each(task);
     });
 }
 
 /// A loop such as [`for_each`].
 type Loop = fn(usize, &(dyn Fn(usize) + Sync));
 
+/// Calls `task` with each number below `tasks`, and returns what the lowest number finds.
+fn find_in<T: Send>(
+    run: Loop,
+    tasks: usize,
+    task: &(dyn Fn(usize) -> Option<T> + Sync),
+) -> Option<T> {
+    let (lowest, first) = (AtomicUsize::new(tasks), Mutex::new(None));
+    run(tasks, &|number| {
+        if number < lowest.load(Ordering::Relaxed)
+            && let Some(found) = task(number)
+        {
+            let mut first = lock(&first);
+            if number < lowest.fetch_min(number, Ordering::Relaxed) {
+                *first = Some(found);
+            }
+        }
+    });
+    into_inner(first)
+}
+
+/// Returns what `search` finds in the lowest task that finds something.
+pub(crate) fn find_first(
+    tasks: usize,
+    search: &(dyn Fn(usize) -> Option<usize> + Sync),
+) -> Option<usize> {
+    find_in(for_each, tasks, search)
+}
+
 /// Calls `task` with each number below `tasks` until one fails.
 ///
 /// # Errors
 /// The error of the lowest number that fails.
 fn try_in(run: Loop, tasks: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
-    let (first_task, first) = (AtomicUsize::new(tasks), Mutex::new(None));
-    run(tasks, &|number| {
-        if number < first_task.load(Ordering::Relaxed)
-            && let Err(error) = task(number)
-        {
-            let mut first = lock(&first);
-            if number < first_task.fetch_min(number, Ordering::Relaxed) {
-                *first = Some(error);
-            }
-        }
-    });
-    into_inner(first).map_or(Ok(()), Err)
+    find_in(run, tasks, &|number| task(number).err()).map_or(Ok(()), Err)
 }
 
-/// Returns what `search` finds in the lowest task that finds something. A task must not find less
-/// than a lower task does.
-pub(crate) fn find_first(
-    tasks: usize,
-    search: &(dyn Fn(usize) -> Option<usize> + Sync),
-) -> Option<usize> {
-    let (first_task, found) = (AtomicUsize::new(tasks), AtomicUsize::new(usize::MAX));
-    for_each(tasks, &|number| {
-        if number < first_task.load(Ordering::Relaxed)
-            && let Some(place) = search(number)
-        {
-            first_task.fetch_min(number, Ordering::Relaxed);
-            found.fetch_min(place, Ordering::Relaxed);
-        }
-    });
-    (first_task.into_inner() < tasks).then(|| found.into_inner())
-}
-
-/// Runs both, on two threads if there are idle ones.
+/// Runs `a` and `b`, on two threads if one is idle.
 pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);
 }
@@ -102,11 +95,7 @@ pub(crate) fn try_each<T: Send>(
     try_in(for_each, items.len(), &|number| task(items.take(number)))
 }
 
-/// Calls `task` with each item, in order, until one fails: with the longest tasks first, no thread
-/// is left alone at the end.
-///
-/// # Errors
-/// The error of the first item that fails.
+/// As [`try_each`], but in the order of [`for_each_in_order`].
 pub(crate) fn try_each_in_order<T: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> Result<()> + Sync,
@@ -130,7 +119,7 @@ pub(crate) fn map<T: Send, R: Send>(
     results.into_vec()
 }
 
-/// Returns the results of `task` for all items, in order.
+/// As [`map`], until a task fails.
 ///
 /// # Errors
 /// The error of the first item that fails.
@@ -148,10 +137,10 @@ pub(crate) fn try_map<T: Send, R: Send>(
 }
 
 /// The items of tasks, or their results, each behind a lock of its task.
-struct Slots<T>(Vec<Mutex<Option<T>>>);
+pub(crate) struct Slots<T>(Vec<Mutex<Option<T>>>);
 
 impl<T> Slots<T> {
-    fn full(items: impl IntoIterator<Item = T>) -> Self {
+    pub fn full(items: impl IntoIterator<Item = T>) -> Self {
         let slots = items.into_iter().map(|item| Mutex::new(Some(item)));
         Slots(slots.collect())
     }
@@ -169,38 +158,37 @@ impl<T> Slots<T> {
         Ok(Slots(slots))
     }
 
-    fn empty(count: usize) -> Self {
+    pub fn empty(count: usize) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(count, Mutex::default);
         Slots(slots)
     }
 
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn take(&self, number: usize) -> T {
+    pub fn take(&self, number: usize) -> T {
         lock(&self.0[number]).take().expect("taken once")
     }
 
-    fn put(&self, number: usize, value: T) {
+    pub fn put(&self, number: usize, value: T) {
         *lock(&self.0[number]) = Some(value);
     }
 
-    fn into_vec(self) -> Vec<T> {
+    pub fn into_vec(self) -> Vec<T> {
         let value = |slot: Mutex<Option<T>>| into_inner(slot).expect("every task has run");
         self.0.into_iter().map(value).collect()
     }
 }
 
-/// Returns the places of a chunk among `length` elements.
+/// Returns the range of a chunk of `size` elements among `length` elements.
 pub(crate) fn chunk(number: usize, size: usize, length: usize) -> Range<usize> {
     let start = number * size;
     start..length.min(start + size)
 }
 
-/// Returns the axis along which to cut an array for threads, and the length of pieces of about
-/// `elements` elements.
+/// Returns the axis along which to cut an array, and the length of chunks of `elements` elements.
 pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
     let lengths = shape.iter().enumerate();
     let longest = lengths.max_by_key(|(_, length)| **length);
@@ -209,7 +197,7 @@ pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
     (Axis(axis), (elements / others.max(1)).max(1))
 }
 
-/// Values that tasks borrow in turn: there are no more of them than tasks that run at a time.
+/// Values that tasks borrow: one for each task that runs at the same time.
 pub(crate) struct Scratch<S>(Mutex<Vec<S>>);
 
 impl<S: Default> Scratch<S> {
@@ -242,7 +230,7 @@ pub(crate) fn sort_pairs_by_bits(pairs: &mut [[u64; 2]], bits: Range<u32>) {
     pairs.par_sort_by_key(|pair| (pair[0] >> shift) & mask);
 }
 
-/// Returns how to get some bits of a number: it is shifted right and masked.
+/// Returns the shift to the right and the mask that extract a range of bits.
 fn shift_and_mask(bits: &Range<u32>) -> (u32, u64) {
     match bits.len() {
         0 => (0, 0),
@@ -276,28 +264,20 @@ mod tests {
     #[test]
     fn the_first_place_and_the_first_error_are_found() {
         let find = |from: usize| find_first(1000, &|i| (i >= from).then_some(10 * i));
-        assert_eq!(
-            [find(0), find(700), find(1000)],
-            [Some(0), Some(7000), None]
-        );
+        assert_eq!([0, 700, 1000].map(find), [Some(0), Some(7000), None]);
         let fail = |i: usize| match i {
             300.. => Err(Error::input("test", i.to_string())),
             _ => Ok(i),
         };
-        assert!(
-            try_map(0..1000, fail)
-                .unwrap_err()
-                .to_string()
-                .contains("300")
-        );
+        let error = try_map(0..1000, fail).unwrap_err();
+        assert!(error.to_string().contains("300"));
         assert_eq!(try_map(0..300, fail).unwrap(), (0..300).collect::<Vec<_>>());
     }
 
     #[test]
     fn loops_within_loops_end() {
-        let sums = map(0..100, |i| {
-            map(0..100, |j| i * j).into_iter().sum::<usize>()
-        });
-        assert_eq!(sums.into_iter().sum::<usize>(), 4950 * 4950);
+        let sum = |sums: Vec<usize>| sums.into_iter().sum::<usize>();
+        let sums = map(0..100, |i| sum(map(0..100, |j| i * j)));
+        assert_eq!(sum(sums), 4950 * 4950);
     }
 }

@@ -1,9 +1,9 @@
-//! The calls: distances of arrays of the host, and of arrays in a device's memory.
+//! The calls: distances of host arrays, and of arrays in a device's memory.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2};
 
 use super::element::Component;
-use super::input::{self, DeviceTile, Tile};
+use super::input::{self, Pairs};
 use super::options::Distances;
 use crate::device::{DeviceArray, zeroed_lazily};
 use crate::error::During;
@@ -15,15 +15,14 @@ const PAIRWISE: &str = "pairwise";
 /// Computes the Euclidean distances of all rows of `a` to all rows of `b`: N×D, M×D → N×M.
 ///
 /// # Errors
-/// Those of [`Distances::distances`].
+/// The errors of [`Distances::distances`].
 ///
 /// ```
 /// use gridstride::Device;
 /// use gridstride::distances::distances;
 /// use ndarray::array;
 ///
-/// let a = array![[0.0, 0.0], [3.0, 0.0]];
-/// let b = array![[3.0, 4.0]];
+/// let (a, b) = (array![[0.0, 0.0], [3.0, 0.0]], array![[3.0, 4.0]]);
 /// assert_eq!(distances(&Device::auto(), a.view(), b.view())?, array![[5.0], [4.0]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
@@ -38,7 +37,7 @@ pub fn distances<T: Component>(
 /// Computes the Euclidean distances of all rows of `a` to each other: N×D → N×N.
 ///
 /// # Errors
-/// Those of [`Distances::pairwise`].
+/// The errors of [`Distances::pairwise`].
 ///
 /// ```
 /// use gridstride::Device;
@@ -61,10 +60,9 @@ impl Distances {
     ///
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if the rows of `a` and `b` differ in length.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a row that is not finite, and for
-    ///   a set of no devices.
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice for
-    ///   the distances, or a device's for two rows.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for NaN, infinities, or no devices.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the host has too little memory for the
+    ///   distances, or a device for two rows.
     ///
     /// ```
     /// use gridstride::Device;
@@ -88,14 +86,12 @@ impl Distances {
         Ok(out)
     }
 
-    /// Writes the [distances](Self::distances) of all rows of `a` to all rows of `b` into `out`, a
-    /// view of N×M with any strides.
-    ///
-    /// The content of `out` is unspecified after an error.
+    /// As [`distances`](Self::distances), but writes to `out`, a view of N×M with any strides.
+    /// After an error its content is unspecified.
     ///
     /// # Errors
-    /// Those of [`distances`](Self::distances), and [`Error::Shape`](crate::Error::Shape) if `out`
-    /// does not have the shape of the result.
+    /// The errors of [`distances`](Self::distances), and [`Error::Shape`](crate::Error::Shape) if
+    /// `out` does not have the shape of the result.
     ///
     /// ```
     /// use gridstride::Device;
@@ -116,26 +112,17 @@ impl Distances {
         b: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        input::require_rows(DISTANCES, a.shape(), b.shape())?;
-        input::require_out(DISTANCES, (a.nrows(), b.nrows()), out.shape())?;
-        let tile = Tile {
-            operation: DISTANCES,
-            metric: self.metric,
-            a,
-            b: Some(b),
-            out,
-        };
-        T::host(devices.devices(), tile).during(DISTANCES)
+        self.host(DISTANCES, devices, a, Some(b), out)
     }
 
-    /// Computes the [distances](Self::distances) of rows in a device's memory and leaves them
-    /// there: N×D, M×D → N×M. `a` and `b` may be the same array.
+    /// As [`distances`](Self::distances), but of rows in a device's memory. The result stays there.
+    /// `a` and `b` may be the same array.
     ///
-    /// On a GPU this may return before the distances are computed. Downloading them waits; a stream
-    /// other than the device's main one has to wait for an event.
+    /// The work is ordered on the stream of `a`'s handle, by default the device's main stream, and
+    /// may still run when the call returns.
     ///
     /// # Errors
-    /// Those of [`distances`](Self::distances), and
+    /// The errors of [`distances`](Self::distances), and
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on different devices.
     ///
     /// ```
@@ -162,15 +149,12 @@ impl Distances {
         Ok(out)
     }
 
-    /// Writes the [distances](Self::distances) of rows in a device's memory into `out`, N×M, on the
-    /// same device.
-    ///
-    /// Like [`distances_device`](Self::distances_device), this may return before the distances are
-    /// computed. The content of `out` is unspecified after an error.
+    /// As [`distances_device`](Self::distances_device), but writes to `out`, N×M on the same
+    /// device. After an error its content is unspecified.
     ///
     /// # Errors
-    /// Those of [`distances_device`](Self::distances_device), and
-    /// [`Error::Shape`](crate::Error::Shape) if `out` does not have the shape of the result.
+    /// The errors of [`distances_device`](Self::distances_device) and
+    /// [`distances_into`](Self::distances_into).
     ///
     /// ```
     /// use gridstride::Device;
@@ -179,12 +163,10 @@ impl Distances {
     ///
     /// let device = Device::auto();
     /// let a = device.upload(&array![[0.0, 0.0], [3.0, 0.0]])?;
+    /// let b = device.upload(&array![[3.0, 4.0]])?;
     /// let mut out = device.upload(&Array2::zeros((2, 1)))?;
-    /// for (row, expected) in [([3.0, 4.0], [[5.0], [4.0]]), ([0.0, 0.0], [[0.0], [3.0]])] {
-    ///     let b = device.upload(&array![row])?;
-    ///     Distances::new().distances_device_into(&a, &b, &mut out)?;
-    ///     assert_eq!(out.download()?, array![expected[0], expected[1]]);
-    /// }
+    /// Distances::new().distances_device_into(&a, &b, &mut out)?;
+    /// assert_eq!(out.download()?, array![[5.0], [4.0]]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn distances_device_into<T: Component>(
@@ -193,30 +175,16 @@ impl Distances {
         b: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<f64, Ix2>,
     ) -> Result<()> {
-        a.device().require_same(b.device(), DISTANCES)?;
-        a.device().require_same(out.device(), DISTANCES)?;
-        input::require_rows(DISTANCES, a.shape(), b.shape())?;
-        input::require_out(DISTANCES, (a.shape()[0], b.shape()[0]), out.shape())?;
-        let _ordered = a.device().ordered_with(&[b.device(), out.device()])?;
-        let tile = DeviceTile {
-            operation: DISTANCES,
-            metric: self.metric,
-            a,
-            b: Some(b),
-            out,
-        };
-        T::device(tile).during(DISTANCES)
+        self.device(DISTANCES, a, Some(b), out)
     }
 
-    /// Computes the distances of all rows of `a` to each other: N×D → N×N, symmetric with a zero
-    /// diagonal.
+    /// Computes the distances of all rows of `a` to each other: N×D → N×N, with a zero diagonal.
     ///
     /// The result has the bits of [`distances`](Self::distances), but each pair is computed once;
-    /// twice over a [set](DeviceSet) of devices, or where a device's memory does not suffice for
-    /// all rows.
+    /// twice over a [set](DeviceSet) of devices, or if a device has too little memory for all rows.
     ///
     /// # Errors
-    /// Those of [`distances`](Self::distances) but [`Error::Shape`](crate::Error::Shape).
+    /// The errors of [`distances`](Self::distances) but [`Error::Shape`](crate::Error::Shape).
     ///
     /// ```
     /// use gridstride::Device;
@@ -238,22 +206,19 @@ impl Distances {
         Ok(out)
     }
 
-    /// Writes the [distances](Self::pairwise) of all rows of `a` to each other into `out`, a view
-    /// of N×N with any strides.
-    ///
-    /// The content of `out` is unspecified after an error.
+    /// As [`pairwise`](Self::pairwise), but writes to `out`, a view of N×N with any strides. After
+    /// an error its content is unspecified.
     ///
     /// # Errors
-    /// Those of [`pairwise`](Self::pairwise), and [`Error::Shape`](crate::Error::Shape) if `out`
-    /// does not have the shape of the result.
+    /// The errors of [`pairwise`](Self::pairwise), and [`Error::Shape`](crate::Error::Shape) if
+    /// `out` does not have the shape of the result.
     ///
     /// ```
     /// use gridstride::Device;
     /// use gridstride::distances::Distances;
     /// use ndarray::{Array2, array};
     ///
-    /// let rows = array![[0.0, 0.0], [3.0, 4.0]];
-    /// let mut out = Array2::zeros((2, 2));
+    /// let (rows, mut out) = (array![[0.0, 0.0], [3.0, 4.0]], Array2::zeros((2, 2)));
     /// Distances::new().pairwise_into(&Device::auto(), rows.view(), out.view_mut())?;
     /// assert_eq!(out, array![[0.0, 5.0], [5.0, 0.0]]);
     /// # Ok::<(), gridstride::Error>(())
@@ -264,25 +229,14 @@ impl Distances {
         a: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        input::require_out(PAIRWISE, (a.nrows(), a.nrows()), out.shape())?;
-        let tile = Tile {
-            operation: PAIRWISE,
-            metric: self.metric,
-            a,
-            b: None,
-            out,
-        };
-        T::host(devices.devices(), tile).during(PAIRWISE)
+        self.host(PAIRWISE, devices, a, None, out)
     }
 
-    /// Computes the [distances](Self::pairwise) of rows in a device's memory to each other and
-    /// leaves them there: N×D → N×N.
-    ///
-    /// Like [`distances_device`](Self::distances_device), this may return before the distances are
-    /// computed.
+    /// As [`pairwise`](Self::pairwise), but of rows in a device's memory, and ordered like
+    /// [`distances_device`](Self::distances_device). The result stays there.
     ///
     /// # Errors
-    /// Those of [`pairwise`](Self::pairwise).
+    /// The errors of [`pairwise`](Self::pairwise).
     ///
     /// ```
     /// use gridstride::Device;
@@ -303,16 +257,12 @@ impl Distances {
         Ok(out)
     }
 
-    /// Writes the [distances](Self::pairwise) of rows in a device's memory to each other into
-    /// `out`, N×N, on the same device.
-    ///
-    /// Like [`distances_device`](Self::distances_device), this may return before the distances are
-    /// computed. The content of `out` is unspecified after an error.
+    /// As [`pairwise_device`](Self::pairwise_device), but writes to `out`, N×N on the same device.
+    /// After an error its content is unspecified.
     ///
     /// # Errors
-    /// Those of [`pairwise`](Self::pairwise), [`Error::Shape`](crate::Error::Shape) if `out` does
-    /// not have the shape of the result, and
-    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if it is on another device.
+    /// The errors of [`pairwise_into`](Self::pairwise_into), and
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if `out` is on another device.
     ///
     /// ```
     /// use gridstride::Device;
@@ -331,21 +281,55 @@ impl Distances {
         a: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<f64, Ix2>,
     ) -> Result<()> {
-        a.device().require_same(out.device(), PAIRWISE)?;
-        input::require_out(PAIRWISE, (a.shape()[0], a.shape()[0]), out.shape())?;
-        let _ordered = a.device().ordered_with(&[out.device()])?;
-        let tile = DeviceTile {
-            operation: PAIRWISE,
+        self.device(PAIRWISE, a, None, out)
+    }
+
+    fn host<T: Component>(
+        &self,
+        operation: &'static str,
+        devices: &(impl DeviceSet + ?Sized),
+        a: ArrayView2<T>,
+        b: Option<ArrayView2<T>>,
+        out: ArrayViewMut2<f64>,
+    ) -> Result<()> {
+        let columns = b.as_ref().unwrap_or(&a);
+        input::require_rows(operation, a.shape(), columns.shape())?;
+        input::require_out(operation, (a.nrows(), columns.nrows()), out.shape())?;
+        let pairs = Pairs {
+            operation,
             metric: self.metric,
             a,
-            b: None,
+            b,
             out,
         };
-        T::device(tile).during(PAIRWISE)
+        T::host(devices.devices(), pairs).during(operation)
+    }
+
+    fn device<T: Component>(
+        &self,
+        operation: &'static str,
+        a: &DeviceArray<T, Ix2>,
+        b: Option<&DeviceArray<T, Ix2>>,
+        out: &mut DeviceArray<f64, Ix2>,
+    ) -> Result<()> {
+        let columns = b.unwrap_or(a);
+        a.device().require_same(columns.device(), operation)?;
+        a.device().require_same(out.device(), operation)?;
+        input::require_rows(operation, a.shape(), columns.shape())?;
+        input::require_out(operation, (a.shape()[0], columns.shape()[0]), out.shape())?;
+        let _ordered = (a.device()).ordered_with(&[columns.device(), out.device()])?;
+        let pairs = Pairs {
+            operation,
+            metric: self.metric,
+            a,
+            b,
+            out,
+        };
+        T::device(pairs).during(operation)
     }
 }
 
-/// Returns an array of the host for so many distances, whose pages are made when they are written.
+/// Returns a host array for the distances, whose pages are allocated when they are written.
 fn host_array(operation: &'static str, rows: usize, columns: usize) -> Result<Array2<f64>> {
     let distances = zeroed_lazily(rows.saturating_mul(columns)).during(operation)?;
     Ok(Array2::from_shape_vec((rows, columns), distances).expect("a distance for each pair"))
@@ -358,9 +342,7 @@ fn device_array<T: Component>(
     b: &DeviceArray<T, Ix2>,
 ) -> Result<DeviceArray<f64, Ix2>> {
     let (rows, columns) = (a.shape()[0], b.shape()[0]);
-    let out = a
-        .device()
-        .alloc(rows.saturating_mul(columns))
-        .during(operation)?;
+    let elements = rows.saturating_mul(columns);
+    let out = a.device().alloc(elements).during(operation)?;
     DeviceArray::from_buffer(out, Ix2(rows, columns))
 }

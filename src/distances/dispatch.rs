@@ -1,7 +1,7 @@
-//! From the type of the elements and the kind of the device to the implementation.
+//! Dispatch by element type and kind of device.
 
 use super::element::Dispatch;
-use super::input::{self, DeviceTile, Tile};
+use super::input::{self, DevicePairs, HostPairs};
 use super::{cpu, gpu};
 use crate::device::DeviceKind;
 use crate::{Device, Result, partition};
@@ -9,11 +9,11 @@ use crate::{Device, Result, partition};
 macro_rules! dispatch {
     ($($type:ident)*) => {$(
         impl Dispatch for $type {
-            fn host(devices: &[Device], whole: Tile<$type>) -> Result<()> {
+            fn host(devices: &[Device], whole: HostPairs<$type>) -> Result<()> {
                 let (operation, a, b) = (whole.operation, whole.a, whole.b);
-                let work = |device: &Device, tile: &mut Tile<$type>| match device.kind() {
-                    DeviceKind::Cpu => cpu::host(tile),
-                    _ => gpu::host(device, tile),
+                let work = |device: &Device, pairs: &mut HostPairs<$type>| match device.kind() {
+                    DeviceKind::Cpu => cpu::host(pairs),
+                    _ => gpu::host(device, pairs),
                 };
                 let done = partition::run(devices, operation, whole, work).map(|_| ());
                 partition::recheck(done, || {
@@ -22,10 +22,10 @@ macro_rules! dispatch {
                 })
             }
 
-            fn device(tile: DeviceTile<$type>) -> Result<()> {
-                match tile.a.device().kind() {
-                    DeviceKind::Cpu => cpu::device(tile),
-                    _ => gpu::device(tile),
+            fn device(pairs: DevicePairs<$type>) -> Result<()> {
+                match pairs.a.device().kind() {
+                    DeviceKind::Cpu => cpu::device(pairs),
+                    _ => gpu::device(pairs),
                 }
             }
         }

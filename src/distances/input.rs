@@ -1,40 +1,37 @@
-//! The rows between which distances are computed, and checks of them.
+//! The rows between which distances are computed, and the checks of rows and results.
 
 use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
 
 use super::options::Metric;
-use crate::device::{DeviceArray, Element};
+use crate::device::DeviceArray;
 use crate::{Error, Number, Result};
 
-/// Distances of rows in the host's memory to others, or to each other.
-pub struct Tile<'a, T> {
+/// Pairs of rows of matrices `M`, and the place for their distances.
+pub struct Pairs<M, Out> {
     /// The public operation, for errors.
     pub operation: &'static str,
     pub metric: Metric,
-    pub a: ArrayView2<'a, T>,
+    pub a: M,
     /// `None` for the distances of the rows of `a` to each other.
-    pub b: Option<ArrayView2<'a, T>>,
-    pub out: ArrayViewMut2<'a, f64>,
+    pub b: Option<M>,
+    pub out: Out,
 }
 
-/// Distances of rows in a device's memory to others, or to each other.
-pub struct DeviceTile<'a, T: Element> {
-    /// The public operation, for errors.
-    pub operation: &'static str,
-    pub metric: Metric,
-    pub a: &'a DeviceArray<T, Ix2>,
-    /// `None` for the distances of the rows of `a` to each other.
-    pub b: Option<&'a DeviceArray<T, Ix2>>,
-    pub out: &'a mut DeviceArray<f64, Ix2>,
-}
+/// Pairs of rows of host arrays.
+pub type HostPairs<'a, T> = Pairs<ArrayView2<'a, T>, ArrayViewMut2<'a, f64>>;
+
+/// Pairs of rows in a device's memory.
+pub type DevicePairs<'a, T> = Pairs<&'a DeviceArray<T, Ix2>, &'a mut DeviceArray<f64, Ix2>>;
 
 /// Checks that the rows of `a` and `b` have the same length.
 pub fn require_rows(operation: &'static str, a: &[usize], b: &[usize]) -> Result<()> {
     if a[1] == b[1] {
         return Ok(());
     }
-    let (a, b) = (text(a), text(b));
-    let message = format!("a is {a} and b is {b}: their rows must have the same length");
+    let message = format!(
+        "a is {}×{} and b is {}×{}: their rows must have the same length",
+        a[0], a[1], b[0], b[1]
+    );
     Err(Error::Shape { operation, message })
 }
 
@@ -47,10 +44,9 @@ pub fn require_out(
     if out == [rows, columns] {
         return Ok(());
     }
-    let message = format!(
-        "the distances are {rows}×{columns}, but out is {}",
-        text(out)
-    );
+    let (out_rows, out_columns) = (out[0], out[1]);
+    let message =
+        format!("the distances are {rows}×{columns}, but out is {out_rows}×{out_columns}");
     Err(Error::Shape { operation, message })
 }
 
@@ -58,7 +54,7 @@ pub fn require_out(
 pub fn largest<T: Number>(operation: &'static str, name: &str, view: ArrayView2<T>) -> Result<f64> {
     let mut largest = 0.0f64;
     for (i, row) in view.outer_iter().enumerate() {
-        // A sum that is NaN or infinite also tells of numbers that are, and needs no branches.
+        // Becomes NaN if a value is NaN or infinite, without a branch per value.
         let mut sum = 0.0;
         for value in row.iter().map(|&value| value.to_f64().abs()) {
             largest = largest.max(value);
@@ -71,13 +67,13 @@ pub fn largest<T: Number>(operation: &'static str, name: &str, view: ArrayView2<
     Ok(largest)
 }
 
-/// The error of a row that is not finite.
+/// Returns the error for a row that is not finite.
 pub fn not_finite(operation: &'static str, name: &str, row: usize) -> Error {
     let message = format!("row {row} of {name} has a value that is NaN or infinite");
     Error::input_at(operation, row, message)
 }
 
-/// Checks the length of rows for kernels.
+/// Checks that kernels can index the elements of a row.
 pub fn require_dim(operation: &'static str, dim: usize, max: usize) -> Result<()> {
     if dim <= max {
         return Ok(());
@@ -86,12 +82,8 @@ pub fn require_dim(operation: &'static str, dim: usize, max: usize) -> Result<()
     Err(Error::input(operation, message))
 }
 
-/// The error of more distances than a grid has room for.
+/// Returns the error for more distances than a grid computes.
 pub fn too_many(operation: &'static str, (rows, columns): (usize, usize)) -> Error {
     let message = format!("{rows}×{columns} distances are more than one launch computes");
     Error::input(operation, message)
-}
-
-fn text(shape: &[usize]) -> String {
-    format!("{}×{}", shape[0], shape[1])
 }

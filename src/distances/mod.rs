@@ -1,5 +1,4 @@
-//! Distances between rows of numbers: of all rows of one matrix to all rows of another, or to each
-//! other.
+//! Distances between rows: of all rows of a matrix to all rows of another matrix, or to each other.
 //!
 //! ```
 //! use gridstride::Device;
@@ -17,40 +16,39 @@
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 //!
-//! The numbers are `f32` or `f64`, in views with any strides. The distances are always `f64`: the
-//! squares of large `f32` leave the range of `f32`. A distance beyond the range of `f64` is
-//! infinite, one below it subnormal or zero.
+//! The numbers are `f32` or `f64`, in views with any strides. The distances are always `f64`,
+//! because the squares of large `f32` leave the range of `f32`. A distance beyond the range of
+//! `f64` is infinite, a distance below it subnormal or zero.
 //!
 //! # Accuracy
 //! Distances are sums of squared differences, without the cancellation of ‖a‖² + ‖b‖² − 2ab:
 //! distances between close rows are as accurate as all others. The CPU computes in `f64`, GPUs and
-//! the simulator in the type of the numbers. With the unit roundoff u of that arithmetic, 2⁻²⁴ for
-//! `f32` and 2⁻⁵³ for `f64`, and γ_n = n·u / (1 − n·u), the error of a distance between rows of D
-//! numbers is at most the sum of
+//! the simulator in the type of the numbers. With the unit roundoff u of this type, 2⁻²⁴ for `f32`
+//! and 2⁻⁵³ for `f64`, and γ_n = n·u / (1 − n·u), the error of a distance between rows of D numbers
+//! is at most the sum of
 //!
-//! - γ_{D+4} times the distance; for D = 96 and `f32` that is 6·10⁻⁶, and typically it is far less;
+//! - γ_{D+4} times the distance: 6·10⁻⁶ for D = 96 and `f32`, and typically far less;
 //! - in rows of up to 4096 numbers, 10⁻³⁵ times the largest magnitude in `a` and `b` (10⁻³⁰⁰ times
-//!   for `f64`; for [`Metric::SquaredL2`] the square of that): this term only matters where numbers
+//!   for `f64`; for [`Metric::SquaredL2`] the square of this term), which only matters if numbers
 //!   differ by more than 30 orders of magnitude.
 //!
-//! All numbers are scaled by a power of two, so that the squares of the largest ones just stay in
-//! range. With (1 + δ), |δ| ≤ u, for a rounding, each term d² of a sum then gets at most: one from
-//! the scaled numbers, if they are subnormal, two from d, and one from each of D fused
-//! multiplications and additions; the terms are not negative, so that the sum has no more than
-//! that. The square root halves the error and adds one. What a sum loses where it is subnormal is D
-//! times half the smallest number, scaled back.
+//! All numbers are scaled by a power of two, so that the squares of the largest numbers just stay
+//! in range. Each rounding is a factor 1 + δ, |δ| ≤ u. Each term d² of a sum gets at most one
+//! rounding from the scaled numbers, if they are subnormal, two from d, and one from each of D
+//! fused multiply-adds; the terms are not negative, so the relative error of the sum is not larger.
+//! The square root halves the error and adds one rounding. A subnormal sum loses at most D times
+//! half the smallest number, scaled back.
 //!
 //! # Determinism
-//! Results are the same from run to run, whatever the number of threads. Those of two kinds of
-//! devices differ within the bounds above.
+//! Results have the same bits for any number of threads. Kinds of devices differ within the bounds.
 //!
 //! # Several devices, and little memory
-//! Over a [set](crate::DeviceSet) of devices, and where the memory of a device or its
-//! [limit](crate::Device::with_memory_limit) does not suffice, calls over arrays of the host divide the
-//! rows of `a` or `b`. Each part is scaled by its own largest magnitude: that changes the second
-//! term of the error, and nothing else.
+//! Over a [set](crate::DeviceSet) of devices, or if the memory of a device or its
+//! [limit](crate::Device::with_memory_limit) does not suffice, calls with host arrays split the
+//! rows of `a` or `b`. Each partition is scaled by its own largest magnitude, which changes only
+//! the second term of the error.
 //!
-//! # How it works
+//! # Implementation
 //! A block of threads computes a tile of the result from rows in shared memory; see
 //! `kernels-gpu/distances`.
 

@@ -1,4 +1,4 @@
-//! What a caller may choose of distances.
+//! The options of distances.
 
 /// How to measure the distance of two rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,11 +10,12 @@ pub enum Metric {
     SquaredL2,
 }
 
-/// Configurable distances. [`distances`](super::distances) and [`pairwise`](super::pairwise) use the defaults.
+/// Configurable distances. [`distances`](super::distances) and [`pairwise`](super::pairwise) use
+/// the defaults.
 ///
-/// Each call has four forms: over arrays of the host with a new result or
-/// [into](Self::distances_into) an existing one, and over arrays in a device's memory, also with a
-/// [new](Self::distances_device) result or [into](Self::distances_device_into) an existing one.
+/// Each call takes host arrays, with a new result or [into](Self::distances_into) an existing one,
+/// or arrays in a device's memory, with a [new](Self::distances_device) result or
+/// [into](Self::distances_device_into) an existing one.
 ///
 /// ```
 /// use gridstride::Device;

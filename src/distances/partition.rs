@@ -1,12 +1,12 @@
-//! Distances in parts, for several devices and for little memory.
+//! Partitions of distances: by rows of `a` or `b`.
 
 use ndarray::Axis;
 
 use super::element::Component;
-use super::input::Tile;
+use super::input::{HostPairs, Pairs};
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-impl<'a, T: Component> Tile<'a, T> {
+impl<'a, T: Component> HostPairs<'a, T> {
     /// Splits the distances at a row, or at a column if the axis is 1.
     fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
         let ((a, a_behind), (b, b_behind)) = match (axis, self.b) {
@@ -17,17 +17,17 @@ impl<'a, T: Component> Tile<'a, T> {
             (_, b) => (self.a.split_at(Axis(0), index), (b, b)),
         };
         let (out, out_behind) = self.out.split_at(axis, index);
-        let behind = Tile {
+        let behind = Pairs {
             a: a_behind,
             b: b_behind,
             out: out_behind,
             ..self
         };
-        (Tile { a, b, out, ..self }, behind)
+        (Pairs { a, b, out, ..self }, behind)
     }
 }
 
-impl<T: Component> Partition for Tile<'_, T> {
+impl<T: Component> Partition for HostPairs<'_, T> {
     fn bytes(&self) -> u64 {
         let of_b = self.b.map_or(0, |b| b.len());
         bytes_of(self.a.len(), size_of::<T>())
@@ -35,18 +35,18 @@ impl<T: Component> Partition for Tile<'_, T> {
             .saturating_add(bytes_of(self.out.len(), size_of::<f64>()))
     }
 
-    /// Splits into slices of rows or columns, whichever there are more of. Each pair of a single set
-    /// is then computed twice, so that the host need not copy distances to their second place.
-    fn split(self, parts: usize) -> Vec<Self> {
+    /// Splits the rows or the columns, whichever are more. Distances of rows to each other are then
+    /// computed twice, so that the host need not copy them to their second place.
+    fn split(self, count: usize) -> Vec<Self> {
         let b = self.b.unwrap_or(self.a);
-        let whole = Tile { b: Some(b), ..self };
+        let whole = Pairs { b: Some(b), ..self };
         let (rows, columns) = whole.out.dim();
         let (axis, length) = match rows >= columns {
             true => (Axis(0), rows),
             false => (Axis(1), columns),
         };
-        split_at_ranges(whole, equal_ranges(length, parts, 1), |tile, index| {
-            tile.split_at(axis, index)
+        split_at_ranges(whole, equal_ranges(length, count, 1), |pairs, index| {
+            pairs.split_at(axis, index)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The plain version, to check others with.
+//! The plain ndarray version, as a reference for tests.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -6,10 +6,10 @@ use super::{Component, Metric};
 
 /// Computes the distances of all rows of `a` to all rows of `b` in `f64`: N×D, M×D → N×M.
 ///
-/// Numbers are not scaled, so that squares may leave the range of `f64`.
+/// Numbers are not scaled, so squares may leave the range of `f64`.
 ///
 /// # Panics
-/// If the rows of `a` and `b` differ in length.
+/// Panics if the rows of `a` and `b` differ in length.
 ///
 /// ```
 /// use gridstride::distances::{Metric, reference};

@@ -1,12 +1,12 @@
-//! The powers of two that keep squares in range.
+//! Powers of two that keep squares in range.
 
 use super::options::Metric;
 
 /// The power of two by which all numbers are multiplied before their differences are squared, and
-/// the one that reverts it in the result.
+/// the power of two that reverts the scale in the result.
 ///
-/// It brings the largest magnitude as high as the sums allow, so that small differences lose as
-/// little as possible at the other end. Multiplying with a power of two rounds nothing there.
+/// The scaled largest magnitude is as high as the sums allow, so that small differences lose as
+/// little as possible to underflow. Otherwise multiplication by a power of two is exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// Factor of the numbers.
@@ -19,21 +19,18 @@ impl Scale {
     /// Returns the scale for rows of `dim` numbers up to `largest`, and sums of a type whose
     /// numbers are below 2^(`max_exponent` + 1).
     pub fn new(largest: f64, dim: usize, metric: Metric, max_exponent: i32) -> Scale {
-        // With all |x| < 2^e a square is at most 2^(2e+2), and D of them, rounding included, are at
-        // most 2^(2e+3) · D.
+        // If all |x| < 2^e, a squared difference is at most 2^(2e+2), and the sum of D squares,
+        // with rounding, at most 2^(2e+3) · D.
         let dim = dim.max(1).next_power_of_two().ilog2() as i32;
         let highest = (max_exponent - 3 - dim) / 2;
-        // What takes the scale back has to be a normal number too. For squares in f64 that cuts off
-        // what leaves f64's range in any case.
-        let limit = match metric {
-            Metric::L2 => max_exponent - 1,
-            Metric::SquaredL2 => (max_exponent - 1).min((f64::MAX_EXP - 2) / 2),
+        // `unscale` must be a normal number too. For squares in f64 this excludes only results that
+        // leave the range of f64 in any case.
+        let limit = max_exponent - 1;
+        let (power, limit) = match metric {
+            Metric::L2 => (1, limit),
+            Metric::SquaredL2 => (2, limit.min((f64::MAX_EXP - 2) / 2)),
         };
         let exponent = (highest - 1 - exponent_of(largest)).clamp(-limit, limit);
-        let power = match metric {
-            Metric::L2 => 1,
-            Metric::SquaredL2 => 2,
-        };
         Scale {
             scale: f64::from(exponent).exp2(),
             unscale: f64::from(-power * exponent).exp2(),
@@ -41,7 +38,7 @@ impl Scale {
     }
 }
 
-/// The largest e with 2^e ≤ `value`, or −1023 for a value below 2^−1022.
+/// Returns the largest e with 2^e ≤ `value`, or −1023 for a value below 2^−1022.
 fn exponent_of(value: f64) -> i32 {
     (value.to_bits() >> (f64::MANTISSA_DIGITS - 1)) as i32 - (f64::MAX_EXP - 1)
 }
@@ -52,15 +49,8 @@ mod tests {
 
     #[test]
     fn exponents() {
-        for (value, exponent) in [
-            (1.0, 0),
-            (1.99, 0),
-            (0.5, -1),
-            (f64::MAX, 1023),
-            (0.0, -1023),
-        ] {
-            assert_eq!(exponent_of(value), exponent);
-        }
+        assert_eq!([1.0, 1.99, 0.5].map(exponent_of), [0, 0, -1]);
+        assert_eq!([f64::MAX, 0.0].map(exponent_of), [1023, -1023]);
     }
 
     #[test]
@@ -80,7 +70,7 @@ mod tests {
                         highest < f64::from(max_exponent),
                         "{largest:e}, {dim}: {highest}"
                     );
-                    // As high as that goes, but for the smallest numbers.
+                    // As high as possible, except for the smallest numbers.
                     let gap = f64::from(max_exponent) - highest;
                     assert!(gap <= 6.0 || scale == f64::from(max_exponent - 1).exp2());
 

@@ -1,10 +1,11 @@
-//! The calls: products of arrays of the host, and of arrays in a device's memory.
+//! The calls: products of host arrays, and of arrays in a device's memory.
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
+use num_traits::{one, zero};
 
 use super::element::Scalar;
 use super::input::{
-    DeviceProduct, MatrixDimension, Product, require_product, result_elements, sizes,
+    DeviceProduct, MatrixDimension, Product, Vector, require_product, result_elements, sizes,
 };
 use super::options::{MatMul, Precision};
 use crate::device::{DeviceArray, DeviceView, zeroed};
@@ -15,10 +16,11 @@ const MATMUL: &str = "matmul";
 const MATMUL_INTO: &str = "matmul_into";
 const GEMM: &str = "gemm";
 
-/// Multiplies A by B: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+/// Multiplies A by B with the default options, as [`MatMul::matmul`]: M×K · K×N → M×N, M×K · K → M,
+/// K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
 /// # Errors
-/// Those of [`MatMul::matmul`].
+/// The errors of [`MatMul::matmul`].
 ///
 /// ```
 /// use gridstride::Device;
@@ -38,10 +40,10 @@ pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
     MatMul::new().matmul(devices, a, b)
 }
 
-/// Computes C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
+/// Computes C = α·A·B + β·C with the default options, as [`MatMul::gemm`].
 ///
 /// # Errors
-/// Those of [`MatMul::gemm`].
+/// The errors of [`MatMul::gemm`].
 ///
 /// ```
 /// use gridstride::Device;
@@ -68,20 +70,21 @@ pub fn gemm<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
 impl MatMul {
     /// Multiplies A by B: M×K · K×N → M×N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
     ///
-    /// A vector is a row as A, K · K×N → N, and a column as B, M×K · K → M, as with ndarray's
-    /// [`dot`](ndarray::linalg::Dot).
+    /// A vector is a row if it is A, K · K×N → N, and a column if it is B, M×K · K → M, as with
+    /// ndarray's [`dot`](ndarray::linalg::Dot).
     ///
-    /// A batch of one matrix is combined with every matrix of the other batch. Views may have any strides. Views whose
-    /// elements fill their memory, in any order of axes, are copied to a GPU as they are; other views are packed on the
-    /// host first.
+    /// A batch of one matrix is combined with every matrix of the other batch. Views may have any
+    /// strides. Views without gaps, in any order of axes, are copied to a GPU as they are; other
+    /// views are packed on the host first.
     ///
     /// # Errors
-    /// - [`Error::Shape`](crate::Error::Shape) if the columns of A and the rows of B differ in number, or the batches differ.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 on a device that runs kernels.
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) for instructions that the device does not have.
+    /// - [`Error::Shape`](crate::Error::Shape) if A's columns and B's rows, or the batches, differ.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 in kernels.
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) if the device lacks the instructions.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
-    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and [`Error::Load`](crate::Error::Load) if it does not accept the kernels; in the
-    ///   simulator, [`Error::Simulation`](crate::Error::Simulation) if it finds a mistake in them.
+    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and
+    ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels; in the simulator,
+    ///   [`Error::Simulation`](crate::Error::Simulation) for a mistake in them.
     ///
     /// ```
     /// use gridstride::Device;
@@ -93,7 +96,6 @@ impl MatMul {
     /// assert_eq!(c.index_axis(ndarray::Axis(0), 3), array![[18.0, 18.0], [18.0, 18.0]]);
     ///
     /// let (a, v) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, 10.0]);
-    /// assert_eq!(MatMul::new().matmul(&Device::auto(), a.view(), v.view())?, array![21.0, 43.0]);
     /// assert_eq!(MatMul::new().matmul(&Device::auto(), v.view(), a.view())?, array![31.0, 42.0]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
@@ -107,16 +109,15 @@ impl MatMul {
         let elements = zeroed(result_elements(MATMUL, sizes)?).during(MATMUL)?;
         let c = Array::from_shape_vec(DA::product(sizes), elements);
         let mut c = c.expect("as many elements as the shape has");
-        let (one, zero) = (num_traits::one(), num_traits::zero());
-        self.host(MATMUL, devices, one, (a, b), zero, c.view_mut())?;
+        self.host(MATMUL, devices, (one(), zero()), a, b, c.view_mut())?;
         Ok(c)
     }
 
-    /// Writes A·B to memory that exists: [`matmul`](Self::matmul) without an allocation of the result. C is not read, and
-    /// may have any strides.
+    /// As [`matmul`](Self::matmul), but writes to C, a view with any strides, and does not read C.
     ///
     /// # Errors
-    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does not have the shape of the product.
+    /// The errors of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does
+    /// not have the shape of the product.
     ///
     /// ```
     /// use gridstride::Device;
@@ -135,17 +136,15 @@ impl MatMul {
         b: ArrayView<T, DB>,
         c: ArrayViewMut<T::Sum, DA::Product>,
     ) -> Result<()> {
-        let (one, zero) = (num_traits::one(), num_traits::zero());
-        self.host(MATMUL_INTO, devices, one, (a, b), zero, c)
+        self.host(MATMUL_INTO, devices, (one(), zero()), a, b, c)
     }
 
-    /// Computes C = α·A·B + β·C: M×K · K×N → M×N, M×K · K → M, K · K×N → N, or for each matrix of a batch
-    /// B×M×K · B×K×N → B×M×N.
+    /// Computes C = α·A·B + β·C for the shapes of [`matmul`](Self::matmul).
     ///
     /// All views may have any strides. Memory between the elements of C is not written.
     ///
     /// # Errors
-    /// Those of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does not have the shape of the product.
+    /// The errors of [`matmul_into`](Self::matmul_into).
     ///
     /// ```
     /// use gridstride::Device;
@@ -166,16 +165,16 @@ impl MatMul {
         beta: T::Sum,
         c: ArrayViewMut<T::Sum, DA::Product>,
     ) -> Result<()> {
-        self.host(GEMM, devices, alpha, (a, b), beta, c)
+        self.host(GEMM, devices, (alpha, beta), a, b, c)
     }
 
     fn host<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         operation: &'static str,
         devices: &(impl DeviceSet + ?Sized),
-        alpha: T::Sum,
-        (a, b): (ArrayView<T, DA>, ArrayView<T, DB>),
-        beta: T::Sum,
+        (alpha, beta): (T::Sum, T::Sum),
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
         c: ArrayViewMut<T::Sum, DA::Product>,
     ) -> Result<()> {
         let sizes = sizes(operation, a.shape(), b.shape())?;
@@ -183,26 +182,26 @@ impl MatMul {
         if c.is_empty() {
             return Ok(());
         }
-        let (a, b) = DA::batched(a, b);
         let product = Product {
             operation,
             alpha,
-            a,
-            b,
+            a: Vector::Row.batch(a),
+            b: Vector::Column.batch(b),
             beta,
-            c: DA::batched_product(c),
+            c: Vector::product::<DA>().batch(c),
         };
         T::host(*self, devices.devices(), product).during(operation)
     }
 
-    /// Computes [`matmul`](Self::matmul) of matrices and vectors in a device's memory, and leaves the result there. A and
-    /// B are arrays or views of them, which are read in place.
+    /// As [`matmul`](Self::matmul), but of arrays in a device's memory, or views of them, which are
+    /// read in place. The result stays there.
     ///
-    /// The work is ordered on the stream of A's handle, by default the device's main stream, and may still run when this
-    /// returns. On the CPU the matrices are copied once.
+    /// The work is ordered on the stream of A's handle, by default the device's main stream, and
+    /// may still run when the call returns. On the CPU the matrices are copied once.
     ///
     /// # Errors
-    /// Those of [`matmul`](Self::matmul), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for matrices on two devices.
+    /// The errors of [`matmul`](Self::matmul), and
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices).
     ///
     /// ```
     /// use gridstride::Device;
@@ -211,10 +210,9 @@ impl MatMul {
     ///
     /// let device = Device::auto();
     /// let a = device.upload(&array![[1.0f32, 2.0], [3.0, 4.0]])?;
+    /// let v = device.upload(&array![1.0f32, 10.0])?;
     /// let c = MatMul::new().matmul_device(&a, a.view().t())?;
     /// assert_eq!(c.download()?, array![[5.0, 11.0], [11.0, 25.0]]);
-    ///
-    /// let v = device.upload(&array![1.0f32, 10.0])?;
     /// assert_eq!(MatMul::new().matmul_device(&a, &v)?.download()?, array![21.0, 43.0]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
@@ -229,15 +227,14 @@ impl MatMul {
         let elements = result_elements(MATMUL, sizes)?;
         let buffer = a.device().alloc(elements).during(MATMUL)?;
         let mut c = DeviceArray::from_buffer(buffer, DA::product(sizes))?;
-        let (one, zero) = (num_traits::one(), num_traits::zero());
-        self.device(MATMUL, one, (a, b), zero, &mut c)?;
+        self.device(MATMUL, (one(), zero()), a, b, &mut c)?;
         Ok(c)
     }
 
-    /// Writes A·B to an array that exists: [`matmul_device`](Self::matmul_device) without an allocation of the result.
+    /// As [`matmul_device`](Self::matmul_device), but writes the product to C.
     ///
     /// # Errors
-    /// Those of [`matmul_device`](Self::matmul_device), and [`Error::Shape`](crate::Error::Shape) if C does not have the shape of the product.
+    /// The errors of [`matmul_device`](Self::matmul_device) and [`matmul_into`](Self::matmul_into).
     ///
     /// ```
     /// use gridstride::Device;
@@ -257,17 +254,14 @@ impl MatMul {
         b: impl Into<DeviceView<'b, T, DB>>,
         c: &mut DeviceArray<T::Sum, DA::Product>,
     ) -> Result<()> {
-        let (one, zero) = (num_traits::one(), num_traits::zero());
-        self.device(MATMUL_INTO, one, (a.into(), b.into()), zero, c)
+        self.device(MATMUL_INTO, (one(), zero()), a.into(), b.into(), c)
     }
 
-    /// Computes [`gemm`](Self::gemm) of matrices and vectors in a device's memory.
-    ///
-    /// The work may still run when this returns, as with [`matmul_device`](Self::matmul_device). On the CPU all three
-    /// matrices are copied once.
+    /// As [`gemm`](Self::gemm), but of arrays in a device's memory, and ordered like
+    /// [`matmul_device`](Self::matmul_device). On the CPU all three matrices are copied once.
     ///
     /// # Errors
-    /// Those of [`gemm`](Self::gemm), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for matrices on different devices.
+    /// The errors of [`matmul_device_into`](Self::matmul_device_into).
     ///
     /// ```
     /// use gridstride::Device;
@@ -289,15 +283,15 @@ impl MatMul {
         beta: T::Sum,
         c: &mut DeviceArray<T::Sum, DA::Product>,
     ) -> Result<()> {
-        self.device(GEMM, alpha, (a.into(), b.into()), beta, c)
+        self.device(GEMM, (alpha, beta), a.into(), b.into(), c)
     }
 
     fn device<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         operation: &'static str,
-        alpha: T::Sum,
-        (a, b): (DeviceView<T, DA>, DeviceView<T, DB>),
-        beta: T::Sum,
+        (alpha, beta): (T::Sum, T::Sum),
+        a: DeviceView<T, DA>,
+        b: DeviceView<T, DB>,
         c: &mut DeviceArray<T::Sum, DA::Product>,
     ) -> Result<()> {
         a.device().require_same(b.device(), operation)?;
@@ -306,13 +300,12 @@ impl MatMul {
         require_product(operation, DA::product(sizes).slice(), c.shape())?;
         let device = a.device().clone();
         let _ordered = device.ordered_with(&[b.device(), c.device()])?;
-        let (a, b) = DA::batched_on_device(a, b);
         let product = DeviceProduct {
             device: &device,
             operation,
             alpha,
-            a,
-            b,
+            a: Vector::Row.device_batch(a),
+            b: Vector::Column.device_batch(b),
             beta,
             c: c.buffer_mut(),
             sizes,
@@ -320,16 +313,17 @@ impl MatMul {
         T::device(*self, product).during(operation)
     }
 
-    /// Returns the factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|) for each element, on every
-    /// device, unless numbers overflow or underflow.
+    /// Returns the factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|) for each
+    /// element, on every device, unless numbers overflow or underflow.
     ///
-    /// Whatever the order of additions, no product goes through more than k roundings on its way into an element,
-    /// one more for α and one for β: f is γ_{k+2}, with γ_n = n·u / (1 − n·u) (Higham, 'Accuracy and Stability of
-    /// Numerical Algorithms', section 3.5). u is 2⁻⁵³ for `f64`, 2⁻²⁴ for `f32`, and 2⁻²³ where tensor cores sum
-    /// up in `f32`: an instruction shifts its products and the sum so far to the largest exponent among them and cuts
-    /// off what is beyond the 24 bits of `f32` and at least one more, as has been measured for all generations (Fasi et
-    /// al., 'Numerical behavior of NVIDIA tensor cores', 2021). That is 2⁻²⁴ for each product, and as much for each of
-    /// fewer than k sums. In [`Precision::Tf32`] each number of A and B is 2⁻¹⁰ off at most before that.
+    /// Whatever the order of additions, each product takes part in at most k roundings, one more
+    /// for α and one for β: f is γ_{k+2}, with γ_n = n·u / (1 − n·u) (Higham, 'Accuracy and
+    /// Stability of Numerical Algorithms', section 3.5). u is 2⁻⁵³ for `f64`, 2⁻²⁴ for `f32`, and
+    /// 2⁻²³ if tensor cores sum in `f32`: an instruction shifts its products and the previous sum
+    /// to the largest exponent among them and truncates to the 24 bits of `f32` and at least one
+    /// more, as measured for all generations (Fasi et al., 'Numerical behavior of NVIDIA tensor
+    /// cores', 2021). The error is 2⁻²⁴ for each product, and 2⁻²⁴ for each of fewer than k sums.
+    /// [`Precision::Tf32`] first truncates A and B, with relative errors of at most 2⁻¹⁰.
     ///
     /// ```
     /// use gridstride::matmul::MatMul;
@@ -337,14 +331,9 @@ impl MatMul {
     /// assert!(MatMul::new().error_factor::<f64>(1000) < 1.2e-13);
     /// ```
     pub fn error_factor<T: Scalar>(&self, k: usize) -> f64 {
-        let is_f64 = T::Sum::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
-        let is_f32 = !is_f64 && size_of::<T>() == size_of::<f32>();
-        let is_tf32 = is_f32 && self.precision == Precision::Tf32;
-        let u = if is_f64 || is_f32 && !is_tf32 {
-            T::Sum::UNIT_ROUNDOFF
-        } else {
-            2.0 * T::Sum::UNIT_ROUNDOFF
-        };
+        let is_tf32 = size_of::<T>() == size_of::<f32>() && self.precision == Precision::Tf32;
+        let uses_tensor_cores = is_tf32 || size_of::<T>() < size_of::<f32>();
+        let u = T::Sum::UNIT_ROUNDOFF * if uses_tensor_cores { 2.0 } else { 1.0 };
         let roundings = (k as f64 + 2.0) * u;
         if roundings >= 1.0 {
             return f64::INFINITY;

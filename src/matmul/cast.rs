@@ -4,35 +4,33 @@ use half::{bf16, f16, slice::HalfFloatSliceExt};
 use matmul_kernels::{f32_of_f64, f64_of_f32};
 use ndarray::Dimension;
 
-use crate::Number;
-use crate::Result;
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, zeroed_lazily};
 use crate::error::During;
-use crate::parallel;
+use crate::{Number, Result, parallel};
 
-/// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`, `bf16` and `f64`,
-/// and back.
+/// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`,
+/// `bf16` and `f64`, and back.
 pub trait CastTo<U: Number>: Number {
-    /// The elements in the other type.
+    /// Converts the elements.
     #[doc(hidden)]
     fn cast_buffer(from: &Buffer<Self>) -> Result<Buffer<U>>;
 }
 
 impl<T: Number, D: Dimension> DeviceArray<T, D> {
-    /// Converts each element to another type of numbers, on the array's device: so that the `f32` product of `f16` or
-    /// `bf16` matrices becomes a factor of the next product without leaving the device.
+    /// Converts each element to another type of numbers, on the array's device: the `f32` product
+    /// of `f16` or `bf16` matrices becomes a factor of the next product.
     ///
-    /// Each number becomes the nearest one of the new type, ties to even, and ±∞ beyond the largest. Conversion to a
-    /// wider type is exact. NaN remains NaN, becomes quiet, and keeps its sign and as many upper bits of its payload
-    /// as the new type has. The bits are the same on every device.
+    /// Each number is rounded to the nearest number of the new type, ties to even, and to ±∞ beyond
+    /// the largest. Conversion to a wider type is exact. NaN remains NaN, becomes quiet, and keeps
+    /// its sign and the upper bits of its payload. The bits are the same on every device.
     ///
-    /// On a GPU the kernel takes its turn on the device's main stream: the result may still be on its way when this
-    /// returns. There is no conversion between `f64` and 16 bits; by way of `f32`, narrowing rounds twice.
+    /// On a GPU the work is ordered on the device's main stream and may still run when the call
+    /// returns. There is no direct conversion between `f64` and 16 bits; two casts round twice.
     ///
     /// # Errors
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice for the result.
-    /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails and [`Error::Load`](crate::Error::Load) if
-    ///   it does not accept the kernels.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
+    /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and
+    ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels.
     ///
     /// ```
     /// use gridstride::Device;
@@ -77,7 +75,7 @@ casts! {
     f64 => f32: cast_f64_to_f32, |from, to| each(from, to, |x: f64| f32::from_bits(f32_of_f64(x.to_bits())));
 }
 
-/// Elements that a thread of the CPU converts in one go.
+/// Elements that a task of the CPU converts.
 const CONVERTED_BY_A_THREAD: usize = 1 << 15;
 
 fn cast_on_cpu<T: Element, U: Element>(

@@ -1,4 +1,4 @@
-//! From the type of the elements and the kind of the device to the implementation.
+//! Dispatch by element type and kind of device.
 
 use half::{bf16, f16};
 use ndarray::ArrayViewMut3;
@@ -15,9 +15,9 @@ macro_rules! dispatch {
         impl Dispatch for $type {
             fn host(options: MatMul, devices: &[Device], product: HostProduct<$type>) -> Result<()> {
                 let whole = product.sizes();
-                let work = |device: &Device, part: &mut HostProduct<$type>| match device.kind() {
-                    DeviceKind::Cpu => cpu::gemm(part.reborrow()),
-                    _ => gpu::host(options, device, whole, part.reborrow()),
+                let work = |device: &Device, product: &mut HostProduct<$type>| match device.kind() {
+                    DeviceKind::Cpu => cpu::gemm(product.reborrow()),
+                    _ => gpu::host(options, device, whole, product.reborrow()),
                 };
                 partition::run(devices, product.operation, product, work).map(|_| ())
             }
@@ -36,8 +36,8 @@ dispatch! { f32 f64 f16 bf16 }
 /// Computes a product in buffers of the CPU, which are copied.
 fn device_on_cpu<T: cpu::CpuScalar>(product: ResidentProduct<T>) -> Result<()> {
     let DeviceProduct { a, b, c, sizes, .. } = product;
-    let (a_elements, b_elements, mut elements) =
-        (a.elements.to_vec()?, b.elements.to_vec()?, c.to_vec()?);
+    let (a_elements, b_elements) = (a.elements.to_vec()?, b.elements.to_vec()?);
+    let mut elements = c.to_vec()?;
     let shape = (sizes.batch, sizes.m, sizes.n);
     cpu::gemm(Product {
         operation: product.operation,

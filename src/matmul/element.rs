@@ -1,4 +1,4 @@
-//! The types of elements of matrices.
+//! The element types of matrices.
 
 use half::{bf16, f16};
 use ndarray::LinalgScalar;
@@ -7,7 +7,7 @@ use super::input::{DeviceProduct, Product};
 use super::options::MatMul;
 use crate::{Device, Number, Real, Result};
 
-/// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, whose products are summed in `f32`.
+/// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, summed in `f32`.
 pub trait Scalar: Number + Dispatch {
     /// The type of the elements of C, in which products are summed.
     type Sum: Sum;
@@ -35,16 +35,15 @@ impl Scalar for bf16 {
 impl Sum for f32 {}
 impl Sum for f64 {}
 
-/// A product of arrays of the host with elements of a type.
+/// A product of host arrays.
 pub type HostProduct<'a, T> = Product<'a, T, <T as Scalar>::Sum>;
 
-/// A product of arrays in a device's memory with elements of a type.
+/// A product of arrays in a device's memory.
 pub type ResidentProduct<'a, T> = DeviceProduct<'a, T, <T as Scalar>::Sum>;
 
-/// The implementations for a type of elements, in `dispatch.rs`: compiled there, once for each type, and not in each
-/// crate that multiplies.
+/// The implementations for an element type: `dispatch.rs` compiles them, so that callers need not.
 pub trait Dispatch: Sized {
-    /// Computes a product of arrays of the host, whose shapes fit, on a set of devices.
+    /// Computes a product of host arrays, whose shapes fit, on a set of devices.
     fn host(options: MatMul, devices: &[Device], product: HostProduct<Self>) -> Result<()>
     where
         Self: Scalar;

@@ -1,11 +1,11 @@
-//! Matrix multiplication: C = α·A·B + β·C of `f32`, `f64`, `f16` and `bf16`, for two matrices, a matrix and a vector, or
-//! batches of matrices.
+//! Matrix multiplication: C = α·A·B + β·C of `f32`, `f64`, `f16` and `bf16`, for two matrices, a
+//! matrix and a vector, or batches of matrices.
 //!
-//! Matrices and vectors are ndarray views with any strides (transposed, parts of larger arrays, reversed), or arrays and
-//! views in a device's memory, which are read in place. A and B of `f16` or `bf16` give a C of `f32`: products are exact
-//! unless they overflow or underflow, and are summed in `f32`.
-//! [`DeviceArray::cast`](crate::device::DeviceArray::cast) converts C on the device to the type of the next product's
-//! factors.
+//! Matrices and vectors are ndarray views with any strides (transposed, slices, reversed), or
+//! arrays and views in a device's memory, which are read in place. A and B of `f16` or `bf16` give
+//! a C of `f32`: products are exact unless they overflow or underflow, and are summed in `f32`.
+//! [`DeviceArray::cast`](crate::device::DeviceArray::cast) converts C on the device to the type of
+//! the next product's factors.
 //!
 //! ```
 //! use gridstride::Device;
@@ -23,36 +23,37 @@
 //! ```
 //!
 //! # BLAS rules
-//! If β is 0, C is not read, so NaN in C does not matter. If α or k is 0, A and B are not read, and C becomes β·C.
-//! Otherwise NaN and infinities in A and B propagate to C as IEEE 754 defines; zeros are not skipped. Any size may be 0.
+//! If β is 0, C is not read, so NaN in C does not matter. If α or k is 0, A and B are not read, and
+//! C becomes β·C. Otherwise NaN and infinities in A and B propagate to C as IEEE 754 defines; zeros
+//! are not skipped. Any size may be 0.
 //!
 //! # Precision
-//! `f32` is multiplied as `f32`; tensor cores multiply `f32` only with [`Precision::Tf32`]. `f64` is `f64` on tensor cores
-//! too. [`MatMul::error_factor`] bounds the error of a result.
+//! `f32` and `f64` are multiplied and summed in their type. Tensor cores multiply `f32` only with
+//! [`Precision::Tf32`]. [`MatMul::error_factor`] bounds the error of a result.
 //!
 //! # Determinism
-//! The same call gives the same bits on the same device. Other devices, other batch sizes, other strides, or views that
-//! start at other places may add in another order. The simulator takes its number of processors from the threads of the
-//! CPU.
+//! The same call gives the same bits on the same device. Other devices, batch sizes, strides, or
+//! first elements of views may add in another order. The simulator has a processor per CPU thread.
 //!
-//! A product of host arrays that is computed in parts, over several devices of a kind or within little memory, uses the
-//! kernel that the whole product would use. If rows are split (M ≥ N) and A and B are in row-major order without gaps, the
-//! result has the bits of the whole. Otherwise, and on the CPU, parts may be read and added in another order.
+//! If a product of host arrays is partitioned, over several devices of a kind or within little
+//! memory, the partitions use the kernel of the whole product. If rows are split (M ≥ N) and A and
+//! B are in row-major order without gaps, the result has the bits of the whole. Otherwise, and on
+//! the CPU, sums may be added in another order.
 //!
 //! # Memory
 //! A product of host arrays that is larger than the device's memory, or its
-//! [limit](crate::Device::with_memory_limit), is split along C's matrices, rows or columns, whichever are more. The
-//! product is never split along k.
+//! [limit](crate::Device::with_memory_limit), is split along C's matrices if there are enough, else
+//! along its rows or columns, whichever are more, and never along k.
 //!
-//! On GPUs a call may need memory besides A, B and C: for a copy of A or B that no kernel reads in place (strides other
-//! than rows or columns that are adjacent at multiples of 16 bytes; B in tf32 by rows), and up to 1 GiB for the sums of
-//! parts of k.
+//! On GPUs a call may need more memory than A, B and C take: for a copy of A or B if no kernel
+//! reads the strides in place (neither contiguous rows nor contiguous columns that begin at
+//! multiples of 16 bytes; B in tf32 by rows), and up to 1 GiB for the sums of parts of k.
 //!
 //! # Implementation
-//! Blocks of threads compute tiles of C. They copy tiles of A and B to shared memory asynchronously, some steps of k ahead
-//! of the multiplication; see `kernels-gpu/matmul`. The scheme of tiles in shared memory and registers is that of CUTLASS
-//! (Thakkar et al., NVIDIA). If there are few tiles, k is divided into parts whose sums are added in order. The CPU uses
-//! the kernels of the crate `gemm`.
+//! Blocks of threads compute tiles of C. They copy tiles of A and B to shared memory
+//! asynchronously, some steps of k ahead of the multiplication; see `kernels-gpu/matmul`. Tiles in
+//! shared memory and registers follow CUTLASS (Thakkar et al., NVIDIA). If there are few tiles, k
+//! is split into parts whose sums are added in order. The CPU uses the kernels of the crate `gemm`.
 
 mod calls;
 mod cast;

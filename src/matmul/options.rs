@@ -1,25 +1,27 @@
-//! What a caller may choose of a multiplication.
+//! The options of a multiplication.
 
-/// The precision of products of `f32`. Other types have a single one.
+/// The precision of products of `f32`. Other types have only one precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// Products and sums in the type of C.
     #[default]
     Full,
-    /// Reads the upper 19 bits of each `f32` of A and B, of which 10 are behind the binary point, and sums in `f32`.
-    /// This runs on tensor cores, from compute capability 8.0 on, and is several times as fast. On other devices, and
-    /// with [`Instructions::Fma`], it is the same as `Full`. A NaN whose upper bits are all zero becomes infinite.
+    /// Products of the upper 19 bits of each `f32` of A and B, which have 10 bits behind the binary
+    /// point, and sums in `f32`: on tensor cores, from compute capability 8.0 on, and several times
+    /// as fast. On other devices, and with [`Instructions::Fma`], the same as `Full`. A NaN whose
+    /// upper bits are all zero becomes infinite.
     Tf32,
 }
 
-/// Which instructions multiply on a GPU; the CPU has no choice.
+/// The instructions that multiply on a GPU.
 ///
-/// A type without kernels of these instructions uses the next simpler ones: `f64` has no kernels of warp groups, and `f32`
-/// in [`Precision::Full`] has only fused multiply-adds. Products of `f32` and `f64` with at most 16 rows or columns of C
-/// always use fused multiply-adds, which are as fast as memory there.
+/// A type without kernels for these instructions uses the next simpler ones: `f64` has no kernels
+/// for warp groups, and `f32` in [`Precision::Full`] has only fused multiply-adds. Products of
+/// `f32` and `f64` with at most 16 rows or columns of C always use fused multiply-adds, because
+/// memory bandwidth limits them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Instructions {
-    /// The fastest that the device has.
+    /// The fastest instructions of the device.
     #[default]
     Auto,
     /// Fused multiply-adds, on every device.
@@ -30,7 +32,8 @@ pub enum Instructions {
     WarpGroup,
 }
 
-/// A matrix multiplication with options. [`matmul()`](super::matmul()) and [`gemm`](super::gemm) use the defaults.
+/// A configurable matrix multiplication. [`matmul()`](super::matmul()) and [`gemm`](super::gemm) use
+/// the defaults.
 ///
 /// ```
 /// use gridstride::Device;

@@ -1,4 +1,4 @@
-//! Products in parts: by matrices, rows or columns of C.
+//! Partitions of products: by matrices, rows or columns of C.
 
 use ndarray::{ArrayView3, Axis};
 
@@ -6,14 +6,14 @@ use super::input::Product;
 use crate::device::Element;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-/// Rows and columns of parts are multiples of one of these where there are enough of them: tiles, or at least what is
-/// read at once, are then the same as in the whole.
+/// Partitions have a multiple of one of these rows or columns if there are enough: tiles, or at
+/// least the groups of elements that are read together, are then the same as in the whole.
 const STEPS: [usize; 3] = [256, 32, 8];
 
 impl<'a, T, S: Copy> Product<'a, T, S> {
-    /// Returns the part up to an index of C's axis, and the rest.
+    /// Splits the product at an index of an axis of C.
     fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
-        // A single matrix goes with all of the batch.
+        // A single matrix is combined with the whole batch.
         let split = |factor: ArrayView3<'a, T>, own: Axis| {
             if axis == own || axis == Axis(0) && factor.dim().0 > 1 {
                 factor.split_at(axis, index)
@@ -41,7 +41,7 @@ impl<T: Element, S: Element> Partition for Product<'_, T, S> {
             .saturating_add(bytes_of(self.c.len(), size_of::<S>()))
     }
 
-    /// k is never split, so that sums are those of the whole.
+    /// Never splits k, so that the sums are those of the whole.
     fn split(self, count: usize) -> Vec<Self> {
         let (batch, m, n) = self.c.dim();
         let (axis, length) = match () {
@@ -51,13 +51,10 @@ impl<T: Element, S: Element> Partition for Product<'_, T, S> {
         };
         let step = match axis {
             Axis(0) => 1,
-            _ => STEPS
-                .into_iter()
-                .find(|step| length / step >= count)
-                .unwrap_or(1),
+            _ => *(STEPS.iter().find(|&step| length / step >= count)).unwrap_or(&1),
         };
-        split_at_ranges(self, equal_ranges(length, count, step), |part, index| {
-            part.split_at(axis, index)
+        split_at_ranges(self, equal_ranges(length, count, step), |product, index| {
+            product.split_at(axis, index)
         })
     }
 }

@@ -1,13 +1,13 @@
-//! The plain version, to check others with.
+//! The plain ndarray version, as a reference for tests.
 
 use ndarray::{Array2, ArrayView2};
 
 use super::element::Scalar;
 
-/// A·B in `f64`: ndarray's `dot` of the matrices converted to `f64`, which is exact.
+/// Computes A·B in `f64`: ndarray's `dot` of the matrices converted to `f64`, which is exact.
 ///
 /// # Panics
-/// If the shapes do not fit.
+/// Panics if the shapes do not fit.
 ///
 /// ```
 /// use gridstride::matmul::reference;
@@ -21,10 +21,10 @@ pub fn matmul<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<f64> {
     a.mapv(T::to_f64).dot(&b.mapv(T::to_f64))
 }
 
-/// Σ_k |A|·|B|, by which the error of a product is bounded.
+/// Computes |A|·|B|, a factor of the error bounds of a product.
 ///
 /// # Panics
-/// If the shapes do not fit.
+/// Panics if the shapes do not fit.
 ///
 /// ```
 /// use gridstride::matmul::reference;

@@ -1,20 +1,23 @@
-//! The one concatenation of the results of partitions.
+//! Concatenation of the results of partitions.
 
 use crate::Result;
 use crate::device::{Element, copy_bytes, zeroed_lazily};
 
-/// Returns the elements of all `parts` in order, copied by all threads if there are many.
+/// Returns the elements of all slices in order, copied by all threads if there are many.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice.
 pub fn concatenated<'a, T: Element>(
-    parts: impl Iterator<Item = &'a [T]> + Clone,
+    slices: impl Iterator<Item = &'a [T]> + Clone,
 ) -> Result<Vec<T>> {
-    let mut elements = zeroed_lazily(parts.clone().map(<[T]>::len).sum())?;
+    let mut elements = zeroed_lazily(slices.clone().map(<[T]>::len).sum())?;
     let mut rest = &mut elements[..];
-    for part in parts {
-        let (target, behind) = rest.split_at_mut(part.len());
-        copy_bytes(bytemuck::cast_slice(part), bytemuck::cast_slice_mut(target));
+    for slice in slices {
+        let (target, behind) = rest.split_at_mut(slice.len());
+        copy_bytes(
+            bytemuck::cast_slice(slice),
+            bytemuck::cast_slice_mut(target),
+        );
         rest = behind;
     }
     Ok(elements)

@@ -1,37 +1,39 @@
 //! Work over several devices, and over more data than a device has memory for.
 //!
-//! A kernel describes its work as a [`Partition`]: how many bytes of a device it takes, and how it splits. [`run`] splits
-//! the whole so that each part fits, has the devices take parts from one [queue](schedule), and splits a part again
-//! when a device turns out to have less memory than expected. [`concat`] joins results that are plain arrays.
+//! A kernel describes its work as a [`Partition`]: how many bytes of a device it takes, and how it
+//! splits. [`run`] splits the whole so that each partition fits, has the devices take partitions
+//! from one queue, and splits a partition again when a device turns out to have less memory than
+//! expected. [`mod@concat`] joins results that are plain arrays.
 
 pub mod concat;
-mod schedule;
 
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::device::{MemoryKind, into_inner, lock};
 use crate::error::During;
+use crate::parallel::Slots;
 use crate::{Device, Error, Result};
 
-/// Work that splits into parts whose results, joined in order, are those of the whole.
+/// Work that splits into partitions whose results, joined in order, are those of the whole.
 pub trait Partition: Sized + Send {
     /// Estimates the bytes of a device's memory that the work takes.
     fn bytes(&self) -> u64;
 
-    /// Splits the work into about `count` parts of similar size, in order: fewer where it cannot be split further, and
-    /// at least one.
+    /// Splits the work into about `count` partitions of similar size, in order: fewer if the work
+    /// cannot be split further, and at least one.
     fn split(self, count: usize) -> Vec<Self>;
 }
 
-/// Runs `whole` part by part on whichever device is free, and returns the results in the order of the parts.
+/// Runs the partitions of `whole` on whichever device is free, and returns their results in order.
 ///
-/// There are as many parts as devices, or more where a part would need more memory than a device has. A part for which
-/// the memory does not suffice all the same is split in two. After an error no more parts start; of several errors,
-/// that of the first part is returned.
+/// There are as many partitions as devices, or more if a partition would need more memory than a
+/// device has. A partition that runs out of memory is split in two. After an error no more
+/// partitions start; of several errors, the error of the first partition is returned.
 ///
 /// # Errors
-/// [`Error::InvalidInput`] if there are no devices, and those of `work`.
+/// [`Error::InvalidInput`] if there are no devices, and the errors of `work`.
 pub fn run<P: Partition, R: Send>(
     devices: &[Device],
     operation: &'static str,
@@ -39,45 +41,84 @@ pub fn run<P: Partition, R: Send>(
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     require_devices(devices, operation)?;
-    run_each(
-        devices,
-        split_for(devices, whole),
-        &|device, part, results| in_fitting_pieces(device, part, &work, results),
-    )
+    let partitions = split_for(devices, whole);
+    run_each(devices, partitions, &|device, partition, results| {
+        in_fitting_pieces(device, partition, &work, results)
+    })
     .during(operation)
 }
 
-/// Runs parts that the caller has made on at least one device, as [`run`] does, but tries each part as it is first.
+/// Runs partitions that the caller has made as [`run`] does, on at least one device, but tries each
+/// partition before it is split.
 pub fn run_parts<P: Partition, R: Send>(
     devices: &[Device],
-    parts: Vec<P>,
+    partitions: Vec<P>,
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    run_each(devices, parts, &|device, part, results| {
-        in_pieces(device, part, &work, results)
+    run_each(devices, partitions, &|device, partition, results| {
+        in_pieces(device, partition, &work, results)
     })
 }
 
 fn run_each<P: Send, R: Send>(
     devices: &[Device],
-    parts: Vec<P>,
+    partitions: Vec<P>,
     work: &(impl Fn(&Device, P, &mut Vec<R>) -> Result<()> + Sync),
 ) -> Result<Vec<R>> {
-    let slots: Vec<_> = (parts.into_iter())
-        .map(|part| Mutex::new((Some(part), Vec::new())))
-        .collect();
-    schedule::run(devices, slots.len(), &|device, index| {
-        let (part, results) = &mut *lock(&slots[index]);
-        work(device, part.take().expect("a part runs once"), results)
+    let partitions = Slots::full(partitions);
+    let results = Slots::empty(partitions.len());
+    take_in_turn(devices, partitions.len(), &|device, index| {
+        let mut finished = Vec::new();
+        work(device, partitions.take(index), &mut finished)?;
+        results.put(index, finished);
+        Ok(())
     })?;
-    Ok(slots
-        .into_iter()
-        .flat_map(|slot| into_inner(slot).1)
-        .collect())
+    Ok(results.into_vec().into_iter().flatten().collect())
 }
 
-/// Replaces an error about the input of some part by that of the whole input, which `check` reads from the beginning: the
-/// first mistake is named, with its index in the whole, whatever the devices and the parts.
+/// Runs `count` jobs, each on the next free device: `job` gets the device and its number.
+///
+/// After an error no more jobs start. Of several errors, the error of the first job is returned.
+fn take_in_turn(
+    devices: &[Device],
+    count: usize,
+    job: &(dyn Fn(&Device, usize) -> Result<()> + Sync),
+) -> Result<()> {
+    if let [device] = devices {
+        return (0..count).try_for_each(|index| job(device, index));
+    }
+    let (next, errors) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work_off = |device: &Device| {
+        let indices = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        for index in indices.take_while(|&index| index < count) {
+            if let Err(error) = job(device, index) {
+                next.store(count, Ordering::Relaxed);
+                lock(&errors).push((index, error));
+            }
+        }
+    };
+    match rayon::current_thread_index() {
+        // A thread of rayon that only waited might be the thread that the work waits for.
+        Some(_) => rayon::scope(|scope| {
+            for device in devices {
+                scope.spawn(|_| work_off(device));
+            }
+        }),
+        None => std::thread::scope(|scope| {
+            for device in devices {
+                scope.spawn(|| work_off(device));
+            }
+        }),
+    }
+    let errors = into_inner(errors).into_iter();
+    errors
+        .min_by_key(|&(index, _)| index)
+        .map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Replaces an error about the input of a partition by the error that `check` finds in the whole
+/// input: the message then names the first mistake, with its index in the whole, whatever the
+/// devices and the partitions.
 pub fn recheck<R>(result: Result<R>, check: impl FnOnce() -> Result<()>) -> Result<R> {
     if let Err(Error::InvalidInput { .. }) = result {
         check()?;
@@ -93,29 +134,30 @@ pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()
     Err(Error::input(operation, "there is no device in the set"))
 }
 
-/// The most parts per device that [`run`] makes before it tries the first one. Others are split when their turn comes.
+/// The most partitions per device that [`run`] makes at first. They are split later if necessary.
 const MAX_ROUNDS: u64 = 1 << 10;
 
-/// Splits the work into as many parts as the devices need, the same number for each.
+/// Splits the work into as many partitions as the devices need, the same number for each.
 fn split_for<P: Partition>(devices: &[Device], whole: P) -> Vec<P> {
-    let rounds = match least_budget(devices) {
-        Some(budget) => {
-            let per_device = whole.bytes().div_ceil(devices.len() as u64);
-            per_device.div_ceil(budget.max(1)).min(MAX_ROUNDS)
-        }
-        None => 1,
-    };
-    let rounds = usize::try_from(rounds.max(1)).unwrap_or(usize::MAX);
-    match devices.len().saturating_mul(rounds) {
+    let rounds = least_budget(devices).map_or(1, |budget| {
+        let per_device = whole.bytes().div_ceil(devices.len() as u64);
+        per_device.div_ceil(budget.max(1)).clamp(1, MAX_ROUNDS)
+    });
+    match devices.len().saturating_mul(rounds as usize) {
         1 => vec![whole],
         count => whole.split(count),
     }
 }
 
-/// Returns the only device, if there is only one and work of so many bytes fits its memory.
+/// Whether work of `bytes` bytes fits the device's memory, as far as that is known.
+fn fits(device: &Device, bytes: u64) -> bool {
+    (device.memory_budget()).is_none_or(|budget| bytes <= budget)
+}
+
+/// Returns the device if there is only one and work of `bytes` bytes fits its memory.
 pub fn alone(devices: &[Device], bytes: u64) -> Option<&Device> {
     match devices {
-        [device] if device.memory_budget().is_none_or(|budget| bytes <= budget) => Some(device),
+        [device] if fits(device, bytes) => Some(device),
         _ => None,
     }
 }
@@ -125,62 +167,56 @@ pub fn least_budget(devices: &[Device]) -> Option<u64> {
     devices.iter().filter_map(Device::memory_budget).min()
 }
 
-/// Whether an error says that a device's memory does not suffice, so that smaller parts may. They do not help when the
-/// host's memory does not.
+/// Whether an error says that the device's memory does not suffice, so that smaller partitions may
+/// fit. They do not help if the host runs out of memory.
 pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
-    let is_short = match error {
-        Error::Allocation { memory, .. } => *memory == MemoryKind::Device(device.id()),
-        _ => false,
-    };
+    let memory = MemoryKind::Device(device.id());
+    let is_short = matches!(error, Error::Allocation { memory: short, .. } if *short == memory);
     is_short && device.memory_budget().is_some()
 }
 
-/// Runs a part, first split into pieces that are expected to fit the device's memory, as far as it splits.
+/// Runs a partition, first split until each half is expected to fit the device's memory.
 fn in_fitting_pieces<P: Partition, R>(
     device: &Device,
-    part: P,
+    partition: P,
     work: &impl Fn(&Device, &mut P) -> Result<R>,
     results: &mut Vec<R>,
 ) -> Result<()> {
-    if device
-        .memory_budget()
-        .is_none_or(|budget| part.bytes() <= budget)
-    {
-        return in_pieces(device, part, work, results);
+    if fits(device, partition.bytes()) {
+        return in_pieces(device, partition, work, results);
     }
-    let mut pieces = part.split(2);
-    if pieces.len() < 2 {
-        return in_pieces(device, pieces.remove(0), work, results);
+    let mut halves = partition.split(2);
+    if halves.len() < 2 {
+        return in_pieces(device, halves.remove(0), work, results);
     }
-    (pieces.into_iter()).try_for_each(|piece| in_fitting_pieces(device, piece, work, results))
+    (halves.into_iter()).try_for_each(|half| in_fitting_pieces(device, half, work, results))
 }
 
-/// Runs a part, in ever smaller pieces if the device's memory does not suffice.
+/// Runs a partition, split into ever smaller ones if the device's memory does not suffice.
 pub fn in_pieces<P: Partition, R>(
     device: &Device,
-    mut part: P,
+    mut partition: P,
     work: &impl Fn(&Device, &mut P) -> Result<R>,
     results: &mut Vec<R>,
 ) -> Result<()> {
-    let error = match work(device, &mut part) {
-        Ok(result) => {
-            results.push(result);
-            return Ok(());
+    match work(device, &mut partition) {
+        Ok(result) => results.push(result),
+        Err(error) if is_short_of_memory(device, &error) => {
+            let halves = partition.split(2);
+            if halves.len() < 2 {
+                return Err(error);
+            }
+            for half in halves {
+                in_pieces(device, half, work, results)?;
+            }
         }
-        Err(error) => error,
-    };
-    if !is_short_of_memory(device, &error) {
-        return Err(error);
+        Err(error) => return Err(error),
     }
-    let pieces = part.split(2);
-    if pieces.len() < 2 {
-        return Err(error);
-    }
-    (pieces.into_iter()).try_for_each(|piece| in_pieces(device, piece, work, results))
+    Ok(())
 }
 
-/// Returns up to `count` ranges that cover `0..length`, split at multiples of `step` and as equal as that allows. There
-/// are fewer where one would be shorter than a step, and none is empty.
+/// Returns up to `count` ranges that cover `0..length`, split at multiples of `step` and as equal
+/// as possible. There are fewer ranges if some would be shorter than a step, and none is empty.
 pub fn equal_ranges(
     length: usize,
     count: usize,
@@ -188,68 +224,68 @@ pub fn equal_ranges(
 ) -> impl Iterator<Item = Range<usize>> {
     let steps = length / step;
     let count = count.clamp(1, steps.max(1)).min(length);
-    let start = move |part: usize| match part == count {
+    let start = move |range: usize| match range == count {
         true => length,
         // Below the length.
-        false => (steps as u128 * part as u128 / count as u128) as usize * step,
+        false => (steps as u128 * range as u128 / count as u128) as usize * step,
     };
-    (0..count).map(move |part| start(part)..start(part + 1))
+    (0..count).map(move |range| start(range)..start(range + 1))
 }
 
-/// Returns the bytes of `elements` elements of `size` bytes each. Views may have more elements than there is memory for.
+/// Returns the bytes of `elements` elements, which may be more than there is memory for.
 pub fn bytes_of(elements: usize, size: usize) -> u64 {
     (elements as u64).saturating_mul(size as u64)
 }
 
-/// Splits something into adjacent ranges: at least one part, of which the last has all the rest.
+/// Splits something at the ends of adjacent ranges. The last partition has all the rest.
 pub fn split_at_ranges<P>(
     whole: P,
     ranges: impl Iterator<Item = Range<usize>>,
     split_at: impl Fn(P, usize) -> (P, P),
 ) -> Vec<P> {
-    let lengths: Vec<usize> = ranges.map(|range| range.len()).collect();
-    let mut rest = whole;
-    let mut parts = Vec::new();
-    for &length in lengths.split_last().map_or(&[][..], |(_, before)| before) {
-        let (part, behind) = split_at(rest, length);
-        parts.push(part);
+    let mut lengths: Vec<usize> = ranges.map(|range| range.len()).collect();
+    lengths.pop();
+    let (mut rest, mut partitions) = (whole, Vec::new());
+    for length in lengths {
+        let (partition, behind) = split_at(rest, length);
+        partitions.push(partition);
         rest = behind;
     }
-    parts.push(rest);
-    parts
+    partitions.push(rest);
+    partitions
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Numbers(std::ops::Range<u64>);
+    struct Numbers(Range<u64>);
 
     impl Partition for Numbers {
         fn bytes(&self) -> u64 {
             self.0.end - self.0.start
         }
 
-        fn split(self, parts: usize) -> Vec<Numbers> {
+        fn split(self, count: usize) -> Vec<Numbers> {
             let start = self.0.start;
-            equal_ranges(self.bytes() as usize, parts, 1)
+            equal_ranges(self.bytes() as usize, count, 1)
                 .map(|range| Numbers(start + range.start as u64..start + range.end as u64))
                 .collect()
         }
     }
 
     fn sum(devices: &[Device], count: u64) -> Result<Vec<u64>> {
-        let work = |device: &Device, part: &mut Numbers| {
-            let room = device.alloc::<u8>(part.bytes() as usize)?;
-            assert_eq!(room.len() as u64, part.bytes());
-            Ok(part.0.clone().sum())
+        let work = |device: &Device, partition: &mut Numbers| {
+            let room = device.alloc::<u8>(partition.bytes() as usize)?;
+            assert_eq!(room.len() as u64, partition.bytes());
+            Ok(partition.0.clone().sum())
         };
         run(devices, "sum", Numbers(0..count), work)
     }
 
     #[cfg(feature = "simulator")]
     #[test]
-    fn only_the_memory_of_the_device_itself_makes_parts_smaller() {
+    fn only_the_memory_of_the_device_itself_makes_partitions_smaller() {
         let device = Device::simulator().unwrap().with_memory_limit(100);
         let other = Device::simulator().unwrap().with_memory_limit(100);
         let error = |memory| Error::Allocation {
@@ -265,20 +301,15 @@ mod tests {
             (MemoryKind::PageLocked, false),
             (MemoryKind::Host, false),
         ] {
-            assert_eq!(
-                is_short_of_memory(&device, &error(memory)),
-                is_short,
-                "{memory}"
-            );
+            let found = is_short_of_memory(&device, &error(memory));
+            assert_eq!(found, is_short, "{memory}");
         }
-        assert!(is_short_of_memory(
-            &device,
-            &device.alloc::<u8>(101).unwrap_err()
-        ));
+        let error = device.alloc::<u8>(101).unwrap_err();
+        assert!(is_short_of_memory(&device, &error));
     }
 
     #[test]
-    fn parts_are_done_once_and_in_order() {
+    fn partitions_run_once_and_in_order() {
         for count in [1, 2, 3, 7] {
             let devices = vec![Device::cpu(); count];
             let sums = sum(&devices, 1000).unwrap();
@@ -286,26 +317,24 @@ mod tests {
             assert_eq!(sums.iter().sum::<u64>(), 499_500);
             assert!(sums.is_sorted());
         }
-        assert_eq!(
-            sum(&[], 3).unwrap_err().to_string(),
-            "sum: there is no device in the set"
-        );
+        let error = sum(&[], 3).unwrap_err();
+        assert_eq!(error.to_string(), "sum: there is no device in the set");
     }
 
     #[cfg(feature = "simulator")]
     #[test]
-    fn parts_fit_the_memory() {
+    fn partitions_fit_the_memory() {
         let device = Device::simulator().unwrap().with_memory_limit(100);
         let sums = sum(std::slice::from_ref(&device), 1000).unwrap();
         assert_eq!(sums.len(), 10);
-        // Less is left than the parts were cut for.
+        // The first call allocates memory that the partitions were made for.
         let taken = Mutex::new(None);
-        let work = |device: &Device, part: &mut Numbers| {
+        let work = |device: &Device, partition: &mut Numbers| {
             let mut taken = lock(&taken);
             if taken.is_none() {
                 *taken = Some(device.alloc::<u8>(60)?);
             }
-            let room = device.alloc::<u8>(part.bytes() as usize)?;
+            let room = device.alloc::<u8>(partition.bytes() as usize)?;
             Ok(room.len())
         };
         let lengths = run(&[device], "sum", Numbers(0..1000), work).unwrap();
@@ -315,7 +344,7 @@ mod tests {
 
     #[test]
     fn ranges_are_equal_and_cover_all() {
-        for (length, parts, step) in [
+        for (length, count, step) in [
             (0, 3, 1),
             (1, 3, 1),
             (10, 3, 1),
@@ -323,34 +352,24 @@ mod tests {
             (257, 7, 32),
             (5, 1, 8),
         ] {
-            let ranges: Vec<_> = equal_ranges(length, parts, step).collect();
-            assert_eq!(
-                ranges.iter().map(|range| range.len()).sum::<usize>(),
-                length
-            );
+            let ranges: Vec<_> = equal_ranges(length, count, step).collect();
+            let lengths = || ranges.iter().map(|range| range.len());
+            assert_eq!(lengths().sum::<usize>(), length);
             assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
-            let least = ranges
-                .iter()
-                .map(|range| range.len())
-                .min()
-                .unwrap_or(length);
-            assert!(
-                ranges
-                    .iter()
-                    .all(|range| range.start % step == 0 && range.len() < least + 2 * step)
-            );
-            assert!(ranges.len() <= parts && (least > 0 || ranges.is_empty()));
+            assert!(ranges.iter().all(|range| range.start % step == 0));
+            let least = lengths().min().unwrap_or(length);
+            assert!(lengths().all(|length| length < least + 2 * step));
+            assert!(ranges.len() <= count && (least > 0 || ranges.is_empty()));
         }
     }
 
     #[test]
-    fn the_last_part_has_the_rest() {
-        let split_at = |text: &'static str, index| text.split_at(index);
-        assert_eq!(
-            split_at_ranges("abcde", equal_ranges(5, 2, 1), split_at),
-            ["ab", "cde"]
-        );
-        assert_eq!(split_at_ranges("", equal_ranges(0, 2, 1), split_at), [""]);
+    fn the_last_partition_has_the_rest() {
+        let halves = |text: &'static str| {
+            split_at_ranges(text, equal_ranges(text.len(), 2, 1), str::split_at)
+        };
+        assert_eq!(halves("abcde"), ["ab", "cde"]);
+        assert_eq!(halves(""), [""]);
     }
 
     #[test]
@@ -358,7 +377,9 @@ mod tests {
         use rayon::prelude::*;
 
         let devices = vec![Device::cpu(); 3];
-        let work = |_: &Device, part: &mut Numbers| Ok(part.0.clone().into_par_iter().sum::<u64>());
+        let work = |_: &Device, partition: &mut Numbers| {
+            Ok(partition.0.clone().into_par_iter().sum::<u64>())
+        };
         let calls = 4 * rayon::current_num_threads();
         (0..calls).into_par_iter().for_each(|_| {
             let sums = run(&devices, "sum", Numbers(0..1000), work).unwrap();
@@ -368,8 +389,8 @@ mod tests {
 
     #[test]
     fn the_first_error_is_returned() {
-        let work = |_: &Device, part: &mut Numbers| -> Result<()> {
-            Err(Error::input("fail", part.0.start.to_string()))
+        let work = |_: &Device, partition: &mut Numbers| -> Result<()> {
+            Err(Error::input("fail", partition.0.start.to_string()))
         };
         let devices = vec![Device::cpu(); 3];
         let error = run(&devices, "fail", Numbers(0..9), work).unwrap_err();

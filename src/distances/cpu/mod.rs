@@ -3,31 +3,31 @@
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::element::Component;
-use super::input::{self, DeviceTile, Tile};
+use super::input::{self, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
 use super::scale::Scale;
 use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
 use crate::{Result, parallel};
 
-/// Lines of the result that a thread computes together: each row of `b` is read once for all.
+/// Rows of the result that a task computes: it reads each row of `b` once for all.
 const LINES: usize = 8;
 
-/// Writes the distances of a tile.
-pub fn host<T: Component>(tile: &mut Tile<T>) -> Result<()> {
-    let (operation, metric) = (tile.operation, tile.metric);
-    let mut largest = input::largest(operation, "a", tile.a)?;
-    if let Some(b) = tile.b {
+/// Writes the distances.
+pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
+    let (operation, metric) = (pairs.operation, pairs.metric);
+    let mut largest = input::largest(operation, "a", pairs.a)?;
+    if let Some(b) = pairs.b {
         largest = largest.max(input::largest(operation, "b", b)?);
     }
-    let scale = Scale::new(largest, tile.a.ncols(), metric, f64::MAX_EXP - 1);
+    let scale = Scale::new(largest, pairs.a.ncols(), metric, f64::MAX_EXP - 1);
     let finish = |sum: f64| match metric {
         Metric::L2 => sum.sqrt() * scale.unscale,
         Metric::SquaredL2 => sum * scale.unscale,
     };
-    let a = scaled(tile.a, scale)?;
-    let b = tile.b.map(|b| scaled(b, scale)).transpose()?;
-    let a = Rows::new(tile.a, &a);
-    let b = tile.b.zip(b.as_deref()).map(|(view, b)| Rows::new(view, b));
+    let a_values = scaled(pairs.a, scale)?;
+    let b_values = pairs.b.map(|b| scaled(b, scale)).transpose()?;
+    let a = Rows::new(pairs.a, &a_values);
+    let b = (pairs.b.zip(b_values.as_deref())).map(|(b, values)| Rows::new(b, values));
     let write = |result: &mut [f64]| match b {
         Some(b) => {
             distances(a, b, finish, result);
@@ -35,25 +35,25 @@ pub fn host<T: Component>(tile: &mut Tile<T>) -> Result<()> {
         }
         None => pairwise(a, finish, result),
     };
-    if let Some(places) = tile.out.as_slice_mut() {
+    if let Some(places) = pairs.out.as_slice_mut() {
         return write(places);
     }
-    let mut result = zeroed(tile.out.len())?;
+    let mut result = zeroed(pairs.out.len())?;
     write(&mut result)?;
-    let result = ArrayView2::from_shape(tile.out.raw_dim(), &result).expect("as many");
-    assign(tile.out.view_mut(), &result);
+    let result = ArrayView2::from_shape(pairs.out.raw_dim(), &result).expect("as many");
+    assign(pairs.out.view_mut(), &result);
     Ok(())
 }
 
-/// Copies the rows from the memory of a CPU device, and their distances back.
-pub fn device<T: Component>(tile: DeviceTile<T>) -> Result<()> {
-    let DeviceTile { a, b, out, .. } = tile;
+/// Writes the distances of rows in the memory of a CPU device, which are copied.
+pub fn device<T: Component>(pairs: DevicePairs<T>) -> Result<()> {
+    let DevicePairs { a, b, out, .. } = pairs;
     let (a, b) = (a.download()?, b.map(DeviceArray::download).transpose()?);
     let mut result = zeroed_lazily(out.len())?;
     let places = ArrayViewMut2::from_shape(out.raw_dim(), &mut result);
-    host(&mut Tile {
-        operation: tile.operation,
-        metric: tile.metric,
+    host(&mut Pairs {
+        operation: pairs.operation,
+        metric: pairs.metric,
         a: a.view(),
         b: b.as_ref().map(|b| b.view()),
         out: places.expect("a distance for each pair"),
@@ -61,12 +61,12 @@ pub fn device<T: Component>(tile: DeviceTile<T>) -> Result<()> {
     out.buffer_mut().copy_from(&result)
 }
 
-/// Returns all numbers, scaled, row after row.
+/// Returns the scaled numbers in row-major order.
 fn scaled<T: Component>(view: ArrayView2<T>, scale: Scale) -> Result<Vec<f64>> {
     collected(view.iter().map(|&value| value.to_f64() * scale.scale))
 }
 
-/// Rows of `dim` numbers, one after the other.
+/// Consecutive rows of `dim` numbers.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     values: &'a [f64],
@@ -85,7 +85,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`, line after line.
+/// Writes `finish` of the squared distances of all rows of `a` to all rows of `b`.
 fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) {
     if result.is_empty() {
         return;
@@ -96,18 +96,16 @@ fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut 
     });
 }
 
-/// Writes those of the rows of `a` to each other, each pair computed once.
+/// As [`distances`], of the rows of `a` to each other. Each pair is computed once.
 ///
 /// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) if there is no room for a second copy of the
-/// lower half.
+/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for the lower half.
 fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
-    // The lines of each block up to the block's end. The long ones first, so that no thread is left
-    // alone at the end.
+    // Each block's rows up to the diagonal, the longest first: no thread is left alone at the end.
     let end = |block: usize| n.min((block + 1) * LINES);
-    // With the result, whose pages are made when they are written to.
+    // Includes the result, whose pages are allocated when they are written.
     let numbers = n.saturating_mul(n + n / 2);
     require_available(numbers.saturating_mul(size_of::<f64>()))?;
     let mut below = parallel::try_map((0..blocks).rev(), |block| {
@@ -129,7 +127,7 @@ fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> 
         {
             line[..own].copy_from_slice(source);
         }
-        // Their columns further on are the rows of later blocks.
+        // The columns behind the diagonal are rows of later blocks.
         for later in block + 1..blocks {
             for (row, source) in below[later].chunks_exact(end(later)).enumerate() {
                 for (line, &distance) in lines.chunks_exact_mut(n).zip(&source[first..own]) {
@@ -141,7 +139,7 @@ fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> 
     Ok(())
 }
 
-/// The lines from `first` on, each of `width` distances.
+/// Writes the rows of the result from `first` on, each of `width` distances.
 fn fill(
     lines: &mut [f64],
     first: usize,
@@ -157,8 +155,7 @@ fn fill(
     }
 }
 
-/// Sums in eight lanes, which lets the compiler use vector instructions without changing the order
-/// of the additions from machine to machine.
+/// Sums in eight lanes, for vector instructions with the same order of additions on every machine.
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     let square = |(&a, &b): (&f64, &f64)| (a - b).powi(2);
     let (a_lanes, a_rest) = a.as_chunks::<8>();

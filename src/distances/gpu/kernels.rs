@@ -1,4 +1,4 @@
-//! The kernels for each type of numbers.
+//! The kernels of each element type.
 
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
@@ -6,7 +6,7 @@ use distances_kernels::{self as kernels, Matrices, Parameters};
 
 use crate::distances::element::Component;
 
-/// The kernels for one type of numbers, and what their launches depend on.
+/// The kernels of an element type, and the constants of their launches.
 pub struct Kernels<T: 'static> {
     pub distances: &'static Distances<T>,
     pub pairwise: &'static Pairwise<T>,
@@ -15,7 +15,7 @@ pub struct Kernels<T: 'static> {
     pub tile_columns: u32,
     /// All finite numbers are below 2 to the power of this plus one.
     pub max_exponent: i32,
-    /// Returns the magnitude that [`Kernels::largest`] reports by its bits.
+    /// Converts the bits that [`Kernels::largest`] reports to the magnitude.
     pub magnitude: fn(u64) -> f64,
 }
 
@@ -23,7 +23,7 @@ type Distances<T> = Kernel<(Parameters, Matrices<T>, DeviceSliceMut<f64>)>;
 type Pairwise<T> = Kernel<(Parameters, DeviceSlice<T>, DeviceSliceMut<f64>)>;
 type Largest<T> = Kernel<(u32, DeviceSlice<T>, DeviceSliceMut<u64>)>;
 
-/// A type of numbers that there are kernels for.
+/// An element type with kernels.
 pub trait HasKernels: Component {
     const KERNELS: Kernels<Self>;
 }

@@ -1,4 +1,4 @@
-//! Launches of the kernels, the same for GPU and simulator.
+//! Launches of the kernels on GPUs and in the simulator.
 
 mod kernels;
 mod tuning;
@@ -8,42 +8,36 @@ use ndarray::Ix2;
 
 use kernels::HasKernels;
 
-use super::input::{self, DeviceTile, Tile};
+use super::input::{self, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
 use super::scale::Scale;
 use crate::device::{DeviceArray, LaunchConfig, assign};
 use crate::{Device, Result, modules};
 
-/// Copies the rows to a device that runs kernels, and their distances back.
-pub fn host<T: HasKernels>(device: &Device, tile: &mut Tile<T>) -> Result<()> {
-    let a = device.upload(&tile.a)?;
-    let b = tile.b.map(|b| device.upload(&b)).transpose()?;
-    let out = device.alloc(tile.out.len())?;
-    let mut out = DeviceArray::from_buffer(out, tile.out.raw_dim())?;
-    self::device(DeviceTile {
-        operation: tile.operation,
-        metric: tile.metric,
+/// Writes the distances, computed on a device that runs kernels.
+pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<()> {
+    let a = device.upload(&pairs.a)?;
+    let b = pairs.b.map(|b| device.upload(&b)).transpose()?;
+    let out = device.alloc(pairs.out.len())?;
+    let mut out = DeviceArray::from_buffer(out, pairs.out.raw_dim())?;
+    self::device(Pairs {
+        operation: pairs.operation,
+        metric: pairs.metric,
         a: &a,
         b: b.as_ref(),
         out: &mut out,
     })?;
-    match tile.out.as_slice_mut() {
+    match pairs.out.as_slice_mut() {
         Some(places) => out.buffer().copy_to(places)?,
-        None => assign(tile.out.view_mut(), &out.download()?),
+        None => assign(pairs.out.view_mut(), &out.download()?),
     }
     Ok(())
 }
 
-/// Writes the distances of the rows of `a` to those of `b`, or to each other, on a device that runs
-/// kernels. The shapes fit, and all arrays are on the same device.
-pub fn device<T: HasKernels>(tile: DeviceTile<T>) -> Result<()> {
-    let DeviceTile {
-        operation,
-        metric,
-        a,
-        b,
-        out,
-    } = tile;
+/// Writes the distances of rows in the memory of a device that runs kernels.
+pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
+    let (operation, metric, out) = (pairs.operation, pairs.metric, pairs.out);
+    let (a, b) = (pairs.a, pairs.b);
     let largest = largest(operation, a, b)?;
     if out.is_empty() {
         return Ok(());
@@ -66,14 +60,11 @@ pub fn device<T: HasKernels>(tile: DeviceTile<T>) -> Result<()> {
     };
     let tiles = tiles.ok_or_else(|| input::too_many(operation, (rows, columns)))?;
     let config = LaunchConfig::new(tiles, THREADS);
-    let (module, a, out) = (
-        &modules::DISTANCES,
-        a.buffer().slice(),
-        out.buffer_mut().slice_mut(),
-    );
-    // SAFETY: a block per tile, or without `b` per tile on or below the diagonal; arrays of this
-    // device with the rows and columns that the parameters name, which freeing waits for; buffers
-    // are aligned to 256 bytes.
+    let (a, out) = (a.buffer().slice(), out.buffer_mut().slice_mut());
+    let module = &modules::DISTANCES;
+    // SAFETY: a block per tile, or without `b` per tile on or below the diagonal; the arrays are of
+    // this device, have the rows and columns that the parameters name, and are freed after the
+    // kernel has run; buffers are aligned to 256 bytes.
     unsafe {
         match b {
             Some(b) => {
@@ -86,7 +77,7 @@ pub fn device<T: HasKernels>(tile: DeviceTile<T>) -> Result<()> {
     }
 }
 
-/// Returns the largest magnitude of both arrays, or the error of a row that is not finite.
+/// Returns the largest magnitude of both arrays, or the error for a row that is not finite.
 fn largest<T: HasKernels>(
     operation: &'static str,
     a: &DeviceArray<T, Ix2>,
@@ -102,8 +93,8 @@ fn largest<T: HasKernels>(
         let blocks = tuning::largest_blocks(array.len());
         let config = LaunchConfig::new(blocks, tuning::LARGEST_THREADS);
         let arguments = (number as u32, array.buffer().slice(), found.slice_mut());
-        // SAFETY: two elements an array, on this device, and whole warps; freeing waits for the
-        // kernel.
+        // SAFETY: two elements per array, on this device, and whole warps; the buffers are freed
+        // after the kernel has run.
         unsafe { device.launch(&modules::DISTANCES, T::KERNELS.largest, config, arguments)? };
     }
     let mut largest = 0.0f64;

@@ -5,33 +5,33 @@ use distances_kernels::TILE_ROWS;
 /// Threads of a block that looks for the largest magnitude.
 pub const LARGEST_THREADS: u32 = 256;
 
-/// Blocks that look for it at most: enough to fill a GPU, and few enough that the atomic operations
-/// at their ends, one a warp, do not matter.
+/// The most blocks that look for the largest magnitude: enough to fill a GPU, and few enough that
+/// their atomic operations, one per warp, do not matter.
 const LARGEST_BLOCKS: usize = 1024;
 
-/// Numbers that each of these threads looks at, where there are enough of them.
+/// Numbers that each of these threads looks at, if there are enough.
 const LARGEST_NUMBERS: usize = 4;
 
-/// The longest rows: places in them are `i32` in the kernels.
+/// The longest rows: kernels index the elements of a row with `i32`.
 pub const MAX_DIM: usize = i32::MAX as usize;
 
-/// Blocks of [`LARGEST_THREADS`] for so many numbers.
+/// Returns the blocks of [`LARGEST_THREADS`] threads that look for the largest magnitude.
 pub fn largest_blocks(numbers: usize) -> u32 {
     numbers
         .div_ceil(LARGEST_THREADS as usize * LARGEST_NUMBERS)
         .clamp(1, LARGEST_BLOCKS) as u32
 }
 
-/// The number of tiles of an N×M result, one a block; `None` if a grid has no room for them.
+/// Returns the tiles of an N×M result, one per block; `None` if a grid has too few blocks.
 pub fn tiles(rows: usize, columns: usize, tile_columns: u32) -> Option<u32> {
     let down = rows.div_ceil(TILE_ROWS as usize);
     let across = columns.div_ceil(tile_columns as usize);
     in_grid(down.checked_mul(across)?)
 }
 
-/// The number of those of an N×N result that reach the diagonal or lie below it.
+/// Returns the tiles of an N×N result on or below the diagonal; `None` as in [`tiles`].
 ///
-/// All of the last 128 lines count as if there were 128: a tile past the end writes nothing.
+/// Rows count as a multiple of 128: a tile behind the end writes nothing.
 pub fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {
     let down = rows.div_ceil(TILE_ROWS as usize);
     let squares = down.checked_mul(down.checked_add(1)?)? / 2;
@@ -39,9 +39,7 @@ pub fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {
 }
 
 fn in_grid(blocks: usize) -> Option<u32> {
-    u32::try_from(blocks)
-        .ok()
-        .filter(|&blocks| blocks <= i32::MAX as u32)
+    i32::try_from(blocks).ok().map(|blocks| blocks as u32)
 }
 
 #[cfg(test)]
@@ -61,8 +59,6 @@ mod tests {
 
     #[test]
     fn few_numbers_take_few_blocks() {
-        assert_eq!(largest_blocks(0), 1);
-        assert_eq!(largest_blocks(1025), 2);
-        assert_eq!(largest_blocks(usize::MAX), 1024);
+        assert_eq!([0, 1025, usize::MAX].map(largest_blocks), [1, 2, 1024]);
     }
 }

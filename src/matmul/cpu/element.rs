@@ -1,4 +1,4 @@
-//! The numbers that matrices can have, and those that their products are summed up in.
+//! The element types that the CPU multiplies, and the types in which it sums.
 
 use crate::Result;
 use crate::device::{Element, zeroed};
@@ -10,8 +10,8 @@ use ndarray::prelude::*;
 
 /// A type of elements of A and B that the CPU multiplies.
 pub trait CpuScalar: Scalar<Sum: CpuSum> {
-    /// A block of a matrix in the type of the sums, the values exactly the same: itself, or a copy in
-    /// `room`, which is made larger where it does not suffice. `threads`: whether all threads copy.
+    /// Returns a block of a matrix in the type of the sums: the block itself, or an exact copy in
+    /// `room`, which grows if necessary. `threads`: whether all threads copy.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for the copy.
@@ -22,42 +22,62 @@ pub trait CpuScalar: Scalar<Sum: CpuSum> {
     ) -> Result<ArrayView2<'a, Self::Sum>>;
 }
 
-/// A type of elements for which there are kernels.
+/// A type of elements that the crates `gemm-f32` and `gemm-f64` multiply.
 pub trait CpuSum: Sum {
-    /// The kernel for this processor.
-    fn kernel() -> Kernel<Self>;
+    /// Computes C = alpha·A·B + beta·C. No size is 0. The kernels are fastest if the columns of C
+    /// are contiguous and no stride of C is negative.
+    fn multiply(
+        alpha: Self,
+        a: ArrayView2<'_, Self>,
+        b: ArrayView2<'_, Self>,
+        beta: Self,
+        c: ArrayViewMut2<'_, Self>,
+        parallelism: Parallelism,
+    );
 }
-
-/// `c = c's factor · c + factor · a · b`, of m × n from m × k and k × n. A matrix is a pointer and the
-/// distances of its columns and of its rows; after `c` comes whether it is read, then `a`, `b`, the
-/// factors, and whether each matrix is conjugated.
-pub type Kernel<S> = unsafe fn(
-    usize,
-    usize,
-    usize,
-    *mut S,
-    isize,
-    isize,
-    bool,
-    *const S,
-    isize,
-    isize,
-    *const S,
-    isize,
-    isize,
-    S,
-    S,
-    bool,
-    bool,
-    bool,
-    Parallelism,
-);
 
 macro_rules! with_kernels {
     ($type:ty, $kernel:path) => {
         impl CpuSum for $type {
-            fn kernel() -> Kernel<$type> {
-                $kernel()
+            fn multiply(
+                alpha: $type,
+                a: ArrayView2<'_, $type>,
+                b: ArrayView2<'_, $type>,
+                beta: $type,
+                mut c: ArrayViewMut2<'_, $type>,
+                parallelism: Parallelism,
+            ) {
+                let ((m, k), n) = (a.dim(), c.ncols());
+                assert!(b.dim() == (k, n) && c.nrows() == m, "the shapes do not fit");
+                // SAFETY: the views reach all elements that their strides lead to within the
+                // shapes, which fit as just checked, and C is borrowed for this call only, so it
+                // overlaps neither A nor B. The crate chooses a kernel that this processor can run.
+                unsafe {
+                    $kernel()(
+                        m,
+                        n,
+                        k,
+                        c.as_mut_ptr(),
+                        c.stride_of(Axis(1)),
+                        c.stride_of(Axis(0)),
+                        // Whether to read C.
+                        beta != 0.0,
+                        a.as_ptr(),
+                        a.stride_of(Axis(1)),
+                        a.stride_of(Axis(0)),
+                        b.as_ptr(),
+                        b.stride_of(Axis(1)),
+                        b.stride_of(Axis(0)),
+                        // The kernel's alpha is the factor of C.
+                        beta,
+                        alpha,
+                        // Whether to conjugate C, A and B.
+                        false,
+                        false,
+                        false,
+                        parallelism,
+                    );
+                }
             }
         }
 
@@ -76,7 +96,7 @@ macro_rules! with_kernels {
 with_kernels!(f32, gemm_f32::gemm::f32::get_gemm_fn);
 with_kernels!(f64, gemm_f64::gemm::f64::get_gemm_fn);
 
-macro_rules! of_16_bits {
+macro_rules! half_precision {
     ($type:ty, $convert:expr) => {
         impl CpuScalar for $type {
             fn widened<'a>(
@@ -90,18 +110,19 @@ macro_rules! of_16_bits {
     };
 }
 
-of_16_bits!(f16, f32_of_f16);
-of_16_bits!(bf16, f32_of_bf16);
+half_precision!(f16, f32_of_f16);
+half_precision!(bf16, f32_of_bf16);
 
-/// Without branches, for vectors of them; `half`'s own converts eight at a time or one.
+/// Converts without branches, so that the compiler can use vectors of any length.
 #[inline(always)]
 fn f32_of_f16(number: f16) -> f32 {
     let bits = u32::from(number.to_bits());
     let (sign, rest) = ((bits & 0x8000) << 16, bits & 0x7fff);
-    // The exponent's bits are counted from 15 there and from 127 here: 112 more, but for the largest, of
-    // infinities and NaN, which has to become the largest. Adding 224 and multiplying by 2⁻¹¹² does both.
+    // The exponent's bias is 15 in f16 and 127 in f32: 112 more, except for the largest exponent,
+    // of infinities and NaN, which must stay the largest. Adding 224 and multiplying by 2⁻¹¹² does
+    // both.
     let normal = f32::from_bits((rest << 13) + (224 << 23)) * f32::from_bits((127 - 112) << 23);
-    // Below 2⁻¹⁴ they are multiples of 2⁻²⁴, the last place of the numbers from 1/2 to 1.
+    // Numbers below 2⁻¹⁴ are multiples of 2⁻²⁴, which is the last place of f32 from 1/2 to 1.
     let subnormal = f32::from_bits(rest | 126 << 23) - 0.5;
     let absolute = if rest < 1 << 10 { subnormal } else { normal };
     f32::from_bits(sign | absolute.to_bits())
@@ -119,12 +140,12 @@ fn widened<'a, T: Element>(
     convert: impl Fn(T) -> f32 + Copy + Sync,
 ) -> Result<ArrayView2<'a, f32>> {
     if room.len() < block.len() {
-        // The old one first, so that not both are there.
+        // Frees the old memory first.
         *room = Vec::new();
         *room = zeroed(block.len())?;
     }
     let room = &mut room[..block.len()];
-    // Line after line along the axis that is contiguous, which stays the contiguous one.
+    // Lines along the contiguous axis, which is contiguous in the copy too.
     let [rows, columns] =
         [Axis(0), Axis(1)].map(|axis| (block.len_of(axis), block.stride_of(axis)));
     let by_columns = rows.0 != 1 && (columns.0 == 1 || rows.1.abs() < columns.1.abs());
@@ -135,7 +156,7 @@ fn widened<'a, T: Element>(
     };
     let arch = pulp::Arch::new();
     let convert = |source: ArrayView1<'_, T>, target: &mut [f32]| match source.to_slice() {
-        // Compiled for the vectors of this processor.
+        // Compiled for this processor's vectors.
         Some(source) => arch.dispatch(Line {
             source,
             target,
@@ -171,10 +192,10 @@ fn widened<'a, T: Element>(
     })
 }
 
-/// Numbers that a thread converts in one go.
+/// Numbers that a task converts.
 const CONVERTED_BY_A_THREAD: usize = 1 << 14;
 
-/// A line to convert.
+/// The conversion of a line.
 struct Line<'a, T, F> {
     source: &'a [T],
     target: &'a mut [f32],

@@ -1,13 +1,13 @@
-//! Products of matrices on the CPU, on all its threads, by the kernels of the crates `gemm-f32` and
-//! `gemm-f64`: we cut a product into blocks, they compute one.
+//! Products of matrices on all threads of the CPU, cut into blocks for the kernels of the crates
+//! `gemm-f32` and `gemm-f64`.
 //!
-//! Those kernels take any strides and are the fastest of what we measured on large matrices, but a
-//! product of a matrix with a vector, or with a few of them, stays on one thread there. Such a product
-//! is as fast as memory can be read, which takes all threads.
+//! Those kernels take any strides and are the fastest that we measured on large matrices, but
+//! compute the product of a matrix with one or a few vectors on one thread. Such a product is bound
+//! by memory bandwidth, which takes all threads.
 //!
-//! How a product is cut depends on the matrices' shapes and strides alone, and sums within a block are in the
-//! same order on any number of threads: so the result is the same, bit for bit, on any number of them.
-//! It may differ between processors, whose vector instructions differ.
+//! The cut depends only on the matrices' shapes and strides, and the order of the sums within a
+//! block does not depend on the number of threads: the result has the same bits on any number of
+//! threads. Processors with other vector instructions may give other bits.
 
 mod element;
 #[cfg(test)]
@@ -18,38 +18,35 @@ use element::CpuSum;
 
 use crate::Result;
 use crate::device::zeroed;
-use crate::matmul::element::HostProduct;
+use crate::matmul::element::{HostProduct, Scalar};
 use crate::matmul::input::Product;
 use crate::parallel::{self, Scratch};
 use gemm_common::Parallelism;
 use ndarray::prelude::*;
 use num_traits::{One, Zero};
 
-/// The smaller side of a result up to which the product is cut here.
+/// Results with a smaller side up to this are cut here.
 const NARROW: usize = 256;
-/// What the lengths of blocks are multiples of, so that few of the kernels' tiles are not full.
+/// The lengths of blocks are multiples of this, so that few of the kernels' tiles are not full.
 const TILE: usize = 64;
-/// Numbers in a row that are read at once where blocks are narrower than the matrix: half a page.
+/// Consecutive numbers to read at once if blocks are narrower than the matrix: half a page.
 const RUN: usize = 512;
-/// Numbers of the larger matrix in a block: enough that starting it costs nothing, few enough for a
-/// core's cache.
+/// Numbers of the larger matrix in a block: enough that the start of a block costs nothing, few
+/// enough for a core's cache.
 const BLOCK: usize = 1 << 17;
-/// Multiplications of small products that a thread takes in one go.
+/// Multiplications of the small products of a task.
 const TASK: usize = 1 << 18;
-/// Multiplications in a product from which the kernels' own threads pay.
+/// From this many multiplications on, the kernels' own threads pay.
 const SHARED: usize = 1 << 22;
-/// Multiplications in a product from which the products of a batch are computed one after the other:
-/// together they would need room for as many converted matrices as there are threads.
+/// From this many multiplications on, the products of a batch are computed one after the other:
+/// together they would need memory for one converted matrix per thread.
 const LARGE: usize = 1 << 30;
 
-/// `c = alpha · a · b + beta · c`, for each matrix of a batch.
+/// Computes C = alpha·A·B + beta·C for each matrix of a batch.
 ///
-/// The shapes are batch × m × k, batch × k × n and batch × m × n, with any strides. As in BLAS, `c` is
-/// not read where `beta` is zero, nor are `a` and `b` where `alpha` is; NaN and infinities in what is
-/// read go into the result. `a` and `b` of 16 bits are converted to `f32`, exactly, and summed up there.
-///
-/// Each element differs from the exact one by at most γ_{k+2} · (|alpha| · |a| · |b| + |beta| · |c|), of
-/// the unit roundoff of `T::Sum`, unless numbers overflow or underflow.
+/// C is not read if beta is 0, and A and B are not read if alpha is 0. A and B of 16 bits are
+/// converted to `f32`, which is exact.
+/// [`MatMul::error_factor`](crate::matmul::MatMul::error_factor) bounds the error.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for converted matrices.
@@ -69,7 +66,7 @@ pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
         return Ok(());
     }
     if c.strides()[1].abs() < c.strides()[2].abs() {
-        // So that the rows of `c` are the contiguous ones: cᵀ = bᵀ · aᵀ.
+        // So that the rows of C are contiguous: Cᵀ = Bᵀ·Aᵀ.
         let swapped = [0, 2, 1];
         let (a, b) = (a.permuted_axes(swapped), b.permuted_axes(swapped));
         return products(alpha, b, a, beta, c.permuted_axes(swapped));
@@ -77,7 +74,7 @@ pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
     products(alpha, a, b, beta, c)
 }
 
-/// `c = beta · c`.
+/// Computes C = beta·C.
 fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
     if beta.is_one() {
         return;
@@ -88,7 +85,7 @@ fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
     });
 }
 
-/// All products of a batch.
+/// Computes all products of a batch.
 fn products<T: CpuScalar>(
     alpha: T::Sum,
     a: ArrayView3<'_, T>,
@@ -104,15 +101,15 @@ fn products<T: CpuScalar>(
         && let Ok(a) = ArrayView3::from_shape((1, batch * m, k), a)
         && let Ok(c) = ArrayViewMut3::from_shape((1, batch * m, n), c)
     {
-        // All with the same `b`: the rows of one product.
+        // All products have the same B: they are the rows of one product.
         return products(alpha, a, b.slice_move(s![..1, .., ..]), beta, c);
     }
 
-    let cut = Cut::of(m, k, n, a.stride_of(Axis(1)), b.stride_of(Axis(2)));
+    let cut = Cut::new(m, k, n, a.stride_of(Axis(1)), b.stride_of(Axis(2)));
     let work = m.saturating_mul(k).saturating_mul(n);
     let few = batch < 4 * rayon::current_num_threads() && work >= SHARED;
     if matches!(cut, Cut::Whole) && (few || work >= LARGE || batch == 1) {
-        let mut wide = Wide::default();
+        let mut wide = Wide::<T>::default();
         for ((c, a), b) in c.outer_iter_mut().zip(a.outer_iter()).zip(b.outer_iter()) {
             block(alpha, a, b, beta, c, &mut wide, work >= SHARED)?;
         }
@@ -132,22 +129,22 @@ fn products<T: CpuScalar>(
     })
 }
 
-/// How a product is cut into blocks.
+/// How to cut a product into blocks, with their length.
 #[derive(Clone, Copy)]
 enum Cut {
     Whole,
-    /// Into so many rows of `a` and `c`.
+    /// Into rows of A and C.
     Rows(usize),
-    /// Into so many columns of `b` and `c`.
+    /// Into columns of B and C.
     Columns(usize),
-    /// Into so many columns of `a` and rows of `b`, whose products are added up.
+    /// Into columns of A and rows of B, whose products are summed.
     Depth(usize),
 }
 
 impl Cut {
-    /// For sizes, the distance of the rows of `a` and that of the columns of `b`.
-    fn of(m: usize, k: usize, n: usize, a_rows: isize, b_columns: isize) -> Cut {
-        // Of lines of `line` numbers. At least as many as the `others`, which each block takes in anew.
+    /// Returns the cut for sizes, the stride of A's rows and the stride of B's columns.
+    fn new(m: usize, k: usize, n: usize, a_rows: isize, b_columns: isize) -> Cut {
+        // For lines of `line` numbers: at least as many as the `others`, which each block reads.
         let length = |line: usize, others: usize, distance: isize| {
             let run = if distance.abs() == 1 { RUN } else { TILE };
             let least = run.max(others);
@@ -157,7 +154,7 @@ impl Cut {
         let deep = length(wide, 1, 0);
         let cut = match () {
             _ if wide <= TILE && k > 2 * deep => Cut::Depth(deep),
-            // With one or two columns of `a` the kernels stay on one thread too.
+            // With one or two columns of A the kernels stay on one thread too.
             _ if narrow > NARROW && k <= 2 => Cut::Rows(length(n, 1, 0)),
             _ if narrow > NARROW => Cut::Whole,
             _ if m >= n => Cut::Rows(length(k, n, a_rows)),
@@ -171,7 +168,7 @@ impl Cut {
     }
 }
 
-/// One product, on threads of its own if it is cut.
+/// Computes one product, on all threads if it is cut.
 fn product<T: CpuScalar>(
     alpha: T::Sum,
     a: ArrayView2<'_, T>,
@@ -179,10 +176,10 @@ fn product<T: CpuScalar>(
     beta: T::Sum,
     mut c: ArrayViewMut2<'_, T::Sum>,
     cut: Cut,
-    wide: &mut Wide<T::Sum>,
+    wide: &mut Wide<T>,
 ) -> Result<()> {
     let work = a.len().saturating_mul(c.ncols());
-    // Where there are fewer blocks than threads, the others help. It does not change the result.
+    // Idle threads help if there are too few blocks, which does not change the result.
     let blocks = match cut {
         Cut::Rows(length) => c.nrows().div_ceil(length),
         Cut::Columns(length) => c.ncols().div_ceil(length),
@@ -212,7 +209,7 @@ fn product<T: CpuScalar>(
                 .zip(a.axis_chunks_iter(Axis(1), length))
                 .zip(b.axis_chunks_iter(Axis(0), length));
             parallel::try_each(blocks, |((part, a), b)| {
-                let part = ArrayViewMut2::from_shape((m, n), part).expect("m · n of them");
+                let part = ArrayViewMut2::from_shape((m, n), part).expect("m·n sums");
                 room.with(|wide| block(one, a, b, zero, part, wide, false))
             })?;
             let (sum, others) = parts.split_at_mut(m * n);
@@ -222,10 +219,11 @@ fn product<T: CpuScalar>(
                 }
             }
             for (c, &sum) in c.iter_mut().zip(&*sum) {
+                let product = alpha * sum;
                 *c = if beta.is_zero() {
-                    alpha * sum
+                    product
                 } else {
-                    alpha * sum + beta * *c
+                    product + beta * *c
                 };
             }
             Ok(())
@@ -233,106 +231,43 @@ fn product<T: CpuScalar>(
     }
 }
 
-/// Room for the matrices of a product in the type of its sums.
-struct Wide<S> {
-    a: Vec<S>,
-    b: Vec<S>,
-}
+/// Memory for A and B in the type of the sums.
+type Wide<T> = [Vec<<T as Scalar>::Sum>; 2];
 
-impl<S> Default for Wide<S> {
-    fn default() -> Self {
-        Wide {
-            a: Vec::new(),
-            b: Vec::new(),
-        }
-    }
-}
-
-/// One block by the kernels, on all threads or on this one.
+/// Computes one block by the kernels, on all threads or on this one.
 fn block<T: CpuScalar>(
     alpha: T::Sum,
     a: ArrayView2<'_, T>,
     b: ArrayView2<'_, T>,
     beta: T::Sum,
-    c: ArrayViewMut2<'_, T::Sum>,
-    wide: &mut Wide<T::Sum>,
+    mut c: ArrayViewMut2<'_, T::Sum>,
+    [wide_a, wide_b]: &mut Wide<T>,
     threads: bool,
 ) -> Result<()> {
-    // As many as there are.
-    let parallelism = if threads {
-        Parallelism::Rayon(0)
-    } else {
-        Parallelism::None
+    let parallelism = match threads {
+        true => Parallelism::Rayon(0), // All threads.
+        false => Parallelism::None,
     };
-    let a = T::widened(a, &mut wide.a, threads)?;
-    let b = T::widened(b, &mut wide.b, threads)?;
-    by_kernel(alpha, a, b, beta, c, parallelism);
-    Ok(())
-}
-
-/// The call of a kernel, none of whose sizes may be zero.
-fn by_kernel<S: CpuSum>(
-    alpha: S,
-    a: ArrayView2<'_, S>,
-    b: ArrayView2<'_, S>,
-    beta: S,
-    c: ArrayViewMut2<'_, S>,
-    parallelism: Parallelism,
-) {
-    // The kernels want the columns of `c` contiguous: cᵀ = bᵀ · aᵀ.
-    let (mut a, mut b, mut c) = match c.strides() {
-        [rows, columns] if columns.abs() < rows.abs() => {
-            (b.reversed_axes(), a.reversed_axes(), c.reversed_axes())
-        }
-        _ => (a, b, c),
-    };
-    // And these strides not negative: both sides are turned around.
-    for axis in [Axis(0), Axis(1)] {
-        if c.stride_of(axis) < 0 {
-            c.invert_axis(axis);
-            if axis == Axis(0) {
-                a.invert_axis(axis)
-            } else {
-                b.invert_axis(axis)
-            }
-        }
+    let mut a = T::widened(a, wide_a, threads)?;
+    let mut b = T::widened(b, wide_b, threads)?;
+    if c.stride_of(Axis(1)).abs() < c.stride_of(Axis(0)).abs() {
+        // So that the columns of C are contiguous, as the kernels want: Cᵀ = Bᵀ·Aᵀ.
+        (a, b) = (b.reversed_axes(), a.reversed_axes());
+        c = c.reversed_axes();
+    }
+    // They also want strides of C that are not negative: both sides are reversed.
+    if c.stride_of(Axis(0)) < 0 {
+        c.invert_axis(Axis(0));
+        a.invert_axis(Axis(0));
+    }
+    if c.stride_of(Axis(1)) < 0 {
+        c.invert_axis(Axis(1));
+        b.invert_axis(Axis(1));
     }
     if a.stride_of(Axis(1)) < 0 {
         a.invert_axis(Axis(1));
         b.invert_axis(Axis(0));
     }
-    let ((m, k), n) = (a.dim(), c.ncols());
-    assert!(
-        b.dim() == (k, n) && c.nrows() == m,
-        "shapes that do not fit each other"
-    );
-    let kernel = S::kernel();
-    // SAFETY: the views reach all elements that their strides lead to within the shapes, which fit as
-    // just checked, and `c`, borrowed for this call alone, overlaps no other. `kernel` is one that this
-    // processor can run.
-    unsafe {
-        kernel(
-            m,
-            n,
-            k,
-            c.as_mut_ptr(),
-            c.stride_of(Axis(1)),
-            c.stride_of(Axis(0)),
-            // Whether it reads `c`.
-            !beta.is_zero(),
-            a.as_ptr(),
-            a.stride_of(Axis(1)),
-            a.stride_of(Axis(0)),
-            b.as_ptr(),
-            b.stride_of(Axis(1)),
-            b.stride_of(Axis(0)),
-            // Their `alpha` belongs to `c`.
-            beta,
-            alpha,
-            false,
-            false,
-            false,
-            parallelism,
-        );
-    }
+    T::Sum::multiply(alpha, a, b, beta, c, parallelism);
+    Ok(())
 }

@@ -1,10 +1,11 @@
 //! Against sums in `f64`, element by element.
 //!
-//! The bound: where all sums are of one type with unit roundoff u, each product a·b takes part in at most
-//! k + 2 roundings, in whatever order it is added: its own, k − 1 additions, the multiplication by
-//! `alpha` and the addition to `beta · c`; so |computed − exact| ≤ γ_{k+2} · (|alpha| · |a| · |b| + |beta| · |c|),
-//! for `c` has but two of its own and at most k additions (Higham, 'Accuracy and Stability of Numerical
-//! Algorithms', section 3.5). The sums in `f64` are a reference of the same kind, with its own u.
+//! The bound: if all sums are of one type with unit roundoff u, each product a·b takes part in at
+//! most k + 2 roundings, whatever the order of additions: its own, k − 1 additions, the
+//! multiplication by alpha and the addition to beta·C. So |computed − exact| ≤
+//! γ_{k+2}·(|alpha|·|A|·|B| + |beta|·|C|), because C takes part in only two roundings and at most k
+//! additions (Higham, 'Accuracy and Stability of Numerical Algorithms', section 3.5). The sums in
+//! `f64` are a reference of the same kind, with the unit roundoff of `f64`.
 
 use super::*;
 use crate::{Number, Real};
@@ -17,43 +18,47 @@ fn gamma(roundings: usize, u: f64) -> f64 {
     product / (1.0 - product)
 }
 
+/// Returns a number in the type of the sums.
+fn sum_of<T: CpuScalar>(value: f64) -> T::Sum {
+    <T::Sum as Number>::from_f64(value)
+}
+
 /// Computes C = alpha·A·B + beta·C.
 fn gemm<T: CpuScalar>(
-    alpha: T::Sum,
+    alpha: f64,
     a: ArrayView3<T>,
     b: ArrayView3<T>,
-    beta: T::Sum,
+    beta: f64,
     c: ArrayViewMut3<T::Sum>,
-) -> Result<()> {
-    super::gemm(Product {
+) {
+    let product = Product {
         operation: "test",
-        alpha,
+        alpha: sum_of::<T>(alpha),
         a,
         b,
-        beta,
+        beta: sum_of::<T>(beta),
         c,
+    };
+    super::gemm(product).unwrap();
+}
+
+/// Returns numbers in [-1, 1).
+fn numbers<T: Number>(shape: [usize; 3], seed: u64) -> Array3<T> {
+    let mut state = seed;
+    Array3::from_shape_simple_fn(shape, || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        T::from_f64((state >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
     })
 }
 
-/// In [-1, 1).
-fn random(state: &mut u64) -> f64 {
-    *state = state
-        .wrapping_mul(6364136223846793005)
-        .wrapping_add(1442695040888963407);
-    (*state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+/// Returns A and B for batch, m, k and n.
+fn factors<T: CpuScalar>([batch, m, k, n]: [usize; 4]) -> (Array3<T>, Array3<T>) {
+    (numbers([batch, m, k], 1), numbers([batch, k, n], 2))
 }
 
-fn numbers<T: CpuScalar>(shape: [usize; 3], seed: u64) -> Array3<T> {
-    let mut state = seed;
-    Array3::from_shape_simple_fn(shape, || T::from_f64(random(&mut state)))
-}
-
-fn sums<T: CpuScalar>(shape: [usize; 3], seed: u64) -> Array3<T::Sum> {
-    let mut state = seed;
-    Array3::from_shape_simple_fn(shape, || <T::Sum as Number>::from_f64(random(&mut state)))
-}
-
-/// Computes it and compares all of it.
+/// Computes C = alpha·A·B + beta·C and compares all elements.
 fn check<T: CpuScalar>(
     alpha: f64,
     a: ArrayView3<T>,
@@ -62,36 +67,15 @@ fn check<T: CpuScalar>(
     mut c: ArrayViewMut3<T::Sum>,
 ) {
     let before = c.to_owned();
-    gemm(
-        <T::Sum as Number>::from_f64(alpha),
-        a,
-        b,
-        <T::Sum as Number>::from_f64(beta),
-        c.view_mut(),
-    )
-    .unwrap();
-    compare(alpha, a, b, beta, before.view(), c.view());
-}
-
-fn compare<T: CpuScalar>(
-    alpha: f64,
-    a: ArrayView3<T>,
-    b: ArrayView3<T>,
-    beta: f64,
-    before: ArrayView3<T::Sum>,
-    c: ArrayView3<T::Sum>,
-) {
+    gemm(alpha, a, b, beta, c.view_mut());
     let k = a.dim().2;
-    let alpha = Number::to_f64(<T::Sum as Number>::from_f64(alpha));
-    let beta = Number::to_f64(<T::Sum as Number>::from_f64(beta));
+    let alpha = Number::to_f64(sum_of::<T>(alpha));
+    let beta = Number::to_f64(sum_of::<T>(beta));
     let gamma = gamma(k + 2, T::Sum::UNIT_ROUNDOFF) + gamma(k + 2, f64::UNIT_ROUNDOFF);
-    // So that a line of each is contiguous.
+    // So that a line of each factor is contiguous.
     let a = a.map(|x| x.to_f64());
-    let bt = b
-        .permuted_axes([0, 2, 1])
-        .map(|x| x.to_f64())
-        .as_standard_layout()
-        .into_owned();
+    let bt = b.permuted_axes([0, 2, 1]).map(|x| x.to_f64());
+    let bt = bt.as_standard_layout();
     for ((g, i, j), &computed) in c.indexed_iter() {
         let (mut exact, mut size) = (0.0, 0.0);
         if alpha != 0.0 {
@@ -115,25 +99,26 @@ fn compare<T: CpuScalar>(
     }
 }
 
-fn for_all_types(test: impl Fn(&dyn Fn([usize; 4], f64, f64))) {
-    fn plain<T: CpuScalar>([batch, m, k, n]: [usize; 4], alpha: f64, beta: f64) {
-        let (a, b) = (
-            numbers::<T>([batch, m, k], 1),
-            numbers::<T>([batch, k, n], 2),
-        );
-        let mut c = sums::<T>([batch, m, n], 3);
-        check(alpha, a.view(), b.view(), beta, c.view_mut());
-    }
-    test(&plain::<f32>);
-    test(&plain::<f64>);
-    test(&plain::<f16>);
-    test(&plain::<bf16>);
+/// Calls a function for each type of elements.
+macro_rules! for_types {
+    ($run:ident($($argument:expr),*)) => {
+        $run::<f32>($($argument),*);
+        $run::<f64>($($argument),*);
+        $run::<f16>($($argument),*);
+        $run::<bf16>($($argument),*);
+    };
+}
+
+fn check_shape<T: CpuScalar>(shape: [usize; 4], alpha: f64, beta: f64) {
+    let (a, b) = factors::<T>(shape);
+    let mut c = numbers([shape[0], shape[1], shape[3]], 3);
+    check(alpha, a.view(), b.view(), beta, c.view_mut());
 }
 
 #[test]
 fn shapes_and_factors() {
     // Every way to cut: whole, rows, columns, depth, with lengths beside the kernels' sizes.
-    let shapes = [
+    for shape in [
         [1, 1, 1, 1],
         [1, 2, 3, 4],
         [3, 17, 31, 9],
@@ -150,14 +135,11 @@ fn shapes_and_factors() {
         [1, 5, 70_000, 7],
         [300, 8, 8, 8],
         [2, 170, 160, 180],
-    ];
-    for_all_types(|run| {
-        for shape in shapes {
-            for (alpha, beta) in [(1.0, 0.0), (1.0, 1.0), (-0.7, 0.3), (0.0, 0.5)] {
-                run(shape, alpha, beta);
-            }
+    ] {
+        for (alpha, beta) in [(1.0, 0.0), (1.0, 1.0), (-0.7, 0.3), (0.0, 0.5)] {
+            for_types!(check_shape(shape, alpha, beta));
         }
-    });
+    }
 }
 
 #[test]
@@ -172,9 +154,8 @@ fn strides() {
             [5, 9000, 4],
             [1, 90, 70],
         ] {
-            let numbers_of_a = numbers::<T>([2, 3 * m, 3 * k], 1);
-            let numbers_of_b = numbers::<T>([2, 3 * k, 3 * n], 2);
-            let mut sums = sums::<T>([2, 3 * m, 3 * n], 3);
+            let (numbers_of_a, numbers_of_b) = factors::<T>([2, 3 * m, 3 * k, 3 * n]);
+            let mut sums = numbers([2, 3 * m, 3 * n], 3);
             for flips in 0..32 {
                 let flip = |bit: usize| if flips >> bit & 1 == 1 { -1 } else { 1 };
                 let step = 1 + flips as isize % 3;
@@ -187,10 +168,11 @@ fn strides() {
             }
         }
     }
-    run::<f32>();
-    run::<f64>();
-    run::<f16>();
-    run::<bf16>();
+    for_types!(run());
+}
+
+fn broadcast<'a, T>(view: &'a ArrayView3<T>, to: ArrayView3<T>) -> ArrayView3<'a, T> {
+    view.broadcast(to.raw_dim()).unwrap()
 }
 
 #[test]
@@ -211,79 +193,45 @@ fn transposed_and_broadcast() {
             let swapped = [0, 2, 1];
             for a in [a.view(), at.view().permuted_axes(swapped)] {
                 for b in [b.view(), bt.view().permuted_axes(swapped)] {
-                    let mut c = sums::<T>([2, m, n], 5);
+                    let mut c = numbers([2, m, n], 5);
                     check(1.0, a, b, 0.0, c.view_mut());
-                    let mut ct = sums::<T>([2, n, m], 6);
-                    check(1.0, a, b, 0.7, ct.view_mut().permuted_axes(swapped));
+                    let mut ct = numbers([2, n, m], 6);
+                    let mut ct = ct.view_mut().permuted_axes(swapped);
+                    check(1.0, a, b, 0.7, ct.view_mut());
                     // One matrix for all of the batch, on either side.
                     let one = b.slice(s![..1, .., ..]);
-                    check(
-                        1.3,
-                        a,
-                        one.broadcast(b.raw_dim()).unwrap(),
-                        0.7,
-                        c.view_mut(),
-                    );
-                    check(
-                        1.3,
-                        a,
-                        one.broadcast(b.raw_dim()).unwrap(),
-                        0.7,
-                        ct.view_mut().permuted_axes(swapped),
-                    );
+                    check(1.3, a, broadcast(&one, b), 0.7, c.view_mut());
+                    check(1.3, a, broadcast(&one, b), 0.7, ct.view_mut());
                     let one = a.slice(s![..1, .., ..]);
-                    check(
-                        1.3,
-                        one.broadcast(a.raw_dim()).unwrap(),
-                        b,
-                        0.7,
-                        c.view_mut(),
-                    );
+                    check(1.3, broadcast(&one, a), b, 0.7, c.view_mut());
                     // One row, and one number, for all of a matrix.
                     let row = b.slice(s![..1, ..1, ..]);
-                    check(
-                        1.0,
-                        a,
-                        row.broadcast(b.raw_dim()).unwrap(),
-                        0.0,
-                        c.view_mut(),
-                    );
+                    check(1.0, a, broadcast(&row, b), 0.0, c.view_mut());
                     let number = a.slice(s![..1, ..1, ..1]);
-                    check(
-                        1.0,
-                        number.broadcast(a.raw_dim()).unwrap(),
-                        b,
-                        0.0,
-                        c.view_mut(),
-                    );
+                    check(1.0, broadcast(&number, a), b, 0.0, c.view_mut());
                 }
             }
         }
     }
-    run::<f32>();
-    run::<f64>();
-    run::<f16>();
-    run::<bf16>();
+    for_types!(run());
 }
 
 #[test]
 fn nothing_to_do() {
-    for_all_types(|run| {
-        for shape in [
-            [0, 3, 4, 5],
-            [2, 0, 4, 5],
-            [2, 3, 0, 5],
-            [2, 3, 4, 0],
-            [0, 0, 0, 0],
-        ] {
-            for beta in [0.0, 1.0, 0.5] {
-                run(shape, 1.0, beta);
-            }
+    for shape in [
+        [0, 3, 4, 5],
+        [2, 0, 4, 5],
+        [2, 3, 0, 5],
+        [2, 3, 4, 0],
+        [0, 0, 0, 0],
+    ] {
+        for beta in [0.0, 1.0, 0.5] {
+            for_types!(check_shape(shape, 1.0, beta));
         }
-    });
+    }
 }
 
-/// Shapes that go by every path here and in the kernels.
+/// Shapes for all paths here and in the kernels.
 const PATHS: [[usize; 4]; 9] = [
     [1, 3, 2, 5],
     [1, 3, 8, 5],
@@ -297,112 +245,75 @@ const PATHS: [[usize; 4]; 9] = [
 ];
 
 #[test]
-fn what_c_held_is_not_read_without_beta() {
+fn c_is_not_read_without_beta() {
     fn run<T: CpuScalar>() {
-        for [batch, m, k, n] in PATHS {
+        for shape in PATHS {
+            let (a, b) = factors::<T>(shape);
+            let swapped = [0, 2, 1];
+            let bt = b.view().permuted_axes(swapped);
+            let bt = bt.as_standard_layout();
+            let bt = bt.view().permuted_axes(swapped);
             for alpha in [0.0, 1.0, 0.4] {
-                let (a, b) = (
-                    numbers::<T>([batch, m, k], 1),
-                    numbers::<T>([batch, k, n], 2),
-                );
-                for before in [f64::NAN, f64::INFINITY] {
-                    let mut c =
-                        Array3::from_elem([batch, m, n], <T::Sum as Number>::from_f64(before));
-                    check(alpha, a.view(), b.view(), 0.0, c.view_mut());
+                for (b, before) in [
+                    (b.view(), f64::NAN),
+                    (b.view(), f64::INFINITY),
+                    (bt, f64::NAN),
+                ] {
+                    let before = sum_of::<T>(before);
+                    let mut c = Array3::from_elem([shape[0], shape[1], shape[3]], before);
+                    check(alpha, a.view(), b, 0.0, c.view_mut());
                 }
-                let bt = b.permuted_axes([0, 2, 1]).as_standard_layout().into_owned();
-                let mut c =
-                    Array3::from_elem([batch, m, n], <T::Sum as Number>::from_f64(f64::NAN));
-                check(
-                    alpha,
-                    a.view(),
-                    bt.view().permuted_axes([0, 2, 1]),
-                    0.0,
-                    c.view_mut(),
-                );
             }
         }
     }
-    run::<f32>();
-    run::<f64>();
-    run::<f16>();
-    run::<bf16>();
+    for_types!(run());
 }
 
 #[test]
-fn nan_and_infinity_in_what_is_read() {
+fn nan_and_infinity_in_a_and_b() {
     fn run<T: CpuScalar>() {
-        for [batch, m, k, n] in PATHS {
+        for shape in PATHS {
             for special in [f64::NAN, f64::INFINITY] {
-                let mut a = numbers::<T>([batch, m, k], 1);
-                let mut b = numbers::<T>([batch, k, n], 2);
+                let [batch, m, k, n] = shape;
+                let (mut a, mut b) = factors::<T>(shape);
                 let (row, column) = (m - 1, n / 2);
                 // Zero times either is NaN: no zeros are skipped.
                 a[[0, row, k - 1]] = T::from_f64(special);
                 b.slice_mut(s![0, k - 1, ..]).fill(T::from_f64(0.0));
-                let mut c = sums::<T>([batch, m, n], 3);
-                gemm(
-                    <T::Sum as Number>::from_f64(1.0),
-                    a.view(),
-                    b.view(),
-                    <T::Sum as Number>::from_f64(0.5),
-                    c.view_mut(),
-                )
-                .unwrap();
+                let before = numbers::<T::Sum>([batch, m, n], 3);
+                let mut c = before.clone();
+                gemm(1.0, a.view(), b.view(), 0.5, c.view_mut());
                 for ((g, i, _), &c) in c.indexed_iter() {
-                    assert_eq!(
-                        Number::to_f64(c).is_nan(),
-                        g == 0 && i == row,
-                        "{m} {k} {n}"
-                    );
+                    let is_nan = Number::to_f64(c).is_nan();
+                    assert_eq!(is_nan, g == 0 && i == row, "{m} {k} {n}");
                 }
-                // And in `b`, for its column alone; an infinity stays one.
+                // And in B, for its column alone; an infinity stays one.
                 a.fill(T::from_f64(0.5));
                 b.fill(T::from_f64(0.25));
                 b[[0, 0, column]] = T::from_f64(special);
-                gemm(
-                    <T::Sum as Number>::from_f64(1.0),
-                    a.view(),
-                    b.view(),
-                    <T::Sum as Number>::from_f64(0.0),
-                    c.view_mut(),
-                )
-                .unwrap();
+                gemm(1.0, a.view(), b.view(), 0.0, c.view_mut());
                 for ((g, _, j), &c) in c.indexed_iter() {
                     let c = Number::to_f64(c);
+                    let is_special = c.is_nan() == special.is_nan() && !c.is_finite();
                     match g == 0 && j == column {
-                        true => assert!(
-                            c.is_nan() == special.is_nan() && !c.is_finite(),
-                            "{m} {k} {n}: {c}"
-                        ),
+                        true => assert!(is_special, "{m} {k} {n}: {c}"),
                         false => assert!(c.is_finite(), "{m} {k} {n}: {c}"),
                     }
                 }
-                // Without `alpha` neither is read.
-                let before = sums::<T>([batch, m, n], 3);
+                // Without alpha, A and B are not read.
                 c.assign(&before);
-                gemm(
-                    <T::Sum as Number>::from_f64(0.0),
-                    a.view(),
-                    b.view(),
-                    <T::Sum as Number>::from_f64(1.0),
-                    c.view_mut(),
-                )
-                .unwrap();
+                gemm(0.0, a.view(), b.view(), 1.0, c.view_mut());
                 assert_eq!(c, before);
             }
         }
     }
-    run::<f32>();
-    run::<f64>();
-    run::<f16>();
-    run::<bf16>();
+    for_types!(run());
 }
 
 #[test]
 fn the_same_on_any_number_of_threads() {
     fn run<T: CpuScalar>() {
-        let shapes = [
+        for shape in [
             [1, 300, 310, 290],
             [1, 257, 1200, 259],
             [3, 200, 180, 190],
@@ -414,62 +325,35 @@ fn the_same_on_any_number_of_threads() {
             [1, 5, 100_000, 5],
             [1, 500, 2, 700],
             [40, 12, 13, 14],
-        ];
-        for [batch, m, k, n] in shapes {
-            let (a, b) = (
-                numbers::<T>([batch, m, k], 1),
-                numbers::<T>([batch, k, n], 2),
-            );
+        ] {
+            let (a, b) = factors::<T>(shape);
             let of_threads = |threads: usize| {
-                let pool = rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .build()
-                    .unwrap();
-                let mut c = sums::<T>([batch, m, n], 3);
-                pool.install(|| {
-                    gemm(
-                        <T::Sum as Number>::from_f64(0.7),
-                        a.view(),
-                        b.view(),
-                        <T::Sum as Number>::from_f64(0.6),
-                        c.view_mut(),
-                    )
-                })
-                .unwrap();
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+                let mut c = numbers([shape[0], shape[1], shape[3]], 3);
+                let product = || gemm(0.7, a.view(), b.view(), 0.6, c.view_mut());
+                pool.build().unwrap().install(product);
                 c
             };
             let by_one = of_threads(1);
             for threads in [2, 3, 7] {
-                assert_eq!(of_threads(threads), by_one, "{batch} {m} {k} {n}");
+                assert_eq!(of_threads(threads), by_one, "{shape:?}");
             }
         }
     }
-    run::<f32>();
-    run::<f64>();
-    run::<f16>();
-    run::<bf16>();
+    for_types!(run());
 }
 
-/// All values of 16 bits go through unchanged, subnormal ones too; an NaN stays one.
+/// All values of 16 bits are converted exactly, subnormal ones too; NaN stays NaN.
 #[test]
 fn numbers_of_16_bits_are_converted_exactly() {
     fn run<T: CpuScalar>(of_bits: fn(u16) -> T) {
         let all: Array1<T> = (0..=u16::MAX).map(of_bits).collect();
         for step in [1, -1, 2] {
-            let a = all
-                .slice(s![..;step])
-                .insert_axis(Axis(0))
-                .insert_axis(Axis(2));
+            let a = all.slice(s![..;step]);
+            let a = a.insert_axis(Axis(0)).insert_axis(Axis(2));
             let one = Array3::from_elem([1, 1, 1], T::from_f64(1.0));
-            let mut c = Array3::from_elem([1, a.dim().1, 1], <T::Sum as Number>::from_f64(0.0));
-            gemm(
-                <T::Sum as Number>::from_f64(1.0),
-                a,
-                one.view(),
-                <T::Sum as Number>::from_f64(0.0),
-                c.view_mut(),
-            )
-            .unwrap();
+            let mut c = Array3::from_elem([1, a.dim().1, 1], sum_of::<T>(0.0));
+            gemm(1.0, a, one.view(), 0.0, c.view_mut());
             for (c, a) in c.iter().zip(a) {
                 let (c, a) = (Number::to_f64(*c), a.to_f64());
                 assert!(c == a || c.is_nan() && a.is_nan(), "{c} of {a}");

@@ -8,10 +8,10 @@ use super::kernels::MODULE;
 use crate::Result;
 use crate::device::{Buffer, Element, LaunchConfig};
 
-/// Blocks that a multiprocessor runs at once.
+/// Blocks per multiprocessor.
 const BLOCKS: usize = 8;
 
-/// The elements converted by a kernel, which takes their bits, of type `KT`, and returns those of the results.
+/// Converts the elements by a kernel from the bits `KT` of `T` to the bits `KU` of `U`.
 pub fn cast<T: Element, U: Element, KT: Element, KU: Element>(
     from: &Buffer<T>,
     kernel: &'static Kernel<(DeviceSlice<KT>, DeviceSliceMut<KU>)>,
@@ -24,23 +24,19 @@ pub fn cast<T: Element, U: Element, KT: Element, KU: Element>(
     if from.is_empty() {
         return Ok(to);
     }
-    let at_a_time = cast_block_elements(size_of::<T>().max(size_of::<U>()));
-    let blocks = from.len().div_ceil(at_a_time);
+    let block_elements = cast_block_elements(size_of::<T>().max(size_of::<U>()));
+    let blocks = from.len().div_ceil(block_elements);
     let blocks = blocks.min(BLOCKS * device.processors()) as u32;
+    let config = LaunchConfig::new(blocks, CAST_THREADS);
     let (source, target) = (from.slice(), to.slice_mut());
-    // SAFETY: the same memory, as integers of the same sizes. Both are as long, of this device, and freed after the
-    // kernel has run; buffers are aligned to more than 16 bytes.
+    // SAFETY: the same memory, as integers of the same sizes. Both arrays have the same length, are
+    // of this device, are aligned to 16 bytes, and are freed after the kernel has run.
     unsafe {
         let arguments = (
             DeviceSlice::from_raw_parts(source.as_ptr().cast::<KT>(), source.len()),
             DeviceSliceMut::from_raw_parts(target.as_mut_ptr().cast::<KU>(), target.len()),
         );
-        device.launch(
-            MODULE,
-            kernel,
-            LaunchConfig::new(blocks, CAST_THREADS),
-            arguments,
-        )?;
+        device.launch(MODULE, kernel, config, arguments)?;
     }
     Ok(to)
 }

@@ -1,24 +1,16 @@
 //! A and B as kernels take them.
 
-use cuda_std::DeviceSlice;
-use matmul_kernels::{Factor, Pattern};
+use cuda_std::host::Kernel;
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use matmul_kernels::{Factor, PACK_THREADS, Packing, Pattern, pack_blocks};
 use ndarray::{ArrayView3, s};
 
-use super::kernels::HasKernels;
-use crate::device::{Buffer, Element, packed};
+use super::kernels::{HasKernels, MODULE};
+use crate::device::{Buffer, Element, LaunchConfig, packed};
 use crate::matmul::input::DeviceMatrices;
 use crate::{Device, Result};
 
-/// Which factor of a product.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    /// A, whose rows are its outer indices.
-    Left,
-    /// B, whose columns are its outer indices.
-    Right,
-}
-
-/// The matrices in the order of axes in which they fill their memory, if they do.
+/// A copy of host matrices on a device.
 pub(super) struct OnDevice<T: Element> {
     elements: Buffer<T>,
     shape: [usize; 3],
@@ -26,38 +18,37 @@ pub(super) struct OnDevice<T: Element> {
 }
 
 impl<T: Element> OnDevice<T> {
-    /// Copies matrices to a device: as they stand if they fill their memory, whatever the order of their axes,
-    /// else packed; once if all of the batch are the same one.
+    /// Copies matrices to a device: as they are if they have no gaps, whatever the order of their
+    /// axes, else packed. A batch of equal matrices is copied once.
     pub(super) fn upload(device: &Device, view: ArrayView3<T>) -> Result<Self> {
         let view = match view.strides()[0] {
             0 if view.dim().0 > 1 => view.slice_move(s![..1, .., ..]),
             _ => view,
         };
+        let (batch, rows, columns) = view.dim();
         let is_forward = (view.shape().iter().zip(view.strides()))
             .all(|(&length, &stride)| length < 2 || stride > 0);
-        if let Some(elements) = view.as_slice_memory_order()
-            && is_forward
-        {
-            let strides = [0, 1, 2].map(|axis| match view.shape()[axis] {
-                // Never used, and ndarray lets it be anything.
-                0 | 1 => 0,
-                _ => view.strides()[axis] as usize,
-            });
-            return Ok(OnDevice {
-                elements: device.buffer_from(elements)?,
-                shape: view.dim().into(),
-                strides,
-            });
-        }
-        let (batch, rows, columns) = view.dim();
+        let (elements, strides) = match view.as_slice_memory_order() {
+            Some(elements) if is_forward => {
+                // ndarray lets the strides of axes of length 1 be anything.
+                let strides = [0, 1, 2].map(|axis| match view.shape()[axis] {
+                    0 | 1 => 0,
+                    _ => view.strides()[axis] as usize,
+                });
+                (device.buffer_from(elements)?, strides)
+            }
+            _ => {
+                let strides = [rows * columns, columns, 1];
+                (device.buffer_from(&packed(&view)?)?, strides)
+            }
+        };
         Ok(OnDevice {
-            elements: device.buffer_from(&packed(&view)?)?,
+            elements,
             shape: [batch, rows, columns],
-            strides: [rows * columns, columns, 1],
+            strides,
         })
     }
 
-    /// The matrices.
     pub(super) fn matrices(&self) -> DeviceMatrices<'_, T> {
         DeviceMatrices {
             elements: &self.elements,
@@ -68,35 +59,31 @@ impl<T: Element> OnDevice<T> {
     }
 }
 
-/// The matrices as a factor on that side.
-pub(super) fn factor<T: HasKernels>(matrices: &DeviceMatrices<T>, side: Side) -> Factor<T::Bits> {
-    let [batch, rows, columns] = matrices.strides.map(|stride| stride as i64);
-    let [count, row_count, column_count] = matrices.shape;
-    // A row or column that is alone has no neighbour: what its distance would be is free.
-    let (mut stride, mut stride_k) = match side {
-        Side::Left => (rows, columns),
-        Side::Right => (columns, rows),
-    };
-    let (outer, k) = match side {
-        Side::Left => (row_count, column_count),
-        Side::Right => (column_count, row_count),
-    };
-    if k == 1 {
-        stride_k = 1.max(stride * outer as i64);
+/// Returns the matrices as a factor, with the given axes as outer indices and as k.
+pub(super) fn factor<T: HasKernels>(
+    matrices: &DeviceMatrices<T>,
+    [outer, k]: [usize; 2],
+) -> Factor<T::Bits> {
+    let strides = matrices.strides.map(|stride| stride as i64);
+    let (mut stride, mut stride_k) = (strides[outer], strides[k]);
+    let lengths = matrices.shape.map(|length| length as i64);
+    // The stride of a single row or column is never used: take one that fits most kernels.
+    if lengths[k] == 1 {
+        stride_k = 1.max(stride * lengths[outer]);
     }
-    if outer == 1 {
-        stride = 1.max(stride_k * k as i64);
+    if lengths[outer] == 1 {
+        stride = 1.max(stride_k * lengths[k]);
     }
     recast(Factor {
         elements: matrices.elements.slice(),
         start: matrices.start as i64,
         stride,
         stride_k,
-        stride_batch: if count == 1 { 0 } else { batch },
+        stride_batch: if lengths[0] == 1 { 0 } else { strides[0] },
     })
 }
 
-/// Returns the same factor with another type standing for its elements.
+/// Returns the same factor with elements of another type of the same size.
 pub(super) fn recast<T: Element, U: Element>(factor: Factor<T>) -> Factor<U> {
     assert_eq!(size_of::<T>(), size_of::<U>(), "the same elements");
     let elements = factor.elements;
@@ -111,22 +98,70 @@ pub(super) fn recast<T: Element, U: Element>(factor: Factor<T>) -> Factor<U> {
     }
 }
 
-/// Whether a kernel that reads by this pattern can read the factor, of so many outer indices and k.
-pub(super) fn fits<B>(factor: &Factor<B>, outer: usize, k: usize, pattern: Pattern) -> bool {
-    let piece = 16 / size_of::<B>() as i64;
-    let is_aligned = |distance: i64| distance % piece == 0;
-    let batches_fit = is_aligned(factor.start) && is_aligned(factor.stride_batch);
+/// Whether `length` elements fill 16 bytes, or a multiple of 16 bytes.
+pub(super) fn is_aligned<T>(length: i64) -> bool {
+    length % (16 / size_of::<T>() as i64) == 0
+}
+
+/// Whether a kernel with this pattern can read the factor, of `outer` outer indices and k.
+pub(super) fn fits<T>(factor: &Factor<T>, outer: usize, k: usize, pattern: Pattern) -> bool {
+    let are_aligned = |stride: i64, length: usize| {
+        [factor.start, factor.stride_batch, stride, length as i64]
+            .into_iter()
+            .all(is_aligned::<T>)
+    };
     match pattern {
         Pattern::Elements => true,
         Pattern::ElementsOfK => factor.stride_k == 1,
-        Pattern::PiecesOfK => {
-            factor.stride_k == 1 && is_aligned(factor.stride) && is_aligned(k as i64) && batches_fit
-        }
-        Pattern::PiecesAcross => {
-            factor.stride == 1
-                && is_aligned(factor.stride_k)
-                && is_aligned(outer as i64)
-                && batches_fit
-        }
+        Pattern::PiecesOfK => factor.stride_k == 1 && are_aligned(factor.stride, k),
+        Pattern::PiecesAcross => factor.stride == 1 && are_aligned(factor.stride_k, outer),
     }
+}
+
+/// The elements to which rows of packed factors are padded: 16 bytes of every type.
+const ROW_MULTIPLE: usize = 8;
+
+/// Copies the matrices of a factor, with zeros behind each row: `batch`, `outer` indices, and `k`.
+/// Returns the copy, as a buffer and as a factor whose k are neighbours and whose rows begin at
+/// multiples of 16 bytes. The kernel takes the elements as `KT` and writes them as `KU`, types of
+/// the same sizes and alignments.
+///
+/// # Safety
+/// The factor is in the device's memory.
+pub(super) unsafe fn pack<U: Element, T: Element, KT: Element, KU: Element>(
+    device: &Device,
+    kernel: &'static Kernel<(Packing<KT, KU>,)>,
+    from: Factor<T>,
+    (batch, outer, k): (usize, usize, usize),
+) -> Result<(Buffer<U>, Factor<U>)> {
+    const {
+        assert!(size_of::<U>() == size_of::<KU>());
+    }
+    let is_single = from.stride_batch == 0;
+    let batch = if is_single { 1 } else { batch };
+    let k_padded = k.next_multiple_of(ROW_MULTIPLE);
+    let mut copy = device.alloc::<U>(batch * outer * k_padded)?;
+    let to = copy.slice_mut();
+    // SAFETY: the same memory, as a type of the same size that takes every pattern of bits.
+    let to = unsafe { DeviceSliceMut::from_raw_parts(to.as_mut_ptr().cast(), to.len()) };
+    let task = Packing {
+        from: recast(from),
+        to,
+        outer: outer as u32,
+        k: k as u32,
+        k_padded: k_padded as u32,
+    };
+    let blocks = pack_blocks(outer as u32, k_padded as u32);
+    let config = LaunchConfig::new((blocks, 1, batch as u32), PACK_THREADS);
+    // SAFETY: a block for each square; the copy has room, and the caller vouches for the factor.
+    unsafe { device.launch(MODULE, kernel, config, (task,))? };
+    let matrix = (outer * k_padded) as i64;
+    let factor = Factor {
+        elements: copy.slice(),
+        start: 0,
+        stride: k_padded as i64,
+        stride_k: 1,
+        stride_batch: if is_single { 0 } else { matrix },
+    };
+    Ok((copy, factor))
 }

@@ -1,18 +1,17 @@
-//! The work of one launch, or of a few that follow each other.
+//! The work of one launch, or of a few consecutive ones.
 
 use cuda_std::DeviceSliceMut;
 use matmul_kernels::{Factor, Parts};
 use num_traits::{One, Zero};
 
-use super::kernels::HasKernels;
-use super::kernels::MODULE;
+use super::kernels::{HasKernels, MODULE};
 use crate::device::{Buffer, LaunchConfig};
-use crate::matmul::element::Scalar;
 use crate::matmul::input::Sizes;
 use crate::matmul::options::MatMul;
 use crate::{Device, Result};
 
 /// A product of at most [`MAX_BATCH`](super::MAX_BATCH) matrices in a device's memory.
+#[derive(Clone, Copy)]
 pub struct Job<'a, T: HasKernels> {
     /// The public operation, for errors.
     pub operation: &'static str,
@@ -22,32 +21,25 @@ pub struct Job<'a, T: HasKernels> {
     pub b: Factor<T::Bits>,
     pub c: DeviceSliceMut<T::Sum>,
     pub sizes: Sizes,
-    /// The sizes that the kernel is chosen for, so that results do not depend on the parts that a product is computed in.
+    /// The sizes of the whole product. They decide on the kernel, whatever the partitions.
     pub whole: Sizes,
     pub alpha: T::Sum,
     pub beta: T::Sum,
 }
 
-impl<T: HasKernels> Clone for Job<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: HasKernels> Copy for Job<'_, T> {}
-
 /// Threads of a block that adds parts.
 const ADDING_THREADS: u32 = 256;
-/// Blocks that add parts with a stride, at most.
+/// The most blocks that add parts, with a stride.
 const ADDING_BLOCKS: u32 = 2048;
 
 impl<T: HasKernels> Job<'_, T> {
-    /// Computes the job by a kernel that sums `parts` parts of k, which are added afterwards if there are several.
-    /// `launch` gets C, or memory for the parts, each as large as C, with the alpha and beta that the kernel is to use.
+    /// Computes the job by a kernel that sums `parts` parts of k, which are added afterwards if
+    /// there are several. `launch` gets C, or memory for the parts, each as large as C, and the
+    /// alpha and beta for the kernel.
     ///
     /// # Safety
-    /// The factors and C are of the device and have the sizes, nothing else uses C, and the kernel writes to what it
-    /// gets.
+    /// The factors and C are of the device and have the sizes, nothing else uses C, and the kernel
+    /// writes to the memory that `launch` gets.
     pub unsafe fn in_parts(
         &self,
         parts: usize,
@@ -58,7 +50,7 @@ impl<T: HasKernels> Job<'_, T> {
         }
         let mut sums = self.device.alloc(parts * self.c.len())?;
         launch(sums.slice_mut(), T::Sum::one(), T::Sum::zero())?;
-        // SAFETY: passed on to the caller; the parts are freed after the kernels have run.
+        // SAFETY: the caller vouches for C; the parts are freed after the kernels have run.
         unsafe { self.add_parts(&sums, parts, self.alpha) }
     }
 
@@ -70,7 +62,7 @@ impl<T: HasKernels> Job<'_, T> {
         &self,
         parts: &Buffer<T::Sum>,
         count: usize,
-        alpha: <T as Scalar>::Sum,
+        alpha: T::Sum,
     ) -> Result<()> {
         let task = Parts {
             parts: parts.slice(),
@@ -81,7 +73,7 @@ impl<T: HasKernels> Job<'_, T> {
         };
         let blocks = LaunchConfig::for_len(self.c.len(), ADDING_THREADS).grid.x;
         let config = LaunchConfig::new(blocks.min(ADDING_BLOCKS), ADDING_THREADS);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller vouches for C and the parts.
         unsafe { (self.device).launch(MODULE, T::KERNELS.add_parts, config, (task,)) }
     }
 }

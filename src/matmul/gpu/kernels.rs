@@ -1,4 +1,4 @@
-//! The kernels of each type of elements.
+//! The kernels of each element type.
 
 use cuda_std::DeviceParam;
 use cuda_std::host::Kernel;
@@ -13,38 +13,37 @@ use crate::modules;
 /// The module with the kernels.
 pub const MODULE: &Module = &modules::MATMUL;
 
-/// A type of elements of A and B for which there are kernels.
+/// A type of elements of A and B with kernels.
 pub trait HasKernels: Scalar<Sum: DeviceParam> {
-    /// The type that stands for it in kernels, of the same size.
+    /// The type of the elements in kernels, of the same size.
     type Bits: Element + DeviceParam;
 
-    /// The type that stands for it where it is only copied, of the same size.
+    /// The type of the elements in kernels that only copy, of the same size.
     type Word: Element + DeviceParam;
 
-    /// The type of its sums, to which it is widened where it has no kernels.
+    /// The type of the sums, to which the elements are widened if no kernel multiplies them.
     type Wide: HasKernels + Scalar<Sum = Self::Sum>;
 
-    /// The kernels.
     const KERNELS: Kernels<Self>;
 }
 
-/// Kernels of the same tiles, which differ in how they read A and B.
+/// Kernels with the same tiles that read A and B by different patterns.
 pub type Tiles<T> = &'static [Tile<<T as HasKernels>::Bits, <T as Scalar>::Sum>];
 
 /// A kernel that copies a factor.
 type Pack<T, U> = &'static Kernel<(Packing<T, U>,)>;
 
-/// The kernels of a type of elements of A and B.
+/// The kernels of an element type.
 pub struct Kernels<T: HasKernels> {
-    /// Tiles of fused multiply-adds. Without any, A and B are [widened](Self::widen) first.
+    /// Fused multiply-adds. If there are none, A and B are [widened](Self::widen) first.
     fma: &'static [Tiles<T>],
-    /// Tiles of matrix instructions of warps.
+    /// Matrix instructions of warps.
     warp: &'static [Tiles<T>],
-    /// Tiles of matrix instructions of warp groups.
+    /// Matrix instructions of warp groups.
     warp_group: &'static [Tiles<T>],
     /// Whether tensor cores multiply this type only in [`Precision::Tf32`].
     needs_tf32: bool,
-    /// Products of a tall factor and a thin one, for types that are the type of their sums.
+    /// Products of a tall and a thin factor, for types that are the type of their sums.
     skinny: Option<&'static SkinnyKernels<T::Sum>>,
     /// Copies a factor to rows along k that begin at multiples of 16 bytes.
     pub pack: Option<Pack<T::Word, T::Word>>,
@@ -55,8 +54,8 @@ pub struct Kernels<T: HasKernels> {
 }
 
 impl<T: HasKernels> Kernels<T> {
-    /// Returns the kernels of tiles, those of the next simpler instructions if there are none of these. There are none at
-    /// all if A and B have to be widened first.
+    /// Returns the kernels with these instructions, or with the next simpler ones. There are none
+    /// if A and B have to be widened first.
     pub fn tiles(&self, precision: Precision, instructions: Instructions) -> &'static [Tiles<T>] {
         match instructions {
             _ if self.needs_tf32 && precision == Precision::Full => self.fma,
@@ -66,7 +65,7 @@ impl<T: HasKernels> Kernels<T> {
         }
     }
 
-    /// Returns the kernels of products of a tall factor and a thin one in a precision, if there are some.
+    /// Returns the kernels of products of a tall and a thin factor, if there are any.
     pub fn skinny(&self, precision: Precision) -> Option<&'static SkinnyKernels<T::Sum>> {
         let is_tf32 = self.needs_tf32 && precision == Precision::Tf32;
         self.skinny.filter(|_| !is_tf32)
@@ -132,10 +131,10 @@ half_precision! {
     bf16: HALF_BF16 WGMMA_BF16 widen_bf16;
 }
 
-/// A kernel for up to so many columns.
+/// The most columns of a kernel, and the kernel.
 type OfColumns<T> = (u32, &'static Kernel<(Skinny<T>,)>);
 
-/// The kernels of products of a tall factor and a thin one, those of fewer columns first.
+/// The kernels of products of a tall and a thin factor, by ascending numbers of columns.
 pub struct SkinnyKernels<T: 'static> {
     /// For tall factors whose k are neighbours.
     pub along: &'static [OfColumns<T>],

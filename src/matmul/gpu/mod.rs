@@ -4,7 +4,6 @@ mod cast;
 mod factor;
 mod job;
 mod kernels;
-mod pack;
 mod skinny;
 mod tiled;
 mod tuning;
@@ -15,22 +14,21 @@ use ndarray::ArrayView3;
 use num_traits::Zero;
 
 pub use self::cast::cast;
-use self::factor::{OnDevice, Side, factor, recast};
+use self::factor::{OnDevice, factor, pack, recast};
 use self::job::Job;
 pub use self::kernels::HasKernels;
-use self::pack::widen;
 use super::element::{HostProduct, ResidentProduct};
-use super::input::{DeviceProduct, Product, Sizes};
+use super::input::{DeviceProduct, Sizes};
 use super::options::{Instructions, MatMul, Precision};
 use crate::device::assign;
 use crate::{Device, Error, Result};
 
-/// Matrices of a batch that a launch takes at most: below the limit of a grid, and so many that the next one's C begins
-/// at a multiple of 16 bytes.
+/// The most matrices of a batch that one launch computes: below the limit of a grid, and such that
+/// the next launch's C begins at a multiple of 16 bytes.
 const MAX_BATCH: usize = 65_532;
 const _: () = assert!(MAX_BATCH.is_multiple_of(4));
 
-/// Computes a product of arrays of the host by the kernel for the `whole` of which it is a part.
+/// Computes a partition of host arrays, by the kernel for the `whole` product.
 pub fn host<T: HasKernels>(
     options: MatMul,
     device: &Device,
@@ -38,24 +36,17 @@ pub fn host<T: HasKernels>(
     product: HostProduct<T>,
 ) -> Result<()> {
     let sizes = product.sizes();
-    let Product {
-        operation,
-        alpha,
-        beta,
-        mut c,
-        ..
-    } = product;
+    let (operation, alpha, beta, mut c) =
+        (product.operation, product.alpha, product.beta, product.c);
     require_countable(operation, sizes)?;
     if sizes.k == 0 || alpha.is_zero() {
-        // A and B are not read, so nothing has to go to the device.
+        // A and B are not read, so the device is not needed.
         let is_zero = beta.is_zero();
         c.mapv_inplace(|c| if is_zero { T::Sum::zero() } else { beta * c });
         return Ok(());
     }
-    let (a, b) = (
-        OnDevice::upload(device, product.a)?,
-        OnDevice::upload(device, product.b)?,
-    );
+    let a = OnDevice::upload(device, product.a)?;
+    let b = OnDevice::upload(device, product.b)?;
     let mut result = match beta.is_zero() {
         true => device.alloc(c.len())?,
         false => device.upload(&c)?.into_buffer(),
@@ -88,39 +79,31 @@ pub fn device<T: HasKernels>(options: MatMul, product: ResidentProduct<T>) -> Re
     run(options, product, whole)
 }
 
-/// Computes a product by the kernel for the `whole` of which it is a part.
+/// Computes a product by the kernel for the `whole` product of which it is a partition.
 fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes) -> Result<()> {
-    let DeviceProduct {
-        operation,
-        device,
-        c,
-        sizes,
-        ..
-    } = product;
+    let (operation, sizes) = (product.operation, product.sizes);
     let Sizes { batch, m, n, .. } = sizes;
     if batch == 0 || m == 0 || n == 0 {
         return Ok(());
     }
     require_countable(operation, sizes)?;
-    let (a, b) = (
-        factor(&product.a, Side::Left),
-        factor(&product.b, Side::Right),
-    );
+    let a = factor(&product.a, [1, 2]);
+    let b = factor(&product.b, [2, 1]);
     for first in (0..batch).step_by(MAX_BATCH) {
         let count = (batch - first).min(MAX_BATCH);
         let of_batch = |factor: Factor<T::Bits>| Factor {
             start: factor.start + first as i64 * factor.stride_batch,
             ..factor
         };
-        // SAFETY: the part of C with these matrices.
+        // SAFETY: the elements of these matrices of C.
         let c = unsafe {
-            let c = c.slice_mut();
+            let c = product.c.slice_mut();
             let start = c.as_mut_ptr().wrapping_add(first * m * n);
             DeviceSliceMut::from_raw_parts(start, count * m * n)
         };
         let job = Job::<T> {
             operation,
-            device,
+            device: product.device,
             options,
             a: of_batch(a),
             b: of_batch(b),
@@ -133,13 +116,13 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
             alpha: product.alpha,
             beta: product.beta,
         };
-        // SAFETY: the factors are within their buffers, and C's part is that of these matrices.
+        // SAFETY: the factors and C are within their buffers, and C is borrowed mutably.
         unsafe { job.run()? };
     }
     Ok(())
 }
 
-/// Fails for sizes that kernels, which count rows, columns and k in 32 bits, cannot count.
+/// Fails for sizes that do not fit the 32 bits in which kernels count rows, columns and k.
 fn require_countable(operation: &'static str, sizes: Sizes) -> Result<()> {
     for (name, size) in [("m", sizes.m), ("n", sizes.n), ("k", sizes.k)] {
         if size > i32::MAX as usize {
@@ -158,50 +141,49 @@ impl<T: HasKernels> Job<'_, T> {
         let capability = self.device.compute_capability();
         let instructions = tuning::instructions(asked, capability).ok_or_else(|| {
             let (major, minor) = capability;
-            Error::Unavailable {
-                device: self.device.to_string(),
-                reason: format!(
-                    "its compute capability {major}.{minor} lacks the instructions {asked:?}"
-                ),
-            }
+            self.unavailable(&format!(
+                "its compute capability {major}.{minor} lacks the instructions {asked:?}"
+            ))
         })?;
         if self.sizes.k == 0 || self.alpha.is_zero() {
             let none = self.device.alloc(0)?;
             // Not alpha, whose product with an empty sum may be NaN.
-            // SAFETY: no parts; the rest is passed on to the caller.
+            // SAFETY: there are no parts, and the caller vouches for C.
             return unsafe { self.add_parts(&none, 0, T::Sum::zero()) };
         }
-        // What is asked for has to be it; otherwise whatever has room on the device.
-        let others: &[Instructions] = match (asked, instructions) {
-            (Instructions::Auto, Instructions::WarpGroup) => {
-                &[Instructions::Warp, Instructions::Fma]
-            }
-            (Instructions::Auto, Instructions::Warp) => &[Instructions::Fma],
-            _ => &[],
+        // Auto takes simpler instructions if the device has no room for the best kernels.
+        let is_allowed = |simpler: &Instructions| match asked {
+            Instructions::Auto => *simpler <= instructions,
+            _ => *simpler == instructions,
         };
-        for &instructions in [instructions].iter().chain(others) {
-            // SAFETY: passed on to the caller.
+        let all = [
+            Instructions::WarpGroup,
+            Instructions::Warp,
+            Instructions::Fma,
+        ];
+        for instructions in all.into_iter().filter(is_allowed) {
+            // SAFETY: the caller vouches for the memory.
             if unsafe { self.run_by(instructions)? } {
                 return Ok(());
             }
         }
-        Err(self.no_kernel())
+        Err(self.unavailable("no kernel multiplies matrices of this type and these strides"))
     }
 
     /// Computes the job by these instructions; `false` if the device has no room for the kernels.
     ///
     /// # Safety
-    /// As of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn run_by(mut self, instructions: Instructions) -> Result<bool> {
         let Sizes { batch, m, n, k } = self.sizes;
         if instructions == Instructions::Fma {
-            // There is no tf32 among them.
+            // There are no kernels of fused multiply-adds in tf32.
             self.options.precision = Precision::Full;
         }
         if let Some(kernels) = T::KERNELS.skinny(self.options.precision)
             && skinny::is_skinny(self.device, self.whole.m, self.whole.n)
         {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller vouches for the memory.
             unsafe { self.run_skinny(kernels)? };
             return Ok(true);
         }
@@ -210,40 +192,38 @@ impl<T: HasKernels> Job<'_, T> {
             let Some(choice) = self.choose(tiles, instructions) else {
                 return Ok(false);
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller vouches for the memory.
             unsafe { self.run_tiled(&choice)? };
             return Ok(true);
         }
-        // SAFETY: the factors are there.
-        let (a, b) = unsafe {
-            (
-                widen::<T>(self.device, self.a, (batch, m, k))?,
-                widen::<T>(self.device, self.b, (batch, n, k))?,
-            )
-        };
-        let (Some(a), Some(b)) = (a, b) else {
+        let Some(kernel) = T::KERNELS.widen else {
             return Ok(false);
         };
+        let widen = |from, outer| {
+            // SAFETY: the caller vouches for the factors.
+            unsafe { pack::<T::Sum, _, _, _>(self.device, kernel, from, (batch, outer, k)) }
+        };
+        // The copies are freed after the kernels have run.
+        let (_copy_of_a, a) = widen(self.a, m)?;
+        let (_copy_of_b, b) = widen(self.b, n)?;
         let wide = Job::<T::Wide> {
             operation: self.operation,
             device: self.device,
             options: self.options,
-            a: recast(a.factor()),
-            b: recast(b.factor()),
+            a: recast(a),
+            b: recast(b),
             c: self.c,
             sizes: self.sizes,
             whole: self.whole,
             alpha: self.alpha,
             beta: self.beta,
         };
-        // SAFETY: passed on to the caller. Copies are freed after the kernels have run.
+        // SAFETY: the caller vouches for C, and A and B are copies of the same sizes.
         unsafe { wide.run_by(instructions) }
     }
 
-    fn no_kernel(&self) -> Error {
-        Error::Unavailable {
-            device: self.device.to_string(),
-            reason: "no kernel multiplies matrices of this type and these strides".into(),
-        }
+    fn unavailable(&self, reason: &str) -> Error {
+        let (device, reason) = (self.device.to_string(), reason.into());
+        Error::Unavailable { device, reason }
     }
 }

@@ -4,24 +4,23 @@ use matmul_kernels::{
     Factor, SKINNY_THREADS, Skinny, skinny_k_chunk, skinny_k_step, skinny_rows, skinny_shared_bytes,
 };
 
-use super::factor::recast;
+use super::factor::{is_aligned, recast};
 use super::job::Job;
-use super::kernels::MODULE;
-use super::kernels::{HasKernels, SkinnyKernels};
+use super::kernels::{HasKernels, MODULE, SkinnyKernels};
 use crate::device::LaunchConfig;
 use crate::{Device, Result};
 
 /// The most columns of a thin factor.
 pub(super) const MOST_COLUMNS: usize = 16;
 
-/// Rows below which the other kernels are as good: fewer do not occupy a GPU.
+/// With fewer rows the other kernels are as fast: the rows do not occupy a GPU.
 const FEWEST_ROWS: usize = 128;
 
-/// Shared memory of a block, at most: nearly all that an H100 has for one. That all of the thin factor's k fit matters
-/// more than a second block.
+/// The most shared memory of a block: nearly all that an H100 has for a block. It is more important
+/// that all of the thin factor's k fit than that a multiprocessor has a second block.
 const SHARED_BYTES: u32 = 200 * 1024;
 
-/// Whether a result of so many rows and columns is one for these kernels, on a device that has the memory for them.
+/// Whether these kernels compute an m×n result, on a device with enough shared memory.
 pub(super) fn is_skinny(device: &Device, m: usize, n: usize) -> bool {
     let has_room = |is_across| {
         let (size, columns) = (size_of::<f64>() as u32, MOST_COLUMNS as u32);
@@ -30,13 +29,13 @@ pub(super) fn is_skinny(device: &Device, m: usize, n: usize) -> bool {
     m.min(n) <= MOST_COLUMNS && m.max(n) >= FEWEST_ROWS && has_room(false) && has_room(true)
 }
 
-/// Shared memory that a block may take on a device.
+/// Returns the shared memory of a block.
 fn shared_bytes(device: &Device) -> u32 {
     SHARED_BYTES.min(device.shared_memory_per_block().unwrap_or(0))
 }
 
 impl<T: HasKernels> Job<'_, T> {
-    /// Computes a job that [`is_skinny`], of a type that is the type of its sums.
+    /// Computes a job that [`is_skinny`], of elements that have the type of their sums.
     ///
     /// # Safety
     /// The factors and C are of the device and have the sizes, and nothing else uses C.
@@ -44,18 +43,13 @@ impl<T: HasKernels> Job<'_, T> {
         let sizes = self.sizes;
         let (a, b) = (recast::<_, T::Sum>(self.a), recast(self.b));
         let is_thin_right = self.whole.n <= self.whole.m;
-        let (tall, thin, rows, columns) = if is_thin_right {
-            (a, b, sizes.m, sizes.n)
-        } else {
-            (b, a, sizes.n, sizes.m)
-        };
-        let (c_stride, c_stride_thin) = if is_thin_right {
-            (sizes.n as i64, 1)
-        } else {
-            (1, sizes.n as i64)
+        let n = sizes.n as i64;
+        let (tall, thin, rows, columns, c_stride, c_stride_thin) = match is_thin_right {
+            true => (a, b, sizes.m, sizes.n, n, 1),
+            false => (b, a, sizes.n, sizes.m, 1, n),
         };
         let is_across = tall.stride_k != 1 && tall.stride.abs() < tall.stride_k.abs();
-        let of_columns = match (is_across, is_aligned(&tall, is_across)) {
+        let of_columns = match (is_across, reads_16_bytes(&tall, is_across)) {
             (false, true) => kernels.along,
             (true, true) => kernels.across,
             (false, false) => kernels.along_any,
@@ -64,7 +58,7 @@ impl<T: HasKernels> Job<'_, T> {
         let &(kernel_columns, kernel) = of_columns
             .iter()
             .find(|(most, _)| columns <= *most as usize)
-            .expect("there is one of the most columns");
+            .expect("a kernel of the most columns");
 
         let (size, k) = (size_of::<T>() as u32, sizes.k as u32);
         let bytes = shared_bytes(self.device);
@@ -72,25 +66,19 @@ impl<T: HasKernels> Job<'_, T> {
         let tile_rows = skinny_rows(is_across, size) as usize;
         let step = skinny_k_step(is_across, size) as usize;
         let processors = self.device.processors();
-        // Parts of k where tiles are too few to occupy all multiprocessors.
+        // Parts of k if the tiles do not occupy all multiprocessors.
         let tiles_of_whole = self.whole.m.max(self.whole.n).div_ceil(tile_rows);
         let wanted = (processors / (tiles_of_whole * self.whole.batch).max(1)).clamp(1, 64);
         let most_parts = sizes.k.div_ceil(8 * step);
-        let k_part = sizes
-            .k
-            .div_ceil(wanted.min(most_parts))
-            .next_multiple_of(step);
+        let k_part = sizes.k.div_ceil(wanted.min(most_parts));
+        let k_part = k_part.next_multiple_of(step);
         let parts = sizes.k.div_ceil(k_part);
 
         let tiles = rows.div_ceil(tile_rows);
         let blocks = tiles.min(processors.div_ceil(parts)) as u32;
+        let shared_bytes = skinny_shared_bytes(is_across, size, kernel_columns, k_chunk);
         let config = LaunchConfig::new((blocks, parts as u32, sizes.batch as u32), SKINNY_THREADS)
-            .with_shared_bytes(skinny_shared_bytes(
-                is_across,
-                size,
-                kernel_columns,
-                k_chunk,
-            ));
+            .with_shared_bytes(shared_bytes);
         let launch = |c, alpha, beta| {
             let product = Skinny {
                 tall,
@@ -109,24 +97,20 @@ impl<T: HasKernels> Job<'_, T> {
                 k_part: k_part as u32,
                 k_chunk,
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller vouches for the memory.
             unsafe { self.device.launch(MODULE, kernel, config, (product,)) }
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller vouches for the memory.
         unsafe { self.in_parts(parts, launch) }
     }
 }
 
-/// Whether the tall factor can be read in pieces of 16 bytes.
-fn is_aligned<S>(tall: &Factor<S>, is_across: bool) -> bool {
-    let piece = 16 / size_of::<S>() as i64;
-    let (near, far) = if is_across {
-        (tall.stride, tall.stride_k)
-    } else {
-        (tall.stride_k, tall.stride)
+/// Whether the tall factor can be read 16 bytes at a time.
+fn reads_16_bytes<S>(tall: &Factor<S>, is_across: bool) -> bool {
+    let (near, far) = match is_across {
+        true => (tall.stride, tall.stride_k),
+        false => (tall.stride_k, tall.stride),
     };
-    near == 1
-        && [far, tall.start, tall.stride_batch]
-            .iter()
-            .all(|distance| distance % piece == 0)
+    let mut lengths = [far, tall.start, tall.stride_batch].into_iter();
+    near == 1 && lengths.all(is_aligned::<S>)
 }

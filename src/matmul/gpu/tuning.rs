@@ -1,31 +1,33 @@
-//! Which kernel computes a product, and in how many parts of k.
+//! The choice of a kernel for a product, and of the number of parts of k.
 //!
-//! The choice is that of the least time by a simple model: blocks run in waves over the multiprocessors, each
-//! taking its multiplications at the rate that was measured for its kind of kernel, and a fixed time for its first
-//! loads and for writing its tile. Parts of k are written and added afterwards, at the speed of memory.
+//! The choice has the least time by a simple model: blocks run in waves over the multiprocessors.
+//! Each block multiplies at the rate that was measured for its kind of kernel, and takes a fixed
+//! time to load and to write a tile. Parts of k are written and added at the speed of memory.
 
-use matmul_kernels::Pattern;
+use std::cmp::Ordering;
+
+use matmul_kernels::{Pattern, Tile};
 
 use crate::matmul::input::Sizes;
 use crate::matmul::options::{Instructions, Precision};
 
-/// Nanoseconds of a launch that packs a factor, and bytes of it that are packed in one.
+/// Nanoseconds to launch the packing of a factor, and bytes that it packs in a nanosecond.
 const PACKING_START: f64 = 3000.0;
 const PACKING_BYTES: f64 = 1400.0;
 
-/// What the model knows of a kind of kernel.
+/// The measured speed of a kind of kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rate {
-    /// Multiplications and additions in a nanosecond of a multiprocessor that is full.
+    /// Multiplications and additions that a full multiprocessor computes in a nanosecond.
     pub(super) operations: f64,
     /// Blocks that a multiprocessor runs at once.
     pub(super) blocks: usize,
-    /// The share of `operations` that a block gets alone.
+    /// The share of `operations` that a single block reaches.
     pub(super) alone: f64,
 }
 
 impl Rate {
-    /// The rate of a kernel that reads A and B by these patterns: copies of single elements cost time.
+    /// Returns the rate for the patterns of A and B: copies of single elements cost time.
     pub(super) fn reading(self, a: Pattern, b: Pattern) -> Rate {
         let share = |pattern| match pattern {
             Pattern::Elements => 0.87,
@@ -39,33 +41,25 @@ impl Rate {
     }
 }
 
-/// The sizes of a kernel's tiles.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TileSizes {
-    pub(super) rows: u32,
-    pub(super) columns: u32,
-    pub(super) depth: u32,
-}
-
-/// In how many parts k is cut, and how long that takes by the model.
+/// How k is cut into parts, and the time by the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
-    /// Of k in each part, the last aside: a multiple of the tile's depth.
+    /// The length of each part but the last: a multiple of the tile's depth.
     pub(super) k_part: usize,
     /// Parts, at least one.
     pub(super) parts: usize,
     nanoseconds: f64,
 }
 
-/// Nanoseconds of a block besides its multiplications.
+/// Nanoseconds of a block in addition to its multiplications.
 const BLOCK_START: f64 = 4000.0;
-/// Nanoseconds of a launch that adds parts, and the bytes of parts that are written or read in one.
+/// Nanoseconds to launch the addition of parts, and bytes of parts written or read in a nanosecond.
 const ADDING_START: f64 = 4000.0;
 const ADDING_BYTES: f64 = 2000.0;
-/// Bytes of parts, at most.
+/// The most bytes of all parts.
 const PARTS_BYTES: usize = 1 << 30;
 
-/// Measured on an H100; other GPUs have other rates, but hardly another order of them.
+/// Returns the rate measured on an H100. Other GPUs have other rates, but hardly in another order.
 pub(super) fn rate(
     element_bytes: usize,
     precision: Precision,
@@ -89,17 +83,11 @@ pub(super) fn rate(
     }
 }
 
-/// How k is best cut for such tiles.
-pub(super) fn cut(
-    sizes: Sizes,
-    tile: TileSizes,
-    rate: Rate,
-    processors: usize,
-    sum_bytes: usize,
-) -> Cut {
+/// Returns the fastest cut of k for these tiles and sums of type `S`.
+pub(super) fn cut<T, S>(sizes: Sizes, tile: &Tile<T, S>, rate: Rate, processors: usize) -> Cut {
     let tiles = sizes.m.div_ceil(tile.rows as usize) * sizes.n.div_ceil(tile.columns as usize);
     let blocks = (tiles * sizes.batch) as f64;
-    let result_bytes = (sizes.batch * sizes.m * sizes.n) as f64 * sum_bytes as f64;
+    let result_bytes = (sizes.batch * sizes.m * sizes.n) as f64 * size_of::<S>() as f64;
     let depth = tile.depth as usize;
     let cut_into = |wanted: usize| {
         let k_part = sizes.k.div_ceil(wanted).next_multiple_of(depth);
@@ -109,10 +97,9 @@ pub(super) fn cut(
         let at_once = (blocks / processors as f64).ceil().min(rate.blocks as f64);
         let operations = 2.0 * f64::from(tile.rows) * f64::from(tile.columns) * k_part as f64;
         let of_block = operations / rate.operations * at_once.max(1.0 / rate.alone) + BLOCK_START;
-        let adding = if parts > 1 {
-            ADDING_START + (2 * parts + 1) as f64 * result_bytes / ADDING_BYTES
-        } else {
-            0.0
+        let adding = match parts {
+            1 => 0.0,
+            _ => ADDING_START + (2 * parts + 1) as f64 * result_bytes / ADDING_BYTES,
         };
         Cut {
             k_part,
@@ -122,17 +109,13 @@ pub(super) fn cut(
     };
     let fits = |cut: &Cut| cut.parts == 1 || cut.parts as f64 * result_bytes <= PARTS_BYTES as f64;
     let most = (sizes.k / (4 * depth)).clamp(1, 64);
-    let counts = (2..=most).filter(|&parts| parts < 8 || parts % 4 == 0);
-    counts
-        .map(cut_into)
-        .filter(fits)
-        .fold(cut_into(1), |best, cut| {
-            if cut.is_faster_than(&best) { cut } else { best }
-        })
+    let counts = (1..=most).filter(|&parts| parts < 8 || parts % 4 == 0);
+    let fastest = counts.map(cut_into).filter(fits).min_by(Cut::by_time);
+    fastest.expect("a single part always fits")
 }
 
 impl Cut {
-    /// The same if so many bytes are packed before.
+    /// Adds the time to pack `bytes` bytes before.
     pub(super) fn after_packing(self, bytes: usize) -> Cut {
         Cut {
             nanoseconds: self.nanoseconds + PACKING_START + bytes as f64 / PACKING_BYTES,
@@ -140,13 +123,12 @@ impl Cut {
         }
     }
 
-    /// Whether it is the faster one.
-    pub(super) fn is_faster_than(&self, other: &Cut) -> bool {
-        self.nanoseconds < other.nanoseconds
+    pub(super) fn by_time(&self, other: &Cut) -> Ordering {
+        self.nanoseconds.total_cmp(&other.nanoseconds)
     }
 }
 
-/// The instructions to use on a GPU of that compute capability; `None` if it does not have those asked for.
+/// Returns the instructions for a GPU; `None` if its compute capability lacks those `asked` for.
 pub(super) fn instructions(
     asked: Instructions,
     compute_capability: (u32, u32),
@@ -166,16 +148,11 @@ pub(super) fn instructions(
 mod tests {
     use super::*;
 
-    const LARGE: TileSizes = TileSizes {
-        rows: 128,
-        columns: 256,
-        depth: 16,
-    };
-
     fn cut_of(m: usize, n: usize, k: usize) -> Cut {
         let sizes = Sizes { batch: 1, m, n, k };
-        let rate = rate(4, Precision::Full, Instructions::Fma, LARGE.columns);
-        cut(sizes, LARGE, rate, 132, 4)
+        let tile = &matmul_kernels::FMA_F32_LARGE[0];
+        let rate = rate(4, Precision::Full, Instructions::Fma, tile.columns);
+        cut(sizes, tile, rate, 132)
     }
 
     #[test]
@@ -196,18 +173,11 @@ mod tests {
 
     #[test]
     fn instructions_are_those_of_the_capability() {
-        assert_eq!(
-            instructions(Instructions::Auto, (9, 0)),
-            Some(Instructions::WarpGroup)
-        );
-        assert_eq!(
-            instructions(Instructions::Auto, (10, 0)),
-            Some(Instructions::Warp)
-        );
-        assert_eq!(instructions(Instructions::Warp, (7, 5)), None);
-        assert_eq!(
-            instructions(Instructions::Fma, (9, 0)),
-            Some(Instructions::Fma)
-        );
+        use Instructions::{Auto, Fma, Warp, WarpGroup};
+
+        assert_eq!(instructions(Auto, (9, 0)), Some(WarpGroup));
+        assert_eq!(instructions(Auto, (10, 0)), Some(Warp));
+        assert_eq!(instructions(Warp, (7, 5)), None);
+        assert_eq!(instructions(Fma, (9, 0)), Some(Fma));
     }
 }
