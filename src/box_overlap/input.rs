@@ -45,9 +45,9 @@ impl<'a, T: Number> Problem<'a, T> {
         })
     }
 
-    /// Returns the number of boxes of the second set, which may be the first.
-    pub fn rows2(&self) -> usize {
-        self.set2.as_ref().unwrap_or(&self.set1).boxes().len()
+    /// Returns the second set, which may be the first.
+    pub fn any_set2(&self) -> &Packed<'a, T> {
+        self.set2.as_ref().unwrap_or(&self.set1)
     }
 
     /// Fails for the first row that is no box.
@@ -275,8 +275,8 @@ impl<'a, T: Number> Packed<'a, T> {
         }
     }
 
-    /// Some rows, where they are.
-    pub fn part(&self, rows: Range<usize>) -> Packed<'_, T> {
+    /// Borrows these rows.
+    pub fn rows(&self, rows: Range<usize>) -> Packed<'_, T> {
         let width = 2 * self.axes;
         Packed {
             numbers: Cow::Borrowed(&self.numbers[rows.start * width..rows.end * width]),
