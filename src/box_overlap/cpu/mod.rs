@@ -40,8 +40,7 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
     pub fn new(problem: Problem<'a, T>) -> Result<Self> {
         problem.check()?;
         let (set2, is_self) = (problem.any_set2().boxes(), problem.set2.is_none());
-        let rows = problem.set1.boxes().len();
-        let algorithm = choice::choose::<T>(problem.algorithm, rows, set2.len());
+        let algorithm = choice::choose::<T>(problem.algorithm, problem.rows1(), set2.len());
         let finder = match set2.axes {
             2 => prepare::<T, 2>(algorithm, set2, is_self)?,
             _ => prepare::<T, 3>(algorithm, set2, is_self)?,

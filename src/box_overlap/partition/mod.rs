@@ -68,7 +68,7 @@ struct Found<F> {
 impl<T: HasKernels> Partitioned<'_, T> {
     /// Whether a device's memory has room for all boxes.
     fn may_fit(&self, budget: Option<u64>) -> bool {
-        let rows = 0..self.problem.set1.boxes().len();
+        let rows = 0..self.problem.rows1();
         let partitions = SearchPartition::covering(&self.problem, rows, 1, None);
         let boxes: u64 = partitions.iter().map(|part| part.bytes_of_boxes()).sum();
         budget.is_none_or(|budget| boxes <= budget)

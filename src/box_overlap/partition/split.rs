@@ -47,7 +47,7 @@ impl<'a, T: Number> SearchPartition<'a, T> {
             None if rows.end == end => vec![partition(rows, None)],
             None => vec![partition(rows, None), partition(rows, Some(rows.end..end))],
         });
-        let few = whole.set1.boxes().len().min(FEW / 2);
+        let few = whole.rows1().min(FEW / 2);
         let few = partition(&(0..few), Some(0..end.min(FEW / 2)));
         match bytes.filter(|&bytes| few.bytes() <= bytes) {
             Some(bytes) => partitions.flat_map(|part| part.within(bytes)).collect(),
