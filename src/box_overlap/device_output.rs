@@ -14,8 +14,7 @@ use crate::{Device, Result};
 /// The pairs of overlapping boxes as compressed rows, like [`Overlaps`], in the memory of a device.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::box_overlap::BoxOverlap;
+/// use gridstride::{Device, box_overlap::BoxOverlap};
 /// use ndarray::array;
 ///
 /// let device = Device::auto();
@@ -104,8 +103,7 @@ impl DeviceOverlaps {
     /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the GPU fails.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;

@@ -13,8 +13,8 @@ impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 impl Coordinate for i32 {}
 
-/// The implementations for a type of coordinates, in `dispatch.rs`: compiled there, once for each type, and not in each
-/// crate that searches.
+/// The implementations for a type of coordinates, in `dispatch.rs`. They are compiled here, once for each type,
+/// not in each crate that searches.
 pub trait Dispatch: Number {
     /// Prepares a search over a set of devices.
     fn host<'a>(devices: &[Device], problem: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>;

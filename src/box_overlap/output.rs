@@ -16,8 +16,7 @@ use crate::parallel;
 /// second, ascending.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::box_overlap::overlaps;
+/// use gridstride::{Device, box_overlap::overlaps};
 /// use ndarray::array;
 ///
 /// let set1 = array![[0, 0, 2, 2], [9, 9, 9, 9]]; // minX, minY, maxX, maxY

@@ -29,18 +29,16 @@ pub trait Output<'a> {
     fn target(self) -> Target<'a, Self::Element>;
 }
 
+/// A view of a host array.
 #[doc(hidden)]
-pub struct Source<'a, T> {
-    pub(super) view: ArrayView1<'a, T>,
+pub struct Column<V> {
+    pub(super) view: V,
     /// Whether the array is page-locked.
     is_pinned: bool,
 }
 
-#[doc(hidden)]
-pub struct Target<'a, T> {
-    pub(super) view: ArrayViewMut1<'a, T>,
-    is_pinned: bool,
-}
+type Source<'a, T> = Column<ArrayView1<'a, T>>;
+type Target<'a, T> = Column<ArrayViewMut1<'a, T>>;
 
 macro_rules! arrays {
     ($(
@@ -52,7 +50,7 @@ macro_rules! arrays {
 
             fn source(self) -> Source<$lifetime, T> {
                 let $array = self;
-                Source { view: $view, is_pinned: $is_pinned }
+                Column { view: $view, is_pinned: $is_pinned }
             }
         }
 
@@ -61,7 +59,7 @@ macro_rules! arrays {
 
             fn target(self) -> Target<$lifetime, T> {
                 let $array = self;
-                Target { view: $view_mut, is_pinned: $is_pinned }
+                Column { view: $view_mut, is_pinned: $is_pinned }
             }
         }
     )*};
@@ -82,8 +80,8 @@ arrays! {
 /// An input with elements of any type.
 #[doc(hidden)]
 pub trait ReadColumn {
-    fn len(&self) -> usize;
-    fn element_bytes(&self) -> usize;
+    /// Returns the number of elements, and the bytes of an element.
+    fn size(&self) -> (usize, usize);
     /// Returns a chunk if the device can copy from it directly.
     fn locked(&self, chunk: Range<usize>) -> Option<&[u8]>;
     /// Copies a chunk to aligned bytes of the same size.
@@ -93,8 +91,8 @@ pub trait ReadColumn {
 /// An output with elements of any type.
 #[doc(hidden)]
 pub trait WriteColumn {
-    fn len(&self) -> usize;
-    fn element_bytes(&self) -> usize;
+    /// Returns the number of elements, and the bytes of an element.
+    fn size(&self) -> (usize, usize);
     /// Returns a chunk if the device can copy to it directly.
     fn locked(&mut self, chunk: Range<usize>) -> Option<&mut [u8]>;
     /// Copies a chunk from aligned bytes of the same size.
@@ -102,12 +100,8 @@ pub trait WriteColumn {
 }
 
 impl<T: Element> ReadColumn for Source<'_, T> {
-    fn len(&self) -> usize {
-        self.view.len()
-    }
-
-    fn element_bytes(&self) -> usize {
-        size_of::<T>()
+    fn size(&self) -> (usize, usize) {
+        (self.view.len(), size_of::<T>())
     }
 
     fn locked(&self, chunk: Range<usize>) -> Option<&[u8]> {
@@ -119,21 +113,16 @@ impl<T: Element> ReadColumn for Source<'_, T> {
         match self.view.to_slice() {
             Some(elements) => copy_bytes(bytemuck::cast_slice(&elements[chunk]), to),
             None => {
-                let from = self.view.slice(ndarray::s![chunk]);
                 let to = ArrayViewMut1::from(bytemuck::cast_slice_mut::<u8, T>(to));
-                assign(to, &from);
+                assign(to, &self.view.slice(ndarray::s![chunk]));
             }
         }
     }
 }
 
 impl<T: Element> WriteColumn for Target<'_, T> {
-    fn len(&self) -> usize {
-        self.view.len()
-    }
-
-    fn element_bytes(&self) -> usize {
-        size_of::<T>()
+    fn size(&self) -> (usize, usize) {
+        (self.view.len(), size_of::<T>())
     }
 
     fn locked(&mut self, chunk: Range<usize>) -> Option<&mut [u8]> {
@@ -145,9 +134,8 @@ impl<T: Element> WriteColumn for Target<'_, T> {
         match self.view.as_slice_mut() {
             Some(elements) => copy_bytes(from, bytemuck::cast_slice_mut(&mut elements[chunk])),
             None => {
-                let to = self.view.slice_mut(ndarray::s![chunk]);
                 let from = ArrayView1::from(bytemuck::cast_slice::<u8, T>(from));
-                assign(to, &from);
+                assign(self.view.slice_mut(ndarray::s![chunk]), &from);
             }
         }
     }

@@ -122,12 +122,9 @@ impl Pipeline {
         mut launch: impl FnMut(&Chunk, I::Slices, O::Slices) -> Result<()>,
     ) -> Result<()> {
         let (inputs, outputs) = (inputs.columns(), outputs.columns());
-        let columns = inputs
-            .iter()
-            .map(|column| (column.len(), column.element_bytes()));
-        let columns =
-            columns.chain((outputs.iter()).map(|column| (column.len(), column.element_bytes())));
-        let (lengths, sizes): (Vec<usize>, Vec<usize>) = columns.unzip();
+        let sizes = inputs.iter().map(|column| column.size());
+        let sizes = sizes.chain(outputs.iter().map(|column| column.size()));
+        let (lengths, sizes): (Vec<usize>, Vec<usize>) = sizes.unzip();
         require_same_length(operation, &lengths)?;
         let layout = Layout::new(self, operation, sizes)?;
         if lengths[0] == 0 {

@@ -22,8 +22,7 @@ const SORT_PAIRS: &str = "sort_pairs";
 /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if a GPU fails.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::primitives::exclusive_sums;
+/// use gridstride::{Device, primitives::exclusive_sums};
 ///
 /// let values = Device::auto().buffer_from(&[u32::MAX, 1, 2])?;
 /// assert_eq!(exclusive_sums(&values)?.to_vec()?, [0, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0002]);
@@ -43,8 +42,7 @@ pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
 /// [`Error::DifferentDevices`] if `sums` is on another device.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::primitives::exclusive_sums_into;
+/// use gridstride::{Device, primitives::exclusive_sums_into};
 ///
 /// let device = Device::auto();
 /// let mut sums = device.alloc(4)?;
@@ -84,8 +82,7 @@ fn write_sums(operation: &'static str, values: &Buffer<u32>, sums: &mut Buffer<u
 /// 2³² keys; those of [`exclusive_sums`].
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::primitives::sort_keys;
+/// use gridstride::{Device, primitives::sort_keys};
 ///
 /// let keys = Device::auto().buffer_from(&[0x1_0002u64, 0x2_0001])?;
 /// assert_eq!(sort_keys(keys, 0..16)?.to_vec()?, [0x2_0001, 0x1_0002]);
@@ -110,8 +107,7 @@ pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
 /// [`Error::DifferentDevices`] unless keys and values are on the same device.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::primitives::sort_pairs;
+/// use gridstride::{Device, primitives::sort_pairs};
 ///
 /// let device = Device::auto();
 /// let (keys, values) = (device.buffer_from(&[7u64, 3, 7])?, device.buffer_from(&[0, 1, 2])?);

@@ -5,8 +5,7 @@
 //! the counts, move the keys. Results are exact, and the same on every device and in every run.
 //!
 //! ```
-//! use gridstride::Device;
-//! use gridstride::primitives::{exclusive_sums, sort_pairs};
+//! use gridstride::{Device, primitives::{exclusive_sums, sort_pairs}};
 //!
 //! let device = Device::auto();
 //! let sums = exclusive_sums(&device.buffer_from(&[3u32, 0, 4])?)?;

@@ -25,8 +25,7 @@ impl BoxOverlap {
     /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two devices.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let device = Device::auto();
@@ -64,8 +63,7 @@ impl BoxOverlap {
     /// Those of [`overlaps_device`](Self::overlaps_device).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
@@ -132,8 +130,7 @@ impl BoxOverlap {
     /// columns.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;

@@ -19,9 +19,9 @@ pub struct Counting<'a, T: HasKernels> {
     pub counters: Buffer<u64>,
 }
 
-/// The rows of the first set, whose pairs are counted.
+/// The counted pairs of the rows of the first set.
 pub struct Rows {
-    /// Where each row's pairs begin, and where those of the last row end.
+    /// Where each row's pairs begin, and where the last row's pairs end.
     pub offsets: Buffer<u64>,
     /// The number of pairs of all rows.
     pub pairs: u64,
@@ -36,7 +36,7 @@ pub struct Counted<T> {
 }
 
 impl<'a, T: HasKernels> Counting<'a, T> {
-    /// Starts to examine the boxes.
+    /// Starts the examination of the boxes.
     pub fn new(problem: &'a DeviceProblem<'a, T>) -> Result<Self> {
         let (device, set1, set2) = (problem.device(), problem.set1, problem.any_set2());
         let sets = Sets {

@@ -202,11 +202,8 @@ pub(super) fn pair_list(
     let mut pairs = device.alloc(2 * indices.len())?;
     if !pairs.is_empty() {
         let config = LaunchConfig::new(tuning::striding_blocks(indices.len()), tuning::THREADS);
-        let arguments = (
-            offsets.buffer().slice(),
-            indices.buffer().slice(),
-            pairs.slice_mut(),
-        );
+        let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
+        let arguments = (offsets, indices, pairs.slice_mut());
         // SAFETY: `pairs` has two elements for each index, and the offsets belong to the indices. The
         // buffers are on this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &box_kernels::pair_list, config, arguments)? };
@@ -225,12 +222,8 @@ pub(super) fn matrix(
     let mut matrix = device.alloc(size)?;
     if size > 0 {
         let config = LaunchConfig::new(tuning::striding_blocks(size), tuning::THREADS);
-        let arguments = (
-            limit,
-            offsets.buffer().slice(),
-            indices.buffer().slice(),
-            matrix.slice_mut(),
-        );
+        let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
+        let arguments = (limit, offsets, indices, matrix.slice_mut());
         // SAFETY: `matrix` has `limit` elements for each row; otherwise as above.
         unsafe { device.launch(MODULE, &box_kernels::matrix, config, arguments)? };
     }
