@@ -73,8 +73,8 @@ impl DeviceOverlaps {
         self.indices.len()
     }
 
-    /// Returns where each row begins among the [`indices`](Self::indices), and where the last row ends:
-    /// N + 1 numbers, of 64 bits as the kernels write them.
+    /// Returns where each row begins among the [`indices`](Self::indices), and where the last row
+    /// ends: N + 1 numbers, of 64 bits as the kernels write them.
     pub fn offsets(&self) -> &DeviceArray<u64, Ix1> {
         &self.offsets
     }
@@ -120,8 +120,8 @@ impl DeviceOverlaps {
         device.upload(&self.download()?.pairs()?)
     }
 
-    /// Returns the pairs as a matrix N×`limit`, on the device, padded with −1. The offsets tell how many
-    /// pairs a row has.
+    /// Returns the pairs as a matrix N×`limit`, on the device, padded with −1. The offsets tell how
+    /// many pairs a row has.
     ///
     /// # Errors
     /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.

@@ -12,8 +12,8 @@ use crate::device::{Buffer, MemoryKind, zeroed, zeroed_lazily};
 use crate::error::During;
 use crate::parallel;
 
-/// The pairs of overlapping boxes as compressed rows: for each box of the first set the boxes of the
-/// second, ascending.
+/// The pairs of overlapping boxes as compressed rows: for each box of the first set the boxes of
+/// the second, ascending.
 ///
 /// ```
 /// use gridstride::{Device, box_overlap::overlaps};
@@ -39,8 +39,8 @@ pub struct Overlaps {
 pub struct OverlapMatrix {
     /// N×limit: for each box of the first set the boxes of the second, ascending, padded with −1.
     pub indices: Array2<i32>,
-    /// The number of boxes of the second set that overlap each box of the first. If a count is above
-    /// the limit, the row has the first `limit` boxes.
+    /// The number of boxes of the second set that overlap each box of the first. If a count is
+    /// above the limit, the row has the first `limit` boxes.
     pub counts: Array1<u32>,
 }
 
@@ -67,8 +67,8 @@ impl Overlaps {
         self.indices.len()
     }
 
-    /// Returns where each row begins among the [`indices`](Self::indices), and where the last row ends:
-    /// N + 1 numbers.
+    /// Returns where each row begins among the [`indices`](Self::indices), and where the last row
+    /// ends: N + 1 numbers.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }

@@ -8,8 +8,8 @@ use super::options::Algorithm;
 use super::output::Overlaps;
 use crate::Result;
 
-/// As [`overlaps`](super::overlaps), by testing every pair on one core: the reference for all devices and
-/// algorithms.
+/// As [`overlaps`](super::overlaps), by testing every pair on one core: the reference for all
+/// devices and algorithms.
 ///
 /// # Errors
 /// Those of [`overlaps`](super::overlaps).

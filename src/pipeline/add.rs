@@ -12,11 +12,12 @@ const ADD: &str = "add";
 /// Elements of a task.
 const CHUNK: usize = 1 << 16;
 
-/// Adds two vectors of integers. The sums are `f64`, which represents them exactly. If the CPU is among
-/// the pipeline's devices, it adds all elements.
+/// Adds two vectors of integers. The sums are `f64`, which represents them exactly. If the CPU is
+/// among the pipeline's devices, it adds all elements.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for vectors of different lengths, and those of [`Pipeline::map`].
+/// [`Error::Shape`](crate::Error::Shape) for vectors of different lengths, and those of
+/// [`Pipeline::map`].
 pub fn add<'a>(
     pipeline: &Pipeline,
     a: impl Input<'a, Element = i32>,

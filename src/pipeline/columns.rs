@@ -7,8 +7,8 @@ use ndarray::{ArrayBase, ArrayView1, ArrayViewMut1, Data, DataMut, Ix1};
 
 use crate::device::{Element, PinnedBuffer, assign, copy_bytes};
 
-/// A host array that a [pipeline](super::Pipeline) reads: a slice, an array, a vector, a one-dimensional array or view
-/// of `ndarray`, or page-locked memory.
+/// A host array that a [pipeline](super::Pipeline) reads: a slice, an array, a vector, a
+/// one-dimensional array or view of `ndarray`, or page-locked memory.
 ///
 /// Views may have any strides; elements with gaps are packed chunk by chunk. Page-locked memory is
 /// copied to the device directly.
@@ -164,8 +164,8 @@ pub trait Outputs<'a> {
     fn columns(self) -> Vec<Box<dyn WriteColumn + 'a>>;
 
     /// # Safety
-    /// There must be room for `len` elements of the column's type at each address while the slices are
-    /// used.
+    /// There must be room for `len` elements of the column's type at each address while the slices
+    /// are used.
     #[doc(hidden)]
     unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices;
 }

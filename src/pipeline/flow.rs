@@ -1,13 +1,13 @@
 //! The order in which chunks start and finish, with several in flight.
 //!
-//! A slot holds one chunk at a time, and gets the next chunk as soon as its results are taken, so a fast
-//! device processes more chunks than a slow one. Where results are taken in order, early results wait in
-//! their slots for those of slow devices. A fast device then processes at most about twice as many
-//! chunks: more would need memory for results besides the slots.
+//! A slot holds one chunk at a time, and gets the next chunk as soon as its results are taken, so a
+//! fast device processes more chunks than a slow one. Where results are taken in order, early
+//! results wait in their slots for those of slow devices. A fast device then processes at most
+//! about twice as many chunks: more would need memory for results besides the slots.
 //!
 //! The pipeline does not use the queue of [`partition`](crate::partition), which runs each job on a
-//! thread of the job's device until the job is done. Here the caller's closures must run on the calling
-//! thread, the number of chunks is unknown, and each device has several chunks in flight.
+//! thread of the job's device until the job is done. Here the caller's closures must run on the
+//! calling thread, the number of chunks is unknown, and each device has several chunks in flight.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -56,7 +56,8 @@ impl Progress for Slot {
 }
 
 impl Pipeline {
-    /// Returns the pipeline's bytes on each device: fewer than requested if a device's limit leaves less.
+    /// Returns the pipeline's bytes on each device: fewer than requested if a device's limit leaves
+    /// less.
     pub(super) fn usable_memory(&self) -> usize {
         let idle = self.idle();
         let left = |device: &Device| {
@@ -73,8 +74,8 @@ impl Pipeline {
         least.map_or(self.memory, |least| self.memory.min(least))
     }
 
-    /// Runs `work` to its end, in slots of `bytes` bytes: a stream's share of the
-    /// [usable memory](Self::usable_memory). After an error no more chunks start or finish, and the call
+    /// Runs `work` to its end, in slots of `bytes` bytes: a stream's share of the [usable
+    /// memory](Self::usable_memory). After an error no more chunks start or finish, and the call
     /// waits for all chunks in flight.
     pub(super) fn run<W: Work>(
         &self,
@@ -136,7 +137,8 @@ fn run<L: Progress, W: Work<L>>(
     Ok(free)
 }
 
-/// Waits until a chunk can be finished, and moves its slot to `free`, slots of the fastest devices first.
+/// Waits until a chunk can be finished, and moves its slot to `free`, slots of the fastest devices
+/// first.
 fn finish_some<L: Progress, W: Work<L>>(
     devices: usize,
     in_flight: &mut VecDeque<(L, W::Ticket)>,
@@ -178,7 +180,8 @@ mod tests {
     /// The time of a chunk on each of two devices.
     const TIMES: [u32; 2] = [10, 100];
 
-    /// Two devices that process one chunk after another, and a clock that each poll of a slot advances.
+    /// Two devices that process one chunk after another, and a clock that each poll of a slot
+    /// advances.
     #[derive(Default)]
     struct Clock {
         now: Cell<u32>,

@@ -46,8 +46,8 @@ impl Chunk<'_> {
     /// As [`Device::launch`](crate::Device::launch).
     ///
     /// # Safety
-    /// See [`Device::launch`](crate::Device::launch). The slices of the chunk are valid until the stream is
-    /// done with the chunk.
+    /// See [`Device::launch`](crate::Device::launch). The slices of the chunk are valid until the
+    /// stream is done with the chunk.
     pub unsafe fn launch<A: KernelArgs>(
         &self,
         module: &'static Module,
@@ -61,17 +61,18 @@ impl Chunk<'_> {
 }
 
 impl Pipeline {
-    /// Runs a kernel over arrays of the same length. Calls `launch` for each chunk, in order, with the
-    /// slices of the inputs and outputs on the chunk's device. Elements of outputs that the kernel does not
-    /// write are unspecified.
+    /// Runs a kernel over arrays of the same length. Calls `launch` for each chunk, in order, with
+    /// the slices of the inputs and outputs on the chunk's device. Elements of outputs that the
+    /// kernel does not write are unspecified.
     ///
-    /// Page-locked arrays are copied directly. Others are copied through the pipeline's page-locked memory
-    /// by all threads.
+    /// Page-locked arrays are copied directly. Others are copied through the pipeline's page-locked
+    /// memory by all threads.
     ///
     /// # Errors
     /// - [`Error::Shape`] for arrays of different lengths.
-    /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or if its memory, which a
-    ///   device's limit may reduce, does not suffice for one element of each array on each stream.
+    /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or if its memory,
+    ///   which a device's limit may reduce, does not suffice for one element of each array on each
+    ///   stream.
     /// - [`Error::Allocation`] if the memory cannot be allocated.
     /// - Those of `launch`.
     ///
@@ -133,8 +134,8 @@ impl Pipeline {
         let count = inputs.len();
         let mut launch = |chunk: &Chunk, addresses: &[*mut u8]| {
             let (from, to) = addresses.split_at(count);
-            // SAFETY: the layout has room for the chunk's elements of each column, and nothing else uses
-            // the memory before the stream is done with the chunk.
+            // SAFETY: the layout has room for the chunk's elements of each column, and nothing else
+            // uses the memory before the stream is done with the chunk.
             let (from, to) = unsafe { (I::slices(from, chunk.len()), O::slices(to, chunk.len())) };
             launch(chunk, from, to)
         };
@@ -151,12 +152,13 @@ impl Pipeline {
 
     /// Runs a kernel over data that arrives in chunks, within the pipeline's memory.
     ///
-    /// `fill` writes the next elements to the front of a slice and returns their number, 0 at the end.
-    /// `launch` is called for each chunk in order. `take` gets the results in order, one for each element.
+    /// `fill` writes the next elements to the front of a slice and returns their number, 0 at the
+    /// end. `launch` is called for each chunk in order. `take` gets the results in order, one for
+    /// each element.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map) but [`Error::Shape`], [`Error::InvalidInput`] if `fill` returns a number
-    /// above the length of its slice, and those of the closures.
+    /// Those of [`map`](Self::map) but [`Error::Shape`], [`Error::InvalidInput`] if `fill` returns
+    /// a number above the length of its slice, and those of the closures.
     pub fn map_chunks<T: Element, U: Element, E: From<Error>>(
         &self,
         fill: impl FnMut(&mut [T]) -> Result<usize, E>,
@@ -181,8 +183,8 @@ impl Pipeline {
             fill: &mut |bytes| fill(bytemuck::cast_slice_mut(bytes)),
             launch: &mut |chunk, addresses| {
                 let (from, to) = (addresses[0].cast_const().cast(), addresses[1].cast());
-                // SAFETY: the layout has room for the chunk's elements of both, and nothing else uses the
-                // memory before the stream is done with the chunk.
+                // SAFETY: the layout has room for the chunk's elements of both, and nothing else
+                // uses the memory before the stream is done with the chunk.
                 let (from, to) = unsafe {
                     let from = DeviceSlice::from_raw_parts(from, chunk.len());
                     (from, DeviceSliceMut::from_raw_parts(to, chunk.len()))
@@ -351,7 +353,8 @@ impl Work for ArrayWork<'_, '_> {
                 Some(source) => unsafe { slot.stream.copy_in(source, &mut slot.on_device, start)? },
                 None => {
                     input.pack(chunk.clone(), slot.on_host_mut(bytes.clone()));
-                    // SAFETY: the host's bytes are not used until the stream is done with the chunk.
+                    // SAFETY: the host's bytes are not used until the stream is done with the
+                    // chunk.
                     unsafe { slot.send(bytes)? }
                 }
             }
@@ -360,8 +363,8 @@ impl Work for ArrayWork<'_, '_> {
         for (index, output) in self.outputs.iter_mut().enumerate() {
             let bytes = self.layout.bytes(self.inputs.len() + index, chunk.len());
             match output.locked(chunk.clone()) {
-                // SAFETY: the array is borrowed until the pipeline has waited for all slots, and no other
-                // chunk has these elements.
+                // SAFETY: the array is borrowed until the pipeline has waited for all slots, and no
+                // other chunk has these elements.
                 Some(target) => unsafe {
                     slot.stream.copy_out(&slot.on_device, bytes.start, target)?
                 },

@@ -1,11 +1,12 @@
-//! Kernels over data larger than a device's memory, or than the share of the memory that they may use.
+//! Kernels over data larger than a device's memory, or than the share of the memory that they may
+//! use.
 //!
-//! A [`Pipeline`] cuts host arrays, or the elements of an iterator, into chunks. It copies each chunk to
-//! a device, runs a kernel on it, and copies the results back. Several chunks are in flight at a time,
-//! each on its own stream, so copies in both directions, kernels and the host's work overlap. Each of
-//! several devices takes the next chunk when one of its streams is free. If a kernel computes each
-//! element from the elements at the same place, results are the same for any number of streams and
-//! devices and any amount of memory.
+//! A [`Pipeline`] cuts host arrays, or the elements of an iterator, into chunks. It copies each
+//! chunk to a device, runs a kernel on it, and copies the results back. Several chunks are in
+//! flight at a time, each on its own stream, so copies in both directions, kernels and the host's
+//! work overlap. Each of several devices takes the next chunk when one of its streams is free. If a
+//! kernel computes each element from the elements at the same place, results are the same for any
+//! number of streams and devices and any amount of memory.
 //!
 //! ```
 //! use gridstride::Device;

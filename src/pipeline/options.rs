@@ -10,8 +10,8 @@ use crate::{Device, DeviceSet, Error, Result};
 
 /// Runs kernels over chunks of data: see the [module](super).
 ///
-/// A pipeline keeps its streams and memory between calls, since allocating page-locked memory is slow.
-/// Concurrent calls from several threads have separate streams and memory.
+/// A pipeline keeps its streams and memory between calls, since allocating page-locked memory is
+/// slow. Concurrent calls from several threads have separate streams and memory.
 pub struct Pipeline {
     pub(super) devices: Vec<Device>,
     pub(super) streams: usize,
@@ -20,8 +20,8 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Returns a pipeline of four streams on each device. The streams of a device share 64 MiB, or less
-    /// if the device's [limit](Device::with_memory_limit) leaves less.
+    /// Returns a pipeline of four streams on each device. The streams of a device share 64 MiB, or
+    /// less if the device's [limit](Device::with_memory_limit) leaves less.
     pub fn new(devices: &(impl DeviceSet + ?Sized)) -> Pipeline {
         Pipeline {
             devices: devices.devices().to_vec(),
@@ -31,18 +31,19 @@ impl Pipeline {
         }
     }
 
-    /// Sets the number of chunks in flight on each device. With 0, calls return [`Error::InvalidInput`].
+    /// Sets the number of chunks in flight on each device. With 0, calls return
+    /// [`Error::InvalidInput`].
     pub fn streams(mut self, streams: usize) -> Pipeline {
         self.streams = streams;
         self.idle().clear();
         self
     }
 
-    /// Sets how many bytes of each device's memory the streams share. The pipeline uses the same number of
-    /// page-locked bytes of the host.
+    /// Sets how many bytes of each device's memory the streams share. The pipeline uses the same
+    /// number of page-locked bytes of the host.
     ///
-    /// Chunks are smaller where a device's [limit](Device::with_memory_limit) leaves less memory. Memory of
-    /// concurrent calls counts against the limit.
+    /// Chunks are smaller where a device's [limit](Device::with_memory_limit) leaves less memory.
+    /// Memory of concurrent calls counts against the limit.
     pub fn memory(mut self, bytes: usize) -> Pipeline {
         self.memory = bytes;
         self.idle().clear();

@@ -75,8 +75,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Copies must end before the memory is freed. If waiting fails, the context and the copies are
-        // lost.
+        // Copies must end before the memory is freed. If waiting fails, the context and the copies
+        // are lost.
         let _ = self.stream.synchronize();
     }
 }

@@ -70,16 +70,16 @@ fn write_sums(operation: &'static str, values: &Buffer<u32>, sums: &mut Buffer<u
     done.during(operation)
 }
 
-/// Sorts keys by the bits in the range `bits`, counted from the lowest bit. The sort is stable: keys
-/// that are equal in these bits keep their order.
+/// Sorts keys by the bits in the range `bits`, counted from the lowest bit. The sort is stable:
+/// keys that are equal in these bits keep their order.
 ///
 /// The algorithm is radix sort with a pass for every 8 bits, so naming only the bits that differ
 /// saves time. The call takes as much memory as the keys on a GPU, and once or twice as much on the
 /// CPU.
 ///
 /// # Errors
-/// [`Error::InvalidInput`] for a range of bits that is reversed or ends beyond 64, and for more than
-/// 2³² keys; those of [`exclusive_sums`].
+/// [`Error::InvalidInput`] for a range of bits that is reversed or ends beyond 64, and for more
+/// than 2³² keys; those of [`exclusive_sums`].
 ///
 /// ```
 /// use gridstride::{Device, primitives::sort_keys};

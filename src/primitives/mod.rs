@@ -1,8 +1,10 @@
-//! Building blocks of many kernels: prefix sums and radix sort, over buffers that stay on their device.
+//! Building blocks of many kernels: prefix sums and radix sort, over buffers that stay on their
+//! device.
 //!
-//! The GPU versions follow D. Merrill and A. Grimshaw, 'Parallel Scan for Stream Architectures' (2009)
-//! and 'High Performance and Scalable Radix Sorting' (2011): reduce, then scan; count the digits, sum
-//! the counts, move the keys. Results are exact, and the same on every device and in every run.
+//! The GPU versions follow D. Merrill and A. Grimshaw, 'Parallel Scan for Stream Architectures'
+//! (2009) and 'High Performance and Scalable Radix Sorting' (2011): reduce, then scan; count the
+//! digits, sum the counts, move the keys. Results are exact, and the same on every device and in
+//! every run.
 //!
 //! ```
 //! use gridstride::{Device, primitives::{exclusive_sums, sort_pairs}};

@@ -68,17 +68,20 @@ pub fn self_overlaps<T: Coordinate>(
 }
 
 impl BoxOverlap {
-    /// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4, as compressed rows.
+    /// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4, as compressed
+    /// rows.
     ///
-    /// Views may have any strides. A view in row-major order without gaps is not copied on the host.
+    /// Views may have any strides. A view in row-major order without gaps is not copied on the
+    /// host.
     ///
     /// # Errors
     /// - [`Error::Shape`] for rows of a length other than 4 or 6, or of two lengths.
-    /// - [`Error::InvalidInput`] for a row with NaN or with a minimum above its maximum, with the index of
-    ///   the first such row; also for more than 2³¹ − 1 rows, and for a set of no devices.
-    /// - [`Error::Allocation`] if the host's memory does not suffice for the pairs, or a device's memory for
-    ///   the smallest search. [`slices`](Self::slices) need less of the host's memory.
-    /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept the kernels.
+    /// - [`Error::InvalidInput`] for a row with NaN or with a minimum above its maximum, with the
+    ///   index of the first such row; also for more than 2³¹ − 1 rows, and for a set of no devices.
+    /// - [`Error::Allocation`] if the host's memory does not suffice for the pairs, or a device's
+    ///   memory for the smallest search. [`slices`](Self::slices) need less of the host's memory.
+    /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept
+    ///   the kernels.
     pub fn overlaps<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -89,7 +92,8 @@ impl BoxOverlap {
         find(devices.devices(), problem)
     }
 
-    /// Finds all pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
+    /// Finds all pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed
+    /// rows.
     ///
     /// # Errors
     /// Those of [`overlaps`](Self::overlaps).
@@ -126,8 +130,8 @@ impl BoxOverlap {
         count(devices.devices(), problem)
     }
 
-    /// As [`counts`](Self::counts), but writes the counts to `out`, which may have any stride. The content of
-    /// `out` is unspecified after an error.
+    /// As [`counts`](Self::counts), but writes the counts to `out`, which may have any stride. The
+    /// content of `out` is unspecified after an error.
     ///
     /// # Errors
     /// Those of [`counts`](Self::counts), and [`Error::Shape`] if `out` does not have N elements.
@@ -183,11 +187,12 @@ impl BoxOverlap {
         count_into(devices.devices(), problem, out)
     }
 
-    /// Returns the pairs as a matrix N×`limit`, padded with −1, and the number of each row's pairs, which may
-    /// be above `limit`. The call takes memory for all pairs.
+    /// Returns the pairs as a matrix N×`limit`, padded with −1, and the number of each row's pairs,
+    /// which may be above `limit`. The call takes memory for all pairs.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
+    /// Those of [`overlaps`](Self::overlaps), and [`Error::InvalidInput`] for more than 2³¹ − 1
+    /// columns.
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};
@@ -210,13 +215,13 @@ impl BoxOverlap {
         find(devices.devices(), problem)?.matrix(MATRIX, limit)
     }
 
-    /// Finds the pairs in slices of consecutive rows, for results larger than memory: each slice has at most
-    /// `max_pairs` pairs, or a single row.
+    /// Finds the pairs in slices of consecutive rows, for results larger than memory: each slice
+    /// has at most `max_pairs` pairs, or a single row.
     ///
-    /// The boxes and the index stay on the device. On a GPU each slice takes up to 20 bytes a pair, and a
-    /// pass over all rows of the first set, so few large slices are faster than many small ones. Each slice
-    /// is a separate search if there are several devices, or if the memory does not suffice for the boxes and
-    /// the index. After an error there are no more slices.
+    /// The boxes and the index stay on the device. On a GPU each slice takes up to 20 bytes a pair,
+    /// and a pass over all rows of the first set, so few large slices are faster than many small
+    /// ones. Each slice is a separate search if there are several devices, or if the memory does
+    /// not suffice for the boxes and the index. After an error there are no more slices.
     ///
     /// # Errors
     /// Those of [`overlaps`](Self::overlaps).

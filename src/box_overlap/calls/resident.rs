@@ -14,15 +14,17 @@ use crate::device::DeviceArray;
 use crate::error::During;
 
 impl BoxOverlap {
-    /// As [`overlaps`](Self::overlaps), for boxes in a device's memory. Both sets may be the same array.
+    /// As [`overlaps`](Self::overlaps), for boxes in a device's memory. Both sets may be the same
+    /// array.
     ///
-    /// The call waits for the device up to four times, since the number of pairs must be known before the
-    /// pairs are written. It is ordered on the stream of the handle of `set1`, by default the device's main
-    /// stream. The indices may not be written yet when the call returns: other streams must wait for an
-    /// event.
+    /// The call waits for the device up to four times, since the number of pairs must be known
+    /// before the pairs are written. It is ordered on the stream of the handle of `set1`, by
+    /// default the device's main stream. The indices may not be written yet when the call returns:
+    /// other streams must wait for an event.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two devices.
+    /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two
+    /// devices.
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};
@@ -56,8 +58,8 @@ impl BoxOverlap {
         Ok(find(problem)?.0)
     }
 
-    /// As [`counts`](Self::counts), for boxes in a device's memory. The call waits for the device up to four
-    /// times.
+    /// As [`counts`](Self::counts), for boxes in a device's memory. The call waits for the device
+    /// up to four times.
     ///
     /// # Errors
     /// Those of [`overlaps_device`](Self::overlaps_device).
@@ -83,11 +85,12 @@ impl BoxOverlap {
         count(problem)
     }
 
-    /// As [`counts_device`](Self::counts_device), but writes the counts to `out`, on the same device. The
-    /// content of `out` is unspecified after an error.
+    /// As [`counts_device`](Self::counts_device), but writes the counts to `out`, on the same
+    /// device. The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    /// Those of [`counts_device`](Self::counts_device), and [`Error::Shape`] if `out` does not have N elements.
+    /// Those of [`counts_device`](Self::counts_device), and [`Error::Shape`] if `out` does not have
+    /// N elements.
     pub fn counts_device_into<T: Coordinate>(
         &self,
         set1: &DeviceArray<T, Ix2>,
@@ -126,8 +129,8 @@ impl BoxOverlap {
     /// As [`matrix`](Self::matrix), for boxes in a device's memory.
     ///
     /// # Errors
-    /// Those of [`overlaps_device`](Self::overlaps_device), and [`Error::InvalidInput`] for more than 2³¹ − 1
-    /// columns.
+    /// Those of [`overlaps_device`](Self::overlaps_device), and [`Error::InvalidInput`] for more
+    /// than 2³¹ − 1 columns.
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};

@@ -1,20 +1,20 @@
 //! Which algorithm is faster.
 //!
-//! The numbers of rows and boxes decide. The number of pairs does not: where half of all pairs overlap,
-//! the tree is still faster, and where all do, most time is spent on the result. For 3000 equal boxes
-//! the tree took 1.3 times as long as brute force, for 10 000 less long. In every other kind of
-//! benches/box_overlap_cpu.rs, from 300 boxes to 10 000, the chosen algorithm took at most 1.5 times as
-//! long as the faster one.
+//! The numbers of rows and boxes decide. The number of pairs does not: where half of all pairs
+//! overlap, the tree is still faster, and where all do, most time is spent on the result. For 3000
+//! equal boxes the tree took 1.3 times as long as brute force, for 10 000 less long. In every other
+//! kind of benches/box_overlap_cpu.rs, from 300 boxes to 10 000, the chosen algorithm took at most
+//! 1.5 times as long as the faster one.
 
 use crate::Number;
 use crate::box_overlap::options::Algorithm;
 
-/// Tests of brute force that take as long as the tree's work for a box: 0.25 ns against 130 ns of two
-/// cores, for three-dimensional `f32` boxes (Sapphire Rapids).
+/// Tests of brute force that take as long as the tree's work for a box: 0.25 ns against 130 ns of
+/// two cores, for three-dimensional `f32` boxes (Sapphire Rapids).
 const TESTS_PER_BOX: f64 = 500.0;
 
-/// Tests of brute force that take as long as the tree's work for a row, for numbers of boxes so small
-/// that brute force is an alternative.
+/// Tests of brute force that take as long as the tree's work for a row, for numbers of boxes so
+/// small that brute force is an alternative.
 const TESTS_PER_ROW: f64 = 200.0;
 
 /// Returns the requested algorithm, or for `Auto` the one that is expected to be faster.

@@ -1,10 +1,11 @@
-//! Boxes in the order of a Hilbert curve through their centres: boxes near each other in the order are
-//! near each other in space.
+//! Boxes in the order of a Hilbert curve through their centres: boxes near each other in the order
+//! are near each other in space.
 //!
-//! The curve goes from each cell of a grid to a neighbour (J. Skilling, 'Programming the Hilbert curve',
-//! AIP Conference Proceedings 707, 2004), without the jumps of a Morton curve, so a search visits half
-//! as many nodes. Boxes much larger than most come after all others, class by class: a tree over the
-//! order has them in separate branches, and they do not enlarge the bounding boxes of small boxes.
+//! The curve goes from each cell of a grid to a neighbour (J. Skilling, 'Programming the Hilbert
+//! curve', AIP Conference Proceedings 707, 2004), without the jumps of a Morton curve, so a search
+//! visits half as many nodes. Boxes much larger than most come after all others, class by class: a
+//! tree over the order has them in separate branches, and they do not enlarge the bounding boxes of
+//! small boxes.
 //!
 //! The order affects speed alone, never the result.
 
@@ -23,9 +24,9 @@ const DIRECTION_BITS: u32 = 2;
 /// A stick is this many times longer along one axis than along the others.
 const STICK: f64 = 2.0;
 
-/// Boxes among which sticks are sorted by direction: eight parallel sticks have a slim bounding box,
-/// and eight sticks of all directions a bulky one. For two million sticks, searches with 64 neighbours
-/// take twice as long, and searches with 4096 as long.
+/// Boxes among which sticks are sorted by direction: eight parallel sticks have a slim bounding
+/// box, and eight sticks of all directions a bulky one. For two million sticks, searches with 64
+/// neighbours take twice as long, and searches with 4096 as long.
 const NEIGHBOURS: usize = 64 * LANES;
 
 /// The ratio between the largest extents of consecutive classes.
@@ -197,7 +198,8 @@ fn direction<T: Number, const AXES: usize>(row: &[T]) -> u64 {
     })
 }
 
-/// Returns half the centre of a box. Half centres of finite limits and their differences are finite.
+/// Returns half the centre of a box. Half centres of finite limits and their differences are
+/// finite.
 fn centre<T: Number, const AXES: usize>(row: &[T]) -> [f64; AXES] {
     std::array::from_fn(|axis| 0.25 * row[axis].to_f64() + 0.25 * row[AXES + axis].to_f64())
 }
@@ -223,8 +225,8 @@ fn usual_extent<T: Number, const AXES: usize>(boxes: Boxes<'_, T>, ids: &[u32]) 
 /// Vectorized and without branches, half of which would be mispredicted.
 #[inline(always)]
 fn places_on_curve<const AXES: usize>(mut cells: [[u32; LANES]; AXES], bits: u32) -> [u64; LANES] {
-    // From the coarsest grid to the finest but one: the contents of each cell are turned and mirrored
-    // as the curve runs through it.
+    // From the coarsest grid to the finest but one: the contents of each cell are turned and
+    // mirrored as the curve runs through it.
     for bit in (1..bits).rev() {
         let within = (1 << bit) - 1;
         for axis in 0..AXES {
@@ -240,7 +242,8 @@ fn places_on_curve<const AXES: usize>(mut cells: [[u32; LANES]; AXES], bits: u32
         }
     }
     std::array::from_fn(|lane| {
-        // Consecutive cells of the curve differ in one coordinate, as numbers of a Gray code in one bit.
+        // Consecutive cells of the curve differ in one coordinate, as numbers of a Gray code in one
+        // bit.
         let mut cell = cells.map(|lanes| lanes[lane]);
         for axis in 1..AXES {
             cell[axis] ^= cell[axis - 1];

@@ -1,7 +1,7 @@
 //! Groups of eight boxes, and the test of one box with all boxes of a group at once.
 //!
-//! The compiler vectorizes the plain loops of [`Portable`], but takes many instructions to gather the
-//! results as bits. AVX2 has an instruction for that.
+//! The compiler vectorizes the plain loops of [`Portable`], but takes many instructions to gather
+//! the results as bits. AVX2 has an instruction for that.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GE_OQ, _CMP_LE_OQ};

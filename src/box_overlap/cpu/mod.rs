@@ -24,7 +24,8 @@ use walk::Indexed;
 /// The most rows of a chunk, which one thread searches for.
 const CHUNK: usize = 512;
 
-/// The least chunks per thread, if there are enough rows: some rows have many more pairs than others.
+/// The least chunks per thread, if there are enough rows: some rows have many more pairs than
+/// others.
 const CHUNKS_PER_THREAD: usize = 8;
 
 /// A search on the CPU.

@@ -5,9 +5,9 @@ use super::lanes::{Groups, Limits};
 use crate::box_overlap::input::Boxes;
 use crate::{Number, Result};
 
-/// Boxes in the order of a curve, in groups of [`LANES`](super::lanes::LANES); the bounding boxes of
-/// these groups, in groups; and so on up to a single group. The children of box i of a level are group
-/// i of the level below.
+/// Boxes in the order of a curve, in groups of [`LANES`](super::lanes::LANES); the bounding boxes
+/// of these groups, in groups; and so on up to a single group. The children of box i of a level are
+/// group i of the level below.
 #[derive(Debug)]
 pub(super) struct Tree<T, const AXES: usize> {
     /// The set's index of each box of the lowest level, padded with zeros to whole groups.

@@ -1,8 +1,8 @@
 //! The search in the tree, for many rows at once and level by level.
 //!
-//! The work is a list of tests: pairs of a row and a group. The tests of a level give the list of the
-//! level below in the same order, and the tests of the lowest level give the pairs, row after row. So
-//! the loops are long, and loads of different tests overlap instead of waiting for results.
+//! The work is a list of tests: pairs of a row and a group. The tests of a level give the list of
+//! the level below in the same order, and the tests of the lowest level give the pairs, row after
+//! row. So the loops are long, and loads of different tests overlap instead of waiting for results.
 
 use super::finder::{Finder, Found, Wanted};
 use super::lanes::{Groups, Isa, LANES, Lanes, Limits, Tester, WithTester, bits};
@@ -81,8 +81,8 @@ impl Test {
         self.0 as u32 as usize
     }
 
-    /// Returns the test that follows if the row overlaps the box in a lane. There are fewer than 2³²
-    /// groups.
+    /// Returns the test that follows if the row overlaps the box in a lane. There are fewer than
+    /// 2³² groups.
     #[inline(always)]
     fn child(self, lane: u64) -> Test {
         Test((self.0 & !0xffff_ffff) | ((self.group() * LANES) as u64 + lane))
@@ -167,7 +167,8 @@ impl<T: Lanes, const AXES: usize> WithTester for Expand<'_, T, AXES> {
             let hits = tester.overlapping(&groups[group], &self.rows[row]);
             let hits = hits & self.level.lanes(group);
             // All eight places are written, and those beyond the hits again by the next test: the
-            // number of hits cannot be predicted, and a loop over them would take as long as the test.
+            // number of hits cannot be predicted, and a loop over them would take as long as the
+            // test.
             let places: &mut [Test] = &mut self.below[end..end + LANES];
             let first = test.child(0).0;
             for (place, &lane) in places.iter_mut().zip(&LANES_OF[hits as usize]) {

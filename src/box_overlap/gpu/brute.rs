@@ -46,8 +46,8 @@ impl Brute {
             first_row: 0,
             end_row: sets.rows1,
         };
-        // SAFETY: there are two codes for each row, a count for each row and chunk, and a bit for each
-        // warp and tile. The buffers are on this device and freed after the kernels have run.
+        // SAFETY: there are two codes for each row, a count for each row and chunk, and a bit for
+        // each warp and tile. The buffers are on this device and freed after the kernels have run.
         let sums = unsafe {
             let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
             let arguments = (sets, search.counters.slice(), codes.slice_mut());

@@ -48,8 +48,8 @@ impl<'a, T: HasKernels> Counting<'a, T> {
             above: u32::from(problem.set2.is_none()),
         };
         let mut counters = device.alloc(Counters::COUNT)?;
-        // SAFETY: `counters` has an element for each counter, and `sets` has the boxes of both arrays.
-        // The buffers are on this device and freed after the kernels have run.
+        // SAFETY: `counters` has an element for each counter, and `sets` has the boxes of both
+        // arrays. The buffers are on this device and freed after the kernels have run.
         unsafe {
             let config = LaunchConfig::new(1, 32);
             let arguments = (sets.rows2, counters.slice_mut());
@@ -91,7 +91,8 @@ impl<'a, T: HasKernels> Counting<'a, T> {
     /// Returns the place of one counter, as a parameter of a kernel.
     pub fn counter(&mut self, place: usize) -> DeviceSliceMut<u64> {
         let all = self.counters.slice_mut();
-        // SAFETY: all counters are allocated. Kernels that use the slice are launched with `unsafe`.
+        // SAFETY: all counters are allocated. Kernels that use the slice are launched with
+        // `unsafe`.
         unsafe { DeviceSliceMut::from_raw_parts(all.as_mut_ptr().wrapping_add(place), 1) }
     }
 }

@@ -28,23 +28,18 @@ pub(super) struct Indexed {
 
 /// A tree of bounding boxes over the second set.
 struct Tree {
-    /// The sorted rows of the first set, then of the second, or of one set if the sets are the same.
+    /// The sorted rows of the first set, then of the second, or of one set if the sets are the
+    /// same.
     order: Buffer<u32>,
     nodes: Buffer<f32>,
     root_level: u32,
 }
 
-/// The subtrees that the search for a row is divided into.
-#[derive(Clone, Copy)]
-struct Subtrees {
-    start_level: u32,
-    count: u32,
-}
-
 /// Rows with many pairs or long paths through the tree, ascending.
 struct DeferredRows {
     rows: Buffer<u64>,
-    subtrees: Subtrees,
+    /// The parameters of a search for all these rows.
+    parameters: RowParameters,
     /// The number of pairs before those of each row and subtree.
     sums: Buffer<u64>,
     /// The number of pairs of all these rows.
@@ -54,8 +49,8 @@ struct DeferredRows {
 }
 
 impl Indexed {
-    /// Counts the pairs of each row. Returns `None` for `Auto` if testing every pair is expected to be
-    /// faster.
+    /// Counts the pairs of each row. Returns `None` for `Auto` if testing every pair is expected to
+    /// be faster.
     pub fn count<T: HasKernels>(
         search: &mut Counting<T>,
         counts: &mut Buffer<u32>,
@@ -80,8 +75,9 @@ impl Indexed {
             slots: slots.slice_mut(),
             left: left.slice_mut(),
         };
-        // SAFETY: the tree is of these sets, which are not empty, and `counts`, `slots` and `left` have
-        // room for each row. The buffers are on this device and freed after the kernels have run.
+        // SAFETY: the tree is of these sets, which are not empty, and `counts`, `slots` and `left`
+        // have room for each row. The buffers are on this device and freed after the kernels have
+        // run.
         let mut offsets = unsafe {
             device.launch(MODULE, T::KERNELS.find, config, (arguments,))?;
             sums_and_total(device, counts, search.counter(Counters::PAIRS))?
@@ -143,7 +139,8 @@ impl Indexed {
             indices: indices.slice_mut(),
         };
         let (device, kernel) = (&search.device, &box_kernels::write_rows);
-        // SAFETY: the arrays are from `count`, and `indices` has room for the pairs of all these rows.
+        // SAFETY: the arrays are from `count`, and `indices` has room for the pairs of all these
+        // rows.
         unsafe { device.launch(MODULE, kernel, config, (range, arrays))? };
         match &self.deferred {
             Some(deferred) => deferred.fill(search, &self.tree, rows, indices),
@@ -160,15 +157,13 @@ fn sample<T: HasKernels>(
     stride: u32,
 ) -> Result<Work> {
     let (device, sets) = (search.device, search.sets);
-    let rows = left.len() as u32 / stride;
-    let subtrees = Subtrees::new(sets.rows2, rows);
     let parameters = RowParameters {
         stride,
-        ..subtrees.parameters(sets.rows2, 0..rows)
+        ..row_parameters(sets.rows2, left.len() as u32 / stride)
     };
     let row_search = tree.search(sets, &search.counters, left);
     let arguments = (parameters, row_search, search.counters.slice_mut());
-    let blocks = tuning::sample_blocks(subtrees.tasks(rows));
+    let blocks = tuning::sample_blocks(tasks(parameters));
     let config = LaunchConfig::new(blocks, SEARCH_THREADS);
     // SAFETY: the tree and the rows are of these sets, which are not empty. The buffers are on this
     // device and freed after the kernels have run.
@@ -191,8 +186,8 @@ fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
         keys: keys.slice_mut(),
         rows: order.slice_mut(),
     };
-    // SAFETY: the sets have been examined, and the arrays have an element for each row. The buffers are
-    // on this device and freed after the kernels have run.
+    // SAFETY: the sets have been examined, and the arrays have an element for each row. The buffers
+    // are on this device and freed after the kernels have run.
     unsafe { device.launch(MODULE, T::KERNELS.keys, config, (bits, arrays))? };
     Ok(sort_pairs(keys, order, 0..key_bits(sets.axes, bits))?.1)
 }
@@ -215,8 +210,8 @@ impl Tree {
             root_level,
             nodes: nodes.slice_mut(),
         };
-        // SAFETY: the order is of these sets, `nodes` has room for all nodes, and the launch shape is the
-        // kernel's. The buffers are on this device and freed after the kernels have run.
+        // SAFETY: the order is of these sets, `nodes` has room for all nodes, and the launch shape
+        // is the kernel's. The buffers are on this device and freed after the kernels have run.
         unsafe { device.launch(MODULE, T::KERNELS.leaves, config, (arguments,))? };
         for level in (LEVELS_A_LAUNCH..root_level).step_by(LEVELS_A_LAUNCH as usize) {
             let config = LaunchConfig::new(tuning::build_blocks(leaves, level), BUILD_THREADS);
@@ -253,31 +248,22 @@ impl Tree {
     }
 }
 
-impl Subtrees {
-    /// Chooses subtrees for a number of rows.
-    fn new(leaves: u32, rows: u32) -> Subtrees {
-        let start_level = tuning::start_level(leaves, rows);
-        Subtrees {
-            start_level,
-            count: nodes(leaves, start_level),
-        }
+/// Returns the parameters of a search for `rows` rows left to warps, divided into subtrees.
+fn row_parameters(leaves: u32, rows: u32) -> RowParameters {
+    let start_level = tuning::start_level(leaves, rows);
+    RowParameters {
+        start_level,
+        subtrees: nodes(leaves, start_level),
+        first: 0,
+        count: rows,
+        stride: 1,
+        index_bits: bits(leaves),
     }
+}
 
-    /// Returns the parameters for some of the rows left to warps.
-    fn parameters(self, leaves: u32, numbers: Range<u32>) -> RowParameters {
-        RowParameters {
-            start_level: self.start_level,
-            subtrees: self.count,
-            first: numbers.start,
-            count: numbers.end - numbers.start,
-            stride: 1,
-            index_bits: bits(leaves),
-        }
-    }
-
-    fn tasks(self, rows: u32) -> u64 {
-        u64::from(rows) * u64::from(self.count)
-    }
+/// Returns the number of tasks: one for each row and subtree.
+fn tasks(parameters: RowParameters) -> u64 {
+    u64::from(parameters.count) * u64::from(parameters.subtrees)
 }
 
 impl DeferredRows {
@@ -291,15 +277,14 @@ impl DeferredRows {
         let (device, sets) = (search.device, search.sets);
         let count = rows.len() as u32;
         let rows = sort_keys(rows, 0..bits(sets.rows1))?;
-        let subtrees = Subtrees::new(sets.rows2, count);
-        let parameters = subtrees.parameters(sets.rows2, 0..count);
-        let tasks = subtrees.tasks(count);
+        let parameters = row_parameters(sets.rows2, count);
+        let tasks = tasks(parameters);
         let mut task_counts = device.alloc::<u32>(tasks as usize)?;
         let row_search = tree.search(sets, &search.counters, &rows);
         let arguments = (parameters, row_search, task_counts.slice_mut());
         let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
-        // SAFETY: the tree and the rows are of these sets, which are not empty, and there is a count for
-        // each task. The buffers are on this device and freed after the kernels have run.
+        // SAFETY: the tree and the rows are of these sets, which are not empty, and there is a
+        // count for each task. The buffers are on this device and freed after the kernels have run.
         let sums = unsafe {
             device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
             sums_and_total(device, &task_counts, search.counter(Counters::LEFT_PAIRS))?
@@ -312,12 +297,12 @@ impl DeferredRows {
         };
         let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
         let arguments = (parameters, arrays);
-        // SAFETY: `sums` has an element for each task and one for the end, and `counts` for each row.
-        // Buffers as above.
+        // SAFETY: `sums` has an element for each task and one for the end, and `counts` for each
+        // row. Buffers as above.
         unsafe { device.launch(MODULE, &box_kernels::row_counts, config, arguments)? };
         Ok(DeferredRows {
             rows,
-            subtrees,
+            parameters,
             sums,
             pairs: 0,
             on_host: OnceCell::new(),
@@ -338,7 +323,7 @@ impl DeferredRows {
         }
         let (left, sums) = self.on_host()?;
         let before = |row: u32| left.partition_point(|&left| left < u64::from(row)) as u32;
-        let sum = |number: u32| sums[number as usize * self.subtrees.count as usize];
+        let sum = |number: u32| sums[number as usize * self.parameters.subtrees as usize];
         let end = before(rows.end);
         let mut start = before(rows.start);
         while start < end {
@@ -364,8 +349,8 @@ impl DeferredRows {
         Ok(self.on_host.get().expect("just set"))
     }
 
-    /// Writes the pairs of some of the rows left to warps, by number. The pairs of `first_row` are the first
-    /// of `indices`.
+    /// Writes the pairs of some of the rows left to warps, by number. The pairs of `first_row` are
+    /// the first of `indices`.
     fn fill_numbers<T: HasKernels>(
         &self,
         search: &Counted<T>,
@@ -379,15 +364,14 @@ impl DeferredRows {
         }
         let (device, sets) = (&search.device, search.sets);
         let mut keys = device.alloc::<u64>(pairs as usize)?;
-        let parameters = self.subtrees.parameters(sets.rows2, numbers);
-        let tasks = self.subtrees.tasks(parameters.count);
-        let arguments = (
-            parameters,
-            tree.search(sets, &search.counters, &self.rows),
-            self.sums.slice(),
-            keys.slice_mut(),
-        );
-        let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
+        let parameters = RowParameters {
+            first: numbers.start,
+            count: numbers.end - numbers.start,
+            ..self.parameters
+        };
+        let row_search = tree.search(sets, &search.counters, &self.rows);
+        let arguments = (parameters, row_search, self.sums.slice(), keys.slice_mut());
+        let config = LaunchConfig::new(tuning::row_blocks(tasks(parameters)), SEARCH_THREADS);
         // SAFETY: as in `count`, with a key for each pair; the boxes are still allocated.
         unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
         let key_bits = parameters.index_bits + bits(parameters.count);
@@ -401,7 +385,8 @@ impl DeferredRows {
         };
         let arguments = (parameters, first_row, arrays);
         let config = LaunchConfig::new(tuning::striding_blocks(pairs as usize), THREADS);
-        // SAFETY: the keys are sorted, and `indices` has room for the pairs of all rows from the first on.
+        // SAFETY: the keys are sorted, and `indices` has room for the pairs of all rows from the
+        // first on.
         unsafe { device.launch(MODULE, &box_kernels::place_rows, config, arguments) }
     }
 }

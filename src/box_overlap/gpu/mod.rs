@@ -1,7 +1,7 @@
 //! The search on GPUs and in the simulator.
 //!
-//! The first stage counts the pairs of each row; prefix sums of the counts tell where each row begins.
-//! The second stage writes the pairs of all rows or of some.
+//! The first stage counts the pairs of each row; prefix sums of the counts tell where each row
+//! begins. The second stage writes the pairs of all rows or of some.
 
 mod brute;
 mod counting;
@@ -53,8 +53,8 @@ unsafe fn count<T: HasKernels>(
     unsafe { count_by(problem, tests_all, counts) }
 }
 
-/// Counts the pairs of each row by testing all pairs or by the index. `Auto` may still switch from the
-/// index to testing all pairs.
+/// Counts the pairs of each row by testing all pairs or by the index. `Auto` may still switch from
+/// the index to testing all pairs.
 ///
 /// # Safety
 /// See [`count`].
@@ -171,13 +171,14 @@ impl<T: HasKernels> Search for GpuSearch<T> {
     }
 }
 
-/// Returns the offsets of rows and the indices of all pairs of boxes in a device's memory, and writes the
-/// number of each row's pairs to `counts`.
+/// Returns the offsets of rows and the indices of all pairs of boxes in a device's memory, and
+/// writes the number of each row's pairs to `counts`.
 pub(super) fn overlaps<T: HasKernels>(
     problem: &DeviceProblem<T>,
     counts: &mut Buffer<u32>,
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
-    // SAFETY: the arrays are borrowed until the kernels are launched, and freeing waits for kernels.
+    // SAFETY: the arrays are borrowed until the kernels are launched, and freeing waits for
+    // kernels.
     let searched = unsafe { count(problem, counts)? };
     let (all, pairs) = (searched.counted.sets.rows1, searched.counted.rows.pairs);
     let indices = searched.fill(counts, 0..all, pairs as usize)?;
@@ -204,8 +205,8 @@ pub(super) fn pair_list(
         let config = LaunchConfig::new(tuning::striding_blocks(indices.len()), tuning::THREADS);
         let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
         let arguments = (offsets, indices, pairs.slice_mut());
-        // SAFETY: `pairs` has two elements for each index, and the offsets belong to the indices. The
-        // buffers are on this device and freed after the kernel has run.
+        // SAFETY: `pairs` has two elements for each index, and the offsets belong to the indices.
+        // The buffers are on this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &box_kernels::pair_list, config, arguments)? };
     }
     Ok(pairs)
@@ -305,8 +306,8 @@ mod tests {
 
     #[test]
     fn auto_tests_every_pair_where_all_paths_are_long() {
-        // Sticks through the whole space, of which few meet, although the bounding boxes of neighbours
-        // overlap most sticks.
+        // Sticks through the whole space, of which few meet, although the bounding boxes of
+        // neighbours overlap most sticks.
         let sticks = scattered(5000, |row| {
             std::array::from_fn(|axis| if axis == row % 3 { 2.0 } else { 1e-4 })
         });

@@ -50,8 +50,8 @@ pub(super) fn examining_blocks(rows: usize) -> u32 {
     blocks(rows.div_ceil(4), THREADS).min(EXAMINING_BLOCKS as u32)
 }
 
-/// Returns the bits of a coordinate in the sort keys of boxes. A pass sorts by 8 bits; with 15 bits a
-/// key of three coordinates has 48.
+/// Returns the bits of a coordinate in the sort keys of boxes. A pass sorts by 8 bits; with 15 bits
+/// a key of three coordinates has 48.
 pub(super) fn key_bits(axes: u32) -> u32 {
     if axes == 3 { 15 } else { 18 }
 }
@@ -69,14 +69,14 @@ pub(super) fn tree_nodes(leaves: u32) -> usize {
     levels.map(|level| nodes(leaves, level) as usize).sum()
 }
 
-/// Returns the blocks that build levels over the entries of a level: a multiple of four, so that the
-/// nodes of the highest level are filled.
+/// Returns the blocks that build levels over the entries of a level: a multiple of four, so that
+/// the nodes of the highest level are filled.
 pub(super) fn build_blocks(leaves: u32, level: u32) -> u32 {
     entries(leaves, level).div_ceil(CHILDREN * BUILD_THREADS) * CHILDREN
 }
 
-/// Returns the level at whose nodes the tasks of rows left to warps begin: a high level if there are
-/// many rows, else a level with more nodes.
+/// Returns the level at whose nodes the tasks of rows left to warps begin: a high level if there
+/// are many rows, else a level with more nodes.
 pub(super) fn start_level(leaves: u32, rows: u32) -> u32 {
     let is_wanted = |&level: &u32| {
         let subtrees = nodes(leaves, level);
@@ -135,10 +135,10 @@ pub(super) fn tests_every_pair(algorithm: Algorithm, rows1: u32, rows2: u32) -> 
 /// Whether testing every pair takes less time than building an index and searching it, if few pairs
 /// overlap.
 ///
-/// On an H100 a test takes 0.2 to 0.7 ps, and up to 8 ps in sets too small to fill the GPU. The index
-/// takes 0.16 to 0.25 ms and half a nanosecond for each box. Up to 10 000 boxes in each set take about
-/// the same time either way if few boxes overlap and paths through the tree are short. With many pairs or
-/// long paths the index takes up to six times as long.
+/// On an H100 a test takes 0.2 to 0.7 ps, and up to 8 ps in sets too small to fill the GPU. The
+/// index takes 0.16 to 0.25 ms and half a nanosecond for each box. Up to 10 000 boxes in each set
+/// take about the same time either way if few boxes overlap and paths through the tree are short.
+/// With many pairs or long paths the index takes up to six times as long.
 fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
     /// Tests in the time of an index of no boxes.
     const PAIRS: u64 = 1 << 27;
@@ -150,22 +150,23 @@ fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
 
 // Whether to stay with the index
 //
-// The index leaves rows with many pairs, or a long path through the tree, to warps, which search twice for
-// them: to count the pairs, and to write the pairs as keys to be sorted. Other rows cost little. Once the
-// first stage has told how many rows are left, the time of testing every pair is compared with that of the
-// index's remaining work, by the times below. They are of an H100 and of `f32`, in picoseconds, and within
-// about a factor of 2 of measurements there. Launches and waits take about 0.13 ms either way, and are left
-// out.
+// The index leaves rows with many pairs, or a long path through the tree, to warps, which search
+// twice for them: to count the pairs, and to write the pairs as keys to be sorted. Other rows cost
+// little. Once the first stage has told how many rows are left, the time of testing every pair is
+// compared with that of the index's remaining work, by the times below. They are of an H100 and of
+// `f32`, in picoseconds, and within about a factor of 2 of measurements there. Launches and waits
+// take about 0.13 ms either way, and are left out.
 //
-// Trying the index first costs at most as much as testing every pair if few pairs overlap, or the choice
-// would have been brute force at once; a sample costs some 25 us. Where pairs overlap, testing takes longer,
-// so `Auto` takes at most about twice as long as the faster algorithm.
+// Trying the index first costs at most as much as testing every pair if few pairs overlap, or the
+// choice would have been brute force at once; a sample costs some 25 us. Where pairs overlap,
+// testing takes longer, so `Auto` takes at most about twice as long as the faster algorithm.
 
-/// A test of two boxes by their codes: 7.62 ms for 4·10¹⁰ of welds and pipes, 14.3 at random places.
+/// A test of two boxes by their codes: 7.62 ms for 4·10¹⁰ of welds and pipes, 14.3 at random
+/// places.
 const CODE_TEST: f64 = 0.4;
 
-/// A pair that the brute force finds and writes, if few of a row's tests find a pair: 5.82 ms for 1.6·10⁹
-/// tests and 64 M pairs, 36.5 ms for 10¹⁰ and 403 M.
+/// A pair that the brute force finds and writes, if few of a row's tests find a pair: 5.82 ms for
+/// 1.6·10⁹ tests and 64 M pairs, 36.5 ms for 10¹⁰ and 403 M.
 const BRUTE_PAIR: f64 = 85.0;
 
 /// A test in rows that warps write, since many of their tests find a pair: 11.9 ms for 1.6·10⁹.
@@ -178,7 +179,8 @@ const STEP: f64 = 200.0;
 /// Leaves that a warp tests in a step, and so the most pairs that it finds.
 const LEAVES_A_STEP: f64 = 32.0;
 
-/// A pair that is written as a key, sorted, and written to its row: the rest of 138 ms for 1.6·10⁹ pairs.
+/// A pair that is written as a key, sorted, and written to its row: the rest of 138 ms for 1.6·10⁹
+/// pairs.
 const SORTED_PAIR: f64 = 75.0;
 
 /// Returns the time of `tests` tests of two boxes that find and write `pairs` pairs.
@@ -217,8 +219,9 @@ impl Work {
     }
 }
 
-/// Returns the stride of a sample of the rows left to warps. Returns `None` if the sample would have most
-/// of the rows, or if counting the pairs of all rows takes no longer than waiting for the sample.
+/// Returns the stride of a sample of the rows left to warps. Returns `None` if the sample would
+/// have most of the rows, or if counting the pairs of all rows takes no longer than waiting for the
+/// sample.
 pub(super) fn sample_stride(rows2: u32, left: u32) -> Option<u32> {
     /// The approximate size of a sample.
     const SAMPLED_ROWS: u32 = 256;
@@ -229,13 +232,14 @@ pub(super) fn sample_stride(rows2: u32, left: u32) -> Option<u32> {
     (stride > 1 && !is_quick).then_some(stride)
 }
 
-/// Returns the blocks that search for the rows of a sample: few, as each warp adds to the same two counters.
+/// Returns the blocks that search for the rows of a sample: few, as each warp adds to the same two
+/// counters.
 pub(super) fn sample_blocks(tasks: u64) -> u32 {
     row_blocks(tasks).min(STRIDING_BLOCKS as u32)
 }
 
-/// The most pairs of rows left to warps that are sorted at a time, if no row has more: two arrays of 64-bit
-/// keys.
+/// The most pairs of rows left to warps that are sorted at a time, if no row has more: two arrays
+/// of 64-bit keys.
 pub(super) const MAX_KEYS: u64 = 1 << 28;
 
 #[cfg(test)]
@@ -285,9 +289,9 @@ mod tests {
         assert_eq!(sample_stride(10_000, 10_000), Some(39));
     }
 
-    /// Lines of "Other boxes" in BENCHMARKS.md with rows left to warps, measured on an H100: boxes of each set,
-    /// pairs, and the milliseconds of both algorithms. In all but the line of giants, nearly all pairs are in
-    /// rows left to warps.
+    /// Lines of "Other boxes" in BENCHMARKS.md with rows left to warps, measured on an H100: boxes
+    /// of each set, pairs, and the milliseconds of both algorithms. In all but the line of giants,
+    /// nearly all pairs are in rows left to warps.
     const MEASURED: [(u64, u64, f64, f64); 5] = [
         (10_000, 100_000_000, 1.13, 8.89),
         (40_000, 1_600_000_000, 11.9, 138.0),
@@ -304,8 +308,8 @@ mod tests {
 
     #[test]
     fn times_are_within_twice_those_measured() {
-        // Before the rows left to warps, an index takes 0.17 ms and half a nanosecond for each box. Launches of
-        // the brute force take 0.13 ms.
+        // Before the rows left to warps, an index takes 0.17 ms and half a nanosecond for each box.
+        // Launches of the brute force take 0.13 ms.
         for (boxes, pairs, brute_force, indexed) in MEASURED {
             let modelled = [
                 0.13 + brute_force_time(boxes * boxes, pairs) * 1e-9,

@@ -1,5 +1,5 @@
-//! The buffers of each phase, besides the boxes, the indices of the pairs, and the buffers of rows left to
-//! warps.
+//! The buffers of each phase, besides the boxes, the indices of the pairs, and the buffers of rows
+//! left to warps.
 
 use box_overlap_kernels::{Counters, NODE_WORDS, SLOTS};
 

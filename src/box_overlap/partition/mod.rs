@@ -146,7 +146,8 @@ impl Partition for Rows {
     }
 }
 
-/// Finds the pairs of these rows, split into ever fewer rows if the device has no room for all pairs.
+/// Finds the pairs of these rows, split into ever fewer rows if the device has no room for all
+/// pairs.
 fn overlaps_in_pieces(
     device: &Device,
     search: &mut dyn Search,
@@ -172,8 +173,8 @@ fn overlaps_in_pieces(
     joined(end, parts)
 }
 
-/// Joins the pairs of `rows` rows from parts that have each pair once. The indices of a row are those
-/// of the parts with the row, ascending.
+/// Joins the pairs of `rows` rows from parts that have each pair once. The indices of a row are
+/// those of the parts with the row, ascending.
 fn joined(rows: usize, mut parts: Vec<Found<Overlaps>>) -> Result<Overlaps> {
     parts.sort_by_key(|part| part.first_column);
     let mut offsets = zeroed::<usize>(rows + 1)?;

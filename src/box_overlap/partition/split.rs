@@ -21,8 +21,8 @@ pub struct SearchPartition<'a, T: Number> {
 const FEW: usize = 256;
 
 impl<'a, T: Number> SearchPartition<'a, T> {
-    /// Returns partitions of all tests of `rows`: the rows in `count` ranges, ascending, split further
-    /// where a partition takes more than `bytes`.
+    /// Returns partitions of all tests of `rows`: the rows in `count` ranges, ascending, split
+    /// further where a partition takes more than `bytes`.
     pub fn covering(
         whole: &'a Problem<'a, T>,
         rows: Range<usize>,
@@ -99,8 +99,8 @@ impl<T: Number> Partition for SearchPartition<'_, T> {
         self.bytes_of_boxes() + gpu::bytes(self.whole.algorithm, self.rows.len(), columns)
     }
 
-    /// Halves the longer side. A single set is split into two searches of its halves, and a search of
-    /// one half against the other.
+    /// Halves the longer side. A single set is split into two searches of its halves, and a search
+    /// of one half against the other.
     fn split(self, _: usize) -> Vec<Self> {
         if self.rows.len().max(self.columns().len()) <= 1 {
             return vec![self];

@@ -25,7 +25,8 @@ pub fn exclusive_sums_into(values: &Buffer<u32>, sums: &mut Buffer<u64>) -> Resu
 }
 
 /// Returns the exclusive sums of `values`, and the sum of all of them, computed on the stream of
-/// `device`. The sum of all values is also written to the first element of `total`, if there is one.
+/// `device`. The sum of all values is also written to the first element of `total`, if there is
+/// one.
 ///
 /// # Safety
 /// See [`write_sums`].
