@@ -69,20 +69,16 @@ impl<'a> OverlapSlices<'a> {
         self.counts.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// Returns the next rows: as many as have at most `max_pairs` pairs together, and at least one.
+    /// Returns the next rows: at least one, and more while they have at most `max_pairs` pairs.
     fn rows(&mut self) -> Option<Range<usize>> {
         let start = self.next;
-        let mut pairs = u64::from(*self.counts.get(start)?);
-        let mut end = start + 1;
-        while let Some(&count) = self.counts.get(end) {
+        let mut pairs = 0;
+        let rest = self.counts[start..].iter().take_while(|&&count| {
             pairs += u64::from(count);
-            if pairs > self.max_pairs {
-                break;
-            }
-            end += 1;
-        }
-        self.next = end;
-        Some(start..end)
+            pairs <= self.max_pairs
+        });
+        self.next = self.counts.len().min(start + rest.count().max(1));
+        (start < self.next).then_some(start..self.next)
     }
 }
 

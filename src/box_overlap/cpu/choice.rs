@@ -43,14 +43,19 @@ mod tests {
 
     #[test]
     fn brute_force_for_few_rows_or_boxes() {
-        assert_eq!(chosen(0, 0), Algorithm::BruteForce);
-        assert_eq!(chosen(0, 100_000), Algorithm::BruteForce);
-        assert_eq!(chosen(10, 100_000), Algorithm::BruteForce);
-        assert_eq!(chosen(100_000, 10), Algorithm::BruteForce);
-        assert_eq!(chosen(500, 500), Algorithm::BruteForce);
-        assert_eq!(chosen(1000, 100_000), Algorithm::Indexed);
-        assert_eq!(chosen(100_000, 1000), Algorithm::Indexed);
-        assert_eq!(chosen(20_000, 20_000), Algorithm::Indexed);
+        let few = [
+            (0, 0),
+            (0, 100_000),
+            (10, 100_000),
+            (100_000, 10),
+            (500, 500),
+        ];
+        for (rows, boxes) in few {
+            assert_eq!(chosen(rows, boxes), Algorithm::BruteForce);
+        }
+        for (rows, boxes) in [(1000, 100_000), (100_000, 1000), (20_000, 20_000)] {
+            assert_eq!(chosen(rows, boxes), Algorithm::Indexed);
+        }
     }
 
     #[test]

@@ -126,22 +126,14 @@ impl<T: Lanes, const AXES: usize> Walk<'_, T, AXES> {
     }
 
     fn leaves(&mut self, tests: &[Test]) -> Result<()> {
+        let isa = self.isa;
         for tests in tests.chunks(LIST) {
-            if self.wanted == Wanted::CountsAndIndices {
-                reserve(&mut self.found.indices, tests.len() * LANES)?;
-            }
-            let leaves = LeafTests {
-                level: &self.tree.levels[0],
-                ids: &self.tree.ids,
-                rows: self.rows,
-                tests,
-                first: self.first,
-                found: &mut self.found,
-                places: &mut self.places,
-            };
             match self.wanted {
-                Wanted::Counts => self.isa.run(Leaves::<T, AXES, false>(leaves)),
-                Wanted::CountsAndIndices => self.isa.run(Leaves::<T, AXES, true>(leaves)),
+                Wanted::Counts => isa.run(Leaves::<T, AXES, false>(self, tests)),
+                Wanted::CountsAndIndices => {
+                    reserve(&mut self.found.indices, tests.len() * LANES)?;
+                    isa.run(Leaves::<T, AXES, true>(self, tests));
+                }
             }
         }
         Ok(())
@@ -198,53 +190,45 @@ static LANES_OF: [[u8; LANES]; 1 << LANES] = {
     lanes_of
 };
 
-/// Tests of the boxes themselves.
-struct LeafTests<'a, T, const AXES: usize> {
-    level: &'a Groups<T, AXES>,
-    ids: &'a [u32],
-    rows: &'a [Limits<T, AXES>],
-    tests: &'a [Test],
-    first: Option<u32>,
-    found: &'a mut Found,
-    places: &'a mut [u32; LIST * LANES],
-}
+/// Tests of boxes. With `STORE` there must be room for the indices.
+struct Leaves<'a, 'b, T, const AXES: usize, const STORE: bool>(
+    &'a mut Walk<'b, T, AXES>,
+    &'a [Test],
+);
 
-/// Runs tests of boxes. With `STORE` there must be room for the indices.
-struct Leaves<'a, T, const AXES: usize, const STORE: bool>(LeafTests<'a, T, AXES>);
-
-impl<T: Lanes, const AXES: usize, const STORE: bool> WithTester for Leaves<'_, T, AXES, STORE> {
+impl<T: Lanes, const AXES: usize, const STORE: bool> WithTester for Leaves<'_, '_, T, AXES, STORE> {
     #[inline(always)]
     fn run(self, tester: impl Tester) {
-        let leaves = self.0;
-        let groups_of_ids = leaves.ids.as_chunks::<LANES>().0;
+        let Leaves(walk, tests) = self;
+        let (level, ids, rows) = (&walk.tree.levels[0], &walk.tree.ids[..], walk.rows);
+        let (first, found, places) = (walk.first, &mut walk.found, &mut walk.places);
+        let groups_of_ids = ids.as_chunks::<LANES>().0;
         let mut end = 0;
-        for &test in leaves.tests {
+        for &test in tests {
             let (row, group) = (test.row(), test.group());
-            let hits = tester.overlapping(&leaves.level.groups[group], &leaves.rows[row]);
-            let mut hits = hits & leaves.level.lanes(group);
-            if let Some(first) = leaves.first {
+            let hits = tester.overlapping(&level.groups[group], &rows[row]);
+            let mut hits = hits & level.lanes(group);
+            if let Some(first) = first {
                 let mut counts = [false; LANES];
                 for (counts, &id) in counts.iter_mut().zip(&groups_of_ids[group]) {
                     *counts = id > first + row as u32;
                 }
                 hits &= bits(counts);
             }
-            leaves.found.counts[row] += hits.count_ones();
+            found.counts[row] += hits.count_ones();
             if STORE {
                 // As in `Expand`. The indices of the boxes are looked up when the list is done.
-                let places = &mut leaves.places[end..end + LANES];
-                let first = (group * LANES) as u32;
+                let places = &mut places[end..end + LANES];
+                let place_of_group = (group * LANES) as u32;
                 for (place, &lane) in places.iter_mut().zip(&LANES_OF[hits as usize]) {
-                    *place = first + u32::from(lane);
+                    *place = place_of_group + u32::from(lane);
                 }
                 end += hits.count_ones() as usize;
             }
         }
         if STORE {
-            let ids = leaves.places[..end]
-                .iter()
-                .map(|&place| leaves.ids[place as usize]);
-            leaves.found.indices.extend(ids);
+            let ids = places[..end].iter().map(|&place| ids[place as usize]);
+            found.indices.extend(ids);
         }
     }
 }
