@@ -17,15 +17,33 @@ const MAX_ROWS: usize = i32::MAX as usize;
 /// Rows of a task.
 const CHUNK: usize = 1 << 14;
 
-/// Sets of boxes on the host, with checked shapes.
-#[derive(Debug)]
-pub struct Problem<'a, T: Number> {
+/// Two sets of boxes, or one, with checked shapes.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<S> {
     /// The name of the call, for errors.
     pub operation: &'static str,
     pub algorithm: Algorithm,
-    pub set1: Packed<'a, T>,
+    pub set1: S,
     /// `None` for pairs (i, j), i < j, of the first set.
-    pub set2: Option<Packed<'a, T>>,
+    pub set2: Option<S>,
+}
+
+/// Sets of boxes on the host.
+pub type Problem<'a, T> = Arguments<Packed<'a, T>>;
+
+/// Sets of boxes in a device's memory.
+pub type DeviceProblem<'a, T> = Arguments<&'a DeviceArray<T, Ix2>>;
+
+impl<S> Arguments<S> {
+    /// Returns the second set, which may be the first.
+    pub fn any_set2(&self) -> &S {
+        self.set2.as_ref().unwrap_or(&self.set1)
+    }
+
+    /// Returns the sets with their names for messages.
+    pub fn named_sets(&self) -> impl Iterator<Item = (&'static str, &S)> {
+        named(&self.set1, self.set2.as_ref())
+    }
 }
 
 impl<'a, T: Number> Problem<'a, T> {
@@ -50,27 +68,11 @@ impl<'a, T: Number> Problem<'a, T> {
         self.set1.boxes().len()
     }
 
-    /// Returns the second set, which may be the first.
-    pub fn any_set2(&self) -> &Packed<'a, T> {
-        self.set2.as_ref().unwrap_or(&self.set1)
-    }
-
     /// Fails for the first row that is no box.
     pub fn check(&self) -> Result<()> {
-        named(&self.set1, self.set2.as_ref())
+        self.named_sets()
             .try_for_each(|(name, set)| set.boxes().check(self.operation, name))
     }
-}
-
-/// Sets of boxes in a device's memory, with checked shapes.
-#[derive(Clone, Copy)]
-pub struct DeviceProblem<'a, T: Number> {
-    /// The name of the call, for errors.
-    pub operation: &'static str,
-    pub algorithm: Algorithm,
-    pub set1: &'a DeviceArray<T, Ix2>,
-    /// `None` for pairs (i, j), i < j, of the first set.
-    pub set2: Option<&'a DeviceArray<T, Ix2>>,
 }
 
 impl<'a, T: Number> DeviceProblem<'a, T> {
@@ -103,15 +105,10 @@ impl<'a, T: Number> DeviceProblem<'a, T> {
     pub fn rows1(&self) -> usize {
         self.set1.shape()[0]
     }
-
-    /// Returns the second set, which may be the first.
-    pub fn any_set2(&self) -> &'a DeviceArray<T, Ix2> {
-        self.set2.unwrap_or(self.set1)
-    }
 }
 
 /// Returns one or two sets, with their names for messages.
-pub fn named<S>(set1: S, set2: Option<S>) -> impl Iterator<Item = (&'static str, S)> {
+fn named<S>(set1: S, set2: Option<S>) -> impl Iterator<Item = (&'static str, S)> {
     let name1 = if set2.is_some() { "set1" } else { "set" };
     let set2 = set2.map(|set2| ("set2", set2));
     std::iter::once((name1, set1)).chain(set2)

@@ -67,6 +67,7 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
 struct Test(u64);
 
 impl Test {
+    #[inline(always)]
     fn new(row: usize, group: usize) -> Test {
         Test(((row as u64) << 32) | group as u64)
     }
@@ -79,13 +80,6 @@ impl Test {
     #[inline(always)]
     fn group(self) -> usize {
         self.0 as u32 as usize
-    }
-
-    /// Returns the test that follows if the row overlaps the box in a lane. There are fewer than
-    /// 2³² groups.
-    #[inline(always)]
-    fn child(self, lane: u64) -> Test {
-        Test((self.0 & !0xffff_ffff) | ((self.group() * LANES) as u64 + lane))
     }
 }
 
@@ -162,7 +156,8 @@ impl<T: Lanes, const AXES: usize> WithTester for Expand<'_, T, AXES> {
             // number of hits cannot be predicted, and a loop over them would take as long as the
             // test.
             let places: &mut [Test] = &mut self.below[end..end + LANES];
-            let first = test.child(0).0;
+            // There are fewer than 2³² groups.
+            let first = Test::new(row, group * LANES).0;
             for (place, &lane) in places.iter_mut().zip(&LANES_OF[hits as usize]) {
                 *place = Test(first + u64::from(lane));
             }
@@ -177,13 +172,11 @@ static LANES_OF: [[u8; LANES]; 1 << LANES] = {
     let mut lanes_of = [[0; LANES]; 1 << LANES];
     let mut set = 0;
     while set < lanes_of.len() {
-        let (mut lane, mut count) = (0, 0);
-        while lane < LANES {
-            if set & (1 << lane) != 0 {
-                lanes_of[set][count] = lane as u8;
-                count += 1;
-            }
-            lane += 1;
+        let (mut rest, mut count) = (set, 0);
+        while rest != 0 {
+            lanes_of[set][count] = rest.trailing_zeros() as u8;
+            rest &= rest - 1;
+            count += 1;
         }
         set += 1;
     }

@@ -5,7 +5,7 @@ use cuda_std::DeviceSliceMut;
 
 use super::kernels::HasKernels;
 use super::tuning::{self, Work};
-use crate::box_overlap::input::{DeviceProblem, named, no_box};
+use crate::box_overlap::input::{DeviceProblem, no_box};
 use crate::device::{Buffer, DeviceView, LaunchConfig, Module};
 use crate::{Device, Result, modules};
 
@@ -69,7 +69,7 @@ impl<'a, T: HasKernels> Counting<'a, T> {
     /// Waits for the kernels and reads the counters. Fails if a row is no box.
     pub fn read(&self) -> Result<CounterSnapshot> {
         let counters = self.counters.to_vec()?;
-        let sets = named(self.problem.set1, self.problem.set2);
+        let sets = self.problem.named_sets();
         for ((name, set), &fault) in sets.zip(&counters[Counters::FAULTS..]) {
             if fault != Counters::NO_FAULT {
                 let (row, width) = (fault as usize, set.shape()[1]);
