@@ -11,9 +11,6 @@ use crate::Result;
 /// As [`overlaps`](super::overlaps), by testing every pair on one core: the reference for all
 /// devices and algorithms.
 ///
-/// # Errors
-/// Those of [`overlaps`](super::overlaps).
-///
 /// ```
 /// use gridstride::box_overlap::reference;
 /// use ndarray::array;
@@ -28,9 +25,6 @@ pub fn overlaps<T: Coordinate>(set1: ArrayView2<T>, set2: ArrayView2<T>) -> Resu
 }
 
 /// As [`self_overlaps`](super::self_overlaps), by testing every pair on one core.
-///
-/// # Errors
-/// Those of [`self_overlaps`](super::self_overlaps).
 pub fn self_overlaps<T: Coordinate>(set: ArrayView2<T>) -> Result<Overlaps> {
     nested_loops("self_overlaps", set, None)
 }

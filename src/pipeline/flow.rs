@@ -21,7 +21,7 @@ use crate::{Device, Error, Result};
 const POLL_INTERVAL: Duration = Duration::from_micros(20);
 
 /// The work on chunks.
-pub trait Work<L = Slot> {
+pub trait Work<S = Slot> {
     /// The data of a chunk in flight.
     type Ticket;
     type Error: From<Error>;
@@ -30,10 +30,10 @@ pub trait Work<L = Slot> {
     const IN_ORDER: bool;
 
     /// Starts the next chunk in a free slot. Returns `None` if there are no more chunks.
-    fn start(&mut self, slot: &mut L) -> Result<Option<Self::Ticket>, Self::Error>;
+    fn start(&mut self, slot: &mut S) -> Result<Option<Self::Ticket>, Self::Error>;
 
     /// Takes the results of a chunk that is done.
-    fn finish(&mut self, slot: &mut L, ticket: Self::Ticket) -> Result<(), Self::Error>;
+    fn finish(&mut self, slot: &mut S, ticket: Self::Ticket) -> Result<(), Self::Error>;
 }
 
 /// The progress of a slot, which the order of chunks depends on.
@@ -101,12 +101,12 @@ impl Pipeline {
 }
 
 /// Runs `work` in up to `streams` slots of each device, which `make` makes, and returns the slots.
-fn run<L: Progress, W: Work<L>>(
+fn run<S: Progress, W: Work<S>>(
     devices: usize,
     streams: usize,
-    make: impl Fn(usize) -> Result<L>,
+    make: impl Fn(usize) -> Result<S>,
     work: &mut W,
-) -> Result<VecDeque<L>, W::Error> {
+) -> Result<VecDeque<S>, W::Error> {
     // Oldest chunk first.
     let mut in_flight = VecDeque::new();
     let mut free = VecDeque::new();
@@ -139,18 +139,18 @@ fn run<L: Progress, W: Work<L>>(
 
 /// Waits until a chunk can be finished, and moves its slot to `free`, slots of the fastest devices
 /// first.
-fn finish_some<L: Progress, W: Work<L>>(
+fn finish_some<S: Progress, W: Work<S>>(
     devices: usize,
-    in_flight: &mut VecDeque<(L, W::Ticket)>,
-    free: &mut VecDeque<L>,
+    in_flight: &mut VecDeque<(S, W::Ticket)>,
+    free: &mut VecDeque<S>,
     work: &mut W,
 ) -> Result<(), W::Error> {
-    let mut finish = |(mut slot, ticket): (L, W::Ticket)| {
+    let mut finish = |(mut slot, ticket): (S, W::Ticket)| {
         slot.wait()?;
         work.finish(&mut slot, ticket)?;
-        Ok::<L, W::Error>(slot)
+        Ok::<S, W::Error>(slot)
     };
-    let is_idle = |(slot, _): &(L, W::Ticket)| slot.is_idle();
+    let is_idle = |(slot, _): &(S, W::Ticket)| slot.is_idle();
     let mut next = 0;
     // Chunks of a single device end in about the order of their starts.
     if !W::IN_ORDER && devices > 1 {

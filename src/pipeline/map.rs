@@ -198,9 +198,6 @@ impl Pipeline {
 
     /// As [`map_chunks`](Self::map_chunks), over the elements of an iterator.
     ///
-    /// # Errors
-    /// Those of [`map_chunks`](Self::map_chunks).
-    ///
     /// ```
     /// # use cuda_std::prelude::*;
     /// # use gridstride::Device;

@@ -24,10 +24,8 @@ const MATRIX: &str = "matrix";
 const SLICES: &str = "slices";
 const SELF_SLICES: &str = "self_slices";
 
-/// As [`BoxOverlap::overlaps`], with the defaults.
-///
-/// # Errors
-/// Those of [`BoxOverlap::overlaps`].
+/// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4:
+/// [`BoxOverlap::overlaps`] with the defaults.
 ///
 /// ```
 /// use gridstride::{Device, box_overlap::overlaps};
@@ -46,10 +44,8 @@ pub fn overlaps<T: Coordinate>(
     BoxOverlap::new().overlaps(devices, set1, set2)
 }
 
-/// As [`BoxOverlap::self_overlaps`], with the defaults.
-///
-/// # Errors
-/// Those of [`BoxOverlap::overlaps`].
+/// Finds all pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4:
+/// [`BoxOverlap::self_overlaps`] with the defaults.
 ///
 /// ```
 /// use gridstride::{Device, box_overlap::self_overlaps};
@@ -92,11 +88,7 @@ impl BoxOverlap {
         find(devices.devices(), problem)
     }
 
-    /// Finds all pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed
-    /// rows.
-    ///
-    /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// As [`overlaps`](Self::overlaps), for the pairs (i, j), i < j, of one set, N×6 or N×4.
     pub fn self_overlaps<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -159,10 +151,7 @@ impl BoxOverlap {
         count_into(devices.devices(), problem, out)
     }
 
-    /// Counts the boxes j > i of the set that overlap box i: N numbers.
-    ///
-    /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// As [`counts`](Self::counts), for the boxes j > i of one set that overlap box i.
     pub fn self_counts<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -172,11 +161,7 @@ impl BoxOverlap {
         count(devices.devices(), problem)
     }
 
-    /// As [`self_counts`](Self::self_counts), but writes the counts to `out`: see
-    /// [`counts_into`](Self::counts_into).
-    ///
-    /// # Errors
-    /// Those of [`counts_into`](Self::counts_into).
+    /// As [`counts_into`](Self::counts_into), for the boxes j > i of one set that overlap box i.
     pub fn self_counts_into<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -253,9 +238,6 @@ impl BoxOverlap {
     }
 
     /// As [`slices`](Self::slices), for the pairs (i, j), i < j, of one set.
-    ///
-    /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};

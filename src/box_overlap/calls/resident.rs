@@ -47,9 +47,6 @@ impl BoxOverlap {
     }
 
     /// As [`self_overlaps`](Self::self_overlaps), for boxes in a device's memory.
-    ///
-    /// # Errors
-    /// Those of [`self_overlaps`](Self::self_overlaps).
     pub fn self_overlaps_device<T: Coordinate>(
         &self,
         set: &DeviceArray<T, Ix2>,
@@ -102,9 +99,6 @@ impl BoxOverlap {
     }
 
     /// As [`self_counts`](Self::self_counts), for boxes in a device's memory.
-    ///
-    /// # Errors
-    /// Those of [`self_overlaps_device`](Self::self_overlaps_device).
     pub fn self_counts_device<T: Coordinate>(
         &self,
         set: &DeviceArray<T, Ix2>,
@@ -113,10 +107,7 @@ impl BoxOverlap {
         count(problem)
     }
 
-    /// As [`self_counts_device`](Self::self_counts_device), but writes the counts to `out`.
-    ///
-    /// # Errors
-    /// Those of [`counts_device_into`](Self::counts_device_into).
+    /// As [`counts_device_into`](Self::counts_device_into), for the boxes j > i of one set.
     pub fn self_counts_device_into<T: Coordinate>(
         &self,
         set: &DeviceArray<T, Ix2>,

@@ -117,13 +117,13 @@ impl<T: HasKernels> Search for Partitioned<'_, T> {
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
         if let Some(whole) = &mut self.whole {
             let device = &self.devices[0];
-            match overlaps_in_pieces(device, whole, rows.clone()) {
+            match overlaps_within_memory(device, whole, rows.clone()) {
                 Err(error) if is_short_of_memory(device, &error) => self.whole = None,
                 found => return found,
             }
         }
         let parts = self.find(rows.clone(), |device, search, rows| {
-            overlaps_in_pieces(device, search, 0..rows)
+            overlaps_within_memory(device, search, 0..rows)
         })?;
         joined(rows.len(), parts)
     }
@@ -148,7 +148,7 @@ impl Partition for Rows {
 
 /// Finds the pairs of these rows, split into ever fewer rows if the device has no room for all
 /// pairs.
-fn overlaps_in_pieces(
+fn overlaps_within_memory(
     device: &Device,
     search: &mut dyn Search,
     rows: Range<usize>,
