@@ -62,7 +62,7 @@ struct Found<F> {
     rows: Range<usize>,
     /// The row of the second set from which indices count.
     first_column: usize,
-    found: F,
+    result: F,
 }
 
 impl<T: HasKernels> Partitioned<'_, T> {
@@ -70,7 +70,7 @@ impl<T: HasKernels> Partitioned<'_, T> {
     fn may_fit(&self, budget: Option<u64>) -> bool {
         let rows = 0..self.problem.rows1();
         let partitions = SearchPartition::covering(&self.problem, rows, 1, None);
-        let boxes: u64 = partitions.iter().map(|part| part.bytes_of_boxes()).sum();
+        let boxes: u64 = partitions.iter().map(SearchPartition::bytes_of_boxes).sum();
         budget.is_none_or(|budget| boxes <= budget)
     }
 
@@ -90,7 +90,7 @@ impl<T: HasKernels> Partitioned<'_, T> {
             Ok(Found {
                 rows: partition.rows.start - start..partition.rows.end - start,
                 first_column: partition.columns().start,
-                found: find(device, &mut *search, partition.rows.len())?,
+                result: find(device, &mut *search, partition.rows.len())?,
             })
         };
         recheck(run_parts(&self.devices, partitions, work), || {
@@ -106,8 +106,8 @@ impl<T: HasKernels> Search for Partitioned<'_, T> {
         }
         counts.fill(0);
         let count = |_: &Device, search: &mut dyn Search, rows| slices::counts(search, rows);
-        for part in self.find(0..counts.len(), count)? {
-            for (count, more) in counts[part.rows].iter_mut().zip(part.found) {
+        for found in self.find(0..counts.len(), count)? {
+            for (count, more) in counts[found.rows].iter_mut().zip(found.result) {
                 *count += more;
             }
         }
@@ -122,10 +122,10 @@ impl<T: HasKernels> Search for Partitioned<'_, T> {
                 found => return found,
             }
         }
-        let parts = self.find(rows.clone(), |device, search, rows| {
+        let found = self.find(rows.clone(), |device, search, rows| {
             overlaps_within_memory(device, search, 0..rows)
         })?;
-        joined(rows.len(), parts)
+        joined(rows.len(), found)
     }
 }
 
@@ -153,39 +153,35 @@ fn overlaps_within_memory(
     search: &mut dyn Search,
     rows: Range<usize>,
 ) -> Result<Overlaps> {
-    let (search, mut found) = (RefCell::new(search), Vec::new());
+    let (search, mut results) = (RefCell::new(search), Vec::new());
     let work = |_: &Device, rows: &mut Rows| search.borrow_mut().overlaps(rows.0.clone());
-    in_pieces(device, Rows(rows), &work, &mut found)?;
-    if found.len() == 1 {
-        return Ok(found.swap_remove(0));
+    in_pieces(device, Rows(rows), &work, &mut results)?;
+    if results.len() == 1 {
+        return Ok(results.swap_remove(0));
     }
     let mut end = 0;
-    let parts = found.into_iter().map(|found| {
+    let found = results.into_iter().map(|result| {
         let start = end;
-        end += found.len();
+        end += result.len();
         Found {
             rows: start..end,
             first_column: 0,
-            found,
+            result,
         }
     });
-    let parts = parts.collect();
-    joined(end, parts)
+    let found = found.collect();
+    joined(end, found)
 }
 
-/// Joins the pairs of `rows` rows from parts that have each pair once. The indices of a row are
-/// those of the parts with the row, ascending.
-fn joined(rows: usize, mut parts: Vec<Found<Overlaps>>) -> Result<Overlaps> {
-    parts.sort_by_key(|part| part.first_column);
+/// Joins the results of partitions of `rows` rows. Each row's indices are those of the partitions
+/// with the row, ascending.
+fn joined(rows: usize, mut found: Vec<Found<Overlaps>>) -> Result<Overlaps> {
+    found.sort_by_key(|found| found.first_column);
     let mut offsets = zeroed::<usize>(rows + 1)?;
-    for part in &parts {
-        let counts = part
-            .found
-            .offsets()
-            .windows(2)
-            .map(|ends| ends[1] - ends[0]);
-        for (offset, count) in offsets[part.rows.start + 1..].iter_mut().zip(counts) {
-            *offset += count;
+    for found in &found {
+        let ends = found.result.offsets().windows(2);
+        for (offset, ends) in offsets[found.rows.start + 1..].iter_mut().zip(ends) {
+            *offset += ends[1] - ends[0];
         }
     }
     let mut end = 0;
@@ -196,13 +192,13 @@ fn joined(rows: usize, mut parts: Vec<Found<Overlaps>>) -> Result<Overlaps> {
     let mut indices = zeroed::<u32>(end)?;
     parallel::each(row_blocks(&offsets, &mut indices), |(block, places)| {
         let has_rows = |rows: &Range<usize>| rows.start < block.end && rows.end > block.start;
-        let parts: Vec<_> = parts.iter().filter(|part| has_rows(&part.rows)).collect();
+        let found: Vec<_> = found.iter().filter(|found| has_rows(&found.rows)).collect();
         let mut places = places.iter_mut();
         for row in block {
-            for part in parts.iter().filter(|part| part.rows.contains(&row)) {
-                let indices = part.found.row(row - part.rows.start);
+            for found in found.iter().filter(|found| found.rows.contains(&row)) {
+                let indices = found.result.row(row - found.rows.start);
                 for (&index, place) in indices.iter().zip(places.by_ref()) {
-                    *place = part.first_column as u32 + index;
+                    *place = found.first_column as u32 + index;
                 }
             }
         }

@@ -50,19 +50,21 @@ impl<'a, T: Number> SearchPartition<'a, T> {
         let few = whole.rows1().min(FEW / 2);
         let few = partition(&(0..few), Some(0..end.min(FEW / 2)));
         match bytes.filter(|&bytes| few.bytes() <= bytes) {
-            Some(bytes) => partitions.flat_map(|part| part.within(bytes)).collect(),
+            Some(bytes) => partitions
+                .flat_map(|partition| partition.within(bytes))
+                .collect(),
             // Without room for a few boxes the first partition fails.
             None => partitions.collect(),
         }
     }
 
-    /// Splits the partition until each part takes at most `bytes` or has few boxes.
+    /// Splits the partition until each half takes at most `bytes` or has few boxes.
     fn within(self, bytes: u64) -> Vec<Self> {
         if self.bytes() <= bytes || self.boxes() <= FEW {
             return vec![self];
         }
-        let parts = self.split(2).into_iter();
-        parts.flat_map(|part| part.within(bytes)).collect()
+        let halves = self.split(2).into_iter();
+        halves.flat_map(|half| half.within(bytes)).collect()
     }
 
     /// Returns the partition as a search of separate sets.
@@ -105,7 +107,7 @@ impl<T: Number> Partition for SearchPartition<'_, T> {
         if self.rows.len().max(self.columns().len()) <= 1 {
             return vec![self];
         }
-        let part = |rows: &Range<usize>, columns: Option<&Range<usize>>| SearchPartition {
+        let new = |rows: &Range<usize>, columns: Option<&Range<usize>>| SearchPartition {
             whole: self.whole,
             rows: rows.clone(),
             columns: columns.cloned(),
@@ -113,13 +115,13 @@ impl<T: Number> Partition for SearchPartition<'_, T> {
         match &self.columns {
             None => {
                 let [front, back] = &halves(&self.rows);
-                vec![part(front, None), part(front, Some(back)), part(back, None)]
+                vec![new(front, None), new(front, Some(back)), new(back, None)]
             }
             Some(columns) if columns.len() > self.rows.len() => halves(columns)
-                .map(|half| part(&self.rows, Some(&half)))
+                .map(|half| new(&self.rows, Some(&half)))
                 .into(),
             columns => halves(&self.rows)
-                .map(|half| part(&half, columns.as_ref()))
+                .map(|half| new(&half, columns.as_ref()))
                 .into(),
         }
     }
