@@ -24,7 +24,7 @@
 //! existing memory.
 //!
 //! # Several devices
-//! Over a [set](DeviceSet) of devices the rows of the first set are divided, and each device
+//! Over a [set](crate::DeviceSet) of devices the rows of the first set are divided, and each device
 //! searches the whole second set. Pairs within one set are found in ranges of rows, and between
 //! each range and the rows after it.
 //!
@@ -51,8 +51,6 @@ mod partition;
 pub mod reference;
 mod slices;
 
-#[allow(unused_imports, reason = "for links")]
-use crate::DeviceSet;
 pub use calls::{overlaps, self_overlaps};
 pub use device_output::{DeviceOverlapMatrix, DeviceOverlaps};
 pub use element::Coordinate;

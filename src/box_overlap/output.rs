@@ -5,8 +5,6 @@ use std::ops::Range;
 use ndarray::{Array1, Array2, ArrayView1};
 
 use super::input::matrix_size;
-#[allow(unused_imports, reason = "for links")]
-use crate::Error;
 use crate::Result;
 use crate::device::{Buffer, MemoryKind, zeroed, zeroed_lazily};
 use crate::error::During;
@@ -96,7 +94,7 @@ impl Overlaps {
     /// Returns the pairs (box of the first set, box of the second), sorted: P×2.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice.
+    /// [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
     pub fn pairs(&self) -> Result<Array2<u32>> {
         let mut pairs = zeroed::<u32>(2 * self.pair_count()).during("pairs")?;
         let blocks = row_blocks(&self.offsets, pairs.as_chunks_mut::<2>().0);
@@ -115,7 +113,8 @@ impl Overlaps {
     /// Returns the pairs as a matrix with `limit` columns.
     ///
     /// # Errors
-    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
+    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`](crate::Error::InvalidInput) for
+    /// more than 2³¹ − 1 columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
         self.matrix("to_matrix", limit)
     }
