@@ -4,18 +4,17 @@ use ndarray::{ArrayView1, Ix1, Ix2};
 
 use super::gpu;
 use super::input::matrix_size;
-use super::output::{OverlapMatrix, Overlaps, offsets_of};
+use super::output::{OverlapMatrix, Overlaps, offsets_from};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
 use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
 use crate::{Device, Result};
 
-/// The pairs of boxes that overlap, as [`Overlaps`], in the memory of a device.
+/// The pairs of overlapping boxes as compressed rows, like [`Overlaps`], in the memory of a device.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::box_overlap::BoxOverlap;
+/// use gridstride::{Device, box_overlap::BoxOverlap};
 /// use ndarray::array;
 ///
 /// let device = Device::auto();
@@ -34,13 +33,12 @@ pub struct DeviceOverlaps {
     indices: DeviceArray<u32, Ix1>,
 }
 
-/// The same pairs as a matrix with a fixed number of columns, in the memory of a device.
+/// The pairs of overlapping boxes as a matrix, like [`OverlapMatrix`], in the memory of a device.
 #[derive(Debug)]
 pub struct DeviceOverlapMatrix {
-    /// N×limit: for each box of the first set the boxes of the second, ascending, filled up with −1.
+    /// N×limit: see [`OverlapMatrix::indices`].
     pub indices: DeviceArray<i32, Ix2>,
-    /// How many boxes of the second set overlap each of the first. Where that is more than the limit, the row has the
-    /// first of them.
+    /// N numbers: see [`OverlapMatrix::counts`].
     pub counts: DeviceArray<u32, Ix1>,
 }
 
@@ -75,8 +73,8 @@ impl DeviceOverlaps {
         self.indices.len()
     }
 
-    /// Returns where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1 numbers,
-    /// of 64 bits as the kernels write them.
+    /// Returns where each row begins among the [`indices`](Self::indices), and where the last row
+    /// ends: N + 1 numbers, of 64 bits as the kernels write them.
     pub fn offsets(&self) -> &DeviceArray<u64, Ix1> {
         &self.offsets
     }
@@ -89,25 +87,23 @@ impl DeviceOverlaps {
     /// Copies the pairs to the host.
     ///
     /// # Errors
-    /// Those of [`DeviceArray::download`], and [`Error::Allocation`] if the host's memory
-    /// does not suffice.
+    /// Those of [`DeviceArray::download`], and [`Error::Allocation`] if the host's memory does not
+    /// suffice.
     pub fn download(&self) -> Result<Overlaps> {
-        let parts = offsets_of(self.offsets.buffer()).and_then(|offsets| {
-            let indices = self.indices.buffer().to_vec()?;
-            Ok(Overlaps::new(offsets, indices))
-        });
-        parts.during("download of overlaps")
+        let download = || {
+            let offsets = offsets_from(self.offsets.buffer())?;
+            Ok(Overlaps::new(offsets, self.indices.buffer().to_vec()?))
+        };
+        download().during("download of overlaps")
     }
 
     /// Returns the pairs (box of the first set, box of the second), sorted: P×2, on the device.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice,
-    /// [`Error::Driver`] if the GPU fails.
+    /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the GPU fails.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
@@ -124,8 +120,8 @@ impl DeviceOverlaps {
         device.upload(&self.download()?.pairs()?)
     }
 
-    /// Returns the pairs as a matrix N×`limit`, on the device, filled up with −1. The offsets tell how many pairs a row
-    /// has.
+    /// Returns the pairs as a matrix N×`limit`, on the device, padded with −1. The offsets tell how
+    /// many pairs a row has.
     ///
     /// # Errors
     /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.

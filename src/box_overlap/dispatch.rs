@@ -1,4 +1,4 @@
-//! From the type of the coordinates and the kind of the device to the implementation.
+//! Selects the implementation by the type of the coordinates and the kind of the device.
 
 use super::cpu::{self, CpuSearch};
 use super::device_output::DeviceOverlaps;
@@ -43,9 +43,8 @@ macro_rules! dispatch {
                 if problem.device().kind() != DeviceKind::Cpu {
                     return gpu::counts(&problem, counts);
                 }
-                counts.copy_from(&cpu::resident(&problem, |search, rows| {
-                    slices::counts(search, rows)
-                })?)
+                let count = |search: &mut CpuSearch<_>, rows| slices::counts(search, rows);
+                counts.copy_from(&cpu::resident(&problem, count)?)
             }
         }
     )*};

@@ -13,13 +13,14 @@ impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 impl Coordinate for i32 {}
 
-/// The implementations for a type of coordinates, in `dispatch.rs`: compiled there, once for each type, and not in each
-/// crate that searches.
+/// The implementations for a type of coordinates, in `dispatch.rs`. They are compiled here, once
+/// for each type, not in each crate that searches.
 pub trait Dispatch: Number {
     /// Prepares a search over a set of devices.
     fn host<'a>(devices: &[Device], problem: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>;
 
-    /// Finds the pairs of sets in a device's memory, and writes the number of each row's pairs to `counts`.
+    /// Finds the pairs of sets in a device's memory, and writes the number of each row's pairs to
+    /// `counts`.
     fn device(problem: DeviceProblem<Self>, counts: &mut Buffer<u32>) -> Result<DeviceOverlaps>;
 
     /// Writes the number of each row's pairs to `counts`, for sets in a device's memory.

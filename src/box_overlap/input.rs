@@ -1,4 +1,4 @@
-//! Sets of boxes, in the memory of the host or of a device, and the checks of all arguments.
+//! Sets of boxes, on the host or in a device's memory, and the checks of all arguments.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,21 +11,39 @@ use crate::error::During;
 use crate::parallel;
 use crate::{Device, Error, Number, Result};
 
-/// The most rows of a set: they are numbered with `i32` in the matrix form.
+/// The most rows of a set: matrices have `i32` indices.
 const MAX_ROWS: usize = i32::MAX as usize;
 
-/// Rows that a thread looks at in one go.
-const BLOCK: usize = 1 << 14;
+/// Rows of a task.
+const CHUNK: usize = 1 << 14;
 
-/// Sets of boxes on the host, whose shapes fit.
-#[derive(Debug)]
-pub struct Problem<'a, T: Number> {
+/// Two sets of boxes, or one, with checked shapes.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<S> {
     /// The name of the call, for errors.
     pub operation: &'static str,
     pub algorithm: Algorithm,
-    pub set1: Packed<'a, T>,
+    pub set1: S,
     /// `None` for pairs (i, j), i < j, of the first set.
-    pub set2: Option<Packed<'a, T>>,
+    pub set2: Option<S>,
+}
+
+/// Sets of boxes on the host.
+pub type Problem<'a, T> = Arguments<Packed<'a, T>>;
+
+/// Sets of boxes in a device's memory.
+pub type DeviceProblem<'a, T> = Arguments<&'a DeviceArray<T, Ix2>>;
+
+impl<S> Arguments<S> {
+    /// Returns the second set, which may be the first.
+    pub fn any_set2(&self) -> &S {
+        self.set2.as_ref().unwrap_or(&self.set1)
+    }
+
+    /// Returns the sets with their names for messages.
+    pub fn named_sets(&self) -> impl Iterator<Item = (&'static str, &S)> {
+        named(&self.set1, self.set2.as_ref())
+    }
 }
 
 impl<'a, T: Number> Problem<'a, T> {
@@ -45,27 +63,16 @@ impl<'a, T: Number> Problem<'a, T> {
         })
     }
 
-    /// Returns the number of boxes of the second set, which may be the first.
-    pub fn rows2(&self) -> usize {
-        self.set2.as_ref().unwrap_or(&self.set1).boxes().len()
+    /// Returns the number of boxes of the first set.
+    pub fn rows1(&self) -> usize {
+        self.set1.boxes().len()
     }
 
     /// Fails for the first row that is no box.
     pub fn check(&self) -> Result<()> {
-        named(&self.set1, self.set2.as_ref())
+        self.named_sets()
             .try_for_each(|(name, set)| set.boxes().check(self.operation, name))
     }
-}
-
-/// Sets of boxes in a device's memory, whose shapes fit.
-#[derive(Clone, Copy)]
-pub struct DeviceProblem<'a, T: Number> {
-    /// The name of the call, for errors.
-    pub operation: &'static str,
-    pub algorithm: Algorithm,
-    pub set1: &'a DeviceArray<T, Ix2>,
-    /// `None` for pairs (i, j), i < j, of the first set.
-    pub set2: Option<&'a DeviceArray<T, Ix2>>,
 }
 
 impl<'a, T: Number> DeviceProblem<'a, T> {
@@ -98,21 +105,16 @@ impl<'a, T: Number> DeviceProblem<'a, T> {
     pub fn rows1(&self) -> usize {
         self.set1.shape()[0]
     }
-
-    /// Returns the second set, which may be the first.
-    pub fn any_set2(&self) -> &'a DeviceArray<T, Ix2> {
-        self.set2.unwrap_or(self.set1)
-    }
 }
 
-/// Returns the sets that there are, with their names for messages.
-pub fn named<S>(set1: S, set2: Option<S>) -> impl Iterator<Item = (&'static str, S)> {
+/// Returns one or two sets, with their names for messages.
+fn named<S>(set1: S, set2: Option<S>) -> impl Iterator<Item = (&'static str, S)> {
     let name1 = if set2.is_some() { "set1" } else { "set" };
     let set2 = set2.map(|set2| ("set2", set2));
     std::iter::once((name1, set1)).chain(set2)
 }
 
-/// Fails unless rows are boxes, with the same number of axes in both sets.
+/// Fails unless rows have the length of boxes, with the same number of axes in both sets.
 fn require_axes(
     operation: &'static str,
     shape1: (usize, usize),
@@ -134,21 +136,15 @@ fn require_axes(
     let Some(shape2) = shape2.filter(|shape2| shape1.1 != shape2.1) else {
         return Ok(());
     };
-    let described = |name: &str, (rows, columns): (usize, usize)| {
-        format!(
-            "{name} is {rows}×{columns}, boxes in {} dimensions",
-            columns / 2
-        )
-    };
-    let message = format!(
-        "{}, but {}: both sets must have the same number of dimensions",
-        described("set1", shape1),
-        described("set2", shape2)
-    );
+    let [set1, set2] = [("set1", shape1), ("set2", shape2)].map(|(name, (rows, columns))| {
+        let dimensions = columns / 2;
+        format!("{name} is {rows}×{columns}, boxes in {dimensions} dimensions")
+    });
+    let message = format!("{set1}, but {set2}: both sets must have the same number of dimensions");
     Err(Error::Shape { operation, message })
 }
 
-/// Fails unless there is a place for each row's number of pairs.
+/// Fails unless the output has one element for each row.
 pub fn require_counts(operation: &'static str, rows: usize, places: usize) -> Result<()> {
     if rows == places {
         return Ok(());
@@ -157,7 +153,7 @@ pub fn require_counts(operation: &'static str, rows: usize, places: usize) -> Re
     Err(Error::Shape { operation, message })
 }
 
-/// Returns the number of elements of a matrix, or the error of one that is too large.
+/// Returns the number of elements of a matrix. Fails for matrices that are too large.
 pub fn matrix_size(
     operation: &'static str,
     memory: MemoryKind,
@@ -180,7 +176,7 @@ pub fn matrix_size(
     })
 }
 
-/// The error of a row that is no box, for the first axis along which its limits are wrong.
+/// Returns the error of a row that is no box, for the first axis with wrong limits.
 pub fn no_box<T: Number>(operation: &'static str, name: &str, row: usize, numbers: &[T]) -> Error {
     let (minima, maxima) = numbers.split_at(numbers.len() / 2);
     let ordered = |(min, max): (&T, &T)| min <= max;
@@ -223,8 +219,8 @@ impl<'a, T: Number> Boxes<'a, T> {
     /// Fails for the first row that is no box.
     pub fn check(&self, operation: &'static str, name: &str) -> Result<()> {
         let width = 2 * self.axes;
-        let first = parallel::find_first(self.len().div_ceil(BLOCK), &|block| {
-            let rows = parallel::chunk(block, BLOCK, self.len());
+        let first = parallel::find_first(self.len().div_ceil(CHUNK), &|chunk| {
+            let rows = parallel::chunk(chunk, CHUNK, self.len());
             let mut numbers = self.numbers[rows.start * width..].chunks_exact(width);
             rows.zip(&mut numbers)
                 .find_map(|(row, numbers)| (!is_box(numbers)).then_some(row))
@@ -250,7 +246,7 @@ pub fn overlap<T: Number>(a: &[T], b: &[T]) -> bool {
     axes.all(|((a_min, a_max), (b_min, b_max))| a_min <= b_max && a_max >= b_min)
 }
 
-/// A set of boxes that is contiguous: borrowed if the view was, else copied.
+/// A contiguous set of boxes, borrowed from the view if possible.
 #[derive(Debug)]
 pub struct Packed<'a, T: Number> {
     numbers: Cow<'a, [T]>,
@@ -258,7 +254,7 @@ pub struct Packed<'a, T: Number> {
 }
 
 impl<'a, T: Number> Packed<'a, T> {
-    /// The shape must have been checked.
+    /// Copies a view with gaps. The shape must have been checked.
     pub fn new(view: ArrayView2<'a, T>) -> Result<Self> {
         let axes = view.ncols() / 2;
         let numbers = match view.to_slice() {
@@ -275,8 +271,8 @@ impl<'a, T: Number> Packed<'a, T> {
         }
     }
 
-    /// Some rows, where they are.
-    pub fn part(&self, rows: Range<usize>) -> Packed<'_, T> {
+    /// Borrows these rows.
+    pub fn rows(&self, rows: Range<usize>) -> Packed<'_, T> {
         let width = 2 * self.axes;
         Packed {
             numbers: Cow::Borrowed(&self.numbers[rows.start * width..rows.end * width]),

@@ -1,15 +1,13 @@
 //! Box overlap: all pairs of axis-aligned boxes of two sets that overlap.
 //!
-//! A box is a row of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z, of type `f32`, `f64` or `i32`. Two
-//! boxes overlap when on every axis min₁ ≤ max₂ and max₁ ≥ min₂: touching counts, and a box may be a point. The result is
-//! exact, without a tolerance: the same pairs in the same order on every device, with every algorithm and on every run.
-//! Infinite limits are valid. NaN and a minimum above its maximum are errors.
-//!
-//! # Examples
+//! A box is a row of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z, of type
+//! `f32`, `f64` or `i32`. Two boxes overlap when min₁ ≤ max₂ and max₁ ≥ min₂ on every axis:
+//! touching counts, and a box may be a point. The result is exact, without a tolerance: the same
+//! pairs in the same order on every device, with every algorithm and in every run. Infinite limits
+//! are valid. NaN and a minimum above its maximum are errors.
 //!
 //! ```
-//! use gridstride::Device;
-//! use gridstride::box_overlap::overlaps;
+//! use gridstride::{Device, box_overlap::overlaps};
 //! use ndarray::array;
 //!
 //! let welds = array![[0.9f32, 0.0, 0.0, 1.1, 0.2, 0.2], [4.0, 4.0, 4.0, 4.1, 4.1, 4.1]];
@@ -21,21 +19,24 @@
 //! ```
 //!
 //! # Sets in a device's memory
-//! Each call over arrays of the host but [`slices`](BoxOverlap::slices) has a twin over arrays in a device's memory, whose
-//! name ends in `_device`. Counts can also be written to memory that exists, by calls whose names end in `_into`.
+//! Each call over host arrays but [`slices`](BoxOverlap::slices) has a twin over arrays in a
+//! device's memory, whose name ends in `_device`. Calls whose names end in `_into` write counts to
+//! existing memory.
 //!
 //! # Several devices
-//! Over a [set](DeviceSet) of devices the rows of the first set are divided, and each device searches in the whole second
-//! set. Pairs within one set are found in groups of rows, and between each group and the rows behind it.
+//! Over a [set](crate::DeviceSet) of devices the rows of the first set are divided, and each device
+//! searches the whole second set. Pairs within one set are found in ranges of rows, and between
+//! each range and the rows after it.
 //!
 //! # Memory
-//! On GPUs a search takes memory for the boxes, for its [`Algorithm`], and 4 bytes and more a pair. Where the memory of the
-//! device, or its [limit](crate::Device::with_memory_limit), does not suffice for the pairs, they are fetched for a part of
-//! the rows at a time. Where it does not suffice for the search, rows of the first set are tested against rows of the
-//! second in tiles, halved until they fit: each tile is a separate search. All pairs are joined in the host's memory,
-//! unless they are asked for in [slices](BoxOverlap::slices).
+//! A GPU needs memory for the boxes, for the [`Algorithm`], and at least 4 bytes per pair. If the
+//! memory of the device, or its [limit](crate::Device::with_memory_limit), does not suffice for the
+//! pairs, they are fetched for some rows at a time. If it does not suffice for the search, the
+//! search is partitioned into rows of the first set × rows of the second, halved until they fit:
+//! each partition is a separate search. All pairs are joined in the host's memory, except in
+//! [slices](BoxOverlap::slices).
 //!
-//! The pairs and their order are the same in any case.
+//! The pairs and their order are always the same.
 
 mod calls;
 mod cpu;
@@ -50,8 +51,6 @@ mod partition;
 pub mod reference;
 mod slices;
 
-#[allow(unused_imports, reason = "for links")]
-use crate::DeviceSet;
 pub use calls::{overlaps, self_overlaps};
 pub use device_output::{DeviceOverlapMatrix, DeviceOverlaps};
 pub use element::Coordinate;

@@ -1,19 +1,21 @@
-//! What a caller may choose.
+//! The options of a search.
 
-/// How pairs are found. All algorithms find the same pairs.
+/// The algorithm of a search. All algorithms find the same pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
-    /// The algorithm that is expected to be faster. On GPUs `Auto` tries the index for all but small sets, and switches to
-    /// brute force where a sample says that many pairs overlap, or that the search in the tree takes many steps: it takes
-    /// about twice as long as the faster algorithm at most. The CPU decides by the numbers of boxes.
+    /// The algorithm that is expected to be faster. On GPUs `Auto` tries the index for all but
+    /// small sets, and switches to brute force if a sample predicts many pairs, or long paths
+    /// through the tree. `Auto` takes at most about twice as long as the faster algorithm. The CPU
+    /// chooses by the numbers of boxes.
     #[default]
     Auto,
-    /// Tests every pair: best for small sets, and where many pairs overlap, a few percent on a GPU. On GPUs it takes one
-    /// bit of memory for each 65 536 pairs of boxes, and some words for each box.
+    /// Tests every pair: best for small sets, and if many pairs overlap, a few percent on a GPU. On
+    /// GPUs it takes one bit of memory for each 65 536 pairs of boxes, and some words for each box.
     BruteForce,
-    /// Sorts the boxes along Hilbert's curve, packs a tree of bounding boxes over the second set, and searches it for
-    /// each box of the first: I. Kamel, C. Faloutsos, 'On Packing R-trees' (1993). On GPUs it takes about 100 bytes of
-    /// memory for each box of the first set and 70 for each box of the second.
+    /// Sorts the boxes along Hilbert's curve, builds a packed tree of bounding boxes over the
+    /// second set, and searches it for each box of the first set: I. Kamel, C. Faloutsos, 'On
+    /// Packing R-trees' (1993). On GPUs it takes about 100 bytes of memory for each box of the
+    /// first set and 70 for each box of the second.
     Indexed,
 }
 
@@ -21,8 +23,7 @@ pub enum Algorithm {
 /// [`self_overlaps`](super::self_overlaps()) use the defaults.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::box_overlap::{Algorithm, BoxOverlap};
+/// use gridstride::{Device, box_overlap::{Algorithm, BoxOverlap}};
 /// use ndarray::array;
 ///
 /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
@@ -42,7 +43,7 @@ impl BoxOverlap {
         BoxOverlap::default()
     }
 
-    /// Sets how pairs are found; by default [`Algorithm::Auto`].
+    /// Sets the algorithm. The default is [`Algorithm::Auto`].
     pub fn algorithm(self, algorithm: Algorithm) -> BoxOverlap {
         BoxOverlap { algorithm }
     }

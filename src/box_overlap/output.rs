@@ -5,19 +5,16 @@ use std::ops::Range;
 use ndarray::{Array1, Array2, ArrayView1};
 
 use super::input::matrix_size;
-#[allow(unused_imports, reason = "for links")]
-use crate::Error;
 use crate::Result;
 use crate::device::{Buffer, MemoryKind, zeroed, zeroed_lazily};
 use crate::error::During;
 use crate::parallel;
 
-/// The pairs of boxes that overlap, as compressed rows: for each box of the first set the boxes of
+/// The pairs of overlapping boxes as compressed rows: for each box of the first set the boxes of
 /// the second, ascending.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::box_overlap::overlaps;
+/// use gridstride::{Device, box_overlap::overlaps};
 /// use ndarray::array;
 ///
 /// let set1 = array![[0, 0, 2, 2], [9, 9, 9, 9]]; // minX, minY, maxX, maxY
@@ -30,23 +27,23 @@ use crate::parallel;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlaps {
-    /// One more than rows, beginning with 0.
+    /// N + 1 offsets, beginning with 0.
     offsets: Vec<usize>,
     indices: Vec<u32>,
 }
 
-/// The same pairs as a matrix with a fixed number of columns.
+/// The pairs of overlapping boxes as a matrix with a fixed number of columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlapMatrix {
-    /// N×limit: for each box of the first set the boxes of the second, ascending, filled up with −1.
+    /// N×limit: for each box of the first set the boxes of the second, ascending, padded with −1.
     pub indices: Array2<i32>,
-    /// How many boxes of the second set overlap each of the first. Where that is more than the limit,
-    /// the row has the first of them.
+    /// The number of boxes of the second set that overlap each box of the first. If a count is
+    /// above the limit, the row has the first `limit` boxes.
     pub counts: Array1<u32>,
 }
 
 impl Overlaps {
-    /// `offsets` begin with 0, do not fall, and end with the number of `indices`.
+    /// `offsets` begin with 0, never decrease, and end with the number of `indices`.
     pub(super) fn new(offsets: Vec<usize>, indices: Vec<u32>) -> Overlaps {
         debug_assert_eq!(offsets[0], 0);
         debug_assert_eq!(offsets[offsets.len() - 1], indices.len());
@@ -68,7 +65,8 @@ impl Overlaps {
         self.indices.len()
     }
 
-    /// Returns where each row begins among the [`indices`](Self::indices), and where the last one ends: N + 1 numbers.
+    /// Returns where each row begins among the [`indices`](Self::indices), and where the last row
+    /// ends: N + 1 numbers.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -86,7 +84,7 @@ impl Overlaps {
         ArrayView1::from(&self.indices[self.offsets[index]..self.offsets[index + 1]])
     }
 
-    /// Returns how many boxes of the second set overlap each box of the first.
+    /// Returns the number of boxes of the second set that overlap each box of the first.
     pub fn counts(&self) -> Array1<u32> {
         // A row is no longer than the second set, whose rows are fewer than 2³¹.
         let count = |ends: &[usize]| (ends[1] - ends[0]) as u32;
@@ -96,7 +94,7 @@ impl Overlaps {
     /// Returns the pairs (box of the first set, box of the second), sorted: P×2.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice.
+    /// [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
     pub fn pairs(&self) -> Result<Array2<u32>> {
         let mut pairs = zeroed::<u32>(2 * self.pair_count()).during("pairs")?;
         let blocks = row_blocks(&self.offsets, pairs.as_chunks_mut::<2>().0);
@@ -115,20 +113,20 @@ impl Overlaps {
     /// Returns the pairs as a matrix with `limit` columns.
     ///
     /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice, [`Error::InvalidInput`] for more than 2³¹ − 1
-    /// columns.
+    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`](crate::Error::InvalidInput) for
+    /// more than 2³¹ − 1 columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
         self.matrix("to_matrix", limit)
     }
 
-    /// [`to_matrix`](Self::to_matrix) for another operation.
+    /// As [`to_matrix`](Self::to_matrix), for another operation.
     pub(super) fn matrix(&self, operation: &'static str, limit: usize) -> Result<OverlapMatrix> {
-        /// Places that a thread fills in one go.
-        const PLACES: usize = 1 << 14;
+        /// Elements of a task.
+        const ELEMENTS: usize = 1 << 14;
         let shape = (self.len(), limit);
         let size = matrix_size(operation, MemoryKind::Host, shape)?;
         let mut indices = zeroed::<i32>(size).during(operation)?;
-        let rows = (PLACES / limit.max(1)).max(1);
+        let rows = (ELEMENTS / limit.max(1)).max(1);
         let chunks = indices.chunks_mut(rows * limit.max(1)).enumerate();
         parallel::each(chunks, |(chunk, places)| {
             for (i, places) in places.chunks_mut(limit.max(1)).enumerate() {
@@ -139,7 +137,7 @@ impl Overlaps {
             }
         });
         Ok(OverlapMatrix {
-            indices: Array2::from_shape_vec(shape, indices).expect("rows of that many columns"),
+            indices: Array2::from_shape_vec(shape, indices).expect("rows of `limit` columns"),
             counts: self.counts(),
         })
     }
@@ -150,7 +148,7 @@ impl Overlaps {
     }
 }
 
-/// Splits the places for the pairs of all rows into blocks of rows, which threads fill.
+/// Splits the places for the pairs of all rows into blocks of rows, which tasks fill.
 pub(super) fn row_blocks<'a, T>(
     offsets: &[usize],
     mut places: &'a mut [T],
@@ -160,16 +158,16 @@ pub(super) fn row_blocks<'a, T>(
     let block = |start: usize| {
         let rows = start..rows.min(start + ROWS);
         let pairs = offsets[rows.end] - offsets[rows.start];
-        let of_rows = places.split_off_mut(..pairs);
-        (rows, of_rows.expect("a place for each pair"))
+        let places = places.split_off_mut(..pairs);
+        (rows, places.expect("a place for each pair"))
     };
     (0..rows).step_by(ROWS).map(block).collect()
 }
 
 /// Copies the offsets of rows from a device.
-pub(super) fn offsets_of(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
+pub(super) fn offsets_from(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
     let mut copy = zeroed_lazily::<usize>(offsets.len())?;
-    // Numbers of 64 bits on all hosts that there are devices for.
+    // `usize` has 64 bits on all hosts with devices.
     offsets.copy_to(bytemuck::cast_slice_mut(&mut copy))?;
     Ok(copy)
 }

@@ -8,11 +8,8 @@ use super::options::Algorithm;
 use super::output::Overlaps;
 use crate::Result;
 
-/// [`overlaps`](super::overlaps) by testing every pair, on one core: what all devices and algorithms
-/// are compared with.
-///
-/// # Errors
-/// Those of [`overlaps`](super::overlaps).
+/// As [`overlaps`](super::overlaps), by testing every pair on one core: the reference for all
+/// devices and algorithms.
 ///
 /// ```
 /// use gridstride::box_overlap::reference;
@@ -27,10 +24,7 @@ pub fn overlaps<T: Coordinate>(set1: ArrayView2<T>, set2: ArrayView2<T>) -> Resu
     nested_loops("overlaps", set1, Some(set2))
 }
 
-/// [`self_overlaps`](super::self_overlaps) by testing every pair, on one core.
-///
-/// # Errors
-/// Those of [`self_overlaps`](super::self_overlaps).
+/// As [`self_overlaps`](super::self_overlaps), by testing every pair on one core.
 pub fn self_overlaps<T: Coordinate>(set: ArrayView2<T>) -> Result<Overlaps> {
     nested_loops("self_overlaps", set, None)
 }
@@ -43,17 +37,12 @@ fn nested_loops<T: Coordinate>(
 ) -> Result<Overlaps> {
     let problem = Problem::new(operation, Algorithm::BruteForce, set1, set2)?;
     problem.check()?;
-    let is_self = problem.set2.is_none();
-    let boxes1 = problem.set1.boxes();
-    let boxes2 = problem.set2.as_ref().map_or(boxes1, |set2| set2.boxes());
+    let (boxes1, boxes2) = (problem.set1.boxes(), problem.any_set2().boxes());
     let (mut offsets, mut indices) = (vec![0], Vec::new());
     for i in 0..boxes1.len() {
-        let first = if is_self { i + 1 } else { 0 };
-        for j in first..boxes2.len() {
-            if overlap(boxes1.row(i), boxes2.row(j)) {
-                indices.push(j as u32);
-            }
-        }
+        let first = if problem.set2.is_none() { i + 1 } else { 0 };
+        let overlaps = |&j: &usize| overlap(boxes1.row(i), boxes2.row(j));
+        indices.extend((first..boxes2.len()).filter(overlaps).map(|j| j as u32));
         offsets.push(indices.len());
     }
     Ok(Overlaps::new(offsets, indices))

@@ -1,4 +1,4 @@
-//! Results in parts, for those that are larger than memory.
+//! Results in slices, for results larger than memory.
 
 use std::ops::Range;
 
@@ -7,19 +7,13 @@ use crate::Result;
 use crate::device::zeroed_lazily;
 use crate::error::During;
 
-/// A search on devices. The boxes are checked when it is made, or when it is used first.
+/// A search on devices. The boxes are checked when the search is made or first used.
 pub trait Search {
     /// Writes how many boxes overlap each box of the first set.
     fn counts(&mut self, counts: &mut [u32]) -> Result<()>;
 
     /// Returns the pairs of these rows of the first set, with offsets that begin with 0.
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps>;
-
-    /// Does the work on the whole sets that takes a device's memory. If that memory does not suffice afterwards, it is
-    /// for the pairs of some rows.
-    fn prepare(&mut self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// Returns how many boxes overlap each of the `rows` boxes of the first set.
@@ -32,13 +26,13 @@ pub fn counts(search: &mut dyn Search, rows: usize) -> Result<Vec<u32>> {
 /// The pairs of consecutive rows of the first set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlapSlice {
-    /// Which boxes of the first set these are.
+    /// The boxes of the first set.
     pub rows: Range<usize>,
-    /// Their pairs: row i of it is box `rows.start + i`.
+    /// The pairs: row i is box `rows.start + i`.
     pub overlaps: Overlaps,
 }
 
-/// The iterator of [`BoxOverlap::slices`](super::BoxOverlap::slices): all rows, in order.
+/// The iterator of [`BoxOverlap::slices`](super::BoxOverlap::slices) over all rows, in order.
 pub struct OverlapSlices<'a> {
     /// The name of the call, for errors.
     operation: &'static str,
@@ -75,20 +69,16 @@ impl<'a> OverlapSlices<'a> {
         self.counts.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// Returns the next rows: as many as have at most `max_pairs` pairs together, and at least one.
+    /// Returns the next rows: at least one, and more while they have at most `max_pairs` pairs.
     fn rows(&mut self) -> Option<Range<usize>> {
         let start = self.next;
-        let mut pairs = u64::from(*self.counts.get(start)?);
-        let mut end = start + 1;
-        while let Some(&count) = self.counts.get(end) {
+        let mut pairs = 0;
+        let rest = self.counts[start..].iter().take_while(|&&count| {
             pairs += u64::from(count);
-            if pairs > self.max_pairs {
-                break;
-            }
-            end += 1;
-        }
-        self.next = end;
-        Some(start..end)
+            pairs <= self.max_pairs
+        });
+        self.next = self.counts.len().min(start + rest.count().max(1));
+        (start < self.next).then_some(start..self.next)
     }
 }
 

@@ -9,14 +9,15 @@ use crate::{Result, modules, parallel};
 
 const ADD: &str = "add";
 
-/// Numbers of a task.
-const ADDED_BY_A_TASK: usize = 1 << 16;
+/// Elements of a task.
+const CHUNK: usize = 1 << 16;
 
-/// Adds two vectors of integers. The sums are `f64`, which represents all of them exactly. If the CPU is among the
-/// pipeline's devices, it adds them all.
+/// Adds two vectors of integers. The sums are `f64`, which represents them exactly. If the CPU is
+/// among the pipeline's devices, it adds all elements.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for vectors of different lengths, and those of [`Pipeline::map`].
+/// [`Error::Shape`](crate::Error::Shape) for vectors of different lengths, and those of
+/// [`Pipeline::map`].
 pub fn add<'a>(
     pipeline: &Pipeline,
     a: impl Input<'a, Element = i32>,
@@ -27,21 +28,19 @@ pub fn add<'a>(
         return pipeline.arrays(ADD, (a, b), (sums,), |chunk, (a, b), (sums,)| {
             let config = LaunchConfig::for_len(chunk.len(), 256);
             let arguments = (a, b, sums);
-            // SAFETY: the slices are equally long, and this chunk's alone.
+            // SAFETY: the slices are equally long, and no other chunk uses them.
             unsafe { chunk.launch(&modules::STREAM, &stream_kernels::add, config, arguments) }
         });
     }
     pipeline.require_streams(ADD)?;
     let (a, b, mut sums) = (a.source().view, b.source().view, sums.target().view);
     require_same_length(ADD, &[a.len(), b.len(), sums.len()])?;
-    let chunks = sums.axis_chunks_iter_mut(Axis(0), ADDED_BY_A_TASK);
-    let chunks = chunks.zip(a.axis_chunks_iter(Axis(0), ADDED_BY_A_TASK));
-    let chunks = chunks.zip(b.axis_chunks_iter(Axis(0), ADDED_BY_A_TASK));
+    let chunks = sums.axis_chunks_iter_mut(Axis(0), CHUNK);
+    let chunks = chunks.zip(a.axis_chunks_iter(Axis(0), CHUNK));
+    let chunks = chunks.zip(b.axis_chunks_iter(Axis(0), CHUNK));
     parallel::each(chunks, |((sums, a), b)| {
-        Zip::from(sums)
-            .and(a)
-            .and(b)
-            .for_each(|sum, &a, &b| *sum = f64::from(a) + f64::from(b));
+        let sum = |sum: &mut f64, &a: &i32, &b: &i32| *sum = f64::from(a) + f64::from(b);
+        Zip::from(sums).and(a).and(b).for_each(sum);
     });
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Arrays of the host that a pipeline reads and writes.
+//! Host arrays that a pipeline reads and writes.
 
 use std::ops::Range;
 
@@ -7,40 +7,38 @@ use ndarray::{ArrayBase, ArrayView1, ArrayViewMut1, Data, DataMut, Ix1};
 
 use crate::device::{Element, PinnedBuffer, assign, copy_bytes};
 
-/// A host array that a [pipeline](super::Pipeline) reads: a slice, an array, a vector, a one-dimensional array or view
-/// of `ndarray`, or page-locked memory.
+/// A host array that a [pipeline](super::Pipeline) reads: a slice, an array, a vector, a
+/// one-dimensional array or view of `ndarray`, or page-locked memory.
 ///
-/// Views may have any strides; elements with gaps between them are packed chunk by chunk. Page-locked memory is copied to
-/// the device directly.
+/// Views may have any strides; elements with gaps are packed chunk by chunk. Page-locked memory is
+/// copied to the device directly.
 pub trait Input<'a> {
-    /// The type of its elements.
+    /// The type of the elements.
     type Element: Element;
 
     #[doc(hidden)]
     fn source(self) -> Source<'a, Self::Element>;
 }
 
-/// A host array that a [pipeline](super::Pipeline) writes: of the same kinds as an [`Input`].
+/// A host array that a [pipeline](super::Pipeline) writes: see [`Input`].
 pub trait Output<'a> {
-    /// The type of its elements.
+    /// The type of the elements.
     type Element: Element;
 
     #[doc(hidden)]
     fn target(self) -> Target<'a, Self::Element>;
 }
 
+/// A view of a host array.
 #[doc(hidden)]
-pub struct Source<'a, T> {
-    pub(super) view: ArrayView1<'a, T>,
-    /// Whether it is page-locked.
+pub struct Column<V> {
+    pub(super) view: V,
+    /// Whether the array is page-locked.
     is_pinned: bool,
 }
 
-#[doc(hidden)]
-pub struct Target<'a, T> {
-    pub(super) view: ArrayViewMut1<'a, T>,
-    is_pinned: bool,
-}
+type Source<'a, T> = Column<ArrayView1<'a, T>>;
+type Target<'a, T> = Column<ArrayViewMut1<'a, T>>;
 
 macro_rules! arrays {
     ($(
@@ -52,7 +50,7 @@ macro_rules! arrays {
 
             fn source(self) -> Source<$lifetime, T> {
                 let $array = self;
-                Source { view: $view, is_pinned: $is_pinned }
+                Column { view: $view, is_pinned: $is_pinned }
             }
         }
 
@@ -61,7 +59,7 @@ macro_rules! arrays {
 
             fn target(self) -> Target<$lifetime, T> {
                 let $array = self;
-                Target { view: $view_mut, is_pinned: $is_pinned }
+                Column { view: $view_mut, is_pinned: $is_pinned }
             }
         }
     )*};
@@ -79,75 +77,65 @@ arrays! {
         |array| ArrayView1::from(&array[..]), ArrayViewMut1::from(&mut array[..]), true;
 }
 
-/// A column of any type that a pipeline reads.
+/// An input with elements of any type.
 #[doc(hidden)]
 pub trait ReadColumn {
-    fn len(&self) -> usize;
-    fn element_bytes(&self) -> usize;
-    /// Returns a part if the device can copy from it directly.
-    fn locked(&self, part: Range<usize>) -> Option<&[u8]>;
-    /// Copies a part to aligned bytes, as many as the part has.
-    fn pack(&self, part: Range<usize>, to: &mut [u8]);
+    /// Returns the number of elements, and the bytes of an element.
+    fn size(&self) -> (usize, usize);
+    /// Returns a chunk if the device can copy from it directly.
+    fn locked(&self, chunk: Range<usize>) -> Option<&[u8]>;
+    /// Copies a chunk to aligned bytes of the same size.
+    fn pack(&self, chunk: Range<usize>, to: &mut [u8]);
 }
 
-/// A column of any type that a pipeline writes.
+/// An output with elements of any type.
 #[doc(hidden)]
 pub trait WriteColumn {
-    fn len(&self) -> usize;
-    fn element_bytes(&self) -> usize;
-    /// Returns a part if the device can copy to it directly.
-    fn locked(&mut self, part: Range<usize>) -> Option<&mut [u8]>;
-    /// Copies a part from aligned bytes, as many as the part has.
-    fn unpack(&mut self, part: Range<usize>, from: &[u8]);
+    /// Returns the number of elements, and the bytes of an element.
+    fn size(&self) -> (usize, usize);
+    /// Returns a chunk if the device can copy to it directly.
+    fn locked(&mut self, chunk: Range<usize>) -> Option<&mut [u8]>;
+    /// Copies a chunk from aligned bytes of the same size.
+    fn unpack(&mut self, chunk: Range<usize>, from: &[u8]);
 }
 
 impl<T: Element> ReadColumn for Source<'_, T> {
-    fn len(&self) -> usize {
-        self.view.len()
+    fn size(&self) -> (usize, usize) {
+        (self.view.len(), size_of::<T>())
     }
 
-    fn element_bytes(&self) -> usize {
-        size_of::<T>()
-    }
-
-    fn locked(&self, part: Range<usize>) -> Option<&[u8]> {
+    fn locked(&self, chunk: Range<usize>) -> Option<&[u8]> {
         let elements = self.view.to_slice().filter(|_| self.is_pinned)?;
-        Some(bytemuck::cast_slice(&elements[part]))
+        Some(bytemuck::cast_slice(&elements[chunk]))
     }
 
-    fn pack(&self, part: Range<usize>, to: &mut [u8]) {
+    fn pack(&self, chunk: Range<usize>, to: &mut [u8]) {
         match self.view.to_slice() {
-            Some(elements) => copy_bytes(bytemuck::cast_slice(&elements[part]), to),
+            Some(elements) => copy_bytes(bytemuck::cast_slice(&elements[chunk]), to),
             None => {
-                let from = self.view.slice(ndarray::s![part]);
                 let to = ArrayViewMut1::from(bytemuck::cast_slice_mut::<u8, T>(to));
-                assign(to, &from);
+                assign(to, &self.view.slice(ndarray::s![chunk]));
             }
         }
     }
 }
 
 impl<T: Element> WriteColumn for Target<'_, T> {
-    fn len(&self) -> usize {
-        self.view.len()
+    fn size(&self) -> (usize, usize) {
+        (self.view.len(), size_of::<T>())
     }
 
-    fn element_bytes(&self) -> usize {
-        size_of::<T>()
-    }
-
-    fn locked(&mut self, part: Range<usize>) -> Option<&mut [u8]> {
+    fn locked(&mut self, chunk: Range<usize>) -> Option<&mut [u8]> {
         let elements = self.view.as_slice_mut().filter(|_| self.is_pinned)?;
-        Some(bytemuck::cast_slice_mut(&mut elements[part]))
+        Some(bytemuck::cast_slice_mut(&mut elements[chunk]))
     }
 
-    fn unpack(&mut self, part: Range<usize>, from: &[u8]) {
+    fn unpack(&mut self, chunk: Range<usize>, from: &[u8]) {
         match self.view.as_slice_mut() {
-            Some(elements) => copy_bytes(from, bytemuck::cast_slice_mut(&mut elements[part])),
+            Some(elements) => copy_bytes(from, bytemuck::cast_slice_mut(&mut elements[chunk])),
             None => {
-                let to = self.view.slice_mut(ndarray::s![part]);
                 let from = ArrayView1::from(bytemuck::cast_slice::<u8, T>(from));
-                assign(to, &from);
+                assign(self.view.slice_mut(ndarray::s![chunk]), &from);
             }
         }
     }
@@ -162,7 +150,7 @@ pub trait Inputs<'a> {
     fn columns(self) -> Vec<Box<dyn ReadColumn + 'a>>;
 
     /// # Safety
-    /// At each address are `len` elements of the column's type, as long as the slices are used.
+    /// There must be `len` elements of the column's type at each address while the slices are used.
     #[doc(hidden)]
     unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices;
 }
@@ -176,7 +164,8 @@ pub trait Outputs<'a> {
     fn columns(self) -> Vec<Box<dyn WriteColumn + 'a>>;
 
     /// # Safety
-    /// At each address there is room for `len` elements of the column's type, as long as the slices are used.
+    /// There must be room for `len` elements of the column's type at each address while the slices
+    /// are used.
     #[doc(hidden)]
     unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices;
 }

@@ -1,6 +1,5 @@
-//! Kernels over chunks of arrays, and of data that arrives piece by piece.
+//! Kernels over chunks of arrays, and of data that arrives in chunks.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use cuda_std::host::{Kernel, KernelArgs, LaunchConfig};
@@ -8,7 +7,7 @@ use cuda_std::{DeviceSlice, DeviceSliceMut};
 
 use super::columns::{ReadColumn, WriteColumn};
 use super::flow::Work;
-use super::lane::{ALIGNMENT, Lane};
+use super::slot::{ALIGNMENT, Slot};
 use super::{Inputs, Outputs, Pipeline};
 use crate::device::{Element, Module, Stream};
 use crate::{Error, Result};
@@ -31,7 +30,7 @@ impl Chunk<'_> {
     }
 
     /// Returns the number of elements: at least one.
-    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    #[expect(clippy::len_without_is_empty, reason = "chunks are never empty")]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
@@ -47,7 +46,8 @@ impl Chunk<'_> {
     /// As [`Device::launch`](crate::Device::launch).
     ///
     /// # Safety
-    /// As there. The slices of the chunk are valid until the stream is done with the chunk.
+    /// See [`Device::launch`](crate::Device::launch). The slices of the chunk are valid until the
+    /// stream is done with the chunk.
     pub unsafe fn launch<A: KernelArgs>(
         &self,
         module: &'static Module,
@@ -61,20 +61,22 @@ impl Chunk<'_> {
 }
 
 impl Pipeline {
-    /// Runs a kernel over arrays of the same length. `launch` is called for each chunk, in order, with the slices of the
-    /// inputs and outputs on the chunk's device. Elements of outputs that the kernel does not write are unspecified.
+    /// Runs a kernel over arrays of the same length. Calls `launch` for each chunk, in order, with
+    /// the slices of the inputs and outputs on the chunk's device. Elements of outputs that the
+    /// kernel does not write are unspecified.
     ///
-    /// Page-locked arrays are copied directly. Others are copied to and from the pipeline's page-locked memory by all
-    /// threads.
+    /// Page-locked arrays are copied directly. Others are copied through the pipeline's page-locked
+    /// memory by all threads.
     ///
     /// # Errors
     /// - [`Error::Shape`] for arrays of different lengths.
-    /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or its memory, or what a device's limit
-    ///   leaves of it, does not suffice for one element of each array on each stream.
+    /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or if its memory,
+    ///   which a device's limit may reduce, does not suffice for one element of each array on each
+    ///   stream.
     /// - [`Error::Allocation`] if the memory cannot be allocated.
     /// - Those of `launch`.
     ///
-    /// After an error, outputs are written in part.
+    /// After an error, outputs are partly written.
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -82,7 +84,7 @@ impl Pipeline {
     /// use gridstride::device::{LaunchConfig, Module};
     /// use gridstride::pipeline::Pipeline;
     ///
-    /// /// Squares, in a kernel crate of your own.
+    /// /// Squares. Kernels are usually in a separate crate.
     /// #[kernel]
     /// unsafe fn square(from: DeviceSlice<f32>, to: DeviceSliceMut<f32>) {
     ///     for i in thread::grid_stride(from.len()) {
@@ -97,7 +99,7 @@ impl Pipeline {
     /// let pipeline = Pipeline::new(&Device::simulator()?).memory(4 << 10);
     /// pipeline.map((&numbers,), (&mut squares,), |chunk, (from,), (to,)| {
     ///     let config = LaunchConfig::for_len(chunk.len(), 128);
-    ///     // SAFETY: as many places as numbers, and nobody else uses them.
+    ///     // SAFETY: the slices have the same length, and nothing else uses them.
     ///     unsafe { chunk.launch(&MODULE, &square, config, (from, to)) }
     /// })?;
     /// assert_eq!(squares[999], 998001.0);
@@ -112,7 +114,7 @@ impl Pipeline {
         self.arrays(MAP, inputs, outputs, launch)
     }
 
-    /// [`map`](Self::map) for a call of another name.
+    /// As [`map`](Self::map), for another operation.
     pub(super) fn arrays<'a, I: Inputs<'a>, O: Outputs<'a>>(
         &self,
         operation: &'static str,
@@ -121,48 +123,42 @@ impl Pipeline {
         mut launch: impl FnMut(&Chunk, I::Slices, O::Slices) -> Result<()>,
     ) -> Result<()> {
         let (inputs, outputs) = (inputs.columns(), outputs.columns());
-        let lengths = inputs.iter().map(|column| column.len());
-        let lengths: Vec<usize> = lengths
-            .chain(outputs.iter().map(|column| column.len()))
-            .collect();
+        let sizes = inputs.iter().map(|column| column.size());
+        let sizes = sizes.chain(outputs.iter().map(|column| column.size()));
+        let (lengths, sizes): (Vec<usize>, Vec<usize>) = sizes.unzip();
         require_same_length(operation, &lengths)?;
-        let sizes = inputs.iter().map(|column| column.element_bytes());
-        let sizes = sizes.chain(outputs.iter().map(|column| column.element_bytes()));
-        let layout = Layout::new(self, operation, sizes.collect())?;
+        let layout = Layout::new(self, operation, sizes)?;
         if lengths[0] == 0 {
             return Ok(());
         }
-        let launch = |chunk: &Chunk, addresses: (&[*mut u8], &[*mut u8])| {
-            let length = chunk.len();
-            // SAFETY: the layout has room for `length` elements of each column, and nothing else uses it before the
-            // stream is done with the chunk.
-            let (from, to) = unsafe {
-                (
-                    I::slices(addresses.0, length),
-                    O::slices(addresses.1, length),
-                )
-            };
+        let count = inputs.len();
+        let mut launch = |chunk: &Chunk, addresses: &[*mut u8]| {
+            let (from, to) = addresses.split_at(count);
+            // SAFETY: the layout has room for the chunk's elements of each column, and nothing else
+            // uses the memory before the stream is done with the chunk.
+            let (from, to) = unsafe { (I::slices(from, chunk.len()), O::slices(to, chunk.len())) };
             launch(chunk, from, to)
         };
-        let mut work = OfArrays {
+        let mut work = ArrayWork {
             length: lengths[0],
             next: 0,
             inputs,
             outputs,
-            launch,
+            launch: &mut launch,
             layout,
         };
-        self.run(operation, work.layout.lane_bytes, &mut work)
+        self.run(operation, work.layout.slot_bytes, &mut work)
     }
 
-    /// Runs a kernel over data that arrives piece by piece, within the pipeline's memory.
+    /// Runs a kernel over data that arrives in chunks, within the pipeline's memory.
     ///
-    /// `fill` writes the next elements to the front of a slice and returns their number, 0 at the end. `launch` is called
-    /// for each chunk in order. `take` gets the results in order, one for each element.
+    /// `fill` writes the next elements to the front of a slice and returns their number, 0 at the
+    /// end. `launch` is called for each chunk in order. `take` gets the results in order, one for
+    /// each element.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map) but [`Error::Shape`], [`Error::InvalidInput`] if `fill` returns a number above the
-    /// length of its slice, and those of the closures.
+    /// Those of [`map`](Self::map) but [`Error::Shape`], [`Error::InvalidInput`] if `fill` returns
+    /// a number above the length of its slice, and those of the closures.
     pub fn map_chunks<T: Element, U: Element, E: From<Error>>(
         &self,
         fill: impl FnMut(&mut [T]) -> Result<usize, E>,
@@ -172,30 +168,35 @@ impl Pipeline {
         self.chunks(MAP_CHUNKS, fill, launch, take)
     }
 
-    /// [`map_chunks`](Self::map_chunks) for a call of another name.
+    /// As [`map_chunks`](Self::map_chunks), for another operation.
     fn chunks<T: Element, U: Element, E: From<Error>>(
         &self,
         operation: &'static str,
-        fill: impl FnMut(&mut [T]) -> Result<usize, E>,
-        launch: impl FnMut(&Chunk, DeviceSlice<T>, DeviceSliceMut<U>) -> Result<()>,
-        take: impl FnMut(&[U]) -> Result<(), E>,
+        mut fill: impl FnMut(&mut [T]) -> Result<usize, E>,
+        mut launch: impl FnMut(&Chunk, DeviceSlice<T>, DeviceSliceMut<U>) -> Result<()>,
+        mut take: impl FnMut(&[U]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut work = OfChunks {
+        let mut work = ChunkWork {
             operation,
             layout: Layout::new(self, operation, vec![size_of::<T>(), size_of::<U>()])?,
             next: 0,
-            fill,
-            launch,
-            take,
-            types: PhantomData::<(T, U)>,
+            fill: &mut |bytes| fill(bytemuck::cast_slice_mut(bytes)),
+            launch: &mut |chunk, addresses| {
+                let (from, to) = (addresses[0].cast_const().cast(), addresses[1].cast());
+                // SAFETY: the layout has room for the chunk's elements of both, and nothing else
+                // uses the memory before the stream is done with the chunk.
+                let (from, to) = unsafe {
+                    let from = DeviceSlice::from_raw_parts(from, chunk.len());
+                    (from, DeviceSliceMut::from_raw_parts(to, chunk.len()))
+                };
+                launch(chunk, from, to)
+            },
+            take: &mut |bytes| take(bytemuck::cast_slice(bytes)),
         };
-        self.run(operation, work.layout.lane_bytes, &mut work)
+        self.run(operation, work.layout.slot_bytes, &mut work)
     }
 
-    /// Runs a kernel over the elements of an iterator: see [`map_chunks`](Self::map_chunks).
-    ///
-    /// # Errors
-    /// Those of [`map_chunks`](Self::map_chunks).
+    /// As [`map_chunks`](Self::map_chunks), over the elements of an iterator.
     ///
     /// ```
     /// # use cuda_std::prelude::*;
@@ -215,7 +216,7 @@ impl Pipeline {
     ///     (0..1000).map(|i| i as f32),
     ///     |chunk, from, to| {
     ///         let config = LaunchConfig::for_len(chunk.len(), 128);
-    ///         // SAFETY: as many places as numbers, and nobody else uses them.
+    ///         // SAFETY: the slices have the same length, and nothing else uses them.
     ///         unsafe { chunk.launch(&MODULE, &square, config, (from, to)) }
     ///     },
     ///     |squares: &[f32]| {
@@ -233,9 +234,9 @@ impl Pipeline {
         take: impl FnMut(&[U]) -> Result<()>,
     ) -> Result<()> {
         let mut elements = elements.into_iter().fuse();
-        let fill = |places: &mut [T]| {
-            let places = places.iter_mut().zip(&mut elements);
-            Ok(places.map(|(place, element)| *place = element).count())
+        let fill = |chunk: &mut [T]| {
+            let elements = chunk.iter_mut().zip(&mut elements);
+            Ok(elements.map(|(place, element)| *place = element).count())
         };
         self.chunks(MAP_ITER, fill, launch, take)
     }
@@ -252,9 +253,9 @@ pub(super) fn require_same_length(operation: &'static str, lengths: &[usize]) ->
     })
 }
 
-/// The places of a chunk's columns in a lane.
+/// The places of a chunk's columns in a slot.
 struct Layout {
-    lane_bytes: usize,
+    slot_bytes: usize,
     /// The most elements of a chunk.
     elements: usize,
     /// Bytes of an element of each column.
@@ -267,10 +268,10 @@ impl Layout {
     fn new(pipeline: &Pipeline, operation: &'static str, sizes: Vec<usize>) -> Result<Layout> {
         pipeline.require_streams(operation)?;
         let (memory, streams) = (pipeline.usable_memory(), pipeline.streams);
-        let lane_bytes = memory / streams;
+        let slot_bytes = memory / streams;
         let gaps = ALIGNMENT * (sizes.len() - 1);
-        let of_element = sizes.iter().sum::<usize>().max(1);
-        let elements = lane_bytes.saturating_sub(gaps) / of_element;
+        let row = sizes.iter().sum::<usize>().max(1);
+        let elements = slot_bytes.saturating_sub(gaps) / row;
         if elements == 0 {
             let of = match memory < pipeline.memory {
                 true => "that a device's limit leaves",
@@ -278,7 +279,7 @@ impl Layout {
             };
             let message = format!(
                 "{memory} bytes {of} for {streams} streams do not suffice: each needs {} for an element of each array",
-                gaps + of_element,
+                gaps + row,
             );
             return Err(Error::input(operation, message));
         }
@@ -289,7 +290,7 @@ impl Layout {
             start
         };
         Ok(Layout {
-            lane_bytes,
+            slot_bytes,
             elements,
             starts: sizes.iter().map(start).collect(),
             sizes,
@@ -302,84 +303,84 @@ impl Layout {
         start..start + elements * self.sizes[column]
     }
 
-    /// Returns the addresses of all columns on the device.
-    fn addresses(&self, lane: &mut Lane) -> Vec<*mut u8> {
-        self.starts
+    /// Launches the kernels of a chunk.
+    fn launch(&self, slot: &mut Slot, elements: Range<usize>, launch: Launch) -> Result<()> {
+        let addresses: Vec<_> = self
+            .starts
             .iter()
-            .map(|&start| lane.address(start))
-            .collect()
+            .map(|&start| slot.address(start))
+            .collect();
+        let stream = &slot.stream;
+        launch(&Chunk { stream, elements }, &addresses)
     }
 }
 
+/// Launches the kernels of a chunk, whose columns are at these addresses.
+type Launch<'a> = &'a mut dyn FnMut(&Chunk, &[*mut u8]) -> Result<()>;
+
 /// The work of [`Pipeline::map`].
-struct OfArrays<'a, F> {
+struct ArrayWork<'a, 'b> {
     layout: Layout,
     length: usize,
     /// The first element that has not been started.
     next: usize,
     inputs: Vec<Box<dyn ReadColumn + 'a>>,
     outputs: Vec<Box<dyn WriteColumn + 'a>>,
-    launch: F,
+    launch: Launch<'b>,
 }
 
-impl<F> Work for OfArrays<'_, F>
-where
-    F: FnMut(&Chunk, (&[*mut u8], &[*mut u8])) -> Result<()>,
-{
+impl Work for ArrayWork<'_, '_> {
     type Ticket = Range<usize>;
     type Error = Error;
 
     const IN_ORDER: bool = false;
 
-    fn start(&mut self, lane: &mut Lane) -> Result<Option<Range<usize>>> {
+    fn start(&mut self, slot: &mut Slot) -> Result<Option<Range<usize>>> {
         let end = (self.next + self.layout.elements).min(self.length);
-        let part = self.next..end;
-        if part.is_empty() {
+        let chunk = self.next..end;
+        if chunk.is_empty() {
             return Ok(None);
         }
         self.next = end;
         for (column, input) in self.inputs.iter().enumerate() {
-            let bytes = self.layout.bytes(column, part.len());
-            match input.locked(part.clone()) {
-                // SAFETY: borrowed until the pipeline has waited for all lanes.
+            let bytes = self.layout.bytes(column, chunk.len());
+            let start = bytes.start;
+            match input.locked(chunk.clone()) {
+                // SAFETY: the array is borrowed until the pipeline has waited for all slots.
                 Some(source) => unsafe {
-                    let stream = lane.stream.device();
-                    lane.on_device
-                        .start_copy_from(stream, bytes.start, source)?
+                    slot.on_device
+                        .start_copy_from(slot.stream.device(), start, source)?
                 },
                 None => {
-                    input.pack(part.clone(), lane.on_host_mut(bytes.clone()));
-                    // SAFETY: the lane is left alone until its stream has been waited for.
-                    unsafe { lane.send(bytes)? }
+                    input.pack(chunk.clone(), slot.on_host_mut(bytes.clone()));
+                    // SAFETY: the host's bytes are not used until the stream is done with the
+                    // chunk.
+                    unsafe { slot.send(bytes)? }
                 }
             }
         }
-        let addresses = self.layout.addresses(lane);
-        let chunk = Chunk {
-            stream: &lane.stream,
-            elements: part.clone(),
-        };
-        (self.launch)(&chunk, addresses.split_at(self.inputs.len()))?;
+        self.layout.launch(slot, chunk.clone(), self.launch)?;
         for (index, output) in self.outputs.iter_mut().enumerate() {
-            let bytes = self.layout.bytes(self.inputs.len() + index, part.len());
-            match output.locked(part.clone()) {
-                // SAFETY: borrowed until the pipeline has waited for all lanes, and of no other chunk.
+            let bytes = self.layout.bytes(self.inputs.len() + index, chunk.len());
+            match output.locked(chunk.clone()) {
+                // SAFETY: the array is borrowed until the pipeline has waited for all slots, and no
+                // other chunk has these elements.
                 Some(target) => unsafe {
-                    let stream = lane.stream.device();
-                    lane.on_device.start_copy_to(stream, bytes.start, target)?
+                    slot.on_device
+                        .start_copy_to(slot.stream.device(), bytes.start, target)?
                 },
-                // SAFETY: the lane is left alone until its stream has been waited for.
-                None => unsafe { lane.fetch(bytes)? },
+                // SAFETY: the host's bytes are not used until the stream is done with the chunk.
+                None => unsafe { slot.fetch(bytes)? },
             }
         }
-        Ok(Some(part))
+        Ok(Some(chunk))
     }
 
-    fn finish(&mut self, lane: &mut Lane, part: Range<usize>) -> Result<()> {
+    fn finish(&mut self, slot: &mut Slot, chunk: Range<usize>) -> Result<()> {
         for (index, output) in self.outputs.iter_mut().enumerate() {
-            if output.locked(part.clone()).is_none() {
-                let bytes = self.layout.bytes(self.inputs.len() + index, part.len());
-                output.unpack(part.clone(), lane.on_host(bytes));
+            if output.locked(chunk.clone()).is_none() {
+                let bytes = self.layout.bytes(self.inputs.len() + index, chunk.len());
+                output.unpack(chunk.clone(), slot.on_host(bytes));
             }
         }
         Ok(())
@@ -387,34 +388,24 @@ where
 }
 
 /// The work of [`Pipeline::map_chunks`].
-struct OfChunks<T, U, Fill, Launch, Take> {
+struct ChunkWork<'a, E> {
     operation: &'static str,
     layout: Layout,
     next: usize,
-    fill: Fill,
-    launch: Launch,
-    take: Take,
-    types: PhantomData<(T, U)>,
+    fill: &'a mut dyn FnMut(&mut [u8]) -> Result<usize, E>,
+    launch: Launch<'a>,
+    take: &'a mut dyn FnMut(&[u8]) -> Result<(), E>,
 }
 
-impl<T, U, E, Fill, Launch, Take> Work for OfChunks<T, U, Fill, Launch, Take>
-where
-    T: Element,
-    U: Element,
-    E: From<Error>,
-    Fill: FnMut(&mut [T]) -> Result<usize, E>,
-    Launch: FnMut(&Chunk, DeviceSlice<T>, DeviceSliceMut<U>) -> Result<()>,
-    Take: FnMut(&[U]) -> Result<(), E>,
-{
+impl<E: From<Error>> Work for ChunkWork<'_, E> {
     type Ticket = usize;
     type Error = E;
 
     const IN_ORDER: bool = true;
 
-    fn start(&mut self, lane: &mut Lane) -> Result<Option<usize>, E> {
+    fn start(&mut self, slot: &mut Slot) -> Result<Option<usize>, E> {
         let room = self.layout.elements;
-        let places = lane.on_host_mut(self.layout.bytes(0, room));
-        let count = (self.fill)(bytemuck::cast_slice_mut(places))?;
+        let count = (self.fill)(slot.on_host_mut(self.layout.bytes(0, room)))?;
         if count > room {
             let message = format!("{count} elements were written to a slice of {room}");
             return Err(Error::input(self.operation, message).into());
@@ -422,32 +413,17 @@ where
         if count == 0 {
             return Ok(None);
         }
-        let bytes = self.layout.bytes(0, count);
-        // SAFETY: the lane is left alone until its stream has been waited for.
-        unsafe { lane.send(bytes)? };
-        let addresses = self.layout.addresses(lane);
-        let chunk = Chunk {
-            stream: &lane.stream,
-            elements: self.next..self.next + count,
-        };
-        self.next += count;
-        // SAFETY: the layout has room for `count` elements of both, and nothing else uses it before the stream is done
-        // with the chunk.
-        let (from, to) = unsafe {
-            (
-                DeviceSlice::from_raw_parts(addresses[0].cast_const().cast(), count),
-                DeviceSliceMut::from_raw_parts(addresses[1].cast(), count),
-            )
-        };
-        (self.launch)(&chunk, from, to)?;
-        let bytes = self.layout.bytes(1, count);
+        // SAFETY: the host's bytes are not used until the stream is done with the chunk.
+        unsafe { slot.send(self.layout.bytes(0, count))? };
+        let elements = self.next..self.next + count;
+        self.next = elements.end;
+        self.layout.launch(slot, elements, self.launch)?;
         // SAFETY: as above.
-        unsafe { lane.fetch(bytes)? };
+        unsafe { slot.fetch(self.layout.bytes(1, count))? };
         Ok(Some(count))
     }
 
-    fn finish(&mut self, lane: &mut Lane, count: usize) -> Result<(), E> {
-        let results = lane.on_host(self.layout.bytes(1, count));
-        (self.take)(bytemuck::cast_slice(results))
+    fn finish(&mut self, slot: &mut Slot, count: usize) -> Result<(), E> {
+        (self.take)(slot.on_host(self.layout.bytes(1, count)))
     }
 }

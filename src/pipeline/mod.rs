@@ -1,10 +1,12 @@
-//! Kernels over data that is larger than the memory of a device, or than the share of it that they may use.
+//! Kernels over data larger than a device's memory, or than the share of the memory that they may
+//! use.
 //!
-//! A [`Pipeline`] cuts host arrays, or what an iterator yields, into chunks. It copies each chunk to a device, runs a
-//! kernel on it, and copies the results back. Several chunks are in flight at a time, each on its own stream, so copies
-//! in both directions, kernels and the work of the host overlap. Over several devices, each takes the next chunk when one
-//! of its streams is free. Results are the same for any number of streams and devices and any budget of memory, as long
-//! as a kernel computes each element from those at the same place.
+//! A [`Pipeline`] cuts host arrays, or the elements of an iterator, into chunks. It copies each
+//! chunk to a device, runs a kernel on it, and copies the results back. Several chunks are in
+//! flight at a time, each on its own stream, so copies in both directions, kernels and the host's
+//! work overlap. Each of several devices takes the next chunk when one of its streams is free. If a
+//! kernel computes each element from the elements at the same place, results are the same for any
+//! number of streams and devices and any amount of memory.
 //!
 //! ```
 //! use gridstride::Device;
@@ -21,9 +23,9 @@
 mod add;
 mod columns;
 mod flow;
-mod lane;
 mod map;
 mod options;
+mod slot;
 
 pub use add::add;
 pub use columns::{Input, Inputs, Output, Outputs};

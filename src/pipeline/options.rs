@@ -3,26 +3,25 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 
-use super::lane::Lane;
+use super::slot::Slot;
 use crate::device::lock;
 use crate::partition::require_devices;
 use crate::{Device, DeviceSet, Error, Result};
 
 /// Runs kernels over chunks of data: see the [module](super).
 ///
-/// A pipeline keeps its streams and its memory from one call to the next, since page-locked memory takes long to get.
-/// Concurrent calls from several threads each get their own.
+/// A pipeline keeps its streams and memory between calls, since allocating page-locked memory is
+/// slow. Concurrent calls from several threads have separate streams and memory.
 pub struct Pipeline {
     pub(super) devices: Vec<Device>,
     pub(super) streams: usize,
     pub(super) memory: usize,
-    idle: Mutex<Vec<Lane>>,
+    idle: Mutex<Vec<Slot>>,
 }
 
 impl Pipeline {
-    /// Returns a pipeline of four streams and 64 MiB on each device, or what a device's
-    /// [limit](Device::with_memory_limit) leaves, if that is less. Each device takes a chunk when one of its streams is
-    /// free.
+    /// Returns a pipeline of four streams on each device. The streams of a device share 64 MiB, or
+    /// less if the device's [limit](Device::with_memory_limit) leaves less.
     pub fn new(devices: &(impl DeviceSet + ?Sized)) -> Pipeline {
         Pipeline {
             devices: devices.devices().to_vec(),
@@ -32,17 +31,19 @@ impl Pipeline {
         }
     }
 
-    /// Sets how many chunks are in flight on each device at a time. At 0, calls return [`Error::InvalidInput`].
+    /// Sets the number of chunks in flight on each device. With 0, calls return
+    /// [`Error::InvalidInput`].
     pub fn streams(mut self, streams: usize) -> Pipeline {
         self.streams = streams;
         self.idle().clear();
         self
     }
 
-    /// Sets how many bytes of each device's memory the streams share; as many page-locked bytes of the host are used.
+    /// Sets how many bytes of each device's memory the streams share. The pipeline uses the same
+    /// number of page-locked bytes of the host.
     ///
-    /// Where a device's [limit](Device::with_memory_limit) leaves less, chunks are smaller. Memory that calls of other
-    /// threads take at the same time counts against the limit.
+    /// Chunks are smaller where a device's [limit](Device::with_memory_limit) leaves less memory.
+    /// Memory of concurrent calls counts against the limit.
     pub fn memory(mut self, bytes: usize) -> Pipeline {
         self.memory = bytes;
         self.idle().clear();
@@ -64,8 +65,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The lanes of earlier calls.
-    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<Lane>> {
+    /// Returns the slots of earlier calls.
+    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<Slot>> {
         lock(&self.idle)
     }
 }
@@ -73,9 +74,7 @@ impl Pipeline {
 impl fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (streams, memory, devices) = (self.streams, self.memory, &self.devices);
-        write!(
-            f,
-            "Pipeline({streams} streams and {memory} bytes on each of {devices:?})"
-        )
+        let each = format_args!("{streams} streams and {memory} bytes on each");
+        write!(f, "Pipeline({each} of {devices:?})")
     }
 }

@@ -1,4 +1,4 @@
-//! The versions for buffers of the CPU, which are copied.
+//! The versions for buffers of the CPU, which work on copies.
 
 use std::ops::Range;
 
@@ -26,19 +26,17 @@ pub fn sort_pairs(
     mut values: Buffer<u32>,
     bits: Range<u32>,
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
-    let (mut key_of, mut value_of) = (keys.to_vec()?, values.to_vec()?);
-    let mut sorted = zeroed::<[u64; 2]>(key_of.len())?;
-    for (place, (&key, &value)) in sorted.iter_mut().zip(key_of.iter().zip(&value_of)) {
-        *place = [key, u64::from(value)];
+    let (mut key_copy, mut value_copy) = (keys.to_vec()?, values.to_vec()?);
+    let mut sorted = zeroed::<[u64; 2]>(key_copy.len())?;
+    for (pair, (&key, &value)) in sorted.iter_mut().zip(key_copy.iter().zip(&value_copy)) {
+        *pair = [key, u64::from(value)];
     }
     room_to_sort(&sorted)?;
     parallel::sort_pairs_by_bits(&mut sorted, bits);
-    for (&[from_key, from_value], (key, value)) in
-        sorted.iter().zip(key_of.iter_mut().zip(&mut value_of))
-    {
-        (*key, *value) = (from_key, from_value as u32);
+    for (i, [key, value]) in sorted.into_iter().enumerate() {
+        (key_copy[i], value_copy[i]) = (key, value as u32);
     }
-    keys.copy_from(&key_of)?;
-    values.copy_from(&value_of)?;
+    keys.copy_from(&key_copy)?;
+    values.copy_from(&value_copy)?;
     Ok((keys, values))
 }

@@ -1,25 +1,24 @@
-//! The building blocks of many kernels: prefix sums and radix sort, over buffers that stay on their device.
+//! Building blocks of many kernels: prefix sums and radix sort, over buffers that stay on their
+//! device.
 //!
-//! On GPUs, as described by D. Merrill and A. Grimshaw, 'Parallel Scan for Stream Architectures' (2009) and
-//! 'High Performance and Scalable Radix Sorting' (2011): reduce, then scan; count digits, add the counts up,
-//! move. Results are exact, and the same on every device and run.
+//! The GPU versions follow D. Merrill and A. Grimshaw, 'Parallel Scan for Stream Architectures'
+//! (2009) and 'High Performance and Scalable Radix Sorting' (2011): reduce, then scan; count the
+//! digits, sum the counts, move the keys. Results are exact, and the same on every device and in
+//! every run.
 //!
 //! ```
-//! use gridstride::Device;
-//! use gridstride::primitives::{exclusive_sums, sort_pairs};
+//! use gridstride::{Device, primitives::{exclusive_sums, sort_pairs}};
 //!
 //! let device = Device::auto();
 //! let sums = exclusive_sums(&device.buffer_from(&[3u32, 0, 4])?)?;
 //! assert_eq!(sums.to_vec()?, [0, 3, 3, 7]);
-//!
 //! let (keys, values) = (device.buffer_from(&[5u64, 3, 5, 1])?, device.buffer_from(&[0, 1, 2, 3])?);
 //! let (keys, values) = sort_pairs(keys, values, 0..64)?;
-//! assert_eq!(keys.to_vec()?, [1, 3, 5, 5]);
-//! assert_eq!(values.to_vec()?, [3, 1, 0, 2]);
+//! assert_eq!((keys.to_vec()?, values.to_vec()?), (vec![1, 3, 5, 5], vec![3, 1, 0, 2]));
 //! # Ok::<(), gridstride::Error>(())
 //! ```
 //!
-//! There are no calls over arrays of the host: copying them to a GPU takes longer than the work there.
+//! There are no calls over host arrays: copying them to a GPU takes longer than the work there.
 
 mod calls;
 mod cpu;

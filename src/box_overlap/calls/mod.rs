@@ -1,18 +1,18 @@
-//! The calls: over sets of boxes on the host, and in a device's memory.
+//! The public calls: over boxes on the host, and in a device's memory.
 
 mod resident;
 
-use ndarray::{Array1, ArrayView1, ArrayView2, ArrayViewMut1};
+use ndarray::{Array1, ArrayView2, ArrayViewMut1};
 
 use super::element::Coordinate;
 use super::input::{Problem, require_counts};
 use super::options::BoxOverlap;
 use super::output::{OverlapMatrix, Overlaps};
-use super::slices::{OverlapSlices, Search, counts};
+use super::slices::{OverlapSlices, counts};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
 use crate::error::During;
-use crate::{DeviceSet, Result};
+use crate::{Device, DeviceSet, Result};
 
 const OVERLAPS: &str = "overlaps";
 const SELF_OVERLAPS: &str = "self_overlaps";
@@ -24,14 +24,11 @@ const MATRIX: &str = "matrix";
 const SLICES: &str = "slices";
 const SELF_SLICES: &str = "self_slices";
 
-/// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4, as compressed rows.
-///
-/// # Errors
-/// Those of [`BoxOverlap::overlaps`].
+/// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4:
+/// [`BoxOverlap::overlaps`] with the defaults.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::box_overlap::overlaps;
+/// use gridstride::{Device, box_overlap::overlaps};
 /// use ndarray::array;
 ///
 /// let set1 = array![[0.0, 0.0, 1.0, 1.0]];
@@ -47,14 +44,11 @@ pub fn overlaps<T: Coordinate>(
     BoxOverlap::new().overlaps(devices, set1, set2)
 }
 
-/// Finds all pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
-///
-/// # Errors
-/// Those of [`BoxOverlap::overlaps`].
+/// Finds all pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4:
+/// [`BoxOverlap::self_overlaps`] with the defaults.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::box_overlap::self_overlaps;
+/// use gridstride::{Device, box_overlap::self_overlaps};
 /// use ndarray::array;
 ///
 /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
@@ -70,46 +64,47 @@ pub fn self_overlaps<T: Coordinate>(
 }
 
 impl BoxOverlap {
-    /// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4, as compressed rows.
+    /// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4, as compressed
+    /// rows.
     ///
-    /// Views may have any strides. A view in row-major order without gaps is not copied on the host.
+    /// Views may have any strides. A view in row-major order without gaps is not copied on the
+    /// host.
     ///
     /// # Errors
-    /// - [`Error::Shape`] for rows of another length than 4 or 6, or of two lengths.
-    /// - [`Error::InvalidInput`] for a row with NaN or with a minimum above its maximum, with the index of the first such
-    ///   row; also for more than 2³¹ − 1 rows, and for a set of no devices.
-    /// - [`Error::Allocation`] if the host's memory does not suffice for the pairs, of which [`slices`](Self::slices) keep
-    ///   some at a time, or a device's memory for the smallest search.
-    /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept the kernels.
+    /// - [`Error::Shape`] for rows of a length other than 4 or 6, or of two lengths.
+    /// - [`Error::InvalidInput`] for a row with NaN or with a minimum above its maximum, with the
+    ///   index of the first such row; also for more than 2³¹ − 1 rows, and for a set of no devices.
+    /// - [`Error::Allocation`] if the host's memory does not suffice for the pairs, or a device's
+    ///   memory for the smallest search. [`slices`](Self::slices) need less of the host's memory.
+    /// - On GPUs [`Error::Driver`] if the driver fails and [`Error::Load`] if it does not accept
+    ///   the kernels.
     pub fn overlaps<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         set1: ArrayView2<T>,
         set2: ArrayView2<T>,
     ) -> Result<Overlaps> {
-        self.find(OVERLAPS, devices, set1, Some(set2))
+        let problem = Problem::new(OVERLAPS, self.algorithm, set1, Some(set2))?;
+        find(devices.devices(), problem)
     }
 
-    /// Finds all pairs (i, j), i < j, of overlapping boxes of one set, N×6 or N×4, as compressed rows.
-    ///
-    /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// As [`overlaps`](Self::overlaps), for the pairs (i, j), i < j, of one set, N×6 or N×4.
     pub fn self_overlaps<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<T>,
     ) -> Result<Overlaps> {
-        self.find(SELF_OVERLAPS, devices, set, None)
+        let problem = Problem::new(SELF_OVERLAPS, self.algorithm, set, None)?;
+        find(devices.devices(), problem)
     }
 
-    /// Counts how many boxes of `set2` overlap each box of `set1`, without the pairs: N numbers.
+    /// Counts the boxes of `set2` that overlap each box of `set1`, without the pairs: N numbers.
     ///
     /// # Errors
     /// Those of [`overlaps`](Self::overlaps).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
@@ -123,19 +118,18 @@ impl BoxOverlap {
         set1: ArrayView2<T>,
         set2: ArrayView2<T>,
     ) -> Result<Array1<u32>> {
-        let mut search = self.search(COUNTS, devices, set1, Some(set2))?;
-        Ok(counts(&mut *search, set1.nrows()).during(COUNTS)?.into())
+        let problem = Problem::new(COUNTS, self.algorithm, set1, Some(set2))?;
+        count(devices.devices(), problem)
     }
 
-    /// Writes how many boxes of `set2` overlap each box of `set1` to memory that exists: [`counts`](Self::counts) without
-    /// an allocation of the result. `out` may have any stride. Its content is unspecified after an error.
+    /// As [`counts`](Self::counts), but writes the counts to `out`, which may have any stride. The
+    /// content of `out` is unspecified after an error.
     ///
     /// # Errors
     /// Those of [`counts`](Self::counts), and [`Error::Shape`] if `out` does not have N elements.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::{Array2, array};
     ///
     /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
@@ -153,47 +147,40 @@ impl BoxOverlap {
         set2: ArrayView2<T>,
         out: ArrayViewMut1<u32>,
     ) -> Result<()> {
-        self.count(COUNTS_INTO, devices, set1, Some(set2), out)
+        let problem = Problem::new(COUNTS_INTO, self.algorithm, set1, Some(set2))?;
+        count_into(devices.devices(), problem, out)
     }
 
-    /// Counts how many boxes j > i of the set overlap box i: N numbers.
-    ///
-    /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// As [`counts`](Self::counts), for the boxes j > i of one set that overlap box i.
     pub fn self_counts<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<T>,
     ) -> Result<Array1<u32>> {
-        let mut search = self.search(SELF_COUNTS, devices, set, None)?;
-        Ok(counts(&mut *search, set.nrows())
-            .during(SELF_COUNTS)?
-            .into())
+        let problem = Problem::new(SELF_COUNTS, self.algorithm, set, None)?;
+        count(devices.devices(), problem)
     }
 
-    /// Writes how many boxes j > i of the set overlap box i to memory that exists: [`self_counts`](Self::self_counts)
-    /// without an allocation of the result. `out` may have any stride. Its content is unspecified after an error.
-    ///
-    /// # Errors
-    /// Those of [`counts_into`](Self::counts_into).
+    /// As [`counts_into`](Self::counts_into), for the boxes j > i of one set that overlap box i.
     pub fn self_counts_into<T: Coordinate>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<T>,
         out: ArrayViewMut1<u32>,
     ) -> Result<()> {
-        self.count(SELF_COUNTS_INTO, devices, set, None, out)
+        let problem = Problem::new(SELF_COUNTS_INTO, self.algorithm, set, None)?;
+        count_into(devices.devices(), problem, out)
     }
 
-    /// Returns the pairs as a matrix N×`limit`, filled up with −1, and the number of each row's pairs, which tells which
-    /// rows have more than `limit`. All pairs are found first, which takes memory for them.
+    /// Returns the pairs as a matrix N×`limit`, padded with −1, and the number of each row's pairs,
+    /// which may be above `limit`. The call takes memory for all pairs.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
+    /// Those of [`overlaps`](Self::overlaps), and [`Error::InvalidInput`] for more than 2³¹ − 1
+    /// columns.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
@@ -209,24 +196,23 @@ impl BoxOverlap {
         set2: ArrayView2<T>,
         limit: usize,
     ) -> Result<OverlapMatrix> {
-        self.find(MATRIX, devices, set1, Some(set2))?
-            .matrix(MATRIX, limit)
+        let problem = Problem::new(MATRIX, self.algorithm, set1, Some(set2))?;
+        find(devices.devices(), problem)?.matrix(MATRIX, limit)
     }
 
-    /// Finds the pairs in slices of consecutive rows, for results larger than memory: each slice has at most `max_pairs`
-    /// pairs, or a single row.
+    /// Finds the pairs in slices of consecutive rows, for results larger than memory: each slice
+    /// has at most `max_pairs` pairs, or a single row.
     ///
-    /// The boxes and the index stay on the device meanwhile. On a GPU each slice takes up to 20 bytes a pair, and a pass
-    /// over all rows of the first set, so that few large slices are faster than many small ones. Over several devices, or
-    /// where the memory does not suffice for the boxes and the index, each slice is a separate search. After an error
-    /// there are no more slices.
+    /// The boxes and the index stay on the device. On a GPU each slice takes up to 20 bytes a pair,
+    /// and a pass over all rows of the first set, so few large slices are faster than many small
+    /// ones. Each slice is a separate search if there are several devices, or if the memory does
+    /// not suffice for the boxes and the index. After an error there are no more slices.
     ///
     /// # Errors
     /// Those of [`overlaps`](Self::overlaps).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
@@ -247,18 +233,14 @@ impl BoxOverlap {
         set2: ArrayView2<'a, T>,
         max_pairs: usize,
     ) -> Result<OverlapSlices<'a>> {
-        let search = self.search(SLICES, devices, set1, Some(set2))?;
-        OverlapSlices::new(SLICES, search, set1.nrows(), max_pairs)
+        let problem = Problem::new(SLICES, self.algorithm, set1, Some(set2))?;
+        slices(devices.devices(), problem, max_pairs)
     }
 
-    /// Finds the pairs (i, j), i < j, of one set in slices, like [`slices`](Self::slices).
-    ///
-    /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// As [`slices`](Self::slices), for the pairs (i, j), i < j, of one set.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]];
@@ -273,52 +255,48 @@ impl BoxOverlap {
         set: ArrayView2<'a, T>,
         max_pairs: usize,
     ) -> Result<OverlapSlices<'a>> {
-        let search = self.search(SELF_SLICES, devices, set, None)?;
-        OverlapSlices::new(SELF_SLICES, search, set.nrows(), max_pairs)
+        let problem = Problem::new(SELF_SLICES, self.algorithm, set, None)?;
+        slices(devices.devices(), problem, max_pairs)
     }
+}
 
-    /// Finds all pairs. Without a second set, those within the first.
-    fn find<'a, T: Coordinate>(
-        &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        set1: ArrayView2<'a, T>,
-        set2: Option<ArrayView2<'a, T>>,
-    ) -> Result<Overlaps> {
-        self.search(operation, devices, set1, set2)?
-            .overlaps(0..set1.nrows())
-            .during(operation)
-    }
+/// Finds all pairs.
+fn find<T: Coordinate>(devices: &[Device], problem: Problem<T>) -> Result<Overlaps> {
+    let (operation, rows) = (problem.operation, problem.rows1());
+    let found = T::host(devices, problem).and_then(|mut search| search.overlaps(0..rows));
+    found.during(operation)
+}
 
-    /// Counts the pairs of each row, into memory that exists.
-    fn count<'a, T: Coordinate>(
-        &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        set1: ArrayView2<'a, T>,
-        set2: Option<ArrayView2<'a, T>>,
-        mut out: ArrayViewMut1<u32>,
-    ) -> Result<()> {
-        let problem = Problem::new(operation, self.algorithm, set1, set2)?;
-        require_counts(operation, set1.nrows(), out.len())?;
-        let mut search = T::host(devices.devices(), problem).during(operation)?;
-        if let Some(places) = out.as_slice_mut() {
-            return search.counts(places).during(operation);
-        }
-        let counts = counts(&mut *search, set1.nrows()).during(operation)?;
-        out.assign(&ArrayView1::from(&counts));
-        Ok(())
-    }
+/// Counts the pairs of each row.
+fn count<T: Coordinate>(devices: &[Device], problem: Problem<T>) -> Result<Array1<u32>> {
+    let (operation, rows) = (problem.operation, problem.rows1());
+    let found = T::host(devices, problem).and_then(|mut search| counts(&mut *search, rows));
+    found.map(Array1::from).during(operation)
+}
 
-    /// Prepares a search.
-    fn search<'a, T: Coordinate>(
-        &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        set1: ArrayView2<'a, T>,
-        set2: Option<ArrayView2<'a, T>>,
-    ) -> Result<Box<dyn Search + 'a>> {
-        let problem = Problem::new(operation, self.algorithm, set1, set2)?;
-        T::host(devices.devices(), problem).during(operation)
+/// Counts the pairs of each row, into an existing array.
+fn count_into<T: Coordinate>(
+    devices: &[Device],
+    problem: Problem<T>,
+    mut out: ArrayViewMut1<u32>,
+) -> Result<()> {
+    let operation = problem.operation;
+    require_counts(operation, problem.rows1(), out.len())?;
+    if let Some(places) = out.as_slice_mut() {
+        let done = T::host(devices, problem).and_then(|mut search| search.counts(places));
+        return done.during(operation);
     }
+    out.assign(&count(devices, problem)?);
+    Ok(())
+}
+
+/// Counts the pairs of each row, and prepares slices.
+fn slices<'a, T: Coordinate>(
+    devices: &[Device],
+    problem: Problem<'a, T>,
+    max_pairs: usize,
+) -> Result<OverlapSlices<'a>> {
+    let (operation, rows) = (problem.operation, problem.rows1());
+    let search = T::host(devices, problem).during(operation)?;
+    OverlapSlices::new(operation, search, rows, max_pairs)
 }

@@ -1,4 +1,4 @@
-//! The calls over sets of boxes in a device's memory.
+//! The calls over boxes in a device's memory.
 
 use ndarray::{Ix1, Ix2};
 
@@ -14,19 +14,20 @@ use crate::device::DeviceArray;
 use crate::error::During;
 
 impl BoxOverlap {
-    /// Finds the [overlaps](Self::overlaps) of boxes in a device's memory and leaves them there: N×6 and M×6 or N×4 and
-    /// M×4. Both sets may be the same array.
+    /// As [`overlaps`](Self::overlaps), for boxes in a device's memory. Both sets may be the same
+    /// array.
     ///
-    /// This call waits for the device up to four times, since the number of pairs must be known before they are written.
-    /// It is ordered on the stream of the handle of `set1`, by default the device's main stream, and the indices may
-    /// still be on their way when it returns: other streams have to wait for an event.
+    /// The call waits for the device up to four times, since the number of pairs must be known
+    /// before the pairs are written. It is ordered on the stream of the handle of `set1`, by
+    /// default the device's main stream. The indices may not be written yet when the call returns:
+    /// other streams must wait for an event.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two devices.
+    /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two
+    /// devices.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let device = Device::auto();
@@ -45,10 +46,7 @@ impl BoxOverlap {
         Ok(find(problem)?.0)
     }
 
-    /// Finds the [overlaps within one set](Self::self_overlaps) in a device's memory and leaves them there: N×6 or N×4.
-    ///
-    /// # Errors
-    /// Those of [`self_overlaps`](Self::self_overlaps).
+    /// As [`self_overlaps`](Self::self_overlaps), for boxes in a device's memory.
     pub fn self_overlaps_device<T: Coordinate>(
         &self,
         set: &DeviceArray<T, Ix2>,
@@ -57,16 +55,14 @@ impl BoxOverlap {
         Ok(find(problem)?.0)
     }
 
-    /// [Counts](Self::counts) the overlaps of boxes in a device's memory and leaves the N numbers there.
-    ///
-    /// This call waits for the device up to four times, like [`overlaps_device`](Self::overlaps_device).
+    /// As [`counts`](Self::counts), for boxes in a device's memory. The call waits for the device
+    /// up to four times.
     ///
     /// # Errors
     /// Those of [`overlaps_device`](Self::overlaps_device).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
@@ -86,12 +82,12 @@ impl BoxOverlap {
         count(problem)
     }
 
-    /// Writes the [counts](Self::counts) for boxes in a device's memory to `out`, N numbers on the same device.
-    ///
-    /// The content of `out` is unspecified after an error.
+    /// As [`counts_device`](Self::counts_device), but writes the counts to `out`, on the same
+    /// device. The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    /// Those of [`counts_device`](Self::counts_device), and [`Error::Shape`] if `out` does not have N elements.
+    /// Those of [`counts_device`](Self::counts_device), and [`Error::Shape`] if `out` does not have
+    /// N elements.
     pub fn counts_device_into<T: Coordinate>(
         &self,
         set1: &DeviceArray<T, Ix2>,
@@ -102,10 +98,7 @@ impl BoxOverlap {
         count_into(problem, out)
     }
 
-    /// [Counts](Self::self_counts) the overlaps within one set in a device's memory and leaves the N numbers there.
-    ///
-    /// # Errors
-    /// Those of [`self_overlaps_device`](Self::self_overlaps_device).
+    /// As [`self_counts`](Self::self_counts), for boxes in a device's memory.
     pub fn self_counts_device<T: Coordinate>(
         &self,
         set: &DeviceArray<T, Ix2>,
@@ -114,12 +107,7 @@ impl BoxOverlap {
         count(problem)
     }
 
-    /// Writes the [counts within one set](Self::self_counts) in a device's memory to `out`, N numbers on the same device.
-    ///
-    /// The content of `out` is unspecified after an error.
-    ///
-    /// # Errors
-    /// Those of [`counts_device_into`](Self::counts_device_into).
+    /// As [`counts_device_into`](Self::counts_device_into), for the boxes j > i of one set.
     pub fn self_counts_device_into<T: Coordinate>(
         &self,
         set: &DeviceArray<T, Ix2>,
@@ -129,15 +117,14 @@ impl BoxOverlap {
         count_into(problem, out)
     }
 
-    /// Returns the pairs of boxes in a device's memory as a [matrix](Self::matrix) N×`limit`, with the number of each
-    /// row's pairs, and leaves both there.
+    /// As [`matrix`](Self::matrix), for boxes in a device's memory.
     ///
     /// # Errors
-    /// Those of [`overlaps_device`](Self::overlaps_device), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
+    /// Those of [`overlaps_device`](Self::overlaps_device), and [`Error::InvalidInput`] for more
+    /// than 2³¹ − 1 columns.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::box_overlap::BoxOverlap;
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
     /// use ndarray::array;
     ///
     /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
@@ -165,19 +152,19 @@ fn find<T: Coordinate>(
 ) -> Result<(DeviceOverlaps, DeviceArray<u32, Ix1>)> {
     let device = problem.device();
     let _ordered = device.ordered_with(&[problem.any_set2().device()])?;
-    let mut counts = no_counts(problem)?;
+    let mut counts = alloc_counts(problem)?;
     let found = T::device(problem, counts.buffer_mut()).during(problem.operation)?;
     Ok((found, counts))
 }
 
 /// Counts the pairs of each row.
 fn count<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {
-    let mut counts = no_counts(problem)?;
+    let mut counts = alloc_counts(problem)?;
     count_into(problem, &mut counts)?;
     Ok(counts)
 }
 
-/// Counts the pairs of each row, into memory that exists.
+/// Counts the pairs of each row, into an existing array.
 fn count_into<T: Coordinate>(
     problem: DeviceProblem<T>,
     out: &mut DeviceArray<u32, Ix1>,
@@ -190,7 +177,7 @@ fn count_into<T: Coordinate>(
 }
 
 /// Allocates an array for the number of each row's pairs.
-fn no_counts<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {
+fn alloc_counts<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {
     let (device, rows) = (problem.device(), problem.rows1());
     let counts = device.alloc(rows).during(problem.operation)?;
     DeviceArray::from_buffer(counts, Ix1(rows))

@@ -1,27 +1,29 @@
 //! Which algorithm is faster.
 //!
-//! The numbers of rows and boxes decide. How many pairs overlap does not: where one in two does, the tree
-//! is still the faster one, and where all do, most time is spent on the result. For 3000 equal boxes the tree took 1.3
-//! times as long as brute force, for 10 000 less long, and in every other kind of benches/box_overlap_cpu.rs the
-//! choice was within a factor of 1.5 of the faster algorithm, from 300 boxes to 10 000.
+//! The numbers of rows and boxes decide. The number of pairs does not: where half of all pairs
+//! overlap, the tree is still faster, and where all do, most time is spent on the result. For 3000
+//! equal boxes the tree took 1.3 times as long as brute force, for 10 000 less long. In every other
+//! kind of benches/box_overlap_cpu.rs, from 300 boxes to 10 000, the chosen algorithm took at most
+//! 1.5 times as long as the faster one.
 
 use crate::Number;
 use crate::box_overlap::options::Algorithm;
 
-/// How many tests of brute force take as long as the tree's work for a box: 0.25 ns against 130 ns of two
-/// cores, for `f32` in space (Sapphire Rapids).
+/// Tests of brute force that take as long as the tree's work for a box: 0.25 ns against 130 ns of
+/// two cores, for three-dimensional `f32` boxes (Sapphire Rapids).
 const TESTS_PER_BOX: f64 = 500.0;
 
-/// As many for the tree's work for a row, while there are so few boxes that brute force is an alternative.
+/// Tests of brute force that take as long as the tree's work for a row, for numbers of boxes so
+/// small that brute force is an alternative.
 const TESTS_PER_ROW: f64 = 200.0;
 
-/// The algorithm that was asked for, or the one that is expected to be faster.
-pub(super) fn choose<T: Number>(asked: Algorithm, rows: usize, boxes: usize) -> Algorithm {
-    if asked != Algorithm::Auto {
-        return asked;
+/// Returns the requested algorithm, or for `Auto` the one that is expected to be faster.
+pub(super) fn choose<T: Number>(requested: Algorithm, rows: usize, boxes: usize) -> Algorithm {
+    if requested != Algorithm::Auto {
+        return requested;
     }
     let (rows, boxes) = (rows as f64, boxes as f64);
-    // Half as many fit into a vector: tests take twice as long, but not the tree's work.
+    // Half as many `f64` fit into a vector: tests take twice as long, but not the tree's work.
     let cost_of_a_test = size_of::<T>() as f64 / size_of::<f32>() as f64;
     let cost_of_a_tree = TESTS_PER_BOX * boxes + TESTS_PER_ROW * rows;
     if cost_of_a_test * rows * boxes <= cost_of_a_tree {
@@ -41,14 +43,19 @@ mod tests {
 
     #[test]
     fn brute_force_for_few_rows_or_boxes() {
-        assert_eq!(chosen(0, 0), Algorithm::BruteForce);
-        assert_eq!(chosen(0, 100_000), Algorithm::BruteForce);
-        assert_eq!(chosen(10, 100_000), Algorithm::BruteForce);
-        assert_eq!(chosen(100_000, 10), Algorithm::BruteForce);
-        assert_eq!(chosen(500, 500), Algorithm::BruteForce);
-        assert_eq!(chosen(1000, 100_000), Algorithm::Indexed);
-        assert_eq!(chosen(100_000, 1000), Algorithm::Indexed);
-        assert_eq!(chosen(20_000, 20_000), Algorithm::Indexed);
+        let few = [
+            (0, 0),
+            (0, 100_000),
+            (10, 100_000),
+            (100_000, 10),
+            (500, 500),
+        ];
+        for (rows, boxes) in few {
+            assert_eq!(chosen(rows, boxes), Algorithm::BruteForce);
+        }
+        for (rows, boxes) in [(1000, 100_000), (100_000, 1000), (20_000, 20_000)] {
+            assert_eq!(chosen(rows, boxes), Algorithm::Indexed);
+        }
     }
 
     #[test]

@@ -1,21 +1,19 @@
-//! Boxes in the order of a Hilbert curve through their centres: those near each other in the order are
-//! near each other in space.
+//! Boxes in the order of a Hilbert curve through their centres: boxes near each other in the order
+//! are near each other in space.
 //!
-//! The curve goes from each cell of a grid to a neighbour (J. Skilling, 'Programming the Hilbert curve',
-//! AIP Conference Proceedings 707, 2004), without the jumps of a Morton curve: a walk visits half as many
-//! nodes. Boxes much larger than most come after all others, class by class, so that a tree over the order
-//! has them in branches of their own, and they do not spoil the bounding boxes of the small ones around
-//! them.
+//! The curve goes from each cell of a grid to a neighbour (J. Skilling, 'Programming the Hilbert
+//! curve', AIP Conference Proceedings 707, 2004), without the jumps of a Morton curve, so a search
+//! visits half as many nodes. Boxes much larger than most come after all others, class by class: a
+//! tree over the order has them in separate branches, and they do not enlarge the bounding boxes of
+//! small boxes.
 //!
-//! The order decides about speed alone, never about the result.
+//! The order affects speed alone, never the result.
 
-use super::group::LANES;
-use super::rows::collect;
-use crate::Number;
-use crate::Result;
+use super::finder::collect;
+use super::lanes::LANES;
 use crate::box_overlap::input::Boxes;
 use crate::device::reserve;
-use crate::parallel;
+use crate::{Number, Result, parallel};
 
 /// Bits of a key for the class of the box's size.
 const CLASS_BITS: u32 = 2;
@@ -23,26 +21,27 @@ const CLASS_BITS: u32 = 2;
 /// Bits of a key for the direction of a stick.
 const DIRECTION_BITS: u32 = 2;
 
-/// How many times longer a stick is along one axis than along others.
+/// A stick is this many times longer along one axis than along the others.
 const STICK: f64 = 2.0;
 
-/// Boxes among which sticks are sorted by direction: eight parallel ones have a slim bounding box, and
-/// eight of all directions a bulky one. 64 take twice as long for two million sticks, and 4096 as long.
+/// Boxes among which sticks are sorted by direction: eight parallel sticks have a slim bounding
+/// box, and eight sticks of all directions a bulky one. For two million sticks, searches with 64
+/// neighbours take twice as long, and searches with 4096 as long.
 const NEIGHBOURS: usize = 64 * LANES;
 
-/// How much larger than the boxes of one class those of the next may be.
+/// The ratio between the largest extents of consecutive classes.
 const CLASS_FACTOR: f64 = 8.0;
 
-/// Boxes whose extents are looked at to find out what is usual.
+/// Boxes whose extents are sampled for the usual extent.
 const SAMPLE: usize = 255;
 
-/// As many boxes may stay in one cell; where there are more, a finer grid is laid over them.
+/// The most boxes of a cell. A finer grid is laid over cells with more.
 const CROWD: usize = 4 * LANES;
 
-/// How often grids may be refined. Each has at least 2¹⁰ cells along an axis.
+/// The most refinements of a grid. Each grid has at least 2¹⁰ cells along an axis.
 const MAX_DEPTH: usize = 16;
 
-/// The numbers of the boxes in order, filled up with zeros to a multiple of [`LANES`].
+/// Returns the indices of the boxes in order, padded with zeros to a multiple of [`LANES`].
 pub(super) fn order<T: Number, const AXES: usize>(boxes: Boxes<'_, T>) -> Result<Vec<u32>> {
     let mut ids = collect(boxes.len().next_multiple_of(LANES), |i| i as u32)?;
     let (ids_of_boxes, padding) = ids.split_at_mut(boxes.len());
@@ -51,7 +50,7 @@ pub(super) fn order<T: Number, const AXES: usize>(boxes: Boxes<'_, T>) -> Result
     Ok(ids)
 }
 
-/// Sorts some boxes, given by number.
+/// Sorts the boxes with the indices `ids`.
 fn sort<T: Number, const AXES: usize>(
     boxes: Boxes<'_, T>,
     ids: &mut [u32],
@@ -60,18 +59,18 @@ fn sort<T: Number, const AXES: usize>(
     if ids.len() <= LANES {
         return Ok(());
     }
-    // In the low bits of a key is where its box was: so one number is sorted, not two.
+    // The low bits of a key are the position of its box, so that numbers are sorted, not pairs.
     let place_bits = usize::BITS - (ids.len() - 1).leading_zeros();
     let grid = Grid::<AXES>::new(boxes, ids, u64::BITS - place_bits);
-    let keys_of_some = |group: usize| {
-        // Places beyond the last repeat it, and are forgotten.
+    let keys_of_group = |group: usize| {
+        // Places beyond the last repeat the last, and their keys are dropped.
         let place = |lane: usize| (group * LANES + lane).min(ids.len() - 1);
         let row = |lane: usize| boxes.row(ids[place(lane)] as usize);
         let keys = grid.keys(std::array::from_fn(row));
         let with_place = |lane: usize| (keys[lane] << place_bits) | place(lane) as u64;
         std::array::from_fn::<_, LANES, _>(with_place)
     };
-    let mut keys = collect(ids.len().div_ceil(LANES), keys_of_some)?.into_flattened();
+    let mut keys = collect(ids.len().div_ceil(LANES), keys_of_group)?.into_flattened();
     keys.truncate(ids.len());
     parallel::sort(&mut keys);
     let place = |key: u64| (key & ((1 << place_bits) - 1)) as usize;
@@ -85,7 +84,7 @@ fn sort<T: Number, const AXES: usize>(
     parallel::try_each(crowds, |ids| sort::<T, AXES>(boxes, ids, depth + 1))
 }
 
-/// The boxes of each cell that has many, unless it has all.
+/// Returns the boxes of each cell that has more than [`CROWD`] boxes, but not all.
 fn crowds<'a>(
     mut ids: &'a mut [u32],
     mut keys: &[u64],
@@ -95,13 +94,10 @@ fn crowds<'a>(
     let all = ids.len();
     while keys.len() > CROWD {
         let cell = keys[0] >> place_bits;
-        // Most cells have few boxes: whether this one has many shows at one key.
+        // Most cells have few boxes. A single key tells whether this cell has many.
         let count = match keys[CROWD] >> place_bits == cell {
             true => keys.partition_point(|key| key >> place_bits == cell),
-            false => keys
-                .iter()
-                .take_while(|&key| key >> place_bits == cell)
-                .count(),
+            false => (keys.iter().take_while(|&key| key >> place_bits == cell)).count(),
         };
         let (crowd, rest) = ids.split_at_mut(count);
         if count > CROWD && count < all {
@@ -113,67 +109,63 @@ fn crowds<'a>(
     Ok(crowds)
 }
 
-/// Cells in the box around the centres.
+/// A grid of cells in the bounding box of the centres.
 struct Grid<const AXES: usize> {
-    /// Of the box, in halves of coordinates.
+    /// The minimum of the bounding box, in halves of coordinates.
     min: [f64; AXES],
     /// Cells per half of a coordinate.
     scale: [f64; AXES],
     /// The bits of a cell's coordinate.
     bits: u32,
-    /// The low bits of a place on the curve that come after the direction.
+    /// The low bits of a place on the curve, which come after the direction.
     fine_bits: u32,
-    /// Up to what extent a box is of each class but the last.
+    /// The largest extent of each class but the last.
     classes: [f64; (1 << CLASS_BITS) - 1],
 }
 
 impl<const AXES: usize> Grid<AXES> {
-    /// For keys of so many bits.
+    /// Makes a grid for keys of `bits` bits.
     fn new<T: Number>(boxes: Boxes<'_, T>, ids: &[u32], bits: u32) -> Self {
-        let nothing = ([f64::INFINITY; AXES], [f64::NEG_INFINITY; AXES]);
         let limits = parallel::map(ids.chunks(1 << 14), |ids| {
-            ids.iter().fold(nothing, |(min, max), &id| {
+            let mut limits = [[f64::INFINITY, f64::NEG_INFINITY]; AXES];
+            for &id in ids {
                 let centre = centre::<T, AXES>(boxes.row(id as usize));
-                // An infinite one, or NaN, does not count.
-                let finite = |axis: usize| centre[axis].is_finite();
-                let with = |limits: [f64; AXES], of: fn(f64, f64) -> f64| {
-                    std::array::from_fn(|axis| match finite(axis) {
-                        true => of(limits[axis], centre[axis]),
-                        false => limits[axis],
-                    })
-                };
-                (with(min, f64::min), with(max, f64::max))
-            })
+                for ([min, max], centre) in limits.iter_mut().zip(centre) {
+                    if centre.is_finite() {
+                        (*min, *max) = (min.min(centre), max.max(centre));
+                    }
+                }
+            }
+            limits
         });
-        let both = |a: [f64; AXES], b: [f64; AXES], of: fn(f64, f64) -> f64| {
-            std::array::from_fn(|axis| of(a[axis], b[axis]))
+        let limit = |axis: usize, side: usize, choose: fn(f64, f64) -> f64| {
+            let limits = limits.iter().map(|limits| limits[axis][side]);
+            limits.reduce(choose).expect("there are boxes")
         };
-        let (min, max) = limits.into_iter().fold(nothing, |a, b| {
-            (both(a.0, b.0, f64::min), both(a.1, b.1, f64::max))
-        });
+        let min: [f64; AXES] = std::array::from_fn(|axis| limit(axis, 0, f64::min));
+        let max: [f64; AXES] = std::array::from_fn(|axis| limit(axis, 1, f64::max));
         let bits = ((bits - CLASS_BITS - DIRECTION_BITS) / AXES as u32).min(MAX_CELL_BITS);
         let cells = (1u64 << bits) as f64;
-        let span = |axis: usize| max[axis] - min[axis];
         let usual = usual_extent::<T, AXES>(boxes, ids);
-        // As many bits as tell so many neighbourhoods apart come first.
+        // The bits that tell neighbourhoods apart come first.
         let coarse_bits = usize::BITS - (ids.len() / NEIGHBOURS).leading_zeros();
         Grid {
             fine_bits: (bits * AXES as u32).saturating_sub(coarse_bits),
             min,
-            scale: std::array::from_fn(|axis| cells / span(axis)),
+            scale: std::array::from_fn(|axis| cells / (max[axis] - min[axis])),
             bits,
             classes: std::array::from_fn(|class| usual * CLASS_FACTOR.powi(class as i32 + 1)),
         }
     }
 
-    /// The keys of some boxes.
+    /// Returns the keys of boxes.
     fn keys<T: Number>(&self, rows: [&[T]; LANES]) -> [u64; LANES] {
         let last = (1 << self.bits) - 1;
         let mut cells = [[0; LANES]; AXES];
         for (lane, row) in rows.into_iter().enumerate() {
             let centre = centre::<T, AXES>(row);
             for axis in 0..AXES {
-                // What is infinite or NaN, as where all centres are one, becomes a cell too: `as` saturates.
+                // Infinity, and NaN where all centres are equal, become cells too: `as` saturates.
                 let cell = ((centre[axis] - self.min[axis]) * self.scale[axis]) as u32;
                 cells[axis][lane] = cell.min(last);
             }
@@ -182,7 +174,7 @@ impl<const AXES: usize> Grid<AXES> {
         std::array::from_fn(|lane| self.key(rows[lane], places[lane]))
     }
 
-    /// The key of a box whose centre has a place on the curve.
+    /// Returns the key of a box whose centre has this place on the curve.
     fn key<T: Number>(&self, row: &[T], place: u64) -> u64 {
         let extent = extent::<T, AXES>(row);
         let class = self.classes.iter().filter(|&&most| extent > most).count() as u64;
@@ -192,11 +184,11 @@ impl<const AXES: usize> Grid<AXES> {
     }
 }
 
-/// One more than the axis along which a box is a stick, or 0 if it is none.
+/// Returns 1 + the axis along which a box is a stick, or 0 if the box is no stick.
 fn direction<T: Number, const AXES: usize>(row: &[T]) -> u64 {
     let edges: [f64; AXES] =
         std::array::from_fn(|axis| row[AXES + axis].to_f64() - row[axis].to_f64());
-    // All comparisons, without a branch that would often be predicted wrong. One axis at most is long.
+    // All comparisons, without a branch that would often be mispredicted. At most one axis is long.
     let is_long = |axis: usize| {
         let exceeds = |other: usize| other == axis || edges[axis] > STICK * edges[other];
         (0..AXES).fold(true, |all, other| all & exceeds(other))
@@ -206,37 +198,35 @@ fn direction<T: Number, const AXES: usize>(row: &[T]) -> u64 {
     })
 }
 
-/// Half the centre of a box, which is finite where its limits are, as are differences of such.
+/// Returns half the centre of a box. Half centres of finite limits and their differences are
+/// finite.
 fn centre<T: Number, const AXES: usize>(row: &[T]) -> [f64; AXES] {
     std::array::from_fn(|axis| 0.25 * row[axis].to_f64() + 0.25 * row[AXES + axis].to_f64())
 }
 
-/// The longest edge of a box.
+/// Returns the longest edge of a box.
 fn extent<T: Number, const AXES: usize>(row: &[T]) -> f64 {
     (0..AXES)
         .map(|axis| row[AXES + axis].to_f64() - row[axis].to_f64())
         .fold(0.0, f64::max)
 }
 
-/// The median of the extents of some of the boxes.
+/// Returns the median extent of a sample of the boxes.
 fn usual_extent<T: Number, const AXES: usize>(boxes: Boxes<'_, T>, ids: &[u32]) -> f64 {
     let step = ids.len().div_ceil(SAMPLE);
-    let sample = ids
-        .iter()
-        .step_by(step)
-        .map(|&id| extent::<T, AXES>(boxes.row(id as usize)));
-    let mut extents: Vec<f64> = sample.collect();
+    let sample = ids.iter().step_by(step).map(|&id| boxes.row(id as usize));
+    let mut extents: Vec<f64> = sample.map(extent::<T, AXES>).collect();
     let middle = extents.len() / 2;
     *extents.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// The places on Hilbert's curve of cells whose coordinates have `bits` bits each.
+/// Returns the places on Hilbert's curve of cells whose coordinates have `bits` bits each.
 ///
-/// Of several at once and without branches, for vectors: a branch would be predicted wrong half of the time.
+/// Vectorized and without branches, half of which would be mispredicted.
 #[inline(always)]
 fn places_on_curve<const AXES: usize>(mut cells: [[u32; LANES]; AXES], bits: u32) -> [u64; LANES] {
-    // From the coarsest grid to the finest but one: what lies in a cell is turned and mirrored as the
-    // curve runs through it.
+    // From the coarsest grid to the finest but one: the contents of each cell are turned and
+    // mirrored as the curve runs through it.
     for bit in (1..bits).rev() {
         let within = (1 << bit) - 1;
         for axis in 0..AXES {
@@ -252,7 +242,8 @@ fn places_on_curve<const AXES: usize>(mut cells: [[u32; LANES]; AXES], bits: u32
         }
     }
     std::array::from_fn(|lane| {
-        // Along the curve neighbouring cells differ in one coordinate, as numbers of a Gray code in one bit.
+        // Consecutive cells of the curve differ in one coordinate, as numbers of a Gray code in one
+        // bit.
         let mut cell = cells.map(|lanes| lanes[lane]);
         for axis in 1..AXES {
             cell[axis] ^= cell[axis - 1];
@@ -268,10 +259,10 @@ fn places_on_curve<const AXES: usize>(mut cells: [[u32; LANES]; AXES], bits: u32
     })
 }
 
-/// The most bits that [`spread`] takes, on whichever number of axes.
+/// The most bits that [`spread`] takes, for two and three axes.
 const MAX_CELL_BITS: u32 = 21;
 
-/// A number of at most [`MAX_CELL_BITS`] bits with AXES − 1 zeros between its bits.
+/// Puts AXES − 1 zeros between the bits of a number of at most [`MAX_CELL_BITS`] bits.
 fn spread<const AXES: usize>(bits: u64) -> u64 {
     let steps: &[(u32, u64)] = match AXES {
         2 => &[
@@ -313,10 +304,8 @@ mod tests {
 
     fn check_steps<const AXES: usize>(bits: u32) {
         for step in walk::<AXES>(bits).windows(2) {
-            let distance: u32 = (0..AXES)
-                .map(|axis| step[0][axis].abs_diff(step[1][axis]))
-                .sum();
-            assert_eq!(distance, 1, "{step:?}");
+            let distance = |axis: usize| step[0][axis].abs_diff(step[1][axis]);
+            assert_eq!((0..AXES).map(distance).sum::<u32>(), 1, "{step:?}");
         }
     }
 
@@ -355,26 +344,21 @@ mod tests {
     fn giants_come_last_and_neighbours_together() {
         let row = |i: u32| {
             let (x, y) = (f64::from(i * 37 % 100), f64::from(i % 7));
-            [
-                x,
-                y,
-                x + if i.is_multiple_of(50) { 90.0 } else { 1.0 },
-                y + 1.0,
-            ]
+            let width = if i.is_multiple_of(50) { 90.0 } else { 1.0 };
+            [x, y, x + width, y + 1.0]
         };
         let numbers: Vec<f64> = (0..1000).flat_map(row).collect();
         let ids = ordered(&numbers);
         assert!(ids[980..].iter().all(|id| id % 50 == 0));
         let x = |id: u32| f64::from(id * 37 % 100);
-        let steps = ids[..980]
-            .windows(2)
-            .map(|ids| (x(ids[0]) - x(ids[1])).abs());
+        let steps = ids[..980].windows(2);
+        let steps = steps.map(|ids| (x(ids[0]) - x(ids[1])).abs());
         assert!(steps.sum::<f64>() / 979.0 < 4.0);
     }
 
-    /// One far away makes a grid over all too coarse for the others.
+    /// One box far away makes a grid over all boxes too coarse for the others.
     #[test]
-    fn a_crowd_gets_a_grid_of_its_own() {
+    fn a_crowd_gets_a_finer_grid() {
         let at = |x: f64| [x, 0.0, x, 0.0];
         let place = |i: usize| if i == 5 { 1e30 } else { (i * 37 % 1000) as f64 };
         let numbers: Vec<f64> = (0..1000).flat_map(|i| at(place(i))).collect();

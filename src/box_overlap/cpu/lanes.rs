@@ -1,7 +1,7 @@
-//! One box tested with eight, in the instructions of the machine.
+//! Groups of eight boxes, and the test of one box with all boxes of a group at once.
 //!
-//! The compiler makes a test of vectors from the plain loops of [`Portable`], but gathers its outcome as
-//! bits in many instructions. AVX2 does that in one.
+//! The compiler vectorizes the plain loops of [`Portable`], but takes many instructions to gather
+//! the results as bits. AVX2 has an instruction for that.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GE_OQ, _CMP_LE_OQ};
@@ -9,12 +9,109 @@ use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GE_OQ, _CMP_LE_OQ};
 #[cfg(target_arch = "x86_64")]
 use pulp::{NullaryFnOnce, x86::V3};
 
-use super::group::{Group, LANES, Limits};
-use crate::Number;
+use super::finder::collect;
+use crate::{Number, Result};
 
-/// A way to test.
+/// The boxes of a group: the number of `f32` in a vector of AVX2.
+pub(super) const LANES: usize = 8;
+
+/// The limits of a box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limits<T, const AXES: usize> {
+    pub min: [T; AXES],
+    pub max: [T; AXES],
+}
+
+impl<T: Number, const AXES: usize> Limits<T, AXES> {
+    /// Splits a row: all minima, then all maxima.
+    #[inline(always)]
+    pub fn from_row(row: &[T]) -> Self {
+        let mut limits = Limits {
+            min: [T::zeroed(); AXES],
+            max: [T::zeroed(); AXES],
+        };
+        limits.min.copy_from_slice(&row[..AXES]);
+        limits.max.copy_from_slice(&row[AXES..2 * AXES]);
+        limits
+    }
+}
+
+/// Up to [`LANES`] boxes, axis by axis. Lanes beyond the last box repeat the last box.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))] // A group of three-dimensional `f32` boxes takes three cache lines, not four.
+pub(super) struct Group<T, const AXES: usize> {
+    pub min: [[T; LANES]; AXES],
+    pub max: [[T; LANES]; AXES],
+}
+
+impl<T: Number, const AXES: usize> Group<T, AXES> {
+    /// Makes a group of `count` boxes, 1 to [`LANES`].
+    pub fn new(count: usize, limits: impl Fn(usize) -> Limits<T, AXES>) -> Self {
+        // Loops, since array functions are compiled for each closure.
+        let mut group = Group {
+            min: [[T::zeroed(); LANES]; AXES],
+            max: [[T::zeroed(); LANES]; AXES],
+        };
+        for lane in 0..LANES {
+            let limits = limits(lane.min(count - 1));
+            for axis in 0..AXES {
+                group.min[axis][lane] = limits.min[axis];
+                group.max[axis][lane] = limits.max[axis];
+            }
+        }
+        group
+    }
+
+    /// Returns the bounding box of all boxes.
+    pub fn bounds(&self) -> Limits<T, AXES> {
+        let mut bounds = Limits {
+            min: [T::zeroed(); AXES],
+            max: [T::zeroed(); AXES],
+        };
+        for axis in 0..AXES {
+            let (mut min, mut max) = (self.min[axis][0], self.max[axis][0]);
+            for lane in 1..LANES {
+                let [lane_min, lane_max] = [self.min[axis][lane], self.max[axis][lane]];
+                min = if lane_min < min { lane_min } else { min };
+                max = if lane_max > max { lane_max } else { max };
+            }
+            (bounds.min[axis], bounds.max[axis]) = (min, max);
+        }
+        bounds
+    }
+}
+
+/// Boxes in groups.
+#[derive(Debug)]
+pub(super) struct Groups<T, const AXES: usize> {
+    /// The number of boxes.
+    pub length: usize,
+    pub groups: Vec<Group<T, AXES>>,
+}
+
+impl<T: Number, const AXES: usize> Groups<T, AXES> {
+    pub fn new(length: usize, limits: impl Fn(usize) -> Limits<T, AXES> + Sync) -> Result<Self> {
+        let group = |group: usize| {
+            let start = group * LANES;
+            Group::new(LANES.min(length - start), |lane| limits(start + lane))
+        };
+        let groups = collect(length.div_ceil(LANES), group)?;
+        Ok(Groups { length, groups })
+    }
+
+    /// Returns the lanes of a group that have a box, as bits.
+    #[inline(always)]
+    pub fn lanes(&self, group: usize) -> u32 {
+        match self.length - group * LANES {
+            lanes @ ..LANES => (1 << lanes) - 1,
+            _ => (1 << LANES) - 1,
+        }
+    }
+}
+
+/// An implementation of the test.
 pub(super) trait Tester: Copy {
-    /// The lanes of a group whose box overlaps another one, as bits.
+    /// Returns the lanes of a group whose boxes overlap `other`, as bits.
     fn overlapping<T: Lanes, const AXES: usize>(
         self,
         group: &Group<T, AXES>,
@@ -22,28 +119,28 @@ pub(super) trait Tester: Copy {
     ) -> u32;
 }
 
-/// What is done with tests, compiled for each way.
+/// Work that uses a tester, compiled for each tester.
 pub(super) trait WithTester {
-    /// To be inlined, as all that it calls.
+    /// Must be inlined, and so must everything that it calls.
     fn run(self, tester: impl Tester);
 }
 
-/// Which way there is on this machine.
+/// The instruction set of the CPU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Machine {
+pub(super) struct Isa {
     #[cfg(target_arch = "x86_64")]
     avx2: Option<V3>,
 }
 
-impl Machine {
-    pub fn new() -> Machine {
-        Machine {
+impl Isa {
+    pub fn new() -> Isa {
+        Isa {
             #[cfg(target_arch = "x86_64")]
             avx2: V3::try_new(),
         }
     }
 
-    /// Does it the best way.
+    /// Runs `work` with the fastest tester.
     pub fn run(self, work: impl WithTester) {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2 {
@@ -66,7 +163,7 @@ impl<W: WithTester> NullaryFnOnce for WithAvx2<W> {
     }
 }
 
-/// For every machine.
+/// The tester for any CPU.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
@@ -88,7 +185,7 @@ impl Tester for Portable {
     }
 }
 
-/// Bit i is element i.
+/// Packs booleans into bits.
 #[inline(always)]
 pub(super) fn bits(lanes: [bool; LANES]) -> u32 {
     let bit = |(lane, &is_set): (usize, &bool)| u32::from(is_set) << lane;
@@ -123,9 +220,9 @@ impl Tester for Avx2 {
     }
 }
 
-/// A coordinate, eight of which are compared at once.
+/// A coordinate of which eight are compared at once.
 pub(in crate::box_overlap) trait Lanes: Number {
-    /// The lanes with min ≤ the other's max and max ≥ the other's min, as bits.
+    /// Returns the lanes with min ≤ the other's max and max ≥ the other's min, as bits.
     #[cfg(target_arch = "x86_64")]
     fn within(simd: V3, min_max: [&[Self; LANES]; 2], other: [Self; 2]) -> u32;
 }
@@ -164,7 +261,7 @@ impl Lanes for i32 {
     fn within(simd: V3, [min, max]: [&[i32; LANES]; 2], [other_min, other_max]: [i32; 2]) -> u32 {
         let [min, max]: [__m256i; 2] = [bytemuck::cast(*min), bytemuck::cast(*max)];
         let (avx, avx2) = (simd.avx, simd.avx2);
-        // There is no ≤ of integers, but there is >.
+        // AVX2 compares integers by > only.
         let starts_after = avx2._mm256_cmpgt_epi32(min, avx._mm256_set1_epi32(other_max));
         let ends_before = avx2._mm256_cmpgt_epi32(avx._mm256_set1_epi32(other_min), max);
         let apart = avx2._mm256_or_si256(starts_after, ends_before);
@@ -189,8 +286,8 @@ mod tests {
             let group = Group::new(LANES, |lane| limits(start + lane));
             for other in (0..50).map(limits) {
                 let expected = bits(std::array::from_fn(|lane| {
-                    let own = limits(start + lane);
-                    own.min[0] <= other.max[0] && own.max[0] >= other.min[0]
+                    let limits = limits(start + lane);
+                    limits.min[0] <= other.max[0] && limits.max[0] >= other.min[0]
                 }));
                 assert_eq!(Portable.overlapping(&group, &other), expected);
                 #[cfg(target_arch = "x86_64")]
@@ -202,39 +299,12 @@ mod tests {
     }
 
     #[test]
-    fn every_way_finds_the_same() {
-        check(&[
-            f32::NEG_INFINITY,
-            f32::MIN,
-            -1.0,
-            -0.0,
-            0.0,
-            1e-45,
-            1.0,
-            f32::MAX,
-            f32::INFINITY,
-        ]);
-        check(&[
-            f64::NEG_INFINITY,
-            f64::MIN,
-            -1.0,
-            -0.0,
-            0.0,
-            5e-324,
-            1.0,
-            f64::MAX,
-            f64::INFINITY,
-        ]);
-        check(&[
-            i32::MIN,
-            i32::MIN + 1,
-            -2,
-            -1,
-            0,
-            1,
-            2,
-            i32::MAX - 1,
-            i32::MAX,
-        ]);
+    fn all_testers_agree() {
+        let (infinity, max) = (f32::INFINITY, f32::MAX);
+        check(&[-infinity, -max, -1.0, -0.0, 0.0, 1e-45, 1.0, max, infinity]);
+        let (infinity, max) = (f64::INFINITY, f64::MAX);
+        check(&[-infinity, -max, -1.0, -0.0, 0.0, 5e-324, 1.0, max, infinity]);
+        let (min, max) = (i32::MIN, i32::MAX);
+        check(&[min, min + 1, -2, -1, 0, 1, 2, max - 1, max]);
     }
 }

@@ -4,9 +4,7 @@ mod brute_force;
 mod choice;
 mod curve;
 mod finder;
-mod group;
 mod lanes;
-mod rows;
 mod tree;
 mod walk;
 
@@ -19,16 +17,16 @@ use super::slices::Search;
 use crate::device::DeviceArray;
 use crate::{Number, Result, parallel};
 use brute_force::BruteForce;
-use finder::{Finder, Found, Wanted};
+use finder::{Finder, Found, Wanted, joined};
 pub(super) use lanes::Lanes;
-use rows::{all_pairs, sort_rows};
 use walk::Indexed;
 
-/// The most rows that a thread takes in one go.
-const PART: usize = 512;
+/// The most rows of a chunk, which one thread searches for.
+const CHUNK: usize = 512;
 
-/// Parts per thread at least, if there are as many rows: some rows have many more pairs than others.
-const PARTS_PER_THREAD: usize = 8;
+/// The least chunks per thread, if there are enough rows: some rows have many more pairs than
+/// others.
+const CHUNKS_PER_THREAD: usize = 8;
 
 /// A search on the CPU.
 pub(super) struct CpuSearch<'a, T: Number> {
@@ -42,12 +40,8 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
     /// Checks the boxes, and prepares the second set.
     pub fn new(problem: Problem<'a, T>) -> Result<Self> {
         problem.check()?;
-        let set1 = problem.set1.boxes();
-        let (set2, is_self) = match &problem.set2 {
-            Some(set2) => (set2.boxes(), false),
-            None => (set1, true),
-        };
-        let algorithm = choice::choose::<T>(problem.algorithm, set1.len(), set2.len());
+        let (set2, is_self) = (problem.any_set2().boxes(), problem.set2.is_none());
+        let algorithm = choice::choose::<T>(problem.algorithm, problem.rows1(), set2.len());
         let finder = match set2.axes {
             2 => prepare::<T, 2>(algorithm, set2, is_self)?,
             _ => prepare::<T, 3>(algorithm, set2, is_self)?,
@@ -59,24 +53,15 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
         })
     }
 
-    /// The pairs of rows of the first set, part by part.
+    /// Finds the pairs of these rows of the first set, chunk by chunk.
     fn find(&self, rows: Range<usize>, wanted: Wanted) -> Result<Vec<Found>> {
-        let set1 = self.set1.boxes();
-        let width = 2 * set1.axes;
-        let wished = rows.len() / (rayon::current_num_threads() * PARTS_PER_THREAD);
-        let part = wished.clamp(1, PART);
-        let numbers = &set1.numbers[rows.start * width..rows.end * width];
-        let parts = numbers.chunks(part * width).enumerate();
-        parallel::try_map(parts, |(i, numbers)| {
-            let part_of_set1 = Boxes {
-                numbers,
-                axes: set1.axes,
-            };
-            let mut found = self
-                .finder
-                .find(part_of_set1, rows.start + i * part, wanted)?;
+        let chunk = rows.len() / (rayon::current_num_threads() * CHUNKS_PER_THREAD);
+        let chunk = chunk.clamp(1, CHUNK);
+        parallel::try_map(rows.clone().step_by(chunk), |start| {
+            let rows = self.set1.rows(start..rows.end.min(start + chunk));
+            let mut found = self.finder.find(rows.boxes(), start, wanted)?;
             if wanted == Wanted::CountsAndIndices {
-                sort_rows(&mut found, self.length)?;
+                found.sort_rows(self.length)?;
             }
             Ok(found)
         })
@@ -98,19 +83,18 @@ impl<T: Lanes> Search for CpuSearch<'_, T> {
     fn counts(&mut self, mut counts: &mut [u32]) -> Result<()> {
         for found in self.find(0..counts.len(), Wanted::Counts)? {
             let places = counts.split_off_mut(..found.counts.len());
-            places
-                .expect("a place for each row")
-                .copy_from_slice(&found.counts);
+            let places = places.expect("a place for each row");
+            places.copy_from_slice(&found.counts);
         }
         Ok(())
     }
 
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
-        all_pairs(self.find(rows, Wanted::CountsAndIndices)?)
+        joined(self.find(rows, Wanted::CountsAndIndices)?)
     }
 }
 
-/// Searches in sets of boxes in buffers of the CPU, which are copied.
+/// Searches copies of sets in buffers of the CPU.
 pub(super) fn resident<T: Lanes, R>(
     problem: &DeviceProblem<T>,
     work: impl FnOnce(&mut CpuSearch<T>, usize) -> Result<R>,
@@ -138,34 +122,19 @@ mod tests {
         for algorithm in ALGORITHMS {
             let search = BoxOverlap::new().algorithm(algorithm);
             let what = format!("{name}, {} × {}, {algorithm:?}", set1.nrows(), set2.nrows());
-            assert_eq!(
-                search.overlaps(&cpu, set1, set2).unwrap(),
-                expected,
-                "{what}"
-            );
-            assert_eq!(
-                search.counts(&cpu, set1, set2).unwrap(),
-                expected.counts(),
-                "{what}"
-            );
-            assert_eq!(
-                search.self_overlaps(&cpu, set2).unwrap(),
-                expected_self,
-                "{what}"
-            );
-            assert_eq!(
-                search.self_counts(&cpu, set2).unwrap(),
-                expected_self.counts(),
-                "{what}"
-            );
+            let found = search.overlaps(&cpu, set1, set2).unwrap();
+            assert_eq!(found, expected, "{what}");
+            let counts = search.counts(&cpu, set1, set2).unwrap();
+            assert_eq!(counts, expected.counts(), "{what}");
+            let found = search.self_overlaps(&cpu, set2).unwrap();
+            assert_eq!(found, expected_self, "{what}");
+            let counts = search.self_counts(&cpu, set2).unwrap();
+            assert_eq!(counts, expected_self.counts(), "{what}");
             for slice in search.slices(&cpu, set1, set2, 100).unwrap() {
                 let slice = slice.unwrap();
                 for (i, row) in slice.rows.enumerate() {
-                    assert_eq!(
-                        slice.overlaps.row(i),
-                        expected.row(row),
-                        "{what}, row {row}"
-                    );
+                    let (found, expected) = (slice.overlaps.row(i), expected.row(row));
+                    assert_eq!(found, expected, "{what}, row {row}");
                 }
             }
         }
@@ -217,46 +186,19 @@ mod tests {
 
     #[test]
     fn the_reference_for_extreme_limits() {
-        let floats = [
-            f32::NEG_INFINITY,
-            f32::MIN,
-            -1.0,
-            -0.0,
-            0.0,
-            1e-45,
-            1.0,
-            f32::MAX,
-            f32::INFINITY,
-        ];
+        let (infinity, max) = (f32::INFINITY, f32::MAX);
+        let floats = [-infinity, -max, -1.0, -0.0, 0.0, 1e-45, 1.0, max, infinity];
         let mut next = random(floats.len() as u64);
         check_all("f32", || floats[next() as usize]);
-        let (infinity, tenth) = (f64::INFINITY, 0.1f64);
+        let (infinity, max, tenth) = (f64::INFINITY, f64::MAX, 0.1f64);
         let near = f64::from_bits(tenth.to_bits() + 1);
         let doubles = [
-            -infinity,
-            f64::MIN,
-            -0.0,
-            0.0,
-            5e-324,
-            tenth,
-            near,
-            1e300,
-            f64::MAX,
-            infinity,
+            -infinity, -max, -0.0, 0.0, 5e-324, tenth, near, 1e300, max, infinity,
         ];
         let mut next = random(doubles.len() as u64);
         check_all("f64", || doubles[next() as usize]);
-        let integers = [
-            i32::MIN,
-            i32::MIN + 1,
-            -1,
-            0,
-            1,
-            16_777_216,
-            16_777_217,
-            i32::MAX - 1,
-            i32::MAX,
-        ];
+        let (min, max) = (i32::MIN, i32::MAX);
+        let integers = [min, min + 1, -1, 0, 1, 16_777_216, 16_777_217, max - 1, max];
         let mut next = random(integers.len() as u64);
         check_all("i32", || integers[next() as usize]);
     }

@@ -1,62 +1,41 @@
 //! A tree of bounding boxes over the second set.
 
 use super::curve;
-use super::group::{Group, LANES, Limits};
-use super::rows::collect;
-use crate::Number;
-use crate::Result;
+use super::lanes::{Groups, Limits};
 use crate::box_overlap::input::Boxes;
+use crate::{Number, Result};
 
-/// Boxes in the order of a curve, in groups of [`LANES`]; bounding boxes of these groups, in groups;
-/// and so on up to a single group. Children are found by number: those of box i of a level are group i
-/// of the level below.
+/// Boxes in the order of a curve, in groups of [`LANES`](super::lanes::LANES); the bounding boxes
+/// of these groups, in groups; and so on up to a single group. The children of box i of a level are
+/// group i of the level below.
 #[derive(Debug)]
 pub(super) struct Tree<T, const AXES: usize> {
-    /// Which box of the set each box of the lowest level is, filled up with zeros to whole groups.
+    /// The set's index of each box of the lowest level, padded with zeros to whole groups.
     pub ids: Vec<u32>,
-    /// From the boxes of the set up to a single group; none for an empty set.
-    pub levels: Vec<Level<T, AXES>>,
-}
-
-#[derive(Debug)]
-pub(super) struct Level<T, const AXES: usize> {
-    /// The number of boxes.
-    pub length: usize,
-    pub groups: Vec<Group<T, AXES>>,
+    /// The levels from the boxes of the set up to a single group; none for an empty set.
+    pub levels: Vec<Groups<T, AXES>>,
 }
 
 impl<T: Number, const AXES: usize> Tree<T, AXES> {
     pub fn new(boxes: Boxes<'_, T>) -> Result<Self> {
         let ids = curve::order::<T, AXES>(boxes)?;
-        let length = boxes.len();
         let mut levels = Vec::new();
-        if length > 0 {
-            levels.push(Level::new(length, |i| {
-                Limits::of_row(boxes.row(ids[i] as usize))
-            })?);
+        if boxes.len() > 0 {
+            let limits = |i| Limits::from_row(boxes.row(ids[i] as usize));
+            levels.push(Groups::new(boxes.len(), limits)?);
         }
         while let Some(level) = levels.last().filter(|level| level.groups.len() > 1) {
-            let above = Level::new(level.groups.len(), |i| level.groups[i].bounds())?;
+            let above = Groups::new(level.groups.len(), |i| level.groups[i].bounds())?;
             levels.push(above);
         }
         Ok(Tree { ids, levels })
     }
 }
 
-impl<T: Number, const AXES: usize> Level<T, AXES> {
-    fn new(length: usize, limits: impl Fn(usize) -> Limits<T, AXES> + Send + Sync) -> Result<Self> {
-        let group = |group: usize| {
-            let start = group * LANES;
-            Group::new(LANES.min(length - start), |lane| limits(start + lane))
-        };
-        let groups = collect(length.div_ceil(LANES), group)?;
-        Ok(Level { length, groups })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::box_overlap::cpu::lanes::LANES;
 
     #[test]
     fn a_box_holds_the_group_below_it() {
@@ -80,7 +59,7 @@ mod tests {
             }
             for (i, &id) in tree.ids[..length as usize].iter().enumerate() {
                 let group = &tree.levels[0].groups[i / LANES];
-                let limits = Limits::of_row(boxes.row(id as usize));
+                let limits = Limits::from_row(boxes.row(id as usize));
                 assert_eq!(group.min.map(|lanes| lanes[i % LANES]), limits.min);
                 assert_eq!(group.max.map(|lanes| lanes[i % LANES]), limits.max);
             }

@@ -1,24 +1,23 @@
-//! The walk down the tree, for many rows at once and level by level.
+//! The search in the tree, for many rows at once and level by level.
 //!
-//! What is to be tested is a list of pairs of a row and a group. Testing a list gives that of the level
-//! below, in the same order, and at last the pairs that are looked for, row after row. So the loops are
-//! long, and loads of one test wait for those of another, not for its outcome.
+//! The work is a list of tests: pairs of a row and a group. The tests of a level give the list of
+//! the level below in the same order, and the tests of the lowest level give the pairs, row after
+//! row. So the loops are long, and loads of different tests overlap instead of waiting for results.
 
 use super::finder::{Finder, Found, Wanted};
-use super::group::{LANES, Limits, lanes_below};
-use super::lanes::{Lanes, Machine, Tester, WithTester, bits};
-use super::tree::{Level, Tree};
+use super::lanes::{Groups, Isa, LANES, Lanes, Limits, Tester, WithTester, bits};
+use super::tree::Tree;
 use crate::Result;
 use crate::box_overlap::input::Boxes;
 use crate::device::{collected, reserve, zeroed};
 
-/// Tests after which the level below is looked at, so that lists do not grow without bounds.
+/// Tests of a level before the search goes down, which bounds the lists.
 const LIST: usize = 1 << 8;
 
 /// The tree of the second set.
 pub(super) struct Indexed<T, const AXES: usize> {
     tree: Tree<T, AXES>,
-    /// Whether pairs (i, j) count with j > i alone.
+    /// Whether only pairs (i, j) with i < j count.
     is_self: bool,
 }
 
@@ -36,9 +35,9 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
         let count = rows.len();
         let mut limits = Vec::new();
         reserve(&mut limits, count)?;
-        limits.extend((0..count).map(|i| Limits::of_row(rows.row(i))));
+        limits.extend((0..count).map(|i| Limits::from_row(rows.row(i))));
         let mut walk = Walk {
-            machine: Machine::new(),
+            isa: Isa::new(),
             tree: &self.tree,
             rows: &limits,
             first: self.is_self.then_some(first as u32),
@@ -50,24 +49,25 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
             places: [0; LIST * LANES],
         };
         let below_top = self.tree.levels.len().saturating_sub(1);
-        let mut lists = collected((0..below_top).map(|_| List([Test(0); LIST * LANES])))?;
+        let mut lists = collected((0..below_top).map(|_| [Test(0); LIST * LANES]))?;
         let mut top = [Test(0); LIST];
         for start in (0..count).step_by(LIST) {
             let top = &mut top[..LIST.min(count - start)];
-            top.iter_mut()
-                .enumerate()
-                .for_each(|(i, test)| *test = Test::new(start + i, 0));
+            for (i, test) in top.iter_mut().enumerate() {
+                *test = Test::new(start + i, 0);
+            }
             walk.down(top, &mut lists)?;
         }
         Ok(walk.found)
     }
 }
 
-/// A row that is to be tested with a group of boxes of a level: the row's number in the high half.
+/// A test of a row, in the high half, with a group of a level, in the low half.
 #[derive(Clone, Copy, Debug)]
 struct Test(u64);
 
 impl Test {
+    #[inline(always)]
     fn new(row: usize, group: usize) -> Test {
         Test(((row as u64) << 32) | group as u64)
     }
@@ -81,42 +81,33 @@ impl Test {
     fn group(self) -> usize {
         self.0 as u32 as usize
     }
-
-    /// The test that follows if the row overlaps the box in a lane. There are fewer than 2³² groups.
-    #[inline(always)]
-    fn child(self, lane: u64) -> Test {
-        Test((self.0 & !0xffff_ffff) | ((self.group() * LANES) as u64 + lane))
-    }
 }
 
 struct Walk<'a, T, const AXES: usize> {
-    machine: Machine,
+    isa: Isa,
     tree: &'a Tree<T, AXES>,
     rows: &'a [Limits<T, AXES>],
-    /// For pairs within a set, the number of the first row.
+    /// The index of the first row, for pairs within a set.
     first: Option<u32>,
     wanted: Wanted,
     found: Found,
-    /// Where in the lowest level the boxes are that were found last.
+    /// Positions in the lowest level of the boxes found by the current list.
     places: [u32; LIST * LANES],
 }
 
-/// The tests of a level that follow from [`LIST`] of the level above.
-struct List([Test; LIST * LANES]);
-
 impl<T: Lanes, const AXES: usize> Walk<'_, T, AXES> {
-    /// Does tests on the level above as many as there are `lists`, and all that follows from them.
-    fn down(&mut self, tests: &[Test], lists: &mut [List]) -> Result<()> {
+    /// Runs tests of the level `lists.len()` above the lowest, and all tests that follow from them.
+    fn down(&mut self, tests: &[Test], lists: &mut [[Test; LIST * LANES]]) -> Result<()> {
         if self.tree.levels.is_empty() {
             return Ok(());
         }
-        let (machine, rows, level) = (self.machine, self.rows, &self.tree.levels[lists.len()]);
-        let Some((List(below), lists)) = lists.split_last_mut() else {
+        let (isa, rows, level) = (self.isa, self.rows, &self.tree.levels[lists.len()]);
+        let Some((below, lists)) = lists.split_last_mut() else {
             return self.leaves(tests);
         };
         for tests in tests.chunks(LIST) {
             let mut end = 0;
-            machine.run(Expand {
+            isa.run(Expand {
                 level,
                 rows,
                 tests,
@@ -129,24 +120,14 @@ impl<T: Lanes, const AXES: usize> Walk<'_, T, AXES> {
     }
 
     fn leaves(&mut self, tests: &[Test]) -> Result<()> {
-        let (level, ids, rows) = (&self.tree.levels[0], &self.tree.ids[..], self.rows);
-        let first = self.first;
+        let isa = self.isa;
         for tests in tests.chunks(LIST) {
-            if self.wanted == Wanted::CountsAndIndices {
-                reserve(&mut self.found.indices, tests.len() * LANES)?;
-            }
-            let leaves = Leaves {
-                level,
-                ids,
-                rows,
-                tests,
-                first,
-                found: &mut self.found,
-                places: &mut self.places,
-            };
             match self.wanted {
-                Wanted::Counts => self.machine.run(Count(leaves)),
-                Wanted::CountsAndIndices => self.machine.run(Store(leaves)),
+                Wanted::Counts => isa.run(Leaves::<T, AXES, false>(self, tests)),
+                Wanted::CountsAndIndices => {
+                    reserve(&mut self.found.indices, tests.len() * LANES)?;
+                    isa.run(Leaves::<T, AXES, true>(self, tests));
+                }
             }
         }
         Ok(())
@@ -155,7 +136,7 @@ impl<T: Lanes, const AXES: usize> Walk<'_, T, AXES> {
 
 /// Tests of bounding boxes.
 struct Expand<'a, T, const AXES: usize> {
-    level: &'a Level<T, AXES>,
+    level: &'a Groups<T, AXES>,
     rows: &'a [Limits<T, AXES>],
     tests: &'a [Test],
     /// The tests that follow, up to `end`.
@@ -170,11 +151,13 @@ impl<T: Lanes, const AXES: usize> WithTester for Expand<'_, T, AXES> {
         for &test in self.tests {
             let (row, group) = (test.row(), test.group());
             let hits = tester.overlapping(&groups[group], &self.rows[row]);
-            let hits = hits & lanes_below(self.level.length, group);
-            // All eight places are written, and those beyond the hits again by the next test: how many
-            // there are cannot be predicted, and a loop over them would take as long as the test.
+            let hits = hits & self.level.lanes(group);
+            // All eight places are written, and those beyond the hits again by the next test: the
+            // number of hits cannot be predicted, and a loop over them would take as long as the
+            // test.
             let places: &mut [Test] = &mut self.below[end..end + LANES];
-            let first = test.child(0).0;
+            // There are fewer than 2³² groups.
+            let first = Test::new(row, group * LANES).0;
             for (place, &lane) in places.iter_mut().zip(&LANES_OF[hits as usize]) {
                 *place = Test(first + u64::from(lane));
             }
@@ -184,86 +167,61 @@ impl<T: Lanes, const AXES: usize> WithTester for Expand<'_, T, AXES> {
     }
 }
 
-/// For each set of lanes, as bits, their numbers in order, and zeros behind.
+/// The lanes of each set of bits, ascending, padded with zeros.
 static LANES_OF: [[u8; LANES]; 1 << LANES] = {
     let mut lanes_of = [[0; LANES]; 1 << LANES];
     let mut set = 0;
     while set < lanes_of.len() {
-        let (mut lane, mut count) = (0, 0);
-        while lane < LANES {
-            if set & (1 << lane) != 0 {
-                lanes_of[set][count] = lane as u8;
-                count += 1;
-            }
-            lane += 1;
+        let (mut rest, mut count) = (set, 0);
+        while rest != 0 {
+            lanes_of[set][count] = rest.trailing_zeros() as u8;
+            rest &= rest - 1;
+            count += 1;
         }
         set += 1;
     }
     lanes_of
 };
 
-/// Tests of the boxes themselves.
-struct Leaves<'a, T, const AXES: usize> {
-    level: &'a Level<T, AXES>,
-    ids: &'a [u32],
-    rows: &'a [Limits<T, AXES>],
-    tests: &'a [Test],
-    first: Option<u32>,
-    found: &'a mut Found,
-    places: &'a mut [u32; LIST * LANES],
-}
+/// Tests of boxes. With `STORE` there must be room for the indices.
+struct Leaves<'a, 'b, T, const AXES: usize, const STORE: bool>(
+    &'a mut Walk<'b, T, AXES>,
+    &'a [Test],
+);
 
-struct Count<'a, T, const AXES: usize>(Leaves<'a, T, AXES>);
-
-/// There must be room for the indices.
-struct Store<'a, T, const AXES: usize>(Leaves<'a, T, AXES>);
-
-impl<T: Lanes, const AXES: usize> Leaves<'_, T, AXES> {
+impl<T: Lanes, const AXES: usize, const STORE: bool> WithTester for Leaves<'_, '_, T, AXES, STORE> {
     #[inline(always)]
-    fn test<const STORE: bool>(self, tester: impl Tester) {
-        let groups_of_ids = self.ids.as_chunks::<LANES>().0;
+    fn run(self, tester: impl Tester) {
+        let Leaves(walk, tests) = self;
+        let (level, ids, rows) = (&walk.tree.levels[0], &walk.tree.ids[..], walk.rows);
+        let (first, found, places) = (walk.first, &mut walk.found, &mut walk.places);
+        let groups_of_ids = ids.as_chunks::<LANES>().0;
         let mut end = 0;
-        for &test in self.tests {
+        for &test in tests {
             let (row, group) = (test.row(), test.group());
-            let hits = tester.overlapping(&self.level.groups[group], &self.rows[row]);
-            let mut hits = hits & lanes_below(self.level.length, group);
-            if let Some(first) = self.first {
+            let hits = tester.overlapping(&level.groups[group], &rows[row]);
+            let mut hits = hits & level.lanes(group);
+            if let Some(first) = first {
                 let mut counts = [false; LANES];
                 for (counts, &id) in counts.iter_mut().zip(&groups_of_ids[group]) {
                     *counts = id > first + row as u32;
                 }
                 hits &= bits(counts);
             }
-            self.found.counts[row] += hits.count_ones();
+            found.counts[row] += hits.count_ones();
             if STORE {
-                // As when tests are listed; what the boxes are called is looked up when all are there.
-                let places = &mut self.places[end..end + LANES];
-                let first = (group * LANES) as u32;
+                // As in `Expand`. The indices of the boxes are looked up when the list is done.
+                let places = &mut places[end..end + LANES];
+                let place_of_group = (group * LANES) as u32;
                 for (place, &lane) in places.iter_mut().zip(&LANES_OF[hits as usize]) {
-                    *place = first + u32::from(lane);
+                    *place = place_of_group + u32::from(lane);
                 }
                 end += hits.count_ones() as usize;
             }
         }
         if STORE {
-            let ids = self.places[..end]
-                .iter()
-                .map(|&place| self.ids[place as usize]);
-            self.found.indices.extend(ids);
+            let ids = places[..end].iter().map(|&place| ids[place as usize]);
+            found.indices.extend(ids);
         }
-    }
-}
-
-impl<T: Lanes, const AXES: usize> WithTester for Count<'_, T, AXES> {
-    #[inline(always)]
-    fn run(self, tester: impl Tester) {
-        self.0.test::<false>(tester);
-    }
-}
-
-impl<T: Lanes, const AXES: usize> WithTester for Store<'_, T, AXES> {
-    #[inline(always)]
-    fn run(self, tester: impl Tester) {
-        self.0.test::<true>(tester);
     }
 }

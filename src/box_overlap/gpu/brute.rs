@@ -12,14 +12,14 @@ use super::kernels::HasKernels;
 use super::tuning::{self, BruteShape, THREADS};
 use super::workspace::Testing;
 use crate::Result;
-use crate::device::{Buffer, Dim3, LaunchConfig};
+use crate::device::{Buffer, LaunchConfig};
 use crate::primitives::sums_and_total;
 
-/// What the second pass needs of the first.
+/// The results of the first pass.
 pub(super) struct Brute {
     shape: BruteShape,
     codes: Buffer<f32>,
-    /// How many pairs stand before each row's with each chunk.
+    /// The number of pairs before those of each row with each chunk.
     sums: Buffer<u64>,
     tiles_with_pairs: Buffer<u32>,
 }
@@ -46,9 +46,8 @@ impl Brute {
             first_row: 0,
             end_row: sets.rows1,
         };
-        // SAFETY: the sets are as they say; two codes a row, a count for each row and chunk, a bit for each
-        // warp and tile; the counters are there. Buffers are of this device and freed after the kernels have
-        // run.
+        // SAFETY: there are two codes for each row, a count for each row and chunk, and a bit for
+        // each warp and tile. The buffers are on this device and freed after the kernels have run.
         let sums = unsafe {
             let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
             let arguments = (sets, search.counters.slice(), codes.slice_mut());
@@ -59,20 +58,16 @@ impl Brute {
                 counts: chunk_counts.slice_mut(),
                 tiles_with_pairs: tiles_with_pairs.slice_mut(),
             };
-            let config = config_of(shape.blocks, shape.chunks);
+            let config = LaunchConfig::new((shape.blocks, shape.chunks), BRUTE_THREADS);
             device.launch(MODULE, T::KERNELS.brute_count, config, (parameters, arrays))?;
             sums_and_total(device, &chunk_counts, search.counter(Counters::PAIRS))?
         };
         let config = LaunchConfig::new(tuning::striding_blocks(rows1 + 1), THREADS);
-        let arguments = (
-            shape.chunks,
-            sums.slice(),
-            offsets.slice_mut(),
-            counts.slice_mut(),
-        );
-        // SAFETY: a sum for each row and chunk and one for the end; otherwise as above.
+        let results = (offsets.slice_mut(), counts.slice_mut());
+        let arguments = (shape.chunks, sums.slice(), results.0, results.1);
+        // SAFETY: there is a sum for each row and chunk, and one for the end; otherwise as above.
         unsafe { device.launch(MODULE, &box_kernels::row_offsets, config, arguments)? };
-        let pairs = search.read()?.pairs();
+        let pairs = search.read()?.pairs;
         let brute = Brute {
             shape,
             codes,
@@ -104,21 +99,9 @@ impl Brute {
             tiles_with_pairs: self.tiles_with_pairs.slice(),
             indices: indices.slice_mut(),
         };
-        let config = config_of(blocks, self.shape.chunks);
-        // SAFETY: as counted; the blocks cover the rows, and there is room for their pairs.
-        unsafe {
-            search
-                .device
-                .launch(MODULE, T::KERNELS.brute_fill, config, (parameters, arrays))
-        }
+        let config = LaunchConfig::new((blocks, self.shape.chunks), BRUTE_THREADS);
+        let (device, kernel) = (&search.device, T::KERNELS.brute_fill);
+        // SAFETY: as in `count`; the blocks cover the rows, and `indices` has room for their pairs.
+        unsafe { device.launch(MODULE, kernel, config, (parameters, arrays)) }
     }
-}
-
-fn config_of(blocks: u32, chunks: u32) -> LaunchConfig {
-    let grid = Dim3 {
-        x: blocks,
-        y: chunks,
-        z: 1,
-    };
-    LaunchConfig::new(grid, BRUTE_THREADS)
 }

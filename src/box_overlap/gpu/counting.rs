@@ -1,11 +1,11 @@
-//! What both algorithms begin with, and what counting leaves for the stage that writes pairs.
+//! The start of both algorithms, and the state between the stages that count and write pairs.
 
 use box_overlap_kernels::{self as kernels, Counters, Sets};
 use cuda_std::DeviceSliceMut;
 
 use super::kernels::HasKernels;
 use super::tuning::{self, Work};
-use crate::box_overlap::input::{DeviceProblem, named, no_box};
+use crate::box_overlap::input::{DeviceProblem, no_box};
 use crate::device::{Buffer, DeviceView, LaunchConfig, Module};
 use crate::{Device, Result, modules};
 
@@ -19,9 +19,9 @@ pub struct Counting<'a, T: HasKernels> {
     pub counters: Buffer<u64>,
 }
 
-/// The rows of the first set, whose pairs are counted.
+/// The counted pairs of the rows of the first set.
 pub struct Rows {
-    /// Where each row's pairs begin, and where those of the last row end.
+    /// Where each row's pairs begin, and where the last row's pairs end.
     pub offsets: Buffer<u64>,
     /// The number of pairs of all rows.
     pub pairs: u64,
@@ -36,7 +36,7 @@ pub struct Counted<T> {
 }
 
 impl<'a, T: HasKernels> Counting<'a, T> {
-    /// Starts to examine the boxes.
+    /// Starts the examination of the boxes.
     pub fn new(problem: &'a DeviceProblem<'a, T>) -> Result<Self> {
         let (device, set1, set2) = (problem.device(), problem.set1, problem.any_set2());
         let sets = Sets {
@@ -48,8 +48,8 @@ impl<'a, T: HasKernels> Counting<'a, T> {
             above: u32::from(problem.set2.is_none()),
         };
         let mut counters = device.alloc(Counters::COUNT)?;
-        // SAFETY: the counters are all there, the sets as they say; buffers are of this device and freed after
-        // the kernels have run.
+        // SAFETY: `counters` has an element for each counter, and `sets` has the boxes of both
+        // arrays. The buffers are on this device and freed after the kernels have run.
         unsafe {
             let config = LaunchConfig::new(1, 32);
             let arguments = (sets.rows2, counters.slice_mut());
@@ -69,59 +69,42 @@ impl<'a, T: HasKernels> Counting<'a, T> {
     /// Waits for the kernels and reads the counters. Fails if a row is no box.
     pub fn read(&self) -> Result<CounterSnapshot> {
         let counters = self.counters.to_vec()?;
-        let sets = named(self.problem.set1, self.problem.set2);
-        for (number, (name, set)) in sets.enumerate() {
-            let fault = counters[Counters::FAULTS + number];
+        let sets = self.problem.named_sets();
+        for ((name, set), &fault) in sets.zip(&counters[Counters::FAULTS..]) {
             if fault != Counters::NO_FAULT {
                 let (row, width) = (fault as usize, set.shape()[1]);
                 let numbers = DeviceView::part(set.buffer(), row * width, width).download()?;
-                let numbers = numbers.to_vec();
-                return Err(no_box(self.problem.operation, name, row, &numbers));
+                return Err(no_box(self.problem.operation, name, row, &numbers.to_vec()));
             }
         }
-        Ok(CounterSnapshot(counters))
+        Ok(CounterSnapshot {
+            pairs: counters[Counters::PAIRS],
+            left: counters[Counters::LEFT] as u32,
+            left_pairs: counters[Counters::LEFT_PAIRS],
+            sampled: Work {
+                steps: counters[Counters::SAMPLE_STEPS],
+                pairs: counters[Counters::SAMPLE_PAIRS],
+            },
+        })
     }
 
     /// Returns the place of one counter, as a parameter of a kernel.
     pub fn counter(&mut self, place: usize) -> DeviceSliceMut<u64> {
         let all = self.counters.slice_mut();
-        // SAFETY: all counters are there; who launches a kernel with it vouches for its lifetime.
+        // SAFETY: all counters are allocated. Kernels that use the slice are launched with
+        // `unsafe`.
         unsafe { DeviceSliceMut::from_raw_parts(all.as_mut_ptr().wrapping_add(place), 1) }
-    }
-
-    /// Ends the counting.
-    pub fn counted(self, rows: Rows) -> Counted<T> {
-        Counted {
-            device: self.device.clone(),
-            sets: self.sets,
-            counters: self.counters,
-            rows,
-        }
     }
 }
 
 /// A copy of the counters on the host.
-pub struct CounterSnapshot(Vec<u64>);
-
-impl CounterSnapshot {
-    pub fn pairs(&self) -> u64 {
-        self.0[Counters::PAIRS]
-    }
-
-    pub fn left_pairs(&self) -> u64 {
-        self.0[Counters::LEFT_PAIRS]
-    }
-
-    /// Returns the work for a sample of the rows left to warps.
-    pub fn sampled(&self) -> Work {
-        Work {
-            steps: self.0[Counters::SAMPLE_STEPS],
-            pairs: self.0[Counters::SAMPLE_PAIRS],
-        }
-    }
-
-    /// Returns how many rows were left to warps.
-    pub fn left(&self) -> u32 {
-        self.0[Counters::LEFT] as u32
-    }
+pub struct CounterSnapshot {
+    /// The number of pairs of all rows.
+    pub pairs: u64,
+    /// The number of rows left to warps.
+    pub left: u32,
+    /// The number of pairs of the rows left to warps.
+    pub left_pairs: u64,
+    /// The work for a sample of the rows left to warps.
+    pub sampled: Work,
 }

@@ -17,44 +17,40 @@ use crate::box_overlap::options::Algorithm;
 use crate::device::{Buffer, LaunchConfig};
 use crate::primitives::{sort_keys, sort_pairs, sums_and_total};
 
-/// The tree, and what the first stage has left for the second.
+/// The tree, and the results of the first stage.
 pub(super) struct Indexed {
     tree: Tree,
     /// The pairs of each query, in the order of the tree.
     slots: Buffer<u32>,
-    /// Rows that were left to warps, if any.
+    /// The rows left to warps, if any.
     deferred: Option<DeferredRows>,
 }
 
-/// The second set's boxes, sorted, and the bounding boxes over them.
+/// A tree of bounding boxes over the second set.
 struct Tree {
-    /// The rows of both sets, of the first before those of the second, or of one if they are the same.
+    /// The sorted rows of the first set, then of the second, or of one set if the sets are the
+    /// same.
     order: Buffer<u32>,
     nodes: Buffer<f32>,
     root_level: u32,
 }
 
-/// The subtrees that the search for a row is divided into.
-#[derive(Clone, Copy)]
-struct Subtrees {
-    start_level: u32,
-    count: u32,
-}
-
-/// Rows with many pairs, ascending.
+/// Rows with many pairs or long paths through the tree, ascending.
 struct DeferredRows {
     rows: Buffer<u64>,
-    subtrees: Subtrees,
-    /// How many pairs stand before those of each row and subtree.
+    /// The parameters of a search for all these rows.
+    parameters: RowParameters,
+    /// The number of pairs before those of each row and subtree.
     sums: Buffer<u64>,
-    /// Of all these rows.
+    /// The number of pairs of all these rows.
     pairs: u64,
-    /// Copies of `rows` and `sums`, for those who want some of the rows.
+    /// Copies of `rows` and `sums`, made when the pairs of some rows are requested.
     on_host: OnceCell<(Vec<u64>, Vec<u64>)>,
 }
 
 impl Indexed {
-    /// Counts the pairs of each row. Returns nothing if testing every pair is expected to be faster for `Auto`.
+    /// Counts the pairs of each row. Returns `None` for `Auto` if testing every pair is expected to
+    /// be faster.
     pub fn count<T: HasKernels>(
         search: &mut Counting<T>,
         counts: &mut Buffer<u32>,
@@ -79,41 +75,37 @@ impl Indexed {
             slots: slots.slice_mut(),
             left: left.slice_mut(),
         };
-        // SAFETY: the tree is that of the sets, neither of which is empty; a count, slots and room among
-        // those left for each row. Buffers are of this device and freed after the kernels have run.
+        // SAFETY: the tree is of these sets, which are not empty, and `counts`, `slots` and `left`
+        // have room for each row. The buffers are on this device and freed after the kernels have
+        // run.
         let mut offsets = unsafe {
             device.launch(MODULE, T::KERNELS.find, config, (arguments,))?;
             sums_and_total(device, counts, search.counter(Counters::PAIRS))?
         };
-        let snapshot = search.read()?;
-        let (mut pairs, mut deferred) = (snapshot.pairs(), None);
-        if snapshot.left() > 0 {
-            let left = left.truncated(snapshot.left() as usize);
+        let found = search.read()?;
+        let (mut pairs, mut deferred) = (found.pairs, None);
+        if found.left > 0 {
+            let left = left.truncated(found.left as usize);
             let is_auto = search.problem.algorithm == Algorithm::Auto;
             let tests = (u64::from(sets.rows1) * u64::from(sets.rows2)) >> sets.above;
-            let brute_force_time =
-                |pairs| tuning::brute_force_time(tests, snapshot.pairs() + pairs);
-            let mut work = None;
-            if is_auto && let Some(stride) = tuning::sample_stride(sets.rows2, snapshot.left()) {
-                let sampled = sample(search, &tree, &left, stride)?;
-                if sampled.time() > brute_force_time(sampled.pairs) {
+            let brute_force_time = |pairs| tuning::brute_force_time(tests, found.pairs + pairs);
+            let mut work = Work::default();
+            if is_auto && let Some(stride) = tuning::sample_stride(sets.rows2, found.left) {
+                work = sample(search, &tree, &left, stride)?;
+                if work.time() > brute_force_time(work.pairs) {
                     return Ok(None);
                 }
-                work = Some(sampled);
             }
             let mut rows = DeferredRows::count(search, &tree, left, counts)?;
             // SAFETY: as above.
             offsets = unsafe { sums_and_total(device, counts, search.counter(Counters::PAIRS))? };
             let counted = search.read()?;
-            let work = Work {
-                pairs: counted.left_pairs(),
-                ..work.unwrap_or_default()
-            };
+            work.pairs = counted.left_pairs;
             if is_auto && work.time_after_counting() > brute_force_time(work.pairs) {
                 return Ok(None);
             }
             rows.pairs = work.pairs;
-            pairs = counted.pairs();
+            pairs = counted.pairs;
             deferred = Some(rows);
         }
         let indexed = Indexed {
@@ -146,12 +138,10 @@ impl Indexed {
             offsets: search.rows.offsets.slice(),
             indices: indices.slice_mut(),
         };
-        // SAFETY: as the search has left them, with room for the pairs of all these rows.
-        unsafe {
-            search
-                .device
-                .launch(MODULE, &box_kernels::write_rows, config, (range, arrays))?
-        };
+        let (device, kernel) = (&search.device, &box_kernels::write_rows);
+        // SAFETY: the arrays are from `count`, and `indices` has room for the pairs of all these
+        // rows.
+        unsafe { device.launch(MODULE, kernel, config, (range, arrays))? };
         match &self.deferred {
             Some(deferred) => deferred.fill(search, &self.tree, rows, indices),
             None => Ok(()),
@@ -159,43 +149,36 @@ impl Indexed {
     }
 }
 
-/// Returns the work for the rows that were left, by a sample of one in `stride`.
+/// Estimates the work for the rows left to warps by a sample of one row in `stride`.
 fn sample<T: HasKernels>(
     search: &mut Counting<T>,
     tree: &Tree,
     left: &Buffer<u64>,
     stride: u32,
 ) -> Result<Work> {
-    let sets = search.sets;
-    let rows = left.len() as u32 / stride;
-    let subtrees = Subtrees::new(sets.rows2, rows);
+    let (device, sets) = (search.device, search.sets);
     let parameters = RowParameters {
         stride,
-        ..subtrees.parameters(sets.rows2, 0..rows)
+        ..row_parameters(sets.rows2, left.len() as u32 / stride)
     };
-    let rows_of = tree.search(sets, &search.counters, left);
-    let arguments = (parameters, rows_of, search.counters.slice_mut());
-    let blocks = tuning::sample_blocks(subtrees.tasks(rows));
+    let row_search = tree.search(sets, &search.counters, left);
+    let arguments = (parameters, row_search, search.counters.slice_mut());
+    let blocks = tuning::sample_blocks(tasks(parameters));
     let config = LaunchConfig::new(blocks, SEARCH_THREADS);
-    // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs. Buffers are of this
+    // SAFETY: the tree and the rows are of these sets, which are not empty. The buffers are on this
     // device and freed after the kernels have run.
-    unsafe {
-        search
-            .device
-            .launch(MODULE, T::KERNELS.sample_rows, config, arguments)?
-    };
-    Ok(search.read()?.sampled().times(stride))
+    unsafe { device.launch(MODULE, T::KERNELS.sample_rows, config, arguments)? };
+    Ok(search.read()?.sampled.times(stride))
 }
 
 /// Returns the rows of both sets in the order of the tree.
 fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
-    let sets = search.sets;
-    let rows = sets.rows();
-    let bits = tuning::key_bits(sets.axes);
+    let (device, sets) = (search.device, search.sets);
+    let (rows, bits) = (sets.rows(), tuning::key_bits(sets.axes));
     let Sorting {
         mut keys,
         mut order,
-    } = Sorting::allocate(search.device, rows)?;
+    } = Sorting::allocate(device, rows)?;
     let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
     let arrays = Keys {
         sets,
@@ -203,13 +186,9 @@ fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
         keys: keys.slice_mut(),
         rows: order.slice_mut(),
     };
-    // SAFETY: the sets are as they say and have been examined; an element for each row. Buffers are of
-    // this device and freed after the kernels have run.
-    unsafe {
-        search
-            .device
-            .launch(MODULE, T::KERNELS.keys, config, (bits, arrays))?
-    };
+    // SAFETY: the sets have been examined, and the arrays have an element for each row. The buffers
+    // are on this device and freed after the kernels have run.
+    unsafe { device.launch(MODULE, T::KERNELS.keys, config, (bits, arrays))? };
     Ok(sort_pairs(keys, order, 0..key_bits(sets.axes, bits))?.1)
 }
 
@@ -231,8 +210,8 @@ impl Tree {
             root_level,
             nodes: nodes.slice_mut(),
         };
-        // SAFETY: the order is that of the sets, with room for all nodes, and blocks as the kernel wants them. Buffers are
-        // of this device and freed after the kernels have run.
+        // SAFETY: the order is of these sets, `nodes` has room for all nodes, and the launch shape
+        // is the kernel's. The buffers are on this device and freed after the kernels have run.
         unsafe { device.launch(MODULE, T::KERNELS.leaves, config, (arguments,))? };
         for level in (LEVELS_A_LAUNCH..root_level).step_by(LEVELS_A_LAUNCH as usize) {
             let config = LaunchConfig::new(tuning::build_blocks(leaves, level), BUILD_THREADS);
@@ -242,7 +221,7 @@ impl Tree {
                 root_level,
             };
             let arguments = (levels, counters.slice(), nodes.slice_mut());
-            // SAFETY: as above, and the level's entries have been written.
+            // SAFETY: as above; the entries of the level have been written.
             unsafe { device.launch(MODULE, &box_kernels::levels, config, arguments)? };
         }
         Ok(Tree {
@@ -252,7 +231,7 @@ impl Tree {
         })
     }
 
-    /// Returns a search for rows that were left.
+    /// Returns the arguments of a search for rows left to warps.
     fn search<T: HasKernels>(
         &self,
         sets: Sets<T>,
@@ -269,57 +248,26 @@ impl Tree {
     }
 }
 
-impl Subtrees {
-    /// For so many rows.
-    fn new(leaves: u32, rows: u32) -> Subtrees {
-        let start_level = tuning::start_level(leaves, rows);
-        Subtrees {
-            start_level,
-            count: nodes(leaves, start_level),
-        }
-    }
-
-    /// For these of the rows that were left.
-    fn parameters(self, leaves: u32, numbers: Range<u32>) -> RowParameters {
-        RowParameters {
-            start_level: self.start_level,
-            subtrees: self.count,
-            first: numbers.start,
-            count: numbers.end - numbers.start,
-            stride: 1,
-            index_bits: bits(leaves),
-        }
-    }
-
-    fn tasks(self, rows: u32) -> u64 {
-        u64::from(rows) * u64::from(self.count)
-    }
-
-    /// Counts how many pairs stand before those of each row and subtree, and notes how many there are.
-    fn count<T: HasKernels>(
-        self,
-        search: &mut Counting<T>,
-        tree: &Tree,
-        rows: &Buffer<u64>,
-        parameters: RowParameters,
-    ) -> Result<Buffer<u64>> {
-        let device = search.device;
-        let tasks = self.tasks(parameters.count);
-        let mut of_tasks = device.alloc::<u32>(tasks as usize)?;
-        let rows = tree.search(search.sets, &search.counters, rows);
-        let arguments = (parameters, rows, of_tasks.slice_mut());
-        let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
-        // SAFETY: the tree is that of the sets, neither of which is empty, and the rows are theirs; a count
-        // for each task. Buffers are of this device and freed after the kernels have run.
-        unsafe {
-            device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
-            sums_and_total(device, &of_tasks, search.counter(Counters::LEFT_PAIRS))
-        }
+/// Returns the parameters of a search for `rows` rows left to warps, divided into subtrees.
+fn row_parameters(leaves: u32, rows: u32) -> RowParameters {
+    let start_level = tuning::start_level(leaves, rows);
+    RowParameters {
+        start_level,
+        subtrees: nodes(leaves, start_level),
+        first: 0,
+        count: rows,
+        stride: 1,
+        index_bits: bits(leaves),
     }
 }
 
+/// Returns the number of tasks: one for each row and subtree.
+fn tasks(parameters: RowParameters) -> u64 {
+    u64::from(parameters.count) * u64::from(parameters.subtrees)
+}
+
 impl DeferredRows {
-    /// Counts the pairs of the rows that were left, and sets their counts.
+    /// Counts the pairs of the rows left to warps, and writes their counts.
     fn count<T: HasKernels>(
         search: &mut Counting<T>,
         tree: &Tree,
@@ -329,34 +277,39 @@ impl DeferredRows {
         let (device, sets) = (search.device, search.sets);
         let count = rows.len() as u32;
         let rows = sort_keys(rows, 0..bits(sets.rows1))?;
-        let subtrees = Subtrees::new(sets.rows2, count);
-        let parameters = subtrees.parameters(sets.rows2, 0..count);
-        let sums = subtrees.count(search, tree, &rows, parameters)?;
+        let parameters = row_parameters(sets.rows2, count);
+        let tasks = tasks(parameters);
+        let mut task_counts = device.alloc::<u32>(tasks as usize)?;
+        let row_search = tree.search(sets, &search.counters, &rows);
+        let arguments = (parameters, row_search, task_counts.slice_mut());
+        let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
+        // SAFETY: the tree and the rows are of these sets, which are not empty, and there is a
+        // count for each task. The buffers are on this device and freed after the kernels have run.
+        let sums = unsafe {
+            device.launch(MODULE, T::KERNELS.count_rows, config, arguments)?;
+            sums_and_total(device, &task_counts, search.counter(Counters::LEFT_PAIRS))?
+        };
+        drop(task_counts);
         let arrays = RowCounts {
             left: rows.slice(),
             sums: sums.slice(),
             counts: counts.slice_mut(),
         };
         let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
-        // SAFETY: a sum for each task and one for the end, a count for each row. Buffers as above.
-        unsafe {
-            device.launch(
-                MODULE,
-                &box_kernels::row_counts,
-                config,
-                (parameters, arrays),
-            )?
-        };
+        let arguments = (parameters, arrays);
+        // SAFETY: `sums` has an element for each task and one for the end, and `counts` for each
+        // row. Buffers as above.
+        unsafe { device.launch(MODULE, &box_kernels::row_counts, config, arguments)? };
         Ok(DeferredRows {
             rows,
-            subtrees,
+            parameters,
             sums,
             pairs: 0,
             on_host: OnceCell::new(),
         })
     }
 
-    /// Writes the pairs of those of the rows that were left.
+    /// Writes the pairs of those rows left to warps that are among `rows`.
     fn fill<T: HasKernels>(
         &self,
         search: &Counted<T>,
@@ -370,11 +323,11 @@ impl DeferredRows {
         }
         let (left, sums) = self.on_host()?;
         let before = |row: u32| left.partition_point(|&left| left < u64::from(row)) as u32;
-        let sum = |number: u32| sums[number as usize * self.subtrees.count as usize];
+        let sum = |number: u32| sums[number as usize * self.parameters.subtrees as usize];
         let end = before(rows.end);
         let mut start = before(rows.start);
         while start < end {
-            // As many as have at most so many pairs together, at least one.
+            // At least one row, and as many as have at most `MAX_KEYS` pairs together.
             let mut next = start + 1;
             while next < end && sum(next + 1) - sum(start) <= tuning::MAX_KEYS {
                 next += 1;
@@ -386,18 +339,18 @@ impl DeferredRows {
         Ok(())
     }
 
-    /// The rows, and how many pairs stand before those of each row and subtree, on the host.
+    /// Returns copies of `rows` and `sums`.
     fn on_host(&self) -> Result<&(Vec<u64>, Vec<u64>)> {
         if self.on_host.get().is_none() {
             let copies = (self.rows.to_vec()?, self.sums.to_vec()?);
-            // Nobody else has set it meanwhile: the cell is not shared among threads.
+            // The cell is still empty, since it is not shared among threads.
             let _ = self.on_host.set(copies);
         }
         Ok(self.on_host.get().expect("just set"))
     }
 
-    /// Writes the pairs of these of the rows that were left, so many in number. The row `first_row` begins
-    /// at the beginning of `indices`.
+    /// Writes the pairs of some of the rows left to warps, by number. The pairs of `first_row` are
+    /// the first of `indices`.
     fn fill_numbers<T: HasKernels>(
         &self,
         search: &Counted<T>,
@@ -411,16 +364,15 @@ impl DeferredRows {
         }
         let (device, sets) = (&search.device, search.sets);
         let mut keys = device.alloc::<u64>(pairs as usize)?;
-        let parameters = self.subtrees.parameters(sets.rows2, numbers);
-        let tasks = self.subtrees.tasks(parameters.count);
-        let arguments = (
-            parameters,
-            tree.search(sets, &search.counters, &self.rows),
-            self.sums.slice(),
-            keys.slice_mut(),
-        );
-        let config = LaunchConfig::new(tuning::row_blocks(tasks), SEARCH_THREADS);
-        // SAFETY: as counted, with a key for each pair; the boxes are still there.
+        let parameters = RowParameters {
+            first: numbers.start,
+            count: numbers.end - numbers.start,
+            ..self.parameters
+        };
+        let row_search = tree.search(sets, &search.counters, &self.rows);
+        let arguments = (parameters, row_search, self.sums.slice(), keys.slice_mut());
+        let config = LaunchConfig::new(tuning::row_blocks(tasks(parameters)), SEARCH_THREADS);
+        // SAFETY: as in `count`, with a key for each pair; the boxes are still allocated.
         unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
         let key_bits = parameters.index_bits + bits(parameters.count);
         let keys = sort_keys(keys, 0..key_bits)?;
@@ -433,12 +385,13 @@ impl DeferredRows {
         };
         let arguments = (parameters, first_row, arrays);
         let config = LaunchConfig::new(tuning::striding_blocks(pairs as usize), THREADS);
-        // SAFETY: the keys are sorted; room for the pairs of all rows from the first one on.
+        // SAFETY: the keys are sorted, and `indices` has room for the pairs of all rows from the
+        // first on.
         unsafe { device.launch(MODULE, &box_kernels::place_rows, config, arguments) }
     }
 }
 
-/// Bits of numbers below `count`, at least one.
+/// Returns the bits of numbers below `count`, at least one.
 fn bits(count: u32) -> u32 {
     (count.max(2) - 1).ilog2() + 1
 }

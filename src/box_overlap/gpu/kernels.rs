@@ -12,14 +12,10 @@ use crate::Number;
 type Counters = DeviceSliceMut<u64>;
 type SampleRows<T> = (RowParameters, RowSearch<T>, Counters);
 type CountRows<T> = (RowParameters, RowSearch<T>, DeviceSliceMut<u32>);
-type FillRows<T> = (
-    RowParameters,
-    RowSearch<T>,
-    DeviceSlice<u64>,
-    DeviceSliceMut<u64>,
-);
+type FillRows<T> = (RowParameters, RowSearch<T>, Sums, DeviceSliceMut<u64>);
+type Sums = DeviceSlice<u64>;
 
-/// The kernels for one type of coordinates. Their parameters are documented with them.
+/// The kernels for one type of coordinates. The kernel crate documents their parameters.
 pub struct Kernels<T: 'static> {
     pub examine: &'static Kernel<(Sets<T>, Counters)>,
     pub keys: &'static Kernel<(u32, Keys<T>)>,
@@ -33,9 +29,8 @@ pub struct Kernels<T: 'static> {
     pub brute_fill: &'static Kernel<(BruteParameters, BruteFill<T>)>,
 }
 
-/// A type of coordinates that there are kernels for.
+/// A type of coordinates with kernels.
 pub trait HasKernels: Number {
-    /// The kernels.
     const KERNELS: Kernels<Self>;
 }
 

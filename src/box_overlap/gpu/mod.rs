@@ -1,7 +1,7 @@
 //! The search on GPUs and in the simulator.
 //!
-//! It has two stages: first the number of pairs of each row is found, and by prefix sums where each row
-//! begins, then the pairs are written, of all rows or of some.
+//! The first stage counts the pairs of each row; prefix sums of the counts tell where each row
+//! begins. The second stage writes the pairs of all rows or of some.
 
 mod brute;
 mod counting;
@@ -16,8 +16,7 @@ use box_overlap_kernels as box_kernels;
 use ndarray::{Ix1, Ix2};
 
 use super::input::{DeviceProblem, Packed, Problem};
-use super::options::Algorithm;
-use super::output::{Overlaps, offsets_of};
+use super::output::{Overlaps, offsets_from};
 use super::slices::Search;
 use crate::device::{Buffer, DeviceArray, LaunchConfig};
 use crate::{Device, Result};
@@ -27,7 +26,7 @@ use indexed::Indexed;
 pub(super) use kernels::HasKernels;
 pub(super) use workspace::bytes;
 
-/// A search whose rows are counted, and what the algorithm needs to write their pairs.
+/// A search whose rows are counted, and the data that the algorithm needs to write the pairs.
 struct Searched<T> {
     counted: Counted<T>,
     strategy: Strategy,
@@ -48,17 +47,17 @@ unsafe fn count<T: HasKernels>(
     problem: &DeviceProblem<T>,
     counts: &mut Buffer<u32>,
 ) -> Result<Searched<T>> {
-    let rows2 = problem.any_set2().shape()[0];
-    let tests_all =
-        tuning::tests_every_pair(problem.algorithm, problem.rows1() as u32, rows2 as u32);
+    let rows2 = problem.any_set2().shape()[0] as u32;
+    let tests_all = tuning::tests_every_pair(problem.algorithm, problem.rows1() as u32, rows2);
     // SAFETY: passed on to the caller.
     unsafe { count_by(problem, tests_all, counts) }
 }
 
-/// Counts the pairs of each row by testing all, or by the index, from which `Auto` may still turn away.
+/// Counts the pairs of each row by testing all pairs or by the index. `Auto` may still switch from
+/// the index to testing all pairs.
 ///
 /// # Safety
-/// As of [`count`].
+/// See [`count`].
 unsafe fn count_by<T: HasKernels>(
     problem: &DeviceProblem<T>,
     tests_all: bool,
@@ -84,7 +83,12 @@ unsafe fn count_by<T: HasKernels>(
             }
         }
     };
-    let counted = search.counted(rows);
+    let counted = Counted {
+        device: search.device.clone(),
+        sets,
+        counters: search.counters,
+        rows,
+    };
     Ok(Searched { counted, strategy })
 }
 
@@ -106,88 +110,75 @@ impl<T: HasKernels> Searched<T> {
 
 /// A search over boxes of the host.
 pub(super) struct GpuSearch<T: HasKernels> {
-    operation: &'static str,
-    algorithm: Algorithm,
-    set1: DeviceArray<T, Ix2>,
-    set2: Option<DeviceArray<T, Ix2>>,
-    /// The search, and the number of each row's pairs.
-    counted: Option<(Searched<T>, Buffer<u32>)>,
-    /// Where each row begins, on the host, if that has been asked for.
+    searched: Searched<T>,
+    /// The number of each row's pairs.
+    counts: Buffer<u32>,
+    /// Where each row begins, on the host, once requested.
     offsets: Option<Vec<usize>>,
+    /// The boxes, which `searched` refers to: dropped last.
+    _sets: (DeviceArray<T, Ix2>, Option<DeviceArray<T, Ix2>>),
 }
 
 impl<T: HasKernels> GpuSearch<T> {
-    /// Copies the boxes to the device.
+    /// Copies the boxes to the device, and counts the pairs.
     pub fn new(device: &Device, problem: &Problem<T>) -> Result<Self> {
         let upload = |set: &Packed<T>| {
             let boxes = set.boxes();
             let buffer = device.buffer_from(boxes.numbers)?;
             DeviceArray::from_buffer(buffer, Ix2(boxes.len(), 2 * boxes.axes))
         };
-        Ok(GpuSearch {
+        let set1 = upload(&problem.set1)?;
+        let set2 = problem.set2.as_ref().map(upload).transpose()?;
+        let uploaded = DeviceProblem {
             operation: problem.operation,
             algorithm: problem.algorithm,
-            set1: upload(&problem.set1)?,
-            set2: problem.set2.as_ref().map(upload).transpose()?,
-            counted: None,
+            set1: &set1,
+            set2: set2.as_ref(),
+        };
+        let mut counts = device.alloc(uploaded.rows1())?;
+        // SAFETY: the boxes are dropped after the result.
+        let searched = unsafe { count(&uploaded, &mut counts)? };
+        Ok(GpuSearch {
+            searched,
+            counts,
             offsets: None,
+            _sets: (set1, set2),
         })
-    }
-
-    fn counted(&mut self) -> Result<&(Searched<T>, Buffer<u32>)> {
-        if self.counted.is_none() {
-            let problem = DeviceProblem {
-                operation: self.operation,
-                algorithm: self.algorithm,
-                set1: &self.set1,
-                set2: self.set2.as_ref(),
-            };
-            let mut counts = problem.device().alloc(problem.rows1())?;
-            // SAFETY: the boxes are freed with `self`, the result before them or at the same time.
-            let searched = unsafe { count(&problem, &mut counts)? };
-            self.counted = Some((searched, counts));
-        }
-        Ok(self.counted.as_ref().expect("just counted"))
     }
 }
 
 impl<T: HasKernels> Search for GpuSearch<T> {
     fn counts(&mut self, counts: &mut [u32]) -> Result<()> {
-        self.counted()?.1.copy_to(counts)
+        self.counts.copy_to(counts)
     }
 
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
-        if self.offsets.is_none() {
-            self.offsets = Some(offsets_of(&self.counted()?.0.counted.rows.offsets)?);
-        }
-        let all = self.offsets.as_ref().expect("just read");
-        let first = all[rows.start];
-        let offsets: Vec<usize> = match rows.start == 0 && rows.end == all.len() - 1 {
-            true => self.offsets.take().expect("just read"),
-            false => all[rows.start..=rows.end]
-                .iter()
-                .map(|offset| offset - first)
-                .collect(),
+        let all = match self.offsets.take() {
+            Some(offsets) => offsets,
+            None => offsets_from(&self.searched.counted.rows.offsets)?,
         };
-        let pairs = offsets[offsets.len() - 1];
-        let rows = rows.start as u32..rows.end as u32;
-        let (searched, counts) = self.counted()?;
-        let indices = searched.fill(counts, rows, pairs)?.to_vec()?;
+        let first = all[rows.start];
+        let pairs = all[rows.end] - first;
+        let range = rows.start as u32..rows.end as u32;
+        let indices = self.searched.fill(&self.counts, range, pairs)?.to_vec()?;
+        if rows.len() + 1 == all.len() {
+            return Ok(Overlaps::new(all, indices));
+        }
+        let offsets = all[rows].iter().map(|offset| offset - first);
+        let offsets = offsets.chain([pairs]).collect();
+        self.offsets = Some(all);
         Ok(Overlaps::new(offsets, indices))
-    }
-
-    fn prepare(&mut self) -> Result<()> {
-        self.counted().map(|_| ())
     }
 }
 
-/// Finds all pairs of boxes in a device's memory: where each row begins, and the indices. The number of each row's pairs
-/// goes to `counts`.
+/// Returns the offsets of rows and the indices of all pairs of boxes in a device's memory, and
+/// writes the number of each row's pairs to `counts`.
 pub(super) fn overlaps<T: HasKernels>(
     problem: &DeviceProblem<T>,
     counts: &mut Buffer<u32>,
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
-    // SAFETY: the arrays are borrowed until the pairs are on their way, and freeing waits for that.
+    // SAFETY: the arrays are borrowed until the kernels are launched, and freeing waits for
+    // kernels.
     let searched = unsafe { count(problem, counts)? };
     let (all, pairs) = (searched.counted.sets.rows1, searched.counted.rows.pairs);
     let indices = searched.fill(counts, 0..all, pairs as usize)?;
@@ -203,7 +194,7 @@ pub(super) fn counts<T: HasKernels>(
     unsafe { count(problem, counts) }.map(|_| ())
 }
 
-/// The pairs of compressed rows.
+/// Returns the list of pairs of compressed rows.
 pub(super) fn pair_list(
     offsets: &DeviceArray<u64, Ix1>,
     indices: &DeviceArray<u32, Ix1>,
@@ -212,19 +203,16 @@ pub(super) fn pair_list(
     let mut pairs = device.alloc(2 * indices.len())?;
     if !pairs.is_empty() {
         let config = LaunchConfig::new(tuning::striding_blocks(indices.len()), tuning::THREADS);
-        let arguments = (
-            offsets.buffer().slice(),
-            indices.buffer().slice(),
-            pairs.slice_mut(),
-        );
-        // SAFETY: two elements for each index, and offsets that belong to them; buffers are of this device
-        // and freed after the kernel has run.
+        let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
+        let arguments = (offsets, indices, pairs.slice_mut());
+        // SAFETY: `pairs` has two elements for each index, and the offsets belong to the indices.
+        // The buffers are on this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &box_kernels::pair_list, config, arguments)? };
     }
     Ok(pairs)
 }
 
-/// The matrix of compressed rows, with so many columns and elements.
+/// Returns the matrix of compressed rows, with `limit` columns and `size` elements.
 pub(super) fn matrix(
     offsets: &DeviceArray<u64, Ix1>,
     indices: &DeviceArray<u32, Ix1>,
@@ -235,13 +223,9 @@ pub(super) fn matrix(
     let mut matrix = device.alloc(size)?;
     if size > 0 {
         let config = LaunchConfig::new(tuning::striding_blocks(size), tuning::THREADS);
-        let arguments = (
-            limit,
-            offsets.buffer().slice(),
-            indices.buffer().slice(),
-            matrix.slice_mut(),
-        );
-        // SAFETY: `limit` elements for each row; otherwise as above.
+        let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
+        let arguments = (limit, offsets, indices, matrix.slice_mut());
+        // SAFETY: `matrix` has `limit` elements for each row; otherwise as above.
         unsafe { device.launch(MODULE, &box_kernels::matrix, config, arguments)? };
     }
     Ok(matrix)
@@ -252,8 +236,9 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
+    use crate::box_overlap::options::Algorithm;
 
-    /// The algorithm that `Auto` ends with once it has tried the index, and the number of pairs.
+    /// Returns the algorithm that `Auto` ends with after trying the index, and the number of pairs.
     fn chosen(set1: &Array2<f32>, set2: &Array2<f32>) -> (Algorithm, u64) {
         let device = Device::simulator().unwrap();
         let [set1, set2] = [set1, set2].map(|set| device.upload(set).unwrap());
@@ -273,7 +258,7 @@ mod tests {
         vec![[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]; rows].into()
     }
 
-    /// Boxes as long as `extents` whose centres have no pattern in the unit cube.
+    /// Returns boxes of these extents at random places in the unit cube.
     fn scattered(rows: usize, extents: impl Fn(usize) -> [f32; 3]) -> Array2<f32> {
         let mut state = 1u64;
         let mut next = || {
@@ -284,24 +269,21 @@ mod tests {
         };
         let row = |row| {
             let (centre, extents) = ([next(), next(), next()], extents(row));
-            std::array::from_fn::<f32, 6, _>(|i| {
-                centre[i % 3] + extents[i % 3] * if i < 3 { -0.5 } else { 0.5 }
-            })
+            let side = |i: usize| if i < 3 { -0.5 } else { 0.5 };
+            std::array::from_fn::<f32, 6, _>(|i| centre[i % 3] + extents[i % 3] * side(i))
         };
         (0..rows).map(row).collect::<Vec<_>>().into()
     }
 
     #[test]
     fn auto_tests_every_pair_of_equal_boxes() {
-        // So many that a sample is taken.
+        // Enough rows for a sample.
         assert!(tuning::sample_stride(3000, 3000).is_some());
-        let all = equal(3000);
-        let expected = (Algorithm::BruteForce, 9_000_000);
-        assert_eq!(chosen(&all, &all), expected);
-        // And so few that all pairs are counted.
+        let (all, brute_force) = (equal(3000), Algorithm::BruteForce);
+        assert_eq!(chosen(&all, &all), (brute_force, 9_000_000));
+        // So few rows that all pairs are counted.
         assert!(tuning::sample_stride(1000, 500).is_none());
-        let expected = (Algorithm::BruteForce, 500_000);
-        assert_eq!(chosen(&equal(500), &equal(1000)), expected);
+        assert_eq!(chosen(&equal(500), &equal(1000)), (brute_force, 500_000));
     }
 
     #[test]
@@ -315,17 +297,17 @@ mod tests {
     #[test]
     fn auto_stays_with_the_index_for_a_few_giants() {
         let mut cubes = scattered(3000, |_| [0.05; 3]);
-        for giant in 0..10 {
-            cubes
-                .row_mut(300 * giant)
-                .assign(&ndarray::arr1(&[0.0, 0.0, 0.0, 0.5, 0.5, 0.5]));
+        let giant = ndarray::arr1(&[0.0, 0.0, 0.0, 0.5, 0.5, 0.5]);
+        for row in 0..10 {
+            cubes.row_mut(300 * row).assign(&giant);
         }
         assert_eq!(chosen(&cubes, &cubes).0, Algorithm::Indexed);
     }
 
     #[test]
-    fn auto_tests_every_pair_where_all_ways_are_long() {
-        // Sticks through everything, of which few meet, although the bounding boxes of neighbours overlap most of them.
+    fn auto_tests_every_pair_where_all_paths_are_long() {
+        // Sticks through the whole space, of which few meet, although the bounding boxes of
+        // neighbours overlap most sticks.
         let sticks = scattered(5000, |row| {
             std::array::from_fn(|axis| if axis == row % 3 { 2.0 } else { 1e-4 })
         });

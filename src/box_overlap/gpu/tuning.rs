@@ -1,4 +1,4 @@
-//! How the kernels of the box overlap are launched, and which algorithm is taken.
+//! Launch shapes of the kernels, and the choice of the algorithm.
 
 use box_overlap_kernels::{
     BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, PACKET_LEVEL,
@@ -7,78 +7,76 @@ use box_overlap_kernels::{
 
 use crate::box_overlap::options::Algorithm;
 
-/// Threads of a block that goes through rows or pairs.
+/// Threads of a block that loops over rows or pairs.
 pub(super) const THREADS: u32 = 256;
 
-/// Threads of a block that searches: small, so that a long search keeps few others waiting.
+/// Threads of a block that searches: few, so that a long search blocks few other warps.
 pub(super) const SEARCH_THREADS: u32 = 128;
 
-/// Blocks that go through all rows with a stride: enough to fill a GPU.
+/// Blocks of a grid-stride loop: enough to fill a GPU.
 const STRIDING_BLOCKS: usize = 1024;
 
-/// Blocks that look at the boxes: each ends with atomic operations on the same few numbers.
+/// Blocks that examine the boxes: each ends with atomic operations on the same few counters.
 const EXAMINING_BLOCKS: usize = 264;
 
-/// Blocks of warps that search for rows left to them.
+/// Blocks of warps that search for the rows left to them.
 const ROW_BLOCKS: usize = 1 << 15;
 
-/// Tasks that are enough to occupy a GPU: several warps on each of some hundred multiprocessors.
+/// Tasks that occupy a GPU: several warps on each of some hundred multiprocessors.
 const ENOUGH_TASKS: u64 = 1 << 14;
 
-/// The subtrees that the search for a row is divided into, at most.
+/// The most subtrees that the search for a row is divided into.
 const MAX_SUBTREES: u32 = 1024;
 
-/// Blocks of the brute force that are enough to fill a GPU several times over.
+/// Blocks of the brute force that fill a GPU several times over.
 const BRUTE_BLOCKS: usize = 2048;
 
 // Chunks are a grid's extent along y.
 const _: () = assert!(BRUTE_BLOCKS <= 65_535);
 
-/// Blocks for so many elements, a thread for each.
+/// Returns the blocks for `elements` elements, with one thread for each.
 pub(super) fn blocks(elements: usize, threads: u32) -> u32 {
-    elements
-        .div_ceil(threads as usize)
-        .clamp(1, i32::MAX as usize) as u32
+    let blocks = elements.div_ceil(threads as usize);
+    blocks.clamp(1, i32::MAX as usize) as u32
 }
 
-/// Blocks that go through so many elements with a stride.
+/// Returns the blocks of a grid-stride loop over `elements` elements.
 pub(super) fn striding_blocks(elements: usize) -> u32 {
     blocks(elements, THREADS).min(STRIDING_BLOCKS as u32)
 }
 
-/// Blocks that look at so many boxes, four a thread at least.
+/// Returns the blocks that examine boxes, at least four per thread.
 pub(super) fn examining_blocks(rows: usize) -> u32 {
     blocks(rows.div_ceil(4), THREADS).min(EXAMINING_BLOCKS as u32)
 }
 
-/// Bits of a coordinate in the keys by which boxes are sorted. A pass sorts by 8 bits; with 15 a key of three
-/// coordinates has 48.
+/// Returns the bits of a coordinate in the sort keys of boxes. A pass sorts by 8 bits; with 15 bits
+/// a key of three coordinates has 48.
 pub(super) fn key_bits(axes: u32) -> u32 {
     if axes == 3 { 15 } else { 18 }
 }
 
-/// The level of the tree's root: the lowest with a single node.
+/// Returns the level of the tree's root: the lowest level with a single node.
 pub(super) fn root_level(leaves: u32) -> u32 {
     (0..MAX_LEVELS as u32)
         .find(|&level| nodes(leaves, level) == 1)
         .expect("the highest level has one node")
 }
 
-/// The number of nodes of a whole tree.
+/// Returns the number of nodes of a tree.
 pub(super) fn tree_nodes(leaves: u32) -> usize {
-    (0..=root_level(leaves))
-        .map(|level| nodes(leaves, level) as usize)
-        .sum()
+    let levels = 0..=root_level(leaves);
+    levels.map(|level| nodes(leaves, level) as usize).sum()
 }
 
-/// Blocks that build levels over the entries of one: a multiple of four, so that the nodes of the highest one
-/// are filled up.
+/// Returns the blocks that build levels over the entries of a level: a multiple of four, so that
+/// the nodes of the highest level are filled.
 pub(super) fn build_blocks(leaves: u32, level: u32) -> u32 {
     entries(leaves, level).div_ceil(CHILDREN * BUILD_THREADS) * CHILDREN
 }
 
-/// The level at whose nodes the tasks of rows left to warps begin: a high one if there are many rows, else
-/// one with more nodes.
+/// Returns the level at whose nodes the tasks of rows left to warps begin: a high level if there
+/// are many rows, else a level with more nodes.
 pub(super) fn start_level(leaves: u32, rows: u32) -> u32 {
     let is_wanted = |&level: &u32| {
         let subtrees = nodes(leaves, level);
@@ -90,11 +88,10 @@ pub(super) fn start_level(leaves: u32, rows: u32) -> u32 {
         .unwrap_or(root)
 }
 
-/// Blocks of warps for so many tasks.
+/// Returns the blocks of warps for a number of tasks.
 pub(super) fn row_blocks(tasks: u64) -> u32 {
-    tasks
-        .div_ceil(u64::from(SEARCH_THREADS / 32))
-        .clamp(1, ROW_BLOCKS as u64) as u32
+    let blocks = tasks.div_ceil(u64::from(SEARCH_THREADS / 32));
+    blocks.clamp(1, ROW_BLOCKS as u64) as u32
 }
 
 /// How the brute force divides its work.
@@ -111,17 +108,16 @@ pub(super) struct BruteShape {
 impl BruteShape {
     pub fn new(rows1: u32, rows2: u32) -> BruteShape {
         let blocks = rows1.div_ceil(BRUTE_ROWS).max(1);
-        let tiles = rows2.div_ceil(BRUTE_TILE).max(1) as usize;
-        let wanted = BRUTE_BLOCKS.div_ceil(blocks as usize);
-        let of_each = tiles.div_ceil(wanted);
+        let all_tiles = rows2.div_ceil(BRUTE_TILE).max(1) as usize;
+        let tiles = all_tiles.div_ceil(BRUTE_BLOCKS.div_ceil(blocks as usize));
         BruteShape {
             blocks,
-            chunks: tiles.div_ceil(of_each) as u32,
-            tiles: of_each as u32,
+            chunks: all_tiles.div_ceil(tiles) as u32,
+            tiles: tiles as u32,
         }
     }
 
-    /// Words of the bits that tell in which tiles warps found something.
+    /// Returns the words of the bits that tell in which tiles warps found pairs.
     pub fn words(&self) -> usize {
         let warps = self.blocks as usize * (BRUTE_THREADS / 32) as usize;
         warps * self.chunks as usize * self.tiles.div_ceil(32) as usize
@@ -136,72 +132,74 @@ pub(super) fn tests_every_pair(algorithm: Algorithm, rows1: u32, rows2: u32) -> 
     }
 }
 
-/// Whether testing every pair takes less time than building an index and searching in it, if few pairs overlap.
+/// Whether testing every pair takes less time than building an index and searching it, if few pairs
+/// overlap.
 ///
-/// On an H100 a test takes 0.2 to 0.7 ps, in sets too small to fill it up to 8, and the index 0.16 to 0.25 ms and
-/// half a nanosecond for each box. Up to 10 000 boxes in each set take about the same time either way, if few of them
-/// overlap and the way through the tree is short; with many pairs, or a long way, the index takes up to six times as
-/// long.
+/// On an H100 a test takes 0.2 to 0.7 ps, and up to 8 ps in sets too small to fill the GPU. The
+/// index takes 0.16 to 0.25 ms and half a nanosecond for each box. Up to 10 000 boxes in each set
+/// take about the same time either way if few boxes overlap and paths through the tree are short.
+/// With many pairs or long paths the index takes up to six times as long.
 fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
+    /// Tests in the time of an index of no boxes.
+    const PAIRS: u64 = 1 << 27;
+    /// Tests in the time that each box adds.
+    const PAIRS_PER_BOX: u64 = 1 << 10;
     let boxes = u64::from(rows1) + u64::from(rows2);
-    u64::from(rows1) * u64::from(rows2) <= BRUTE_PAIRS + BRUTE_PAIRS_A_BOX * boxes
+    u64::from(rows1) * u64::from(rows2) <= PAIRS + PAIRS_PER_BOX * boxes
 }
-
-/// So many pairs are tested in the time that an index takes by itself.
-const BRUTE_PAIRS: u64 = 1 << 27;
-
-/// So many in the time that each box adds.
-const BRUTE_PAIRS_A_BOX: u64 = 1 << 10;
 
 // Whether to stay with the index
 //
-// The index leaves rows with many pairs, or a long way through the tree, to warps, which search twice for them: to
-// count the pairs, and to write them as keys to be sorted. Rows that are not left cost little. So once the first
-// stage has told how many rows are left, testing every pair is compared with what the index still has to do, by the
-// times below. They are of an H100 and of `f32`, in picoseconds, and within about a factor of 2
-// of what was measured there. Launches and waits take about 0.13 ms either way, and are left out.
+// The index leaves rows with many pairs, or a long path through the tree, to warps, which search
+// twice for them: to count the pairs, and to write the pairs as keys to be sorted. Other rows cost
+// little. Once the first stage has told how many rows are left, the time of testing every pair is
+// compared with that of the index's remaining work, by the times below. They are of an H100 and of
+// `f32`, in picoseconds, and within about a factor of 2 of measurements there. Launches and waits
+// take about 0.13 ms either way, and are left out.
 //
-// Trying the index first costs at most as much as testing every pair if few of them overlap, or the set would
-// have gone to the brute force at once; a sample costs some 25 us. Where pairs overlap, testing takes longer, so that
-// `Auto` takes at most about twice as long as the faster of the two.
+// Trying the index first costs at most as much as testing every pair if few pairs overlap, or the
+// choice would have been brute force at once; a sample costs some 25 us. Where pairs overlap,
+// testing takes longer, so `Auto` takes at most about twice as long as the faster algorithm.
 
-/// A test of two boxes by their codes: 7.62 ms for 4·10¹⁰ of welds and pipes, 14.3 at random places.
+/// A test of two boxes by their codes: 7.62 ms for 4·10¹⁰ of welds and pipes, 14.3 at random
+/// places.
 const CODE_TEST: f64 = 0.4;
 
-/// A pair that the brute force finds and writes, while few of a row's tests do: 5.82 ms for 1.6·10⁹ tests and
-/// 64 M pairs, 36.5 ms for 10¹⁰ and 403 M.
+/// A pair that the brute force finds and writes, if few of a row's tests find a pair: 5.82 ms for
+/// 1.6·10⁹ tests and 64 M pairs, 36.5 ms for 10¹⁰ and 403 M.
 const BRUTE_PAIR: f64 = 85.0;
 
 /// A test in rows that warps write, since many of their tests find a pair: 11.9 ms for 1.6·10⁹.
 const DENSE_TEST: f64 = 7.0;
 
-/// A step of a warp on its way through the tree: 42 accesses of 128 bytes to the cache of a multiprocessor, at one in a
-/// cycle.
+/// A step of a warp on its path through the tree: 42 accesses of 128 bytes to the cache of a
+/// multiprocessor, one per cycle.
 const STEP: f64 = 200.0;
 
 /// Leaves that a warp tests in a step, and so the most pairs that it finds.
 const LEAVES_A_STEP: f64 = 32.0;
 
-/// A pair that is written as a key, sorted, and written to its row: what is left of 138 ms for 1.6·10⁹ pairs.
+/// A pair that is written as a key, sorted, and written to its row: the rest of 138 ms for 1.6·10⁹
+/// pairs.
 const SORTED_PAIR: f64 = 75.0;
 
-/// The time of `tests` tests of two boxes that find and write `pairs` pairs.
+/// Returns the time of `tests` tests of two boxes that find and write `pairs` pairs.
 pub(super) fn brute_force_time(tests: u64, pairs: u64) -> f64 {
     let (tests, pairs) = (tests as f64, pairs as f64);
     tests * CODE_TEST + (pairs * BRUTE_PAIR).min(tests * DENSE_TEST)
 }
 
-/// What warps have to do for the rows that were left to them.
+/// The work of warps for the rows left to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
-    /// Steps on the way through the tree.
+    /// Steps on the paths through the tree.
     pub steps: u64,
-    /// Pairs that they find.
+    /// Pairs found.
     pub pairs: u64,
 }
 
 impl Work {
-    /// The work for all rows, of which one in `stride` was a sample.
+    /// Returns the work for all rows, if this is the work for a sample of one row in `stride`.
     pub fn times(self, stride: u32) -> Work {
         Work {
             steps: self.steps * u64::from(stride),
@@ -209,38 +207,39 @@ impl Work {
         }
     }
 
-    /// The time of counting the pairs and of writing them.
+    /// Returns the time of counting and writing the pairs.
     pub fn time(self) -> f64 {
         self.steps as f64 * STEP + self.time_after_counting()
     }
 
-    /// The time of writing the pairs, with as many steps as they take at least.
+    /// Returns the time of writing the pairs, which take a minimum number of steps.
     pub fn time_after_counting(self) -> f64 {
         let pairs = self.pairs as f64;
         pairs * SORTED_PAIR + (self.steps as f64).max(pairs / LEAVES_A_STEP) * STEP
     }
 }
 
-/// From each row of a sample of the rows left to warps to the next, if a sample is to be taken: unless it is most of
-/// the rows, or counting the pairs of all of them takes no longer than to wait for the sample.
+/// Returns the stride of a sample of the rows left to warps. Returns `None` if the sample would
+/// have most of the rows, or if counting the pairs of all rows takes no longer than waiting for the
+/// sample.
 pub(super) fn sample_stride(rows2: u32, left: u32) -> Option<u32> {
+    /// The approximate size of a sample.
+    const SAMPLED_ROWS: u32 = 256;
+    /// Tests of leaves that warps run in about 25 us.
+    const QUICK_TESTS: u64 = 1 << 22;
     let stride = left / SAMPLED_ROWS;
     let is_quick = u64::from(left) * u64::from(rows2) <= QUICK_TESTS;
     (stride > 1 && !is_quick).then_some(stride)
 }
 
-/// Rows of a sample, about.
-const SAMPLED_ROWS: u32 = 256;
-
-/// Tests of leaves that warps make in about 25 us.
-const QUICK_TESTS: u64 = 1 << 22;
-
-/// Blocks that search for the rows of a sample: few, as each warp adds to the same two numbers in the end.
+/// Returns the blocks that search for the rows of a sample: few, as each warp adds to the same two
+/// counters.
 pub(super) fn sample_blocks(tasks: u64) -> u32 {
     row_blocks(tasks).min(STRIDING_BLOCKS as u32)
 }
 
-/// Pairs of rows left to warps that are sorted at a time, if no row has more: two arrays of 64 bits each.
+/// The most pairs of rows left to warps that are sorted at a time, if no row has more: two arrays
+/// of 64-bit keys.
 pub(super) const MAX_KEYS: u64 = 1 << 28;
 
 #[cfg(test)]
@@ -249,16 +248,8 @@ mod tests {
 
     #[test]
     fn trees_have_all_levels() {
-        for (leaves, root) in [
-            (1, 0),
-            (4, 0),
-            (5, 1),
-            (16, 1),
-            (17, 2),
-            (i32::MAX as u32, 15),
-        ] {
-            assert_eq!(root_level(leaves), root);
-        }
+        let leaves = [1, 4, 5, 16, 17, i32::MAX as u32];
+        assert_eq!(leaves.map(root_level), [0, 0, 1, 1, 2, 15]);
         assert_eq!(tree_nodes(17), 5 + 2 + 1);
         assert_eq!(build_blocks(1, 0), 4);
         assert_eq!(build_blocks(1025, 0), 8);
@@ -298,8 +289,9 @@ mod tests {
         assert_eq!(sample_stride(10_000, 10_000), Some(39));
     }
 
-    /// Rows of "Other boxes" in BENCHMARKS.md, some of which are left to warps, as an H100 measured them: boxes of each
-    /// set, pairs, and the milliseconds of both algorithms. In all but the giants' row nearly all pairs are in rows that are left.
+    /// Lines of "Other boxes" in BENCHMARKS.md with rows left to warps, measured on an H100: boxes
+    /// of each set, pairs, and the milliseconds of both algorithms. In all but the line of giants,
+    /// nearly all pairs are in rows left to warps.
     const MEASURED: [(u64, u64, f64, f64); 5] = [
         (10_000, 100_000_000, 1.13, 8.89),
         (40_000, 1_600_000_000, 11.9, 138.0),
@@ -308,18 +300,16 @@ mod tests {
         (200_000, 220_000, 15.3, 0.422),
     ];
 
-    /// The least work that finds so many pairs.
+    /// Returns the least work that finds `pairs` pairs.
     fn least_work(pairs: u64) -> Work {
-        Work {
-            steps: pairs / 32,
-            pairs,
-        }
+        let steps = pairs / 32;
+        Work { steps, pairs }
     }
 
     #[test]
     fn times_are_within_twice_those_measured() {
-        // Until the rows are left, an index takes 0.17 ms and half a nanosecond for each box. Launches of the brute force
-        // take 0.13 ms.
+        // Before the rows left to warps, an index takes 0.17 ms and half a nanosecond for each box.
+        // Launches of the brute force take 0.13 ms.
         for (boxes, pairs, brute_force, indexed) in MEASURED {
             let modelled = [
                 0.13 + brute_force_time(boxes * boxes, pairs) * 1e-9,
@@ -327,10 +317,8 @@ mod tests {
             ];
             for (modelled, measured) in modelled.into_iter().zip([brute_force, indexed]) {
                 let ratio = modelled / measured;
-                assert!(
-                    (0.5..2.0).contains(&ratio),
-                    "{boxes}: {modelled} for {measured} ms"
-                );
+                let is_near = (0.5..2.0).contains(&ratio);
+                assert!(is_near, "{boxes}: {modelled} for {measured} ms");
             }
         }
     }
@@ -351,20 +339,16 @@ mod tests {
     }
 
     #[test]
-    fn long_ways_count_where_few_boxes_overlap() {
-        // Sticks through everything: each row tests all leaves, and finds nothing.
+    fn long_paths_count_where_few_boxes_overlap() {
+        // Sticks through the whole space: each row tests all leaves, and finds nothing.
         let tests = 10_000u64 * 10_000;
-        let work = Work {
-            steps: tests / 32,
-            pairs: 0,
-        };
+        let (steps, pairs) = (tests / 32, 0);
+        let work = Work { steps, pairs };
         assert!(work.time() > brute_force_time(tests, 0));
         // Sticks a tenth as long: a thousand steps for each of 2000 rows.
         let tests = 200_000u64 * 200_000;
-        let work = Work {
-            steps: 2_000_000,
-            pairs: 40_000,
-        };
+        let (steps, pairs) = (2_000_000, 40_000);
+        let work = Work { steps, pairs };
         assert!(work.time() < brute_force_time(tests, 440_000));
         assert_eq!(work.times(3).steps, 6_000_000);
     }

@@ -1,4 +1,5 @@
-//! The buffers of each phase, besides the boxes, the indices of the pairs, and what rows left to warps need.
+//! The buffers of each phase, besides the boxes, the indices of the pairs, and the buffers of rows
+//! left to warps.
 
 use box_overlap_kernels::{Counters, NODE_WORDS, SLOTS};
 
@@ -9,14 +10,14 @@ use crate::partition::bytes_of;
 use crate::primitives::{sort_pairs_bytes, sums_bytes};
 
 workspace! {
-    /// The brute force; `rows` are those of both sets.
+    /// The brute force. `rows` counts both sets.
     pub struct Testing(rows1: usize, rows: usize, shape: BruteShape) {
         /// Two for each row.
         codes: f32 = 2 * rows,
         /// \[row\]\[chunk\]
         chunk_counts: u32 = rows1 * shape.chunks as usize,
         tiles_with_pairs: u32 = shape.words(),
-        /// Where each row's pairs begin, and where those of the last row end.
+        /// Where each row's pairs begin, and where the last row's pairs end.
         offsets: u64 = rows1 + 1,
     }
 }
@@ -40,9 +41,9 @@ workspace! {
     }
 }
 
-/// Returns about the bytes that a search for pairs of two sets takes besides the boxes and the pairs.
+/// Estimates the bytes of a search in two sets, besides the boxes and the pairs.
 pub fn bytes(algorithm: Algorithm, rows1: usize, rows2: usize) -> u64 {
-    // A tree has a node at least.
+    // A tree has at least one node.
     let (rows, rows2) = (rows1 + rows2, rows2.max(1));
     let phase = if tuning::tests_every_pair(algorithm, rows1 as u32, rows2 as u32) {
         let shape = BruteShape::new(rows1 as u32, rows2 as u32);

@@ -13,22 +13,23 @@ use primitives_kernels::{
 
 use crate::device::{Buffer, LaunchConfig};
 use crate::{Device, Result, modules};
-use tuning::Parts;
+use tuning::Shape;
 
 const MODULE: &crate::device::Module = &modules::PRIMITIVES;
 
-/// Writes the sums of all values below each one, and of all.
+/// Writes the exclusive sums of `values`, and the sum of all of them, to `sums`.
 pub fn exclusive_sums_into(values: &Buffer<u32>, sums: &mut Buffer<u64>) -> Result<()> {
-    let nowhere = values.device().alloc(0)?.slice_mut();
-    // SAFETY: no element, no write.
-    unsafe { write_sums(values.device(), values, sums, nowhere) }
+    let no_total = values.device().alloc(0)?.slice_mut();
+    // SAFETY: the kernels write to no element of an empty slice.
+    unsafe { write_sums(values.device(), values, sums, no_total) }
 }
 
-/// Returns the sums of all values below each one, and of all, computed on the stream of `device`. The sum of all is also
-/// written to the first element of `total`, if there is one.
+/// Returns the exclusive sums of `values`, and the sum of all of them, computed on the stream of
+/// `device`. The sum of all values is also written to the first element of `total`, if there is
+/// one.
 ///
 /// # Safety
-/// As of [`write_sums`].
+/// See [`write_sums`].
 pub(crate) unsafe fn sums_and_total(
     device: &Device,
     values: &Buffer<u32>,
@@ -41,21 +42,22 @@ pub(crate) unsafe fn sums_and_total(
 }
 
 /// # Safety
-/// `values` and `total` are of the same device, allocated until the kernels have run, and nothing else writes them then.
+/// `values` and `total` must be on this device and stay allocated until the kernels have run, and
+/// nothing else may write to them until then.
 unsafe fn write_sums(
     device: &Device,
     values: &Buffer<u32>,
     sums: &mut Buffer<u64>,
     total: DeviceSliceMut<u64>,
 ) -> Result<()> {
-    let parts = Parts::of_scan(values.len());
+    let shape = Shape::scan(values.len());
     assert_eq!(sums.len(), values.len() + 1);
-    let mut totals = device.alloc::<u64>(parts.blocks as usize)?;
-    let config = LaunchConfig::new(parts.blocks, SCAN_THREADS);
-    // SAFETY: blocks and tiles cover all values, and there is a sum for each and one more. Buffers are of this device
-    // and freed after the kernels have run.
+    let mut totals = device.alloc::<u64>(shape.blocks as usize)?;
+    let config = LaunchConfig::new(shape.blocks, SCAN_THREADS);
+    // SAFETY: the tiles of all blocks cover the values, and `sums` has one element more than
+    // `values`. The buffers are on this device and freed after the kernels have run.
     unsafe {
-        let arguments = (parts.tiles, values.slice(), totals.slice_mut());
+        let arguments = (shape.tiles, values.slice(), totals.slice_mut());
         device.launch(MODULE, &kernels::totals_u32, config, arguments)?;
         let arguments = Sums {
             values: values.slice(),
@@ -63,155 +65,91 @@ unsafe fn write_sums(
             sums: sums.slice_mut(),
             total,
         };
-        device.launch(MODULE, &kernels::sums_u32, config, (parts.tiles, arguments))
+        device.launch(MODULE, &kernels::sums_u32, config, (shape.tiles, arguments))
     }
 }
 
 /// Returns the bytes that [`sums_and_total`] allocates.
 pub(crate) fn sums_bytes(values: usize) -> u64 {
-    8 * (values as u64 + 1 + u64::from(Parts::of_scan(values).blocks))
+    8 * (values as u64 + 1 + u64::from(Shape::scan(values).blocks))
 }
 
 /// Returns the bytes that [`sort_pairs`] allocates.
 pub(crate) fn sort_pairs_bytes(pairs: usize) -> u64 {
-    let counts = u64::from(DIGITS) * (u64::from(Parts::of_sort(pairs).blocks) + 1);
+    let counts = u64::from(DIGITS) * (u64::from(Shape::sort(pairs).blocks) + 1);
     12 * pairs as u64 + 4 * counts
 }
 
-/// Sorts keys, of which there is at least one.
+/// Sorts at least one key.
 pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
-    let mut pass = Pass::new(keys.device(), keys.len())?;
-    let (mut keys, mut moved) = (keys, pass.device.alloc(pass.keys)?);
-    for digit in digits(bits) {
-        pass.count(digit, &keys)?;
-        pass.move_keys(digit, &keys, &mut moved)?;
-        std::mem::swap(&mut keys, &mut moved);
-    }
-    Ok(keys)
+    let device = keys.device().clone();
+    sort(keys, bits, &mut |config, parameters, arrays| {
+        // SAFETY: see `sort`.
+        unsafe { device.launch(MODULE, &kernels::move_keys, config, (parameters, arrays)) }
+    })
 }
 
-/// Sorts keys with their values.
+/// Sorts at least one key, and moves the values with their keys.
 pub fn sort_pairs(
     keys: Buffer<u64>,
-    values: Buffer<u32>,
+    mut values: Buffer<u32>,
     bits: Range<u32>,
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
-    let mut pass = Pass::new(keys.device(), keys.len())?;
-    let (mut keys, mut moved) = (keys, pass.device.alloc(pass.keys)?);
-    let (mut values, mut moved_values) = (values, pass.device.alloc(pass.keys)?);
-    for digit in digits(bits) {
-        pass.count(digit, &keys)?;
-        pass.move_pairs(digit, (&keys, &values), (&mut moved, &mut moved_values))?;
-        std::mem::swap(&mut keys, &mut moved);
-        std::mem::swap(&mut values, &mut moved_values);
-    }
+    let device = keys.device().clone();
+    let mut moved = device.alloc(keys.len())?;
+    let keys = sort(keys, bits, &mut |config, parameters, arrays| {
+        let arguments = (parameters, arrays, values.slice(), moved.slice_mut());
+        // SAFETY: see `sort`; there is a value for each key.
+        unsafe { device.launch(MODULE, &kernels::move_pairs, config, arguments)? };
+        std::mem::swap(&mut values, &mut moved);
+        Ok(())
+    })?;
     Ok((keys, values))
 }
 
-/// Returns the digits of these bits, lowest first: the shift and the number of bits of each.
-fn digits(bits: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
-    let end = bits.end;
-    bits.step_by(DIGIT_BITS as usize)
-        .map(move |shift| (shift, (end - shift).min(DIGIT_BITS)))
-}
-
-/// The buffers and the launch shape of all passes over keys.
-struct Pass {
-    device: Device,
-    keys: usize,
-    parts: Parts,
-    /// [digit][block]
-    counts: Buffer<u32>,
-    /// The keys with each digit.
-    totals: Buffer<u32>,
-}
-
-impl Pass {
-    fn new(device: &Device, keys: usize) -> Result<Pass> {
-        let parts = Parts::of_sort(keys);
-        Ok(Pass {
-            device: device.clone(),
-            keys,
-            parts,
-            counts: device.alloc((DIGITS * parts.blocks) as usize)?,
-            totals: device.alloc(DIGITS as usize)?,
-        })
-    }
-
-    fn parameters(&self, (shift, bits): (u32, u32)) -> SortParameters {
-        SortParameters {
+/// Sorts keys in one pass for each digit. `move_keys` launches the kernel that moves the keys of a
+/// pass: the arrays have counts for the blocks of the launch, and room for all keys.
+fn sort(
+    mut keys: Buffer<u64>,
+    bits: Range<u32>,
+    move_keys: &mut dyn FnMut(LaunchConfig, SortParameters, MoveKeys) -> Result<()>,
+) -> Result<Buffer<u64>> {
+    let device = keys.device().clone();
+    let Shape { blocks, tiles } = Shape::sort(keys.len());
+    // [digit][block]
+    let mut counts = device.alloc::<u32>((DIGITS * blocks) as usize)?;
+    // The number of keys with each digit.
+    let mut totals = device.alloc::<u32>(DIGITS as usize)?;
+    let mut moved = device.alloc(keys.len())?;
+    let config = LaunchConfig::new(blocks, SORT_THREADS);
+    let warp_per_digit = LaunchConfig::new(DIGITS * 32 / SORT_THREADS, SORT_THREADS);
+    for shift in bits.clone().step_by(DIGIT_BITS as usize) {
+        let parameters = SortParameters {
             shift,
-            mask: (1 << bits) - 1,
-            tiles: self.parts.tiles,
-        }
-    }
-
-    fn config(&self) -> LaunchConfig {
-        LaunchConfig::new(self.parts.blocks, SORT_THREADS)
-    }
-
-    /// Finds out where each block's keys with each digit go.
-    fn count(&mut self, digit: (u32, u32), keys: &Buffer<u64>) -> Result<()> {
-        let parameters = self.parameters(digit);
-        let config = self.config();
-        let warps = LaunchConfig::new(DIGITS * 32 / SORT_THREADS, SORT_THREADS);
-        let blocks = self.parts.blocks;
-        // SAFETY: the blocks' parts cover all keys, the counts have a place for each digit of each block,
-        // the totals for each digit; there is a warp for each digit. Buffers are of this device, and freed
-        // after the kernels have run.
+            mask: (1 << (bits.end - shift).min(DIGIT_BITS)) - 1,
+            tiles,
+        };
+        // SAFETY: the tiles of all blocks cover the keys, `counts` has an element for each digit of
+        // each block, and `totals` for each digit. The buffers are on this device and freed after
+        // the kernels have run.
         unsafe {
-            let arguments = (parameters, keys.slice(), self.counts.slice_mut());
-            self.device
-                .launch(MODULE, &kernels::digit_counts, config, arguments)?;
-            let arguments = DigitPlaces {
-                counts: self.counts.slice_mut(),
-                totals: self.totals.slice_mut(),
+            let arguments = (parameters, keys.slice(), counts.slice_mut());
+            device.launch(MODULE, &kernels::digit_counts, config, arguments)?;
+            let arrays = DigitPlaces {
+                counts: counts.slice_mut(),
+                totals: totals.slice_mut(),
             };
-            self.device
-                .launch(MODULE, &kernels::digit_places, warps, (blocks, arguments))
+            let kernel = &kernels::digit_places;
+            device.launch(MODULE, kernel, warp_per_digit, (blocks, arrays))?;
         }
-    }
-
-    fn moving(&self, keys: &Buffer<u64>, moved: &mut Buffer<u64>) -> MoveKeys {
-        MoveKeys {
+        let arrays = MoveKeys {
             keys: keys.slice(),
-            counts: self.counts.slice(),
-            totals: self.totals.slice(),
+            counts: counts.slice(),
+            totals: totals.slice(),
             moved_keys: moved.slice_mut(),
-        }
+        };
+        move_keys(config, parameters, arrays)?;
+        std::mem::swap(&mut keys, &mut moved);
     }
-
-    fn move_keys(
-        &self,
-        digit: (u32, u32),
-        keys: &Buffer<u64>,
-        moved: &mut Buffer<u64>,
-    ) -> Result<()> {
-        let arguments = (self.parameters(digit), self.moving(keys, moved));
-        // SAFETY: counted before, for the same blocks; as much room as keys, of which there are 2³² at
-        // most. Buffers as above.
-        unsafe {
-            self.device
-                .launch(MODULE, &kernels::move_keys, self.config(), arguments)
-        }
-    }
-
-    fn move_pairs(
-        &self,
-        digit: (u32, u32),
-        (keys, values): (&Buffer<u64>, &Buffer<u32>),
-        (moved, moved_values): (&mut Buffer<u64>, &mut Buffer<u32>),
-    ) -> Result<()> {
-        let arguments = (
-            self.parameters(digit),
-            self.moving(keys, moved),
-            values.slice(),
-            moved_values.slice_mut(),
-        );
-        // SAFETY: as above, with a value for each key.
-        unsafe {
-            self.device
-                .launch(MODULE, &kernels::move_pairs, self.config(), arguments)
-        }
-    }
+    Ok(keys)
 }

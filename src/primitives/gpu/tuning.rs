@@ -2,36 +2,36 @@
 
 use primitives_kernels::{SCAN_TILE, SORT_TILE};
 
-/// Blocks of a prefix sum at most: each of them reads the sums of all lower ones.
+/// The most blocks of a prefix sum: each block reads the totals of all lower blocks.
 const MAX_SCAN_BLOCKS: usize = 1024;
 
-/// Blocks of a pass of radix sort at most: for each there are 256 counts to be added up. The largest GPUs
-/// run about as many at a time.
+/// The most blocks of a pass of radix sort: each block adds 256 counts. The largest GPUs run about
+/// this number of blocks at a time.
 const MAX_SORT_BLOCKS: usize = 1024;
 
-/// Blocks that share tiles, and how many each has.
+/// The number of blocks, and of consecutive tiles per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct Shape {
     pub blocks: u32,
     pub tiles: u32,
 }
 
-impl Parts {
-    pub fn of_scan(values: usize) -> Parts {
-        Parts::of(values, SCAN_TILE, MAX_SCAN_BLOCKS)
+impl Shape {
+    pub fn scan(values: usize) -> Shape {
+        Shape::new(values, SCAN_TILE, MAX_SCAN_BLOCKS)
     }
 
-    pub fn of_sort(keys: usize) -> Parts {
-        Parts::of(keys, SORT_TILE, MAX_SORT_BLOCKS)
+    pub fn sort(keys: usize) -> Shape {
+        Shape::new(keys, SORT_TILE, MAX_SORT_BLOCKS)
     }
 
-    /// Of at most 2⁵² elements.
-    fn of(elements: usize, tile: u32, max_blocks: usize) -> Parts {
+    /// Covers at most 2⁵² elements.
+    fn new(elements: usize, tile: u32, max_blocks: usize) -> Shape {
         let tiles = elements.div_ceil(tile as usize).max(1);
-        let of_each = tiles.div_ceil(max_blocks);
-        Parts {
-            blocks: tiles.div_ceil(of_each) as u32,
-            tiles: of_each as u32,
+        let per_block = tiles.div_ceil(max_blocks);
+        Shape {
+            blocks: tiles.div_ceil(per_block) as u32,
+            tiles: per_block as u32,
         }
     }
 }
@@ -41,16 +41,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_cover_all_elements() {
+    fn blocks_cover_all_elements() {
         for elements in [0, 1, 2048, 2049, 1 << 20, 5_000_000, 1 << 32] {
-            for (parts, tile, most) in [
-                (Parts::of_scan(elements), SCAN_TILE, MAX_SCAN_BLOCKS),
-                (Parts::of_sort(elements), SORT_TILE, MAX_SORT_BLOCKS),
+            for (shape, tile, most) in [
+                (Shape::scan(elements), SCAN_TILE, MAX_SCAN_BLOCKS),
+                (Shape::sort(elements), SORT_TILE, MAX_SORT_BLOCKS),
             ] {
-                let capacity = |blocks: u32| blocks as usize * parts.tiles as usize * tile as usize;
-                assert!(capacity(parts.blocks) >= elements && parts.blocks >= 1);
-                assert!(parts.blocks == 1 || capacity(parts.blocks - 1) < elements);
-                assert!(parts.blocks as usize <= most);
+                let capacity = |blocks: u32| blocks as usize * shape.tiles as usize * tile as usize;
+                assert!(capacity(shape.blocks) >= elements && shape.blocks >= 1);
+                assert!(shape.blocks == 1 || capacity(shape.blocks - 1) < elements);
+                assert!(shape.blocks as usize <= most);
             }
         }
     }

@@ -7,37 +7,38 @@ use bytemuck::{Pod, Zeroable};
 use crate::device::{Buffer, PinnedBuffer, Stream};
 use crate::{Device, Result};
 
-/// The unit of the host's memory, for the alignment.
+/// The unit of the host's memory, which aligns it.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(256))]
 struct Line([u8; ALIGNMENT]);
 
-/// The alignment of each column in a lane.
+/// The alignment of each column in a slot.
 pub const ALIGNMENT: usize = 256;
 
-/// A stream, memory of the device, and as much page-locked memory of the host. A column starts at the same byte in both.
-pub struct Lane {
+/// A stream, memory of the device, and the same amount of page-locked memory of the host. A column
+/// starts at the same byte in both.
+pub struct Slot {
     pub stream: Stream,
     pub on_device: Buffer<u8>,
     on_host: PinnedBuffer<Line>,
 }
 
-impl Lane {
-    pub fn new(device: &Device, bytes: usize) -> Result<Lane> {
+impl Slot {
+    pub fn new(device: &Device, bytes: usize) -> Result<Slot> {
         let stream = device.stream()?;
-        Ok(Lane {
+        Ok(Slot {
             on_device: stream.device().alloc(bytes)?,
             on_host: device.pinned(bytes.div_ceil(ALIGNMENT))?,
             stream,
         })
     }
 
-    /// Returns some of the host's bytes.
+    /// Returns a range of the host's bytes.
     pub fn on_host(&self, bytes: Range<usize>) -> &[u8] {
         &bytemuck::cast_slice(&self.on_host)[bytes]
     }
 
-    /// Returns some of the host's bytes for writing.
+    /// Returns a range of the host's bytes for writing.
     pub fn on_host_mut(&mut self, bytes: Range<usize>) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes]
     }
@@ -45,32 +46,32 @@ impl Lane {
     /// Returns the address of a byte in the device's memory.
     pub fn address(&mut self, byte: usize) -> *mut u8 {
         debug_assert!(byte <= self.on_device.len());
-        // SAFETY: within the memory, or at its end.
+        // SAFETY: the byte is within the memory, or at its end.
         unsafe { self.on_device.slice_mut().as_mut_ptr().add(byte) }
     }
 
-    /// Starts a copy from the host's bytes to the device's at the same place.
+    /// Starts a copy from the host's bytes to the same bytes of the device.
     ///
     /// # Safety
-    /// The host's bytes do not change until the stream has done this.
+    /// The host's bytes must not change until the stream has made the copy.
     pub unsafe fn send(&mut self, bytes: Range<usize>) -> Result<()> {
         let start = bytes.start;
         let bytes = &bytemuck::cast_slice(&self.on_host)[bytes];
-        // SAFETY: passed on to the caller; the lane keeps the memory until it has waited.
+        // SAFETY: passed on to the caller; the slot keeps the memory until the stream is done.
         unsafe {
             self.on_device
                 .start_copy_from(self.stream.device(), start, bytes)
         }
     }
 
-    /// Starts a copy from the device's bytes to the host's at the same place.
+    /// Starts a copy from the device's bytes to the same bytes of the host.
     ///
     /// # Safety
-    /// Nothing accesses the host's bytes until the stream has done this.
+    /// Nothing may access the host's bytes until the stream has made the copy.
     pub unsafe fn fetch(&mut self, bytes: Range<usize>) -> Result<()> {
         let start = bytes.start;
         let bytes = &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes];
-        // SAFETY: passed on to the caller; the lane keeps the memory until it has waited.
+        // SAFETY: passed on to the caller; the slot keeps the memory until the stream is done.
         unsafe {
             self.on_device
                 .start_copy_to(self.stream.device(), start, bytes)
@@ -78,10 +79,10 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for Slot {
     fn drop(&mut self) {
-        // Copies from and to its memory must not go on without it. If waiting fails, the context is lost, and they with
-        // it.
+        // Copies must end before the memory is freed. If waiting fails, the context and the copies
+        // are lost.
         let _ = self.stream.synchronize();
     }
 }
