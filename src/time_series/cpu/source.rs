@@ -1,4 +1,4 @@
-//! What is aggregated: the values, or their rates.
+//! The numbers that are aggregated: the values, or their rates.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use crate::time_series::input::Series;
 use crate::time_series::options::{Nan, TimeBuckets};
 use crate::{Real, Result};
 
-/// Values of points.
+/// The numbers to aggregate in a range of points, in a series that begins at point `first`.
 pub trait Source: Sync {
-    /// The first value of some points of a series, which begins at `first`; NaN if there is none.
+    /// Returns the first number, or NaN if there is none.
     fn near(&self, first: usize, points: Range<usize>) -> f64;
 
-    /// Calls `f` for each value of some points of a series, which begins at `first`.
+    /// Calls `f` with each number.
     fn for_each(&self, first: usize, points: Range<usize>, f: impl FnMut(Point));
 }
 
@@ -57,12 +57,12 @@ impl<T: Real> Source for ValuesOf<'_, T> {
     }
 }
 
-/// The differences of values to the ones before them.
+/// The differences of values to the values before them.
 pub struct Rates<'a, T: Clone> {
     points: &'a Series<'a, T>,
     skips_nan: bool,
-    /// One more than the number of the last point before each chunk whose value is not skipped, of any series: so
-    /// no search for one goes through more than a chunk.
+    /// One more than the index of the last point before each chunk whose value is not skipped, of any
+    /// series, so that searches stay within a chunk.
     before_chunks: Vec<usize>,
 }
 
@@ -70,14 +70,9 @@ impl<'a, T: Real> Rates<'a, T> {
     pub fn new(options: &TimeBuckets, points: &'a Series<T>) -> Result<Self> {
         let skips_nan = options.nan == Nan::Skip;
         let mut before_chunks = zeroed(points.values.len().div_ceil(CHUNK))?;
-        if !skips_nan {
-            return Ok(Rates {
-                points,
-                skips_nan,
-                before_chunks,
-            });
-        }
-        if let Some((_, after_first)) = before_chunks.split_first_mut() {
+        if let Some((_, after_first)) = before_chunks.split_first_mut()
+            && skips_nan
+        {
             let chunks = after_first.iter_mut().zip(points.values.chunks(CHUNK));
             parallel::each(chunks.enumerate(), |(chunk, (end, values))| {
                 let last = values.iter().rposition(|value| !value.to_f64().is_nan());
@@ -96,7 +91,7 @@ impl<'a, T: Real> Rates<'a, T> {
         })
     }
 
-    /// The last value before a point of a series, which begins at `first`.
+    /// Returns the last value before a point.
     #[inline(always)]
     fn before(&self, first: usize, point: usize) -> Option<f64> {
         let value = |index: usize| self.points.values[index].to_f64();
@@ -119,17 +114,12 @@ impl<T: Real> Source for Rates<'_, T> {
     #[inline(always)]
     fn near(&self, first: usize, points: Range<usize>) -> f64 {
         let mut before = self.before(first, points.start);
-        for value in &self.points.values[points] {
-            let value = value.to_f64();
-            if value.is_nan() && self.skips_nan {
-                continue;
-            }
-            if let Some(before) = before {
-                return value - before;
-            }
-            before = Some(value);
-        }
-        f64::NAN
+        let values = self.points.values[points]
+            .iter()
+            .map(|value| value.to_f64());
+        let mut values = values.filter(|value| !(value.is_nan() && self.skips_nan));
+        let rate = values.find_map(|value| Some(value - before.replace(value)?));
+        rate.unwrap_or(f64::NAN)
     }
 
     #[inline(always)]
@@ -141,13 +131,10 @@ impl<T: Real> Source for Rates<'_, T> {
             if value.is_nan() && self.skips_nan {
                 continue;
             }
-            if let Some(before) = before {
-                f(Point {
-                    timestamp,
-                    value: value - before,
-                });
+            if let Some(before) = before.replace(value) {
+                let value = value - before;
+                f(Point { timestamp, value });
             }
-            before = Some(value);
         }
     }
 }
