@@ -1,7 +1,7 @@
 //! From the type of the values and the kind of the device to the implementation.
 
 use ndarray::{Array1, ArrayViewMut1, Ix1};
-use time_series_kernels::{Aggregate, Floor};
+use time_series_kernels::{Aggregate, Floor, Summary};
 
 use super::cpu::{self, Timeline};
 use super::custom::{Custom, summaries};
@@ -9,7 +9,6 @@ use super::device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
 use super::input::{DeviceSeries, Rounding, Series, require_labels};
-use super::options::TimeBuckets;
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
 use super::{gpu, partition};
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_lazily};
@@ -20,62 +19,42 @@ use crate::{Device, Real, Result};
 /// in each crate that aggregates.
 pub trait Dispatch: Real + gpu::HasKernels {
     /// Aggregates series on the host, with all of the devices.
-    fn host(options: &TimeBuckets, devices: &[Device], series: &Series<Self>)
-    -> Result<Aggregates>;
+    fn host(devices: &[Device], series: &Series<Self>) -> Result<Aggregates>;
 
     /// Aggregates series in the memory of a device.
-    fn device(options: &TimeBuckets, series: &DeviceSeries<Self>) -> Result<DeviceAggregates>;
+    fn device(series: &DeviceSeries<Self>) -> Result<DeviceAggregates>;
 
     /// Summarises series on the host, with all of the devices.
-    fn summaries(
-        options: &TimeBuckets,
-        devices: &[Device],
-        series: &Series<Self>,
-    ) -> Result<Summaries>;
+    fn summaries(devices: &[Device], series: &Series<Self>) -> Result<Summaries>;
 
     /// Summarises series in the memory of a device.
-    fn summaries_device(
-        options: &TimeBuckets,
-        series: &DeviceSeries<Self>,
-    ) -> Result<DeviceSummaries>;
+    fn summaries_device(series: &DeviceSeries<Self>) -> Result<DeviceSummaries>;
 }
 
 macro_rules! dispatch {
     ($($type:ident)*) => {$(
         impl Dispatch for $type {
-            fn host(
-                options: &TimeBuckets,
-                devices: &[Device],
-                series: &Series<$type>,
-            ) -> Result<Aggregates> {
-                partition::aggregate(options, devices, series, &aggregate_on, &summaries_on)
+            fn host(devices: &[Device], series: &Series<$type>) -> Result<Aggregates> {
+                partition::aggregate(devices, series, &aggregate_on, &summaries_on)
             }
 
-            fn device(
-                options: &TimeBuckets,
-                series: &DeviceSeries<$type>,
-            ) -> Result<DeviceAggregates> {
-                if series.device().kind() != DeviceKind::Cpu {
-                    return gpu::aggregate(options, series);
+            fn device(series: &DeviceSeries<$type>) -> Result<DeviceAggregates> {
+                match series.device().kind() {
+                    DeviceKind::Cpu => {
+                        let found = cpu::aggregate(&on_host(series)?)?;
+                        DeviceAggregates::upload(series.device(), found)
+                    }
+                    _ => gpu::aggregate(series),
                 }
-                let found = cpu::aggregate(options, &on_host(series)?)?;
-                DeviceAggregates::upload(series.device(), found)
             }
 
-            fn summaries(
-                options: &TimeBuckets,
-                devices: &[Device],
-                series: &Series<$type>,
-            ) -> Result<Summaries> {
-                partition::summaries(options, devices, series, &summaries_on)
+            fn summaries(devices: &[Device], series: &Series<$type>) -> Result<Summaries> {
+                partition::summaries(devices, series, &summaries_on)
             }
 
-            fn summaries_device(
-                options: &TimeBuckets,
-                series: &DeviceSeries<$type>,
-            ) -> Result<DeviceSummaries> {
-                let found = custom_device(options, &summaries(), series)?;
-                Ok(DeviceSummaries::new(options, found))
+            fn summaries_device(series: &DeviceSeries<$type>) -> Result<DeviceSummaries> {
+                let found = custom_device(&summaries(), series)?;
+                Ok(DeviceSummaries::new(series.options, found))
             }
         }
     )*};
@@ -83,72 +62,56 @@ macro_rules! dispatch {
 dispatch! { f32 f64 }
 
 /// Aggregates series on the host with one device.
-fn aggregate_on<T: Dispatch>(
-    options: &TimeBuckets,
-    device: &Device,
-    series: &Series<T>,
-) -> Result<Aggregates> {
+fn aggregate_on<T: Dispatch>(device: &Device, series: &Series<T>) -> Result<Aggregates> {
     match device.kind() {
-        DeviceKind::Cpu => cpu::aggregate(options, series),
-        _ => gpu::on_device(device, series, |series| {
-            gpu::aggregate(options, series)?.download()
-        }),
+        DeviceKind::Cpu => cpu::aggregate(series),
+        _ => gpu::on_device(device, series, |series| gpu::aggregate(series)?.download()),
     }
 }
 
 /// Summarises series on the host with one device.
 fn summaries_on<T: Dispatch>(
-    options: &TimeBuckets,
     device: &Device,
     series: &Series<T>,
-) -> Result<CustomAggregates<time_series_kernels::Summary>> {
-    custom_on(options, &summaries(), device, series)
+) -> Result<CustomAggregates<Summary>> {
+    custom_on(&summaries(), device, series)
 }
 
 /// Aggregates series on the host with one device by a user-defined aggregate.
 fn custom_on<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-    options: &TimeBuckets,
     custom: &Custom<A>,
     device: &Device,
     series: &Series<T>,
 ) -> Result<CustomAggregates<A::Output>> {
     if device.kind() == DeviceKind::Cpu {
-        return cpu::custom(options, &custom.aggregate, series);
+        return cpu::custom(&custom.aggregate, series);
     }
     let launches = custom.launches(device)?;
     gpu::on_device(device, series, |series| {
-        gpu::custom(options, launches, series)?.download()
+        gpu::custom(launches, series)?.download()
     })
 }
 
 /// Aggregates series on the host by a user-defined aggregate, with all of the devices.
 pub fn custom<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-    options: &TimeBuckets,
     custom: &Custom<A>,
     devices: &[Device],
     series: &Series<T>,
 ) -> Result<CustomAggregates<A::Output>> {
-    let state = size_of::<A::State>();
-    partition::custom(
-        options,
-        devices,
-        series,
-        state,
-        &|options, device, series| custom_on(options, custom, device, series),
-    )
+    let on = |device: &Device, series: &Series<T>| custom_on(custom, device, series);
+    partition::custom(devices, series, size_of::<A::State>(), &on)
 }
 
 /// Aggregates series in the memory of a device by a user-defined aggregate.
 pub fn custom_device<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-    options: &TimeBuckets,
     custom: &Custom<A>,
     series: &DeviceSeries<T>,
 ) -> Result<DeviceCustomAggregates<A::Output>> {
     let device = series.device();
     if device.kind() != DeviceKind::Cpu {
-        return gpu::custom(options, custom.launches(device)?, series);
+        return gpu::custom(custom.launches(device)?, series);
     }
-    let found = cpu::custom(options, &custom.aggregate, &on_host(series)?)?;
+    let found = cpu::custom(&custom.aggregate, &on_host(series)?)?;
     DeviceCustomAggregates::upload(device, found)
 }
 
@@ -156,6 +119,7 @@ pub fn custom_device<T: Dispatch, A: Aggregate<State: Send, Output: Element> + S
 fn on_host<'a, T: Real>(series: &DeviceSeries<'a, T>) -> Result<Series<'a, T>> {
     Ok(Series {
         operation: series.operation,
+        options: series.options,
         floor: series.floor,
         offsets: series.offsets.into(),
         timestamps: series.timestamps.buffer().to_vec()?.into(),

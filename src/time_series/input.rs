@@ -19,6 +19,7 @@ const MAX_POINTS: usize = u32::MAX as usize;
 pub struct Series<'a, T: Clone> {
     /// The operation that the caller called.
     pub operation: &'static str,
+    pub options: &'a TimeBuckets,
     pub floor: Floor,
     pub offsets: Cow<'a, [usize]>,
     pub timestamps: Cow<'a, [i64]>,
@@ -29,7 +30,7 @@ impl<'a, T: Clone> Series<'a, T> {
     /// Checks the arguments. Views without gaps are not copied.
     pub fn new(
         operation: &'static str,
-        options: &TimeBuckets,
+        options: &'a TimeBuckets,
         offsets: &'a [usize],
         timestamps: ArrayView1<'a, i64>,
         values: ArrayView1<'a, T>,
@@ -37,6 +38,7 @@ impl<'a, T: Clone> Series<'a, T> {
         let lengths = [timestamps.len(), values.len()];
         Ok(Series {
             operation,
+            options,
             floor: checked(operation, options, offsets, lengths)?,
             offsets: offsets.into(),
             timestamps: packed(timestamps).during(operation)?,
@@ -48,6 +50,7 @@ impl<'a, T: Clone> Series<'a, T> {
     pub fn borrowed(&self) -> Series<'_, T> {
         Series {
             operation: self.operation,
+            options: self.options,
             floor: self.floor,
             offsets: Cow::Borrowed(&self.offsets),
             timestamps: Cow::Borrowed(&self.timestamps),
@@ -60,6 +63,7 @@ impl<'a, T: Clone> Series<'a, T> {
 pub struct DeviceSeries<'a, T: Element> {
     /// The operation that the caller called.
     pub operation: &'static str,
+    pub options: &'a TimeBuckets,
     pub floor: Floor,
     pub offsets: &'a [usize],
     pub timestamps: &'a DeviceArray<i64, Ix1>,
@@ -70,7 +74,7 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
     /// Checks the arguments.
     pub fn new(
         operation: &'static str,
-        options: &TimeBuckets,
+        options: &'a TimeBuckets,
         offsets: &'a [usize],
         timestamps: &'a DeviceArray<i64, Ix1>,
         values: &'a DeviceArray<T, Ix1>,
@@ -80,6 +84,7 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
         device.require_same(values.device(), operation)?;
         Ok(DeviceSeries {
             operation,
+            options,
             floor: checked(operation, options, offsets, lengths)?,
             offsets,
             timestamps,

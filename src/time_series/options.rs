@@ -1,7 +1,5 @@
 //! What a caller may choose.
 
-use std::borrow::Cow;
-
 use super::method::Method;
 
 /// A configurable aggregation. [`aggregate`](super::aggregate) uses the defaults.
@@ -97,28 +95,19 @@ impl TimeBuckets {
         TimeBuckets { fill, ..self }
     }
 
-    /// Returns the methods to compute: those of the caller, and behind them the counts that tell which buckets to drop.
-    pub(super) fn needed_methods(&self) -> Cow<'_, [Method]> {
-        let counts = self.counts();
-        if counts.is_empty() {
-            return Cow::Borrowed(&self.methods);
+    /// Returns the methods to compute: those of the caller, and behind them the counts of values and
+    /// of rates that tell which buckets to drop.
+    pub(super) fn needed_methods(&self) -> Vec<Method> {
+        let mut methods = self.methods.clone();
+        for count in [Method::COUNT, Method::COUNT.rate()] {
+            let depends = |method: &Method| {
+                method.is_rate() == count.is_rate() && method.needs_degrees_of_freedom()
+            };
+            if self.singletons == Singletons::Drop && self.methods.iter().any(depends) {
+                methods.push(count);
+            }
         }
-        Cow::Owned([&self.methods[..], &counts[..]].concat())
-    }
-
-    /// Returns the counts on which dropping depends: of the values or of the rates, whichever has a variance to be
-    /// computed.
-    pub(super) fn counts(&self) -> Vec<Method> {
-        if self.singletons == Singletons::Nan {
-            return Vec::new();
-        }
-        let counts = [Method::COUNT, Method::COUNT.rate()].into_iter();
-        let is_needed = |count: &Method| {
-            let methods = self.methods.iter();
-            let mut of_same = methods.filter(|method| method.is_rate() == count.is_rate());
-            of_same.any(Method::needs_degrees_of_freedom)
-        };
-        counts.filter(is_needed).collect()
+        methods
     }
 }
 

@@ -113,7 +113,7 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
         let series = Series::new(AGGREGATE, self, offsets, timestamps, values)?;
-        T::host(self, devices.devices(), &series).during(AGGREGATE)
+        T::host(devices.devices(), &series).during(AGGREGATE)
     }
 
     /// Aggregates one series by a user-defined [`Aggregate`] instead of the methods. The options for
@@ -144,7 +144,7 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<CustomAggregates<A::Output>> {
         let series = Series::new(CUSTOM, self, offsets, timestamps, values)?;
-        dispatch::custom(self, custom, devices.devices(), &series).during(CUSTOM)
+        dispatch::custom(custom, devices.devices(), &series).during(CUSTOM)
     }
 
     /// Summarises each bucket of one series: all statistics except percentiles and rates, in a form
@@ -172,6 +172,6 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Summaries> {
         let series = Series::new(SUMMARIES, self, offsets, timestamps, values)?;
-        T::summaries(self, devices.devices(), &series).during(SUMMARIES)
+        T::summaries(devices.devices(), &series).during(SUMMARIES)
     }
 }

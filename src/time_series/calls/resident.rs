@@ -59,7 +59,7 @@ impl TimeBuckets {
     ) -> Result<DeviceAggregates> {
         let series = DeviceSeries::new(AGGREGATE, self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::device(self, &series).during(AGGREGATE)
+        T::device(&series).during(AGGREGATE)
     }
 
     /// As [`custom`](Self::custom), but in a device's memory, like [`run_device`](Self::run_device).
@@ -92,7 +92,7 @@ impl TimeBuckets {
     ) -> Result<DeviceCustomAggregates<A::Output>> {
         let series = DeviceSeries::new(CUSTOM, self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        dispatch::custom_device(self, custom, &series).during(CUSTOM)
+        dispatch::custom_device(custom, &series).during(CUSTOM)
     }
 
     /// As [`summaries`](Self::summaries), but in a device's memory, like
@@ -135,6 +135,6 @@ impl TimeBuckets {
     ) -> Result<DeviceSummaries> {
         let series = DeviceSeries::new(SUMMARIES, self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::summaries_device(self, &series).during(SUMMARIES)
+        T::summaries_device(&series).during(SUMMARIES)
     }
 }

@@ -36,11 +36,11 @@ use crate::device::{Element, collected, zeroed_columns};
 use crate::{Real, Result};
 
 /// Aggregates series.
-pub fn aggregate<T: Real>(options: &TimeBuckets, series: &Series<T>) -> Result<Aggregates> {
-    let points = series.prepared(options)?;
+pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
+    let (options, points) = (series.options, series.prepared()?);
     let methods = options.needed_methods();
     let (statistics, percents) = &method::split(&methods, false);
-    let source = &ValuesOf::new(options, &points);
+    let source = &ValuesOf::new(&points);
     // Statistics of the values are computed while the buckets are found.
     let visitor = StatisticsOf::new(options, source, statistics);
     let (buckets, found) = Buckets::find(&Timeline::of(&points), statistics.len(), &visitor)?;
@@ -53,7 +53,7 @@ pub fn aggregate<T: Real>(options: &TimeBuckets, series: &Series<T>) -> Result<A
     target.fill(percents, &PercentilesOf { source, percents })?;
     let (statistics, percents) = &method::split(&methods, true);
     if !statistics.is_empty() || !percents.is_empty() {
-        let source = &Rates::new(options, &points)?;
+        let source = &Rates::new(&points)?;
         target.fill(statistics, &StatisticsOf::new(options, source, statistics))?;
         target.fill(percents, &PercentilesOf { source, percents })?;
     }
@@ -63,7 +63,7 @@ pub fn aggregate<T: Real>(options: &TimeBuckets, series: &Series<T>) -> Result<A
         Aggregates {
             offsets: buckets.offsets,
             starts: buckets.starts.into(),
-            methods: methods.into_owned(),
+            methods,
             columns,
         },
     )
@@ -168,14 +168,13 @@ impl<S: Source, State: Statistics> Columns<State, f64> for StatisticsOf<'_, S> {
 
 /// Aggregates series by a user-defined aggregate.
 pub fn custom<T: Real, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-    options: &TimeBuckets,
     aggregate: &A,
     series: &Series<T>,
 ) -> Result<CustomAggregates<A::Output>> {
-    let points = series.prepared(options)?;
+    let points = series.prepared()?;
     let reduce = Reduce {
         aggregate,
-        source: &ValuesOf::new(options, &points),
+        source: &ValuesOf::new(&points),
         columns: &ResultsOf(aggregate),
     };
     let (buckets, mut columns) = Buckets::find(&Timeline::of(&points), 1, &reduce)?;

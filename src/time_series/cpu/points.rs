@@ -7,7 +7,7 @@ use super::timeline::{CHUNK, Timeline};
 use crate::device::{room_to_sort, zeroed, zeroed_lazily};
 use crate::parallel;
 use crate::time_series::input::{Series, require_labels};
-use crate::time_series::options::{Duplicates, Order, TimeBuckets};
+use crate::time_series::options::{Duplicates, Order};
 use crate::{Real, Result};
 
 /// The bit to flip so that unsigned numbers have the order of timestamps.
@@ -15,9 +15,9 @@ const SIGN: u64 = 1 << 63;
 
 impl<T: Real> Series<'_, T> {
     /// Returns the points in the order of time: sorted, if the options say so and they are not.
-    pub fn in_order(&self, options: &TimeBuckets) -> Result<Series<'_, T>> {
+    pub fn in_order(&self) -> Result<Series<'_, T>> {
         let mut points = self.borrowed();
-        if options.order == Order::Sort && Timeline::of(&points).check().is_err() {
+        if self.options.order == Order::Sort && Timeline::of(&points).check().is_err() {
             // Before points are moved, since the error has the caller's index.
             require_labels(self.operation, &*points.timestamps, &self.floor)?;
             points.sort()?;
@@ -27,11 +27,11 @@ impl<T: Real> Series<'_, T> {
 
     /// Returns the points in the order of time, without the duplicates that the options leave out.
     /// Copies nothing unless points are moved or left out.
-    pub fn prepared(&self, options: &TimeBuckets) -> Result<Series<'_, T>> {
-        let mut points = self.in_order(options)?;
-        if options.duplicates != Duplicates::Keep {
+    pub fn prepared(&self) -> Result<Series<'_, T>> {
+        let mut points = self.in_order()?;
+        if self.options.duplicates != Duplicates::Keep {
             Timeline::of(&points).check()?;
-            points.remove_duplicates(options.duplicates)?;
+            points.remove_duplicates(self.options.duplicates)?;
         }
         Ok(points)
     }

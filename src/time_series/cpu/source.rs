@@ -8,7 +8,7 @@ use super::timeline::CHUNK;
 use crate::device::zeroed;
 use crate::parallel;
 use crate::time_series::input::Series;
-use crate::time_series::options::{Nan, TimeBuckets};
+use crate::time_series::options::Nan;
 use crate::{Real, Result};
 
 /// The numbers to aggregate in a range of points, in a series that begins at point `first`.
@@ -27,10 +27,10 @@ pub struct ValuesOf<'a, T: Clone> {
 }
 
 impl<'a, T: Real> ValuesOf<'a, T> {
-    pub fn new(options: &TimeBuckets, points: &'a Series<T>) -> Self {
+    pub fn new(points: &'a Series<T>) -> Self {
         ValuesOf {
             points,
-            skips_nan: options.nan == Nan::Skip,
+            skips_nan: points.options.nan == Nan::Skip,
         }
     }
 }
@@ -67,8 +67,8 @@ pub struct Rates<'a, T: Clone> {
 }
 
 impl<'a, T: Real> Rates<'a, T> {
-    pub fn new(options: &TimeBuckets, points: &'a Series<T>) -> Result<Self> {
-        let skips_nan = options.nan == Nan::Skip;
+    pub fn new(points: &'a Series<T>) -> Result<Self> {
+        let skips_nan = points.options.nan == Nan::Skip;
         let mut before_chunks = zeroed(points.values.len().div_ceil(CHUNK))?;
         if let Some((_, after_first)) = before_chunks.split_first_mut()
             && skips_nan

@@ -43,6 +43,7 @@ pub fn on_device<V: Element, R>(
     let len = Ix1(timestamps.len());
     work(&DeviceSeries {
         operation: series.operation,
+        options: series.options,
         floor: series.floor,
         offsets: &series.offsets,
         timestamps: &DeviceArray::from_buffer(timestamps, len)?,
@@ -52,11 +53,10 @@ pub fn on_device<V: Element, R>(
 
 /// Calls `work` with the points in the order of time: sorted, if the options say so.
 fn in_order<V: HasKernels, R>(
-    options: &TimeBuckets,
     series: &DeviceSeries<V>,
     work: impl FnOnce(&DeviceSeries<V>) -> Result<R>,
 ) -> Result<R> {
-    if options.order != Order::Sort {
+    if series.options.order != Order::Sort {
         return work(series);
     }
     let (timestamps, values) = points::sorted(series)?;
@@ -76,11 +76,9 @@ fn in_order<V: HasKernels, R>(
 }
 
 /// Aggregates series in the memory of a device.
-pub fn aggregate<V: HasKernels>(
-    options: &TimeBuckets,
-    series: &DeviceSeries<V>,
-) -> Result<DeviceAggregates> {
-    in_order(options, series, |series| {
+pub fn aggregate<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggregates> {
+    in_order(series, |series| {
+        let options = series.options;
         let methods = options.needed_methods();
         let timeline = Timeline::of(series)?;
         let mut job = Job {
@@ -100,12 +98,12 @@ pub fn aggregate<V: HasKernels>(
                 };
                 job.add(false, series.values.buffer(), absent)?;
             } else {
-                let values = prepared(options, &timeline, series.values, false)?;
+                let values = prepared(series, &timeline, false)?;
                 job.add(false, &values, Absent::Marked)?;
             }
         }
         if has_rates {
-            let rates = prepared(options, &timeline, series.values, true)?;
+            let rates = prepared(series, &timeline, true)?;
             job.add(true, &rates, Absent::Marked)?;
         }
         let found = job.found.expect("the first pass finds the buckets");
@@ -113,7 +111,7 @@ pub fn aggregate<V: HasKernels>(
             offsets: found.offsets(&timeline)?,
             starts: found.starts,
             columns: job.columns,
-            methods: methods.to_vec(),
+            methods: methods.clone(),
         };
         finish::finish(options, &timeline, aggregates)
     })
@@ -166,15 +164,14 @@ impl Job<'_> {
 
 /// Aggregates series in the memory of a device by a user-defined aggregate.
 pub fn custom<V: HasKernels, A: Aggregate<Output: Element>>(
-    options: &TimeBuckets,
     launches: &dyn Launches<A>,
     series: &DeviceSeries<V>,
 ) -> Result<DeviceCustomAggregates<A::Output>> {
-    in_order(options, series, |series| {
+    in_order(series, |series| {
         let timeline = Timeline::of(series)?;
         let pass = Pass {
             timeline: &timeline,
-            values: &prepared(options, &timeline, series.values, false)?,
+            values: &prepared(series, &timeline, false)?,
             absent: Absent::Marked,
             needs_firsts: series.offsets.len() > 2,
         };

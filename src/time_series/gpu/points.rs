@@ -11,7 +11,7 @@ use crate::Result;
 use crate::device::{Buffer, DeviceArray, Element};
 use crate::primitives::sort_pairs;
 use crate::time_series::input::DeviceSeries;
-use crate::time_series::options::{Duplicates, Nan, TimeBuckets};
+use crate::time_series::options::{Duplicates, Nan};
 
 /// Returns the timestamps and values stably sorted by series, then by time.
 pub fn sorted<V: HasKernels>(
@@ -72,15 +72,15 @@ fn reordered<T: Element>(
 /// Returns the value of each point, or its rate, as an `f64`. Points without one have the bits of
 /// `ABSENT`.
 pub fn prepared<V: HasKernels>(
-    options: &TimeBuckets,
+    series: &DeviceSeries<V>,
     timeline: &Timeline,
-    values: &DeviceArray<V, Ix1>,
     makes_rates: bool,
 ) -> Result<Buffer<f64>> {
-    let device = timeline.device();
+    let (options, values) = (series.options, series.values);
+    let device = series.device();
     let mut prepared = Prepared::allocate(device, values.len())?.values;
     let preparation = Preparation {
-        timestamps: timeline.timestamps.buffer().slice(),
+        timestamps: series.timestamps.buffer().slice(),
         series_starts: timeline.starts.slice(),
         duplicates: match options.duplicates {
             Duplicates::Keep => kernels::Duplicates::Keep,

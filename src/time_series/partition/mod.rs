@@ -25,31 +25,30 @@ use crate::partition::{
 use crate::{Device, Error, Real, Result};
 
 /// Aggregates series with one device.
-type On<'a, T, R> = &'a (dyn Fn(&TimeBuckets, &Device, &Series<T>) -> Result<R> + Sync);
+type On<'a, T, R> = &'a (dyn Fn(&Device, &Series<T>) -> Result<R> + Sync);
 
 /// Estimates the bytes of a device's memory that a number of points takes.
 type Bytes<'a> = &'a (dyn Fn(usize) -> u64 + Sync);
 
 /// Aggregates series by `on`, or by `summaries_on` if a bucket is too large for a device's memory.
 pub fn aggregate<T: Real>(
-    options: &TimeBuckets,
     devices: &[Device],
     series: &Series<T>,
     on: On<T, Aggregates>,
     summaries_on: On<T, CustomAggregates<Summary>>,
 ) -> Result<Aggregates> {
+    let options = series.options;
     let methods = options.needed_methods();
     let bytes = |points| workspace::aggregate_bytes::<T>(options, &methods, points);
-    let whole = |device: &Device| on(options, device, series);
+    let whole = |device: &Device| on(device, series);
     if let Some(found) = in_one(devices, series.timestamps.len(), &bytes, whole)? {
         return Ok(found);
     }
-    let points = &series.in_order(options)?;
+    let points = &series.in_order()?;
     let in_summaries = |method: &Method| !method.is_rate() && !method.is_percentile();
-    let found = match divided_series(options, &methods, devices, points, true, &bytes, on) {
+    let found = match divided_series(&methods, devices, points, true, &bytes, on) {
         Err(error) if is_too_large(devices, &error) && methods.iter().all(in_summaries) => {
-            summaries_of_ranges(options, devices, points, summaries_on)?
-                .columns(&methods, options.ddof)?
+            summaries_of_ranges(devices, points, summaries_on)?.columns(&methods, options.ddof)?
         }
         found => found?,
     };
@@ -58,53 +57,49 @@ pub fn aggregate<T: Real>(
 
 /// Aggregates series by `on`, a user-defined aggregate with states of `state` bytes.
 pub fn custom<T: Real, O: Element>(
-    options: &TimeBuckets,
     devices: &[Device],
     series: &Series<T>,
     state: usize,
     on: On<T, CustomAggregates<O>>,
 ) -> Result<CustomAggregates<O>> {
     let bytes = |points| workspace::custom_bytes::<T, O>(state, points);
-    let whole = |device: &Device| on(options, device, series);
+    let whole = |device: &Device| on(device, series);
     if let Some(found) = in_one(devices, series.timestamps.len(), &bytes, whole)? {
         return Ok(found);
     }
-    let points = &series.in_order(options)?;
-    divided_series(options, &[], devices, points, true, &bytes, on)
+    let points = &series.in_order()?;
+    divided_series(&[], devices, points, true, &bytes, on)
 }
 
 /// Summarises series by `on`.
 pub fn summaries<T: Real>(
-    options: &TimeBuckets,
     devices: &[Device],
     series: &Series<T>,
     on: On<T, CustomAggregates<Summary>>,
 ) -> Result<Summaries> {
-    match custom(options, devices, series, size_of::<Summary>(), on) {
+    match custom(devices, series, size_of::<Summary>(), on) {
         Err(error) if is_too_large(devices, &error) => {
-            summaries_of_ranges(options, devices, &series.in_order(options)?, on)
+            summaries_of_ranges(devices, &series.in_order()?, on)
         }
-        found => Ok(Summaries::new(options, found?)),
+        found => Ok(Summaries::new(series.options, found?)),
     }
 }
 
 /// Summarises points in order, where a device may not have memory for all points of a bucket.
 fn summaries_of_ranges<T: Real>(
-    options: &TimeBuckets,
     devices: &[Device],
     points: &Series<T>,
     on: On<T, CustomAggregates<Summary>>,
 ) -> Result<Summaries> {
     let bytes = |points| workspace::custom_bytes::<T, Summary>(size_of::<Summary>(), points);
-    let found = divided_series(options, &[], devices, points, false, &bytes, on)?;
+    let found = divided_series(&[], devices, points, false, &bytes, on)?;
     // Summaries of the same bucket are neighbours with the same label.
-    Summaries::new(options, found).resample(options.granularity)
+    Summaries::new(points.options, found).resample(points.options.granularity)
 }
 
 /// Aggregates points in order by `on`, partition by partition. What depends on other buckets is
 /// left to the caller.
 fn divided_series<T: Real, R: Buckets + Send>(
-    options: &TimeBuckets,
     methods: &[Method],
     devices: &[Device],
     points: &Series<T>,
@@ -112,12 +107,12 @@ fn divided_series<T: Real, R: Buckets + Send>(
     bytes: Bytes,
     on: On<T, R>,
 ) -> Result<R> {
-    let options = TimeBuckets {
+    let options = &TimeBuckets {
         methods: methods.to_vec(),
         order: Order::Required,
         fill: Fill::None,
         singletons: Singletons::Nan,
-        ..options.clone()
+        ..points.options.clone()
     };
     let has_rates = methods.iter().any(Method::is_rate);
     let cuttable = Cuttable {
@@ -128,18 +123,19 @@ fn divided_series<T: Real, R: Buckets + Send>(
     divided(devices, &cuttable, |device, partition| {
         let start = partition.points.start;
         let first = match has_rates {
-            true => first_of_rates(&options, points, start),
+            true => first_of_rates(points, start),
             false => start,
         };
         let range = first..partition.points.end;
         let series = Series {
             operation: points.operation,
+            options,
             floor: points.floor,
             timestamps: points.timestamps[range.clone()].into(),
             values: points.values[range.clone()].into(),
             offsets: partition.offsets_within(range).into(),
         };
-        on(&options, device, &series)
+        on(device, &series)
     })
 }
 
@@ -246,7 +242,8 @@ fn is_too_large(devices: &[Device], error: &Error) -> bool {
 
 /// Returns the first point that rates from `start` on need: the first of all points with the
 /// timestamp of the last value before `start`.
-fn first_of_rates<T: Real>(options: &TimeBuckets, points: &Series<T>, start: usize) -> usize {
+fn first_of_rates<T: Real>(points: &Series<T>, start: usize) -> usize {
+    let options = points.options;
     let begin = points.offsets[series_of(&points.offsets, start)];
     let counts =
         |index: usize| options.nan == Nan::Propagate || !points.values[index].to_f64().is_nan();
