@@ -196,13 +196,8 @@ pub fn round_inplace(
         return cpu::round(operation, floor, timestamps);
     }
     let mut rounded = Array1::from(zeroed_lazily(timestamps.len())?);
-    let rounding = Rounding {
-        operation,
-        floor,
-        timestamps: timestamps.view(),
-        out: rounded.view_mut(),
-    };
-    round(devices, rounding)?;
+    let (from, to) = (timestamps.view(), rounded.view_mut());
+    round(devices, Rounding::new(operation, floor, from, to)?)?;
     assign(timestamps, &rounded);
     Ok(())
 }

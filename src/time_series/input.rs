@@ -107,6 +107,24 @@ pub struct Rounding<'a> {
     pub out: ArrayViewMut1<'a, i64>,
 }
 
+impl<'a> Rounding<'a> {
+    /// Checks the lengths.
+    pub fn new(
+        operation: &'static str,
+        floor: Floor,
+        timestamps: ArrayView1<'a, i64>,
+        out: ArrayViewMut1<'a, i64>,
+    ) -> Result<Rounding<'a>> {
+        require_length(operation, timestamps.len(), out.len())?;
+        Ok(Rounding {
+            operation,
+            floor,
+            timestamps,
+            out,
+        })
+    }
+}
+
 /// Checks all arguments except the points, and returns the rounding of timestamps.
 fn checked(
     operation: &'static str,

@@ -41,13 +41,12 @@ pub fn round_timestamps(
 ) -> Result<Array1<i64>> {
     let floor = floor(ROUND, granularity, origin)?;
     let mut rounded = Array1::from(zeroed_lazily(timestamps.len()).during(ROUND)?);
-    let rounding = Rounding {
-        operation: ROUND,
-        floor,
-        timestamps,
-        out: rounded.view_mut(),
-    };
-    dispatch::round(devices.devices(), rounding).during(ROUND)?;
+    let out = rounded.view_mut();
+    dispatch::round(
+        devices.devices(),
+        Rounding::new(ROUND, floor, timestamps, out)?,
+    )
+    .during(ROUND)?;
     Ok(rounded)
 }
 
@@ -74,13 +73,7 @@ pub fn round_timestamps_into(
     out: ArrayViewMut1<i64>,
 ) -> Result<()> {
     let floor = floor(ROUND_INTO, granularity, origin)?;
-    require_length(ROUND_INTO, timestamps.len(), out.len())?;
-    let rounding = Rounding {
-        operation: ROUND_INTO,
-        floor,
-        timestamps,
-        out,
-    };
+    let rounding = Rounding::new(ROUND_INTO, floor, timestamps, out)?;
     dispatch::round(devices.devices(), rounding).during(ROUND_INTO)
 }
 

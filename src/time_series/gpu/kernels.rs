@@ -62,30 +62,22 @@ has_kernels! {
         middle = middle_f64 keys = keys_f64 reorder = reorder_f64;
 }
 
-/// The arguments of both kernels of an aggregate, before the place for results.
-pub type ReduceArguments<V, S> = (Points<V>, Progress, Buckets, Pieces<S>);
-pub type JoinArguments<S> = (Units, Join<S>);
+/// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
+pub enum Step<V, S> {
+    Reduce(Points<V>, Progress, Buckets, Pieces<S>),
+    Join(Units, Join<S>),
+}
 
 /// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
 /// not be a parameter of kernels.
 pub trait Launches<A: Aggregate>: Send + Sync {
     /// # Safety
     /// As for the kernel.
-    unsafe fn reduce(
+    unsafe fn launch(
         &self,
         device: &Device,
         config: LaunchConfig,
-        arguments: ReduceArguments<f64, A::State>,
-        results: DeviceSliceMut<A::Output>,
-    ) -> Result<()>;
-
-    /// # Safety
-    /// As for the kernel.
-    unsafe fn join(
-        &self,
-        device: &Device,
-        config: LaunchConfig,
-        arguments: JoinArguments<A::State>,
+        step: Step<f64, A::State>,
         results: DeviceSliceMut<A::Output>,
     ) -> Result<()>;
 }
@@ -98,28 +90,26 @@ pub struct CustomKernels<A: Aggregate> {
 }
 
 impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> {
-    unsafe fn reduce(
+    unsafe fn launch(
         &self,
         device: &Device,
         config: LaunchConfig,
-        (points, progress, buckets, pieces): ReduceArguments<f64, A::State>,
+        step: Step<f64, A::State>,
         results: DeviceSliceMut<A::Output>,
     ) -> Result<()> {
         let aggregate = Parameter::new(self.aggregate);
-        let arguments = (aggregate, points, progress, buckets, pieces, results);
-        // SAFETY: the caller keeps the kernel's contract.
-        unsafe { device.launch(self.module, self.kernels.reduce(), config, arguments) }
-    }
-
-    unsafe fn join(
-        &self,
-        device: &Device,
-        config: LaunchConfig,
-        (units, pieces): JoinArguments<A::State>,
-        results: DeviceSliceMut<A::Output>,
-    ) -> Result<()> {
-        let arguments = (Parameter::new(self.aggregate), units, pieces, results);
-        // SAFETY: the caller keeps the kernel's contract.
-        unsafe { device.launch(self.module, self.kernels.join(), config, arguments) }
+        // SAFETY: the caller keeps the kernels' contracts.
+        unsafe {
+            match step {
+                Step::Reduce(points, progress, buckets, states) => {
+                    let arguments = (aggregate, points, progress, buckets, states, results);
+                    device.launch(self.module, self.kernels.reduce(), config, arguments)
+                }
+                Step::Join(units, states) => {
+                    let arguments = (aggregate, units, states, results);
+                    device.launch(self.module, self.kernels.join(), config, arguments)
+                }
+            }
+        }
     }
 }

@@ -120,7 +120,9 @@ pub fn aggregate<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggreg
 /// Allocates columns for all buckets that there can be.
 fn columns(timeline: &Timeline, count: usize) -> Result<DeviceColumns> {
     let stride = timeline.max_buckets;
-    let elements = workspace::Columns::allocate(timeline.device(), count, stride)?.elements;
+    // A product that overflows cannot be allocated either.
+    let len = count.saturating_mul(stride);
+    let elements = workspace::Array::allocate(timeline.device(), len)?.elements;
     Ok(DeviceColumns { elements, stride })
 }
 

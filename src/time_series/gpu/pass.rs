@@ -8,10 +8,10 @@ use time_series_kernels::{
     Report, Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
 };
 
-use super::kernels::{HasKernels, JoinArguments, Launches, MODULE, Reduce, ReduceArguments};
+use super::kernels::{HasKernels, Launches, MODULE, Reduce, Step};
 use super::timeline::{Timeline, download_offsets};
 use super::tuning;
-use super::workspace::{Results, Starts, States, Tiles};
+use super::workspace::{Array, Starts, States, Tiles};
 use crate::device::{Buffer, DeviceArray, DeviceView, Element, LaunchConfig};
 use crate::time_series::device_output::DeviceColumns;
 use crate::time_series::input::{out_of_order, without_label};
@@ -100,22 +100,23 @@ impl<V: HasKernels> Pass<'_, V> {
     {
         let device = self.timeline.device();
         // SAFETY: `run` keeps the kernels' contracts, and the columns have room for each bucket.
-        self.run::<S>(
-            |config, (points, progress, buckets, pieces)| unsafe {
-                let arguments = (points, progress, buckets, pieces, columns);
-                device.launch(MODULE, reduce, config, arguments)
-            },
-            |config, (units, pieces)| unsafe {
-                device.launch(MODULE, join, config, (units, pieces, columns))
-            },
-        )
+        self.run::<S>(|config, step| unsafe {
+            match step {
+                Step::Reduce(points, progress, buckets, states) => {
+                    let arguments = (points, progress, buckets, states, columns);
+                    device.launch(MODULE, reduce, config, arguments)
+                }
+                Step::Join(units, states) => {
+                    device.launch(MODULE, join, config, (units, states, columns))
+                }
+            }
+        })
     }
 
     /// Launches the first kernel once, and the second until all states are joined.
     fn run<S: Copy>(
         &self,
-        reduce: impl Fn(LaunchConfig, ReduceArguments<V, S>) -> Result<()>,
-        join: impl Fn(LaunchConfig, JoinArguments<S>) -> Result<()>,
+        launch: impl Fn(LaunchConfig, Step<V, S>) -> Result<()>,
     ) -> Result<Found> {
         let timeline = self.timeline;
         let (device, room) = (timeline.device(), timeline.max_buckets);
@@ -152,7 +153,7 @@ impl<V: HasKernels> Pass<'_, V> {
         let words = Progress {
             words: progress.slice_mut(),
         };
-        reduce(config, (points, words, buckets, pieces))?;
+        launch(config, Step::Reduce(points, words, buckets, pieces))?;
 
         let mut units = Units {
             before: before.slice_mut(),
@@ -165,7 +166,7 @@ impl<V: HasKernels> Pass<'_, V> {
             let (joined_states, joined) = allocate_pieces(device, blocks as usize)?;
             let config = LaunchConfig::new(blocks, THREADS)
                 .with_shared_bytes(kernels::join_shared_bytes::<S>());
-            join(config, (units, Join { pieces, joined }))?;
+            launch(config, Step::Join(units, Join { pieces, joined }))?;
             if blocks == 1 {
                 break;
             }
@@ -203,13 +204,11 @@ impl Pass<'_, f64> {
         launches: &dyn Launches<A>,
     ) -> Result<(Found, Buffer<A::Output>)> {
         let device = self.timeline.device();
-        let mut results = Results::allocate(device, self.timeline.max_buckets)?.results;
+        let mut results = Array::allocate(device, self.timeline.max_buckets)?.elements;
         let to = results.slice_mut();
         // SAFETY: `run` keeps the kernels' contracts, and the results have room for each bucket.
-        let found = self.run::<A::State>(
-            |config, arguments| unsafe { launches.reduce(device, config, arguments, to) },
-            |config, arguments| unsafe { launches.join(device, config, arguments, to) },
-        )?;
+        let found = self
+            .run::<A::State>(|config, step| unsafe { launches.launch(device, config, step, to) })?;
         let results = results.truncated(found.starts.len());
         Ok((found, results))
     }

@@ -9,7 +9,7 @@ use time_series_kernels::{
 use super::kernels::{HasKernels, MODULE};
 use super::pass::Pass;
 use super::tuning;
-use super::workspace::{BucketOrder, Keys};
+use super::workspace::Pairs;
 use crate::device::{Buffer, DeviceView, LaunchConfig};
 use crate::primitives::{exclusive_sums, sort_pairs};
 use crate::time_series::device_output::DeviceColumns;
@@ -98,19 +98,19 @@ fn sort<V: HasKernels>(
     let offsets = exclusive_sums(&lengths)?;
     let count = DeviceView::part(&offsets, buckets.len(), 1).download()?[0] as usize;
     let of_points = tuning::grid_stride(count);
-    let Keys {
+    let Pairs {
         mut keys,
-        mut entries,
-    } = Keys::allocate(device, count)?;
+        values: mut entries,
+    } = Pairs::allocate(device, count)?;
     let (to_keys, to_entries) = (keys.slice_mut(), entries.slice_mut());
     let arguments = (points, buckets, offsets.slice(), to_keys, to_entries);
     // SAFETY: room for all points of the buckets.
     unsafe { device.launch(MODULE, V::KERNELS.keys, of_points, arguments)? };
     let (keys, entries) = sort_pairs(keys, entries, 0..u64::BITS)?;
-    let BucketOrder {
-        mut wide,
-        mut order,
-    } = BucketOrder::allocate(device, count)?;
+    let Pairs {
+        keys: mut wide,
+        values: mut order,
+    } = Pairs::allocate(device, count)?;
     let arguments = (entries.slice(), wide.slice_mut(), order.slice_mut());
     // SAFETY: room for each entry.
     unsafe { device.launch(MODULE, &kernels::widen, of_points, arguments)? };

@@ -6,7 +6,7 @@ use time_series_kernels::{self as kernels, Preparation};
 use super::kernels::{HasKernels, MODULE, Reorder};
 use super::timeline::{Timeline, upload_offsets};
 use super::tuning;
-use super::workspace::Prepared;
+use super::workspace::{Array, Pairs};
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, Element};
 use crate::primitives::sort_pairs;
@@ -19,7 +19,10 @@ pub fn sorted<V: HasKernels>(
 ) -> Result<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)> {
     let (device, offsets, timestamps) = (series.device(), series.offsets, series.timestamps);
     let len = timestamps.len();
-    let (mut keys, mut order) = (device.alloc::<u64>(len)?, device.alloc::<u32>(len)?);
+    let Pairs {
+        mut keys,
+        values: mut order,
+    } = Pairs::allocate(device, len)?;
     let arguments = (
         timestamps.buffer().slice(),
         keys.slice_mut(),
@@ -78,7 +81,7 @@ pub fn prepared<V: HasKernels>(
 ) -> Result<Buffer<f64>> {
     let (options, values) = (series.options, series.values);
     let device = series.device();
-    let mut prepared = Prepared::allocate(device, values.len())?.values;
+    let mut prepared = Array::allocate(device, values.len())?.elements;
     let preparation = Preparation {
         timestamps: series.timestamps.buffer().slice(),
         series_starts: timeline.starts.slice(),

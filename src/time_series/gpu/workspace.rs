@@ -3,7 +3,6 @@
 use time_series_kernels::{HEADER, Summary, Sums, TILE};
 
 use crate::device::{Element, workspace};
-use crate::partition::bytes_of;
 use crate::time_series::method::Method;
 use crate::time_series::options::{Duplicates, TimeBuckets};
 
@@ -16,24 +15,9 @@ workspace! {
 }
 
 workspace! {
-    /// Values that the options leave, or rates.
-    pub struct Prepared(points: usize) {
-        values: f64 = points,
-    }
-}
-
-workspace! {
-    /// Columns of results.
-    pub struct Columns(columns: usize, buckets: usize) {
-        // A product that overflows cannot be allocated either.
-        elements: f64 = columns.saturating_mul(buckets),
-    }
-}
-
-workspace! {
-    /// Results of a user-defined aggregate.
-    pub struct Results<O: Element>(buckets: usize) {
-        results: O = buckets,
+    /// Prepared values, columns, or results of a user-defined aggregate.
+    pub struct Array<T: Element>(len: usize) {
+        elements: T = len,
     }
 }
 
@@ -62,18 +46,10 @@ workspace! {
 }
 
 workspace! {
-    /// Points of long buckets, to be sorted by value.
-    pub struct Keys(points: usize) {
-        keys: u64 = points,
-        entries: u32 = points,
-    }
-}
-
-workspace! {
-    /// The same points, to be sorted by bucket.
-    pub struct BucketOrder(points: usize) {
-        wide: u64 = points,
-        order: u32 = points,
+    /// Pairs to be sorted by key.
+    pub struct Pairs(len: usize) {
+        keys: u64 = len,
+        values: u32 = len,
     }
 }
 
@@ -86,25 +62,25 @@ pub fn aggregate_bytes<V: Element>(
     let is_prepared = methods.iter().any(Method::is_rate) || options.duplicates != Duplicates::Keep;
     let is_sorted = methods.iter().any(Method::is_percentile);
     Points::<V>::bytes(points)
-        + when(is_prepared, Prepared::bytes(points))
-        // Sorting needs all buffers twice.
-        + when(is_sorted, 2 * (Keys::bytes(points) + BucketOrder::bytes(points)))
-        + Columns::bytes(methods.len(), points)
+        + when(is_prepared, Array::<f64>::bytes(points))
+        // Percentiles of long buckets sort twice, and each sort needs its buffers twice.
+        + when(is_sorted, 4 * Pairs::bytes(points))
+        + Array::<f64>::bytes(methods.len().saturating_mul(points))
         + pass_bytes(points, points, size_of::<Summary>())
 }
 
 /// As [`aggregate_bytes`], but for a user-defined aggregate with states of `state` bytes.
 pub fn custom_bytes<V: Element, O: Element>(state: usize, points: usize) -> u64 {
     Points::<V>::bytes(points)
-        + Prepared::bytes(points)
-        + Results::<O>::bytes(points)
+        + Array::<f64>::bytes(points)
+        + Array::<O>::bytes(points)
         + pass_bytes(points, points, state)
 }
 
 /// As [`aggregate_bytes`], but for the numbers of points.
 pub fn counts_bytes(points: usize) -> u64 {
-    bytes_of(points, size_of::<i64>())
-        + Columns::bytes(1, points)
+    Array::<i64>::bytes(points)
+        + Array::<f64>::bytes(points)
         + pass_bytes(points, 0, size_of::<Sums>())
 }
 
