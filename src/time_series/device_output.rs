@@ -91,7 +91,8 @@ impl DeviceAggregates {
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the array's stream,
-    /// fails; [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice.
+    /// fails; [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not
+    /// suffice.
     pub fn download(&self) -> Result<Aggregates> {
         let columns = (0..self.methods.len()).map(|index| self.column(index).download());
         Ok(Aggregates {

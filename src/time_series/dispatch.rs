@@ -15,8 +15,8 @@ use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_laz
 use crate::partition::{recheck, run};
 use crate::{Device, Real, Result};
 
-/// The implementations for a type of values. They are compiled here, once for each type, and not
-/// in each crate that aggregates.
+/// The implementations for a type of values. They are compiled here, once for each type, and not in
+/// each crate that aggregates.
 pub trait Dispatch: Real + gpu::HasKernels {
     /// Aggregates series on the host, with all of the devices.
     fn host(devices: &[Device], series: &Series<Self>) -> Result<Aggregates>;

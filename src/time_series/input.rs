@@ -14,7 +14,8 @@ use crate::{Error, Result};
 /// The most points of a call: their indices have 32 bits.
 const MAX_POINTS: usize = u32::MAX as usize;
 
-/// Series one after the other, on the host: a value for each timestamp, and one offset more than series.
+/// Series one after the other, on the host: a value for each timestamp, and one offset more than
+/// series.
 #[derive(Clone)]
 pub struct Series<'a, T: Clone> {
     /// The operation that the caller called.

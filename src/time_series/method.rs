@@ -12,8 +12,8 @@ const PARSE: &str = "method";
 
 /// A column of a result: a statistic of the values of each bucket, or of their rate.
 ///
-/// As text, a method is `count`, `sum`, `mean`, `min`, `max`, `first`, `last`, `std`, `var`, `median`, a percentile
-/// as `p95` or `p74.5`, or one of these behind `rate:`.
+/// As text, a method is `count`, `sum`, `mean`, `min`, `max`, `first`, `last`, `std`, `var`,
+/// `median`, a percentile as `p95` or `p74.5`, or one of these behind `rate:`.
 ///
 /// ```
 /// use gridstride::time_series::Method;
@@ -56,59 +56,66 @@ pub(super) fn split(methods: &[Method], are_rates: bool) -> (InColumns<Statistic
 }
 
 macro_rules! statistics {
-    ($($(#[$doc:meta])* $name:ident = $statistic:ident;)*) => {$(
-        $(#[$doc])*
-        pub const $name: Method = Method::new(Kind::Statistic(Statistic::$statistic));
-    )*};
+    ($($(#[$doc:meta])* $name:ident = $statistic:ident, $text:literal;)*) => {
+        impl Method {$(
+            $(#[$doc])*
+            pub const $name: Method = Method::new(Kind::Statistic(Statistic::$statistic));
+        )*}
+
+        const NAMES: [(&str, Method); 10] = [
+            $(($text, Method::$name),)*
+            ("median", Method::MEDIAN),
+        ];
+    };
+}
+statistics! {
+    /// The number of values.
+    COUNT = Count, "count";
+    /// The sum, 0 without values: rounded about once, whatever the number of values, and infinite
+    /// only if the exact sum is beyond the range of `f64`.
+    SUM = Sum, "sum";
+    /// The sum divided by the number of values: finite if all values are finite.
+    MEAN = Mean, "mean";
+    /// The smallest value.
+    MIN = Min, "min";
+    /// The largest value.
+    MAX = Max, "max";
+    /// The first value.
+    FIRST = First, "first";
+    /// The last value.
+    LAST = Last, "last";
+    /// The square root of [`VAR`](Self::VAR), even if the variance is beyond the range of `f64`.
+    STD = Std, "std";
+    /// The sum of squared deviations from the mean, divided by the number of values less
+    /// [`ddof`](super::TimeBuckets::ddof). Exactly 0 for equal values, NaN if a value is infinite
+    /// or NaN. The [relative error](super#accuracy) does not depend on the mean.
+    VAR = Var, "var";
 }
 
 impl Method {
-    statistics! {
-        /// The number of values.
-        COUNT = Count;
-        /// The sum, 0 without values: rounded about once, whatever the number of values, and infinite
-        /// only if the exact sum is beyond the range of `f64`.
-        SUM = Sum;
-        /// The sum divided by the number of values: finite if all values are finite.
-        MEAN = Mean;
-        /// The smallest value.
-        MIN = Min;
-        /// The largest value.
-        MAX = Max;
-        /// The first value.
-        FIRST = First;
-        /// The last value.
-        LAST = Last;
-        /// The square root of [`VAR`](Self::VAR), even if the variance is beyond the range of `f64`.
-        STD = Std;
-        /// The sum of squared deviations from the mean, divided by the number of values less
-        /// [`ddof`](super::TimeBuckets::ddof). Exactly 0 for equal values, NaN if a value is infinite
-        /// or NaN. The [relative error](super#accuracy) does not depend on the mean.
-        VAR = Var;
-    }
-
     /// The 50th percentile: the middle value, or the mean of the two middle values.
     pub const MEDIAN: Method = Method::new(Kind::Median);
 
     /// The value below which `percent` of 100 values are. `percent` must be from 0 to 100.
     ///
-    /// As by default in numpy, the percentile of n values in ascending order is at the index
-    /// h = (n − 1)·percent/100, interpolated linearly between the neighbours v₀ and v₁ of h as
-    /// v₀ + (h − ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside an
-    /// infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the percentile
-    /// is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
+    /// As by default in numpy, the percentile of n values in ascending order is at the index h = (n
+    /// − 1)·percent/100, interpolated linearly between the neighbours v₀ and v₁ of h as v₀ + (h −
+    /// ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside an infinite
+    /// value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the percentile is v₀·(1
+    /// − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
     pub const fn percentile(percent: f64) -> Method {
         Method::new(Kind::Percentile(percent))
     }
 
-    /// Returns the same method of the rate: of the difference of each value to the value before it in
-    /// the same series, which may be in an earlier bucket. The first value of a series has no rate, so
-    /// that there is one rate less than values. Rates may be negative. They are not divided by the
-    /// time between the points. They are computed in `f64`, and infinite if they overflow.
+    /// Returns the same method of the rate: of the difference of each value to the value before it
+    /// in the same series, which may be in an earlier bucket. The first value of a series has no
+    /// rate, so that there is one rate less than values. Rates may be negative. They are not
+    /// divided by the time between the points. They are computed in `f64`, and infinite if they
+    /// overflow.
     ///
     /// Rates pass over points that are left out as [duplicates](super::Duplicates), and over
-    /// [skipped NaN](super::Nan::Skip). A rate that is NaN itself, as between two equal infinities, is
-    /// not skipped: results that depend on it are NaN.
+    /// [skipped NaN](super::Nan::Skip). A rate that is NaN itself, as between two equal infinities,
+    /// is not skipped: results that depend on it are NaN.
     pub const fn rate(self) -> Method {
         Method {
             is_rate: true,
@@ -152,19 +159,6 @@ impl Method {
         }
     }
 }
-
-const NAMES: [(&str, Method); 10] = [
-    ("count", Method::COUNT),
-    ("sum", Method::SUM),
-    ("mean", Method::MEAN),
-    ("min", Method::MIN),
-    ("max", Method::MAX),
-    ("first", Method::FIRST),
-    ("last", Method::LAST),
-    ("std", Method::STD),
-    ("var", Method::VAR),
-    ("median", Method::MEDIAN),
-];
 
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

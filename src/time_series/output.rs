@@ -17,8 +17,8 @@ const COLUMNS: &str = "columns";
 
 /// Buckets and one column for each method.
 ///
-/// The buckets of a series are in the order of time, and the series in their order. The columns of all
-/// methods are `f64`: counts are exact.
+/// The buckets of a series are in the order of time, and the series in their order. The columns of
+/// all methods are `f64`: counts are exact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregates {
     /// The index of each series' first bucket, and the number of buckets.
@@ -47,8 +47,8 @@ impl Aggregates {
         self.columns[index].view()
     }
 
-    /// Returns the first column of a method, or `None`. [`Method::MEDIAN`] and the 50th percentile are two
-    /// methods.
+    /// Returns the first column of a method, or `None`. [`Method::MEDIAN`] and the 50th percentile
+    /// are two methods.
     ///
     /// ```
     /// use gridstride::Device;
@@ -144,8 +144,8 @@ pub struct BucketCounts {
     pub counts: Array1<u32>,
 }
 
-/// Summaries of buckets: number, sum, squared deviations, extremes, first and last value. Summaries of
-/// coarser buckets, and all methods except percentiles and rates, are computed from them.
+/// Summaries of buckets: number, sum, squared deviations, extremes, first and last value. Summaries
+/// of coarser buckets, and all methods except percentiles and rates, are computed from them.
 ///
 /// ```
 /// use gridstride::Device;
@@ -192,12 +192,12 @@ impl Summaries {
         self.buckets.offsets()
     }
 
-    /// Returns the summaries of coarser buckets with the same origin: up to rounding of sums, those of
-    /// the points.
+    /// Returns the summaries of coarser buckets with the same origin: up to rounding of sums, those
+    /// of the points.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `granularity` is a multiple of this
-    /// granularity.
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `granularity` is a multiple of
+    /// this granularity.
     pub fn resample(&self, granularity: i64) -> Result<Summaries> {
         if granularity < self.granularity || granularity % self.granularity != 0 {
             let message = format!(
@@ -244,7 +244,8 @@ impl Summaries {
         })
     }
 
-    /// Returns a column for each method, with the delta degrees of freedom of [`TimeBuckets::ddof`].
+    /// Returns a column for each method, with the delta degrees of freedom of
+    /// [`TimeBuckets::ddof`].
     ///
     /// # Errors
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) for percentiles and rates.

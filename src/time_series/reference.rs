@@ -13,8 +13,9 @@ use super::output::Aggregates;
 /// As [`TimeBuckets::run_series`], but on one core, step by step: labels by division of 128-bit
 /// integers, the values of each bucket in a list, sums and variances from exact arithmetic.
 ///
-/// For finite values, and unless results overflow or underflow, sums are exact sums rounded once, and
-/// means, variances and deviations are off by at most three roundings; all other results are exact.
+/// For finite values, and unless results overflow or underflow, sums are exact sums rounded once,
+/// and means, variances and deviations are off by at most three roundings; all other results are
+/// exact.
 ///
 /// # Panics
 /// May panic on arguments for which [`TimeBuckets::run_series`] returns an error.
@@ -220,8 +221,8 @@ fn exact_sum(values: &[f64]) -> Exact {
     sum
 }
 
-/// Returns finite values divided by 1, 2⁷⁰⁰ or 2⁻⁷⁰⁰, so that squares of the largest neither overflow
-/// nor underflow, and the divisor.
+/// Returns finite values divided by 1, 2⁷⁰⁰ or 2⁻⁷⁰⁰, so that squares of the largest neither
+/// overflow nor underflow, and the divisor.
 fn scaled(values: &[f64]) -> (Vec<f64>, f64) {
     let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
     let power = if largest > 1e100 {
@@ -250,7 +251,8 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// An exact sum, as numbers of ascending size that do not overlap.
 ///
-/// J. Shewchuk, 'Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates' (1997), figure 6.
+/// J. Shewchuk, 'Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates'
+/// (1997), figure 6.
 #[derive(Default)]
 struct Exact {
     parts: Vec<f64>,
@@ -271,7 +273,8 @@ impl Exact {
         self.add(product);
     }
 
-    /// Returns the nearest `f64`, or rarely its neighbour, if the exact sum is almost halfway between.
+    /// Returns the nearest `f64`, or rarely its neighbour, if the exact sum is almost halfway
+    /// between.
     fn rounded(&self) -> f64 {
         // From the smallest part up.
         self.parts.iter().fold(0.0, |sum, part| sum + part)

@@ -67,10 +67,10 @@ impl TimeBuckets {
     ///
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if the numbers of timestamps and values differ.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, a percentile
-    ///   outside of 0 to 100, more than 2³² − 1 points, the first timestamp below the timestamp
-    ///   before it, unless they are [sorted](Order::Sort), and the first timestamp whose bucket
-    ///   begins before the first `i64`.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, a
+    ///   percentile outside of 0 to 100, more than 2³² − 1 points, the first timestamp below the
+    ///   timestamp before it, unless they are [sorted](Order::Sort), and the first timestamp whose
+    ///   bucket begins before the first `i64`.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice, also for
     ///   [filled](super::Fill) buckets.
     /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails, and
@@ -116,13 +116,13 @@ impl TimeBuckets {
         T::host(devices.devices(), &series).during(AGGREGATE)
     }
 
-    /// Aggregates one series by a user-defined [`Aggregate`] instead of the methods. The options for
-    /// singletons and filling have no effect. The aggregate does not see points whose NaN is
+    /// Aggregates one series by a user-defined [`Aggregate`] instead of the methods. The options
+    /// for singletons and filling have no effect. The aggregate does not see points whose NaN is
     /// [skipped](Nan::Skip), so the result of a bucket may come from no points.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::Unavailable`](crate::Error::Unavailable) on a device
-    /// that runs kernels if the aggregate has no kernels.
+    /// Those of [`run`](Self::run), and [`Error::Unavailable`](crate::Error::Unavailable) on a
+    /// device that runs kernels if the aggregate has no kernels.
     pub fn custom<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         devices: &(impl DeviceSet + ?Sized),

@@ -62,7 +62,8 @@ impl TimeBuckets {
         T::device(&series).during(AGGREGATE)
     }
 
-    /// As [`custom`](Self::custom), but in a device's memory, like [`run_device`](Self::run_device).
+    /// As [`custom`](Self::custom), but in a device's memory, like
+    /// [`run_device`](Self::run_device).
     ///
     /// # Errors
     /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.

@@ -50,7 +50,8 @@ pub fn round_timestamps(
     Ok(rounded)
 }
 
-/// As [`round_timestamps`], but writes to `out`. After an error some of `out` may have been written.
+/// As [`round_timestamps`], but writes to `out`. After an error some of `out` may have been
+/// written.
 ///
 /// # Errors
 /// Also [`Error::Shape`](crate::Error::Shape) if `out` has another length.

@@ -64,14 +64,6 @@ impl Found<'_> {
         self.firsts.len()
     }
 
-    /// Returns the first point of the last bucket's series, and the bucket's points, if it has more
-    /// than `points`.
-    pub fn last_above(&self, points: usize) -> Option<(usize, Range<usize>)> {
-        let first = *self.firsts.last()? as usize;
-        let series_start = || self.offsets[series_of(self.offsets, first)];
-        (self.end - first > points).then(|| (series_start(), first..self.end))
-    }
-
     /// Returns, for each bucket, the first point of its series and the bucket's points.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
@@ -104,7 +96,8 @@ impl Buckets {
     ) -> Result<(Buckets, Vec<Vec<O>>)> {
         let rooms = timeline.rooms();
         let room = rooms.iter().sum();
-        // There may be far fewer buckets than room: pages take memory only when they are written to.
+        // There may be far fewer buckets than room: pages take memory only when they are written
+        // to.
         let mut starts = zeroed_sparsely(room)?;
         let mut firsts = zeroed_sparsely(room + 1)?;
         let columns = (0..columns).map(|_| zeroed_sparsely(room));
@@ -176,7 +169,8 @@ impl Buckets {
         self.starts.len()
     }
 
-    /// Has a visitor fill columns with an element for each bucket. `offsets` are those of the points.
+    /// Has a visitor fill columns with an element for each bucket. `offsets` are those of the
+    /// points.
     ///
     /// # Errors
     /// Those of the visitor.

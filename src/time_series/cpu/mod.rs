@@ -1,10 +1,10 @@
 //! The CPU version, on all cores.
 //!
-//! First the [points] are sorted, checked and freed of duplicates if the options say so. Then a pass
-//! over chunks of timestamps finds the [`buckets`] and computes the statistics of the values. The
-//! result of a bucket depends only on its points, not on its place or the number of threads: short
-//! buckets are reduced from the first point to the last, and long buckets in chunks of a fixed length
-//! that are merged in order.
+//! First the [points] are sorted, checked and freed of duplicates if the options say so. Then a
+//! pass over chunks of timestamps finds the [`buckets`] and computes the statistics of the values.
+//! The result of a bucket depends only on its points, not on its place or the number of threads:
+//! short buckets are reduced from the first point to the last, and long buckets in chunks of a
+//! fixed length that are merged in order.
 
 mod buckets;
 mod finish;
@@ -27,7 +27,7 @@ pub use timeline::Timeline;
 use self::buckets::{Buckets, Found, Visit};
 use self::percentiles::PercentilesOf;
 use self::reduce::{Columns, Reduce};
-use self::source::{Rates, Source, ValuesOf};
+use self::source::{Rates, Source, Values};
 use super::input::Series;
 use super::method;
 use super::options::TimeBuckets;
@@ -40,7 +40,7 @@ pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
     let (options, points) = (series.options, series.prepared()?);
     let methods = options.needed_methods();
     let (statistics, percents) = &method::split(&methods, false);
-    let source = &ValuesOf::new(&points);
+    let source = &Values::new(&points)?;
     // Statistics of the values are computed while the buckets are found.
     let visitor = StatisticsOf::new(options, source, statistics);
     let (buckets, found) = Buckets::find(&Timeline::of(&points), statistics.len(), &visitor)?;
@@ -174,7 +174,7 @@ pub fn custom<T: Real, A: Aggregate<State: Send, Output: Element> + Send + Sync>
     let points = series.prepared()?;
     let reduce = Reduce {
         aggregate,
-        source: &ValuesOf::new(&points),
+        source: &Values::new(&points)?,
         columns: &ResultsOf(aggregate),
     };
     let (buckets, mut columns) = Buckets::find(&Timeline::of(&points), 1, &reduce)?;

@@ -110,7 +110,8 @@ fn sort(keys: &mut [i64]) {
 
 /// Sorts up to [`FEW`] keys: the index of each is the number of smaller keys.
 ///
-/// Compares all pairs, but without branches, half of which would be predicted wrong for random values.
+/// Compares all pairs, but without branches, half of which would be predicted wrong for random
+/// values.
 #[inline(always)]
 pub fn sort_few(keys: &mut [i64]) {
     let mut sorted = [0; FEW];
@@ -124,7 +125,8 @@ pub fn sort_few(keys: &mut [i64]) {
     keys.copy_from_slice(&sorted[..keys.len()]);
 }
 
-/// Returns the rank below a percentile of `count` values, and the fraction of the way to the next rank.
+/// Returns the rank below a percentile of `count` values, and the fraction of the way to the next
+/// rank.
 fn rank(count: usize, percent: f64) -> (usize, f64) {
     let place = (count - 1) as f64 * percent / 100.0;
     let rank = place.floor();

@@ -125,8 +125,8 @@ impl<T: Real> Series<'_, T> {
         begun(chunk * CHUNK)..begun(end)
     }
 
-    /// Calls `on_series` for each series that begins in a chunk, with or without points, and `on_kept`
-    /// for each point that is kept, in order.
+    /// Calls `on_series` for each series that begins in a chunk, with or without points, and
+    /// `on_kept` for each point that is kept, in order.
     fn for_each_kept(
         &self,
         duplicates: Duplicates,

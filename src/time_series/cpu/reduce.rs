@@ -43,13 +43,8 @@ where
         let arch = Arch::new();
         states.clear();
         states.reserve(found.len());
-        arch.dispatch(Short(self, found, states));
-        // A bucket with more points than a chunk is the last one to begin in its own.
-        if let Some((first, points)) = found.last_above(CHUNK) {
-            states.pop();
-            states.push(self.long(arch, first, points));
-        }
-        arch.dispatch(Finish(states, columns, self.columns));
+        arch.dispatch(Buckets(self, arch, found, states));
+        arch.dispatch(Write(states, columns, self.columns));
         Ok(())
     }
 }
@@ -73,7 +68,8 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
         state
     }
 
-    /// Returns the state of a long bucket, computed by all threads.
+    /// Returns the state of a bucket of more than a chunk, computed by all threads.
+    #[inline(never)]
     fn long(&self, arch: Arch, first: usize, points: Range<usize>) -> A::State {
         let states = parallel::map(points.clone().step_by(CHUNK), |start| {
             let chunk = start..(start + CHUNK).min(points.end);
@@ -84,22 +80,23 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
     }
 }
 
-/// Computes the states of all buckets; long buckets get the empty state.
-struct Short<'a, A: Aggregate, S, C>(
+/// Computes the states of all buckets.
+struct Buckets<'a, A: Aggregate, S, C>(
     &'a Reduce<'a, A, S, C>,
+    Arch,
     &'a Found<'a>,
     &'a mut Vec<A::State>,
 );
 
-impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Short<'_, A, S, C> {
+impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Buckets<'_, A, S, C> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Short(work, found, states) = self;
+        let Buckets(work, arch, found, states) = self;
         for (first, points) in found.each() {
             states.push(if points.len() > CHUNK {
-                work.aggregate.empty()
+                work.long(arch, first, points)
             } else {
                 work.state(first, points)
             });
@@ -120,14 +117,14 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Chu
 }
 
 /// Writes the results of some states.
-struct Finish<'a, S, O, C>(&'a [S], Vec<&'a mut [O]>, &'a C);
+struct Write<'a, S, O, C>(&'a [S], Vec<&'a mut [O]>, &'a C);
 
-impl<S, O, C: Columns<S, O>> NullaryFnOnce for Finish<'_, S, O, C> {
+impl<S, O, C: Columns<S, O>> NullaryFnOnce for Write<'_, S, O, C> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Finish(states, results, columns) = self;
+        let Write(states, results, columns) = self;
         for (column, results) in results.into_iter().enumerate() {
             columns.write(column, states, results);
         }

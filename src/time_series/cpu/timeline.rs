@@ -39,8 +39,8 @@ impl<'a> Timeline<'a> {
     /// Checks all timestamps.
     ///
     /// # Errors
-    /// The error of the first timestamp that is below the timestamp before it in its series, or whose
-    /// bucket has no label.
+    /// The error of the first timestamp that is below the timestamp before it in its series, or
+    /// whose bucket has no label.
     pub fn check(&self) -> Result<()> {
         let arch = Arch::new();
         let check = |chunk| arch.dispatch(Check(self, chunk));
@@ -50,8 +50,8 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Returns how many buckets may begin in each chunk of points: the exact number if no bucket between
-    /// others is empty.
+    /// Returns how many buckets may begin in each chunk of points: the exact number if no bucket
+    /// between others is empty.
     pub fn rooms(&self) -> Vec<usize> {
         parallel::map(0..self.chunks(), |chunk| self.room(chunk))
     }
@@ -66,7 +66,8 @@ impl<'a> Timeline<'a> {
         parallel::chunk(chunk, CHUNK, self.timestamps.len())
     }
 
-    /// Returns, for each series with points in a chunk, all points of the series and those in the chunk.
+    /// Returns, for each series with points in a chunk, all points of the series and those in the
+    /// chunk.
     #[inline(always)]
     fn series_in(&self, chunk: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let chunk = self.points_of(chunk);
@@ -109,9 +110,9 @@ impl<'a> Timeline<'a> {
         buckets.clone().zip(buckets.skip(1)).map(is_change).sum()
     }
 
-    /// Calls `found` with each point of a chunk at which a bucket begins, and with the bucket's start.
-    /// Returns the end of the last bucket's points, which may be in a later chunk, or the chunk's first
-    /// bad point.
+    /// Calls `found` with each point of a chunk at which a bucket begins, and with the bucket's
+    /// start. Returns the end of the last bucket's points, which may be in a later chunk, or the
+    /// chunk's first bad point.
     #[inline(always)]
     pub fn find(
         &self,
@@ -144,8 +145,8 @@ impl<'a> Timeline<'a> {
                     length = next - index;
                 }
                 index += length;
-                // The next bucket, in most cases. Its start does not overflow, since the timestamp is later
-                // than the bucket before.
+                // The next bucket, in most cases. Its start does not overflow, since the timestamp
+                // is later than the bucket before.
                 start += width;
                 if self.timestamps[index] > start.saturating_add(width - 1) {
                     start = self.floor.floor(self.timestamps[index]);
@@ -161,8 +162,8 @@ impl<'a> Timeline<'a> {
         Ok(end)
     }
 
-    /// Whether the bucket of a point, which has a label, began before the point in a series that begins
-    /// at `first`.
+    /// Whether the bucket of a point, which has a label, began before the point in a series that
+    /// begins at `first`.
     fn continues(&self, first: usize, index: usize) -> bool {
         index > first
             && self.timestamps[index - 1] >= self.floor.lowest()
@@ -190,8 +191,8 @@ impl<'a> Timeline<'a> {
         index + timestamps[index..upper].partition_point(|&timestamp| timestamp <= last)
     }
 
-    /// Returns the first point of a range in a series that is out of order, or in a bucket without a
-    /// label.
+    /// Returns the first point of a range in a series that is out of order, or in a bucket without
+    /// a label.
     #[inline(always)]
     fn first_bad(&self, first: usize, mut points: Range<usize>) -> Option<usize> {
         let start = points.start;

@@ -6,11 +6,11 @@ use time_series_kernels::{self as kernels, Counts, Filling};
 use super::kernels::MODULE;
 use super::timeline::{Timeline, upload_offsets};
 use super::tuning;
+use crate::Result;
 use crate::device::{Buffer, DeviceArray};
 use crate::primitives::exclusive_sums;
 use crate::time_series::device_output::{DeviceAggregates, DeviceColumns};
 use crate::time_series::options::{Fill, TimeBuckets};
-use crate::{Error, Result};
 
 /// Drops buckets, removes the counts behind the columns that the caller asked for, and fills.
 pub fn finish(
@@ -84,7 +84,8 @@ fn picked(
         let from = found.columns.column(index, found.len());
         let to = columns.columns_mut(index, 1);
         let arguments = (from, indices.slice(), otherwise, to);
-        // SAFETY: the indices are those of buckets, and there is a place for each. Buffers as above.
+        // SAFETY: the indices are those of buckets, and there is a place for each. Buffers as
+        // above.
         unsafe { device.launch(MODULE, &kernels::pick_f64, config, arguments)? };
     }
     Ok(DeviceAggregates {
@@ -112,22 +113,16 @@ fn filled(
         lengths.slice_mut(),
     );
     let config = tuning::grid_stride(series);
-    // SAFETY: the offsets are those of the buckets, and there is a place for each series. Buffers as
-    // above.
+    // SAFETY: the offsets are those of the buckets, and there is a place for each series. Buffers
+    // as above.
     unsafe { device.launch(MODULE, &kernels::filled_lengths, config, arguments)? };
     let mut filled_offsets = vec![0u64];
     for length in lengths.to_vec()? {
         let before = filled_offsets[filled_offsets.len() - 1];
         filled_offsets.push(before.saturating_add(length));
     }
-    let count = filled_offsets[series];
-    let count = usize::try_from(count).map_err(|_| Error::Allocation {
-        operation: timeline.operation,
-        memory: device.memory_kind(),
-        requested: count.saturating_mul(size_of::<i64>() as u64),
-        free: None,
-        total: None,
-    })?;
+    // Numbers that do not fit cannot be allocated either.
+    let count = usize::try_from(filled_offsets[series]).unwrap_or(usize::MAX);
     let device_filled = device.buffer_from(&filled_offsets)?;
     let (mut starts, mut indices) = (device.alloc::<i64>(count)?, device.alloc::<u64>(count)?);
     let filling = Filling {

@@ -197,8 +197,8 @@ pub fn round(
     let mut failure = device.zeros::<u64>(1)?;
     let config = tuning::round(timestamps.len());
     let arguments = (floor, timestamps.slice_mut(), failure.slice_mut());
-    // SAFETY: whole buffers are aligned, and the failure has an element. Both are of this device, and
-    // stay until the kernel has run, since its failure is copied.
+    // SAFETY: whole buffers are aligned, and the failure has an element. Both are of this device,
+    // and stay until the kernel has run, since its failure is copied.
     unsafe { device.launch(MODULE, &device_kernels::round, config, arguments)? };
     let [failure] = failure.first()?;
     if failure == 0 {

@@ -48,7 +48,8 @@ impl Found {
             offsets.slice_mut(),
         );
         let config = tuning::grid_stride(timeline.offsets.len());
-        // SAFETY: room for each offset; buffers are of this device, and freed after the kernel has run.
+        // SAFETY: room for each offset; buffers are of this device, and freed after the kernel has
+        // run.
         unsafe { device.launch(MODULE, &kernels::buckets_of_series, config, arguments)? };
         download_offsets(&offsets)
     }

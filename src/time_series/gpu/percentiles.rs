@@ -58,8 +58,8 @@ fn neighbours<V: HasKernels>(
         list: list.slice_mut(),
     };
     let config = LaunchConfig::for_len(firsts.len(), SELECT_THREADS);
-    // SAFETY: room for each bucket in each column, and in the list for each bucket that is not short.
-    // Here and below, buffers are of this device, and freed after the kernels have run.
+    // SAFETY: room for each bucket in each column, and in the list for each bucket that is not
+    // short. Here and below, buffers are of this device, and freed after the kernels have run.
     unsafe { device.launch(MODULE, V::KERNELS.short, config, (points, columns, others))? };
     let [middle, long] = counts.first()?.map(|count: u32| count as usize);
     let listed = |start: usize, len: usize| {

@@ -28,8 +28,8 @@ pub fn sorted<V: HasKernels>(
         keys.slice_mut(),
         order.slice_mut(),
     );
-    // SAFETY: a place for each timestamp. Here and below, buffers are of this device, and freed after
-    // the kernels have run.
+    // SAFETY: a place for each timestamp. Here and below, buffers are of this device, and freed
+    // after the kernels have run.
     unsafe {
         device.launch(
             MODULE,

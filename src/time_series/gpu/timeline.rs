@@ -49,8 +49,8 @@ impl<'a> Timeline<'a> {
         let mut starts = device.zeros::<u32>(words)?;
         if words > 0 {
             let arguments = (device_offsets.slice(), timestamps.len(), starts.slice_mut());
-            // SAFETY: a bit for each point, and offsets that were checked. Here and below, buffers are
-            // of this device, and freed after the kernels have run.
+            // SAFETY: a bit for each point, and offsets that were checked. Here and below, buffers
+            // are of this device, and freed after the kernels have run.
             unsafe { device.launch(MODULE, &kernels::mark_series, config, arguments)? };
         }
         let mut sum = device.zeros::<u64>(1)?;

@@ -199,7 +199,8 @@ impl Partition for Rounding<'_> {
     }
 }
 
-/// Returns the result for all points on the only device, if there is only one and it has the memory.
+/// Returns the result for all points on the only device, if there is only one and it has the
+/// memory.
 fn in_one<R>(
     devices: &[Device],
     points: usize,
