@@ -46,11 +46,8 @@ impl TimeBuckets {
         self.run_series_device(&[0, timestamps.len()], timestamps, values)
     }
 
-    /// As [`run_series`](Self::run_series), but in a device's memory, like
+    /// As [`run_series`](Self::run_series), but for arrays in a device's memory: see
     /// [`run_device`](Self::run_device). The offsets are on the host.
-    ///
-    /// # Errors
-    /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
     pub fn run_series_device<T: Value>(
         &self,
         offsets: &[usize],
@@ -62,11 +59,8 @@ impl TimeBuckets {
         T::device(&series).during(AGGREGATE)
     }
 
-    /// As [`custom`](Self::custom), but in a device's memory, like
+    /// As [`custom`](Self::custom), but for arrays in a device's memory: see
     /// [`run_device`](Self::run_device).
-    ///
-    /// # Errors
-    /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
     pub fn custom_device<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         custom: &Custom<A>,
@@ -76,11 +70,8 @@ impl TimeBuckets {
         self.custom_series_device(custom, &[0, timestamps.len()], timestamps, values)
     }
 
-    /// As [`custom_series`](Self::custom_series), but in a device's memory, like
+    /// As [`custom_series`](Self::custom_series), but for arrays in a device's memory: see
     /// [`run_device`](Self::run_device). The offsets are on the host.
-    ///
-    /// # Errors
-    /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
     pub fn custom_series_device<
         T: Value,
         A: Aggregate<State: Send, Output: Element> + Send + Sync,
@@ -96,11 +87,8 @@ impl TimeBuckets {
         dispatch::custom_device(custom, &series).during(CUSTOM)
     }
 
-    /// As [`summaries`](Self::summaries), but in a device's memory, like
+    /// As [`summaries`](Self::summaries), but for arrays in a device's memory: see
     /// [`run_device`](Self::run_device).
-    ///
-    /// # Errors
-    /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
     ///
     /// ```
     /// use gridstride::Device;
@@ -123,11 +111,8 @@ impl TimeBuckets {
         self.summaries_series_device(&[0, timestamps.len()], timestamps, values)
     }
 
-    /// As [`summaries_series`](Self::summaries_series), but in a device's memory, like
+    /// As [`summaries_series`](Self::summaries_series), but for arrays in a device's memory: see
     /// [`run_device`](Self::run_device). The offsets are on the host.
-    ///
-    /// # Errors
-    /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
     pub fn summaries_series_device<T: Value>(
         &self,
         offsets: &[usize],

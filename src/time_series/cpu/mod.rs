@@ -30,7 +30,6 @@ use self::reduce::{Columns, Reduce};
 use self::source::{Rates, Source, Values};
 use super::input::Series;
 use super::method;
-use super::options::TimeBuckets;
 use super::output::{Aggregates, BucketCounts, CustomAggregates};
 use crate::device::{Element, collected, zeroed_columns};
 use crate::{Real, Result};
@@ -38,11 +37,15 @@ use crate::{Real, Result};
 /// Aggregates series.
 pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
     let (options, points) = (series.options, series.prepared()?);
-    let methods = options.needed_methods();
+    let (methods, ddof) = (options.needed_methods(), f64::from(options.ddof));
     let (statistics, percents) = &method::split(&methods, false);
     let source = &Values::new(&points)?;
     // Statistics of the values are computed while the buckets are found.
-    let visitor = StatisticsOf::new(options, source, statistics);
+    let visitor = StatisticsOf {
+        source,
+        statistics,
+        ddof,
+    };
     let (buckets, found) = Buckets::find(&Timeline::of(&points), statistics.len(), &visitor)?;
     let mut target = Target {
         offsets: &points.offsets,
@@ -54,7 +57,14 @@ pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
     let (statistics, percents) = &method::split(&methods, true);
     if !statistics.is_empty() || !percents.is_empty() {
         let source = &Rates::new(&points)?;
-        target.fill(statistics, &StatisticsOf::new(options, source, statistics))?;
+        target.fill(
+            statistics,
+            &StatisticsOf {
+                source,
+                statistics,
+                ddof,
+            },
+        )?;
         target.fill(percents, &PercentilesOf { source, percents })?;
     }
     let columns = target.columns.into_iter().map(Array1::from).collect();
@@ -125,15 +135,7 @@ impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
     }
 }
 
-impl<'a, S: Source> StatisticsOf<'a, S> {
-    fn new(options: &TimeBuckets, source: &'a S, statistics: &'a [(usize, Statistic)]) -> Self {
-        StatisticsOf {
-            source,
-            statistics,
-            ddof: f64::from(options.ddof),
-        }
-    }
-
+impl<S: Source> StatisticsOf<'_, S> {
     fn reduce<State: Statistics + Send + 'static>(
         &self,
         found: &Found,

@@ -34,20 +34,17 @@ pub fn on_device<V: Element, R>(
     series: &Series<V>,
     work: impl FnOnce(&DeviceSeries<V>) -> Result<R>,
 ) -> Result<R> {
-    let workspace::Points {
-        mut timestamps,
-        mut values,
-    } = workspace::Points::allocate(device, series.timestamps.len())?;
-    timestamps.copy_from(&series.timestamps)?;
-    values.copy_from(&series.values)?;
-    let len = Ix1(timestamps.len());
+    let len = series.timestamps.len();
+    let mut points = workspace::Points::allocate(device, len)?;
+    points.timestamps.copy_from(&series.timestamps)?;
+    points.values.copy_from(&series.values)?;
     work(&DeviceSeries {
         operation: series.operation,
         options: series.options,
         floor: series.floor,
         offsets: &series.offsets,
-        timestamps: &DeviceArray::from_buffer(timestamps, len)?,
-        values: &DeviceArray::from_buffer(values, len)?,
+        timestamps: &DeviceArray::from_buffer(points.timestamps, Ix1(len))?,
+        values: &DeviceArray::from_buffer(points.values, Ix1(len))?,
     })
 }
 
@@ -67,11 +64,8 @@ fn in_order<V: HasKernels, R>(
     });
     // The error has the index before sorting.
     recheck(result, || {
-        require_labels(
-            series.operation,
-            &series.timestamps.download()?,
-            &series.floor,
-        )
+        let timestamps = series.timestamps.download()?;
+        require_labels(series.operation, &timestamps, &series.floor)
     })
 }
 
@@ -107,11 +101,12 @@ pub fn aggregate<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggreg
             job.add(true, &rates, Absent::Marked)?;
         }
         let found = job.found.expect("the first pass finds the buckets");
+        let (offsets, columns) = (found.offsets(&timeline)?, job.columns);
         let aggregates = DeviceAggregates {
-            offsets: found.offsets(&timeline)?,
+            offsets,
             starts: found.starts,
-            columns: job.columns,
-            methods: methods.clone(),
+            columns,
+            methods,
         };
         finish::finish(options, &timeline, aggregates)
     })

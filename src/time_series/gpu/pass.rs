@@ -35,6 +35,13 @@ pub struct Found {
 }
 
 impl Found {
+    fn new(buffers: Starts, count: usize) -> Result<Found> {
+        Ok(Found {
+            starts: DeviceArray::from_buffer(buffers.starts.truncated(count), Ix1(count))?,
+            firsts: buffers.firsts.truncated(count),
+        })
+    }
+
     /// Returns the first bucket of each series, and the number of buckets.
     pub fn offsets(&self, timeline: &Timeline) -> Result<Vec<usize>> {
         if timeline.offsets.len() == 2 {
@@ -122,20 +129,13 @@ impl<V: HasKernels> Pass<'_, V> {
         let timeline = self.timeline;
         let (device, room) = (timeline.device(), timeline.max_buckets);
         let needed_firsts = if self.needs_firsts { room } else { 0 };
-        let Starts {
-            mut starts,
-            mut firsts,
-        } = Starts::allocate(device, room, needed_firsts)?;
+        let mut found = Starts::allocate(device, room, needed_firsts)?;
         let tiles = timeline.timestamps.len().div_ceil(TILE as usize);
         if tiles == 0 {
-            let starts = DeviceArray::from_buffer(starts, Ix1(0))?;
-            return Ok(Found { starts, firsts });
+            return Found::new(found, 0);
         }
-        let Tiles {
-            mut before,
-            mut progress,
-        } = Tiles::allocate(device, tiles)?;
-        progress.fill_zero()?;
+        let mut words = Tiles::allocate(device, tiles)?;
+        words.progress.fill_zero()?;
         let (mut _states, mut pieces) = allocate_pieces::<S>(device, tiles)?;
         let config = LaunchConfig::new(tiles as u32, THREADS)
             .with_shared_bytes(kernels::reduce_shared_bytes::<S>());
@@ -147,17 +147,17 @@ impl<V: HasKernels> Pass<'_, V> {
             absent: self.absent,
         };
         let buckets = Buckets {
-            starts: starts.slice_mut(),
-            firsts: firsts.slice_mut(),
-            before: before.slice_mut(),
+            starts: found.starts.slice_mut(),
+            firsts: found.firsts.slice_mut(),
+            before: words.before.slice_mut(),
         };
-        let words = Progress {
-            words: progress.slice_mut(),
+        let progress = Progress {
+            words: words.progress.slice_mut(),
         };
-        launch(config, Step::Reduce(points, words, buckets, pieces))?;
+        launch(config, Step::Reduce(points, progress, buckets, pieces))?;
 
         let mut units = Units {
-            before: before.slice_mut(),
+            before: buckets.before,
             tiles: 1,
             count: tiles as u32,
             buckets: room as u32,
@@ -175,13 +175,9 @@ impl<V: HasKernels> Pass<'_, V> {
             units.count = blocks;
             (_states, pieces) = (joined_states, joined);
         }
-        let words = progress.first::<HEADER>()?;
+        let words = words.progress.first::<HEADER>()?;
         check(timeline, &words)?;
-        let count = words[TOTAL] as usize;
-        Ok(Found {
-            starts: DeviceArray::from_buffer(starts.truncated(count), Ix1(count))?,
-            firsts: firsts.truncated(count),
-        })
+        Found::new(found, words[TOTAL] as usize)
     }
 }
 

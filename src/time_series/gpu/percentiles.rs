@@ -98,24 +98,19 @@ fn sort<V: HasKernels>(
     let offsets = exclusive_sums(&lengths)?;
     let count = DeviceView::part(&offsets, buckets.len(), 1).download()?[0] as usize;
     let of_points = tuning::grid_stride(count);
-    let Pairs {
-        mut keys,
-        values: mut entries,
-    } = Pairs::allocate(device, count)?;
-    let (to_keys, to_entries) = (keys.slice_mut(), entries.slice_mut());
-    let arguments = (points, buckets, offsets.slice(), to_keys, to_entries);
+    let mut pairs = Pairs::allocate(device, count)?;
+    let (keys, entries) = (pairs.keys.slice_mut(), pairs.values.slice_mut());
+    let arguments = (points, buckets, offsets.slice(), keys, entries);
     // SAFETY: room for all points of the buckets.
     unsafe { device.launch(MODULE, V::KERNELS.keys, of_points, arguments)? };
-    let (keys, entries) = sort_pairs(keys, entries, 0..u64::BITS)?;
-    let Pairs {
-        keys: mut wide,
-        values: mut order,
-    } = Pairs::allocate(device, count)?;
-    let arguments = (entries.slice(), wide.slice_mut(), order.slice_mut());
+    let (keys, entries) = sort_pairs(pairs.keys, pairs.values, 0..u64::BITS)?;
+    let mut pairs = Pairs::allocate(device, count)?;
+    let (wide, order) = (pairs.keys.slice_mut(), pairs.values.slice_mut());
+    let arguments = (entries.slice(), wide, order);
     // SAFETY: room for each entry.
     unsafe { device.launch(MODULE, &kernels::widen, of_points, arguments)? };
     let bits = u64::BITS - (buckets.len() as u64 - 1).leading_zeros();
-    let (_, order) = sort_pairs(wide, order, 0..bits)?;
+    let (_, order) = sort_pairs(pairs.keys, pairs.values, 0..bits)?;
     let sorted = Sorted {
         buckets,
         offsets: offsets.slice(),

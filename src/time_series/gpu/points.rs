@@ -19,15 +19,9 @@ pub fn sorted<V: HasKernels>(
 ) -> Result<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)> {
     let (device, offsets, timestamps) = (series.device(), series.offsets, series.timestamps);
     let len = timestamps.len();
-    let Pairs {
-        mut keys,
-        values: mut order,
-    } = Pairs::allocate(device, len)?;
-    let arguments = (
-        timestamps.buffer().slice(),
-        keys.slice_mut(),
-        order.slice_mut(),
-    );
+    let mut pairs = Pairs::allocate(device, len)?;
+    let (keys, order) = (pairs.keys.slice_mut(), pairs.values.slice_mut());
+    let arguments = (timestamps.buffer().slice(), keys, order);
     // SAFETY: a place for each timestamp. Here and below, buffers are of this device, and freed
     // after the kernels have run.
     unsafe {
@@ -38,7 +32,7 @@ pub fn sorted<V: HasKernels>(
             arguments,
         )?
     };
-    let (mut keys, mut order) = sort_pairs(keys, order, 0..64)?;
+    let (mut keys, mut order) = sort_pairs(pairs.keys, pairs.values, 0..64)?;
     if offsets.len() > 2 {
         let device_offsets = upload_offsets(device, offsets)?;
         let arguments = (device_offsets.slice(), order.slice(), keys.slice_mut());
