@@ -99,7 +99,7 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
     }
 }
 
-/// Timestamps on the host, and as many places for the rounded ones.
+/// Timestamps on the host, and a place for each rounded timestamp.
 pub struct Rounding<'a> {
     /// The operation that the caller called.
     pub operation: &'static str,

@@ -98,11 +98,11 @@ impl Method {
 
     /// The value below which `percent` of 100 values are. `percent` must be from 0 to 100.
     ///
-    /// As by default in numpy, the percentile of n values in ascending order is at the index h = (n
-    /// − 1)·percent/100, interpolated linearly between the neighbours v₀ and v₁ of h as v₀ + (h −
-    /// ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside an infinite
-    /// value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the percentile is v₀·(1
-    /// − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
+    /// As by default in numpy, the percentile of n values in ascending order is at the index
+    /// h = (n − 1)·percent/100, interpolated linearly between the neighbours v₀ and v₁ of h as
+    /// v₀ + (h − ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside an
+    /// infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the percentile
+    /// is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
     pub const fn percentile(percent: f64) -> Method {
         Method::new(Kind::Percentile(percent))
     }

@@ -118,8 +118,8 @@ pub enum Nan {
     /// but NaN has the count 0, the sum 0, and NaN for the other methods.
     #[default]
     Skip,
-    /// NaN is a value: it is counted, may be the first or the last value, and other results are
-    /// NaN.
+    /// NaN is a value: it is counted, may be the first or the last value, and results that
+    /// depend on it are NaN.
     Propagate,
 }
 

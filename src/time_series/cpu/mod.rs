@@ -13,8 +13,6 @@ mod points;
 mod reduce;
 mod round;
 mod source;
-#[cfg(test)]
-mod tests;
 mod timeline;
 
 use ndarray::Array1;

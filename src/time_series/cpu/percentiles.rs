@@ -10,7 +10,7 @@ use crate::device::reserve;
 use crate::parallel;
 
 /// Up to this number of values, sorting all by counting is faster than selecting some.
-pub const FEW: usize = 24;
+const FEW: usize = 24;
 
 /// From more ranks than this, sorting is faster than selecting.
 const MANY_RANKS: usize = 8;
@@ -113,7 +113,7 @@ fn sort(keys: &mut [i64]) {
 /// Compares all pairs, but without branches, half of which would be predicted wrong for random
 /// values.
 #[inline(always)]
-pub fn sort_few(keys: &mut [i64]) {
+fn sort_few(keys: &mut [i64]) {
     let mut sorted = [0; FEW];
     for (index, &key) in keys.iter().enumerate() {
         let (before, after) = keys.split_at(index);
@@ -145,12 +145,53 @@ fn interpolated(keys: &[i64], percent: f64) -> f64 {
 }
 
 /// Returns an integer in the order of [`f64::total_cmp`]: integers are sorted faster.
-pub fn key(number: f64) -> i64 {
+fn key(number: f64) -> i64 {
     let bits = number.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
 /// Returns the number of a key.
-pub fn number(key: i64) -> f64 {
+fn number(key: i64) -> f64 {
     f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FEW, key, number, sort_few};
+
+    #[test]
+    fn few_keys_are_sorted() {
+        let mut state = 1u64;
+        for length in 0..=FEW {
+            for bound in [2, 5, 1 << 20] {
+                let mut keys: Vec<i64> = (0..length)
+                    .map(|_| {
+                        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+                        ((state >> 33) % bound) as i64 - bound as i64 / 2
+                    })
+                    .collect();
+                let mut expected = keys.clone();
+                expected.sort_unstable();
+                sort_few(&mut keys);
+                assert_eq!(keys, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_their_numbers() {
+        let numbers = [
+            f64::NEG_INFINITY,
+            -1.5,
+            -f64::MIN_POSITIVE,
+            -0.0,
+            0.0,
+            1e-300,
+            2.0,
+            f64::INFINITY,
+        ];
+        assert!(numbers.map(key).is_sorted());
+        let back = numbers.map(|of| number(key(of)));
+        assert_eq!(back.map(f64::to_bits), numbers.map(f64::to_bits));
+    }
 }

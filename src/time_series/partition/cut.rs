@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use super::Bytes;
 use crate::partition::{Partition, equal_ranges};
 use crate::time_series::cpu::Timeline;
 use crate::time_series::input::series_of;
 use crate::{Error, Result};
+
+/// Estimates the bytes of a device's memory that a number of points takes.
+pub type Bytes<'a> = &'a (dyn Fn(usize) -> u64 + Sync);
 
 /// Points that can be cut.
 pub struct Cuttable<'a> {

@@ -10,7 +10,7 @@ mod join;
 use ndarray::Axis;
 use time_series_kernels::Summary;
 
-use self::cut::{Cuttable, SeriesPartition};
+use self::cut::{Bytes, Cuttable, SeriesPartition};
 use self::join::{Buckets, Found, joined};
 use super::cpu::{self, Timeline};
 use super::gpu::workspace;
@@ -26,9 +26,6 @@ use crate::{Device, Error, Real, Result};
 
 /// Aggregates series with one device.
 type On<'a, T, R> = &'a (dyn Fn(&Device, &Series<T>) -> Result<R> + Sync);
-
-/// Estimates the bytes of a device's memory that a number of points takes.
-type Bytes<'a> = &'a (dyn Fn(usize) -> u64 + Sync);
 
 /// Aggregates series by `on`, or by `summaries_on` if a bucket is too large for a device's memory.
 pub fn aggregate<T: Real>(
