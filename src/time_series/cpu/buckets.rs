@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
 
+use super::split_off;
 use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_sparsely};
@@ -103,34 +104,31 @@ impl Buckets {
         let columns = (0..columns).map(|_| zeroed_sparsely(room));
         let mut columns: Vec<Vec<O>> = columns.collect::<Result<_>>()?;
         let mut offsets = zeroed(timeline.offsets.len())?;
-        let mut unused = Places {
-            starts: &mut starts,
-            firsts: &mut firsts,
-            offsets: &mut offsets,
-            columns: columns.iter_mut().map(|column| &mut column[..]).collect(),
-        };
+        let (mut unused_starts, mut unused_firsts) = (&mut starts[..], &mut firsts[..]);
+        let mut unused_offsets = &mut offsets[..];
+        let unused_columns = columns.iter_mut().map(|column| &mut column[..]);
+        let mut unused_columns: Vec<_> = unused_columns.collect();
         let mut begun = 0;
         let (mut tasks, mut series) = (Vec::new(), Vec::new());
         for (chunk, &room) in rooms.iter().enumerate() {
             let end = timeline.points_of(chunk).end;
             let begins = begun..timeline.offsets.partition_point(|&offset| offset < end);
             begun = begins.end;
-            tasks.push((chunk, begins.clone(), unused.split_off(room, begins.len())));
+            let columns = unused_columns.iter_mut();
+            tasks.push(Task {
+                chunk,
+                series: begins.clone(),
+                starts: split_off(&mut unused_starts, room),
+                firsts: split_off(&mut unused_firsts, room),
+                offsets: split_off(&mut unused_offsets, begins.len()),
+                columns: columns.map(|column| split_off(column, room)).collect(),
+            });
             series.push(begins);
         }
         let arch = Arch::new();
         let scratch = Scratch::new();
-        let counts = parallel::try_map(tasks, |(chunk, series, places)| {
-            scratch.with(|scratch| {
-                arch.dispatch(Find {
-                    timeline,
-                    chunk,
-                    series,
-                    places,
-                    visitor,
-                    scratch,
-                })
-            })
+        let counts = parallel::try_map(tasks, |task| {
+            scratch.with(|scratch| arch.dispatch(Find(timeline, task, visitor, scratch)))
         })?;
 
         let mut chunks = vec![0];
@@ -181,8 +179,9 @@ impl Buckets {
         visitor: &V,
     ) -> Result<()> {
         let chunks = self.chunks.windows(2).map(|pair| {
-            let columns = split_off(&mut columns, pair[1] - pair[0]);
-            (pair[0]..pair[1], columns)
+            let columns = columns.iter_mut();
+            let columns = columns.map(|column| split_off(column, pair[1] - pair[0]));
+            (pair[0]..pair[1], columns.collect::<Vec<_>>())
         });
         let scratch = Scratch::new();
         parallel::try_each(chunks, |(buckets, columns)| {
@@ -208,64 +207,39 @@ fn close_gaps<T: Copy>(elements: &mut Vec<T>, rooms: &[usize], chunks: &[usize])
     elements.truncate(chunks[rooms.len()]);
 }
 
-/// Splits the first `len` elements off all columns.
-fn split_off<'a, O>(columns: &mut [&'a mut [O]], len: usize) -> Vec<&'a mut [O]> {
-    let first = |column: &mut &'a mut [O]| column.split_off_mut(..len);
-    let columns = columns.iter_mut().map(first);
-    columns.collect::<Option<_>>().expect(ENOUGH)
-}
-
-const ENOUGH: &str = "there is room for all chunks";
-
-/// Places of results.
-struct Places<'a, O> {
+/// A chunk of points, and places for the buckets that begin there.
+struct Task<'a, O> {
+    chunk: usize,
+    /// The series that begin in the chunk.
+    series: Range<usize>,
     starts: &'a mut [i64],
     firsts: &'a mut [u32],
     offsets: &'a mut [usize],
     columns: Vec<&'a mut [O]>,
 }
 
-impl<'a, O> Places<'a, O> {
-    fn split_off(&mut self, buckets: usize, series: usize) -> Places<'a, O> {
-        Places {
-            starts: self.starts.split_off_mut(..buckets).expect(ENOUGH),
-            firsts: self.firsts.split_off_mut(..buckets).expect(ENOUGH),
-            offsets: self.offsets.split_off_mut(..series).expect(ENOUGH),
-            columns: split_off(&mut self.columns, buckets),
-        }
-    }
-}
-
 /// Finds the buckets that begin in a chunk of points, has them visited, and returns their number.
 /// Writes the indices of the series' first buckets as if the chunk were the first one.
-struct Find<'a, O, V: Visit<O>> {
-    timeline: &'a Timeline<'a>,
-    chunk: usize,
-    /// The series that begin in the chunk.
-    series: Range<usize>,
-    places: Places<'a, O>,
-    visitor: &'a V,
-    scratch: &'a mut V::Scratch,
-}
+struct Find<'a, O, V: Visit<O>>(&'a Timeline<'a>, Task<'a, O>, &'a V, &'a mut V::Scratch);
 
 impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
     type Output = Result<usize>;
 
     #[inline(always)]
     fn call(self) -> Result<usize> {
-        let (timeline, mut places) = (self.timeline, self.places);
-        let mut heads = places.firsts.iter_mut().zip(places.starts);
+        let Find(timeline, mut task, visitor, scratch) = self;
+        let mut heads = task.firsts.iter_mut().zip(task.starts);
         let mut count = 0;
-        let end = timeline.find(self.chunk, |point, start| {
+        let end = timeline.find(task.chunk, |point, start| {
             let (first, label) = heads.next().expect("not more than can begin here");
             (*first, *label) = (point as u32, start);
             count += 1;
         });
         let end = end.map_err(|index| timeline.error(index))?;
-        let firsts = &places.firsts[..count];
+        let firsts = &task.firsts[..count];
         let mut before = 0;
-        let offsets = &timeline.offsets[self.series];
-        for (number, &offset) in places.offsets.iter_mut().zip(offsets) {
+        let offsets = &timeline.offsets[task.series];
+        for (number, &offset) in task.offsets.iter_mut().zip(offsets) {
             while before < count && (firsts[before] as usize) < offset {
                 before += 1;
             }
@@ -277,8 +251,9 @@ impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
                 firsts,
                 end,
             };
-            let columns = split_off(&mut places.columns, count);
-            self.visitor.visit(&found, columns, self.scratch)?;
+            let columns = task.columns.iter_mut();
+            let columns = columns.map(|column| split_off(column, count)).collect();
+            visitor.visit(&found, columns, scratch)?;
         }
         Ok(count)
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::split_off;
 use super::timeline::{CHUNK, Timeline};
 use crate::device::{room_to_sort, zeroed, zeroed_lazily};
 use crate::parallel;
@@ -49,10 +50,8 @@ impl<T: Real> Series<'_, T> {
         });
         room_to_sort(&pairs)?;
         let mut rest = &mut pairs[..];
-        let series = self.offsets.windows(2).map(|offsets| {
-            rest.split_off_mut(..offsets[1] - offsets[0])
-                .expect("as many points as the last offset says")
-        });
+        let offsets = self.offsets.windows(2);
+        let series = offsets.map(|offsets| split_off(&mut rest, offsets[1] - offsets[0]));
         parallel::each(series.filter(|series| series.len() > 1), |series| {
             parallel::sort_pairs_by_bits(series, 0..u64::BITS);
         });
@@ -88,13 +87,11 @@ impl<T: Real> Series<'_, T> {
         let mut values = zeroed_lazily(count)?;
         let (mut rest_of_offsets, mut before) = (&mut offsets[..], 0);
         let (mut rest_of_timestamps, mut rest_of_values) = (&mut timestamps[..], &mut values[..]);
-        let all = "the chunks have all points";
         let mut tasks = Vec::new();
         for (chunk, &kept) in kept.iter().enumerate() {
-            let series = self.series_of(chunk).len();
-            let offsets = rest_of_offsets.split_off_mut(..series).expect(all);
-            let timestamps = rest_of_timestamps.split_off_mut(..kept).expect(all);
-            let values = rest_of_values.split_off_mut(..kept).expect(all);
+            let offsets = split_off(&mut rest_of_offsets, self.series_of(chunk).len());
+            let timestamps = split_off(&mut rest_of_timestamps, kept);
+            let values = split_off(&mut rest_of_values, kept);
             tasks.push((chunk, before, offsets, timestamps, values));
             before += kept;
         }
