@@ -14,23 +14,27 @@ pub trait Buckets: Sized {
     fn buckets(&self) -> (&[usize], &Array1<i64>);
 
     /// Joins the results, given the offsets and starts of all buckets.
-    fn join(found: &[Found<Self>], offsets: Vec<usize>, starts: Array1<i64>) -> Result<Self>;
+    fn join(
+        found: &[PartitionBuckets<Self>],
+        offsets: Vec<usize>,
+        starts: Array1<i64>,
+    ) -> Result<Self>;
 }
 
 /// The results of a partition.
-pub struct Found<R> {
+pub struct PartitionBuckets<R> {
     results: R,
     first_series: usize,
     /// Buckets of the first series that belong to the partition before.
     skipped: usize,
 }
 
-impl<R: Buckets> Found<R> {
-    pub fn new(results: R, partition: &SeriesPartition) -> Found<R> {
+impl<R: Buckets> PartitionBuckets<R> {
+    pub fn new(results: R, partition: &SeriesPartition) -> PartitionBuckets<R> {
         let (offsets, starts) = results.buckets();
         let of_first_series = starts.iter().take(offsets[1]);
         let first = partition.first_label();
-        Found {
+        PartitionBuckets {
             skipped: of_first_series.take_while(|&&start| start < first).count(),
             first_series: partition.first_series(),
             results,
@@ -39,7 +43,7 @@ impl<R: Buckets> Found<R> {
 }
 
 /// Joins the results of all partitions of a number of series.
-pub fn joined<R: Buckets>(series: usize, mut found: Vec<Found<R>>) -> Result<R> {
+pub fn joined<R: Buckets>(series: usize, mut found: Vec<PartitionBuckets<R>>) -> Result<R> {
     if let [only] = &found[..]
         && only.skipped == 0
         && only.results.buckets().0.len() == series + 1
@@ -63,7 +67,7 @@ pub fn joined<R: Buckets>(series: usize, mut found: Vec<Found<R>>) -> Result<R> 
 
 /// Concatenates an array of each partition's results.
 fn concatenated<'a, R, T: Element>(
-    found: &'a [Found<R>],
+    found: &'a [PartitionBuckets<R>],
     array: impl Fn(&'a R) -> &'a Array1<T>,
 ) -> Result<Array1<T>> {
     let arrays = found.iter().map(|partition| {
@@ -78,7 +82,11 @@ impl Buckets for Aggregates {
         (&self.offsets, &self.starts)
     }
 
-    fn join(found: &[Found<Self>], offsets: Vec<usize>, starts: Array1<i64>) -> Result<Self> {
+    fn join(
+        found: &[PartitionBuckets<Self>],
+        offsets: Vec<usize>,
+        starts: Array1<i64>,
+    ) -> Result<Self> {
         let methods = found[0].results.methods.clone();
         let column = |index: usize| concatenated(found, move |results| &results.columns[index]);
         Ok(Aggregates {
@@ -95,7 +103,11 @@ impl<O: Element> Buckets for CustomAggregates<O> {
         (&self.offsets, &self.starts)
     }
 
-    fn join(found: &[Found<Self>], offsets: Vec<usize>, starts: Array1<i64>) -> Result<Self> {
+    fn join(
+        found: &[PartitionBuckets<Self>],
+        offsets: Vec<usize>,
+        starts: Array1<i64>,
+    ) -> Result<Self> {
         Ok(CustomAggregates {
             offsets,
             starts,

@@ -11,7 +11,7 @@ use ndarray::Axis;
 use time_series_kernels::Summary;
 
 use self::cut::{Bytes, Cuttable, SeriesPartition};
-use self::join::{Buckets, Found, joined};
+use self::join::{Buckets, PartitionBuckets, joined};
 use super::cpu::{self, Timeline};
 use super::gpu::workspace;
 use super::input::{Rounding, Series, series_of};
@@ -153,12 +153,12 @@ pub fn counts(
         bytes: &workspace::counts_bytes,
     };
     let found = divided(devices, &cuttable, |device, partition| {
-        let part = Timeline {
+        let points = Timeline {
             offsets: &[0, partition.points.len()],
             timestamps: &timeline.timestamps[partition.points.clone()],
             ..*timeline
         };
-        let BucketCounts { starts, counts } = on(device, &part)?;
+        let BucketCounts { starts, counts } = on(device, &points)?;
         Ok(CustomAggregates {
             offsets: vec![0, starts.len()],
             starts,
@@ -227,7 +227,7 @@ fn divided<R: Buckets + Send>(
     let operation = cuttable.timeline.operation;
     let found = partition::run(devices, operation, cuttable.all(), |device, partition| {
         partition.check_order()?;
-        Ok(Found::new(work(device, partition)?, partition))
+        Ok(PartitionBuckets::new(work(device, partition)?, partition))
     });
     let found = partition::recheck(found, || cuttable.timeline.check())?;
     joined(cuttable.timeline.offsets.len() - 1, found)
