@@ -41,11 +41,11 @@
 //! Calls for arrays on the host take a [set](crate::DeviceSet) of devices. Points are cut where
 //! buckets begin, into one partition for each device, or into more partitions if the memory of a
 //! device or its [limit](crate::Device::with_memory_limit) requires. For rates, a partition also
-//! has the last value before it. The host does the [sorting](Order::Sort) then. A bucket that is
-//! larger than a device's memory is merged from [summaries](Summaries) of its points. Percentiles,
-//! rates, bucket counts and user-defined aggregates cannot be: they fail with
-//! [`Error::Allocation`](crate::Error::Allocation). Results equal those of one device, except that
-//! sums, means and deviations may differ within the bounds above.
+//! has the last value before its first point. The host does the [sorting](Order::Sort) then. A
+//! bucket that is larger than a device's memory is merged from [summaries](Summaries) of its
+//! points. Percentiles, rates, bucket counts and user-defined aggregates cannot be merged so: they
+//! fail with [`Error::Allocation`](crate::Error::Allocation). Results equal those of one device,
+//! except that sums, means and deviations may differ within the bounds above.
 //!
 //! Calls whose name ends in `_device` take and return arrays in a device's memory. They run on the
 //! stream of the timestamps' handle.
