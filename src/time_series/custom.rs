@@ -7,7 +7,7 @@ use super::gpu;
 use crate::device::Module;
 use crate::{Device, Error, Result};
 
-/// An [`Aggregate`], and the kernels that run it on GPUs and in the simulator.
+/// An [`Aggregate`], and the kernels that compute it on GPUs and in the simulator.
 ///
 /// The folder `examples/custom_aggregate` of the repository shows one with its kernel crate.
 ///
@@ -42,7 +42,7 @@ pub struct Custom<A: Aggregate> {
 }
 
 impl<A: Aggregate> Custom<A> {
-    /// For the CPU alone.
+    /// Returns an aggregate for the CPU only.
     pub fn new(aggregate: A) -> Custom<A> {
         Custom {
             aggregate,
@@ -50,9 +50,9 @@ impl<A: Aggregate> Custom<A> {
         }
     }
 
-    /// For all devices: with the kernels that
-    /// [`aggregate_kernels!`](https://docs.rs/gridstride_time_series_kernels) makes, and the module with their
-    /// PTX.
+    /// Returns an aggregate for all devices, with the kernels that
+    /// [`aggregate_kernels!`](https://docs.rs/gridstride_time_series_kernels) makes, and the module
+    /// that has their PTX.
     pub fn with_kernels(
         aggregate: A,
         module: &'static Module,
@@ -83,7 +83,7 @@ impl<A: Aggregate> Custom<A> {
     }
 }
 
-/// A library aggregate as a user would define it: the summaries.
+/// Returns the aggregate of [`Summaries`](super::Summaries), as a user would define it.
 pub(super) fn summaries() -> Custom<time_series_kernels::Summaries> {
     Custom::with_kernels(
         time_series_kernels::Summaries::NEW,

@@ -1,11 +1,12 @@
 //! Results in the memory of a device.
 
+use cuda_std::{DeviceSlice, DeviceSliceMut};
 use ndarray::Ix1;
 use time_series_kernels::Summary;
 
 use super::method::Method;
 use super::options::TimeBuckets;
-use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries, place_of};
+use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries, index_of};
 use crate::Result;
 use crate::device::{Buffer, Device, DeviceArray, DeviceView, Element, collected, copied, reserve};
 
@@ -18,45 +19,60 @@ pub struct DeviceAggregates {
     pub(super) columns: DeviceColumns,
 }
 
-/// Columns one after the other, which may have some room between them.
+/// Columns one after the other, with room behind each if there are fewer buckets than `stride`.
 #[derive(Debug)]
 pub(super) struct DeviceColumns {
     pub elements: Buffer<f64>,
     pub stride: usize,
 }
 
+impl DeviceColumns {
+    /// Returns the first `len` numbers of a column, for launches.
+    pub fn column(&self, index: usize, len: usize) -> DeviceSlice<f64> {
+        let (all, start) = (self.elements.slice(), index * self.stride);
+        assert!(start + len <= all.len());
+        // SAFETY: within the buffer; launches vouch for its lifetime.
+        unsafe { DeviceSlice::from_raw_parts(all.as_ptr().add(start), len) }
+    }
+
+    /// Returns room for neighbouring columns, for launches.
+    pub fn columns_mut(&mut self, first: usize, count: usize) -> DeviceSliceMut<f64> {
+        let (all, start) = (self.elements.slice_mut(), first * self.stride);
+        let len = count * self.stride;
+        assert!(start + len <= all.len());
+        // SAFETY: within the buffer; launches vouch for its lifetime.
+        unsafe { DeviceSliceMut::from_raw_parts(all.as_mut_ptr().add(start), len) }
+    }
+}
+
 impl DeviceAggregates {
-    /// The first timestamp of each bucket.
+    /// Returns the first timestamp of each bucket.
     pub fn starts(&self) -> &DeviceArray<i64, Ix1> {
         &self.starts
     }
 
-    /// The methods, one for each column.
+    /// Returns the methods, one for each column.
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }
 
-    /// A number for each bucket by method number `index`.
+    /// Returns the column of the method with an index: a number for each bucket.
     ///
     /// # Panics
-    /// Unless there are more methods than that.
+    /// If there is no such method.
     pub fn column(&self, index: usize) -> DeviceView<'_, f64, Ix1> {
-        assert!(
-            index < self.methods.len(),
-            "there are {} columns",
-            self.methods.len()
-        );
+        let count = self.methods.len();
+        assert!(index < count, "there are {count} columns");
         let DeviceColumns { elements, stride } = &self.columns;
         DeviceView::part(elements, index * stride, self.len())
     }
 
-    /// The column of a method, the first one if there are several, or `None`.
+    /// Returns the first column of a method, or `None`.
     pub fn column_of(&self, method: Method) -> Option<DeviceView<'_, f64, Ix1>> {
-        let index = place_of(&self.methods, method)?;
-        Some(self.column(index))
+        Some(self.column(index_of(&self.methods, method)?))
     }
 
-    /// The number of buckets.
+    /// Returns the number of buckets.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
@@ -66,16 +82,17 @@ impl DeviceAggregates {
         self.starts.is_empty()
     }
 
-    /// Where the buckets of each series begin, and at the end their number. On the host.
+    /// Returns the index of each series' first bucket, and at the end the number of buckets.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// Copies all to the host.
+    /// Copies everything to the host.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the GPU's main stream, fails;
-    /// [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice.
+    /// [`Error::Driver`](crate::Error::Driver) if the copy, or earlier work on the array's stream,
+    /// fails; [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not
+    /// suffice.
     pub fn download(&self) -> Result<Aggregates> {
         let columns = (0..self.methods.len()).map(|index| self.column(index).download());
         Ok(Aggregates {
@@ -86,7 +103,7 @@ impl DeviceAggregates {
         })
     }
 
-    /// A copy of what is on the host.
+    /// Copies a result of the host to a device.
     pub(super) fn upload(device: &Device, aggregates: Aggregates) -> Result<DeviceAggregates> {
         let mut columns = Vec::new();
         reserve(&mut columns, aggregates.columns.len() * aggregates.len())?;
@@ -122,7 +139,7 @@ impl<O: Element> DeviceCustomAggregates<O> {
         &self.results
     }
 
-    /// Returns where the buckets of each series begin, and at the end their number. On the host.
+    /// Returns the index of each series' first bucket, and at the end the number of buckets.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -139,7 +156,7 @@ impl<O: Element> DeviceCustomAggregates<O> {
         })
     }
 
-    /// Copies what is on the host to a device.
+    /// Copies a result of the host to a device.
     pub(super) fn upload(device: &Device, found: CustomAggregates<O>) -> Result<Self> {
         Ok(DeviceCustomAggregates {
             starts: device.upload(&found.starts)?,
@@ -174,7 +191,7 @@ impl DeviceSummaries {
         &self.buckets.results
     }
 
-    /// Returns where the buckets of each series begin, and at the end their number. On the host.
+    /// Returns the index of each series' first bucket, and at the end the number of buckets.
     pub fn offsets(&self) -> &[usize] {
         &self.buckets.offsets
     }
@@ -193,7 +210,8 @@ impl DeviceSummaries {
 pub struct DeviceBucketCounts {
     /// The first timestamp of each bucket.
     pub starts: DeviceArray<i64, Ix1>,
-    /// The number of points in each bucket, at least 1: exact, as an `f64`, like all columns on a device.
+    /// The number of points in each bucket, at least 1: exact, but `f64`, like all columns on a
+    /// device.
     pub counts: DeviceArray<f64, Ix1>,
 }
 
@@ -203,15 +221,14 @@ impl DeviceBucketCounts {
     /// # Errors
     /// Those of [`DeviceAggregates::download`].
     pub fn download(&self) -> Result<BucketCounts> {
-        let counts = self.counts.buffer().to_vec()?;
-        let counts = collected(counts.into_iter().map(|count| count as u32))?;
+        let counts = self.counts.buffer().to_vec()?.into_iter();
         Ok(BucketCounts {
             starts: self.starts.download()?,
-            counts: counts.into(),
+            counts: collected(counts.map(|count| count as u32))?.into(),
         })
     }
 
-    /// Copies what is on the host to a device.
+    /// Copies a result of the host to a device.
     pub(super) fn upload(device: &Device, found: &BucketCounts) -> Result<Self> {
         let counts = collected(found.counts.iter().map(|&count| f64::from(count)))?;
         Ok(DeviceBucketCounts {

@@ -1,132 +1,60 @@
 //! From the type of the values and the kind of the device to the implementation.
 
-use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
-use time_series_kernels::{Aggregate, Floor};
+use ndarray::{Array1, ArrayViewMut1, Ix1};
+use time_series_kernels::{Aggregate, Floor, Summary};
 
 use super::cpu::{self, Timeline};
 use super::custom::{Custom, summaries};
-use super::device_output::{DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates};
-use super::input::{DeviceSeries, Series};
-use super::options::TimeBuckets;
+use super::device_output::{
+    DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
+};
+use super::input::{DeviceSeries, Rounding, Series, require_labels};
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
 use super::{gpu, partition};
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_lazily};
+use crate::partition::{recheck, run};
 use crate::{Device, Real, Result};
 
-/// The implementations for a type of values. They are compiled here, once for each type, and not in each crate that
-/// aggregates.
-pub trait Dispatch: Sized {
+/// The implementations for a type of values. They are compiled here, once for each type, and not in
+/// each crate that aggregates.
+pub trait Dispatch: Real + gpu::HasKernels {
     /// Aggregates series on the host, with all of the devices.
-    fn host(options: &TimeBuckets, devices: &[Device], series: &Series<Self>) -> Result<Aggregates>
-    where
-        Self: Real;
+    fn host(devices: &[Device], series: &Series<Self>) -> Result<Aggregates>;
 
     /// Aggregates series in the memory of a device.
-    fn device(options: &TimeBuckets, series: &DeviceSeries<Self>) -> Result<DeviceAggregates>
-    where
-        Self: Real;
+    fn device(series: &DeviceSeries<Self>) -> Result<DeviceAggregates>;
 
     /// Summarises series on the host, with all of the devices.
-    fn summaries(
-        options: &TimeBuckets,
-        devices: &[Device],
-        series: &Series<Self>,
-    ) -> Result<Summaries>
-    where
-        Self: Real;
+    fn summaries(devices: &[Device], series: &Series<Self>) -> Result<Summaries>;
 
-    /// Aggregates series on the host by a user-defined aggregate, with all of the devices.
-    fn custom<A>(
-        options: &TimeBuckets,
-        custom: &Custom<A>,
-        devices: &[Device],
-        series: &Series<Self>,
-    ) -> Result<CustomAggregates<A::Output>>
-    where
-        Self: Real,
-        A: Aggregate<State: Send, Output: Element> + Send + Sync;
-
-    /// Aggregates series in the memory of a device by a user-defined aggregate.
-    fn custom_device<A>(
-        options: &TimeBuckets,
-        custom: &Custom<A>,
-        series: &DeviceSeries<Self>,
-    ) -> Result<DeviceCustomAggregates<A::Output>>
-    where
-        Self: Real,
-        A: Aggregate<State: Send, Output: Element> + Send + Sync;
+    /// Summarises series in the memory of a device.
+    fn summaries_device(series: &DeviceSeries<Self>) -> Result<DeviceSummaries>;
 }
 
 macro_rules! dispatch {
     ($($type:ident)*) => {$(
         impl Dispatch for $type {
-            fn host(
-                options: &TimeBuckets,
-                devices: &[Device],
-                series: &Series<$type>,
-            ) -> Result<Aggregates> {
-                partition::aggregate(options, devices, series, aggregate_on, |options, device, series| {
-                    custom_on(options, &summaries(), device, series)
-                })
+            fn host(devices: &[Device], series: &Series<$type>) -> Result<Aggregates> {
+                partition::aggregate(devices, series, &aggregate_on, &summaries_on)
             }
 
-            fn device(
-                options: &TimeBuckets,
-                series: &DeviceSeries<$type>,
-            ) -> Result<DeviceAggregates> {
-                let device = series.device();
-                match device.kind() {
+            fn device(series: &DeviceSeries<$type>) -> Result<DeviceAggregates> {
+                match series.device().kind() {
                     DeviceKind::Cpu => {
-                        let found = on_host(series, |series| cpu::aggregate(options, series))?;
-                        DeviceAggregates::upload(device, found)
+                        let found = cpu::aggregate(&on_host(series)?)?;
+                        DeviceAggregates::upload(series.device(), found)
                     }
-                    _ => gpu::aggregate(options, series),
+                    _ => gpu::aggregate(series),
                 }
             }
 
-            fn summaries(
-                options: &TimeBuckets,
-                devices: &[Device],
-                series: &Series<$type>,
-            ) -> Result<Summaries> {
-                partition::summaries(options, devices, series, |options, device, series| {
-                    custom_on(options, &summaries(), device, series)
-                })
+            fn summaries(devices: &[Device], series: &Series<$type>) -> Result<Summaries> {
+                partition::summaries(devices, series, &summaries_on)
             }
 
-            fn custom<A>(
-                options: &TimeBuckets,
-                custom: &Custom<A>,
-                devices: &[Device],
-                series: &Series<$type>,
-            ) -> Result<CustomAggregates<A::Output>>
-            where
-                A: Aggregate<State: Send, Output: Element> + Send + Sync,
-            {
-                let state = size_of::<A::State>();
-                partition::custom(options, devices, series, state, |options, device, series| {
-                    custom_on(options, custom, device, series)
-                })
-            }
-
-            fn custom_device<A>(
-                options: &TimeBuckets,
-                custom: &Custom<A>,
-                series: &DeviceSeries<$type>,
-            ) -> Result<DeviceCustomAggregates<A::Output>>
-            where
-                A: Aggregate<State: Send, Output: Element> + Send + Sync,
-            {
-                let device = series.device();
-                match device.kind() {
-                    DeviceKind::Cpu => {
-                        let found = on_host(series, |series| {
-                            cpu::custom(options, &custom.aggregate, series)
-                        })?;
-                        DeviceCustomAggregates::upload(device, found)
-                    }
-                    _ => gpu::custom(options, custom.launches(device)?, series),
-                }
+            fn summaries_device(series: &DeviceSeries<$type>) -> Result<DeviceSummaries> {
+                let found = custom_device(&summaries(), series)?;
+                Ok(DeviceSummaries::new(series.options, found))
             }
         }
     )*};
@@ -134,47 +62,64 @@ macro_rules! dispatch {
 dispatch! { f32 f64 }
 
 /// Aggregates series on the host with one device.
-fn aggregate_on<T: Real + gpu::HasKernels>(
-    options: &TimeBuckets,
+fn aggregate_on<T: Dispatch>(device: &Device, series: &Series<T>) -> Result<Aggregates> {
+    match device.kind() {
+        DeviceKind::Cpu => cpu::aggregate(series),
+        _ => gpu::on_device(device, series, |series| gpu::aggregate(series)?.download()),
+    }
+}
+
+/// Summarises series on the host with one device.
+fn summaries_on<T: Dispatch>(
     device: &Device,
     series: &Series<T>,
-) -> Result<Aggregates> {
-    match device.kind() {
-        DeviceKind::Cpu => cpu::aggregate(options, series),
-        _ => gpu::on_device(device, series, |series| {
-            gpu::aggregate(options, series)?.download()
-        }),
-    }
+) -> Result<CustomAggregates<Summary>> {
+    custom_on(&summaries(), device, series)
 }
 
 /// Aggregates series on the host with one device by a user-defined aggregate.
-fn custom_on<T: Real + gpu::HasKernels, A>(
-    options: &TimeBuckets,
+fn custom_on<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     custom: &Custom<A>,
     device: &Device,
     series: &Series<T>,
-) -> Result<CustomAggregates<A::Output>>
-where
-    A: Aggregate<State: Send, Output: Element> + Send + Sync,
-{
-    match device.kind() {
-        DeviceKind::Cpu => cpu::custom(options, &custom.aggregate, series),
-        _ => {
-            let launches = custom.launches(device)?;
-            gpu::on_device(device, series, |series| {
-                gpu::custom(options, launches, series)?.download()
-            })
-        }
+) -> Result<CustomAggregates<A::Output>> {
+    if device.kind() == DeviceKind::Cpu {
+        return cpu::custom(&custom.aggregate, series);
     }
+    let launches = custom.launches(device)?;
+    gpu::on_device(device, series, |series| {
+        gpu::custom(launches, series)?.download()
+    })
 }
 
-/// Calls `work` with a copy of the series that the CPU has in arrays of its device.
-fn on_host<T: Real, R>(
+/// Aggregates series on the host by a user-defined aggregate, with all of the devices.
+pub fn custom<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+    custom: &Custom<A>,
+    devices: &[Device],
+    series: &Series<T>,
+) -> Result<CustomAggregates<A::Output>> {
+    let on = |device: &Device, series: &Series<T>| custom_on(custom, device, series);
+    partition::custom(devices, series, size_of::<A::State>(), &on)
+}
+
+/// Aggregates series in the memory of a device by a user-defined aggregate.
+pub fn custom_device<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+    custom: &Custom<A>,
     series: &DeviceSeries<T>,
-    work: impl FnOnce(&Series<T>) -> Result<R>,
-) -> Result<R> {
-    work(&Series {
+) -> Result<DeviceCustomAggregates<A::Output>> {
+    let device = series.device();
+    if device.kind() != DeviceKind::Cpu {
+        return gpu::custom(custom.launches(device)?, series);
+    }
+    let found = cpu::custom(&custom.aggregate, &on_host(series)?)?;
+    DeviceCustomAggregates::upload(device, found)
+}
+
+/// Copies series from arrays of the CPU's handle.
+fn on_host<'a, T: Real>(series: &DeviceSeries<'a, T>) -> Result<Series<'a, T>> {
+    Ok(Series {
         operation: series.operation,
+        options: series.options,
         floor: series.floor,
         offsets: series.offsets.into(),
         timestamps: series.timestamps.buffer().to_vec()?.into(),
@@ -196,7 +141,7 @@ pub fn counts(devices: &[Device], timeline: &Timeline) -> Result<BucketCounts> {
 /// Counts the points of each bucket in the memory of a device.
 pub fn counts_device(
     operation: &'static str,
-    floor: &Floor,
+    floor: Floor,
     timestamps: &DeviceArray<i64, Ix1>,
 ) -> Result<DeviceBucketCounts> {
     let device = timestamps.device();
@@ -212,57 +157,55 @@ pub fn counts_device(
     DeviceBucketCounts::upload(device, &found)
 }
 
-/// Writes rounded timestamps to `out`, which has as many elements, with all of the devices.
-pub fn round(
-    operation: &'static str,
-    floor: &Floor,
-    devices: &[Device],
-    timestamps: ArrayView1<i64>,
-    out: ArrayViewMut1<i64>,
-) -> Result<()> {
-    let on = |device: &Device, timestamps: ArrayView1<i64>, mut out: ArrayViewMut1<i64>| {
+/// Rounds timestamps, with all of the devices.
+pub fn round(devices: &[Device], rounding: Rounding) -> Result<()> {
+    let Rounding {
+        operation,
+        floor,
+        timestamps,
+        ..
+    } = rounding;
+    let rounded = run(devices, operation, rounding, |device, partition| {
         if device.kind() == DeviceKind::Cpu {
-            return cpu::round_into(operation, floor, timestamps, out);
+            return cpu::round_into(partition);
         }
-        let mut rounded = device.upload(&timestamps)?.into_buffer();
+        let mut rounded = device.upload(&partition.timestamps)?.into_buffer();
         gpu::round(operation, floor, device, &mut rounded)?;
+        let mut out = partition.out.view_mut();
         match out.as_slice_mut() {
             Some(out) => rounded.copy_to(out)?,
             None => assign(out, &ndarray::aview1(&rounded.to_vec()?)),
         }
         Ok(())
-    };
-    partition::round(operation, floor, devices, timestamps, out, on)
+    });
+    recheck(rounded.map(|_| ()), || {
+        require_labels(operation, timestamps, &floor)
+    })
 }
 
-/// Rounds timestamps in place, with all of the devices. After an error they are what they were.
+/// Rounds timestamps in place, with all of the devices. After an error they are unchanged.
 pub fn round_inplace(
     operation: &'static str,
-    floor: &Floor,
+    floor: Floor,
     devices: &[Device],
     timestamps: ArrayViewMut1<i64>,
 ) -> Result<()> {
-    match devices {
-        [device] if device.kind() == DeviceKind::Cpu => cpu::round(operation, floor, timestamps),
-        devices => {
-            let mut rounded = Array1::from(zeroed_lazily(timestamps.len())?);
-            round(
-                operation,
-                floor,
-                devices,
-                timestamps.view(),
-                rounded.view_mut(),
-            )?;
-            assign(timestamps, &rounded);
-            Ok(())
-        }
+    if let [device] = devices
+        && device.kind() == DeviceKind::Cpu
+    {
+        return cpu::round(operation, floor, timestamps);
     }
+    let mut rounded = Array1::from(zeroed_lazily(timestamps.len())?);
+    let (from, to) = (timestamps.view(), rounded.view_mut());
+    round(devices, Rounding::new(operation, floor, from, to)?)?;
+    assign(timestamps, &rounded);
+    Ok(())
 }
 
 /// Rounds timestamps in the memory of a device in place, on the stream of `device`.
 pub fn round_device(
     operation: &'static str,
-    floor: &Floor,
+    floor: Floor,
     device: &Device,
     timestamps: &mut Buffer<i64>,
 ) -> Result<()> {

@@ -1,8 +1,8 @@
-//! What goes in: points of series, on the host or on a device, with all checks of arguments.
+//! The arguments: points of series, on the host or on a device, with all checks.
 
 use std::borrow::Cow;
 
-use ndarray::{ArrayView1, Ix1};
+use ndarray::{ArrayView1, ArrayViewMut1, Ix1};
 use time_series_kernels::Floor;
 
 use super::method::Method;
@@ -11,14 +11,16 @@ use crate::device::{Device, DeviceArray, Element, collected};
 use crate::error::During;
 use crate::{Error, Result};
 
-/// The most points of a call: they are numbered in 32 bits.
+/// The most points of a call: their indices have 32 bits.
 const MAX_POINTS: usize = u32::MAX as usize;
 
-/// Series one after the other, on the host: as many values as timestamps, and one offset more than series.
+/// Series one after the other, on the host: a value for each timestamp, and one offset more than
+/// series.
 #[derive(Clone)]
 pub struct Series<'a, T: Clone> {
-    /// What the caller called.
+    /// The operation that the caller called.
     pub operation: &'static str,
+    pub options: &'a TimeBuckets,
     pub floor: Floor,
     pub offsets: Cow<'a, [usize]>,
     pub timestamps: Cow<'a, [i64]>,
@@ -29,7 +31,7 @@ impl<'a, T: Clone> Series<'a, T> {
     /// Checks the arguments. Views without gaps are not copied.
     pub fn new(
         operation: &'static str,
-        options: &TimeBuckets,
+        options: &'a TimeBuckets,
         offsets: &'a [usize],
         timestamps: ArrayView1<'a, i64>,
         values: ArrayView1<'a, T>,
@@ -37,6 +39,7 @@ impl<'a, T: Clone> Series<'a, T> {
         let lengths = [timestamps.len(), values.len()];
         Ok(Series {
             operation,
+            options,
             floor: checked(operation, options, offsets, lengths)?,
             offsets: offsets.into(),
             timestamps: packed(timestamps).during(operation)?,
@@ -48,6 +51,7 @@ impl<'a, T: Clone> Series<'a, T> {
     pub fn borrowed(&self) -> Series<'_, T> {
         Series {
             operation: self.operation,
+            options: self.options,
             floor: self.floor,
             offsets: Cow::Borrowed(&self.offsets),
             timestamps: Cow::Borrowed(&self.timestamps),
@@ -58,8 +62,9 @@ impl<'a, T: Clone> Series<'a, T> {
 
 /// Series in the memory of a device, with the offsets on the host.
 pub struct DeviceSeries<'a, T: Element> {
-    /// What the caller called.
+    /// The operation that the caller called.
     pub operation: &'static str,
+    pub options: &'a TimeBuckets,
     pub floor: Floor,
     pub offsets: &'a [usize],
     pub timestamps: &'a DeviceArray<i64, Ix1>,
@@ -70,17 +75,17 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
     /// Checks the arguments.
     pub fn new(
         operation: &'static str,
-        options: &TimeBuckets,
+        options: &'a TimeBuckets,
         offsets: &'a [usize],
         timestamps: &'a DeviceArray<i64, Ix1>,
         values: &'a DeviceArray<T, Ix1>,
     ) -> Result<DeviceSeries<'a, T>> {
         let lengths = [timestamps.len(), values.len()];
-        timestamps
-            .device()
-            .require_same(values.device(), operation)?;
+        let device = timestamps.device();
+        device.require_same(values.device(), operation)?;
         Ok(DeviceSeries {
             operation,
+            options,
             floor: checked(operation, options, offsets, lengths)?,
             offsets,
             timestamps,
@@ -88,13 +93,40 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
         })
     }
 
-    /// Returns the device, by the handle on whose stream the work runs.
+    /// Returns the handle on whose stream the work runs.
     pub fn device(&self) -> &'a Device {
         self.timestamps.device()
     }
 }
 
-/// Checks all arguments but the points, and returns how timestamps are rounded.
+/// Timestamps on the host, and a place for each rounded timestamp.
+pub struct Rounding<'a> {
+    /// The operation that the caller called.
+    pub operation: &'static str,
+    pub floor: Floor,
+    pub timestamps: ArrayView1<'a, i64>,
+    pub out: ArrayViewMut1<'a, i64>,
+}
+
+impl<'a> Rounding<'a> {
+    /// Checks the lengths.
+    pub fn new(
+        operation: &'static str,
+        floor: Floor,
+        timestamps: ArrayView1<'a, i64>,
+        out: ArrayViewMut1<'a, i64>,
+    ) -> Result<Rounding<'a>> {
+        require_length(operation, timestamps.len(), out.len())?;
+        Ok(Rounding {
+            operation,
+            floor,
+            timestamps,
+            out,
+        })
+    }
+}
+
+/// Checks all arguments except the points, and returns the rounding of timestamps.
 fn checked(
     operation: &'static str,
     options: &TimeBuckets,
@@ -115,7 +147,7 @@ fn checked(
     Ok(floor)
 }
 
-/// Returns how timestamps are rounded down to their buckets' starts.
+/// Returns the rounding of timestamps down to the starts of their buckets.
 pub fn floor(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
     Floor::new(granularity, origin).ok_or_else(|| {
         let message = format!("the granularity is {granularity}, and has to be 1 at least");
@@ -123,7 +155,7 @@ pub fn floor(operation: &'static str, granularity: i64, origin: i64) -> Result<F
     })
 }
 
-/// Checks that there are not too many points.
+/// Checks the number of points.
 pub fn require_count(operation: &'static str, points: usize) -> Result<()> {
     if points <= MAX_POINTS {
         return Ok(());
@@ -145,20 +177,16 @@ fn require_offsets(operation: &'static str, offsets: &[usize], points: usize) ->
         );
         return Err(Error::input_at(operation, index, message));
     }
-    match offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-        None => Ok(()),
-        Some(before) => {
-            let index = before + 1;
-            let message = format!(
-                "offset {} at index {index} is below the one before it, {}",
-                offsets[index], offsets[before]
-            );
-            Err(Error::input_at(operation, index, message))
-        }
-    }
+    let Some(before) = offsets.windows(2).position(|pair| pair[0] > pair[1]) else {
+        return Ok(());
+    };
+    let index = before + 1;
+    let (offset, before) = (offsets[index], offsets[before]);
+    let message = format!("offset {offset} at index {index} is below the one before it, {before}");
+    Err(Error::input_at(operation, index, message))
 }
 
-/// Checks that a result has room for as many timestamps as there are.
+/// Checks that a result has a place for each timestamp.
 pub fn require_length(operation: &'static str, timestamps: usize, out: usize) -> Result<()> {
     if timestamps == out {
         return Ok(());
@@ -167,10 +195,7 @@ pub fn require_length(operation: &'static str, timestamps: usize, out: usize) ->
     Err(Error::Shape { operation, message })
 }
 
-/// Returns the elements in order.
-///
-/// # Errors
-/// [`Error::Allocation`].
+/// Returns the elements in order, copied if the view has gaps.
 pub fn packed<T: Clone>(view: ArrayView1<'_, T>) -> Result<Cow<'_, [T]>> {
     Ok(match view.to_slice() {
         Some(slice) => Cow::Borrowed(slice),
@@ -178,13 +203,13 @@ pub fn packed<T: Clone>(view: ArrayView1<'_, T>) -> Result<Cow<'_, [T]>> {
     })
 }
 
-/// Returns the series of a point: the last one that begins at or before it, since empty ones begin where the next one
-/// does.
+/// Returns the series of a point: the last series that begins at or before the point, since empty
+/// series begin where the next series does.
 pub fn series_of(offsets: &[usize], point: usize) -> usize {
     offsets.partition_point(|&offset| offset <= point) - 1
 }
 
-/// Fails for the first timestamp whose bucket has no label.
+/// Returns an error for the first timestamp whose bucket has no label.
 pub fn require_labels<'a>(
     operation: &'static str,
     timestamps: impl IntoIterator<Item = &'a i64>,
@@ -197,7 +222,7 @@ pub fn require_labels<'a>(
     }
 }
 
-/// The error of a timestamp whose bucket has no label.
+/// Returns the error for a timestamp whose bucket has no label.
 pub fn without_label(
     operation: &'static str,
     index: usize,
@@ -211,7 +236,7 @@ pub fn without_label(
     Error::input_at(operation, index, message)
 }
 
-/// The error of a timestamp below the one before it in its series.
+/// Returns the error for a timestamp below the timestamp before it in its series.
 pub fn out_of_order(
     operation: &'static str,
     offsets: &[usize],

@@ -1,4 +1,4 @@
-//! What is computed of each bucket, and its names.
+//! What can be computed of each bucket, and its names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ pub use time_series_kernels::Statistic;
 
 use crate::{Error, Result};
 
-/// The name of [`Method::from_str`] in errors.
+/// The operation of [`Method::from_str`] in errors.
 const PARSE: &str = "method";
 
 /// A column of a result: a statistic of the values of each bucket, or of their rate.
 ///
-/// As text a method is `count`, `sum`, `mean`, `min`, `max`, `first`, `last`, `std`, `var`, `median`, a percentile
-/// as `p95` or `p74.5`, or one of these behind `rate:`.
+/// As text, a method is `count`, `sum`, `mean`, `min`, `max`, `first`, `last`, `std`, `var`,
+/// `median`, a percentile as `p95` or `p74.5`, or one of these behind `rate:`.
 ///
 /// ```
 /// use gridstride::time_series::Method;
@@ -29,97 +29,93 @@ pub struct Method {
     is_rate: bool,
 }
 
-/// What is computed.
+/// A method without the choice between values and rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Statistic(Statistic),
-    /// With the median's own name.
+    /// The 50th percentile, whose name is `median`.
     Median,
     Percentile(f64),
 }
 
-impl Kind {
-    /// The percentile, if it is one.
-    pub fn percentile(self) -> Option<f64> {
-        match self {
-            Kind::Statistic(_) => None,
-            Kind::Median => Some(50.0),
-            Kind::Percentile(percent) => Some(percent),
-        }
-    }
-}
-
-/// What is computed, each with the column that it goes to.
+/// Statistics or percentages, each with the index of its column.
 pub(super) type InColumns<T> = Vec<(usize, T)>;
 
-/// The statistics and the percentiles among the methods of the rates, or of the values, each with its column.
+/// Returns the statistics and the percentiles among the methods of the rates, or of the values.
 pub(super) fn split(methods: &[Method], are_rates: bool) -> (InColumns<Statistic>, InColumns<f64>) {
     let (mut statistics, mut percents) = (Vec::new(), Vec::new());
-    for (column, method) in methods.iter().enumerate() {
-        if method.is_rate() == are_rates {
-            if let Kind::Statistic(statistic) = method.kind() {
-                statistics.push((column, statistic));
-            } else if let Some(percent) = method.kind().percentile() {
-                percents.push((column, percent));
-            }
+    let columns = methods.iter().enumerate();
+    for (column, method) in columns.filter(|(_, method)| method.is_rate == are_rates) {
+        match method.kind {
+            Kind::Statistic(statistic) => statistics.push((column, statistic)),
+            Kind::Median => percents.push((column, 50.0)),
+            Kind::Percentile(percent) => percents.push((column, percent)),
         }
     }
     (statistics, percents)
 }
 
 macro_rules! statistics {
-    ($($(#[$doc:meta])* $name:ident = $statistic:ident;)*) => {$(
-        $(#[$doc])*
-        pub const $name: Method = Method::new(Kind::Statistic(Statistic::$statistic));
-    )*};
+    ($($(#[$doc:meta])* $name:ident = $statistic:ident, $text:literal;)*) => {
+        impl Method {$(
+            $(#[$doc])*
+            pub const $name: Method = Method::new(Kind::Statistic(Statistic::$statistic));
+        )*}
+
+        const NAMES: [(&str, Method); 10] = [
+            $(($text, Method::$name),)*
+            ("median", Method::MEDIAN),
+        ];
+    };
+}
+statistics! {
+    /// The number of values.
+    COUNT = Count, "count";
+    /// The sum, 0 without values: rounded about once, whatever the number of values, and infinite
+    /// only if the exact sum is beyond the range of `f64`.
+    SUM = Sum, "sum";
+    /// The sum divided by the number of values: finite if all values are finite.
+    MEAN = Mean, "mean";
+    /// The smallest value.
+    MIN = Min, "min";
+    /// The largest value.
+    MAX = Max, "max";
+    /// The first value.
+    FIRST = First, "first";
+    /// The last value.
+    LAST = Last, "last";
+    /// The square root of [`VAR`](Self::VAR), even if the variance is beyond the range of `f64`.
+    STD = Std, "std";
+    /// The sum of squared deviations from the mean, divided by the number of values less
+    /// [`ddof`](super::TimeBuckets::ddof). Exactly 0 for equal values, NaN if a value is infinite
+    /// or NaN. The [relative error](super#accuracy) does not depend on the mean.
+    VAR = Var, "var";
 }
 
 impl Method {
-    statistics! {
-        /// How many values there are.
-        COUNT = Count;
-        /// The sum, 0 without values: rounded once or nearly so, whatever the number of values. It is infinite only if
-        /// the exact sum is beyond the range of `f64`.
-        SUM = Sum;
-        /// The sum divided by the number of values, finite wherever the values are.
-        MEAN = Mean;
-        /// The smallest value.
-        MIN = Min;
-        /// The largest value.
-        MAX = Max;
-        /// The first value.
-        FIRST = First;
-        /// The last value.
-        LAST = Last;
-        /// The square root of [`VAR`](Self::VAR), also where the variance itself is beyond the range of `f64`.
-        STD = Std;
-        /// The sum of squared deviations from the mean, divided by the number of values less the
-        /// [degrees of freedom](super::TimeBuckets::ddof). Exactly 0 for equal values, NaN if a value is infinite or NaN.
-        ///
-        /// The [relative error](super#accuracy) is some units of roundoff, wherever the mean is.
-        VAR = Var;
-    }
-
-    /// The value in the middle, or the mean of the two in the middle: the 50th percentile.
+    /// The 50th percentile: the middle value, or the mean of the two middle values.
     pub const MEDIAN: Method = Method::new(Kind::Median);
 
-    /// The value below which `percent` of 100 values are: with n values in ascending order, numbered from 0, that at
-    /// h = (n − 1)·percent/100, interpolated linearly between its neighbours v₀ and v₁ as v₀ + (h − ⌊h⌋)·(v₁ − v₀):
-    /// the default of numpy. Where h is a whole number, or v₀ = v₁, the percentile is v₀ itself, also beside an infinite
-    /// value; between −∞ and another value it is NaN. Where v₁ − v₀ overflows, v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋) stands in.
-    /// `percent` has to be from 0 to 100.
+    /// The value below which `percent` of 100 values are. `percent` must be from 0 to 100.
+    ///
+    /// As by default in numpy, the percentile of n values in ascending order is at the index
+    /// h = (n − 1)·percent/100, interpolated linearly between the neighbours v₀ and v₁ of h as
+    /// v₀ + (h − ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside an
+    /// infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the percentile
+    /// is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
     pub const fn percentile(percent: f64) -> Method {
         Method::new(Kind::Percentile(percent))
     }
 
-    /// The same of the rate: of the differences of each value to the one before it in the same series, also
-    /// where that is in an earlier bucket. The first value of a series has none, and takes no part: its count is one
-    /// less. Negative ones count. A difference is not divided by the time between the points. It is taken in `f64`, and
-    /// infinite where it overflows.
+    /// Returns the same method of the rate: of the difference of each value to the value before it
+    /// in the same series, which may be in an earlier bucket. The first value of a series has no
+    /// rate, so that there is one rate less than values. Rates may be negative. They are not
+    /// divided by the time between the points. They are computed in `f64`, and infinite if they
+    /// overflow.
     ///
-    /// Points that are left out as [duplicates](super::Duplicates), and [NaN that is skipped](super::Nan::Skip), are no
-    /// values: the rate is that between those on both sides. A rate that is NaN itself, as between two equal
-    /// infinities, is a value like others, and what is computed from it is NaN.
+    /// Rates pass over points that are left out as [duplicates](super::Duplicates), and over
+    /// [skipped NaN](super::Nan::Skip). A rate that is NaN itself, as between two equal infinities,
+    /// is not skipped: results that depend on it are NaN.
     pub const fn rate(self) -> Method {
         Method {
             is_rate: true,
@@ -127,7 +123,7 @@ impl Method {
         }
     }
 
-    /// Whether it is of the rate.
+    /// Whether the method is of the rate.
     pub const fn is_rate(&self) -> bool {
         self.is_rate
     }
@@ -143,34 +139,26 @@ impl Method {
         self.kind
     }
 
-    /// Whether it needs more values than `ddof`.
+    /// Whether the method is a percentile, such as the median.
+    pub(crate) fn is_percentile(&self) -> bool {
+        !matches!(self.kind, Kind::Statistic(_))
+    }
+
+    /// Whether the method needs more values than `ddof`.
     pub(crate) fn needs_degrees_of_freedom(&self) -> bool {
         matches!(self.kind, Kind::Statistic(Statistic::Std | Statistic::Var))
     }
 
     pub(crate) fn check(&self, operation: &'static str) -> Result<()> {
-        match self.kind.percentile() {
-            Some(percent) if !(0.0..=100.0).contains(&percent) => Err(Error::input(
-                operation,
-                format!("percentile {percent} is not from 0 to 100"),
-            )),
+        match self.kind {
+            Kind::Percentile(percent) if !(0.0..=100.0).contains(&percent) => {
+                let message = format!("percentile {percent} is not from 0 to 100");
+                Err(Error::input(operation, message))
+            }
             _ => Ok(()),
         }
     }
 }
-
-const NAMES: [(&str, Method); 10] = [
-    ("count", Method::COUNT),
-    ("sum", Method::SUM),
-    ("mean", Method::MEAN),
-    ("min", Method::MIN),
-    ("max", Method::MAX),
-    ("first", Method::FIRST),
-    ("last", Method::LAST),
-    ("std", Method::STD),
-    ("var", Method::VAR),
-    ("median", Method::MEDIAN),
-];
 
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,7 +190,7 @@ impl FromStr for Method {
             return Ok(*method);
         }
         let digits = text.strip_prefix('p').ok_or_else(|| unknown(text))?;
-        // Rust's own reading also knows signs, exponents and names of numbers.
+        // Rust's parser would also take signs, exponents and names of numbers.
         if !digits.starts_with(|c: char| c.is_ascii_digit())
             || !digits.chars().all(|c| c.is_ascii_digit() || c == '.')
         {
@@ -216,12 +204,9 @@ impl FromStr for Method {
 }
 
 fn unknown(text: &str) -> Error {
-    let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-    Error::input(
-        PARSE,
-        format!(
-            "{text:?} is no method: there are {}, percentiles as p95 or p74.5, and each behind rate:",
-            names.join(", ")
-        ),
-    )
+    let names = NAMES.map(|(name, _)| name).join(", ");
+    let message = format!(
+        "{text:?} is no method: there are {names}, percentiles as p95 or p74.5, and each behind rate:"
+    );
+    Error::input(PARSE, message)
 }

@@ -1,6 +1,4 @@
-//! What a caller may choose.
-
-use std::borrow::Cow;
+//! The choices of a caller.
 
 use super::method::Method;
 
@@ -37,8 +35,8 @@ pub struct TimeBuckets {
 }
 
 impl TimeBuckets {
-    /// Returns an aggregation into buckets of `granularity`, at least 1, in the timestamps' unit. One of the buckets
-    /// begins at 0, and there are no methods yet.
+    /// Returns an aggregation into buckets of `granularity`, at least 1, in the timestamps' unit. A
+    /// bucket begins at 0, and there are no methods yet.
     pub fn every(granularity: i64) -> TimeBuckets {
         TimeBuckets {
             granularity,
@@ -58,7 +56,7 @@ impl TimeBuckets {
         TimeBuckets { origin, ..self }
     }
 
-    /// Sets what is computed: a column for each method, in this order.
+    /// Sets the methods to compute: a column for each, in this order.
     pub fn methods(self, methods: &[Method]) -> TimeBuckets {
         TimeBuckets {
             methods: methods.to_vec(),
@@ -71,8 +69,8 @@ impl TimeBuckets {
         TimeBuckets { nan, ..self }
     }
 
-    /// Sets the delta degrees of freedom: the divisor of variances is the number of values less `ddof`. The default is 1,
-    /// and 0 is for values that are the whole population.
+    /// Sets the delta degrees of freedom: the divisor of variances is the number of values less
+    /// `ddof`. The default is 1; use 0 for values that are the whole population.
     pub fn ddof(self, ddof: u32) -> TimeBuckets {
         TimeBuckets { ddof, ..self }
     }
@@ -97,86 +95,78 @@ impl TimeBuckets {
         TimeBuckets { fill, ..self }
     }
 
-    /// Returns the methods to compute: those of the caller, and behind them the counts that tell which buckets to drop.
-    pub(super) fn needed_methods(&self) -> Cow<'_, [Method]> {
-        let counts = self.counts();
-        if counts.is_empty() {
-            return Cow::Borrowed(&self.methods);
+    /// Returns the methods to compute: those of the caller, and behind them the counts of values
+    /// and of rates that tell which buckets to drop.
+    pub(super) fn needed_methods(&self) -> Vec<Method> {
+        let mut methods = self.methods.clone();
+        for count in [Method::COUNT, Method::COUNT.rate()] {
+            let depends = |method: &Method| {
+                method.is_rate() == count.is_rate() && method.needs_degrees_of_freedom()
+            };
+            if self.singletons == Singletons::Drop && self.methods.iter().any(depends) {
+                methods.push(count);
+            }
         }
-        Cow::Owned([&self.methods[..], &counts[..]].concat())
-    }
-
-    /// Returns the counts on which dropping depends: of the values or of the rates, whichever has a variance to be
-    /// computed.
-    pub(super) fn counts(&self) -> Vec<Method> {
-        if self.singletons == Singletons::Nan {
-            return Vec::new();
-        }
-        let counts = [Method::COUNT, Method::COUNT.rate()].into_iter();
-        let is_needed = |count: &Method| {
-            let methods = self.methods.iter();
-            let mut of_same = methods.filter(|method| method.is_rate() == count.is_rate());
-            of_same.any(Method::needs_degrees_of_freedom)
-        };
-        counts.filter(is_needed).collect()
+        methods
     }
 }
 
-/// What NaN among the values means, for all methods alike. Duplicates are left out before, whatever their values.
+/// How to treat NaN among the values, for all methods. Duplicates are left out before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nan {
-    /// NaN is no value: no method sees it. A bucket in which there is nothing else comes out with count 0, sum 0
-    /// and NaN for all others, and the rate is that between values.
+    /// All methods skip NaN, and rates are computed between the other values. A bucket with nothing
+    /// but NaN has the count 0, the sum 0, and NaN for the other methods.
     #[default]
     Skip,
-    /// NaN is a value: it is counted, it may be the first or the last one, and what is computed from it is NaN.
+    /// NaN is a value: it is counted, may be the first or the last value, and results that
+    /// depend on it are NaN.
     Propagate,
 }
 
-/// What comes of a bucket whose standard deviation or variance has no degree of freedom, with the default of
-/// [`ddof`](super::TimeBuckets::ddof) one of a single value. Matters only if one of them is asked for.
+/// How to treat buckets with at most [`ddof`](super::TimeBuckets::ddof) values, by default one, if
+/// the methods have a standard deviation or variance, which such buckets lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Singletons {
-    /// It is NaN.
+    /// The standard deviation or variance is NaN.
     #[default]
     Nan,
-    /// The bucket is left out, as if it were empty, if any of them is undefined: of the values or of the rate.
+    /// The bucket is left out, as if it were empty, if any standard deviation or variance is
+    /// undefined, of the values or of the rate.
     Drop,
 }
 
-/// What points of one series with the same timestamp mean. They are neighbours: after sorting, if that is asked
-/// for.
+/// How to treat points of a series with equal timestamps, after any sorting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// All are points.
+    /// Keeps all of them.
     #[default]
     Keep,
-    /// The first one is the only one.
+    /// Keeps the first.
     First,
-    /// The last one is the only one.
+    /// Keeps the last.
     Last,
 }
 
-/// What is expected of the order of the timestamps of a series.
+/// How the points of a series are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// They do not descend; otherwise there is an error.
+    /// Timestamps must not descend; otherwise the call returns an error.
     #[default]
     Required,
-    /// They are sorted first, points with the same timestamp in the order in which they are.
+    /// Points are stably sorted by their timestamps first.
     Sort,
 }
 
-/// What comes out for buckets without points, between a series' first and last bucket.
+/// The result for buckets without points between a series' first and last bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Fill {
-    /// Nothing: only buckets with points come out.
+    /// Such buckets are left out.
     #[default]
     None,
     /// NaN in all columns.
     Nan,
     /// A number in all columns.
     Value(f64),
-    /// What the bucket before has.
+    /// The numbers of the bucket before.
     Previous,
 }

@@ -17,11 +17,11 @@ const COLUMNS: &str = "columns";
 
 /// Buckets and one column for each method.
 ///
-/// Buckets of a series are in the order of time, series in theirs. Columns are `f64` for all methods: counts are
-/// exact.
+/// The buckets of a series are in the order of time, and the series in their order. The columns of
+/// all methods are `f64`: counts are exact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregates {
-    /// The offset of each series' first bucket, and the number of buckets.
+    /// The index of each series' first bucket, and the number of buckets.
     pub(crate) offsets: Vec<usize>,
     pub(crate) starts: Array1<i64>,
     pub(crate) methods: Vec<Method>,
@@ -29,25 +29,25 @@ pub struct Aggregates {
 }
 
 impl Aggregates {
-    /// The first timestamp of each bucket.
+    /// Returns the first timestamp of each bucket.
     pub fn starts(&self) -> ArrayView1<'_, i64> {
         self.starts.view()
     }
 
-    /// The methods, one for each column.
+    /// Returns the methods, one for each column.
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }
 
-    /// A number for each bucket by method number `index`.
+    /// Returns the column of the method with an index: a number for each bucket.
     ///
     /// # Panics
-    /// Unless there are more methods than that.
+    /// If there is no such method.
     pub fn column(&self, index: usize) -> ArrayView1<'_, f64> {
         self.columns[index].view()
     }
 
-    /// The column of a method, the first one if there are several, or `None`. [`Method::MEDIAN`] and the 50th percentile
+    /// Returns the first column of a method, or `None`. [`Method::MEDIAN`] and the 50th percentile
     /// are two methods.
     ///
     /// ```
@@ -63,16 +63,15 @@ impl Aggregates {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn column_of(&self, method: Method) -> Option<ArrayView1<'_, f64>> {
-        let index = place_of(&self.methods, method)?;
-        Some(self.column(index))
+        Some(self.column(index_of(&self.methods, method)?))
     }
 
-    /// All columns, in the order of the methods.
+    /// Returns all columns, in the order of the methods.
     pub fn columns(&self) -> &[Array1<f64>] {
         &self.columns
     }
 
-    /// The number of buckets.
+    /// Returns the number of buckets.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
@@ -82,36 +81,36 @@ impl Aggregates {
         self.starts.is_empty()
     }
 
-    /// The number of series.
+    /// Returns the number of series.
     pub fn series_count(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// The buckets of a series.
+    /// Returns the buckets of the series with an index.
     ///
     /// # Panics
-    /// Unless there are more series than that.
+    /// If there is no such series.
     pub fn series(&self, index: usize) -> Range<usize> {
         self.offsets[index]..self.offsets[index + 1]
     }
 
-    /// Where the buckets of each series begin, and at the end their number.
+    /// Returns the index of each series' first bucket, and at the end the number of buckets.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// The starts and the columns, to be owned.
+    /// Converts the result to the starts and the columns.
     pub fn into_parts(self) -> (Array1<i64>, Vec<Array1<f64>>) {
         (self.starts, self.columns)
     }
 }
 
-/// The column of a method.
-pub(super) fn place_of(methods: &[Method], method: Method) -> Option<usize> {
+/// Returns the index of the first column of a method.
+pub(super) fn index_of(methods: &[Method], method: Method) -> Option<usize> {
     methods.iter().position(|&other| other == method)
 }
 
-/// Buckets, and a result of an [`Aggregate`](super::Aggregate) for each.
+/// Buckets, and a result of an [`Aggregate`](super::Aggregate) for each bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomAggregates<O: Element> {
     pub(crate) offsets: Vec<usize>,
@@ -120,17 +119,17 @@ pub struct CustomAggregates<O: Element> {
 }
 
 impl<O: Element> CustomAggregates<O> {
-    /// The first timestamp of each bucket.
+    /// Returns the first timestamp of each bucket.
     pub fn starts(&self) -> ArrayView1<'_, i64> {
         self.starts.view()
     }
 
-    /// The result for each bucket.
+    /// Returns the result for each bucket.
     pub fn results(&self) -> ArrayView1<'_, O> {
         self.results.view()
     }
 
-    /// Where the buckets of each series begin, and at the end their number.
+    /// Returns the index of each series' first bucket, and at the end the number of buckets.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -141,12 +140,12 @@ impl<O: Element> CustomAggregates<O> {
 pub struct BucketCounts {
     /// The first timestamp of each bucket.
     pub starts: Array1<i64>,
-    /// How many points are in it: 1 at least.
+    /// The number of points in each bucket, at least 1.
     pub counts: Array1<u32>,
 }
 
-/// Summaries of buckets, for all methods but percentiles and rates: number, sum, squared deviations, extremes, first
-/// and last value. From these coarser buckets are made without the points.
+/// Summaries of buckets: number, sum, squared deviations, extremes, first and last value. Summaries
+/// of coarser buckets, and all methods except percentiles and rates, are computed from them.
 ///
 /// ```
 /// use gridstride::Device;
@@ -178,51 +177,44 @@ impl Summaries {
         }
     }
 
-    /// The first timestamp of each bucket.
+    /// Returns the first timestamp of each bucket.
     pub fn starts(&self) -> ArrayView1<'_, i64> {
         self.buckets.starts()
     }
 
-    /// The summary of each bucket.
+    /// Returns the summary of each bucket.
     pub fn summaries(&self) -> ArrayView1<'_, Summary> {
         self.buckets.results()
     }
 
-    /// Where the buckets of each series begin, and at the end their number.
+    /// Returns the index of each series' first bucket, and at the end the number of buckets.
     pub fn offsets(&self) -> &[usize] {
         self.buckets.offsets()
     }
 
-    /// The summaries of buckets of a coarser granularity, which has to be a multiple of this one: up to rounding of
-    /// sums the same as of the points. One of them begins where one of these buckets does, and where it would
-    /// have begun with the same origin.
+    /// Returns the summaries of coarser buckets with the same origin: up to rounding of sums, those
+    /// of the points.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless it is a multiple of this granularity.
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `granularity` is a multiple of
+    /// this granularity.
     pub fn resample(&self, granularity: i64) -> Result<Summaries> {
         if granularity < self.granularity || granularity % self.granularity != 0 {
-            return Err(Error::input(
-                RESAMPLE,
-                format!(
-                    "the granularity {granularity} is not a multiple of that of the summaries, {}",
-                    self.granularity
-                ),
-            ));
+            let message = format!(
+                "the granularity {granularity} is not a multiple of that of the summaries, {}",
+                self.granularity
+            );
+            return Err(Error::input(RESAMPLE, message));
         }
         let floor = floor(RESAMPLE, granularity, self.origin)?;
-        let CustomAggregates {
-            offsets: all_offsets,
-            starts: all_starts,
-            results: all,
-        } = &self.buckets;
         let mut offsets = Vec::new();
-        reserve(&mut offsets, all_offsets.len()).during(RESAMPLE)?;
+        reserve(&mut offsets, self.offsets().len()).during(RESAMPLE)?;
         let (mut starts, mut summaries) = (Vec::new(), Vec::<Summary>::new());
         offsets.push(0);
-        for series in all_offsets.windows(2) {
+        for series in self.offsets().windows(2) {
             let first = starts.len();
             for bucket in series[0]..series[1] {
-                let (start, summary) = (all_starts[bucket], all[bucket]);
+                let (start, summary) = (self.starts()[bucket], self.summaries()[bucket]);
                 if start < floor.lowest() {
                     return Err(without_label(RESAMPLE, bucket, start, &floor));
                 }
@@ -252,23 +244,24 @@ impl Summaries {
         })
     }
 
-    /// Columns by methods other than percentiles, and of the values that were summarised, not of their rate.
-    /// `ddof` is that of [`TimeBuckets::ddof`].
+    /// Returns a column for each method, with the delta degrees of freedom of
+    /// [`TimeBuckets::ddof`].
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for a method that summaries do not tell.
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for percentiles and rates.
     pub fn columns(&self, methods: &[Method], ddof: u32) -> Result<Aggregates> {
         let column = |method: &Method| match method.kind() {
             Kind::Statistic(statistic) if !method.is_rate() => {
-                let of = |summary: &Summary| summary.statistic(statistic, f64::from(ddof));
-                Ok(collected(self.buckets.results.iter().map(of))
-                    .during(COLUMNS)?
-                    .into())
+                let number = |summary: &Summary| summary.statistic(statistic, f64::from(ddof));
+                let numbers = collected(self.buckets.results.iter().map(number));
+                Ok(numbers.during(COLUMNS)?.into())
             }
-            _ => Err(Error::input(
-                COLUMNS,
-                format!("summaries do not tell {method}: they have neither percentiles nor rates"),
-            )),
+            _ => {
+                let message = format!(
+                    "summaries do not tell {method}: they have neither percentiles nor rates"
+                );
+                Err(Error::input(COLUMNS, message))
+            }
         };
         Ok(Aggregates {
             offsets: copied(&self.buckets.offsets).during(COLUMNS)?,

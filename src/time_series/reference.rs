@@ -1,4 +1,4 @@
-//! The plain version, to check others with.
+//! The plain version, which the other versions are compared with.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,15 @@ use super::method::{Kind, Method};
 use super::options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
 use super::output::Aggregates;
 
-/// [`TimeBuckets::run_series`] on one core, step by step: labels by division of 128-bit integers, the values of
-/// each bucket in a list, sums and variances from exact arithmetic.
+/// As [`TimeBuckets::run_series`], but on one core, step by step: labels by division of 128-bit
+/// integers, the values of each bucket in a list, sums and variances from exact arithmetic.
 ///
-/// Of finite values, and unless results overflow or underflow, sums are the exact ones rounded once, and means,
-/// variances and deviations are off by three roundings at most; all else is exact.
-///
-/// The arguments have to be such that [`TimeBuckets::run_series`] has no error.
+/// For finite values, and unless results overflow or underflow, sums are exact sums rounded once,
+/// and means, variances and deviations are off by at most three roundings; all other results are
+/// exact.
 ///
 /// # Panics
-/// It may if they are not.
+/// May panic on arguments for which [`TimeBuckets::run_series`] returns an error.
 ///
 /// ```
 /// use gridstride::time_series::{TimeBuckets, Method, reference};
@@ -61,14 +60,14 @@ pub fn aggregate<T: Value>(
     }
 }
 
-/// What is in a bucket.
+/// The values and rates of a bucket.
 #[derive(Default)]
 struct Bucket {
     values: Vec<f64>,
     rates: Vec<f64>,
 }
 
-/// The buckets of a series by their labels.
+/// Returns the buckets of a series by their labels.
 fn buckets(aggregation: &TimeBuckets, mut points: Vec<(i64, f64)>) -> BTreeMap<i64, Bucket> {
     if aggregation.order == Order::Sort {
         points.sort_by_key(|(timestamp, _)| *timestamp);
@@ -103,7 +102,7 @@ fn label(aggregation: &TimeBuckets, timestamp: i64) -> i64 {
     label.try_into().expect("a timestamp with a label")
 }
 
-/// What comes out for the buckets of a series.
+/// Returns the start and the results of each bucket of a series.
 fn rows(aggregation: &TimeBuckets, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, Vec<f64>)> {
     let ddof = aggregation.ddof as usize;
     let mut rows: Vec<(i64, Vec<f64>)> = Vec::new();
@@ -118,11 +117,9 @@ fn rows(aggregation: &TimeBuckets, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, 
         if drops && aggregation.methods.iter().any(is_undefined) {
             continue;
         }
-        let row: Vec<f64> = aggregation
-            .methods
-            .iter()
-            .map(|method| number(method.kind(), numbers_of(method), ddof))
-            .collect();
+        let methods = aggregation.methods.iter();
+        let numbers = methods.map(|method| number(method.kind(), numbers_of(method), ddof));
+        let row: Vec<f64> = numbers.collect();
         while let Some((before, row_before)) = rows.last()
             && start.abs_diff(*before) > aggregation.granularity as u64
         {
@@ -149,15 +146,21 @@ fn number(kind: Kind, values: &[f64], ddof: usize) -> f64 {
     };
     match statistic {
         Statistic::Count => count,
-        Statistic::Sum => sum(values),
-        Statistic::Mean => mean(values),
+        Statistic::Sum => sum_over(values, 1.0),
+        Statistic::Mean => sum_over(values, count),
         Statistic::First => values.first().copied().unwrap_or(f64::NAN),
         Statistic::Last => values.last().copied().unwrap_or(f64::NAN),
         _ if has_nan || values.is_empty() => f64::NAN,
         Statistic::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
         Statistic::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        Statistic::Std => deviation(values, ddof),
-        Statistic::Var => variance(values, ddof),
+        Statistic::Std => {
+            let (variance, power) = scaled_variance(values, ddof);
+            variance.sqrt() * power
+        }
+        Statistic::Var => {
+            let (variance, power) = scaled_variance(values, ddof);
+            variance * power * power
+        }
     }
 }
 
@@ -168,10 +171,7 @@ fn percentile(values: &[f64], percent: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let place = (values.len() - 1) as f64 * percent / 100.0;
-    let (low, high) = (
-        values[place.floor() as usize],
-        values[place.ceil() as usize],
-    );
+    let [low, high] = [place.floor(), place.ceil()].map(|index| values[index as usize]);
     if low == high {
         return low;
     }
@@ -182,35 +182,17 @@ fn percentile(values: &[f64], percent: f64) -> f64 {
     low + place.fract() * difference
 }
 
-fn sum(values: &[f64]) -> f64 {
+/// Returns the sum divided by a number.
+fn sum_over(values: &[f64], divisor: f64) -> f64 {
     if values.iter().all(|value| value.is_finite()) {
         let (scaled, power) = scaled(values);
-        return exact_sum(&scaled).rounded() * power;
+        return exact_sum(&scaled).rounded() / divisor * power;
     }
-    values.iter().sum()
+    values.iter().sum::<f64>() / divisor
 }
 
-fn mean(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    if values.iter().all(|value| value.is_finite()) {
-        let (scaled, power) = scaled(values);
-        return exact_sum(&scaled).rounded() / count * power;
-    }
-    sum(values) / count
-}
-
-/// √((n·Σx² − (Σx)²) / (n·(n − ddof))), the difference exact.
-fn deviation(values: &[f64], ddof: usize) -> f64 {
-    let (variance, power) = scaled_variance(values, ddof);
-    variance.sqrt() * power
-}
-
-fn variance(values: &[f64], ddof: usize) -> f64 {
-    let (variance, power) = scaled_variance(values, ddof);
-    variance * power * power
-}
-
-/// The variance of values divided by a power of two, and that power.
+/// Returns the variance of the values divided by a power of two, and the power. The difference in
+/// (n·Σx² − (Σx)²) / (n·(n − ddof)) is exact.
 fn scaled_variance(values: &[f64], ddof: usize) -> (f64, f64) {
     let n = values.len();
     if n <= ddof || values.iter().any(|value| !value.is_finite()) {
@@ -239,12 +221,10 @@ fn exact_sum(values: &[f64]) -> Exact {
     sum
 }
 
-/// Finite values divided by the power of two that makes squares of the largest neither overflow nor underflow, and
-/// that power: 1, 2⁷⁰⁰ or 2⁻⁷⁰⁰.
+/// Returns finite values divided by 1, 2⁷⁰⁰ or 2⁻⁷⁰⁰, so that squares of the largest neither
+/// overflow nor underflow, and the divisor.
 fn scaled(values: &[f64]) -> (Vec<f64>, f64) {
-    let largest = values
-        .iter()
-        .fold(0.0, |largest, value| f64::max(largest, value.abs()));
+    let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
     let power = if largest > 1e100 {
         2f64.powi(700)
     } else if largest < 1e-100 {
@@ -256,22 +236,23 @@ fn scaled(values: &[f64]) -> (Vec<f64>, f64) {
     (values.iter().map(|value| value * inverse).collect(), power)
 }
 
-/// a·b, and what rounding took from it.
+/// Returns a·b rounded, and the rounding error.
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
     (product, a.mul_add(b, -product))
 }
 
-/// a + b, and what rounding took from it.
+/// Returns a + b rounded, and the rounding error.
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let b_in_sum = sum - a;
     (sum, (a - (sum - b_in_sum)) + (b - b_in_sum))
 }
 
-/// A sum without rounding: numbers of ascending size that do not overlap, whose sum it is.
+/// An exact sum, as numbers of ascending size that do not overlap.
 ///
-/// J. Shewchuk, 'Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates' (1997), figure 6.
+/// J. Shewchuk, 'Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates'
+/// (1997), figure 6.
 #[derive(Default)]
 struct Exact {
     parts: Vec<f64>,
@@ -292,7 +273,8 @@ impl Exact {
         self.add(product);
     }
 
-    /// The nearest `f64`, or in rare cases, where the exact sum is almost halfway between two, the other one.
+    /// Returns the nearest `f64`, or rarely its neighbour, if the exact sum is almost halfway
+    /// between.
     fn rounded(&self) -> f64 {
         // From the smallest part up.
         self.parts.iter().fold(0.0, |sum, part| sum + part)

@@ -1,4 +1,5 @@
-//! The calls: aggregation of arrays of the host; below, arrays in a device's memory, and timestamps alone.
+//! The calls for arrays on the host; in submodules, those for arrays in a device's memory and for
+//! timestamps without values.
 
 mod resident;
 mod timestamps;
@@ -13,6 +14,7 @@ pub use timestamps::{
 };
 
 use super::custom::Custom;
+use super::dispatch;
 use super::element::Value;
 use super::input::Series;
 use super::method::Method;
@@ -28,11 +30,11 @@ const AGGREGATE: &str = "aggregate";
 const CUSTOM: &str = "custom";
 const SUMMARIES: &str = "summaries";
 
-/// Computes statistics of the values of one series in buckets of `granularity`, which has the timestamps' unit: a column
-/// for each method. The timestamps must not descend.
+/// Computes statistics of the values of one series in buckets of `granularity`, which has the
+/// timestamps' unit: a column for each method. The timestamps must not descend.
 ///
 /// # Errors
-/// Those of [`TimeBuckets::run`], which also has the options.
+/// Those of [`TimeBuckets::run`], which has the options.
 ///
 /// ```
 /// use gridstride::Device;
@@ -64,13 +66,14 @@ impl TimeBuckets {
     /// Views may have any strides; one without gaps is not copied on the host.
     ///
     /// # Errors
-    /// - [`Error::Shape`](crate::Error::Shape) if there are not as many values as timestamps.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, a percentile not from 0 to
-    ///   100, more than 2³² − 1 points, the first timestamp that is below the one before it, unless
-    ///   [sorting](Order::Sort) is asked for, and one whose bucket begins before the first `i64`.
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice, also for buckets that are
-    ///   to be filled.
-    /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails and
+    /// - [`Error::Shape`](crate::Error::Shape) if the numbers of timestamps and values differ.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, a
+    ///   percentile outside of 0 to 100, more than 2³² − 1 points, the first timestamp below the
+    ///   timestamp before it, unless they are [sorted](Order::Sort), and the first timestamp whose
+    ///   bucket begins before the first `i64`.
+    /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice, also for
+    ///   [filled](super::Fill) buckets.
+    /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails, and
     ///   [`Error::Load`](crate::Error::Load) if it does not accept the kernels.
     pub fn run<T: Value>(
         &self,
@@ -81,12 +84,12 @@ impl TimeBuckets {
         self.run_series(devices, &[0, timestamps.len()], timestamps, values)
     }
 
-    /// Aggregates S series, which follow each other in arrays of N timestamps and N values: series i from
-    /// offset i up to offset i + 1, of S + 1 offsets. Series may be empty.
+    /// Aggregates S series, which follow each other in arrays of N timestamps and N values. Of the
+    /// S + 1 `offsets`, series i has the points from offset i to offset i + 1. Series may be empty.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::InvalidInput`](crate::Error::InvalidInput) for the first of the offsets
-    /// that do not ascend from 0 to N.
+    /// Those of [`run`](Self::run), and [`Error::InvalidInput`](crate::Error::InvalidInput) for the
+    /// first bad offset: offsets must ascend from 0 to N.
     ///
     /// ```
     /// use gridstride::Device;
@@ -110,51 +113,43 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
         let series = Series::new(AGGREGATE, self, offsets, timestamps, values)?;
-        T::host(self, devices.devices(), &series).during(AGGREGATE)
+        T::host(devices.devices(), &series).during(AGGREGATE)
     }
 
-    /// Aggregates one series by a user-defined [`Aggregate`] in place of the methods. The options for singletons and
-    /// filling do not matter. The aggregate does not see points whose NaN is [skipped](Nan::Skip), so the result of a
-    /// bucket may come from no point at all.
+    /// Aggregates one series by a user-defined [`Aggregate`] instead of the methods. The options
+    /// for singletons and filling have no effect. The aggregate does not see points whose NaN is
+    /// [skipped](Nan::Skip), so the result of a bucket may come from no points.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::Unavailable`](crate::Error::Unavailable) on a device that runs kernels if
-    /// the aggregate has none.
-    pub fn custom<T: Value, A>(
+    /// Those of [`run`](Self::run), and [`Error::Unavailable`](crate::Error::Unavailable) on a
+    /// device that runs kernels if the aggregate has no kernels.
+    pub fn custom<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         custom: &Custom<A>,
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
-    ) -> Result<CustomAggregates<A::Output>>
-    where
-        A: Aggregate<State: Send, Output: Element> + Send + Sync,
-    {
+    ) -> Result<CustomAggregates<A::Output>> {
         self.custom_series(devices, custom, &[0, timestamps.len()], timestamps, values)
     }
 
-    /// Aggregates several series by a user-defined aggregate: [`custom`](Self::custom) with the offsets of
+    /// As [`custom`](Self::custom), but for several series, with the offsets and errors of
     /// [`run_series`](Self::run_series).
-    ///
-    /// # Errors
-    /// Those of [`custom`](Self::custom) and [`run_series`](Self::run_series).
-    pub fn custom_series<T: Value, A>(
+    pub fn custom_series<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         custom: &Custom<A>,
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
-    ) -> Result<CustomAggregates<A::Output>>
-    where
-        A: Aggregate<State: Send, Output: Element> + Send + Sync,
-    {
+    ) -> Result<CustomAggregates<A::Output>> {
         let series = Series::new(CUSTOM, self, offsets, timestamps, values)?;
-        T::custom(self, custom, devices.devices(), &series).during(CUSTOM)
+        dispatch::custom(custom, devices.devices(), &series).during(CUSTOM)
     }
 
-    /// Summarises each bucket of one series: all statistics but percentiles and rates, in a form that can be
-    /// [resampled](Summaries::resample) to coarser buckets. The options for methods, singletons and filling do not matter.
+    /// Summarises each bucket of one series: all statistics except percentiles and rates, in a form
+    /// that can be [resampled](Summaries::resample) to coarser buckets. The options for methods,
+    /// singletons and filling have no effect.
     ///
     /// # Errors
     /// Those of [`run`](Self::run).
@@ -167,11 +162,8 @@ impl TimeBuckets {
         self.summaries_series(devices, &[0, timestamps.len()], timestamps, values)
     }
 
-    /// Summarises each bucket of several series: [`summaries`](Self::summaries) with the offsets of
+    /// As [`summaries`](Self::summaries), but for several series, with the offsets and errors of
     /// [`run_series`](Self::run_series).
-    ///
-    /// # Errors
-    /// Those of [`run_series`](Self::run_series).
     pub fn summaries_series<T: Value>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -180,6 +172,6 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Summaries> {
         let series = Series::new(SUMMARIES, self, offsets, timestamps, values)?;
-        T::summaries(self, devices.devices(), &series).during(SUMMARIES)
+        T::summaries(devices.devices(), &series).during(SUMMARIES)
     }
 }

@@ -7,23 +7,23 @@ use super::{AGGREGATE, CUSTOM, SUMMARIES};
 use crate::Result;
 use crate::device::{DeviceArray, Element};
 use crate::error::During;
-use crate::time_series::custom::{Custom, summaries};
+use crate::time_series::custom::Custom;
 use crate::time_series::device_output::{
     DeviceAggregates, DeviceCustomAggregates, DeviceSummaries,
 };
+use crate::time_series::dispatch;
 use crate::time_series::element::Value;
 use crate::time_series::input::DeviceSeries;
 use crate::time_series::options::TimeBuckets;
 
 impl TimeBuckets {
-    /// Aggregates one series in a device's memory, and leaves the result there: [`run`](Self::run).
+    /// As [`run`](Self::run), but takes arrays in a device's memory and leaves the result there.
     ///
-    /// The call waits for the device, since the number of buckets is part of the result's shape. On the CPU the arrays
-    /// are copied.
+    /// The call waits for the device, since the number of buckets is part of the result's shape. On
+    /// the CPU the arrays are copied.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on
-    /// two devices.
+    /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
     ///
     /// ```
     /// use gridstride::Device;
@@ -46,12 +46,8 @@ impl TimeBuckets {
         self.run_series_device(&[0, timestamps.len()], timestamps, values)
     }
 
-    /// Aggregates several series in a device's memory, and leaves the result there: [`run_series`](Self::run_series). The
-    /// offsets are on the host.
-    ///
-    /// # Errors
-    /// Those of [`run_series`](Self::run_series), and
-    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
+    /// As [`run_series`](Self::run_series), but for arrays in a device's memory: see
+    /// [`run_device`](Self::run_device). The offsets are on the host.
     pub fn run_series_device<T: Value>(
         &self,
         offsets: &[usize],
@@ -60,54 +56,39 @@ impl TimeBuckets {
     ) -> Result<DeviceAggregates> {
         let series = DeviceSeries::new(AGGREGATE, self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::device(self, &series).during(AGGREGATE)
+        T::device(&series).during(AGGREGATE)
     }
 
-    /// Aggregates one series in a device's memory by a user-defined aggregate, and leaves the result there:
-    /// [`custom`](Self::custom).
-    ///
-    /// # Errors
-    /// Those of [`custom`](Self::custom), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on
-    /// two devices.
-    pub fn custom_device<T: Value, A>(
+    /// As [`custom`](Self::custom), but for arrays in a device's memory: see
+    /// [`run_device`](Self::run_device).
+    pub fn custom_device<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         custom: &Custom<A>,
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
-    ) -> Result<DeviceCustomAggregates<A::Output>>
-    where
-        A: Aggregate<State: Send, Output: Element> + Send + Sync,
-    {
+    ) -> Result<DeviceCustomAggregates<A::Output>> {
         self.custom_series_device(custom, &[0, timestamps.len()], timestamps, values)
     }
 
-    /// Aggregates several series in a device's memory by a user-defined aggregate, and leaves the result there:
-    /// [`custom_series`](Self::custom_series). The offsets are on the host.
-    ///
-    /// # Errors
-    /// Those of [`custom_series`](Self::custom_series), and
-    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
-    pub fn custom_series_device<T: Value, A>(
+    /// As [`custom_series`](Self::custom_series), but for arrays in a device's memory: see
+    /// [`run_device`](Self::run_device). The offsets are on the host.
+    pub fn custom_series_device<
+        T: Value,
+        A: Aggregate<State: Send, Output: Element> + Send + Sync,
+    >(
         &self,
         custom: &Custom<A>,
         offsets: &[usize],
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
-    ) -> Result<DeviceCustomAggregates<A::Output>>
-    where
-        A: Aggregate<State: Send, Output: Element> + Send + Sync,
-    {
+    ) -> Result<DeviceCustomAggregates<A::Output>> {
         let series = DeviceSeries::new(CUSTOM, self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::custom_device(self, custom, &series).during(CUSTOM)
+        dispatch::custom_device(custom, &series).during(CUSTOM)
     }
 
-    /// Summarises each bucket of one series in a device's memory, and leaves the result there:
-    /// [`summaries`](Self::summaries).
-    ///
-    /// # Errors
-    /// Those of [`summaries`](Self::summaries), and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays
-    /// on two devices.
+    /// As [`summaries`](Self::summaries), but for arrays in a device's memory: see
+    /// [`run_device`](Self::run_device).
     ///
     /// ```
     /// use gridstride::Device;
@@ -130,12 +111,8 @@ impl TimeBuckets {
         self.summaries_series_device(&[0, timestamps.len()], timestamps, values)
     }
 
-    /// Summarises each bucket of several series in a device's memory, and leaves the result there:
-    /// [`summaries_series`](Self::summaries_series). The offsets are on the host.
-    ///
-    /// # Errors
-    /// Those of [`summaries_series`](Self::summaries_series), and
-    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
+    /// As [`summaries_series`](Self::summaries_series), but for arrays in a device's memory: see
+    /// [`run_device`](Self::run_device). The offsets are on the host.
     pub fn summaries_series_device<T: Value>(
         &self,
         offsets: &[usize],
@@ -144,7 +121,6 @@ impl TimeBuckets {
     ) -> Result<DeviceSummaries> {
         let series = DeviceSeries::new(SUMMARIES, self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        let found = T::custom_device(self, &summaries(), &series).during(SUMMARIES)?;
-        Ok(DeviceSummaries::new(self, found))
+        T::summaries_device(&series).during(SUMMARIES)
     }
 }

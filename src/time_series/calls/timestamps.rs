@@ -1,4 +1,4 @@
-//! The calls for timestamps alone: rounded down to their buckets, and the buckets' lengths.
+//! The calls for timestamps without values: rounding, and counts of the points in buckets.
 
 use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
 
@@ -7,7 +7,7 @@ use crate::error::During;
 use crate::time_series::cpu::Timeline;
 use crate::time_series::device_output::DeviceBucketCounts;
 use crate::time_series::dispatch;
-use crate::time_series::input::{floor, packed, require_count, require_length};
+use crate::time_series::input::{Rounding, floor, packed, require_count, require_length};
 use crate::time_series::output::BucketCounts;
 use crate::{DeviceSet, Result};
 
@@ -16,12 +16,13 @@ const ROUND_INTO: &str = "round_timestamps_into";
 const ROUND_INPLACE: &str = "round_timestamps_inplace";
 const COUNTS: &str = "bucket_counts";
 
-/// Returns the label of each timestamp's bucket: origin + ⌊(t − origin)/granularity⌋·granularity. The timestamps may be
-/// in any order and unit.
+/// Returns the label of each timestamp's bucket: origin + ⌊(t − origin)/granularity⌋·granularity.
+/// The timestamps may be in any order and unit.
 ///
 /// # Errors
-/// [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, and for the first timestamp whose
-/// bucket begins before the first `i64`; otherwise those of the device, as of [`TimeBuckets::run`](crate::time_series::TimeBuckets::run).
+/// [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, and for the first
+/// timestamp whose bucket begins before the first `i64`; and the device's errors that
+/// [`TimeBuckets::run`](crate::time_series::TimeBuckets::run) lists.
 ///
 /// ```
 /// use gridstride::Device;
@@ -41,15 +42,19 @@ pub fn round_timestamps(
     let floor = floor(ROUND, granularity, origin)?;
     let mut rounded = Array1::from(zeroed_lazily(timestamps.len()).during(ROUND)?);
     let out = rounded.view_mut();
-    dispatch::round(ROUND, &floor, devices.devices(), timestamps, out).during(ROUND)?;
+    dispatch::round(
+        devices.devices(),
+        Rounding::new(ROUND, floor, timestamps, out)?,
+    )
+    .during(ROUND)?;
     Ok(rounded)
 }
 
-/// Writes the label of each timestamp's bucket to memory that exists: [`round_timestamps`] without an allocation of the
-/// result. After an error some of `out` may have been written.
+/// As [`round_timestamps`], but writes to `out`. After an error some of `out` may have been
+/// written.
 ///
 /// # Errors
-/// Those of [`round_timestamps`], and [`Error::Shape`](crate::Error::Shape) if `out` has another length.
+/// Also [`Error::Shape`](crate::Error::Shape) if `out` has another length.
 ///
 /// ```
 /// use gridstride::Device;
@@ -69,16 +74,11 @@ pub fn round_timestamps_into(
     out: ArrayViewMut1<i64>,
 ) -> Result<()> {
     let floor = floor(ROUND_INTO, granularity, origin)?;
-    require_length(ROUND_INTO, timestamps.len(), out.len())?;
-    let done = dispatch::round(ROUND_INTO, &floor, devices.devices(), timestamps, out);
-    done.during(ROUND_INTO)
+    let rounding = Rounding::new(ROUND_INTO, floor, timestamps, out)?;
+    dispatch::round(devices.devices(), rounding).during(ROUND_INTO)
 }
 
-/// Replaces each timestamp by the label of its bucket: [`round_timestamps`] in place. After an error the timestamps are
-/// what they were.
-///
-/// # Errors
-/// Those of [`round_timestamps`].
+/// As [`round_timestamps`], but in place. After an error the timestamps are unchanged.
 ///
 /// ```
 /// use gridstride::Device;
@@ -97,14 +97,11 @@ pub fn round_timestamps_inplace(
     origin: i64,
 ) -> Result<()> {
     let floor = floor(ROUND_INPLACE, granularity, origin)?;
-    let done = dispatch::round_inplace(ROUND_INPLACE, &floor, devices.devices(), timestamps);
-    done.during(ROUND_INPLACE)
+    dispatch::round_inplace(ROUND_INPLACE, floor, devices.devices(), timestamps)
+        .during(ROUND_INPLACE)
 }
 
-/// Rounds timestamps in a device's memory, and leaves the result there: [`round_timestamps`].
-///
-/// # Errors
-/// Those of [`round_timestamps`].
+/// As [`round_timestamps`], but takes an array in a device's memory and leaves the result there.
 ///
 /// ```
 /// use gridstride::Device;
@@ -127,12 +124,10 @@ pub fn round_timestamps_device(
     Ok(rounded)
 }
 
-/// Rounds timestamps in a device's memory into an array that exists: [`round_timestamps_device`] without an allocation
-/// of the result. After an error some of `out` may have been written.
+/// As [`round_timestamps_into`], but for arrays in a device's memory.
 ///
 /// # Errors
-/// Those of [`round_timestamps_into`], and [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two
-/// devices.
+/// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
 pub fn round_timestamps_device_into(
     timestamps: &DeviceArray<i64, Ix1>,
     granularity: i64,
@@ -157,14 +152,11 @@ fn round_device_into(
     let out = out.buffer_mut();
     // SAFETY: the guard orders the streams of both arrays with that of `device`.
     unsafe { out.start_copy_of(device, timestamps.buffer())? };
-    dispatch::round_device(operation, &floor, device, out).during(operation)
+    dispatch::round_device(operation, floor, device, out).during(operation)
 }
 
-/// Replaces each timestamp in a device's memory by the label of its bucket: [`round_timestamps_inplace`]. After an error
-/// the timestamps whose bucket has a label may have been rounded.
-///
-/// # Errors
-/// Those of [`round_timestamps`].
+/// As [`round_timestamps_inplace`], but for an array in a device's memory. After an error the
+/// timestamps whose bucket has a label may have been rounded.
 pub fn round_timestamps_device_inplace(
     timestamps: &mut DeviceArray<i64, Ix1>,
     granularity: i64,
@@ -172,11 +164,12 @@ pub fn round_timestamps_device_inplace(
 ) -> Result<()> {
     let floor = floor(ROUND_INPLACE, granularity, origin)?;
     let device = timestamps.device().clone();
-    let timestamps = timestamps.buffer_mut();
-    dispatch::round_device(ROUND_INPLACE, &floor, &device, timestamps).during(ROUND_INPLACE)
+    dispatch::round_device(ROUND_INPLACE, floor, &device, timestamps.buffer_mut())
+        .during(ROUND_INPLACE)
 }
 
-/// Returns the buckets that have points, and how many points each has, of timestamps that do not descend.
+/// Returns the buckets that have points, and their numbers of points. The timestamps must not
+/// descend.
 ///
 /// # Errors
 /// Those of [`TimeBuckets::run`](crate::time_series::TimeBuckets::run).
@@ -202,17 +195,14 @@ pub fn bucket_counts(
         operation: COUNTS,
         offsets: &[0, timestamps.len()],
         timestamps: &packed(timestamps).during(COUNTS)?,
-        floor: &floor,
+        floor,
     };
     dispatch::counts(devices.devices(), &timeline).during(COUNTS)
 }
 
-/// Counts the points of each bucket in a device's memory, and leaves the result there: [`bucket_counts`].
+/// As [`bucket_counts`], but takes an array in a device's memory and leaves the result there.
 ///
 /// The call waits for the device, since the number of buckets is part of the result's shape.
-///
-/// # Errors
-/// Those of [`bucket_counts`].
 ///
 /// ```
 /// use gridstride::Device;
@@ -232,5 +222,5 @@ pub fn bucket_counts_device(
 ) -> Result<DeviceBucketCounts> {
     let floor = floor(COUNTS, granularity, origin)?;
     require_count(COUNTS, timestamps.len())?;
-    dispatch::counts_device(COUNTS, &floor, timestamps).during(COUNTS)
+    dispatch::counts_device(COUNTS, floor, timestamps).during(COUNTS)
 }

@@ -4,30 +4,31 @@ use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
 
+use super::split_off;
 use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_sparsely};
 use crate::parallel::{self, Scratch};
 use crate::time_series::input::series_of;
 
-/// The buckets of some series: of which points each consists, whatever their values.
+/// The buckets of series: the points of each, whatever their values.
 pub struct Buckets {
-    /// The number of each series' first bucket, and at the end that of all buckets.
+    /// The index of each series' first bucket, and at the end the number of buckets.
     pub offsets: Vec<usize>,
-    /// The first timestamp of each.
+    /// The first timestamp of each bucket.
     pub starts: Vec<i64>,
-    /// The number of the first point of each, and at the end that of all points.
+    /// The index of each bucket's first point, and at the end the number of points.
     pub firsts: Vec<u32>,
     /// The number of buckets that begin before each chunk of points, and at the end that of all.
     chunks: Vec<usize>,
 }
 
-/// What is done with the buckets that begin in a chunk of points.
+/// Work on the buckets that begin in a chunk of points.
 pub trait Visit<O>: Sync {
-    /// What a thread needs.
+    /// Memory that a thread reuses.
     type Scratch: Default + Send;
 
-    /// Writes the columns' parts of these buckets.
+    /// Writes these buckets' ranges of the columns.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation).
@@ -39,10 +40,8 @@ pub trait Visit<O>: Sync {
     ) -> Result<()>;
 }
 
-/// Nothing is done with them.
-pub struct Ignore;
-
-impl Visit<f64> for Ignore {
+/// No work.
+impl Visit<f64> for () {
     type Scratch = ();
 
     fn visit(&self, _: &Found, _: Vec<&mut [f64]>, (): &mut ()) -> Result<()> {
@@ -56,7 +55,7 @@ pub struct Found<'a> {
     offsets: &'a [usize],
     /// The first point of each bucket.
     firsts: &'a [u32],
-    /// The end of the last one's points.
+    /// The end of the last bucket's points.
     end: usize,
 }
 
@@ -66,19 +65,7 @@ impl Found<'_> {
         self.firsts.len()
     }
 
-    /// The points of the last bucket, and the first point of its series, if it has more than so many points.
-    pub fn last_above(&self, points: usize) -> Option<(usize, Range<usize>)> {
-        let first = *self.firsts.last()? as usize;
-        let is_long = self.end - first > points;
-        is_long.then(|| {
-            (
-                self.offsets[series_of(self.offsets, first)],
-                first..self.end,
-            )
-        })
-    }
-
-    /// The points of each bucket, and the first point of its series.
+    /// Returns, for each bucket, the first point of its series and the bucket's points.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let first = self.firsts.first().map_or(0, |&first| first as usize);
@@ -96,10 +83,10 @@ impl Found<'_> {
 }
 
 impl Buckets {
-    /// Finds the buckets, and fills columns with what a visitor makes of them as long as their points are in the
-    /// cache.
+    /// Finds the buckets, and has a visitor fill columns while the points are in the cache.
     ///
-    /// Results go where they belong if no bucket between others is empty; else gaps are closed afterwards.
+    /// Results are written to their final places unless buckets between others are empty; then gaps
+    /// are closed afterwards.
     ///
     /// # Errors
     /// Those of [`Timeline::check`], and [`Error::Allocation`](crate::Error::Allocation).
@@ -110,47 +97,49 @@ impl Buckets {
     ) -> Result<(Buckets, Vec<Vec<O>>)> {
         let rooms = timeline.rooms();
         let room = rooms.iter().sum();
-        // There may be far fewer buckets than room: only pages that are written to take memory.
+        // There may be far fewer buckets than room: pages take memory only when they are written
+        // to.
         let mut starts = zeroed_sparsely(room)?;
         let mut firsts = zeroed_sparsely(room + 1)?;
         let columns = (0..columns).map(|_| zeroed_sparsely(room));
         let mut columns: Vec<Vec<O>> = columns.collect::<Result<_>>()?;
         let mut offsets = zeroed(timeline.offsets.len())?;
-        let mut unused = Places {
-            starts: &mut starts,
-            firsts: &mut firsts,
-            offsets: &mut offsets,
-            columns: columns.iter_mut().map(|column| &mut column[..]).collect(),
-        };
+        let (mut unused_starts, mut unused_firsts) = (&mut starts[..], &mut firsts[..]);
+        let mut unused_offsets = &mut offsets[..];
+        let unused_columns = columns.iter_mut().map(|column| &mut column[..]);
+        let mut unused_columns: Vec<_> = unused_columns.collect();
         let mut begun = 0;
-        let parts = rooms.iter().enumerate().map(|(chunk, &room)| {
+        let (mut tasks, mut series) = (Vec::new(), Vec::new());
+        for (chunk, &room) in rooms.iter().enumerate() {
             let end = timeline.points_of(chunk).end;
-            let series = begun..timeline.offsets.partition_point(|&offset| offset < end);
-            begun = series.end;
-            Part {
-                timeline,
+            let begins = begun..timeline.offsets.partition_point(|&offset| offset < end);
+            begun = begins.end;
+            let columns = unused_columns.iter_mut();
+            tasks.push(Task {
                 chunk,
-                places: unused.split_off(room, series.len()),
-                series,
-            }
-        });
-        let parts: Vec<_> = parts.collect();
-        let series: Vec<_> = parts.iter().map(|part| part.series.clone()).collect();
+                series: begins.clone(),
+                starts: split_off(&mut unused_starts, room),
+                firsts: split_off(&mut unused_firsts, room),
+                offsets: split_off(&mut unused_offsets, begins.len()),
+                columns: columns.map(|column| split_off(column, room)).collect(),
+            });
+            series.push(begins);
+        }
         let arch = Arch::new();
         let scratch = Scratch::new();
-        let counts = parallel::try_map(parts, |part| {
-            scratch.with(|scratch| arch.dispatch(Find(part, visitor, scratch)))
+        let counts = parallel::try_map(tasks, |task| {
+            scratch.with(|scratch| arch.dispatch(Find(timeline, task, visitor, scratch)))
         })?;
 
         let mut chunks = vec![0];
-        for (chunk, count) in counts.iter().enumerate() {
-            for offset in &mut offsets[series[chunk].clone()] {
+        for ((chunk, series), count) in series.into_iter().enumerate().zip(&counts) {
+            for offset in &mut offsets[series] {
                 *offset += chunks[chunk];
             }
             chunks.push(chunks[chunk] + count);
         }
         let count = chunks[counts.len()];
-        // Of series without points behind the last point, and that of all.
+        // The offsets of series without points behind the last point, and the number of buckets.
         offsets[begun..].fill(count);
         parallel::join(
             &mut || close_gaps(&mut starts, &rooms, &chunks),
@@ -159,7 +148,7 @@ impl Buckets {
         parallel::each(&mut columns, |column| close_gaps(column, &rooms, &chunks));
         // There is room for one more.
         firsts.push(timeline.timestamps.len() as u32);
-        // What is handed out keeps what is a little too large: else all would be copied.
+        // The caller gets vectors that are a little too large: shrinking copies all elements.
         if count < room / 2 {
             starts.shrink_to_fit();
             columns.iter_mut().for_each(Vec::shrink_to_fit);
@@ -178,27 +167,24 @@ impl Buckets {
         self.starts.len()
     }
 
-    /// Has a visitor fill columns, which are as long as there are buckets. `offsets` are those of the points.
+    /// Has a visitor fill columns with an element for each bucket. `offsets` are those of the
+    /// points.
     ///
     /// # Errors
-    /// The visitor's.
+    /// Those of the visitor.
     pub fn visit<O: Send, V: Visit<O>>(
         &self,
         offsets: &[usize],
         mut columns: Vec<&mut [O]>,
         visitor: &V,
     ) -> Result<()> {
-        let parts = self.chunks.windows(2).map(|pair| {
-            let buckets = pair[0]..pair[1];
-            let columns = columns.iter_mut().map(|column| {
-                let part = column.split_off_mut(..buckets.len());
-                part.expect("as long as there are buckets")
-            });
-            let columns: Vec<_> = columns.collect();
-            (buckets, columns)
+        let chunks = self.chunks.windows(2).map(|pair| {
+            let columns = columns.iter_mut();
+            let columns = columns.map(|column| split_off(column, pair[1] - pair[0]));
+            (pair[0]..pair[1], columns.collect::<Vec<_>>())
         });
         let scratch = Scratch::new();
-        parallel::try_each(parts, |(buckets, columns)| {
+        parallel::try_each(chunks, |(buckets, columns)| {
             let found = Found {
                 offsets,
                 end: self.firsts[buckets.end] as usize,
@@ -209,7 +195,7 @@ impl Buckets {
     }
 }
 
-/// Moves the elements of all chunks together: each has room for some, but may have used less.
+/// Moves the elements of all chunks together. Each chunk has used the beginning of its room.
 fn close_gaps<T: Copy>(elements: &mut Vec<T>, rooms: &[usize], chunks: &[usize]) {
     let mut from = 0;
     for (room, chunk) in rooms.iter().zip(chunks.windows(2)) {
@@ -221,67 +207,39 @@ fn close_gaps<T: Copy>(elements: &mut Vec<T>, rooms: &[usize], chunks: &[usize])
     elements.truncate(chunks[rooms.len()]);
 }
 
-/// Where results go.
-struct Places<'a, O> {
+/// A chunk of points, and places for the buckets that begin there.
+struct Task<'a, O> {
+    chunk: usize,
+    /// The series that begin in the chunk.
+    series: Range<usize>,
     starts: &'a mut [i64],
     firsts: &'a mut [u32],
     offsets: &'a mut [usize],
     columns: Vec<&'a mut [O]>,
 }
 
-impl<'a, O> Places<'a, O> {
-    /// The first of them.
-    fn split_off(&mut self, buckets: usize, series: usize) -> Places<'a, O> {
-        let all = "there is room for all chunks";
-        Places {
-            starts: self.starts.split_off_mut(..buckets).expect(all),
-            firsts: self.firsts.split_off_mut(..buckets).expect(all),
-            offsets: self.offsets.split_off_mut(..series).expect(all),
-            columns: self
-                .columns
-                .iter_mut()
-                .map(|column| column.split_off_mut(..buckets).expect(all))
-                .collect(),
-        }
-    }
-}
-
-/// A chunk of points.
-struct Part<'a, O> {
-    timeline: &'a Timeline<'a>,
-    chunk: usize,
-    /// The series that begin in it.
-    series: Range<usize>,
-    places: Places<'a, O>,
-}
-
-/// Finds the buckets that begin in a chunk, has them visited, and returns their number. The numbers of the series'
-/// first buckets are as if the chunk were the first one.
-struct Find<'a, O, V: Visit<O>>(Part<'a, O>, &'a V, &'a mut V::Scratch);
+/// Finds the buckets that begin in a chunk of points, has them visited, and returns their number.
+/// Writes the indices of the series' first buckets as if the chunk were the first one.
+struct Find<'a, O, V: Visit<O>>(&'a Timeline<'a>, Task<'a, O>, &'a V, &'a mut V::Scratch);
 
 impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
     type Output = Result<usize>;
 
     #[inline(always)]
     fn call(self) -> Result<usize> {
-        let Find(part, visitor, scratch) = self;
-        let Part {
-            timeline,
-            chunk,
-            series,
-            mut places,
-        } = part;
-        let mut heads = places.firsts.iter_mut().zip(places.starts);
+        let Find(timeline, mut task, visitor, scratch) = self;
+        let mut heads = task.firsts.iter_mut().zip(task.starts);
         let mut count = 0;
-        let end = timeline.find(chunk, |point, start| {
+        let end = timeline.find(task.chunk, |point, start| {
             let (first, label) = heads.next().expect("not more than can begin here");
             (*first, *label) = (point as u32, start);
             count += 1;
         });
         let end = end.map_err(|index| timeline.error(index))?;
-        let firsts = &places.firsts[..count];
+        let firsts = &task.firsts[..count];
         let mut before = 0;
-        for (number, &offset) in places.offsets.iter_mut().zip(&timeline.offsets[series]) {
+        let offsets = &timeline.offsets[task.series];
+        for (number, &offset) in task.offsets.iter_mut().zip(offsets) {
             while before < count && (firsts[before] as usize) < offset {
                 before += 1;
             }
@@ -293,10 +251,9 @@ impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
                 firsts,
                 end,
             };
-            for column in &mut places.columns {
-                *column = std::mem::take(column).split_at_mut(count).0;
-            }
-            visitor.visit(&found, places.columns, scratch)?;
+            let columns = task.columns.iter_mut();
+            let columns = columns.map(|column| split_off(column, count)).collect();
+            visitor.visit(&found, columns, scratch)?;
         }
         Ok(count)
     }

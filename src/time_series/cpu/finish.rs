@@ -9,19 +9,11 @@ use crate::device::{collected, reserve, zeroed, zeroed_columns};
 use crate::time_series::options::{Fill, TimeBuckets};
 use crate::time_series::output::Aggregates;
 
-/// Whether [`finish`] has anything to do.
-fn is_needed(options: &TimeBuckets) -> bool {
-    options.fill != Fill::None || !options.counts().is_empty()
-}
-
-/// Takes the columns of the [needed](TimeBuckets::needed_methods) methods: drops buckets, strips the counts, and fills.
+/// Drops buckets, removes the counts behind the columns that the caller asked for, and fills.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for all buckets.
 pub fn finish(options: &TimeBuckets, mut found: Aggregates) -> Result<Aggregates> {
-    if !is_needed(options) {
-        return Ok(found);
-    }
     let counts = found.columns.split_off(options.methods.len());
     found.methods.truncate(options.methods.len());
     if !counts.is_empty() {
@@ -36,7 +28,7 @@ pub fn finish(options: &TimeBuckets, mut found: Aggregates) -> Result<Aggregates
     }
 }
 
-/// Only some of the buckets.
+/// Keeps some of the buckets.
 fn kept(found: Aggregates, is_kept: impl Fn(usize) -> bool) -> Result<Aggregates> {
     let mut kept = Vec::new();
     reserve(&mut kept, found.len())?;
@@ -54,9 +46,9 @@ fn kept(found: Aggregates, is_kept: impl Fn(usize) -> bool) -> Result<Aggregates
     })
 }
 
-/// With all buckets between the first and the last one of each series.
+/// Inserts the buckets that are missing between the first and the last bucket of each series.
 fn filled(options: &TimeBuckets, fill: Fill, found: Aggregates) -> Result<Aggregates> {
-    // Where a bucket is among all those of its series: the difference of two i64 fits in 64 bits.
+    // The index among all buckets of the series. The difference of two i64 fits in 64 bits.
     let place = |series: &Range<usize>, bucket: usize| {
         let distance = found.starts[bucket].wrapping_sub(found.starts[series.start]) as u64;
         usize::try_from(distance / options.granularity as u64).unwrap_or(usize::MAX)
@@ -72,7 +64,7 @@ fn filled(options: &TimeBuckets, fill: Fill, found: Aggregates) -> Result<Aggreg
         }
         offsets.push(count);
     }
-    // All that will be needed in one piece, so that it fails before anything is written.
+    // Asks for all memory at once, so that an error comes before anything is written.
     let numbers = count.saturating_mul(1 + found.columns.len());
     reserve(&mut Vec::<u64>::new(), numbers)?;
     let mut starts = zeroed(count)?;

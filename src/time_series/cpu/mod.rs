@@ -1,9 +1,10 @@
-//! The CPU: all cores.
+//! The CPU version, on all cores.
 //!
-//! First [points] are sorted, checked and freed of duplicates where that is asked for. Then the [`buckets`] are
-//! found, in a pass over chunks of timestamps, in which the statistics of the values are computed as well. What a bucket
-//! comes to depends on its own points alone, not on its place or on the number of threads: short buckets are
-//! taken from the first point to the last, and long ones in pieces of a fixed length that are merged in order.
+//! First the [points] are sorted, checked and freed of duplicates if the options say so. Then a
+//! pass over chunks of timestamps finds the [`buckets`] and computes the statistics of the values.
+//! The result of a bucket depends only on its points, not on its place or the number of threads:
+//! short buckets are reduced from the first point to the last, and long buckets in chunks of a
+//! fixed length that are merged in order.
 
 mod buckets;
 mod finish;
@@ -12,8 +13,6 @@ mod points;
 mod reduce;
 mod round;
 mod source;
-#[cfg(test)]
-mod tests;
 mod timeline;
 
 use ndarray::Array1;
@@ -23,41 +22,48 @@ pub use finish::finish;
 pub use round::{round, round_into};
 pub use timeline::Timeline;
 
-use self::buckets::{Buckets, Found, Ignore, Visit};
+use self::buckets::{Buckets, Found, Visit};
 use self::percentiles::PercentilesOf;
 use self::reduce::{Columns, Reduce};
-use self::source::{Rates, Source, ValuesOf};
+use self::source::{Rates, Source, Values};
 use super::input::Series;
-use super::method::{self, InColumns, Method};
-use super::options::TimeBuckets;
+use super::method;
 use super::output::{Aggregates, BucketCounts, CustomAggregates};
-use crate::device::{Element, zeroed, zeroed_columns};
+use crate::device::{Element, collected, zeroed_columns};
 use crate::{Real, Result};
 
 /// Aggregates series.
-pub fn aggregate<T: Real>(options: &TimeBuckets, series: &Series<T>) -> Result<Aggregates> {
-    let points = series.prepared(options)?;
-    let methods = options.needed_methods();
-    let of_values = Wanted::of(options, &methods, false);
-    let of_rates = Wanted::of(options, &methods, true);
-    let values = ValuesOf::new(options, &points);
+pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
+    let (options, points) = (series.options, series.prepared()?);
+    let (methods, ddof) = (options.needed_methods(), f64::from(options.ddof));
+    let (statistics, percents) = &method::split(&methods, false);
+    let source = &Values::new(&points)?;
     // Statistics of the values are computed while the buckets are found.
-    let (buckets, found) = Buckets::find(
-        &Timeline::of(&points),
-        of_values.statistics.len(),
-        &of_values.statistics(&values),
-    )?;
+    let visitor = StatisticsOf {
+        source,
+        statistics,
+        ddof,
+    };
+    let (buckets, found) = Buckets::find(&Timeline::of(&points), statistics.len(), &visitor)?;
     let mut target = Target {
         offsets: &points.offsets,
         buckets: &buckets,
         columns: vec![Vec::new(); methods.len()],
     };
-    target.put(&of_values.statistics, found);
-    target.fill(&of_values.percents, &of_values.percentiles(&values))?;
-    if !of_rates.is_empty() {
-        let rates = Rates::new(options, &points)?;
-        target.fill(&of_rates.statistics, &of_rates.statistics(&rates))?;
-        target.fill(&of_rates.percents, &of_rates.percentiles(&rates))?;
+    target.put(statistics, found);
+    target.fill(percents, &PercentilesOf { source, percents })?;
+    let (statistics, percents) = &method::split(&methods, true);
+    if !statistics.is_empty() || !percents.is_empty() {
+        let source = &Rates::new(&points)?;
+        target.fill(
+            statistics,
+            &StatisticsOf {
+                source,
+                statistics,
+                ddof,
+            },
+        )?;
+        target.fill(percents, &PercentilesOf { source, percents })?;
     }
     let columns = target.columns.into_iter().map(Array1::from).collect();
     finish(
@@ -65,53 +71,18 @@ pub fn aggregate<T: Real>(options: &TimeBuckets, series: &Series<T>) -> Result<A
         Aggregates {
             offsets: buckets.offsets,
             starts: buckets.starts.into(),
-            methods: methods.into_owned(),
+            methods,
             columns,
         },
     )
 }
 
-/// What is computed of the values, or of the rates, and in which columns.
-struct Wanted {
-    statistics: InColumns<Statistic>,
-    percents: InColumns<f64>,
-    ddof: f64,
+/// Splits the first `len` elements off the rest.
+fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    rest.split_off_mut(..len).expect("there is room for all")
 }
 
-impl Wanted {
-    fn of(options: &TimeBuckets, methods: &[Method], are_rates: bool) -> Wanted {
-        let (statistics, percents) = method::split(methods, are_rates);
-        Wanted {
-            statistics,
-            percents,
-            ddof: f64::from(options.ddof),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.statistics.is_empty() && self.percents.is_empty()
-    }
-
-    fn statistics<'a, S>(&self, source: &'a S) -> StatisticsOf<'a, S> {
-        let statistics = self.statistics.iter().map(|&(_, statistic)| statistic);
-        StatisticsOf {
-            source,
-            made_by: OfStates {
-                statistics: statistics.collect(),
-                ddof: self.ddof,
-            },
-        }
-    }
-
-    fn percentiles<'a, S>(&self, source: &'a S) -> PercentilesOf<'a, S> {
-        PercentilesOf {
-            source,
-            percents: self.percents.iter().map(|&(_, percent)| percent).collect(),
-        }
-    }
-}
-
-/// The columns of some buckets.
+/// The columns of the result.
 struct Target<'a> {
     offsets: &'a [usize],
     buckets: &'a Buckets,
@@ -119,12 +90,12 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Has a visitor fill some columns.
+    /// Has a visitor compute columns.
     fn fill<M>(&mut self, places: &[(usize, M)], visitor: &impl Visit<f64>) -> Result<()> {
         let mut columns = zeroed_columns::<f64>(places.len(), self.buckets.len())?;
         if !columns.is_empty() {
-            let parts = columns.iter_mut().map(|column| &mut column[..]).collect();
-            self.buckets.visit(self.offsets, parts, visitor)?;
+            let columns = columns.iter_mut().map(|column| &mut column[..]).collect();
+            self.buckets.visit(self.offsets, columns, visitor)?;
         }
         self.put(places, columns);
         Ok(())
@@ -137,10 +108,11 @@ impl Target<'_> {
     }
 }
 
-/// Computes statistics, of the smallest states that have them.
+/// Computes a column for each statistic, from the smallest states that have all of them.
 struct StatisticsOf<'a, S> {
     source: &'a S,
-    made_by: OfStates,
+    statistics: &'a [(usize, Statistic)],
+    ddof: f64,
 }
 
 impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
@@ -154,7 +126,11 @@ impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
     ) -> Result<()> {
         if columns.is_empty() {
             Ok(())
-        } else if self.made_by.statistics.iter().copied().all(Sums::has) {
+        } else if self
+            .statistics
+            .iter()
+            .all(|&(_, statistic)| Sums::has(statistic))
+        {
             self.reduce(found, columns, sums)
         } else {
             self.reduce(found, columns, summaries)
@@ -172,25 +148,19 @@ impl<S: Source> StatisticsOf<'_, S> {
         let reduce = Reduce {
             aggregate: &StatesOf::<State>::NEW,
             source: self.source,
-            made_by: &self.made_by,
+            columns: self,
         };
         reduce.visit(found, columns, states)
     }
 }
 
-/// A column for each statistic.
-struct OfStates {
-    statistics: Vec<Statistic>,
-    ddof: f64,
-}
-
-impl<S: Statistics> Columns<S, f64> for OfStates {
+impl<S: Source, State: Statistics> Columns<State, f64> for StatisticsOf<'_, S> {
     #[inline(always)]
-    fn write(&self, column: usize, states: &[S], results: &mut [f64]) {
-        // A loop for each statistic, not a choice for each state.
+    fn write(&self, column: usize, states: &[State], results: &mut [f64]) {
+        // One loop for each statistic, so that no loop chooses among statistics.
         macro_rules! write {
             ($($name:ident)*) => {
-                match self.statistics[column] {$(
+                match self.statistics[column].1 {$(
                     Statistic::$name => for (result, state) in results.iter_mut().zip(states) {
                         *result = state.statistic(Statistic::$name, self.ddof);
                     }
@@ -202,19 +172,15 @@ impl<S: Statistics> Columns<S, f64> for OfStates {
 }
 
 /// Aggregates series by a user-defined aggregate.
-pub fn custom<T: Real, A>(
-    options: &TimeBuckets,
+pub fn custom<T: Real, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     aggregate: &A,
     series: &Series<T>,
-) -> Result<CustomAggregates<A::Output>>
-where
-    A: Aggregate<State: Send, Output: Element> + Send + Sync,
-{
-    let points = series.prepared(options)?;
+) -> Result<CustomAggregates<A::Output>> {
+    let points = series.prepared()?;
     let reduce = Reduce {
         aggregate,
-        source: &ValuesOf::new(options, &points),
-        made_by: &ResultsOf(aggregate),
+        source: &Values::new(&points)?,
+        columns: &ResultsOf(aggregate),
     };
     let (buckets, mut columns) = Buckets::find(&Timeline::of(&points), 1, &reduce)?;
     Ok(CustomAggregates {
@@ -224,7 +190,7 @@ where
     })
 }
 
-/// One column, of results.
+/// The only column: the results.
 struct ResultsOf<'a, A>(&'a A);
 
 impl<A: Aggregate + Sync> Columns<A::State, A::Output> for ResultsOf<'_, A> {
@@ -238,11 +204,8 @@ impl<A: Aggregate + Sync> Columns<A::State, A::Output> for ResultsOf<'_, A> {
 
 /// Counts the points of each bucket.
 pub fn counts(timeline: &Timeline) -> Result<BucketCounts> {
-    let (buckets, _) = Buckets::find(timeline, 0, &Ignore)?;
-    let mut counts = zeroed(buckets.len())?;
-    for (count, points) in counts.iter_mut().zip(buckets.firsts.windows(2)) {
-        *count = points[1] - points[0];
-    }
+    let (buckets, _) = Buckets::find(timeline, 0, &())?;
+    let counts = collected(buckets.firsts.windows(2).map(|pair| pair[1] - pair[0]))?;
     Ok(BucketCounts {
         starts: buckets.starts.into(),
         counts: counts.into(),

@@ -9,16 +9,16 @@ use crate::Result;
 use crate::device::reserve;
 use crate::parallel;
 
-/// Values of a bucket up to which sorting all of them by counting is faster than selecting some.
-pub const FEW: usize = 24;
+/// Up to this number of values, sorting all by counting is faster than selecting some.
+const FEW: usize = 24;
 
-/// Ranks from which sorting is faster.
+/// From more ranks than this, sorting is faster than selecting.
 const MANY_RANKS: usize = 8;
 
-/// Computes percentiles: a column for each percent.
+/// Computes a column for each percentile.
 pub struct PercentilesOf<'a, S> {
     pub source: &'a S,
-    pub percents: Vec<f64>,
+    pub percents: &'a [(usize, f64)],
 }
 
 impl<S: Source> Visit<f64> for PercentilesOf<'_, S> {
@@ -33,9 +33,9 @@ impl<S: Source> Visit<f64> for PercentilesOf<'_, S> {
         for (bucket, (first, points)) in found.each().enumerate() {
             let has_nan = scratch.gather(self.source, first, points)?;
             if !has_nan {
-                scratch.order(&self.percents);
+                scratch.order(self.percents);
             }
-            for (column, &percent) in columns.iter_mut().zip(&self.percents) {
+            for (column, &(_, percent)) in columns.iter_mut().zip(self.percents) {
                 column[bucket] = match has_nan {
                     true => f64::NAN,
                     false => interpolated(&scratch.keys, percent),
@@ -46,7 +46,7 @@ impl<S: Source> Visit<f64> for PercentilesOf<'_, S> {
     }
 }
 
-/// Room of a thread.
+/// Memory that a thread reuses.
 #[derive(Default)]
 pub struct Scratch {
     keys: Vec<i64>,
@@ -54,7 +54,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Takes the values of a bucket, and tells whether NaN is among them.
+    /// Takes the values of a bucket, and returns whether any is NaN.
     fn gather(&mut self, source: &impl Source, first: usize, points: Range<usize>) -> Result<bool> {
         self.keys.clear();
         reserve(&mut self.keys, points.len())?;
@@ -66,15 +66,15 @@ impl Scratch {
         Ok(has_nan)
     }
 
-    /// Puts the keys to their places, at least those that the percentiles need.
-    fn order(&mut self, percents: &[f64]) {
+    /// Moves the keys that the percentiles need to their places in ascending order.
+    fn order(&mut self, percents: &[(usize, f64)]) {
         let count = self.keys.len();
         if count <= FEW {
             sort_few(&mut self.keys);
             return;
         }
         self.ranks.clear();
-        for &percent in percents {
+        for &(_, percent) in percents {
             let (rank, fraction) = rank(count, percent);
             self.ranks.push(rank);
             if fraction > 0.0 {
@@ -84,7 +84,7 @@ impl Scratch {
         self.ranks.sort_unstable();
         self.ranks.dedup();
         if self.ranks.len() <= MANY_RANKS {
-            // What is before a selected one is not above it: the next one is behind.
+            // No key in front of a selected key is larger, so that the next one is behind it.
             let mut done = 0;
             for &rank in &self.ranks {
                 self.keys[done..].select_nth_unstable(rank - done);
@@ -98,26 +98,26 @@ impl Scratch {
     }
 }
 
-/// Sorts many keys, by all threads.
+/// Sorts many keys, with all threads.
 fn sort(keys: &mut [i64]) {
-    // Unsigned numbers are in the same order once the sign is turned.
-    let turn = |keys: &mut [u64]| keys.iter_mut().for_each(|key| *key ^= 1 << 63);
+    // With the sign bit flipped, unsigned numbers have the same order.
+    let flip = |keys: &mut [u64]| keys.iter_mut().for_each(|key| *key ^= 1 << 63);
     let keys = bytemuck::cast_slice_mut(keys);
-    turn(keys);
+    flip(keys);
     parallel::sort(keys);
-    turn(keys);
+    flip(keys);
 }
 
-/// Sorts up to [`FEW`] keys: each goes to the place that is the number of smaller ones.
+/// Sorts up to [`FEW`] keys: the index of each is the number of smaller keys.
 ///
-/// Comparisons of all pairs, but without a branch: those of a sort of random values are predicted wrong half of
-/// the time.
+/// Compares all pairs, but without branches, half of which would be predicted wrong for random
+/// values.
 #[inline(always)]
-pub fn sort_few(keys: &mut [i64]) {
+fn sort_few(keys: &mut [i64]) {
     let mut sorted = [0; FEW];
     for (index, &key) in keys.iter().enumerate() {
         let (before, after) = keys.split_at(index);
-        // Of equal ones the earlier one comes first.
+        // The earlier of two equal keys comes first.
         let up_to = before.iter().map(|other| usize::from(*other <= key));
         let below = after.iter().map(|other| usize::from(*other < key));
         sorted[up_to.sum::<usize>() + below.sum::<usize>()] = key;
@@ -125,31 +125,73 @@ pub fn sort_few(keys: &mut [i64]) {
     keys.copy_from_slice(&sorted[..keys.len()]);
 }
 
-/// The rank below a percentile of so many values, and how far it is on the way to the next one.
+/// Returns the rank below a percentile of `count` values, and the fraction of the way to the next
+/// rank.
 fn rank(count: usize, percent: f64) -> (usize, f64) {
     let place = (count - 1) as f64 * percent / 100.0;
     let rank = place.floor();
     (rank as usize, place - rank)
 }
 
-/// A percentile of values that are where they belong.
+/// Returns a percentile of keys in order.
 fn interpolated(keys: &[i64], percent: f64) -> f64 {
     if keys.is_empty() {
         return f64::NAN;
     }
     let (rank, fraction) = rank(keys.len(), percent);
-    // Behind the last one there is none, and none is needed.
+    // The last key has no next one, and needs none.
     let next = keys.get(rank + 1).unwrap_or(&keys[rank]);
     time_series_kernels::interpolated(number(keys[rank]), number(*next), fraction)
 }
 
-/// An integer with the place of the number in [`f64::total_cmp`]: integers are sorted faster.
-pub fn key(number: f64) -> i64 {
+/// Returns an integer in the order of [`f64::total_cmp`]: integers are sorted faster.
+fn key(number: f64) -> i64 {
     let bits = number.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
-/// The number of a key.
-pub fn number(key: i64) -> f64 {
+/// Returns the number of a key.
+fn number(key: i64) -> f64 {
     f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FEW, key, number, sort_few};
+
+    #[test]
+    fn few_keys_are_sorted() {
+        let mut state = 1u64;
+        for length in 0..=FEW {
+            for bound in [2, 5, 1 << 20] {
+                let mut keys: Vec<i64> = (0..length)
+                    .map(|_| {
+                        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+                        ((state >> 33) % bound) as i64 - bound as i64 / 2
+                    })
+                    .collect();
+                let mut expected = keys.clone();
+                expected.sort_unstable();
+                sort_few(&mut keys);
+                assert_eq!(keys, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_their_numbers() {
+        let numbers = [
+            f64::NEG_INFINITY,
+            -1.5,
+            -f64::MIN_POSITIVE,
+            -0.0,
+            0.0,
+            1e-300,
+            2.0,
+            f64::INFINITY,
+        ];
+        assert!(numbers.map(key).is_sorted());
+        let back = numbers.map(|of| number(key(of)));
+        assert_eq!(back.map(f64::to_bits), numbers.map(f64::to_bits));
+    }
 }

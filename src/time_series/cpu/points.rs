@@ -1,37 +1,38 @@
-//! Points in order, and without those that are not to count.
+//! Points in order, and without duplicates.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::split_off;
 use super::timeline::{CHUNK, Timeline};
 use crate::device::{room_to_sort, zeroed, zeroed_lazily};
 use crate::parallel;
 use crate::time_series::input::{Series, require_labels};
-use crate::time_series::options::{Duplicates, Order, TimeBuckets};
+use crate::time_series::options::{Duplicates, Order};
 use crate::{Real, Result};
 
-/// Makes an unsigned number of a timestamp that has the same place in order.
+/// The bit to flip so that unsigned numbers have the order of timestamps.
 const SIGN: u64 = 1 << 63;
 
 impl<T: Real> Series<'_, T> {
     /// Returns the points in the order of time: sorted, if the options say so and they are not.
-    pub fn in_order(&self, options: &TimeBuckets) -> Result<Series<'_, T>> {
+    pub fn in_order(&self) -> Result<Series<'_, T>> {
         let mut points = self.borrowed();
-        if options.order == Order::Sort && Timeline::of(&points).check().is_err() {
-            // Before points are moved: the error says where the caller has them.
+        if self.options.order == Order::Sort && Timeline::of(&points).check().is_err() {
+            // Before points are moved, since the error has the caller's index.
             require_labels(self.operation, &*points.timestamps, &self.floor)?;
             points.sort()?;
         }
         Ok(points)
     }
 
-    /// Returns the points in the order of time, without the duplicates that the options leave out. Copies nothing unless
-    /// points are moved or left out.
-    pub fn prepared(&self, options: &TimeBuckets) -> Result<Series<'_, T>> {
-        let mut points = self.in_order(options)?;
-        if options.duplicates != Duplicates::Keep {
+    /// Returns the points in the order of time, without the duplicates that the options leave out.
+    /// Copies nothing unless points are moved or left out.
+    pub fn prepared(&self) -> Result<Series<'_, T>> {
+        let mut points = self.in_order()?;
+        if self.options.duplicates != Duplicates::Keep {
             Timeline::of(&points).check()?;
-            points.remove_duplicates(options.duplicates)?;
+            points.remove_duplicates(self.options.duplicates)?;
         }
         Ok(points)
     }
@@ -49,31 +50,27 @@ impl<T: Real> Series<'_, T> {
         });
         room_to_sort(&pairs)?;
         let mut rest = &mut pairs[..];
-        let series = self.offsets.windows(2).map(|offsets| {
-            rest.split_off_mut(..offsets[1] - offsets[0])
-                .expect("as many points as the last offset says")
-        });
+        let offsets = self.offsets.windows(2);
+        let series = offsets.map(|offsets| split_off(&mut rest, offsets[1] - offsets[0]));
         parallel::each(series.filter(|series| series.len() > 1), |series| {
             parallel::sort_pairs_by_bits(series, 0..u64::BITS);
         });
         let mut timestamps = zeroed_lazily(pairs.len())?;
         let mut values = zeroed_lazily(pairs.len())?;
         let chunks = timestamps.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
-        parallel::each(
-            chunks.zip(pairs.chunks(CHUNK)),
-            |((timestamps, values), pairs)| {
-                let points = timestamps.iter_mut().zip(values);
-                for ((timestamp, value), &[key, bits]) in points.zip(pairs) {
-                    (*timestamp, *value) = ((key ^ SIGN) as i64, from_bits(bits));
-                }
-            },
-        );
+        let chunks = chunks.zip(pairs.chunks(CHUNK));
+        parallel::each(chunks, |((timestamps, values), pairs)| {
+            let points = timestamps.iter_mut().zip(values);
+            for ((timestamp, value), &[key, bits]) in points.zip(pairs) {
+                (*timestamp, *value) = ((key ^ SIGN) as i64, from_bits(bits));
+            }
+        });
         self.timestamps = Cow::Owned(timestamps);
         self.values = Cow::Owned(values);
         Ok(())
     }
 
-    /// Of neighbours with the same timestamp in a series keeps one.
+    /// Keeps one of neighbours with the same timestamp in a series.
     fn remove_duplicates(&mut self, duplicates: Duplicates) -> Result<()> {
         let chunks = self.values.len().div_ceil(CHUNK);
         let kept: Vec<usize> = parallel::map(0..chunks, |chunk| {
@@ -90,22 +87,17 @@ impl<T: Real> Series<'_, T> {
         let mut values = zeroed_lazily(count)?;
         let (mut rest_of_offsets, mut before) = (&mut offsets[..], 0);
         let (mut rest_of_timestamps, mut rest_of_values) = (&mut timestamps[..], &mut values[..]);
-        let all = "the chunks have all points";
-        let parts: Vec<_> = kept
-            .iter()
-            .enumerate()
-            .map(|(chunk, &kept)| {
-                let series = self.series_of(chunk).len();
-                let offsets = rest_of_offsets.split_off_mut(..series).expect(all);
-                let timestamps = rest_of_timestamps.split_off_mut(..kept).expect(all);
-                let values = rest_of_values.split_off_mut(..kept).expect(all);
-                before += kept;
-                (chunk, before - kept, offsets, timestamps, values)
-            })
-            .collect();
-        // Of series without points behind all others, and of the end.
+        let mut tasks = Vec::new();
+        for (chunk, &kept) in kept.iter().enumerate() {
+            let offsets = split_off(&mut rest_of_offsets, self.series_of(chunk).len());
+            let timestamps = split_off(&mut rest_of_timestamps, kept);
+            let values = split_off(&mut rest_of_values, kept);
+            tasks.push((chunk, before, offsets, timestamps, values));
+            before += kept;
+        }
+        // The offsets of series without points behind all others, and the number of points.
         rest_of_offsets.fill(count);
-        parallel::each(parts, |(chunk, before, offsets, timestamps, values)| {
+        parallel::each(tasks, |(chunk, before, offsets, timestamps, values)| {
             let written = std::cell::Cell::new(0);
             let mut offsets = offsets.iter_mut();
             let on_series = || {
@@ -123,15 +115,15 @@ impl<T: Real> Series<'_, T> {
         Ok(())
     }
 
-    /// The series that begin in a chunk of points.
+    /// Returns the series that begin in a chunk of points.
     fn series_of(&self, chunk: usize) -> Range<usize> {
         let end = ((chunk + 1) * CHUNK).min(self.values.len());
         let begun = |end: usize| self.offsets.partition_point(|&offset| offset < end);
         begun(chunk * CHUNK)..begun(end)
     }
 
-    /// Calls `on_series` for each series that begins in a chunk, with or without points, and `on_kept` for each
-    /// point that is kept, in order.
+    /// Calls `on_series` for each series that begins in a chunk, with or without points, and
+    /// `on_kept` for each point that is kept, in order.
     fn for_each_kept(
         &self,
         duplicates: Duplicates,
@@ -143,7 +135,7 @@ impl<T: Real> Series<'_, T> {
         let end = ((chunk + 1) * CHUNK).min(self.values.len());
         for index in chunk * CHUNK..end {
             let mut begins = false;
-            // The last offset is the number of points: there is always a next one.
+            // There is always a next offset, since the last one is the number of points.
             while self.offsets[next] == index {
                 begins = true;
                 next += 1;
@@ -162,14 +154,14 @@ impl<T: Real> Series<'_, T> {
     }
 }
 
-/// The bits of a value, of at most 8 bytes.
+/// Returns the bits of a value of at most 8 bytes.
 fn to_bits<T: Real>(value: T) -> u64 {
     let mut bytes = [0; 8];
     bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
     u64::from_ne_bytes(bytes)
 }
 
-/// The value with these bits.
+/// Returns the value with these bits.
 fn from_bits<T: Real>(bits: u64) -> T {
     bytemuck::pod_read_unaligned(&bits.to_ne_bytes()[..size_of::<T>()])
 }

@@ -12,19 +12,18 @@ use super::timeline::CHUNK;
 use crate::Result;
 use crate::parallel;
 
-/// What columns are made of states.
-///
-/// It is a trait, not a closure, so that all can be inlined where the processor's instructions are known.
+/// Writes columns from states. A trait, not a closure, so that everything can be inlined where the
+/// processor's instructions are known.
 pub trait Columns<S, O>: Sync {
-    /// Writes a part of the column of a number.
+    /// Writes the results of some states to a range of a column.
     fn write(&self, column: usize, states: &[S], results: &mut [O]);
 }
 
-/// Computes the state of each bucket, and of those of neighbours the parts of all columns.
+/// Computes the state of each bucket, and from the states all columns.
 pub struct Reduce<'a, A, S, C> {
     pub aggregate: &'a A,
     pub source: &'a S,
-    pub made_by: &'a C,
+    pub columns: &'a C,
 }
 
 impl<A, S, C, O> Visit<O> for Reduce<'_, A, S, C>
@@ -44,19 +43,14 @@ where
         let arch = Arch::new();
         states.clear();
         states.reserve(found.len());
-        arch.dispatch(Short(self, found, states));
-        // A bucket with more points than a chunk is the last one to begin in its own.
-        if let Some((first, points)) = found.last_above(CHUNK) {
-            states.pop();
-            states.push(self.long(arch, first, points));
-        }
-        arch.dispatch(Finish(states, columns, self.made_by));
+        arch.dispatch(Buckets(self, arch, found, states));
+        arch.dispatch(Write(states, columns, self.columns));
         Ok(())
     }
 }
 
 impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
-    /// The state of some points of a series, which begins at `first`.
+    /// Returns the state of some points of a series that begins at `first`.
     #[inline(always)]
     fn state(&self, first: usize, points: Range<usize>) -> A::State {
         let near = self.source.near(first, points.clone());
@@ -74,35 +68,35 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
         state
     }
 
-    /// The state of a long bucket, computed by all threads.
+    /// Returns the state of a bucket of more than a chunk, computed by all threads.
+    #[inline(never)]
     fn long(&self, arch: Arch, first: usize, points: Range<usize>) -> A::State {
-        let pieces = points.len().div_ceil(CHUNK);
-        let states = parallel::map(0..pieces, |piece| {
-            let start = points.start + piece * CHUNK;
-            let piece = start..(start + CHUNK).min(points.end);
-            arch.dispatch(Piece(self, first, piece))
+        let states = parallel::map(points.clone().step_by(CHUNK), |start| {
+            let chunk = start..(start + CHUNK).min(points.end);
+            arch.dispatch(Chunk(self, first, chunk))
         });
         let merge = |earlier, later| self.aggregate.merge(earlier, later);
         states.into_iter().reduce(merge).expect("it has points")
     }
 }
 
-/// The states of all buckets, but of long ones the empty one.
-struct Short<'a, A: Aggregate, S, C>(
+/// Computes the states of all buckets.
+struct Buckets<'a, A: Aggregate, S, C>(
     &'a Reduce<'a, A, S, C>,
+    Arch,
     &'a Found<'a>,
     &'a mut Vec<A::State>,
 );
 
-impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Short<'_, A, S, C> {
+impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Buckets<'_, A, S, C> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Short(work, found, states) = self;
+        let Buckets(work, arch, found, states) = self;
         for (first, points) in found.each() {
             states.push(if points.len() > CHUNK {
-                work.aggregate.empty()
+                work.long(arch, first, points)
             } else {
                 work.state(first, points)
             });
@@ -110,10 +104,10 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Sho
     }
 }
 
-/// The state of a piece of a long bucket.
-struct Piece<'a, A: Aggregate, S, C>(&'a Reduce<'a, A, S, C>, usize, Range<usize>);
+/// Computes the state of a chunk of a long bucket.
+struct Chunk<'a, A: Aggregate, S, C>(&'a Reduce<'a, A, S, C>, usize, Range<usize>);
 
-impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Piece<'_, A, S, C> {
+impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Chunk<'_, A, S, C> {
     type Output = A::State;
 
     #[inline(always)]
@@ -122,17 +116,17 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Pie
     }
 }
 
-/// Makes the results of some states.
-struct Finish<'a, S, O, C>(&'a [S], Vec<&'a mut [O]>, &'a C);
+/// Writes the results of some states.
+struct Write<'a, S, O, C>(&'a [S], Vec<&'a mut [O]>, &'a C);
 
-impl<S, O, C: Columns<S, O>> NullaryFnOnce for Finish<'_, S, O, C> {
+impl<S, O, C: Columns<S, O>> NullaryFnOnce for Write<'_, S, O, C> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Finish(states, columns, made_by) = self;
-        for (number, results) in columns.into_iter().enumerate() {
-            made_by.write(number, states, results);
+        let Write(states, results, columns) = self;
+        for (column, results) in results.into_iter().enumerate() {
+            columns.write(column, states, results);
         }
     }
 }

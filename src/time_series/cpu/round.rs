@@ -1,4 +1,4 @@
-//! Timestamps rounded.
+//! Rounding of timestamps.
 
 use ndarray::{ArrayView1, ArrayViewMut1, Axis, s};
 use pulp::{Arch, NullaryFnOnce};
@@ -7,19 +7,14 @@ use time_series_kernels::Floor;
 use super::timeline::CHUNK;
 use crate::Result;
 use crate::parallel;
-use crate::time_series::input::require_labels;
+use crate::time_series::input::{Rounding, require_labels};
 
-/// Writes rounded timestamps elsewhere.
-pub fn round_into(
-    operation: &'static str,
-    floor: &Floor,
-    timestamps: ArrayView1<i64>,
-    mut out: ArrayViewMut1<i64>,
-) -> Result<()> {
-    check(operation, floor, timestamps)?;
-    let arch = Arch::new();
-    let chunks = out.axis_chunks_iter_mut(Axis(0), CHUNK);
-    let chunks = chunks.zip(timestamps.axis_chunks_iter(Axis(0), CHUNK));
+/// Writes rounded timestamps to `out`.
+pub fn round_into(rounding: &mut Rounding) -> Result<()> {
+    check(rounding.operation, rounding.floor, rounding.timestamps)?;
+    let (arch, floor) = (Arch::new(), rounding.floor);
+    let chunks = rounding.out.axis_chunks_iter_mut(Axis(0), CHUNK);
+    let chunks = chunks.zip(rounding.timestamps.axis_chunks_iter(Axis(0), CHUNK));
     parallel::each(chunks, |(mut rounded, timestamps)| {
         rounded.assign(&timestamps);
         arch.dispatch(Round(floor, rounded));
@@ -30,7 +25,7 @@ pub fn round_into(
 /// Rounds timestamps in place.
 pub fn round(
     operation: &'static str,
-    floor: &Floor,
+    floor: Floor,
     mut timestamps: ArrayViewMut1<i64>,
 ) -> Result<()> {
     check(operation, floor, timestamps.view())?;
@@ -40,8 +35,8 @@ pub fn round(
     Ok(())
 }
 
-/// Whether all timestamps have a label.
-fn check(operation: &'static str, floor: &Floor, timestamps: ArrayView1<i64>) -> Result<()> {
+/// Checks that all timestamps have a label.
+fn check(operation: &'static str, floor: Floor, timestamps: ArrayView1<i64>) -> Result<()> {
     let arch = Arch::new();
     let first = parallel::find_first(timestamps.len().div_ceil(CHUNK), &|number| {
         let chunk = timestamps.slice(s![parallel::chunk(number, CHUNK, timestamps.len())]);
@@ -49,13 +44,13 @@ fn check(operation: &'static str, floor: &Floor, timestamps: ArrayView1<i64>) ->
             .then_some(number)
     });
     match first {
-        Some(_) => require_labels(operation, timestamps, floor),
+        Some(_) => require_labels(operation, timestamps, &floor),
         None => Ok(()),
     }
 }
 
-/// Rounds some timestamps.
-struct Round<'a>(&'a Floor, ArrayViewMut1<'a, i64>);
+/// Rounds timestamps in place.
+struct Round<'a>(Floor, ArrayViewMut1<'a, i64>);
 
 impl NullaryFnOnce for Round<'_> {
     type Output = ();
@@ -63,18 +58,15 @@ impl NullaryFnOnce for Round<'_> {
     #[inline(always)]
     fn call(self) {
         let Round(floor, mut timestamps) = self;
+        let round = |timestamp: &mut i64| *timestamp = floor.floor(*timestamp);
         match timestamps.as_slice_memory_order_mut() {
-            Some(timestamps) => {
-                for timestamp in timestamps {
-                    *timestamp = floor.floor(*timestamp);
-                }
-            }
-            None => timestamps.mapv_inplace(|timestamp| floor.floor(timestamp)),
+            Some(timestamps) => timestamps.iter_mut().for_each(round),
+            None => timestamps.iter_mut().for_each(round),
         }
     }
 }
 
-/// Whether some timestamps are earlier than one.
+/// Whether any timestamp is earlier than the first field.
 struct IsBelow<'a>(i64, ArrayView1<'a, i64>);
 
 impl NullaryFnOnce for IsBelow<'_> {

@@ -1,4 +1,4 @@
-//! What is aggregated: the values, or their rates.
+//! The numbers that are aggregated: the values, or their rates.
 
 use std::ops::Range;
 
@@ -8,75 +8,38 @@ use super::timeline::CHUNK;
 use crate::device::zeroed;
 use crate::parallel;
 use crate::time_series::input::Series;
-use crate::time_series::options::{Nan, TimeBuckets};
+use crate::time_series::options::Nan;
 use crate::{Real, Result};
 
-/// Values of points.
+/// The numbers to aggregate in a range of points, in a series that begins at point `first`.
 pub trait Source: Sync {
-    /// The first value of some points of a series, which begins at `first`; NaN if there is none.
+    /// Returns the first number, or NaN if there is none.
     fn near(&self, first: usize, points: Range<usize>) -> f64;
 
-    /// Calls `f` for each value of some points of a series, which begins at `first`.
+    /// Calls `f` with each number.
     fn for_each(&self, first: usize, points: Range<usize>, f: impl FnMut(Point));
 }
 
-/// The values.
-pub struct ValuesOf<'a, T: Clone> {
+/// The values, or the differences of values to the values before them.
+pub struct Numbers<'a, T: Clone, const ARE_RATES: bool> {
     points: &'a Series<'a, T>,
     skips_nan: bool,
-}
-
-impl<'a, T: Real> ValuesOf<'a, T> {
-    pub fn new(options: &TimeBuckets, points: &'a Series<T>) -> Self {
-        ValuesOf {
-            points,
-            skips_nan: options.nan == Nan::Skip,
-        }
-    }
-}
-
-impl<T: Real> Source for ValuesOf<'_, T> {
-    #[inline(always)]
-    fn near(&self, _first: usize, points: Range<usize>) -> f64 {
-        let values = self.points.values[points]
-            .iter()
-            .map(|value| value.to_f64());
-        let mut there = values.filter(|value| !(value.is_nan() && self.skips_nan));
-        there.next().unwrap_or(f64::NAN)
-    }
-
-    #[inline(always)]
-    fn for_each(&self, _first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
-        let timestamps = &self.points.timestamps[points.clone()];
-        for (&timestamp, value) in timestamps.iter().zip(&self.points.values[points]) {
-            let value = value.to_f64();
-            if !(value.is_nan() && self.skips_nan) {
-                f(Point { timestamp, value });
-            }
-        }
-    }
-}
-
-/// The differences of values to the ones before them.
-pub struct Rates<'a, T: Clone> {
-    points: &'a Series<'a, T>,
-    skips_nan: bool,
-    /// One more than the number of the last point before each chunk whose value is not skipped, of any series: so
-    /// no search for one goes through more than a chunk.
+    /// For rates of values without NaN, one more than the index of the last point before each chunk
+    /// whose value is not skipped, of any series, so that searches stay within a chunk.
     before_chunks: Vec<usize>,
 }
 
-impl<'a, T: Real> Rates<'a, T> {
-    pub fn new(options: &TimeBuckets, points: &'a Series<T>) -> Result<Self> {
-        let skips_nan = options.nan == Nan::Skip;
-        let mut before_chunks = zeroed(points.values.len().div_ceil(CHUNK))?;
-        if !skips_nan {
-            return Ok(Rates {
-                points,
-                skips_nan,
-                before_chunks,
-            });
-        }
+pub type Values<'a, T> = Numbers<'a, T, false>;
+pub type Rates<'a, T> = Numbers<'a, T, true>;
+
+impl<'a, T: Real, const ARE_RATES: bool> Numbers<'a, T, ARE_RATES> {
+    pub fn new(points: &'a Series<T>) -> Result<Self> {
+        let skips_nan = points.options.nan == Nan::Skip;
+        let chunks = match ARE_RATES && skips_nan {
+            true => points.values.len().div_ceil(CHUNK),
+            false => 0,
+        };
+        let mut before_chunks = zeroed(chunks)?;
         if let Some((_, after_first)) = before_chunks.split_first_mut() {
             let chunks = after_first.iter_mut().zip(points.values.chunks(CHUNK));
             parallel::each(chunks.enumerate(), |(chunk, (end, values))| {
@@ -89,14 +52,14 @@ impl<'a, T: Real> Rates<'a, T> {
             last = last.max(*end);
             *end = last;
         }
-        Ok(Rates {
+        Ok(Numbers {
             points,
             skips_nan,
             before_chunks,
         })
     }
 
-    /// The last value before a point of a series, which begins at `first`.
+    /// Returns the last value before a point.
     #[inline(always)]
     fn before(&self, first: usize, point: usize) -> Option<f64> {
         let value = |index: usize| self.points.values[index].to_f64();
@@ -115,39 +78,41 @@ impl<'a, T: Real> Rates<'a, T> {
     }
 }
 
-impl<T: Real> Source for Rates<'_, T> {
+impl<T: Real, const ARE_RATES: bool> Source for Numbers<'_, T, ARE_RATES> {
     #[inline(always)]
     fn near(&self, first: usize, points: Range<usize>) -> f64 {
-        let mut before = self.before(first, points.start);
-        for value in &self.points.values[points] {
-            let value = value.to_f64();
-            if value.is_nan() && self.skips_nan {
-                continue;
-            }
-            if let Some(before) = before {
-                return value - before;
-            }
-            before = Some(value);
-        }
-        f64::NAN
+        let start = points.start;
+        let values = self.points.values[points]
+            .iter()
+            .map(|value| value.to_f64());
+        let mut values = values.filter(|value| !(value.is_nan() && self.skips_nan));
+        let number = if ARE_RATES {
+            let mut before = self.before(first, start);
+            values.find_map(|value| Some(value - before.replace(value)?))
+        } else {
+            values.next()
+        };
+        number.unwrap_or(f64::NAN)
     }
 
     #[inline(always)]
     fn for_each(&self, first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
-        let mut before = self.before(first, points.start);
+        let mut before = match ARE_RATES {
+            true => self.before(first, points.start),
+            false => None,
+        };
         let timestamps = &self.points.timestamps[points.clone()];
         for (&timestamp, value) in timestamps.iter().zip(&self.points.values[points]) {
             let value = value.to_f64();
             if value.is_nan() && self.skips_nan {
                 continue;
             }
-            if let Some(before) = before {
-                f(Point {
-                    timestamp,
-                    value: value - before,
-                });
+            if !ARE_RATES {
+                f(Point { timestamp, value });
+            } else if let Some(before) = before.replace(value) {
+                let value = value - before;
+                f(Point { timestamp, value });
             }
-            before = Some(value);
         }
     }
 }

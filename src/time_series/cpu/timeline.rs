@@ -1,4 +1,4 @@
-//! Timestamps of series: whether they are as they have to be, and where buckets begin among them.
+//! The timestamps of series: checks, and where buckets begin.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use crate::parallel;
 use crate::time_series::input::{Series, out_of_order, series_of, without_label};
 use crate::{Error, Result};
 
-/// Points that a thread takes in one go: few enough for its cache, enough that taking them costs nothing.
+/// Points of a chunk: few enough for a core's cache, and enough to hide the cost of a task.
 pub const CHUNK: usize = 1 << 13;
 
-/// Points that are looked at one after the other for the end of a bucket, before steps become larger.
+/// Points that the search for the end of a bucket visits one by one, before steps become larger.
 const NEAR: usize = 16;
 
-/// Timestamps of series, and what cuts them.
+/// Timestamps of series, and their rounding.
 #[derive(Clone, Copy)]
 pub struct Timeline<'a> {
-    /// What the caller asked for.
+    /// The operation that the caller called.
     pub operation: &'static str,
     pub offsets: &'a [usize],
     pub timestamps: &'a [i64],
-    pub floor: &'a Floor,
+    pub floor: Floor,
 }
 
 impl<'a> Timeline<'a> {
@@ -32,12 +32,15 @@ impl<'a> Timeline<'a> {
             operation: series.operation,
             offsets: &series.offsets,
             timestamps: &series.timestamps,
-            floor: &series.floor,
+            floor: series.floor,
         }
     }
 
+    /// Checks all timestamps.
+    ///
     /// # Errors
-    /// That of the first timestamp that is below the one before it in its series, or whose bucket has no label.
+    /// The error of the first timestamp that is below the timestamp before it in its series, or
+    /// whose bucket has no label.
     pub fn check(&self) -> Result<()> {
         let arch = Arch::new();
         let check = |chunk| arch.dispatch(Check(self, chunk));
@@ -47,7 +50,8 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// How many buckets may begin in each chunk of points: as many as do if no bucket between them is empty.
+    /// Returns how many buckets may begin in each chunk of points: the exact number if no bucket
+    /// between others is empty.
     pub fn rooms(&self) -> Vec<usize> {
         parallel::map(0..self.chunks(), |chunk| self.room(chunk))
     }
@@ -62,9 +66,10 @@ impl<'a> Timeline<'a> {
         parallel::chunk(chunk, CHUNK, self.timestamps.len())
     }
 
-    /// The parts of series in a chunk that have points, each with the points of the whole series.
+    /// Returns, for each series with points in a chunk, all points of the series and those in the
+    /// chunk.
     #[inline(always)]
-    fn pieces(&self, chunk: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+    fn series_in(&self, chunk: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let chunk = self.points_of(chunk);
         let first = series_of(self.offsets, chunk.start);
         let series = self.offsets[first..].windows(2);
@@ -72,41 +77,42 @@ impl<'a> Timeline<'a> {
             .map(|offsets| offsets[0]..offsets[1])
             .take_while(move |series| series.start < chunk.end)
             .map(move |series| {
-                let piece = series.start.max(chunk.start)..series.end.min(chunk.end);
-                (series, piece)
+                let points = series.start.max(chunk.start)..series.end.min(chunk.end);
+                (series, points)
             })
-            .filter(|(_, piece)| !piece.is_empty())
+            .filter(|(_, points)| !points.is_empty())
     }
 
     fn room(&self, chunk: usize) -> usize {
-        let of_piece = |(series, piece): (Range<usize>, Range<usize>)| {
-            let (first, last) = (self.timestamps[piece.start], self.timestamps[piece.end - 1]);
+        let of_series = |(series, points): (Range<usize>, Range<usize>)| {
+            let ends = [points.start, points.end - 1];
+            let [first, last] = ends.map(|index| self.timestamps[index]);
             if first < self.floor.lowest() || last < first {
-                // It is a mistake, and nothing will be found.
+                // The timestamps are bad, and no bucket will be found.
                 return 0;
             }
             let apart = self.floor.bucket(last) - self.floor.bucket(first);
             let more = match usize::try_from(apart) {
-                Ok(apart) if apart < piece.len() => apart,
-                // With so many empty buckets it says nothing.
-                _ => self.changes(piece.clone()),
+                Ok(apart) if apart < points.len() => apart,
+                // There are many empty buckets.
+                _ => self.changes(points.clone()),
             };
-            more + usize::from(!self.continues(series.start, piece.start))
+            more + usize::from(!self.continues(series.start, points.start))
         };
-        self.pieces(chunk).map(of_piece).sum()
+        self.series_in(chunk).map(of_series).sum()
     }
 
-    /// How many points of a part of a series are not in the bucket of the one before them.
+    /// Counts the points of a range that are not in the bucket of the point before.
     fn changes(&self, points: Range<usize>) -> usize {
-        let buckets = self.timestamps[points]
-            .iter()
-            .map(|&timestamp| self.floor.bucket(timestamp));
+        let timestamps = self.timestamps[points].iter();
+        let buckets = timestamps.map(|&timestamp| self.floor.bucket(timestamp));
         let is_change = |(before, bucket)| usize::from(before != bucket);
         buckets.clone().zip(buckets.skip(1)).map(is_change).sum()
     }
 
-    /// Calls `found` with each point of a chunk at which a bucket begins, and with the bucket's start. Returns the end
-    /// of the last one's points, which may be in a later chunk, or the chunk's first mistake.
+    /// Calls `found` with each point of a chunk at which a bucket begins, and with the bucket's
+    /// start. Returns the end of the last bucket's points, which may be in a later chunk, or the
+    /// chunk's first bad point.
     #[inline(always)]
     pub fn find(
         &self,
@@ -115,40 +121,40 @@ impl<'a> Timeline<'a> {
     ) -> std::result::Result<usize, usize> {
         let width = self.floor.width();
         let (mut end, mut length) = (0, 1);
-        for (series, piece) in self.pieces(chunk) {
-            if let Some(index) = self.first_mistake(series.start, piece.clone()) {
+        for (series, points) in self.series_in(chunk) {
+            if let Some(index) = self.first_bad(series.start, points.clone()) {
                 return Err(index);
             }
-            let mut index = piece.start;
+            let mut index = points.start;
             let mut start = self.floor.floor(self.timestamps[index]);
             if !self.continues(series.start, index) {
                 found(index, start);
             }
             loop {
                 let last = start.saturating_add(width - 1);
-                // Mostly buckets have as many points as the one before.
+                // Most buckets have as many points as the bucket before.
                 let guess = index + length;
-                let is_next = guess < piece.end
+                let is_next = guess < points.end
                     && self.timestamps[guess - 1] <= last
                     && self.timestamps[guess] > last;
                 if !is_next {
-                    let next = self.after(index + 1..piece.end, last);
-                    if next == piece.end {
+                    let next = self.after(index + 1..points.end, last);
+                    if next == points.end {
                         break;
                     }
                     length = next - index;
                 }
                 index += length;
-                // Mostly it is the next bucket. That its start does not overflow shows in the timestamp being later
-                // than all of the last bucket.
+                // The next bucket, in most cases. Its start does not overflow, since the timestamp
+                // is later than the bucket before.
                 start += width;
                 if self.timestamps[index] > start.saturating_add(width - 1) {
                     start = self.floor.floor(self.timestamps[index]);
                 }
                 found(index, start);
             }
-            end = piece.end;
-            // If the next chunk begins with a mistake, it will say so.
+            end = points.end;
+            // If the next chunk begins with a bad point, its own search returns the point.
             if end < series.end && self.timestamps[end] >= self.timestamps[end - 1] {
                 end = self.after(end..series.end, start.saturating_add(width - 1));
             }
@@ -156,7 +162,8 @@ impl<'a> Timeline<'a> {
         Ok(end)
     }
 
-    /// Whether the bucket of a point, which has a label, began before it in the series, which begins at `first`.
+    /// Whether the bucket of a point, which has a label, began before the point in a series that
+    /// begins at `first`.
     fn continues(&self, first: usize, index: usize) -> bool {
         index > first
             && self.timestamps[index - 1] >= self.floor.lowest()
@@ -164,7 +171,7 @@ impl<'a> Timeline<'a> {
                 == self.floor.bucket(self.timestamps[index])
     }
 
-    /// The first of some points in order that is later than a timestamp, or their end.
+    /// Returns the first of some points in order that is later than a timestamp, or their end.
     #[inline(always)]
     fn after(&self, points: Range<usize>, last: i64) -> usize {
         let timestamps = &self.timestamps[..points.end];
@@ -184,19 +191,16 @@ impl<'a> Timeline<'a> {
         index + timestamps[index..upper].partition_point(|&timestamp| timestamp <= last)
     }
 
-    /// The first point of a part of a series that is out of order, or in a bucket without a label.
+    /// Returns the first point of a range in a series that is out of order, or in a bucket without
+    /// a label.
     #[inline(always)]
-    fn first_mistake(&self, first: usize, mut points: Range<usize>) -> Option<usize> {
+    fn first_bad(&self, first: usize, mut points: Range<usize>) -> Option<usize> {
         let start = points.start;
         let pairs = &self.timestamps[start.max(first + 1) - 1..points.end];
-        // All of them, without a branch: so it is done in vectors.
-        let descends = pairs[1..]
-            .iter()
-            .zip(pairs)
-            .fold(false, |descends, (later, earlier)| {
-                descends | (later < earlier)
-            });
-        // If none descends, the first one is the earliest.
+        // Compares all pairs without a branch, so that the loop is vectorized.
+        let neighbours = pairs[1..].iter().zip(pairs);
+        let descends = neighbours.fold(false, |any, (later, earlier)| any | (later < earlier));
+        // If no pair descends, the first timestamp is the lowest.
         if !descends && self.timestamps[start] >= self.floor.lowest() {
             return None;
         }
@@ -205,25 +209,25 @@ impl<'a> Timeline<'a> {
         })
     }
 
-    /// Whether a point of a series is earlier than the one before it.
+    /// Whether a point of a series is earlier than the point before.
     fn descends(&self, first: usize, index: usize) -> bool {
         index > first && self.timestamps[index] < self.timestamps[index - 1]
     }
 
-    /// The error of a mistake.
+    /// Returns the error of a bad point.
     #[cold]
     pub fn error(&self, index: usize) -> Error {
         let timestamp = self.timestamps[index];
         let series = series_of(self.offsets, index);
         if !self.descends(self.offsets[series], index) {
-            return without_label(self.operation, index, timestamp, self.floor);
+            return without_label(self.operation, index, timestamp, &self.floor);
         }
         let before = self.timestamps[index - 1];
         out_of_order(self.operation, self.offsets, index, before, timestamp)
     }
 }
 
-/// The first mistake in a chunk.
+/// Finds the first bad point of a chunk.
 struct Check<'a>(&'a Timeline<'a>, usize);
 
 impl NullaryFnOnce for Check<'_> {
@@ -232,7 +236,7 @@ impl NullaryFnOnce for Check<'_> {
     #[inline(always)]
     fn call(self) -> Option<usize> {
         let Check(timeline, chunk) = self;
-        let mut pieces = timeline.pieces(chunk);
-        pieces.find_map(|(series, piece)| timeline.first_mistake(series.start, piece))
+        let mut series = timeline.series_in(chunk);
+        series.find_map(|(series, points)| timeline.first_bad(series.start, points))
     }
 }

@@ -1,16 +1,16 @@
-//! The kernels for each type of values.
+//! The kernels for each type of values, and those of user-defined aggregates.
 
 use cuda_std::host::Kernel;
-use cuda_std::{DeviceSlice, DeviceSliceMut};
+use cuda_std::{DeviceParam, DeviceSlice, DeviceSliceMut};
 use time_series_kernels::{
-    self as kernels, Bucketed, Buckets, Columns, LongBuckets, Percentiles, Pieces, Points,
-    Preparation, Progress, Summary, Sums,
+    self as kernels, Aggregate, Bucketed, Buckets, Columns, Join, LongBuckets, Parameter,
+    Percentiles, Pieces, Points, Preparation, Progress, Summary, Sums, Units,
 };
 
-use crate::device::{Element, Module};
-use crate::modules;
+use crate::device::{Element, LaunchConfig, Module};
+use crate::{Device, Result, modules};
 
-/// The module of all kernels but those of user-defined aggregates.
+/// The module of all kernels except those of user-defined aggregates.
 pub const MODULE: &Module = &modules::TIME_SERIES;
 
 /// The kernels for one type of values.
@@ -43,8 +43,8 @@ type Keys<V> = Kernel<(
     DeviceSliceMut<u32>,
 )>;
 
-/// A type of values that there are kernels for.
-pub trait HasKernels: Element + kernels::Value {
+/// A type of values that has kernels.
+pub trait HasKernels: Element {
     const KERNELS: Kernels<Self>;
 }
 
@@ -60,4 +60,56 @@ has_kernels! {
         middle = middle_f32 keys = keys_f32 reorder = reorder_f32;
     f64: sums = sums_f64 statistics = statistics_f64 prepare = prepare_f64 short = short_f64
         middle = middle_f64 keys = keys_f64 reorder = reorder_f64;
+}
+
+/// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
+pub enum Step<V, S> {
+    Reduce(Points<V>, Progress, Buckets, Pieces<S>),
+    Join(Units, Join<S>),
+}
+
+/// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
+/// not be a parameter of kernels.
+pub trait Launches<A: Aggregate>: Send + Sync {
+    /// # Safety
+    /// As for the kernel.
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        config: LaunchConfig,
+        step: Step<f64, A::State>,
+        results: DeviceSliceMut<A::Output>,
+    ) -> Result<()>;
+}
+
+/// An aggregate with its kernels.
+pub struct CustomKernels<A: Aggregate> {
+    pub aggregate: A,
+    pub module: &'static Module,
+    pub kernels: &'static kernels::Kernels<A>,
+}
+
+impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> {
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        config: LaunchConfig,
+        step: Step<f64, A::State>,
+        results: DeviceSliceMut<A::Output>,
+    ) -> Result<()> {
+        let aggregate = Parameter::new(self.aggregate);
+        // SAFETY: the caller keeps the kernels' contracts.
+        unsafe {
+            match step {
+                Step::Reduce(points, progress, buckets, states) => {
+                    let arguments = (aggregate, points, progress, buckets, states, results);
+                    device.launch(self.module, self.kernels.reduce(), config, arguments)
+                }
+                Step::Join(units, states) => {
+                    let arguments = (aggregate, units, states, results);
+                    device.launch(self.module, self.kernels.join(), config, arguments)
+                }
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What all launches over series have in common.
+//! The timestamps of series, which all launches share.
 
 use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Floor};
@@ -9,9 +9,9 @@ use crate::device::{Buffer, DeviceArray, Element};
 use crate::time_series::input::DeviceSeries;
 use crate::{Device, Result};
 
-/// Timestamps of series in the memory of a device, and how they are rounded.
+/// Timestamps of series in the memory of a device, and their rounding.
 pub struct Timeline<'a> {
-    /// What the caller called.
+    /// The operation that the caller called.
     pub operation: &'static str,
     pub offsets: &'a [usize],
     pub device_offsets: Buffer<u64>,
@@ -19,17 +19,18 @@ pub struct Timeline<'a> {
     /// A bit for each point: whether a series begins with it. Empty for one series.
     pub starts: Buffer<u32>,
     pub floor: Floor,
+    /// The largest possible number of buckets: as many as points, and as between the first and the
+    /// last point of each series.
+    pub max_buckets: usize,
 }
 
 impl<'a> Timeline<'a> {
     /// Returns the timestamps of series.
     pub fn of<V: Element>(series: &DeviceSeries<'a, V>) -> Result<Timeline<'a>> {
-        Timeline::new(
-            series.operation,
-            series.offsets,
-            series.timestamps,
-            series.floor,
-        )
+        let DeviceSeries {
+            operation, offsets, ..
+        } = *series;
+        Timeline::new(operation, offsets, series.timestamps, series.floor)
     }
 
     pub fn new(
@@ -39,6 +40,7 @@ impl<'a> Timeline<'a> {
         floor: Floor,
     ) -> Result<Timeline<'a>> {
         let device = timestamps.device();
+        let config = tuning::grid_stride(offsets.len());
         let device_offsets = upload_offsets(device, offsets)?;
         let words = match offsets.len() {
             2 => 0,
@@ -47,13 +49,18 @@ impl<'a> Timeline<'a> {
         let mut starts = device.zeros::<u32>(words)?;
         if words > 0 {
             let arguments = (device_offsets.slice(), timestamps.len(), starts.slice_mut());
-            // SAFETY: a bit for each point, and offsets that were checked. Buffers are of this device, and freed
-            // after the kernel has run.
-            unsafe {
-                let config = tuning::grid_stride(offsets.len());
-                device.launch(MODULE, &kernels::mark_series, config, arguments)?;
-            }
+            // SAFETY: a bit for each point, and offsets that were checked. Here and below, buffers
+            // are of this device, and freed after the kernels have run.
+            unsafe { device.launch(MODULE, &kernels::mark_series, config, arguments)? };
         }
+        let mut sum = device.zeros::<u64>(1)?;
+        if !timestamps.is_empty() {
+            let (points, sum) = (timestamps.buffer().slice(), sum.slice_mut());
+            let arguments = (device_offsets.slice(), points, floor, sum);
+            // SAFETY: the offsets were checked, and the sum has an element.
+            unsafe { device.launch(MODULE, &kernels::bound_buckets, config, arguments)? };
+        }
+        let [max_buckets] = sum.first()?;
         Ok(Timeline {
             operation,
             offsets,
@@ -61,6 +68,7 @@ impl<'a> Timeline<'a> {
             timestamps,
             starts,
             floor,
+            max_buckets: max_buckets as usize,
         })
     }
 

@@ -1,9 +1,8 @@
-//! The buffers of each phase. Each list serves both to allocate the buffers and to estimate their bytes.
+//! The buffers of each phase: one list gives both the allocations and the estimate of their bytes.
 
 use time_series_kernels::{HEADER, Summary, Sums, TILE};
 
 use crate::device::{Element, workspace};
-use crate::partition::bytes_of;
 use crate::time_series::method::Method;
 use crate::time_series::options::{Duplicates, TimeBuckets};
 
@@ -16,29 +15,14 @@ workspace! {
 }
 
 workspace! {
-    /// Values without what is left out, or rates.
-    pub struct Prepared(points: usize) {
-        values: f64 = points,
+    /// Prepared values, columns, or results of a user-defined aggregate.
+    pub struct Array<T: Element>(len: usize) {
+        elements: T = len,
     }
 }
 
 workspace! {
-    /// Columns of results.
-    pub struct Columns(columns: usize, buckets: usize) {
-        // A product that overflows cannot be allocated either.
-        elements: f64 = columns.saturating_mul(buckets),
-    }
-}
-
-workspace! {
-    /// Results of a user-defined aggregate.
-    pub struct Results<O: Element>(buckets: usize) {
-        results: O = buckets,
-    }
-}
-
-workspace! {
-    /// Where buckets begin: in time, and, where it is needed, among the points.
+    /// The first timestamp of each bucket, and the first points if the pass needs them.
     pub struct Starts(buckets: usize, firsts: usize) {
         starts: i64 = buckets,
         firsts: u32 = firsts,
@@ -46,7 +30,7 @@ workspace! {
 }
 
 workspace! {
-    /// What tiles of points tell each other.
+    /// The numbers of buckets in front of each tile, and the words that tiles communicate by.
     pub struct Tiles(tiles: usize) {
         before: u32 = tiles + 1,
         progress: u64 = HEADER + tiles,
@@ -54,7 +38,7 @@ workspace! {
 }
 
 workspace! {
-    /// States of `units` tiles, or of units of tiles, of `state` bytes each.
+    /// States of `state` bytes of `units` tiles, or of groups of tiles.
     pub struct States(units: usize, state: usize) {
         lead: u64 = (units * state).div_ceil(size_of::<u64>()),
         trail: u64 = (units * state).div_ceil(size_of::<u64>()),
@@ -62,49 +46,41 @@ workspace! {
 }
 
 workspace! {
-    /// Points of long buckets, to be sorted by value.
-    pub struct Keys(points: usize) {
-        keys: u64 = points,
-        entries: u32 = points,
+    /// Pairs to be sorted by key.
+    pub struct Pairs(len: usize) {
+        keys: u64 = len,
+        values: u32 = len,
     }
 }
 
-workspace! {
-    /// The same points, to be sorted by bucket.
-    pub struct BucketOrder(points: usize) {
-        wide: u64 = points,
-        order: u32 = points,
-    }
-}
-
-/// Estimates the bytes that points of the host and their aggregates take if each point is a bucket.
+/// Estimates the bytes of points of the host and their aggregates if each point is a bucket.
 pub fn aggregate_bytes<V: Element>(
     options: &TimeBuckets,
     methods: &[Method],
     points: usize,
 ) -> u64 {
     let is_prepared = methods.iter().any(Method::is_rate) || options.duplicates != Duplicates::Keep;
-    let is_sorted = (methods.iter()).any(|method| method.kind().percentile().is_some());
+    let is_sorted = methods.iter().any(Method::is_percentile);
     Points::<V>::bytes(points)
-        + when(is_prepared, Prepared::bytes(points))
-        // Sorting needs all buffers twice.
-        + when(is_sorted, 2 * (Keys::bytes(points) + BucketOrder::bytes(points)))
-        + Columns::bytes(methods.len(), points)
+        + when(is_prepared, Array::<f64>::bytes(points))
+        // Percentiles of long buckets sort twice, and each sort needs its buffers twice.
+        + when(is_sorted, 4 * Pairs::bytes(points))
+        + Array::<f64>::bytes(methods.len().saturating_mul(points))
         + pass_bytes(points, points, size_of::<Summary>())
 }
 
-/// The same for a user-defined aggregate with states of `state` bytes.
+/// As [`aggregate_bytes`], but for a user-defined aggregate with states of `state` bytes.
 pub fn custom_bytes<V: Element, O: Element>(state: usize, points: usize) -> u64 {
     Points::<V>::bytes(points)
-        + Prepared::bytes(points)
-        + Results::<O>::bytes(points)
+        + Array::<f64>::bytes(points)
+        + Array::<O>::bytes(points)
         + pass_bytes(points, points, state)
 }
 
-/// The same for the numbers of points.
+/// As [`aggregate_bytes`], but for the numbers of points.
 pub fn counts_bytes(points: usize) -> u64 {
-    bytes_of(points, size_of::<i64>())
-        + Columns::bytes(1, points)
+    Array::<i64>::bytes(points)
+        + Array::<f64>::bytes(points)
         + pass_bytes(points, 0, size_of::<Sums>())
 }
 

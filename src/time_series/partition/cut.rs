@@ -7,30 +7,32 @@ use crate::time_series::cpu::Timeline;
 use crate::time_series::input::series_of;
 use crate::{Error, Result};
 
+/// Estimates the bytes of a device's memory that a number of points takes.
+pub type Bytes<'a> = &'a (dyn Fn(usize) -> u64 + Sync);
+
 /// Points that can be cut.
 pub struct Cuttable<'a> {
     pub timeline: Timeline<'a>,
-    /// Whether the points of a bucket stay together; else those of a timestamp.
+    /// Whether the points of a bucket stay together; otherwise only those of a timestamp do.
     pub keeps_buckets: bool,
-    /// The bytes of a device's memory that so many points take.
-    pub bytes: &'a (dyn Fn(usize) -> u64 + Sync),
+    pub bytes: Bytes<'a>,
 }
 
-/// Some of the points.
-pub struct Stretch<'a> {
+/// Consecutive points that are aggregated on one device.
+pub struct SeriesPartition<'a> {
     of: &'a Cuttable<'a>,
     pub points: Range<usize>,
 }
 
 impl Cuttable<'_> {
-    pub fn all(&self) -> Stretch<'_> {
-        Stretch {
+    pub fn all(&self) -> SeriesPartition<'_> {
+        SeriesPartition {
             of: self,
             points: 0..self.timeline.timestamps.len(),
         }
     }
 
-    /// Where those begin that stay together with a timestamp.
+    /// Returns the first timestamp that stays together with a timestamp.
     fn group(&self, timestamp: i64) -> i64 {
         let floor = self.timeline.floor;
         match self.keeps_buckets && timestamp >= floor.lowest() {
@@ -39,9 +41,11 @@ impl Cuttable<'_> {
         }
     }
 
-    /// Where points of a range can be cut: before the group of the point at `at`, else behind it.
+    /// Returns where points of a range can be cut: before the group of the point at `at`, else
+    /// behind it.
     ///
-    /// If timestamps are not in order it is anywhere, and the stretches' [`check`](Stretch::check_order) tells.
+    /// If timestamps are not in order, the cut may be anywhere:
+    /// [`check_order`](SeriesPartition::check_order) finds out.
     fn cut_near(&self, at: usize, range: &Range<usize>) -> Option<usize> {
         let (timestamps, offsets) = (self.timeline.timestamps, self.timeline.offsets);
         let series = series_of(offsets, at);
@@ -57,20 +61,21 @@ impl Cuttable<'_> {
     }
 }
 
-impl Stretch<'_> {
-    /// The first series with a point.
+impl SeriesPartition<'_> {
+    /// Returns the first series with a point.
     pub fn first_series(&self) -> usize {
         series_of(self.of.timeline.offsets, self.points.start)
     }
 
-    /// The label of the first point's bucket, if it has one.
+    /// Returns the label of the first point's bucket, or the lowest label if it has none.
     pub fn first_label(&self) -> i64 {
         let timeline = self.of.timeline;
         let first = timeline.timestamps[self.points.start];
         timeline.floor.floor(first.max(timeline.floor.lowest()))
     }
 
-    /// Offsets of the series from the [first](Self::first_series) to the last one with a point, within a range of points.
+    /// Returns the offsets of the series from the [first](Self::first_series) to the last with a
+    /// point, within a range of points.
     pub fn offsets_within(&self, range: Range<usize>) -> Vec<usize> {
         let offsets = self.of.timeline.offsets;
         let last = series_of(offsets, self.points.end - 1);
@@ -80,7 +85,7 @@ impl Stretch<'_> {
             .collect()
     }
 
-    /// Whether the first point comes behind all that is cut off.
+    /// Checks that the first point comes behind all points of the partition before.
     pub fn check_order(&self) -> Result<()> {
         let (timestamps, start) = (self.of.timeline.timestamps, self.points.start);
         let is_first = self.of.timeline.offsets[self.first_series()] == start;
@@ -92,28 +97,27 @@ impl Stretch<'_> {
     }
 }
 
-impl Partition for Stretch<'_> {
+impl Partition for SeriesPartition<'_> {
     fn bytes(&self) -> u64 {
         (self.of.bytes)(self.points.len())
     }
 
-    fn split(self, parts: usize) -> Vec<Self> {
-        let Stretch { of, points } = self;
+    fn split(self, count: usize) -> Vec<Self> {
+        let SeriesPartition { of, points } = self;
         let mut start = points.start;
-        let mut stretches = Vec::new();
-        for range in equal_ranges(points.len(), parts, 1).skip(1) {
+        let mut partitions = Vec::new();
+        for range in equal_ranges(points.len(), count, 1).skip(1) {
             let at = points.start + range.start;
-            if at <= start {
-                continue;
-            }
-            if let Some(cut) = of.cut_near(at, &(start..points.end)) {
+            if at > start
+                && let Some(cut) = of.cut_near(at, &(start..points.end))
+            {
                 let points = start..cut;
-                stretches.push(Stretch { of, points });
+                partitions.push(SeriesPartition { of, points });
                 start = cut;
             }
         }
         let points = start..points.end;
-        stretches.push(Stretch { of, points });
-        stretches
+        partitions.push(SeriesPartition { of, points });
+        partitions
     }
 }

@@ -1,93 +1,97 @@
-//! The buckets of stretches, one after the other.
-
-use std::borrow::Cow;
+//! The buckets of partitions, one after the other.
 
 use ndarray::Array1;
 
-use super::cut::Stretch;
+use super::cut::SeriesPartition;
 use crate::Result;
 use crate::device::{Element, zeroed};
 use crate::partition::concat;
-use crate::time_series::output::{Aggregates, BucketCounts, CustomAggregates};
+use crate::time_series::output::{Aggregates, CustomAggregates};
 
-/// Buckets of series.
+/// Results in the buckets of series.
 pub trait Buckets: Sized {
-    /// Where those of each series begin, and at the end their number.
-    fn offsets(&self) -> Cow<'_, [usize]>;
-    fn starts(&self) -> &Array1<i64>;
-    /// All pieces' buckets, with these offsets.
-    fn join(pieces: &[Piece<Self>], offsets: Vec<usize>) -> Result<Self>;
+    /// Returns the offsets of the series' buckets, and the starts of all buckets.
+    fn buckets(&self) -> (&[usize], &Array1<i64>);
+
+    /// Joins the results, given the offsets and starts of all buckets.
+    fn join(
+        found: &[PartitionBuckets<Self>],
+        offsets: Vec<usize>,
+        starts: Array1<i64>,
+    ) -> Result<Self>;
 }
 
-/// The buckets of a stretch.
-pub struct Piece<R> {
-    buckets: R,
+/// The results of a partition.
+pub struct PartitionBuckets<R> {
+    results: R,
     first_series: usize,
-    /// Buckets of its first series that belong to the stretch before.
+    /// Buckets of the first series that belong to the partition before.
     skipped: usize,
 }
 
-impl<R: Buckets> Piece<R> {
-    pub fn new(buckets: R, stretch: &Stretch) -> Piece<R> {
-        let (starts, offsets) = (buckets.starts(), buckets.offsets());
-        let of_first = (starts.iter()).take(offsets[1]);
-        let first = stretch.first_label();
-        Piece {
-            skipped: of_first.take_while(|&&start| start < first).count(),
-            first_series: stretch.first_series(),
-            buckets,
+impl<R: Buckets> PartitionBuckets<R> {
+    pub fn new(results: R, partition: &SeriesPartition) -> PartitionBuckets<R> {
+        let (offsets, starts) = results.buckets();
+        let of_first_series = starts.iter().take(offsets[1]);
+        let first = partition.first_label();
+        PartitionBuckets {
+            skipped: of_first_series.take_while(|&&start| start < first).count(),
+            first_series: partition.first_series(),
+            results,
         }
     }
 }
 
-/// Pieces put together, of so many series.
-pub fn joined<R: Buckets>(series: usize, mut pieces: Vec<Piece<R>>) -> Result<R> {
+/// Joins the results of all partitions of a number of series.
+pub fn joined<R: Buckets>(series: usize, mut found: Vec<PartitionBuckets<R>>) -> Result<R> {
+    if let [only] = &found[..]
+        && only.skipped == 0
+        && only.results.buckets().0.len() == series + 1
+    {
+        return Ok(found.remove(0).results);
+    }
     let mut offsets = zeroed(series + 1)?;
-    for piece in &pieces {
-        let own = piece.buckets.offsets();
-        for (index, ends) in own.windows(2).enumerate() {
-            offsets[piece.first_series + index + 1] += ends[1] - ends[0];
+    for partition in &found {
+        let lengths = partition.results.buckets().0.windows(2);
+        for (index, ends) in lengths.enumerate() {
+            offsets[partition.first_series + index + 1] += ends[1] - ends[0];
         }
-        offsets[piece.first_series + 1] -= piece.skipped;
+        offsets[partition.first_series + 1] -= partition.skipped;
     }
     for index in 0..series {
         offsets[index + 1] += offsets[index];
     }
-    match pieces.len() {
-        1 if pieces[0].skipped == 0 && series == pieces[0].buckets.offsets().len() - 1 => {
-            Ok(pieces.remove(0).buckets)
-        }
-        _ => R::join(&pieces, offsets),
-    }
+    let starts = concatenated(&found, |results| results.buckets().1)?;
+    R::join(&found, offsets, starts)
 }
 
-/// Returns what `array` gives of each piece, one after the other.
+/// Concatenates an array of each partition's results.
 fn concatenated<'a, R, T: Element>(
-    pieces: &'a [Piece<R>],
+    found: &'a [PartitionBuckets<R>],
     array: impl Fn(&'a R) -> &'a Array1<T>,
 ) -> Result<Array1<T>> {
-    let parts = pieces.iter().map(|piece| {
-        let all = array(&piece.buckets).as_slice();
-        &all.expect("an array as it was made")[piece.skipped..]
+    let arrays = found.iter().map(|partition| {
+        let all = array(&partition.results).as_slice();
+        &all.expect("an array as it was made")[partition.skipped..]
     });
-    Ok(concat::concatenated(parts)?.into())
+    Ok(concat::concatenated(arrays)?.into())
 }
 
 impl Buckets for Aggregates {
-    fn offsets(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&self.offsets)
+    fn buckets(&self) -> (&[usize], &Array1<i64>) {
+        (&self.offsets, &self.starts)
     }
 
-    fn starts(&self) -> &Array1<i64> {
-        &self.starts
-    }
-
-    fn join(pieces: &[Piece<Self>], offsets: Vec<usize>) -> Result<Self> {
-        let methods = pieces[0].buckets.methods.clone();
-        let column = |index: usize| concatenated(pieces, move |piece| &piece.columns[index]);
+    fn join(
+        found: &[PartitionBuckets<Self>],
+        offsets: Vec<usize>,
+        starts: Array1<i64>,
+    ) -> Result<Self> {
+        let methods = found[0].results.methods.clone();
+        let column = |index: usize| concatenated(found, move |results| &results.columns[index]);
         Ok(Aggregates {
             offsets,
-            starts: concatenated(pieces, |piece| &piece.starts)?,
+            starts,
             columns: (0..methods.len()).map(column).collect::<Result<_>>()?,
             methods,
         })
@@ -95,36 +99,19 @@ impl Buckets for Aggregates {
 }
 
 impl<O: Element> Buckets for CustomAggregates<O> {
-    fn offsets(&self) -> Cow<'_, [usize]> {
-        Cow::Borrowed(&self.offsets)
+    fn buckets(&self) -> (&[usize], &Array1<i64>) {
+        (&self.offsets, &self.starts)
     }
 
-    fn starts(&self) -> &Array1<i64> {
-        &self.starts
-    }
-
-    fn join(pieces: &[Piece<Self>], offsets: Vec<usize>) -> Result<Self> {
+    fn join(
+        found: &[PartitionBuckets<Self>],
+        offsets: Vec<usize>,
+        starts: Array1<i64>,
+    ) -> Result<Self> {
         Ok(CustomAggregates {
             offsets,
-            starts: concatenated(pieces, |piece| &piece.starts)?,
-            results: concatenated(pieces, |piece| &piece.results)?,
-        })
-    }
-}
-
-impl Buckets for BucketCounts {
-    fn offsets(&self) -> Cow<'_, [usize]> {
-        Cow::Owned(vec![0, self.starts.len()])
-    }
-
-    fn starts(&self) -> &Array1<i64> {
-        &self.starts
-    }
-
-    fn join(pieces: &[Piece<Self>], _: Vec<usize>) -> Result<Self> {
-        Ok(BucketCounts {
-            starts: concatenated(pieces, |piece| &piece.starts)?,
-            counts: concatenated(pieces, |piece| &piece.counts)?,
+            starts,
+            results: concatenated(found, |found| &found.results)?,
         })
     }
 }
