@@ -1,4 +1,4 @@
-//! How sequences and windows are split, for several devices and for little memory.
+//! Partitions of sequences and of windows.
 
 use std::ops::Range;
 
@@ -8,28 +8,28 @@ use super::tables::Tables;
 use super::windows;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-/// Some of the sequences.
-pub struct PartOfSequences<'a, T> {
+/// Consecutive sequences.
+pub struct SequencesPartition<'a, T> {
     pub sequences: SequencesView<'a>,
-    /// Entries of the result for a sequence.
+    /// Entries of a sequence's result.
     pub entries: usize,
-    /// Bytes of a device's memory for each letter, if all have to be there.
-    pub bytes_a_letter: u64,
+    /// Bytes of a device's memory for each letter, if all letters have to be there at once.
+    pub bytes_per_letter: u64,
     /// The entries of all sequences.
     pub out: &'a mut [T],
 }
 
-/// The letters that take as long as what a sequence takes besides its letters.
-const LETTERS_A_SEQUENCE: usize = 64;
+/// A sequence takes time for its letters and as much time as these letters.
+const LETTERS_PER_SEQUENCE: usize = 64;
 
-impl<T> PartOfSequences<'_, T> {
+impl<T> SequencesPartition<'_, T> {
     /// Returns the work for the first `count` sequences, in letters.
     fn work(&self, count: usize) -> u64 {
         let offsets = self.sequences.offsets;
-        (offsets[count] - offsets[0]) as u64 + (count * LETTERS_A_SEQUENCE) as u64
+        (offsets[count] - offsets[0]) as u64 + (count * LETTERS_PER_SEQUENCE) as u64
     }
 
-    /// Returns how many of the sequences take that work.
+    /// Returns the number of first sequences that take at least this work.
     fn count(&self, work: u64) -> usize {
         let (mut below, mut enough) = (0, self.sequences.len());
         while below < enough {
@@ -43,13 +43,13 @@ impl<T> PartOfSequences<'_, T> {
     }
 }
 
-impl<T: Send> Partition for PartOfSequences<'_, T> {
+impl<T: Send> Partition for SequencesPartition<'_, T> {
     fn bytes(&self) -> u64 {
         let letters = self.sequences.own_codes().len() as u64;
-        letters * self.bytes_a_letter + bytes_of(self.out.len(), size_of::<T>())
+        letters * self.bytes_per_letter + bytes_of(self.out.len(), size_of::<T>())
     }
 
-    /// Splits into ranges about equal in letters.
+    /// Splits into ranges of about equal work.
     fn split(self, parts: usize) -> Vec<Self> {
         let count = self.sequences.len();
         let all = u128::from(self.work(count));
@@ -70,8 +70,8 @@ impl<T: Send> Partition for PartOfSequences<'_, T> {
         let part = |range: Range<usize>| {
             let (out, behind) = std::mem::take(&mut rest).split_at_mut(range.len() * self.entries);
             rest = behind;
-            PartOfSequences {
-                sequences: self.sequences.part(range),
+            SequencesPartition {
+                sequences: self.sequences.range(range),
                 out,
                 ..self
             }
@@ -80,17 +80,17 @@ impl<T: Send> Partition for PartOfSequences<'_, T> {
     }
 }
 
-/// Some neighbouring windows, at least one.
-pub struct PartOfWindows<'a, T> {
+/// Consecutive windows, at least one.
+pub struct WindowsPartition<'a, T> {
     pub tables: &'a Tables,
-    /// The codes from the first window's letters to the last one's.
+    /// The codes from the start of the first window to the end of the last.
     pub codes: &'a [u8],
     pub windows: Windows,
     /// A row for each window.
     pub sketches: &'a mut [T],
 }
 
-impl<T> PartOfWindows<'_, T> {
+impl<T> WindowsPartition<'_, T> {
     /// Splits after the first `count` windows.
     fn split_at(self, count: usize) -> (Self, Self) {
         let Windows { width, stride, .. } = self.windows;
@@ -100,13 +100,13 @@ impl<T> PartOfWindows<'_, T> {
             ..self.windows
         };
         (
-            PartOfWindows {
+            WindowsPartition {
                 codes: &self.codes[..(count - 1) * stride + width],
                 windows: windows(count),
                 sketches,
                 ..self
             },
-            PartOfWindows {
+            WindowsPartition {
                 codes: &self.codes[count * stride..],
                 windows: windows(self.windows.count - count),
                 sketches: behind,
@@ -116,12 +116,12 @@ impl<T> PartOfWindows<'_, T> {
     }
 }
 
-impl<T: HasKernels> Partition for PartOfWindows<'_, T> {
+impl<T: HasKernels> Partition for WindowsPartition<'_, T> {
     fn bytes(&self) -> u64 {
         windows::gpu::bytes::<T>(self.tables, self.windows, self.codes.len())
     }
 
-    /// Splits between runs of windows, which are then put together as in the whole.
+    /// Splits between runs of windows, so that runs are computed as in the whole.
     fn split(self, parts: usize) -> Vec<Self> {
         let step = windows::gpu::run(self.windows);
         let ranges = equal_ranges(self.windows.count, parts, step);
@@ -147,27 +147,20 @@ mod tests {
             (vec![5, 5], 7, vec![1, 1]),
             (vec![5, 5, 5], usize::MAX, vec![1, 1, 1]),
         ] {
-            let sequences: Sequences = lengths
-                .iter()
-                .map(|&length| vec![0; length])
-                .collect::<Vec<_>>()
-                .iter()
-                .collect();
+            let sequences: Sequences = lengths.iter().map(|&length| vec![0; length]).collect();
             let mut out = vec![0f32; 3 * sequences.len()];
-            let whole = PartOfSequences {
+            let whole = SequencesPartition {
                 sequences: sequences.view(),
                 entries: 3,
-                bytes_a_letter: 0,
+                bytes_per_letter: 0,
                 out: &mut out,
             };
             let parts = whole.split(parts);
             let found: Vec<usize> = parts.iter().map(|part| part.sequences.len()).collect();
             assert_eq!(found, counts, "{lengths:?}");
-            assert!(
-                parts
-                    .iter()
-                    .all(|part| part.out.len() == 3 * part.sequences.len())
-            );
+            for part in &parts {
+                assert_eq!(part.out.len(), 3 * part.sequences.len());
+            }
             let slices = parts.iter().flat_map(|part| part.sequences.slices());
             assert!(slices.eq(sequences.slices()));
         }

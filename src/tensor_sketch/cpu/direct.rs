@@ -1,9 +1,8 @@
-//! The direct form on the CPU: one thread a sequence, `f64` inside.
+//! The direct form on the CPU: one thread per sequence, with sums in `f64`.
 
 use std::ops::RangeInclusive;
 
-use ndarray::ArrayViewMut2;
-
+use super::Jobs;
 use super::vector::Vector;
 use crate::Result;
 use crate::device::reserve;
@@ -11,18 +10,21 @@ use crate::parallel::{self, Scratch};
 use crate::tensor_sketch::options::divisor;
 use crate::tensor_sketch::tables::Tables;
 
-/// Puts the rows `kept` of each sequence's sketch where its view says.
+/// Writes the rows `kept` of each sequence's sketch to its view.
 ///
-/// Every sum is taken in the order of the reference, so that the result is the reference's, rounded
-/// once to `T`.
+/// Every sum is in the order of the reference, so the result is the reference's, rounded once to
+/// `T`.
 pub fn sketch<T: Vector>(
     tables: &Tables,
-    jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
+    jobs: Jobs<T>,
     kept: RangeInclusive<usize>,
     normalize: bool,
 ) -> Result<()> {
     let (t, dim) = (tables.tuple_length(), tables.dim());
-    let steps = Step::table(tables);
+    let steps = (tables.hashes().iter())
+        .zip(tables.signs())
+        .map(|(&hash, &sign)| (hash as usize, f64::from(sign)))
+        .collect::<Vec<_>>();
     let scratch = Scratch::new();
     parallel::try_each_in_order(jobs, |(codes, mut sketch)| {
         scratch.with(|rows: &mut Vec<f64>| {
@@ -44,39 +46,18 @@ pub fn sketch<T: Vector>(
     })
 }
 
-/// What a letter does at one place of a tuple.
-#[derive(Clone, Copy)]
-struct Step {
-    shift: usize,
-    sign: f64,
-}
-
-impl Step {
-    /// t steps a letter, letter after letter.
-    fn table(tables: &Tables) -> Vec<Step> {
-        tables
-            .hashes()
-            .iter()
-            .zip(tables.signs())
-            .map(|(&hash, &sign)| Step {
-                shift: hash as usize,
-                sign: f64::from(sign),
-            })
-            .collect()
-    }
-}
-
-/// Brings all rows up by one letter, in place: the last row first, since each reads the one before
-/// it as it was.
-fn add_letter(rows: &mut [f64], dim: usize, steps: &[Step]) {
+/// Appends a letter to all rows in place, given its (hash, sign) for each place of a tuple. The last
+/// row comes first, since each row reads the old values of the row before it.
+fn add_letter(rows: &mut [f64], dim: usize, steps: &[(usize, f64)]) {
     for k in (1..steps.len()).rev() {
+        let (shift, sign) = steps[k];
         let (source, target) = rows[k * dim..(k + 2) * dim].split_at_mut(dim);
-        let (front, back) = source.split_at(dim - steps[k].shift);
-        add(&mut target[steps[k].shift..], front, steps[k].sign);
-        add(&mut target[..steps[k].shift], back, steps[k].sign);
+        let (front, back) = source.split_at(dim - shift);
+        add(&mut target[shift..], front, sign);
+        add(&mut target[..shift], back, sign);
     }
     // Row 0 is always (1, 0, …, 0).
-    rows[dim + steps[0].shift] += steps[0].sign;
+    rows[dim + steps[0].0] += steps[0].1;
 }
 
 fn add(target: &mut [f64], source: &[f64], sign: f64) {
