@@ -220,13 +220,13 @@ impl<T: Vector + HasKernels> Engine<T> for WholeSequences {
         let mut sequences = Sequences::new();
         for piece in &batch.pieces {
             let letters = batch.letters(piece);
-            if !piece.ends || piece.continues {
-                append(&mut self.begun, letters)?;
+            if piece.ends && !piece.continues {
+                sequences.push(letters)?;
+                continue;
             }
-            match (piece.ends, piece.continues) {
-                (false, _) => {}
-                (true, false) => sequences.push(letters)?,
-                (true, true) => sequences.push(std::mem::take(&mut self.begun))?,
+            append(&mut self.begun, letters)?;
+            if piece.ends {
+                sequences.push(std::mem::take(&mut self.begun))?;
             }
         }
         let job = Job {
