@@ -6,8 +6,6 @@ use crate::{Error, Result};
 
 /// An alphabet: the bytes that are letters, and the code of each letter.
 ///
-/// # Examples
-///
 /// ```
 /// use gridstride::tensor_sketch::{Alphabet, Unknown};
 ///
@@ -69,7 +67,6 @@ impl Alphabet {
     /// case are different.
     ///
     /// # Errors
-    ///
     /// [`Error::InvalidInput`] if `letters` is empty or has a byte twice.
     pub fn new(letters: &[u8]) -> Result<Alphabet> {
         const OPERATION: &str = "Alphabet::new";
@@ -109,8 +106,6 @@ impl Alphabet {
 
     /// Returns the code of a byte, or `None` if the byte is not a letter.
     ///
-    /// # Examples
-    ///
     /// ```
     /// use gridstride::tensor_sketch::Alphabet;
     ///
@@ -124,7 +119,6 @@ impl Alphabet {
     /// Turns `text` into codes.
     ///
     /// # Errors
-    ///
     /// - [`Error::InvalidInput`] with [`Unknown::Error`] for a byte that is not a letter: the first
     ///   such byte with its position, from 0.
     /// - [`Error::Allocation`] if there is no memory for the codes.
@@ -138,10 +132,7 @@ impl Alphabet {
     /// were left out.
     ///
     /// # Errors
-    ///
     /// As [`encode`](Self::encode), with the position in `text`. Then `codes` is unchanged.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::tensor_sketch::{Alphabet, Unknown};

@@ -20,15 +20,12 @@ impl<T: Entry> TensorSketch<T> {
     /// Sketches N sequences: N×D.
     ///
     /// # Errors
-    ///
     /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, and
     ///   for a set of no devices.
     /// - [`Error::Overflow`] for a sketch with an entry beyond `f32`'s range (3.4·10³⁸), which only
     ///   long sequences that are not normalised have.
     /// - [`Error::Allocation`] if a device's memory does not suffice for the smallest section of a
     ///   sequence, or the host's memory for the sketches.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -55,10 +52,7 @@ impl<T: Entry> TensorSketch<T> {
     /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    ///
     /// As [`sketch`](Self::sketch), and [`Error::Shape`] if `out` has another shape.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -86,10 +80,7 @@ impl<T: Entry> TensorSketch<T> {
     /// of k letters, for the first k columns of the tables.
     ///
     /// # Errors
-    ///
     /// As [`sketch`](Self::sketch).
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -116,7 +107,6 @@ impl<T: Entry> TensorSketch<T> {
     /// [`sketch_into`](Self::sketch_into) does.
     ///
     /// # Errors
-    ///
     /// As [`sketch_into`](Self::sketch_into).
     pub fn sketch_rows_into(
         &self,
@@ -137,10 +127,7 @@ impl<T: Entry> TensorSketch<T> {
     /// Sketches one sequence: D numbers. The view may have any strides.
     ///
     /// # Errors
-    ///
     /// As [`sketch`](Self::sketch).
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -167,10 +154,7 @@ impl<T: Entry> TensorSketch<T> {
     /// [`sketch_into`](Self::sketch_into) does.
     ///
     /// # Errors
-    ///
     /// As [`sketch_into`](Self::sketch_into).
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -200,11 +184,8 @@ impl<T: Entry> TensorSketch<T> {
     /// stream, and may still run when this returns.
     ///
     /// # Errors
-    ///
     /// As [`sketch`](Self::sketch), but the range of the results is not checked: an entry beyond
     /// `f32`'s range is infinite.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -229,11 +210,8 @@ impl<T: Entry> TensorSketch<T> {
     /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    ///
     /// As [`sketch_device`](Self::sketch_device), [`Error::DifferentDevices`] if `out` is on another
     /// device, and [`Error::Shape`] if `out` has another shape.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -264,7 +242,6 @@ impl<T: Entry> TensorSketch<T> {
     /// N×(t+1)×D.
     ///
     /// # Errors
-    ///
     /// As [`sketch_device`](Self::sketch_device).
     pub fn sketch_rows_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<T, Ix3>> {
         let shape = self.shape_of_rows(sequences.len());
@@ -275,7 +252,6 @@ impl<T: Entry> TensorSketch<T> {
     /// [all rows](Self::sketch_rows): N×(t+1)×D.
     ///
     /// # Errors
-    ///
     /// As [`sketch_device_into`](Self::sketch_device_into).
     pub fn sketch_rows_device_into(
         &self,
@@ -289,10 +265,7 @@ impl<T: Entry> TensorSketch<T> {
     /// Describes how `device` computes these sketches.
     ///
     /// # Errors
-    ///
     /// [`Error::InvalidInput`] if `device` cannot.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;

@@ -29,11 +29,8 @@ impl Sequences {
     /// Copies the sequences to a device.
     ///
     /// # Errors
-    ///
     /// [`Error::Allocation`] if the device's memory does not suffice, [`Error::Driver`] if the copy
     /// fails.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;

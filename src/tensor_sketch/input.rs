@@ -146,8 +146,6 @@ impl Windows {
 
 /// Sequences of codes, concatenated, and the offset of each sequence.
 ///
-/// # Examples
-///
 /// ```
 /// use gridstride::tensor_sketch::Sequences;
 /// use ndarray::{array, s};
@@ -187,11 +185,8 @@ impl Sequences {
     /// `codes[offsets[i]..offsets[i + 1]]`.
     ///
     /// # Errors
-    ///
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) with the index of the offset unless
     /// `offsets` begins with 0, never decreases, and ends with the number of codes.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::tensor_sketch::Sequences;
@@ -223,7 +218,6 @@ impl Sequences {
     /// Adds a sequence at the end.
     ///
     /// # Errors
-    ///
     /// [`Error::Allocation`](crate::Error::Allocation) if memory runs out. Then nothing was added.
     pub fn push(&mut self, codes: impl Codes) -> Result<()> {
         self.add(codes.codes()).during("Sequences::push")
@@ -232,10 +226,7 @@ impl Sequences {
     /// As [`extend`](Extend::extend), but returns an error if memory runs out.
     ///
     /// # Errors
-    ///
     /// As [`push`](Self::push). The sequences before the error were added.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::tensor_sketch::Sequences;
@@ -252,10 +243,7 @@ impl Sequences {
     /// As [`from_iter`](FromIterator::from_iter), but returns an error if memory runs out.
     ///
     /// # Errors
-    ///
     /// As [`push`](Self::push).
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::tensor_sketch::Sequences;

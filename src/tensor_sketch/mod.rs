@@ -16,8 +16,6 @@
 //!
 //! where `roll(x, h)` moves element l to (l + h) mod D. The sketch is T\[t\], D numbers.
 //!
-//! # Examples
-//!
 //! ```
 //! use gridstride::Device;
 //! use gridstride::distances::pairwise;

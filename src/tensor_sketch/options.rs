@@ -28,8 +28,6 @@ use super::tables::Tables;
 /// Results are deterministic: they depend neither on the number of threads nor on other sequences of
 /// the call. Instruction sets differ in the last bits.
 ///
-/// # Examples
-///
 /// ```
 /// use gridstride::Device;
 /// use gridstride::tensor_sketch::{Tables, TensorSketch};
@@ -143,8 +141,6 @@ impl fmt::Display for Plan {
 /// While C(n, k)·min(k, n − k) is below 2¹²⁸ (about 3.4·10³⁸), the result is the exact coefficient,
 /// rounded once to the nearest `f64`. Beyond that the relative error is at most
 /// 2·min(k, n − k)·2⁻⁵³, and coefficients beyond `f64`'s range are infinite.
-///
-/// # Examples
 ///
 /// ```
 /// use gridstride::tensor_sketch::binomial;

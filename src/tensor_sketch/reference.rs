@@ -9,10 +9,7 @@ use super::tables::Tables;
 /// sketch. All entries of a sequence of n letters are exact while C(n, k) is below 2⁵³ for all k ≤ t.
 ///
 /// # Panics
-///
 /// If a code is not below the alphabet size of the tables.
-///
-/// # Examples
 ///
 /// ```
 /// use gridstride::tensor_sketch::{Tables, reference};
@@ -41,8 +38,6 @@ pub fn tensor_sketch(codes: ArrayView1<u8>, tables: &Tables) -> Array2<f64> {
 
 /// Divides each row k of the (t+1)×D `rows` of a sequence of `length` letters by C(`length`, k), the
 /// number of its tuples. Rows without tuples stay zero.
-///
-/// # Examples
 ///
 /// ```
 /// use gridstride::tensor_sketch::{Tables, reference};

@@ -28,8 +28,6 @@ const MAX_DIM: usize = 4096;
 /// dimension above Aᵗ gains little. Begin with a D of 64 to 256, and double it until the order of
 /// the distances that matter no longer changes.
 ///
-/// # Examples
-///
 /// ```
 /// use gridstride::tensor_sketch::Tables;
 /// use ndarray::array;
@@ -57,7 +55,6 @@ impl Tables {
     /// Row `c` belongs to the letter with code `c`, column `k` to place `k` of a tuple.
     ///
     /// # Errors
-    ///
     /// - [`Error::Shape`] if the shapes differ, or A is not in 1..=256 or t not in 1..=8.
     /// - [`Error::InvalidInput`] if `dim` is not in 1..=4096, a hash is not in `[0, dim)`, or a sign
     ///   is not 1 or −1.
@@ -105,7 +102,6 @@ impl Tables {
     /// of one further output is set.
     ///
     /// # Errors
-    ///
     /// [`Error::Shape`] if `alphabet_size` is not in 1..=256 or `tuple_length` not in 1..=8,
     /// [`Error::InvalidInput`] if `dim` is not in 1..=4096.
     pub fn from_seed(
@@ -145,7 +141,6 @@ impl Tables {
     /// Returns the hash of a letter at place `k` of a tuple.
     ///
     /// # Panics
-    ///
     /// If `letter` is not below A or `k` not below t.
     pub fn hash(&self, letter: u8, k: usize) -> u32 {
         self.hashes[[usize::from(letter), k]]
@@ -154,7 +149,6 @@ impl Tables {
     /// Returns the sign of a letter at place `k` of a tuple, 1 or −1.
     ///
     /// # Panics
-    ///
     /// If `letter` is not below A or `k` not below t.
     pub fn sign(&self, letter: u8, k: usize) -> i8 {
         self.signs[[usize::from(letter), k]]
