@@ -104,11 +104,12 @@ macro_rules! dispatch {
                     windows,
                     sketches: &mut *out,
                 };
-                partition::run(devices, job.operation, whole, |device, part| {
-                    let (codes, windows) = (part.codes, part.windows);
+                partition::run(devices, job.operation, whole, |device, partition| {
+                    let (codes, windows) = (partition.codes, partition.windows);
+                    let sketches = &mut *partition.sketches;
                     match device.kind() {
-                        DeviceKind::Cpu => windows::cpu::sketch(job, codes, windows, part.sketches),
-                        _ => windows::gpu::host(device, job, codes, windows, part.sketches),
+                        DeviceKind::Cpu => windows::cpu::sketch(job, codes, windows, sketches),
+                        _ => windows::gpu::host(device, job, codes, windows, sketches),
                     }
                 })?;
                 check_range(job.operation, out, job.tables.dim(), 0, "window")
@@ -183,16 +184,16 @@ fn sketch<T: Vector + HasKernels>(
         bytes_per_letter: u64::from(is_direct),
         out,
     };
-    let work = |device: &Device, part: &mut SequencesPartition<T>| {
-        let sequences = part.sequences;
+    let work = |device: &Device, partition: &mut SequencesPartition<T>| {
+        let (sequences, out) = (partition.sequences, &mut *partition.out);
         let is_cpu = device.kind() == DeviceKind::Cpu;
-        if !is_cpu && !is_direct && gpu::sketch_from_host(device, job, sequences, part.out)? {
+        if !is_cpu && !is_direct && gpu::sketch_from_host(device, job, sequences, out)? {
             return Ok(());
         }
         job.check_code(sequences.first_code_from(job.tables.alphabet_size()))?;
         match is_cpu {
-            true => cpu::sketch(job, sequences, view(job, part.out)),
-            false => gpu::sketch_uploaded(device, job, sequences, part.out),
+            true => cpu::sketch(job, sequences, view(job, out)),
+            false => gpu::sketch_uploaded(device, job, sequences, out),
         }
     };
     partition::run(devices, job.operation, whole, work).map(|_| ())

@@ -35,7 +35,7 @@ pub fn write_to<T: Element, D: Dimension>(
 const NUMBERS_PER_TASK: usize = 1 << 14;
 
 /// Refuses the first sketch with an entry beyond the range of `T`. The `sketches` have `size` numbers
-/// each, and are those of the sequences or windows (`of`) from index `first` on.
+/// each, and belong to consecutive sequences or windows (`of`) from index `first` on.
 pub fn check_range<T: Real>(
     operation: &'static str,
     sketches: &[T],
@@ -43,15 +43,16 @@ pub fn check_range<T: Real>(
     first: usize,
     of: &str,
 ) -> Result<()> {
-    let is_finite = |sketch: &[T]| sketch.iter().all(|entry| entry.to_f64().is_finite());
-    let together = (NUMBERS_PER_TASK / size).max(1);
-    let tasks = sketches.len().div_ceil(together * size);
-    let overflowed = parallel::find_first(tasks, &|task| {
-        let sketches = sketches[task * together * size..].chunks(size);
-        let position = (sketches.take(together)).position(|sketch| !is_finite(sketch))?;
-        Some(first + task * together + position)
+    let count = sketches.len() / size;
+    let per_task = (NUMBERS_PER_TASK / size).max(1);
+    let overflows = |index: &usize| {
+        let sketch = &sketches[index * size..][..size];
+        !sketch.iter().all(|entry| entry.to_f64().is_finite())
+    };
+    let overflowed = parallel::find_first(count.div_ceil(per_task), &|task| {
+        parallel::chunk(task, per_task, count).find(overflows)
     });
-    let Some(index) = overflowed else {
+    let Some(index) = overflowed.map(|index| first + index) else {
         return Ok(());
     };
     let message = format!(

@@ -50,33 +50,31 @@ impl<T: Send> Partition for SequencesPartition<'_, T> {
     }
 
     /// Splits into ranges of about equal work.
-    fn split(self, parts: usize) -> Vec<Self> {
-        let count = self.sequences.len();
-        let all = u128::from(self.work(count));
-        let mut cut = Vec::new();
+    fn split(self, count: usize) -> Vec<Self> {
+        let sequences = self.sequences.len();
+        let all = u128::from(self.work(sequences));
+        let mut ranges = Vec::new();
         let mut start = 0;
-        for part in 1..=parts {
-            let rest = count - start;
-            if rest < 2 || part == parts {
+        for number in 1..count {
+            if sequences - start < 2 {
                 break;
             }
-            let work = all * part as u128 / parts as u128;
-            let end = self.count(work as u64).clamp(start + 1, count - 1);
-            cut.push(start..end);
+            let work = all * number as u128 / count as u128;
+            let end = self.count(work as u64).clamp(start + 1, sequences - 1);
+            ranges.push(start..end);
             start = end;
         }
-        cut.push(start..count);
+        ranges.push(start..sequences);
         let mut rest = self.out;
-        let part = |range: Range<usize>| {
-            let (out, behind) = std::mem::take(&mut rest).split_at_mut(range.len() * self.entries);
-            rest = behind;
+        let partition = |range: Range<usize>| {
+            let out = rest.split_off_mut(..range.len() * self.entries);
             SequencesPartition {
                 sequences: self.sequences.range(range),
-                out,
+                out: out.expect("entries of all sequences"),
                 ..self
             }
         };
-        cut.into_iter().map(part).collect()
+        ranges.into_iter().map(partition).collect()
     }
 }
 
@@ -122,9 +120,9 @@ impl<T: HasKernels> Partition for WindowsPartition<'_, T> {
     }
 
     /// Splits between runs of windows, so that runs are computed as in the whole.
-    fn split(self, parts: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Vec<Self> {
         let step = windows::gpu::run(self.windows);
-        let ranges = equal_ranges(self.windows.count, parts, step);
+        let ranges = equal_ranges(self.windows.count, count, step);
         split_at_ranges(self, ranges, Self::split_at)
     }
 }
@@ -135,8 +133,8 @@ mod tests {
     use crate::tensor_sketch::Sequences;
 
     #[test]
-    fn parts_are_about_equal_and_have_all_sequences() {
-        for (lengths, parts, counts) in [
+    fn partitions_are_about_equal_and_have_all_sequences() {
+        for (lengths, count, counts) in [
             (vec![], 3, vec![0]),
             (vec![9], 3, vec![1]),
             (vec![100; 6], 1, vec![6]),
@@ -155,13 +153,13 @@ mod tests {
                 bytes_per_letter: 0,
                 out: &mut out,
             };
-            let parts = whole.split(parts);
-            let found: Vec<usize> = parts.iter().map(|part| part.sequences.len()).collect();
+            let split = whole.split(count);
+            let found: Vec<usize> = split.iter().map(|share| share.sequences.len()).collect();
             assert_eq!(found, counts, "{lengths:?}");
-            for part in &parts {
-                assert_eq!(part.out.len(), 3 * part.sequences.len());
+            for share in &split {
+                assert_eq!(share.out.len(), 3 * share.sequences.len());
             }
-            let slices = parts.iter().flat_map(|part| part.sequences.slices());
+            let slices = split.iter().flat_map(|share| share.sequences.slices());
             assert!(slices.eq(sequences.slices()));
         }
     }

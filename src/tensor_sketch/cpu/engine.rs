@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_segments_are_the_whole() {
+    fn segments_compose_to_the_whole() {
         let tables = Tables::from_seed(2, 2, 3, 5).unwrap();
         let codes = codes(SEGMENT + 100_000, 2);
         let fourier = Fourier::<f32>::new(&tables);
@@ -288,12 +288,12 @@ mod tests {
             fourier.rows(matrix, codes.len() as u64, 0..=2, true, rows.view_mut());
             rows
         };
-        let mut pieces = Matrix::identity(2, 3).unwrap();
-        for piece in codes.chunks(SEGMENT) {
-            pieces.append(&fourier.matrix(piece).unwrap());
+        let mut segments = Matrix::identity(2, 3).unwrap();
+        for segment in codes.chunks(SEGMENT) {
+            segments.append(&fourier.matrix(segment).unwrap());
         }
         let whole = fourier.matrix(&codes).unwrap();
-        assert_eq!(rows(&pieces), rows(&whole));
+        assert_eq!(rows(&segments), rows(&whole));
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let by_one_thread = one_thread.unwrap().install(|| fourier.matrix(&codes));
         let by_one_thread = by_one_thread.unwrap();
