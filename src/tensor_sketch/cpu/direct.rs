@@ -68,25 +68,10 @@ fn add(target: &mut [f64], source: &[f64], sign: f64) {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array3, Axis, s};
+    use ndarray::{Axis, s};
 
-    use crate::tensor_sketch::cpu;
-    use crate::tensor_sketch::input::{Job, Rows};
-    use crate::tensor_sketch::{Form, Sequences, Tables, reference};
-
-    fn sketch(tables: &Tables, sequences: &Sequences, rows: Rows, normalize: bool) -> Array3<f32> {
-        let job = Job {
-            operation: "test",
-            tables,
-            rows,
-            normalize,
-            form: Form::Direct,
-        };
-        let shape = (sequences.len(), job.row_count(), tables.dim());
-        let mut sketches = Array3::from_elem(shape, f32::NAN);
-        cpu::sketch(&job, sequences.view(), sketches.view_mut()).unwrap();
-        sketches
-    }
+    use crate::Device;
+    use crate::tensor_sketch::{Form, Sequences, Tables, TensorSketch, reference};
 
     #[test]
     fn the_reference_rounded_once() {
@@ -95,8 +80,10 @@ mod tests {
             .map(|n| (0..n).map(|i| (i * i % 97 % 5) as u8).collect::<Vec<_>>())
             .iter()
             .collect();
+        let sketcher = TensorSketch::new(tables.clone()).form(Form::Direct);
         for normalize in [false, true] {
-            let all = sketch(&tables, &sequences, Rows::All, normalize);
+            let sketcher = sketcher.clone().normalize(normalize);
+            let all = sketcher.sketch_rows(&Device::cpu(), &sequences).unwrap();
             for (i, codes) in sequences.slices().enumerate() {
                 let mut expected = reference::tensor_sketch(codes.into(), &tables);
                 if normalize {
@@ -105,17 +92,18 @@ mod tests {
                 let expected = expected.mapv(|value| value as f32);
                 assert_eq!(all.index_axis(Axis(0), i), expected);
             }
-            let last = sketch(&tables, &sequences, Rows::Last, normalize);
-            assert_eq!(last, all.slice(s![.., 6..=6, ..]));
+            let last = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
+            assert_eq!(last, all.slice(s![.., 6, ..]));
         }
     }
 
-    /// C(300 000, 8) is 1.6e39, but what leaves is the quotient.
+    /// C(300 000, 8) is 1.6e39, but the quotient is in the range of `f32`.
     #[test]
     fn sums_beyond_f32_can_be_normalised() {
         let tables = Tables::from_seed(1, 8, 3, 0).unwrap();
         let sequences = Sequences::from_iter([&vec![0; 300_000]]);
-        let sketches = sketch(&tables, &sequences, Rows::Last, true);
+        let sketcher = TensorSketch::new(tables).form(Form::Direct).normalize(true);
+        let sketches = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
         let size: f32 = sketches.iter().map(|value| value.abs()).sum();
         assert!((size - 1.0).abs() < 1e-6, "{sketches}");
     }

@@ -233,27 +233,20 @@ mod tests {
         archs
     }
 
-    fn all_rows<T: Vector>(arch: Arch, tables: &Tables, codes: &[u8]) -> Array2<T> {
-        let (tuple, dim) = (tables.tuple_length(), tables.dim());
-        let fourier = Fourier::<T>::with_arch(arch, tables);
-        let matrix = fourier.matrix(codes).unwrap();
-        let first_row = fourier.matrix_rows(codes, 1).unwrap();
-        let mut rows = Array2::from_elem((tuple + 1, dim), T::from_f64(0.0));
-        let mut again = rows.clone();
-        let length = codes.len() as u64;
-        fourier.rows(&matrix, length, 0..=tuple, false, rows.view_mut());
-        fourier.rows(&first_row, length, 0..=tuple, false, again.view_mut());
-        assert_eq!(rows, again);
-        rows
-    }
-
     #[test]
     fn every_instruction_set() {
         fn check<T: Vector>(arch: Arch, tables: &Tables, codes: &[u8]) {
             let expected = reference::tensor_sketch(codes.into(), tables);
             let (tuple, dim, length) = (tables.tuple_length(), tables.dim(), codes.len() as u64);
             let bound = error_bound::<T>(dim, tuple, length);
-            let rows = all_rows::<T>(arch, tables, codes);
+            let fourier = Fourier::<T>::with_arch(arch, tables);
+            let rows_of = |matrix: Result<Matrix>| {
+                let mut rows = Array2::from_elem((tuple + 1, dim), T::from_f64(0.0));
+                fourier.rows(&matrix.unwrap(), length, 0..=tuple, false, rows.view_mut());
+                rows
+            };
+            let rows = rows_of(fourier.matrix(codes));
+            assert_eq!(rows, rows_of(fourier.matrix_rows(codes, 1)));
             for (((k, l), made), expected) in rows.indexed_iter().zip(&expected) {
                 let rounding = T::UNIT_ROUNDOFF * expected.abs();
                 let bound = bound * binomial(length, k as u64) + rounding;
@@ -296,7 +289,6 @@ mod tests {
         assert_eq!(rows(&segments), rows(&whole));
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let by_one_thread = one_thread.unwrap().install(|| fourier.matrix(&codes));
-        let by_one_thread = by_one_thread.unwrap();
-        assert_eq!(rows(&by_one_thread), rows(&whole));
+        assert_eq!(rows(&by_one_thread.unwrap()), rows(&whole));
     }
 }
