@@ -41,12 +41,13 @@
 //! letters. [Windows](TensorSketch::windows) are divided too.
 //!
 //! # Memory
-//! Calls with host arrays need memory of a GPU for the sketches, for a table of operators (its size
+//! On a GPU, calls with host arrays need memory for the sketches, for a table of operators (its size
 //! depends on the alphabet, the tuples and the dimension), and for a batch of letters. With less
 //! memory, or a lower [limit](crate::Device::with_memory_limit), batches have fewer letters, then
-//! fewer sequences. A long sequence is cut into chunks of at least 2048 letters if it has up to
-//! 32 Ki letters, 32 Ki if up to 512 Ki, 512 Ki if up to 8 Mi, and else 8 Mi. [`Form::Direct`] needs
-//! memory for the whole sequence. The same holds for [`SketchSession`].
+//! fewer sequences. A long sequence is cut, but needs memory for at least 2048 letters if it has up
+//! to 32 Ki letters, for 32 Ki if it has up to 512 Ki, for 512 Ki if it has up to 8 Mi, and for 8 Mi
+//! beyond. [`Form::Direct`] needs memory for the whole sequence. The same holds for
+//! [`SketchSession`].
 //!
 //! The sketches are the same, bit by bit, as with enough memory on one device of the same kind.
 

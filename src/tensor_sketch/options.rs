@@ -16,18 +16,6 @@ use super::tables::Tables;
 ///
 /// [`Tables`] has advice on the length of tuples and the dimension.
 ///
-/// # Accuracy
-///
-/// In the Fourier form the error of an entry of row k is at most about 1500·t·2⁻²⁴·C(n, k) in `f32`,
-/// and (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. If this bound is below 1/2, the entry, a whole number, is
-/// exact. In practice the error of a sketch is 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and 10⁻¹⁴ in `f64`.
-///
-/// In the direct form the CPU sums in `f64` and rounds once at the end. Other devices sum in `f32`:
-/// the error of an entry is at most about n·2⁻²⁴ times the sum of its terms' absolute values.
-///
-/// Results are deterministic: they depend neither on the number of threads nor on other sequences of
-/// the call. Instruction sets differ in the last bits.
-///
 /// ```
 /// use gridstride::Device;
 /// use gridstride::tensor_sketch::{Tables, TensorSketch};
@@ -40,6 +28,18 @@ use super::tables::Tables;
 /// assert_eq!(sketch, array![0.0, -20.0, 0.0, 0.0]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
+///
+/// # Accuracy
+///
+/// In the Fourier form the error of an entry of row k is at most about 1500·t·2⁻²⁴·C(n, k) in `f32`,
+/// and (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. If this bound is below 1/2, the entry, a whole number, is
+/// exact. In practice the error of a sketch is 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and 10⁻¹⁴ in `f64`.
+///
+/// In the direct form the CPU sums in `f64` and rounds once at the end. Other devices sum in `f32`:
+/// the error of an entry is at most about n·2⁻²⁴ times the sum of its terms' absolute values.
+///
+/// Results are deterministic: they depend neither on the number of threads nor on other sequences of
+/// the call. Instruction sets differ in the last bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorSketch<T = f32> {
     pub(super) tables: Tables,

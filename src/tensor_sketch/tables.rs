@@ -15,19 +15,6 @@ const MAX_DIM: usize = 4096;
 ///
 /// Only sketches made with equal tables can be compared.
 ///
-/// # Choosing the length of tuples and the dimension
-///
-/// A tuple of t letters survives where none of its letters was edited. If a fraction p of the
-/// letters differs, about (1 − p)ᵗ of the tuples remain: t = 6 keeps half of them at p = 10 %, t = 3
-/// at p = 20 %. Longer tuples tell more of the order of letters, and unrelated sequences have fewer
-/// of them in common. So take the longest t at which sequences that should be found similar still
-/// share a good part of their tuples: 3 to 6 for DNA, 2 or 3 for the 20 letters of proteins.
-///
-/// A sketch projects the counts of all Aᵗ tuples to D numbers. The error of a distance falls as
-/// 1/√D: half the error takes four times the dimension, and about four times the time and memory. A
-/// dimension above Aᵗ gains little. Begin with a D of 64 to 256, and double it until the order of
-/// the distances that matter no longer changes.
-///
 /// ```
 /// use gridstride::tensor_sketch::Tables;
 /// use ndarray::array;
@@ -42,6 +29,19 @@ const MAX_DIM: usize = 4096;
 /// assert_eq!((seeded.alphabet_size(), seeded.tuple_length(), seeded.dim()), (4, 3, 64));
 /// # Ok::<(), gridstride::Error>(())
 /// ```
+///
+/// # Choosing the length of tuples and the dimension
+///
+/// A tuple of t letters survives where none of its letters was edited. If a fraction p of the
+/// letters differs, about (1 − p)ᵗ of the tuples remain: t = 6 keeps half of them at p = 10 %, t = 3
+/// at p = 20 %. Longer tuples tell more of the order of letters, and unrelated sequences have fewer
+/// of them in common. So take the longest t at which sequences that should be found similar still
+/// share a good part of their tuples: 3 to 6 for DNA, 2 or 3 for the 20 letters of proteins.
+///
+/// A sketch projects the counts of all Aᵗ tuples to D numbers. The error of a distance falls as
+/// 1/√D: half the error takes four times the dimension, and about four times the time and memory. A
+/// dimension above Aᵗ gains little. Begin with a D of 64 to 256, and double it until the order of
+/// the distances that matter no longer changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
     hashes: Array2<u32>,
