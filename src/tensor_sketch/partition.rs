@@ -19,29 +19,8 @@ pub struct SequencesPartition<'a, T> {
     pub out: &'a mut [T],
 }
 
-/// A sequence takes time for its letters and as much time as these letters.
+/// The work of a sequence besides its letters, in letters.
 const LETTERS_PER_SEQUENCE: usize = 64;
-
-impl<T> SequencesPartition<'_, T> {
-    /// Returns the work for the first `count` sequences, in letters.
-    fn work(&self, count: usize) -> u64 {
-        let offsets = self.sequences.offsets;
-        (offsets[count] - offsets[0]) as u64 + (count * LETTERS_PER_SEQUENCE) as u64
-    }
-
-    /// Returns the number of first sequences that take at least this work.
-    fn count(&self, work: u64) -> usize {
-        let (mut below, mut enough) = (0, self.sequences.len());
-        while below < enough {
-            let middle = below + (enough - below) / 2;
-            match self.work(middle) < work {
-                true => below = middle + 1,
-                false => enough = middle,
-            }
-        }
-        enough
-    }
-}
 
 impl<T: Send> Partition for SequencesPartition<'_, T> {
     fn bytes(&self) -> u64 {
@@ -52,15 +31,19 @@ impl<T: Send> Partition for SequencesPartition<'_, T> {
     /// Splits into ranges of about equal work.
     fn split(self, count: usize) -> Vec<Self> {
         let sequences = self.sequences.len();
-        let all = u128::from(self.work(sequences));
+        let offsets = self.sequences.offsets;
+        // The work for the first `n` sequences, in letters.
+        let work = |n: usize| (offsets[n] - offsets[0] + n * LETTERS_PER_SEQUENCE) as u128;
         let mut ranges = Vec::new();
         let mut start = 0;
         for number in 1..count {
             if sequences - start < 2 {
                 break;
             }
-            let work = all * number as u128 / count as u128;
-            let end = self.count(work as u64).clamp(start + 1, sequences - 1);
+            let goal = work(sequences) * number as u128 / count as u128;
+            let mut ends = start + 1..sequences - 1;
+            let reached = ends.find(|&end| work(end) >= goal);
+            let end = reached.unwrap_or(sequences - 1);
             ranges.push(start..end);
             start = end;
         }

@@ -110,11 +110,6 @@ impl Matrix {
         [0, 1].map(|part| self.values.get()[(2 * entry + part) * self.lanes_of_vector + lane])
     }
 
-    pub fn block(&self, block: usize) -> &[f64] {
-        let size = block_size(self.tuple, self.rows);
-        &self.values.get()[block * size..][..size]
-    }
-
     pub fn block_mut(&mut self, block: usize) -> &mut [f64] {
         let size = block_size(self.tuple, self.rows);
         &mut self.values.get_mut()[block * size..][..size]
@@ -143,9 +138,10 @@ impl WithSimd for Append<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (tuple, rows) = (self.left.tuple, self.left.rows);
-        for block in 0..self.left.blocks {
-            let left = self.left.block_mut(block);
-            append_block(simd, left, self.right.block(block), tuple, rows, block);
+        let right = self.right.values.get();
+        let right = right.chunks_exact(block_size(tuple, tuple));
+        for (block, right) in right.enumerate() {
+            append_block(simd, self.left.block_mut(block), right, tuple, rows, block);
         }
     }
 }
