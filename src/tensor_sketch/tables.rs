@@ -231,38 +231,26 @@ impl SplitMix64 {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, array};
+    use ndarray::{Array2, ArrayView2, array};
 
     use super::{SplitMix64, Tables};
 
     #[test]
     fn seeded_tables_never_change() {
+        fn check(tables: Tables, shape: (usize, usize), hashes: &[u32], signs: &[i8]) {
+            assert_eq!(Ok(tables.hashes()), ArrayView2::from_shape(shape, hashes));
+            assert_eq!(Ok(tables.signs()), ArrayView2::from_shape(shape, signs));
+        }
         // Computed by a separate program, in Python's big integers.
+        let hashes = [
+            84, 2, 10, 16, 23, 38, 50, 67, 46, 19, 82, 89, 83, 39, 61, 90,
+        ];
+        let signs = [1, -1, 1, -1, -1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, 1];
         let tables = Tables::from_seed(4, 4, 96, 0).unwrap();
-        let hashes = array![
-            [84, 2, 10, 16],
-            [23, 38, 50, 67],
-            [46, 19, 82, 89],
-            [83, 39, 61, 90]
-        ];
-        let signs = array![
-            [1, -1, 1, -1],
-            [-1, -1, -1, -1],
-            [-1, -1, -1, 1],
-            [-1, 1, -1, 1]
-        ];
-        assert_eq!(
-            (tables.hashes(), tables.signs()),
-            (hashes.view(), signs.view())
-        );
-
+        check(tables, (4, 4), &hashes, &signs);
+        let (hashes, signs) = ([292, 8, 234, 352, 41, 883], [-1, 1, -1, -1, 1, -1]);
         let tables = Tables::from_seed(2, 3, 1000, 0xDEAD_BEEF).unwrap();
-        let hashes = array![[292, 8, 234], [352, 41, 883]];
-        let signs = array![[-1, 1, -1], [-1, 1, -1]];
-        assert_eq!(
-            (tables.hashes(), tables.signs()),
-            (hashes.view(), signs.view())
-        );
+        check(tables, (2, 3), &hashes, &signs);
     }
 
     #[test]
@@ -286,49 +274,27 @@ mod tests {
         };
         let ok = array![[0, 1], [1, 0]];
         let signs = array![[1, -1], [-1, 1]];
-        refused(
-            &ok,
-            &array![[1, -1]],
-            2,
-            "the hashes are (2, 2), the signs (1, 2)",
-        );
-        refused(
-            &ok,
-            &signs,
-            1,
-            "the hash at row 0, column 1 is 1, not in [0, 1)",
-        );
+        let expected = "the hashes are (2, 2), the signs (1, 2)";
+        refused(&ok, &array![[1, -1]], 2, expected);
+        let expected = "the hash at row 0, column 1 is 1, not in [0, 1)";
+        refused(&ok, &signs, 1, expected);
         refused(&array![[0, 1], [-7, 0]], &signs, 2, "row 1, column 0 is -7");
-        let zero = array![[1, 1], [1, 0]];
-        refused(
-            &ok,
-            &zero,
-            2,
-            "the sign at row 1, column 1 is 0, not 1 or -1",
-        );
-        let least = array![[1, i64::MIN], [1, 1]];
-        refused(&ok, &least, 2, "column 1 is -9223372036854775808");
+        let expected = "the sign at row 1, column 1 is 0, not 1 or -1";
+        refused(&ok, &array![[1, 1], [1, 0]], 2, expected);
+        let expected = "column 1 is -9223372036854775808";
+        refused(&ok, &array![[1, i64::MIN], [1, 1]], 2, expected);
         refused(&ok, &signs, 0, "dim, the dimension, is 0, not in 1 to 4096");
         refused(&ok, &signs, 4097, "the dimension, is 4097");
+        let letters = "alphabet_size, the number of letters,";
+        let places = "tuple_length, the number of letters of a tuple,";
         for (shape, expected) in [
-            (
-                (0, 3),
-                "alphabet_size, the number of letters, is 0, not in 1 to 256",
-            ),
-            (
-                (257, 1),
-                "alphabet_size, the number of letters, is 257, not in 1 to 256",
-            ),
-            (
-                (1, 0),
-                "tuple_length, the number of letters of a tuple, is 0, not in 1 to 8",
-            ),
-            (
-                (1, 9),
-                "tuple_length, the number of letters of a tuple, is 9, not in 1 to 8",
-            ),
+            ((0, 3), format!("{letters} is 0, not in 1 to 256")),
+            ((257, 1), format!("{letters} is 257, not in 1 to 256")),
+            ((1, 0), format!("{places} is 0, not in 1 to 8")),
+            ((1, 9), format!("{places} is 9, not in 1 to 8")),
         ] {
-            refused(&Array2::zeros(shape), &Array2::ones(shape), 2, expected);
+            let (hashes, signs) = (Array2::zeros(shape), Array2::ones(shape));
+            refused(&hashes, &signs, 2, &expected);
         }
         assert!(Tables::from_seed(0, 4, 96, 0).is_err());
         assert!(Tables::from_seed(4, 9, 96, 0).is_err());

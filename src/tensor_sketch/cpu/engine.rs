@@ -215,14 +215,11 @@ mod tests {
     use crate::tensor_sketch::{binomial, reference};
 
     fn codes(length: usize, alphabet_size: usize) -> Vec<u8> {
-        let mut state = 1u64;
-        let mut next = || {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            ((state >> 33) % alphabet_size as u64) as u8
+        let next = |state: &mut u64, _| {
+            *state = (state.wrapping_mul(6364136223846793005)).wrapping_add(1442695040888963407);
+            Some(((*state >> 33) % alphabet_size as u64) as u8)
         };
-        (0..length).map(|_| next()).collect()
+        (0..length).scan(1, next).collect()
     }
 
     /// Every instruction set that this machine has.

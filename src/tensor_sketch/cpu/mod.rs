@@ -34,9 +34,6 @@ fn longest_first<T>(jobs: &mut Jobs<T>) {
 }
 
 /// Writes the requested rows of all sequences to `out`, N×(number of rows)×D.
-///
-/// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation).
 pub fn sketch<T: Vector>(
     job: &Job,
     sequences: SequencesView,

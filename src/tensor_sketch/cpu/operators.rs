@@ -57,8 +57,6 @@ pub(super) struct Operators<T> {
 }
 
 impl<T: Vector> Operators<T> {
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn new(arch: Arch, tables: &Tables, letters: usize) -> Result<Operators<T>> {
         let depth = tables.tuple_length().min(letters);
         let entries = operator_start(tables.tuple_length() + 1, depth);

@@ -75,8 +75,6 @@ pub(super) struct Aligned<T> {
 struct Line([u8; 64]);
 
 impl<T: Pod> Aligned<T> {
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn zeros(length: usize) -> Result<Aligned<T>> {
         let lines = (length * size_of::<T>()).div_ceil(size_of::<Line>());
         Ok(Aligned {
@@ -86,8 +84,6 @@ impl<T: Pod> Aligned<T> {
         })
     }
 
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn try_clone(&self) -> Result<Aligned<T>> {
         Ok(Aligned {
             lines: copied(&self.lines)?,
