@@ -1,12 +1,10 @@
-//! From text to codes.
+//! Alphabets, which turn text into codes.
 
 use crate::device::reserve;
 use crate::error::During;
 use crate::{Error, Result};
 
-/// Which bytes of a text are letters, and the code of each.
-///
-/// # Examples
+/// An alphabet: the bytes that are letters, and the code of each letter.
 ///
 /// ```
 /// use gridstride::tensor_sketch::{Alphabet, Unknown};
@@ -19,39 +17,39 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alphabet {
-    /// The code of each byte that is a letter, [`UNKNOWN`] for the others.
+    /// The code of each letter, [`UNKNOWN`] for all other bytes.
     entry_of_byte: [u16; 256],
     size: usize,
 }
 
-/// A bit that no code has.
+/// A bit that no code has set.
 const UNKNOWN: u16 = 0x100;
 
-/// Bytes that are turned into codes in one go.
+/// Bytes that are encoded as one unit.
 const BLOCK: usize = 1024;
 
-/// What to do with a byte that is not in the alphabet, such as `N`, another IUPAC code, or a blank.
+/// How to treat a byte that is not in the alphabet, such as `N`, another IUPAC code, or a blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// Leave it out and count it; its neighbours become adjacent.
+    /// Leaves the byte out and counts it; its neighbours become adjacent.
     Skip,
-    /// Fail.
+    /// Returns an error.
     Error,
 }
 
-/// A text in codes.
+/// An encoded text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// One code a letter, each below the size of the alphabet.
+    /// The code of each letter, below the size of the alphabet.
     pub codes: Vec<u8>,
     /// The number of bytes that were left out.
     pub skipped: usize,
 }
 
 impl Alphabet {
-    /// The four nucleotides A, C, G, T (codes 0 to 3), in upper or lower case.
+    /// Returns the four nucleotides A, C, G, T (codes 0 to 3), in upper or lower case.
     ///
-    /// RNA's U has the code of T, so that an RNA and the DNA it is copied from agree.
+    /// RNA's U has the code of T, so that RNA has the codes of the DNA it is copied from.
     pub fn dna() -> Alphabet {
         let mut alphabet = Alphabet::ignoring_case(b"ACGT");
         alphabet.entry_of_byte[usize::from(b'U')] = 3;
@@ -59,18 +57,17 @@ impl Alphabet {
         alphabet
     }
 
-    /// The 20 amino acids in alphabetical order of their letters, `ACDEFGHIKLMNPQRSTVWY` (codes 0
-    /// to 19), in upper or lower case.
+    /// Returns the 20 amino acids in alphabetical order of their letters, `ACDEFGHIKLMNPQRSTVWY`
+    /// (codes 0 to 19), in upper or lower case.
     pub fn protein() -> Alphabet {
         Alphabet::ignoring_case(b"ACDEFGHIKLMNPQRSTVWY")
     }
 
-    /// The bytes in `letters`, with codes in their order; upper and lower case are different.
+    /// Returns a custom alphabet: the bytes in `letters`, with codes in this order. Upper and lower
+    /// case are different.
     ///
     /// # Errors
-    ///
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when `letters` is empty or has a byte
-    /// twice.
+    /// [`Error::InvalidInput`] if `letters` is empty or has a byte twice.
     pub fn new(letters: &[u8]) -> Result<Alphabet> {
         const OPERATION: &str = "Alphabet::new";
         if letters.is_empty() {
@@ -80,14 +77,12 @@ impl Alphabet {
         for (position, &letter) in letters.iter().enumerate() {
             let entry = &mut entry_of_byte[usize::from(letter)];
             if *entry != UNKNOWN {
-                let first = *entry;
-                let message = format!(
-                    "{} stands at position {first} and again at {position}",
-                    name(letter)
-                );
+                let (letter, first) = (name(letter), *entry);
+                let message =
+                    format!("{letter} stands at position {first} and again at {position}");
                 return Err(Error::input_at(OPERATION, position, message));
             }
-            // 256 different bytes are all there are, so that the position fits.
+            // Below 256, since there are no more different bytes.
             *entry = position as u16;
         }
         Ok(Alphabet {
@@ -97,25 +92,19 @@ impl Alphabet {
     }
 
     fn ignoring_case(letters: &[u8]) -> Alphabet {
-        let mut entry_of_byte = [UNKNOWN; 256];
+        let mut alphabet = Alphabet::new(letters).expect("different letters");
         for (code, letter) in (0..).zip(letters) {
-            entry_of_byte[usize::from(letter.to_ascii_uppercase())] = code;
-            entry_of_byte[usize::from(letter.to_ascii_lowercase())] = code;
+            alphabet.entry_of_byte[usize::from(letter.to_ascii_lowercase())] = code;
         }
-        Alphabet {
-            entry_of_byte,
-            size: letters.len(),
-        }
+        alphabet
     }
 
-    /// The number of codes, A.
+    /// Returns the number of codes, A.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The code of a byte; `None` if it is not a letter.
-    ///
-    /// # Examples
+    /// Returns the code of a byte, or `None` if the byte is not a letter.
     ///
     /// ```
     /// use gridstride::tensor_sketch::Alphabet;
@@ -130,24 +119,20 @@ impl Alphabet {
     /// Turns `text` into codes.
     ///
     /// # Errors
-    ///
-    /// With [`Unknown::Error`], [`Error::InvalidInput`](crate::Error::InvalidInput) at the first
-    /// byte that is not a letter, with its position (from 0) and value. [`Error::Allocation`](crate::Error::Allocation)
-    /// if there is no memory for the codes.
+    /// - [`Error::InvalidInput`] with [`Unknown::Error`] for a byte that is not a letter: the first
+    ///   such byte with its position, from 0.
+    /// - [`Error::Allocation`] if there is no memory for the codes.
     pub fn encode(&self, text: &[u8], unknown: Unknown) -> Result<Encoded> {
         let mut codes = Vec::new();
         let skipped = self.append("Alphabet::encode", text, unknown, &mut codes)?;
         Ok(Encoded { codes, skipped })
     }
 
-    /// Adds the codes of `text` at the end of `codes`, and returns the number of bytes that were
-    /// left out: [`encode`](Self::encode) without new memory for each text.
+    /// As [`encode`](Self::encode), but appends to `codes`, and returns the number of bytes that
+    /// were left out.
     ///
     /// # Errors
-    ///
-    /// Those of [`encode`](Self::encode), with the position in `text`; `codes` is then as it was.
-    ///
-    /// # Examples
+    /// As [`encode`](Self::encode), with the position in `text`. Then `codes` is unchanged.
     ///
     /// ```
     /// use gridstride::tensor_sketch::{Alphabet, Unknown};
@@ -178,22 +163,18 @@ impl Alphabet {
             if self.encode_letters(block, &mut codes[start..]) {
                 continue;
             }
-            match unknown {
-                Unknown::Skip => {
-                    let letters = self.encode_and_skip(block, &mut codes[start..]);
-                    codes.truncate(start + letters);
-                }
-                Unknown::Error => {
-                    codes.truncate(before);
-                    return Err(self.not_a_letter(operation, text, number * BLOCK));
-                }
+            if unknown == Unknown::Error {
+                codes.truncate(before);
+                return Err(self.not_a_letter(operation, text, number * BLOCK));
             }
+            let letters = self.encode_and_skip(block, &mut codes[start..]);
+            codes.truncate(start + letters);
         }
         Ok(text.len() - (codes.len() - before))
     }
 
-    /// Writes the codes of bytes that are letters, and returns whether they all were. Most blocks are
-    /// so throughout, and without a branch a byte takes about a cycle.
+    /// Encodes a block of letters, and returns whether all bytes were letters, as in most blocks.
+    /// Without a branch a byte takes about a cycle.
     fn encode_letters(&self, block: &[u8], codes: &mut [u8]) -> bool {
         let mut seen = 0;
         for (code, &byte) in codes.iter_mut().zip(block) {
@@ -204,34 +185,30 @@ impl Alphabet {
         seen & UNKNOWN == 0
     }
 
-    /// Writes the codes of those bytes that are letters, and returns how many are.
+    /// Writes the codes of the letters of a block, and returns their number.
     fn encode_and_skip(&self, block: &[u8], codes: &mut [u8]) -> usize {
         let mut letters = 0;
         for &byte in block {
             let entry = self.entry_of_byte[usize::from(byte)];
-            // The next letter goes to the same place, unless this is one.
+            // If this byte is not a letter, the next one overwrites the code.
             codes[letters] = entry as u8;
             letters += usize::from(entry & UNKNOWN == 0);
         }
         letters
     }
 
-    /// The error for the first byte from `start` on that is not a letter; there is one.
+    /// Returns the error for the first byte from `start` on that is not a letter.
     #[cold]
     fn not_a_letter(&self, operation: &'static str, text: &[u8], start: usize) -> Error {
-        let letters = text[start..]
-            .iter()
-            .take_while(|byte| self.code(**byte).is_some());
+        let letters = (text[start..].iter()).take_while(|byte| self.code(**byte).is_some());
         let position = start + letters.count();
-        let message = format!(
-            "{} at position {position} is not a letter",
-            name(text[position])
-        );
+        let byte = name(text[position]);
+        let message = format!("{byte} at position {position} is not a letter");
         Error::input_at(operation, position, message)
     }
 }
 
-/// A byte for an error message: `'N' (byte 78)`.
+/// Formats a byte for an error message: `'N' (byte 78)`.
 fn name(byte: u8) -> String {
     format!("'{}' (byte {byte})", byte.escape_ascii())
 }
@@ -263,17 +240,15 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_ones_own() {
+    fn custom_letters() {
         let binary = Alphabet::new(b"10").unwrap();
         assert_eq!(codes(&binary, b"1101"), [0, 0, 1, 0]);
         let all: Vec<u8> = (0..=255).collect();
         assert_eq!(codes(&Alphabet::new(&all).unwrap(), &all), all);
         assert!(Alphabet::new(b"").is_err());
         let message = Alphabet::new(b"ABCA").unwrap_err().to_string();
-        assert!(
-            message.contains("'A' (byte 65) stands at position 0 and again at 3"),
-            "{message}"
-        );
+        let expected = "'A' (byte 65) stands at position 0 and again at 3";
+        assert!(message.contains(expected), "{message}");
         let twice = [&all[..], &all[..]].concat();
         assert!(Alphabet::new(&twice).is_err());
     }
@@ -283,18 +258,13 @@ mod tests {
         let dna = Alphabet::dna();
         let encoded = dna.encode(b"NA-C\n", Unknown::Skip).unwrap();
         assert_eq!((encoded.codes, encoded.skipped), (vec![0, 1], 3));
-        let message = dna
-            .encode(b"AC\x00T", Unknown::Error)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            message.contains("'\\x00' (byte 0) at position 2"),
-            "{message}"
-        );
+        let error = dna.encode(b"AC\x00T", Unknown::Error).unwrap_err();
+        let (message, expected) = (error.to_string(), "'\\x00' (byte 0) at position 2");
+        assert!(message.contains(expected), "{message}");
         assert_eq!(codes(&dna, b""), []);
     }
 
-    /// The first unknown byte at every place around the ends of blocks.
+    /// The first unknown byte at all places around the ends of blocks.
     #[test]
     fn unknown_bytes_anywhere() {
         let dna = Alphabet::dna();
@@ -305,26 +275,20 @@ mod tests {
             damaged[place] = b'N';
             let mut expected = clean.clone();
             expected.remove(place);
-            // A second one changes neither the position nor what is left out before it.
+            // A second unknown byte does not change the result for the bytes before it.
             if place + 1 < text.len() {
                 damaged[text.len() - 1] = b'-';
                 expected.pop();
             }
             let mut appended = vec![9];
-            let skipped = dna
-                .encode_into(&damaged, Unknown::Skip, &mut appended)
-                .unwrap();
-            assert_eq!(skipped, text.len() - expected.len());
+            let skipped = dna.encode_into(&damaged, Unknown::Skip, &mut appended);
+            assert_eq!(skipped.unwrap(), text.len() - expected.len());
             assert_eq!((appended[0], &appended[1..]), (9, &expected[..]));
 
-            let error = dna
-                .encode_into(&damaged, Unknown::Error, &mut appended)
-                .unwrap_err();
-            let message = error.to_string();
-            assert!(
-                message.contains(&format!("at position {place} is not")),
-                "{message}"
-            );
+            let refused = dna.encode_into(&damaged, Unknown::Error, &mut appended);
+            let message = refused.unwrap_err().to_string();
+            let expected_message = format!("at position {place} is not");
+            assert!(message.contains(&expected_message), "{message}");
             assert_eq!(appended[1..], expected, "codes changed by a failure");
         }
     }

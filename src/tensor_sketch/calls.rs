@@ -1,6 +1,9 @@
-//! The calls that sketch whole sequences; those of windows are in [`windows`](super::windows).
+//! The calls that sketch whole sequences. [`windows`](super::windows) has the calls for windows.
 
-use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayViewMut2, ArrayViewMut3, Axis, Ix2, Ix3};
+use ndarray::{
+    Array, Array1, Array2, Array3, ArrayView1, ArrayViewMut, ArrayViewMut1, ArrayViewMut2,
+};
+use ndarray::{ArrayViewMut3, Dimension, Ix1, Ix2, Ix3};
 
 use super::device_input::DeviceSequences;
 use super::element::Entry;
@@ -9,34 +12,20 @@ use super::options::{Plan, TensorSketch};
 use super::output::{require_shape, write_to};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
-use crate::device::{Buffer, DeviceArray, zeroed_lazily};
+use crate::device::{DeviceArray, zeroed_lazily};
 use crate::error::During;
 use crate::{Device, DeviceSet, Result};
-
-const SKETCH: &str = "sketch";
-const SKETCH_INTO: &str = "sketch_into";
-const SKETCH_ROWS: &str = "sketch_rows";
-const SKETCH_ROWS_INTO: &str = "sketch_rows_into";
-const SKETCH_ONE: &str = "sketch_one";
-const SKETCH_DEVICE: &str = "sketch_device";
-const SKETCH_DEVICE_INTO: &str = "sketch_device_into";
-const SKETCH_ROWS_DEVICE: &str = "sketch_rows_device";
-const SKETCH_ROWS_DEVICE_INTO: &str = "sketch_rows_device_into";
-const PLAN: &str = "plan";
 
 impl<T: Entry> TensorSketch<T> {
     /// Sketches N sequences: N×D.
     ///
     /// # Errors
-    ///
-    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, and for a set of no
-    ///   devices.
+    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, and
+    ///   for a set of no devices.
     /// - [`Error::Overflow`] for a sketch with an entry beyond `f32`'s range (3.4·10³⁸), which only
     ///   long sequences that are not normalised have.
-    /// - [`Error::Allocation`] if the memory of a device does not suffice for the least part of a sequence, or the
-    ///   host's for the sketches.
-    ///
-    /// # Examples
+    /// - [`Error::Allocation`] if a device's memory does not suffice for the smallest section of a
+    ///   sequence, or the host's memory for the sketches.
     ///
     /// ```
     /// use gridstride::Device;
@@ -54,19 +43,16 @@ impl<T: Entry> TensorSketch<T> {
         devices: &(impl DeviceSet + ?Sized),
         sequences: &Sequences,
     ) -> Result<Array2<T>> {
-        let rows = self.host(self.job(SKETCH, Rows::Last), devices, sequences)?;
-        Ok(rows.index_axis_move(Axis(1), 0))
+        let shape = self.shape(sequences.len());
+        self.host(self.job("sketch", Rows::Last), devices, sequences, shape)
     }
 
-    /// Writes the sketches of N sequences to memory that exists: a view of N×D with any strides.
+    /// As [`sketch`](Self::sketch), but writes to the existing N×D array `out`, with any strides.
     ///
     /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch`](Self::sketch), and [`Error::Shape`] if `out` does not have the shape of the result.
-    ///
-    /// # Examples
+    /// As [`sketch`](Self::sketch), and [`Error::Shape`] if `out` has another shape.
     ///
     /// ```
     /// use gridstride::Device;
@@ -86,23 +72,15 @@ impl<T: Entry> TensorSketch<T> {
         sequences: &Sequences,
         out: ArrayViewMut2<T>,
     ) -> Result<()> {
-        require_shape(
-            SKETCH_INTO,
-            &[sequences.len(), self.tables.dim()],
-            out.shape(),
-        )?;
-        let job = self.job(SKETCH_INTO, Rows::Last);
-        self.host_into(job, devices, sequences, out.insert_axis(Axis(1)))
+        let job = self.job("sketch_into", Rows::Last);
+        self.host_into(job, devices, sequences, self.shape(sequences.len()), out)
     }
 
-    /// Computes all rows T\[0\] to T\[t\] of N sequences, N×(t+1)×D: row k is the sketch with tuples of k
-    /// letters, for the first k columns of the tables.
+    /// Computes all rows T\[0\] to T\[t\] of N sequences, N×(t+1)×D: row k is the sketch with tuples
+    /// of k letters, for the first k columns of the tables.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch`](Self::sketch).
-    ///
-    /// # Examples
+    /// As [`sketch`](Self::sketch).
     ///
     /// ```
     /// use gridstride::Device;
@@ -121,35 +99,35 @@ impl<T: Entry> TensorSketch<T> {
         devices: &(impl DeviceSet + ?Sized),
         sequences: &Sequences,
     ) -> Result<Array3<T>> {
-        self.host(self.job(SKETCH_ROWS, Rows::All), devices, sequences)
+        let job = self.job("sketch_rows", Rows::All);
+        self.host(job, devices, sequences, self.shape_of_rows(sequences.len()))
     }
 
-    /// Writes [all rows](Self::sketch_rows) of N sequences to memory that exists: a view of N×(t+1)×D with any strides.
-    ///
-    /// The content of `out` is unspecified after an error.
+    /// As [`sketch_rows`](Self::sketch_rows), but writes to the existing N×(t+1)×D array `out`, as
+    /// [`sketch_into`](Self::sketch_into) does.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch`](Self::sketch), and [`Error::Shape`] if `out` does not have the shape of the result.
+    /// As [`sketch_into`](Self::sketch_into).
     pub fn sketch_rows_into(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         sequences: &Sequences,
         out: ArrayViewMut3<T>,
     ) -> Result<()> {
-        let job = self.job(SKETCH_ROWS_INTO, Rows::All);
-        let shape = [sequences.len(), job.row_count(), self.tables.dim()];
-        require_shape(SKETCH_ROWS_INTO, &shape, out.shape())?;
-        self.host_into(job, devices, sequences, out)
+        let job = self.job("sketch_rows_into", Rows::All);
+        self.host_into(
+            job,
+            devices,
+            sequences,
+            self.shape_of_rows(sequences.len()),
+            out,
+        )
     }
 
     /// Sketches one sequence: D numbers. The view may have any strides.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch`](Self::sketch).
-    ///
-    /// # Examples
+    /// As [`sketch`](Self::sketch).
     ///
     /// ```
     /// use gridstride::Device;
@@ -167,22 +145,47 @@ impl<T: Entry> TensorSketch<T> {
         devices: &(impl DeviceSet + ?Sized),
         codes: ArrayView1<u8>,
     ) -> Result<Array1<T>> {
-        let sequences = Sequences::try_from_iter([codes]).during(SKETCH_ONE)?;
-        let rows = self.host(self.job(SKETCH_ONE, Rows::Last), devices, &sequences)?;
-        Ok(rows.index_axis_move(Axis(1), 0).index_axis_move(Axis(0), 0))
+        let job = self.job("sketch_one", Rows::Last);
+        let sequence = Sequences::try_from_iter([codes]).during(job.operation)?;
+        self.host(job, devices, &sequence, Ix1(self.tables.dim()))
     }
 
-    /// Sketches N sequences that are in a device's memory already, and leaves the sketches there: N×D.
+    /// As [`sketch_one`](Self::sketch_one), but writes to the existing array `out` of D numbers, as
+    /// [`sketch_into`](Self::sketch_into) does.
+    ///
+    /// # Errors
+    /// As [`sketch_into`](Self::sketch_into).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Tables, TensorSketch};
+    /// use ndarray::{Array1, array};
+    ///
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// let (codes, mut out) = (array![0, 1, 2, 3], Array1::zeros(16));
+    /// sketcher.sketch_one_into(&Device::cpu(), codes.view(), out.view_mut())?;
+    /// assert_eq!(out, sketcher.sketch_one(&Device::cpu(), codes.view())?);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn sketch_one_into(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        codes: ArrayView1<u8>,
+        out: ArrayViewMut1<T>,
+    ) -> Result<()> {
+        let job = self.job("sketch_one_into", Rows::Last);
+        let sequence = Sequences::try_from_iter([codes]).during(job.operation)?;
+        self.host_into(job, devices, &sequence, Ix1(self.tables.dim()), out)
+    }
+
+    /// Sketches N sequences in a device's memory, and leaves the sketches there: N×D.
     ///
     /// The work is ordered on the stream of the sequences' handle, by default the device's main
     /// stream, and may still run when this returns.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch`](Self::sketch), but for the overflow: the range of the results is not
-    /// checked, and an entry beyond `f32`'s is infinite.
-    ///
-    /// # Examples
+    /// As [`sketch`](Self::sketch), but the range of the results is not checked: an entry beyond
+    /// `f32`'s range is infinite.
     ///
     /// ```
     /// use gridstride::Device;
@@ -191,29 +194,24 @@ impl<T: Entry> TensorSketch<T> {
     /// let device = Device::auto();
     /// let sequences: Sequences = [[0, 1, 2, 3], [3, 2, 3, 2]].iter().collect();
     /// let on_device = sequences.upload(&device)?;
-    /// for seed in 0..2 {
-    ///     let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, seed)?);
-    ///     let sketches = sketcher.sketch_device(&on_device)?;
-    ///     assert_eq!(sketches.download()?, sketcher.sketch(&device, &sequences)?);
-    /// }
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// let sketches = sketcher.sketch_device(&on_device)?;
+    /// assert_eq!(sketches.download()?, sketcher.sketch(&device, &sequences)?);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn sketch_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<T, Ix2>> {
-        let buffer = self.device(self.job(SKETCH_DEVICE, Rows::Last), sequences)?;
-        DeviceArray::from_buffer(buffer, Ix2(sequences.len(), self.tables.dim()))
+        let shape = self.shape(sequences.len());
+        device(self.job("sketch_device", Rows::Last), sequences, shape)
     }
 
-    /// Writes the sketches of N sequences in a device's memory to an array that exists, on the same device: N×D.
+    /// As [`sketch_device`](Self::sketch_device), but writes to the existing N×D array `out` on the
+    /// same device.
     ///
-    /// The work may still run when this returns, as with [`sketch_device`](Self::sketch_device). The content of `out` is
-    /// unspecified after an error.
+    /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch_device`](Self::sketch_device), [`Error::DifferentDevices`] if `out` is on another device, and
-    /// [`Error::Shape`] if `out` does not have the shape of the result.
-    ///
-    /// # Examples
+    /// As [`sketch_device`](Self::sketch_device), [`Error::DifferentDevices`] if `out` is on another
+    /// device, and [`Error::Shape`] if `out` has another shape.
     ///
     /// ```
     /// use gridstride::Device;
@@ -224,11 +222,9 @@ impl<T: Entry> TensorSketch<T> {
     /// let sequences = Sequences::from(vec![vec![0, 1, 2, 3], vec![3, 2]]);
     /// let on_device = sequences.upload(&device)?;
     /// let mut out = device.upload(&Array2::zeros((2, 16)))?;
-    /// for seed in 0..2 {
-    ///     let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, seed)?);
-    ///     sketcher.sketch_device_into(&on_device, &mut out)?;
-    ///     assert_eq!(out.download()?, sketcher.sketch(&device, &sequences)?);
-    /// }
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// sketcher.sketch_device_into(&on_device, &mut out)?;
+    /// assert_eq!(out.download()?, sketcher.sketch(&device, &sequences)?);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn sketch_device_into(
@@ -236,60 +232,38 @@ impl<T: Entry> TensorSketch<T> {
         sequences: &DeviceSequences,
         out: &mut DeviceArray<T, Ix2>,
     ) -> Result<()> {
-        let job = self.job(SKETCH_DEVICE_INTO, Rows::Last);
-        sequences
-            .device
-            .require_same(out.device(), SKETCH_DEVICE_INTO)?;
-        require_shape(
-            SKETCH_DEVICE_INTO,
-            &[sequences.len(), self.tables.dim()],
-            out.shape(),
-        )?;
-        device_into(job, sequences, out.buffer_mut())
+        let job = self.job("sketch_device_into", Rows::Last);
+        device_into(job, sequences, self.shape(sequences.len()), out)
     }
 
-    /// Computes [all rows](Self::sketch_rows) of N sequences that are in a device's memory already, and leaves them
-    /// there: N×(t+1)×D.
-    ///
-    /// The work may still run when this returns, as with [`sketch_device`](Self::sketch_device).
+    /// As [`sketch_device`](Self::sketch_device), but computes [all rows](Self::sketch_rows):
+    /// N×(t+1)×D.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch_device`](Self::sketch_device).
+    /// As [`sketch_device`](Self::sketch_device).
     pub fn sketch_rows_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<T, Ix3>> {
-        let job = self.job(SKETCH_ROWS_DEVICE, Rows::All);
-        let buffer = self.device(job, sequences)?;
-        let shape = Ix3(sequences.len(), job.row_count(), self.tables.dim());
-        DeviceArray::from_buffer(buffer, shape)
+        let shape = self.shape_of_rows(sequences.len());
+        device(self.job("sketch_rows_device", Rows::All), sequences, shape)
     }
 
-    /// Writes [all rows](Self::sketch_rows) of N sequences in a device's memory to an array that exists, on the same
-    /// device: N×(t+1)×D.
+    /// As [`sketch_device_into`](Self::sketch_device_into), but computes
+    /// [all rows](Self::sketch_rows): N×(t+1)×D.
     ///
     /// # Errors
-    ///
-    /// Those of [`sketch_device_into`](Self::sketch_device_into).
+    /// As [`sketch_device_into`](Self::sketch_device_into).
     pub fn sketch_rows_device_into(
         &self,
         sequences: &DeviceSequences,
         out: &mut DeviceArray<T, Ix3>,
     ) -> Result<()> {
-        let job = self.job(SKETCH_ROWS_DEVICE_INTO, Rows::All);
-        sequences
-            .device
-            .require_same(out.device(), SKETCH_ROWS_DEVICE_INTO)?;
-        let shape = [sequences.len(), job.row_count(), self.tables.dim()];
-        require_shape(SKETCH_ROWS_DEVICE_INTO, &shape, out.shape())?;
-        device_into(job, sequences, out.buffer_mut())
+        let job = self.job("sketch_rows_device_into", Rows::All);
+        device_into(job, sequences, self.shape_of_rows(sequences.len()), out)
     }
 
     /// Describes how `device` computes these sketches.
     ///
     /// # Errors
-    ///
-    /// [`Error::InvalidInput`] if it cannot.
-    ///
-    /// # Examples
+    /// [`Error::InvalidInput`] if `device` cannot.
     ///
     /// ```
     /// use gridstride::Device;
@@ -302,7 +276,7 @@ impl<T: Entry> TensorSketch<T> {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn plan(&self, device: &Device) -> Result<Plan> {
-        T::plan(&self.job(PLAN, Rows::Last), device)
+        T::plan(&self.job("plan", Rows::Last), device)
     }
 
     pub(super) fn job(&self, operation: &'static str, rows: Rows) -> Job<'_> {
@@ -315,41 +289,61 @@ impl<T: Entry> TensorSketch<T> {
         }
     }
 
-    fn host(
+    fn shape(&self, sequences: usize) -> Ix2 {
+        Ix2(sequences, self.tables.dim())
+    }
+
+    fn shape_of_rows(&self, sequences: usize) -> Ix3 {
+        Ix3(sequences, self.tables.tuple_length() + 1, self.tables.dim())
+    }
+
+    fn host<D: Dimension>(
         &self,
         job: Job,
         devices: &(impl DeviceSet + ?Sized),
         sequences: &Sequences,
-    ) -> Result<Array3<T>> {
-        let shape = (sequences.len(), job.row_count(), self.tables.dim());
+        shape: D,
+    ) -> Result<Array<T, D>> {
         let entries = sequences.len().saturating_mul(job.entries());
         let mut entries = zeroed_lazily(entries).during(job.operation)?;
         T::host(&job, devices.devices(), sequences.view(), &mut entries).during(job.operation)?;
-        Ok(Array3::from_shape_vec(shape, entries).expect("rows of all sequences"))
+        Ok(Array::from_shape_vec(shape, entries).expect("rows of all sequences"))
     }
 
-    fn host_into(
+    fn host_into<D: Dimension>(
         &self,
         job: Job,
         devices: &(impl DeviceSet + ?Sized),
         sequences: &Sequences,
-        out: ArrayViewMut3<T>,
+        shape: D,
+        out: ArrayViewMut<T, D>,
     ) -> Result<()> {
+        require_shape(job.operation, shape.slice(), out.shape())?;
         let compute = |out: &mut [T]| T::host(&job, devices.devices(), sequences.view(), out);
         write_to(out, compute).during(job.operation)
     }
-
-    fn device(&self, job: Job, sequences: &DeviceSequences) -> Result<Buffer<T>> {
-        let entries = sequences.len().saturating_mul(job.entries());
-        let mut out = sequences.device.alloc(entries).during(job.operation)?;
-        T::device(&job, sequences, &mut out).during(job.operation)?;
-        Ok(out)
-    }
 }
 
-/// Writes the rows of sequences to memory of their device, of which it has a handle on some stream.
-fn device_into<T: Entry>(job: Job, sequences: &DeviceSequences, out: &mut Buffer<T>) -> Result<()> {
+fn device<T: Entry, D: Dimension>(
+    job: Job,
+    sequences: &DeviceSequences,
+    shape: D,
+) -> Result<DeviceArray<T, D>> {
+    let entries = sequences.len().saturating_mul(job.entries());
+    let mut out = sequences.device.alloc(entries).during(job.operation)?;
+    T::device(&job, sequences, &mut out).during(job.operation)?;
+    DeviceArray::from_buffer(out, shape)
+}
+
+fn device_into<T: Entry, D: Dimension>(
+    job: Job,
+    sequences: &DeviceSequences,
+    shape: D,
+    out: &mut DeviceArray<T, D>,
+) -> Result<()> {
     let device = out.device().clone();
+    sequences.device.require_same(&device, job.operation)?;
+    require_shape(job.operation, shape.slice(), out.shape())?;
     let _ordered = sequences.device.ordered_with(&[&device])?;
-    T::device(&job, sequences, out).during(job.operation)
+    T::device(&job, sequences, out.buffer_mut()).during(job.operation)
 }

@@ -9,10 +9,8 @@ use crate::{Device, Error, Result};
 /// The name of [`Sequences::upload`] in errors.
 const UPLOAD: &str = "Sequences::upload";
 
-/// Sequences in the memory of a device, to be sketched there several times.
-///
-/// [`Sequences::upload`] makes them, and the methods of [`TensorSketch`](super::TensorSketch) whose names end in
-/// `_device` take them.
+/// Sequences in a device's memory, the result of [`Sequences::upload`]. The `_device` calls of
+/// [`TensorSketch`](super::TensorSketch) take them.
 #[derive(Debug)]
 pub struct DeviceSequences {
     pub(super) device: Device,
@@ -31,10 +29,8 @@ impl Sequences {
     /// Copies the sequences to a device.
     ///
     /// # Errors
-    ///
-    /// [`Error::Allocation`] if the device's memory does not suffice, [`Error::Driver`] if the copy fails.
-    ///
-    /// # Examples
+    /// [`Error::Allocation`] if the device's memory does not suffice, [`Error::Driver`] if the copy
+    /// fails.
     ///
     /// ```
     /// use gridstride::Device;
@@ -74,12 +70,12 @@ impl DeviceSequences {
         self.count == 0
     }
 
-    /// Returns the handle that the sequences were uploaded by.
+    /// Returns the handle that the sequences were uploaded with.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Returns the number of letters of the only sequence.
+    /// Returns the length of the only sequence.
     pub(super) fn single_length(&self, operation: &'static str) -> Result<usize> {
         if self.count != 1 {
             let message = format!("windows are of one sequence, not of {}", self.count);

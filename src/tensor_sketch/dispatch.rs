@@ -10,15 +10,15 @@ use super::gpu::{self, HasKernels};
 use super::input::{Job, Rows, Sequences, SequencesView, Windows};
 use super::options::{Form, Plan};
 use super::output::check_range;
-use super::partition::{PartOfSequences, PartOfWindows};
+use super::partition::{SequencesPartition, WindowsPartition};
 use super::session::batch::{Batch, Engine};
 use super::tables::Tables;
 use super::windows;
 use crate::device::{Buffer, DeviceKind, append, zeroed, zeroed_lazily};
-use crate::{Device, Result, partition};
+use crate::{Device, Number, Result, partition};
 
-/// The implementations for a type of entries. They are compiled here, once for each type, and not in each crate that
-/// sketches.
+/// The implementations for a type of entries, compiled here once so that callers do not recompile
+/// them.
 pub trait Dispatch: Vector + HasKernels {
     /// Writes the rows of all sequences in the host's memory.
     fn host(
@@ -48,7 +48,7 @@ pub trait Dispatch: Vector + HasKernels {
         out: &mut Buffer<Self>,
     ) -> Result<()>;
 
-    /// Makes what computes the batches of a session.
+    /// Makes the engine of a session.
     fn engine(job: &Job, device: &Device) -> Result<Box<dyn Engine<Self>>>;
 
     /// Describes how a device computes sketches.
@@ -95,23 +95,23 @@ macro_rules! dispatch {
                 out: &mut [$type],
             ) -> Result<()> {
                 partition::require_devices(devices, job.operation)?;
-                if windows.count > 0 {
-                    let whole = PartOfWindows {
-                        tables: job.tables,
-                        codes,
-                        windows,
-                        sketches: &mut *out,
-                    };
-                    partition::run(devices, job.operation, whole, |device, part| {
-                        let (codes, windows) = (part.codes, part.windows);
-                        match device.kind() {
-                            DeviceKind::Cpu => {
-                                windows::cpu::sketch(job, codes, windows, part.sketches)
-                            }
-                            _ => windows::gpu::host(device, job, codes, windows, part.sketches),
-                        }
-                    })?;
+                if windows.count == 0 {
+                    return Ok(());
                 }
+                let whole = WindowsPartition {
+                    tables: job.tables,
+                    codes,
+                    windows,
+                    sketches: &mut *out,
+                };
+                partition::run(devices, job.operation, whole, |device, partition| {
+                    let (codes, windows) = (partition.codes, partition.windows);
+                    let sketches = &mut *partition.sketches;
+                    match device.kind() {
+                        DeviceKind::Cpu => windows::cpu::sketch(job, codes, windows, sketches),
+                        _ => windows::gpu::host(device, job, codes, windows, sketches),
+                    }
+                })?;
                 check_range(job.operation, out, job.tables.dim(), 0, "window")
             }
 
@@ -146,9 +146,7 @@ macro_rules! dispatch {
                         device: device.clone(),
                         begun: Vec::new(),
                     }),
-                    (DeviceKind::Cpu, _) => {
-                        Box::new(cpu::Batches::new(job.tables, job.normalize))
-                    }
+                    (DeviceKind::Cpu, _) => Box::new(cpu::Batches::new(job.tables, job.normalize)),
                     _ => Box::new(gpu::Batches::new(device, job)?),
                 })
             }
@@ -160,7 +158,7 @@ macro_rules! dispatch {
                 };
                 Ok(Plan {
                     form,
-                    number: <$type as crate::Number>::NAME,
+                    number: Self::NAME,
                     details: match device.kind() {
                         DeviceKind::Cpu => cpu::plan(job.tables, form),
                         _ => gpu::plan::<$type>(device, job)?,
@@ -172,54 +170,49 @@ macro_rules! dispatch {
 }
 dispatch! { f32 f64 }
 
-/// Writes the rows of all sequences, with infinite entries beyond the range of `T`.
+/// Writes the rows of all sequences. Entries beyond the range of `T` are infinite.
 fn sketch<T: Vector + HasKernels>(
     job: &Job,
     devices: &[Device],
     sequences: SequencesView,
     out: &mut [T],
 ) -> Result<()> {
-    let whole = PartOfSequences {
+    let is_direct = job.form == Form::Direct;
+    let whole = SequencesPartition {
         sequences,
         entries: job.entries(),
-        bytes_a_letter: u64::from(job.form == Form::Direct),
+        bytes_per_letter: u64::from(is_direct),
         out,
     };
-    let work = |device: &Device, part: &mut PartOfSequences<T>| {
-        let sequences = part.sequences;
+    let work = |device: &Device, partition: &mut SequencesPartition<T>| {
+        let (sequences, out) = (partition.sequences, &mut *partition.out);
         let is_cpu = device.kind() == DeviceKind::Cpu;
-        if !is_cpu
-            && job.form != Form::Direct
-            && gpu::sketch_from_host(device, job, sequences, part.out)?
-        {
+        if !is_cpu && !is_direct && gpu::sketch_from_host(device, job, sequences, out)? {
             return Ok(());
         }
         job.check_code(sequences.first_code_from(job.tables.alphabet_size()))?;
         match is_cpu {
-            true => cpu::sketch(job, sequences, view(job, part.out)),
-            false => gpu::sketch_uploaded(device, job, sequences, part.out),
+            true => cpu::sketch(job, sequences, view(job, out)),
+            false => gpu::sketch_uploaded(device, job, sequences, out),
         }
     };
     partition::run(devices, job.operation, whole, work).map(|_| ())
 }
 
-/// Returns entries in the shape (number of sequences)×(number of rows)×D.
+/// Returns a view of the shape (number of sequences)×(number of rows)×D.
 fn view<'a, T>(job: &Job, entries: &'a mut [T]) -> ArrayViewMut3<'a, T> {
-    let shape = (
-        entries.len() / job.entries(),
-        job.row_count(),
-        job.tables.dim(),
-    );
+    let count = entries.len() / job.entries();
+    let shape = (count, job.row_count(), job.tables.dim());
     ArrayViewMut3::from_shape(shape, entries).expect("rows of whole sequences")
 }
 
-/// Sketches each sequence of a session in one go, once it has all its letters, which are kept until then.
+/// Keeps the letters of a session's sequence until it ends, and then sketches it as a whole.
 struct WholeSequences {
     operation: &'static str,
     tables: Tables,
     normalize: bool,
     device: Device,
-    /// The letters so far of a sequence that has not ended.
+    /// The letters of the sequence that has not ended.
     begun: Vec<u8>,
 }
 
@@ -228,13 +221,13 @@ impl<T: Vector + HasKernels> Engine<T> for WholeSequences {
         let mut sequences = Sequences::new();
         for piece in &batch.pieces {
             let letters = batch.letters(piece);
-            if !piece.ends || piece.continues {
-                append(&mut self.begun, letters)?;
+            if piece.ends && !piece.continues {
+                sequences.push(letters)?;
+                continue;
             }
-            match (piece.ends, piece.continues) {
-                (false, _) => {}
-                (true, false) => sequences.push(letters)?,
-                (true, true) => sequences.push(std::mem::take(&mut self.begun))?,
+            append(&mut self.begun, letters)?;
+            if piece.ends {
+                sequences.push(std::mem::take(&mut self.begun))?;
             }
         }
         let job = Job {

@@ -1,9 +1,9 @@
-//! The types of numbers that a sketch can have.
+//! The types of a sketch's entries.
 
 use super::dispatch::Dispatch;
 use crate::Real;
 
-/// `f32` or `f64`: the type of a sketch's entries, and of the sums that lead to them. Sealed.
+/// `f32` or `f64`: the type of a sketch's entries, and of their sums. Sealed.
 pub trait Entry: Real + Dispatch {}
 
 impl Entry for f32 {}

@@ -1,4 +1,4 @@
-//! What is sketched: sequences, windows, and which rows, with the checks of all arguments.
+//! The arguments of a call: sequences, windows, and the requested rows, with all their checks.
 
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
@@ -12,7 +12,7 @@ use crate::device::{copied, reserve};
 use crate::error::During;
 use crate::{Error, Result, parallel};
 
-/// Codes that a thread looks at in one go.
+/// Codes that a task of a parallel search reads.
 const BLOCK: usize = 1 << 16;
 
 /// What to compute of each sequence.
@@ -36,7 +36,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// Returns the numbers of the rows.
+    /// Returns the indices of the rows.
     pub fn kept(self, tables: &Tables) -> RangeInclusive<usize> {
         let tuple = tables.tuple_length();
         match self {
@@ -47,22 +47,22 @@ impl Rows {
 }
 
 impl Job<'_> {
-    /// Returns the numbers of the rows that are kept.
+    /// Returns the indices of the requested rows.
     pub fn kept(&self) -> RangeInclusive<usize> {
         self.rows.kept(self.tables)
     }
 
-    /// Returns the number of kept rows.
+    /// Returns the number of requested rows.
     pub fn row_count(&self) -> usize {
         self.kept().count()
     }
 
-    /// Returns the number of entries of the kept rows of a sequence.
+    /// Returns the number of entries of a sequence's requested rows.
     pub fn entries(&self) -> usize {
         self.row_count() * self.tables.dim()
     }
 
-    /// Refuses a code that the tables do not have.
+    /// Refuses a code that is not below the alphabet size of the tables.
     pub fn check_code(&self, code: Option<CodeAt>) -> Result<()> {
         check_code(self.operation, code, self.tables.alphabet_size())
     }
@@ -85,42 +85,23 @@ pub fn check_code(
     let Some(at) = code.filter(|at| usize::from(at.code) >= alphabet_size) else {
         return Ok(());
     };
-    let CodeAt {
-        code,
-        sequence,
-        position,
-    } = at;
-    let letter = match char::from(code) {
+    let letter = match char::from(at.code) {
         letter if letter.is_ascii_graphic() => format!(", the letter '{letter}' in ASCII"),
         _ => String::new(),
     };
     let message = format!(
-        "the code at position {position} of sequence {sequence} is {code}{letter}, \
-         but the tables have {alphabet_size} letters, with the codes 0 to {}: \
-         Alphabet::encode turns text into codes",
+        "the code at position {} of sequence {} is {}{letter}, but the tables have \
+         {alphabet_size} letters, with the codes 0 to {}: Alphabet::encode turns text into codes",
+        at.position,
+        at.sequence,
+        at.code,
         alphabet_size - 1
     );
-    Err(Error::input_at(operation, sequence, message))
+    Err(Error::input_at(operation, at.sequence, message))
 }
 
-/// Returns the place of the first code that is not below `bound`.
-fn first_code_from(codes: &[u8], bound: usize) -> Option<usize> {
-    if bound > usize::from(u8::MAX) {
-        return None;
-    }
-    let reaches = |code: u8| usize::from(code) >= bound;
-    parallel::find_first(codes.len().div_ceil(BLOCK), &|number| {
-        let places = parallel::chunk(number, BLOCK, codes.len());
-        let block = &codes[places.clone()];
-        if !largest_of(block).is_some_and(reaches) {
-            return None;
-        }
-        let index = block.iter().position(|&code| reaches(code));
-        index.map(|index| places.start + index)
-    })
-}
-
-/// Returns the largest code, by reading the whole block without a branch: many times faster than a search.
+/// Returns the largest code. Reading the whole block without a branch is many times faster than a
+/// search for the first large code.
 #[inline(always)]
 pub fn largest_of(block: &[u8]) -> Option<u8> {
     block.iter().copied().max()
@@ -131,7 +112,7 @@ pub fn largest_of(block: &[u8]) -> Option<u8> {
 pub struct Windows {
     /// Letters per window, at least one.
     pub width: usize,
-    /// Letters from the beginning of a window to that of the next, at least one.
+    /// Letters from the start of a window to the start of the next window, at least one.
     pub stride: usize,
     /// The number of windows.
     pub count: usize,
@@ -163,9 +144,7 @@ impl Windows {
     }
 }
 
-/// Sequences of codes, one after the other, with the place where each begins.
-///
-/// # Examples
+/// Sequences of codes, concatenated, and the offset of each sequence.
 ///
 /// ```
 /// use gridstride::tensor_sketch::Sequences;
@@ -194,7 +173,7 @@ impl Default for Sequences {
 }
 
 impl Sequences {
-    /// No sequences.
+    /// Returns an empty set of sequences.
     pub fn new() -> Sequences {
         Sequences {
             codes: Vec::new(),
@@ -206,11 +185,8 @@ impl Sequences {
     /// `codes[offsets[i]..offsets[i + 1]]`.
     ///
     /// # Errors
-    ///
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) with the index of the offset unless `offsets` begins with 0,
-    /// never decreases, and ends with the number of codes.
-    ///
-    /// # Examples
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) with the index of the offset unless
+    /// `offsets` begins with 0, never decreases, and ends with the number of codes.
     ///
     /// ```
     /// use gridstride::tensor_sketch::Sequences;
@@ -242,19 +218,15 @@ impl Sequences {
     /// Adds a sequence at the end.
     ///
     /// # Errors
-    ///
-    /// [`Error::Allocation`](crate::Error::Allocation) if memory runs out. Nothing has been added then.
+    /// [`Error::Allocation`](crate::Error::Allocation) if memory runs out. Then nothing was added.
     pub fn push(&mut self, codes: impl Codes) -> Result<()> {
         self.add(codes.codes()).during("Sequences::push")
     }
 
-    /// Adds sequences at the end, as [`extend`](Extend::extend) does, and returns an error if memory runs out.
+    /// As [`extend`](Extend::extend), but returns an error if memory runs out.
     ///
     /// # Errors
-    ///
-    /// Those of [`push`](Self::push). The sequences before the one without memory have been added.
-    ///
-    /// # Examples
+    /// As [`push`](Self::push). The sequences before the error were added.
     ///
     /// ```
     /// use gridstride::tensor_sketch::Sequences;
@@ -268,13 +240,10 @@ impl Sequences {
         self.add_all(items).during("Sequences::try_extend")
     }
 
-    /// Collects sequences, as [`from_iter`](FromIterator::from_iter) does, and returns an error if memory runs out.
+    /// As [`from_iter`](FromIterator::from_iter), but returns an error if memory runs out.
     ///
     /// # Errors
-    ///
-    /// Those of [`push`](Self::push).
-    ///
-    /// # Examples
+    /// As [`push`](Self::push).
     ///
     /// ```
     /// use gridstride::tensor_sketch::Sequences;
@@ -286,10 +255,8 @@ impl Sequences {
     /// ```
     pub fn try_from_iter<S: Codes>(items: impl IntoIterator<Item = S>) -> Result<Sequences> {
         let mut sequences = Sequences::new();
-        sequences
-            .add_all(items)
-            .during("Sequences::try_from_iter")?;
-        Ok(sequences)
+        let added = sequences.add_all(items);
+        added.during("Sequences::try_from_iter").map(|()| sequences)
     }
 
     fn add_all<S: Codes>(&mut self, items: impl IntoIterator<Item = S>) -> Result<()> {
@@ -307,7 +274,7 @@ impl Sequences {
         Ok(())
     }
 
-    /// Returns a copy.
+    /// Clones the sequences, or returns an error if memory runs out.
     pub(super) fn try_clone(&self) -> Result<Sequences> {
         Ok(Sequences {
             codes: copied(&self.codes)?,
@@ -315,7 +282,7 @@ impl Sequences {
         })
     }
 
-    /// The number of sequences, N.
+    /// Returns the number of sequences, N.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -325,28 +292,29 @@ impl Sequences {
         self.len() == 0
     }
 
-    /// The codes of sequence `index`, or `None` when there are not so many sequences.
+    /// Returns the codes of sequence `index`, or `None` if `index` is not below N.
     pub fn get(&self, index: usize) -> Option<ArrayView1<'_, u8>> {
         let ends = self.offsets.windows(2).nth(index)?;
         Some(ArrayView1::from(&self.codes[ends[0]..ends[1]]))
     }
 
-    /// All codes, sequence after sequence.
+    /// Returns the codes of all sequences, concatenated.
     pub fn codes(&self) -> &[u8] {
         &self.codes
     }
 
-    /// Where each sequence begins in [`codes`](Self::codes), and last where all end: N + 1 numbers.
+    /// Returns the start of each sequence in [`codes`](Self::codes), and last the number of codes:
+    /// N + 1 numbers.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// The length of the longest sequence; 0 when there is none.
+    /// Returns the length of the longest sequence; 0 if there are no sequences.
     pub fn longest(&self) -> usize {
         self.slices().map(<[u8]>::len).max().unwrap_or(0)
     }
 
-    /// The number of codes of all sequences together.
+    /// Returns the number of codes of all sequences together.
     pub fn total_length(&self) -> usize {
         self.codes.len()
     }
@@ -355,7 +323,6 @@ impl Sequences {
         self.view().slices()
     }
 
-    /// Returns a view of all sequences.
     pub(super) fn view(&self) -> SequencesView<'_> {
         SequencesView {
             codes: &self.codes,
@@ -364,12 +331,12 @@ impl Sequences {
     }
 }
 
-/// A view of neighbouring sequences.
+/// A view of consecutive sequences.
 #[derive(Clone, Copy, Debug)]
 pub struct SequencesView<'a> {
     /// The codes of all sequences, also of those outside of the view.
     pub codes: &'a [u8],
-    /// Where each sequence begins among the codes, and where the last one ends.
+    /// The start of each sequence of the view in `codes`, and the end of the last sequence.
     pub offsets: &'a [usize],
 }
 
@@ -378,7 +345,7 @@ impl<'a> SequencesView<'a> {
         self.offsets.len() - 1
     }
 
-    /// Returns the codes of these sequences.
+    /// Returns the codes of the sequences of this view.
     pub fn own_codes(&self) -> &'a [u8] {
         &self.codes[self.offsets[0]..self.offsets[self.len()]]
     }
@@ -387,7 +354,7 @@ impl<'a> SequencesView<'a> {
         (self.offsets.windows(2)).map(move |ends| &self.codes[ends[0]..ends[1]])
     }
 
-    /// Returns the largest code, where it stands first; `None` if there are no codes.
+    /// Returns the first of the largest codes; `None` if there are no codes.
     pub fn largest_code(&self) -> Option<CodeAt> {
         let largest = parallel::map(self.own_codes().chunks(BLOCK), largest_of);
         let largest = largest.into_iter().max().flatten()?;
@@ -396,7 +363,16 @@ impl<'a> SequencesView<'a> {
 
     /// Returns the first code that is not below `bound`.
     pub fn first_code_from(&self, bound: usize) -> Option<CodeAt> {
-        let place = self.offsets[0] + first_code_from(self.own_codes(), bound)?;
+        let bound = u8::try_from(bound).ok()?;
+        let codes = self.own_codes();
+        let index = parallel::find_first(codes.len().div_ceil(BLOCK), &|number| {
+            let range = parallel::chunk(number, BLOCK, codes.len());
+            let block = &codes[range.clone()];
+            largest_of(block).filter(|&largest| largest >= bound)?;
+            let index = block.iter().position(|&code| code >= bound)?;
+            Some(range.start + index)
+        });
+        let place = self.offsets[0] + index?;
         let sequence = (self.offsets).partition_point(|&offset| offset <= place) - 1;
         Some(CodeAt {
             code: self.codes[place],
@@ -406,7 +382,7 @@ impl<'a> SequencesView<'a> {
     }
 
     /// Returns a view of some of the sequences.
-    pub fn part(&self, range: Range<usize>) -> SequencesView<'a> {
+    pub fn range(&self, range: Range<usize>) -> SequencesView<'a> {
         SequencesView {
             codes: self.codes,
             offsets: &self.offsets[range.start..=range.end],
@@ -414,12 +390,12 @@ impl<'a> SequencesView<'a> {
     }
 }
 
-/// The codes of one sequence: a slice, an array, a vector, or a one-dimensional array or view of `ndarray` with any
-/// strides, owned or borrowed.
+/// The codes of one sequence: a slice, an array, a vector, or a one-dimensional array or view of
+/// `ndarray` with any strides, owned or borrowed.
 ///
-/// Text is not one: an [`Alphabet`](super::Alphabet) turns letters into codes.
+/// Text has no codes: an [`Alphabet`](super::Alphabet) turns letters into codes.
 pub trait Codes {
-    /// A view of the codes.
+    /// Returns a view of the codes.
     fn codes(&self) -> ArrayView1<'_, u8>;
 }
 
@@ -454,8 +430,7 @@ impl<S: Data<Elem = u8>> Codes for ArrayBase<S, Ix1> {
     }
 }
 
-/// Panics if memory runs out, as collections of the standard library do; [`Sequences::try_from_iter`] returns an error
-/// instead, which suits large data.
+/// Panics if memory runs out; [`Sequences::try_from_iter`] returns an error.
 impl<S: Codes> FromIterator<S> for Sequences {
     fn from_iter<I: IntoIterator<Item = S>>(items: I) -> Self {
         let mut sequences = Sequences::new();
@@ -464,16 +439,14 @@ impl<S: Codes> FromIterator<S> for Sequences {
     }
 }
 
-/// Panics if memory runs out, as collections of the standard library do; [`Sequences::try_from_iter`] returns an error
-/// instead, which suits large data.
+/// Panics if memory runs out; [`Sequences::try_from_iter`] returns an error.
 impl<S: Codes> From<Vec<S>> for Sequences {
     fn from(items: Vec<S>) -> Self {
         items.into_iter().collect()
     }
 }
 
-/// Panics if memory runs out, as collections of the standard library do; [`Sequences::try_extend`] returns an error
-/// instead, which suits large data.
+/// Panics if memory runs out; [`Sequences::try_extend`] returns an error.
 impl<S: Codes> Extend<S> for Sequences {
     fn extend<I: IntoIterator<Item = S>>(&mut self, items: I) {
         if let Err(error) = self.add_all(items).during("collecting Sequences") {

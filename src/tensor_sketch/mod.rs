@@ -1,22 +1,20 @@
-//! The tensor sketch: short vectors whose distances tell how similar sequences are, without
+//! The tensor sketch: short vectors whose distances estimate the similarity of sequences, without
 //! aligning them.
 //!
-//! The sketch of a sequence over an alphabet of A letters sums over all its subsequences of t
-//! letters (tuples, not necessarily adjacent): each adds ±1 at one of D places, where place and sign
-//! are drawn at random by the tuple's letters. Sequences with many tuples in common, which survive
-//! insertions, deletions and substitutions, therefore have sketches close to each other.
+//! The sketch of a sequence over an alphabet of A letters is a sum over all tuples: its subsequences
+//! of t letters, not necessarily adjacent. Each tuple adds ±1 at one of D places; its letters
+//! determine place and sign at random. Tuples survive insertions, deletions and substitutions, and
+//! sequences with many common tuples have sketches close to each other.
 //!
 //! Source: A. Joudaki, G. Rätsch, A. Kahles, 'Fast Alignment-Free Similarity Estimation by Tensor
-//! Sketching'. With `hashes` and `signs` from [`Tables`], starting from T\[0\] = (1, 0, …, 0) and
-//! all other rows zero, each letter c does for k = t−1, …, 0
+//! Sketching'. Row T\[0\] starts as (1, 0, …, 0), all other rows as zero. With `hashes` and `signs`
+//! from [`Tables`], each letter c computes for k = t−1, …, 0
 //!
 //! ```text
 //! T[k+1] += signs[c][k] · roll(T[k], hashes[c][k])
 //! ```
 //!
-//! where `roll` moves element l to (l + h) mod D. The sketch is T\[t\], D numbers.
-//!
-//! # Examples
+//! where `roll(x, h)` moves element l to (l + h) mod D. The sketch is T\[t\], D numbers.
 //!
 //! ```
 //! use gridstride::Device;
@@ -39,18 +37,19 @@
 //! ```
 //!
 //! # Several devices
-//! Over a [set](crate::DeviceSet) of devices the sequences are divided into as many ranges, about equal in letters.
-//! [Windows](TensorSketch::windows) are divided too.
+//! A [set](crate::DeviceSet) of devices divides the sequences into ranges of about equally many
+//! letters. [Windows](TensorSketch::windows) are divided too.
 //!
 //! # Memory
-//! On GPUs sketches from the host's memory take room for the sketches, for a table of operators, which the alphabet, the
-//! tuples and the dimension determine, and for the letters that are worked on at a time. Where all the memory of
-//! the device, or its [limit](crate::Device::with_memory_limit), is less, fewer letters are worked on at a time, then fewer
-//! sequences. A long sequence is cut where matrices end that its last product is made of. So it needs room for 2048
-//! letters at least if it has up to 32 Ki letters, for 32 Ki up to 512 Ki, for 512 Ki up to 8 Mi, and for 8 Mi beyond;
-//! [`Form::Direct`] needs room for the whole sequence. [`SketchSession`] keeps to that too.
+//! On a GPU, calls with host arrays need memory for the sketches, for a table of operators (its size
+//! depends on the alphabet, the tuples and the dimension), and for a batch of letters. With less
+//! memory, or a lower [limit](crate::Device::with_memory_limit), batches have fewer letters, then
+//! fewer sequences. A long sequence is cut, but needs memory for at least 2048 letters if it has up
+//! to 32 Ki letters, for 32 Ki if it has up to 512 Ki, for 512 Ki if it has up to 8 Mi, and for 8 Mi
+//! beyond. [`Form::Direct`] needs memory for the whole sequence. The same holds for
+//! [`SketchSession`].
 //!
-//! The sketches are the same, bit by bit, as those of one device of the kind with room for all.
+//! The sketches are the same, bit by bit, as with enough memory on one device of the same kind.
 
 mod alphabet;
 mod calls;

@@ -1,4 +1,4 @@
-//! The options of a sketch, and how a device would compute it.
+//! The options of a sketch, and the description of how a device computes it.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,43 +7,39 @@ use super::tables::Tables;
 
 /// Sketches sequences with given [`Tables`].
 ///
-/// All devices compute in the Fourier form unless [`form`](Self::form) says otherwise: sequences are
-/// cut into chunks, which are worked on side by side, several letters at a time, and composed; see
-/// [`Form`]. On the CPU that takes all cores, in vectors of the widest instruction set that the
-/// machine has; [`plan`](Self::plan) says what a device chooses.
+/// [`form`](Self::form) sets the algorithm. The CPU uses all cores, and the widest vectors of the
+/// machine. [`plan`](Self::plan) describes how a device computes.
 ///
-/// Sketches are not normalised unless [`normalize`](Self::normalize) asks for it, since whole numbers are exact as long
-/// as they are small, and still tell how long a sequence is. To compare sequences of different lengths, normalise:
+/// Sketches are not normalised by default, since small whole numbers are exact, and show the length
+/// of a sequence. To compare sequences of different lengths, use [`normalize`](Self::normalize):
 /// otherwise the longer sequence has the larger sketch, however similar both are.
 ///
 /// [`Tables`] has advice on the length of tuples and the dimension.
-///
-/// # Accuracy
-///
-/// In the Fourier form an entry of row k is off by at most about 1500·t·2⁻²⁴·C(n, k) in `f32`, and
-/// (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. Where that is below 1/2 the entry, a whole number, is exact.
-/// In practice a sketch is off by 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and by 10⁻¹⁴ in `f64`.
-///
-/// In the direct form all sums are in `f64` on the CPU and rounded once at the end. Elsewhere they are
-/// in `f32`: an entry is off by at most about n·2⁻²⁴ times the sum of its terms' absolute values.
-///
-/// Everywhere the result is the same from run to run, whatever the number of threads, and does not
-/// depend on what else is sketched. Instruction sets differ in the last bits.
-///
-/// # Examples
 ///
 /// ```
 /// use gridstride::Device;
 /// use gridstride::tensor_sketch::{Tables, TensorSketch};
 /// use ndarray::array;
 ///
-/// // All tuples of equal letters fall on the same place: C(6, 3) = 20 of them.
+/// // All C(6, 3) = 20 tuples of equal letters fall on the same place.
 /// let tables = Tables::new(array![[1, 2, 2]].view(), array![[1, 1, -1]].view(), 4)?;
 /// let sketcher = TensorSketch::new(tables);
 /// let sketch = sketcher.sketch_one(&Device::cpu(), array![0, 0, 0, 0, 0, 0].view())?;
 /// assert_eq!(sketch, array![0.0, -20.0, 0.0, 0.0]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
+///
+/// # Accuracy
+///
+/// In the Fourier form the error of an entry of row k is at most about 1500·t·2⁻²⁴·C(n, k) in `f32`,
+/// and (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. If this bound is below 1/2, the entry, a whole number, is
+/// exact. In practice the error of a sketch is 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and 10⁻¹⁴ in `f64`.
+///
+/// In the direct form the CPU sums in `f64` and rounds once at the end. Other devices sum in `f32`:
+/// the error of an entry is at most about n·2⁻²⁴ times the sum of its terms' absolute values.
+///
+/// Results are deterministic: they depend neither on the number of threads nor on other sequences of
+/// the call. Instruction sets differ in the last bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorSketch<T = f32> {
     pub(super) tables: Tables,
@@ -52,19 +48,19 @@ pub struct TensorSketch<T = f32> {
     element: PhantomData<T>,
 }
 
-/// How a sketch is computed. The result is the same but for rounding.
+/// How a sketch is computed. Results differ only in rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// What is fastest: the Fourier form.
+    /// The fastest form: Fourier.
     #[default]
     Auto,
-    /// Letter by letter in the real domain, as the definition reads, on one core or in one block
-    /// for each sequence: slow where one is long. Sums are whole numbers until they are normalised:
-    /// results are exact while C(n, k) stays below 2²⁴ for all rows k, on the CPU below 2⁵³ but for
-    /// the last rounding. GPUs and the simulator have it in `f32` alone.
+    /// Letter by letter in the real domain, as in the definition, on one core or one block of
+    /// threads per sequence: slow for long sequences. Sums are whole numbers until they are
+    /// normalised, so results are exact while C(n, k) is below 2²⁴ for all rows k; on the CPU, below
+    /// 2⁵³ except for the last rounding. GPUs and the simulator support only `f32`.
     Direct,
-    /// Several letters at a time in the Fourier domain, in pieces of the sequences that are computed
-    /// side by side and then composed.
+    /// Several letters at a time in the Fourier domain, in chunks of the sequences that are computed
+    /// in parallel and then composed.
     Fourier,
 }
 
@@ -79,7 +75,7 @@ impl TensorSketch {
         }
     }
 
-    /// Computes in `f64`, both the sums and the entries: more accurate, slower.
+    /// Computes sums and entries in `f64`: more accurate, slower.
     pub fn double(self) -> TensorSketch<f64> {
         TensorSketch {
             tables: self.tables,
@@ -97,26 +93,25 @@ impl<T> TensorSketch<T> {
         self
     }
 
-    /// Sets whether row k is divided by C(n, k), the number of tuples in a sequence of n letters. The default is
-    /// `false`.
+    /// Sets whether row k is divided by C(n, k), the number of tuples in a sequence of n letters. The
+    /// default is `false`.
     ///
-    /// With it the sketch is the paper's, and sequences of different lengths can be compared. A
-    /// sequence shorter than k has no tuples, and a row k of zeros with or without it.
+    /// Normalised sketches are those of the paper, and comparable between sequences of different
+    /// lengths. A sequence shorter than k has no tuples, and a row k of zeros in either case.
     pub fn normalize(mut self, normalize: bool) -> TensorSketch<T> {
         self.normalize = normalize;
         self
     }
 
-    /// Returns the tables that it sketches with.
+    /// Returns the tables.
     pub fn tables(&self) -> &Tables {
         &self.tables
     }
 }
 
-/// How a device computes sketches with given tables; [`TensorSketch::plan`] makes one.
+/// How a device computes sketches, for logs and benchmarks: the result of [`TensorSketch::plan`].
 ///
-/// A plan is for logs and benchmarks: `Display` writes it as one line, whose wording may differ in each
-/// version.
+/// `Display` writes one line, whose wording may change in any version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub(super) form: Form,
@@ -125,7 +120,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the form: never [`Form::Auto`], but what that stands for.
+    /// Returns the form, never [`Form::Auto`].
     pub fn form(&self) -> Form {
         self.form
     }
@@ -141,13 +136,11 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Returns the binomial coefficient C(`n`, `k`), the number of ways to choose `k` of `n`; 0 when `k > n`.
+/// Returns the binomial coefficient C(`n`, `k`), the number of ways to choose `k` of `n`; 0 if `k > n`.
 ///
-/// The value is the exact coefficient rounded once to the nearest `f64`, so exact wherever an `f64`
-/// can hold it, as long as C(n, k)·min(k, n − k) stays below 2¹²⁸ (about 3.4·10³⁸). Beyond that the
-/// relative error is at most 2·min(k, n − k)·2⁻⁵³, and what exceeds `f64`'s range is infinite.
-///
-/// # Examples
+/// While C(n, k)·min(k, n − k) is below 2¹²⁸ (about 3.4·10³⁸), the result is the exact coefficient,
+/// rounded once to the nearest `f64`. Beyond that the relative error is at most
+/// 2·min(k, n − k)·2⁻⁵³, and coefficients beyond `f64`'s range are infinite.
 ///
 /// ```
 /// use gridstride::tensor_sketch::binomial;
@@ -166,26 +159,22 @@ pub fn binomial(n: u64, k: u64) -> f64 {
         // C(n-k+i, i) = C(n-k+i-1, i-1) * (n-k+i) / i, without a remainder.
         match exact.checked_mul(u128::from(n - k + i)) {
             Some(product) => exact = product / u128::from(i),
-            None => return continue_rounded(exact as f64, n, k, i),
+            None => {
+                // In `f64` from here on. Factors are at least 2: an enormous k soon gives infinity.
+                let mut value = exact as f64;
+                let mut factors = (i..=k).map(|i| (n - k + i) as f64 / i as f64);
+                while let Some(factor) = factors.next().filter(|_| value.is_finite()) {
+                    value *= factor;
+                }
+                return value;
+            }
         }
     }
     exact as f64
 }
 
-/// The same product from factor `first` on, in `f64`.
-fn continue_rounded(mut value: f64, n: u64, k: u64, first: u64) -> f64 {
-    for i in first..=k {
-        value *= (n - k + i) as f64 / i as f64;
-        // Every factor is at least 2, so this also ends the loop for an enormous k.
-        if value.is_infinite() {
-            break;
-        }
-    }
-    value
-}
-
-/// Returns what row `k` of the sketch of `length` letters is divided by: C(length, k) if it is normalised, else 1. A row
-/// without tuples is zero whatever the divisor is.
+/// Returns the divisor of row `k` of the sketch of `length` letters: C(length, k) if normalised, else
+/// 1. A row without tuples is zero whatever the divisor is.
 pub fn divisor(normalize: bool, length: u64, k: usize) -> f64 {
     match normalize {
         true => binomial(length, k as u64).max(1.0),

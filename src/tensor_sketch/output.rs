@@ -1,11 +1,11 @@
-//! Results on the host: memory for them, and the check of their range.
+//! Results on the host: their memory, and the check of their range.
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use crate::device::{Element, assign, zeroed_lazily};
 use crate::{Error, Real, Result, parallel};
 
-/// Checks the shape of memory for a result.
+/// Checks the shape of the array that receives a result.
 pub fn require_shape(operation: &'static str, result: &[usize], out: &[usize]) -> Result<()> {
     if out == result {
         return Ok(());
@@ -16,7 +16,7 @@ pub fn require_shape(operation: &'static str, result: &[usize], out: &[usize]) -
     })
 }
 
-/// Has `compute` write a result in row-major order, and copies it to `out` if that has other strides.
+/// Calls `compute` with `out`, or if `out` is not row-major with a temporary array, and copies that.
 pub fn write_to<T: Element, D: Dimension>(
     mut out: ArrayViewMut<T, D>,
     compute: impl FnOnce(&mut [T]) -> Result<()>,
@@ -31,11 +31,11 @@ pub fn write_to<T: Element, D: Dimension>(
     Ok(())
 }
 
-/// Numbers that a thread checks in one go.
-const CHECKED_BY_A_THREAD: usize = 1 << 14;
+/// Numbers that a task checks.
+const NUMBERS_PER_TASK: usize = 1 << 14;
 
-/// Refuses the first sketch with an entry that `T` cannot hold. The `sketches` have `size` numbers each; `of` is what each
-/// is the sketch of, the first one that of number `first`.
+/// Refuses the first sketch with an entry beyond the range of `T`. The `sketches` have `size` numbers
+/// each, and belong to consecutive sequences or windows (`of`) from index `first` on.
 pub fn check_range<T: Real>(
     operation: &'static str,
     sketches: &[T],
@@ -43,26 +43,25 @@ pub fn check_range<T: Real>(
     first: usize,
     of: &str,
 ) -> Result<()> {
-    let is_finite = |sketch: &[T]| sketch.iter().all(|entry| entry.to_f64().is_finite());
-    let together = (CHECKED_BY_A_THREAD / size).max(1);
-    let blocks = sketches.len().div_ceil(together * size);
-    let overflowed = parallel::find_first(blocks, &|block| {
-        let mut sketches = sketches[block * together * size..]
-            .chunks(size)
-            .take(together);
-        let position = sketches.position(|sketch| !is_finite(sketch))?;
-        Some(block * together + position)
+    let count = sketches.len() / size;
+    let per_task = (NUMBERS_PER_TASK / size).max(1);
+    let overflows = |index: &usize| {
+        let sketch = &sketches[index * size..][..size];
+        !sketch.iter().all(|entry| entry.to_f64().is_finite())
+    };
+    let overflowed = parallel::find_first(count.div_ceil(per_task), &|task| {
+        parallel::chunk(task, per_task, count).find(overflows)
     });
-    let Some(index) = overflowed.map(|position| first + position) else {
+    let Some(index) = overflowed.map(|index| first + index) else {
         return Ok(());
     };
+    let message = format!(
+        "the sketch of {of} {index} leaves the range of {}: normalise it, or use shorter tuples",
+        T::NAME
+    );
     Err(Error::Overflow {
         operation,
         index,
-        message: format!(
-            "the sketch of {of} {index} leaves the range of {}: \
-             normalise it, or use shorter tuples",
-            T::NAME
-        ),
+        message,
     })
 }

@@ -1,4 +1,4 @@
-//! How sequences and windows are split, for several devices and for little memory.
+//! Partitions of sequences and of windows.
 
 use std::ops::Range;
 
@@ -8,89 +8,70 @@ use super::tables::Tables;
 use super::windows;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-/// Some of the sequences.
-pub struct PartOfSequences<'a, T> {
+/// Consecutive sequences.
+pub struct SequencesPartition<'a, T> {
     pub sequences: SequencesView<'a>,
-    /// Entries of the result for a sequence.
+    /// Entries of a sequence's result.
     pub entries: usize,
-    /// Bytes of a device's memory for each letter, if all have to be there.
-    pub bytes_a_letter: u64,
+    /// Bytes of a device's memory for each letter, if all letters have to be there at once.
+    pub bytes_per_letter: u64,
     /// The entries of all sequences.
     pub out: &'a mut [T],
 }
 
-/// The letters that take as long as what a sequence takes besides its letters.
-const LETTERS_A_SEQUENCE: usize = 64;
+/// The work of a sequence besides its letters, in letters.
+const LETTERS_PER_SEQUENCE: usize = 64;
 
-impl<T> PartOfSequences<'_, T> {
-    /// Returns the work for the first `count` sequences, in letters.
-    fn work(&self, count: usize) -> u64 {
-        let offsets = self.sequences.offsets;
-        (offsets[count] - offsets[0]) as u64 + (count * LETTERS_A_SEQUENCE) as u64
-    }
-
-    /// Returns how many of the sequences take that work.
-    fn count(&self, work: u64) -> usize {
-        let (mut below, mut enough) = (0, self.sequences.len());
-        while below < enough {
-            let middle = below + (enough - below) / 2;
-            match self.work(middle) < work {
-                true => below = middle + 1,
-                false => enough = middle,
-            }
-        }
-        enough
-    }
-}
-
-impl<T: Send> Partition for PartOfSequences<'_, T> {
+impl<T: Send> Partition for SequencesPartition<'_, T> {
     fn bytes(&self) -> u64 {
         let letters = self.sequences.own_codes().len() as u64;
-        letters * self.bytes_a_letter + bytes_of(self.out.len(), size_of::<T>())
+        letters * self.bytes_per_letter + bytes_of(self.out.len(), size_of::<T>())
     }
 
-    /// Splits into ranges about equal in letters.
-    fn split(self, parts: usize) -> Vec<Self> {
-        let count = self.sequences.len();
-        let all = u128::from(self.work(count));
-        let mut cut = Vec::new();
+    /// Splits into ranges of about equal work.
+    fn split(self, count: usize) -> Vec<Self> {
+        let sequences = self.sequences.len();
+        let offsets = self.sequences.offsets;
+        // The work for the first `n` sequences, in letters.
+        let work = |n: usize| (offsets[n] - offsets[0] + n * LETTERS_PER_SEQUENCE) as u128;
+        let mut ranges = Vec::new();
         let mut start = 0;
-        for part in 1..=parts {
-            let rest = count - start;
-            if rest < 2 || part == parts {
+        for number in 1..count {
+            if sequences - start < 2 {
                 break;
             }
-            let work = all * part as u128 / parts as u128;
-            let end = self.count(work as u64).clamp(start + 1, count - 1);
-            cut.push(start..end);
+            let goal = work(sequences) * number as u128 / count as u128;
+            let mut ends = start + 1..sequences - 1;
+            let reached = ends.find(|&end| work(end) >= goal);
+            let end = reached.unwrap_or(sequences - 1);
+            ranges.push(start..end);
             start = end;
         }
-        cut.push(start..count);
+        ranges.push(start..sequences);
         let mut rest = self.out;
-        let part = |range: Range<usize>| {
-            let (out, behind) = std::mem::take(&mut rest).split_at_mut(range.len() * self.entries);
-            rest = behind;
-            PartOfSequences {
-                sequences: self.sequences.part(range),
-                out,
+        let partition = |range: Range<usize>| {
+            let out = rest.split_off_mut(..range.len() * self.entries);
+            SequencesPartition {
+                sequences: self.sequences.range(range),
+                out: out.expect("entries of all sequences"),
                 ..self
             }
         };
-        cut.into_iter().map(part).collect()
+        ranges.into_iter().map(partition).collect()
     }
 }
 
-/// Some neighbouring windows, at least one.
-pub struct PartOfWindows<'a, T> {
+/// Consecutive windows, at least one.
+pub struct WindowsPartition<'a, T> {
     pub tables: &'a Tables,
-    /// The codes from the first window's letters to the last one's.
+    /// The codes from the start of the first window to the end of the last.
     pub codes: &'a [u8],
     pub windows: Windows,
     /// A row for each window.
     pub sketches: &'a mut [T],
 }
 
-impl<T> PartOfWindows<'_, T> {
+impl<T> WindowsPartition<'_, T> {
     /// Splits after the first `count` windows.
     fn split_at(self, count: usize) -> (Self, Self) {
         let Windows { width, stride, .. } = self.windows;
@@ -100,13 +81,13 @@ impl<T> PartOfWindows<'_, T> {
             ..self.windows
         };
         (
-            PartOfWindows {
+            WindowsPartition {
                 codes: &self.codes[..(count - 1) * stride + width],
                 windows: windows(count),
                 sketches,
                 ..self
             },
-            PartOfWindows {
+            WindowsPartition {
                 codes: &self.codes[count * stride..],
                 windows: windows(self.windows.count - count),
                 sketches: behind,
@@ -116,15 +97,15 @@ impl<T> PartOfWindows<'_, T> {
     }
 }
 
-impl<T: HasKernels> Partition for PartOfWindows<'_, T> {
+impl<T: HasKernels> Partition for WindowsPartition<'_, T> {
     fn bytes(&self) -> u64 {
         windows::gpu::bytes::<T>(self.tables, self.windows, self.codes.len())
     }
 
-    /// Splits between runs of windows, which are then put together as in the whole.
-    fn split(self, parts: usize) -> Vec<Self> {
+    /// Splits between runs of windows, so that runs are computed as in the whole.
+    fn split(self, count: usize) -> Vec<Self> {
         let step = windows::gpu::run(self.windows);
-        let ranges = equal_ranges(self.windows.count, parts, step);
+        let ranges = equal_ranges(self.windows.count, count, step);
         split_at_ranges(self, ranges, Self::split_at)
     }
 }
@@ -135,8 +116,8 @@ mod tests {
     use crate::tensor_sketch::Sequences;
 
     #[test]
-    fn parts_are_about_equal_and_have_all_sequences() {
-        for (lengths, parts, counts) in [
+    fn partitions_are_about_equal_and_have_all_sequences() {
+        for (lengths, count, counts) in [
             (vec![], 3, vec![0]),
             (vec![9], 3, vec![1]),
             (vec![100; 6], 1, vec![6]),
@@ -147,28 +128,21 @@ mod tests {
             (vec![5, 5], 7, vec![1, 1]),
             (vec![5, 5, 5], usize::MAX, vec![1, 1, 1]),
         ] {
-            let sequences: Sequences = lengths
-                .iter()
-                .map(|&length| vec![0; length])
-                .collect::<Vec<_>>()
-                .iter()
-                .collect();
+            let sequences: Sequences = lengths.iter().map(|&length| vec![0; length]).collect();
             let mut out = vec![0f32; 3 * sequences.len()];
-            let whole = PartOfSequences {
+            let whole = SequencesPartition {
                 sequences: sequences.view(),
                 entries: 3,
-                bytes_a_letter: 0,
+                bytes_per_letter: 0,
                 out: &mut out,
             };
-            let parts = whole.split(parts);
-            let found: Vec<usize> = parts.iter().map(|part| part.sequences.len()).collect();
+            let split = whole.split(count);
+            let found: Vec<usize> = split.iter().map(|share| share.sequences.len()).collect();
             assert_eq!(found, counts, "{lengths:?}");
-            assert!(
-                parts
-                    .iter()
-                    .all(|part| part.out.len() == 3 * part.sequences.len())
-            );
-            let slices = parts.iter().flat_map(|part| part.sequences.slices());
+            for share in &split {
+                assert_eq!(share.out.len(), 3 * share.sequences.len());
+            }
+            let slices = split.iter().flat_map(|share| share.sequences.slices());
             assert!(slices.eq(sequences.slices()));
         }
     }

@@ -1,19 +1,15 @@
-//! The definition, in plain `ndarray` and `f64`: what every other implementation is checked against.
+//! The definition in plain `ndarray` and `f64`, which the tests compare with.
 
 use ndarray::{Array2, ArrayView1};
 
 use super::options::binomial;
 use super::tables::Tables;
 
-/// All rows T\[0\] to T\[t\] of the tensor sketch of one sequence, (t+1)×D; T\[t\] is the sketch.
-///
-/// Every entry is exact while C(n, k) stays below 2⁵³ for all k up to t, n being the length.
+/// Computes all rows T\[0\] to T\[t\] of the tensor sketch of one sequence, (t+1)×D; T\[t\] is the
+/// sketch. All entries of a sequence of n letters are exact while C(n, k) is below 2⁵³ for all k ≤ t.
 ///
 /// # Panics
-///
-/// When a code is not below the alphabet size of the tables.
-///
-/// # Examples
+/// If a code is not below the alphabet size of the tables.
 ///
 /// ```
 /// use gridstride::tensor_sketch::{Tables, reference};
@@ -40,10 +36,8 @@ pub fn tensor_sketch(codes: ArrayView1<u8>, tables: &Tables) -> Array2<f64> {
     rows
 }
 
-/// Divides each row k of the (t+1)×D `rows` of a sequence of `length` letters, in place, by
-/// C(`length`, k), the number of tuples that it sums over. Rows without tuples stay zero.
-///
-/// # Examples
+/// Divides each row k of the (t+1)×D `rows` of a sequence of `length` letters by C(`length`, k), the
+/// number of its tuples. Rows without tuples stay zero.
 ///
 /// ```
 /// use gridstride::tensor_sketch::{Tables, reference};

@@ -11,23 +11,9 @@ const MAX_TUPLE: usize = 8;
 /// The largest dimension.
 const MAX_DIM: usize = 4096;
 
-/// For each letter of an alphabet and each place in a tuple, a hash in `[0, dim)` and a sign.
+/// A hash in `[0, dim)` and a sign for each letter of an alphabet and each place in a tuple.
 ///
-/// Two sketches can be compared only when they were made with equal tables.
-///
-/// # Choosing the length of tuples and the dimension
-///
-/// A tuple of t letters survives where none of its letters was edited. If a fraction p of the letters differs, about
-/// (1 − p)ᵗ of the tuples remain: t = 6 keeps half of them at p = 10 %, t = 3 at p = 20 %. Longer tuples tell more of the
-/// order of letters, and unrelated sequences have fewer of them in common. So take the longest t at which sequences that
-/// should be found similar still share a good part of their tuples: 3 to 6 for DNA, 2 or 3 for the 20 letters of
-/// proteins.
-///
-/// A sketch projects the counts of all Aᵗ tuples to D numbers. The error of a distance falls as 1/√D: half the error takes
-/// four times the dimension, and about four times the time and memory. A dimension above Aᵗ gains little. Begin with a
-/// D of 64 to 256, and double it until the order of the distances that matter no longer changes.
-///
-/// # Examples
+/// Only sketches made with equal tables can be compared.
 ///
 /// ```
 /// use gridstride::tensor_sketch::Tables;
@@ -37,13 +23,25 @@ const MAX_DIM: usize = 4096;
 /// let hashes = array![[0, 4, 1], [2, 2, 3]];
 /// let signs = array![[1, -1, 1], [1, 1, -1]];
 /// let tables = Tables::new(hashes.view(), signs.view(), 5)?;
-/// assert_eq!(tables.hash(1, 2), 3);
-/// assert_eq!(tables.sign(1, 2), -1);
+/// assert_eq!((tables.hash(1, 2), tables.sign(1, 2)), (3, -1));
 ///
 /// let seeded = Tables::from_seed(4, 3, 64, 17)?;
 /// assert_eq!((seeded.alphabet_size(), seeded.tuple_length(), seeded.dim()), (4, 3, 64));
 /// # Ok::<(), gridstride::Error>(())
 /// ```
+///
+/// # Choosing the length of tuples and the dimension
+///
+/// A tuple of t letters survives where none of its letters was edited. If a fraction p of the
+/// letters differs, about (1 − p)ᵗ of the tuples remain: t = 6 keeps half of them at p = 10 %, t = 3
+/// at p = 20 %. Longer tuples tell more of the order of letters, and unrelated sequences have fewer
+/// of them in common. So take the longest t at which sequences that should be found similar still
+/// share a good part of their tuples: 3 to 6 for DNA, 2 or 3 for the 20 letters of proteins.
+///
+/// A sketch projects the counts of all Aᵗ tuples to D numbers. The error of a distance falls as
+/// 1/√D: half the error takes four times the dimension, and about four times the time and memory. A
+/// dimension above Aᵗ gains little. Begin with a D of 64 to 256, and double it until the order of
+/// the distances that matter no longer changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
     hashes: Array2<u32>,
@@ -57,35 +55,34 @@ impl Tables {
     /// Row `c` belongs to the letter with code `c`, column `k` to place `k` of a tuple.
     ///
     /// # Errors
-    ///
-    /// - [`Error::Shape`] when the shapes differ, or A is not in 1..=256 or t not in 1..=8.
-    /// - [`Error::InvalidInput`] when `dim` is not in 1..=4096, a hash is not in `[0, dim)`, or a
-    ///   sign is not 1 or −1.
+    /// - [`Error::Shape`] if the shapes differ, or A is not in 1..=256 or t not in 1..=8.
+    /// - [`Error::InvalidInput`] if `dim` is not in 1..=4096, a hash is not in `[0, dim)`, or a sign
+    ///   is not 1 or −1.
     pub fn new(hashes: ArrayView2<i64>, signs: ArrayView2<i64>, dim: usize) -> Result<Tables> {
         const OPERATION: &str = "Tables::new";
-        if hashes.dim() != signs.dim() {
-            let message = format!(
-                "the hashes are {:?}, the signs {:?}: the shapes must be equal",
-                hashes.dim(),
-                signs.dim()
-            );
-            return Err(shape(OPERATION, message));
+        let (shape, of_signs) = (hashes.dim(), signs.dim());
+        if shape != of_signs {
+            return Err(Error::Shape {
+                operation: OPERATION,
+                message: format!(
+                    "the hashes are {shape:?}, the signs {of_signs:?}: the shapes must be equal"
+                ),
+            });
         }
-        let (alphabet_size, tuple_length) = hashes.dim();
-        check_sizes(OPERATION, alphabet_size, tuple_length, dim)?;
+        check_sizes(OPERATION, shape.0, shape.1, dim)?;
         let refuse = |what, (row, column), value: i64, accepted: String| {
             let message =
                 format!("{what} at row {row}, column {column} is {value}, not {accepted}");
-            Error::input(OPERATION, message)
+            Err(Error::input(OPERATION, message))
         };
         for (place, &hash) in hashes.indexed_iter() {
             if !(0..dim as i64).contains(&hash) {
-                return Err(refuse("the hash", place, hash, format!("in [0, {dim})")));
+                return refuse("the hash", place, hash, format!("in [0, {dim})"));
             }
         }
         for (place, &sign) in signs.indexed_iter() {
             if sign != 1 && sign != -1 {
-                return Err(refuse("the sign", place, sign, "1 or -1".into()));
+                return refuse("the sign", place, sign, "1 or -1".into());
             }
         }
         Ok(Tables {
@@ -101,13 +98,12 @@ impl Tables {
     /// The numbers come from SplitMix64 started at `seed`. For each letter in order, and for each
     /// place of the tuple in order, two things are drawn: the hash, as the upper 64 bits of the
     /// 128-bit product of one output and `dim` (drawn again while the lower 64 bits are below
-    /// 2⁶⁴ mod `dim`, so that all hashes are equally likely), then the sign, −1 where the highest
-    /// bit of one further output is set.
+    /// 2⁶⁴ mod `dim`, so that all hashes are equally likely), then the sign, −1 if the highest bit
+    /// of one further output is set.
     ///
     /// # Errors
-    ///
-    /// [`Error::Shape`] when `alphabet_size` is not in 1..=256 or `tuple_length` not in 1..=8,
-    /// [`Error::InvalidInput`] when `dim` is not in 1..=4096.
+    /// [`Error::Shape`] if `alphabet_size` is not in 1..=256 or `tuple_length` not in 1..=8,
+    /// [`Error::InvalidInput`] if `dim` is not in 1..=4096.
     pub fn from_seed(
         alphabet_size: usize,
         tuple_length: usize,
@@ -115,66 +111,58 @@ impl Tables {
         seed: u64,
     ) -> Result<Tables> {
         check_sizes("Tables::from_seed", alphabet_size, tuple_length, dim)?;
-        let mut generator = SplitMix64::new(seed);
+        let mut generator = SplitMix64 { state: seed };
         let mut hashes = Array2::zeros((alphabet_size, tuple_length));
-        let mut signs = Array2::zeros((alphabet_size, tuple_length));
+        let mut signs = Array2::ones((alphabet_size, tuple_length));
         for (hash, sign) in hashes.iter_mut().zip(&mut signs) {
             *hash = generator.below(dim as u64) as u32;
-            *sign = if generator.next_u64() >> 63 == 1 {
-                -1
-            } else {
-                1
-            };
+            if generator.next_u64() >> 63 == 1 {
+                *sign = -1;
+            }
         }
         Ok(Tables { hashes, signs, dim })
     }
 
-    /// The number of letters, A.
+    /// Returns the number of letters, A.
     pub fn alphabet_size(&self) -> usize {
         self.hashes.nrows()
     }
 
-    /// The length of a tuple, t.
+    /// Returns the length of a tuple, t.
     pub fn tuple_length(&self) -> usize {
         self.hashes.ncols()
     }
 
-    /// The number of entries of a sketch, D.
+    /// Returns the number of entries of a sketch, D.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// The hash of a letter at place `k` of a tuple.
+    /// Returns the hash of a letter at place `k` of a tuple.
     ///
     /// # Panics
-    ///
-    /// As indexing does, when `letter` is not below A or `k` not below t.
+    /// If `letter` is not below A or `k` not below t.
     pub fn hash(&self, letter: u8, k: usize) -> u32 {
         self.hashes[[usize::from(letter), k]]
     }
 
-    /// The sign of a letter at place `k` of a tuple, 1 or −1.
+    /// Returns the sign of a letter at place `k` of a tuple, 1 or −1.
     ///
     /// # Panics
-    ///
-    /// As indexing does, when `letter` is not below A or `k` not below t.
+    /// If `letter` is not below A or `k` not below t.
     pub fn sign(&self, letter: u8, k: usize) -> i8 {
         self.signs[[usize::from(letter), k]]
     }
 
-    /// All hashes, A×t, row-major and contiguous.
+    /// Returns all hashes, A×t, row-major and contiguous.
     pub fn hashes(&self) -> ArrayView2<'_, u32> {
         self.hashes.view()
     }
 
-    /// All signs, A×t, row-major and contiguous.
+    /// Returns all signs, A×t, row-major and contiguous.
     pub fn signs(&self) -> ArrayView2<'_, i8> {
         self.signs.view()
     }
-}
-
-fn shape(operation: &'static str, message: String) -> Error {
-    Error::Shape { operation, message }
 }
 
 fn check_sizes(
@@ -183,41 +171,41 @@ fn check_sizes(
     tuple_length: usize,
     dim: usize,
 ) -> Result<()> {
+    let message = |name, value, most| format!("{name}, is {value}, not in 1 to {most}");
     let limits = [
-        ("alphabet_size", "letters", alphabet_size, MAX_ALPHABET),
         (
-            "tuple_length",
-            "letters of a tuple",
+            "alphabet_size, the number of letters",
+            alphabet_size,
+            MAX_ALPHABET,
+        ),
+        (
+            "tuple_length, the number of letters of a tuple",
             tuple_length,
             MAX_TUPLE,
         ),
     ];
-    for (name, what, value, most) in limits {
+    for (name, value, most) in limits {
         if !(1..=most).contains(&value) {
-            let message = format!("{name}, the number of {what}, is {value}, not in 1 to {most}");
-            return Err(shape(operation, message));
+            let message = message(name, value, most);
+            return Err(Error::Shape { operation, message });
         }
     }
     if !(1..=MAX_DIM).contains(&dim) {
-        let message = format!("dim, the dimension, is {dim}, not in 1 to {MAX_DIM}");
+        let message = message("dim, the dimension", dim, MAX_DIM);
         return Err(Error::input(operation, message));
     }
     Ok(())
 }
 
-/// The generator behind [`Tables::from_seed`]: SplitMix64 (Steele, Lea, Flood: 'Fast Splittable Pseudorandom Number
-/// Generators', 2014).
+/// The generator behind [`Tables::from_seed`]: SplitMix64 (Steele, Lea, Flood: 'Fast Splittable
+/// Pseudorandom Number Generators', 2014).
 ///
-/// Written out here because its numbers must stay the same for ever, whatever a library decides.
+/// Written out here because its numbers must never change, as those of a library may.
 struct SplitMix64 {
     state: u64,
 }
 
 impl SplitMix64 {
-    fn new(seed: u64) -> Self {
-        Self { state: seed }
-    }
-
     fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -226,9 +214,9 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A uniform number in `[0, range)`: the upper half of the product of a draw and `range`.
+    /// Draws a uniform number in `[0, range)`: the upper half of the product of a draw and `range`.
     ///
-    /// A draw is repeated while the lower half is below 2⁶⁴ mod `range`, which leaves every result
+    /// A draw is repeated while the lower half is below 2⁶⁴ mod `range`, so that every result has
     /// the same number of draws (Lemire: 'Fast Random Integer Generation in an Interval', 2019).
     fn below(&mut self, range: u64) -> u64 {
         let rejected = range.wrapping_neg() % range;
@@ -243,38 +231,26 @@ impl SplitMix64 {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, array};
+    use ndarray::{Array2, ArrayView2, array};
 
     use super::{SplitMix64, Tables};
 
     #[test]
     fn seeded_tables_never_change() {
+        fn check(tables: Tables, shape: (usize, usize), hashes: &[u32], signs: &[i8]) {
+            assert_eq!(Ok(tables.hashes()), ArrayView2::from_shape(shape, hashes));
+            assert_eq!(Ok(tables.signs()), ArrayView2::from_shape(shape, signs));
+        }
         // Computed by a separate program, in Python's big integers.
+        let hashes = [
+            84, 2, 10, 16, 23, 38, 50, 67, 46, 19, 82, 89, 83, 39, 61, 90,
+        ];
+        let signs = [1, -1, 1, -1, -1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, 1];
         let tables = Tables::from_seed(4, 4, 96, 0).unwrap();
-        let hashes = array![
-            [84, 2, 10, 16],
-            [23, 38, 50, 67],
-            [46, 19, 82, 89],
-            [83, 39, 61, 90]
-        ];
-        let signs = array![
-            [1, -1, 1, -1],
-            [-1, -1, -1, -1],
-            [-1, -1, -1, 1],
-            [-1, 1, -1, 1]
-        ];
-        assert_eq!(
-            (tables.hashes(), tables.signs()),
-            (hashes.view(), signs.view())
-        );
-
+        check(tables, (4, 4), &hashes, &signs);
+        let (hashes, signs) = ([292, 8, 234, 352, 41, 883], [-1, 1, -1, -1, 1, -1]);
         let tables = Tables::from_seed(2, 3, 1000, 0xDEAD_BEEF).unwrap();
-        let hashes = array![[292, 8, 234], [352, 41, 883]];
-        let signs = array![[-1, 1, -1], [-1, 1, -1]];
-        assert_eq!(
-            (tables.hashes(), tables.signs()),
-            (hashes.view(), signs.view())
-        );
+        check(tables, (2, 3), &hashes, &signs);
     }
 
     #[test]
@@ -291,58 +267,34 @@ mod tests {
 
     #[test]
     fn refused_tables() {
+        let refused = |hashes: &Array2<i64>, signs: &Array2<i64>, dim, expected: &str| {
+            let refused = Tables::new(hashes.view(), signs.view(), dim);
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        };
         let ok = array![[0, 1], [1, 0]];
         let signs = array![[1, -1], [-1, 1]];
-        let message = |hashes: &Array2<i64>, signs: &Array2<i64>, dim| {
-            Tables::new(hashes.view(), signs.view(), dim)
-                .unwrap_err()
-                .to_string()
-        };
-        let cases = [
-            (
-                message(&ok, &array![[1, -1]], 2),
-                "the hashes are (2, 2), the signs (1, 2)",
-            ),
-            (
-                message(&ok, &signs, 1),
-                "the hash at row 0, column 1 is 1, not in [0, 1)",
-            ),
-            (
-                message(&array![[0, 1], [-7, 0]], &signs, 2),
-                "row 1, column 0 is -7",
-            ),
-            (
-                message(&ok, &array![[1, 1], [1, 0]], 2),
-                "the sign at row 1, column 1 is 0, not 1 or -1",
-            ),
-            (
-                message(&ok, &array![[1, i64::MIN], [1, 1]], 2),
-                "column 1 is -9223372036854775808",
-            ),
-            (
-                message(&ok, &signs, 0),
-                "dim, the dimension, is 0, not in 1 to 4096",
-            ),
-            (message(&ok, &signs, 4097), "the dimension, is 4097"),
-            (
-                message(&Array2::zeros((0, 3)), &Array2::ones((0, 3)), 2),
-                "alphabet_size, the number of letters, is 0, not in 1 to 256",
-            ),
-            (
-                message(&Array2::zeros((257, 1)), &Array2::ones((257, 1)), 2),
-                "alphabet_size, the number of letters, is 257, not in 1 to 256",
-            ),
-            (
-                message(&Array2::zeros((1, 0)), &Array2::ones((1, 0)), 2),
-                "tuple_length, the number of letters of a tuple, is 0, not in 1 to 8",
-            ),
-            (
-                message(&Array2::zeros((1, 9)), &Array2::ones((1, 9)), 2),
-                "tuple_length, the number of letters of a tuple, is 9, not in 1 to 8",
-            ),
-        ];
-        for (message, expected) in cases {
-            assert!(message.contains(expected), "{message}");
+        let expected = "the hashes are (2, 2), the signs (1, 2)";
+        refused(&ok, &array![[1, -1]], 2, expected);
+        let expected = "the hash at row 0, column 1 is 1, not in [0, 1)";
+        refused(&ok, &signs, 1, expected);
+        refused(&array![[0, 1], [-7, 0]], &signs, 2, "row 1, column 0 is -7");
+        let expected = "the sign at row 1, column 1 is 0, not 1 or -1";
+        refused(&ok, &array![[1, 1], [1, 0]], 2, expected);
+        let expected = "column 1 is -9223372036854775808";
+        refused(&ok, &array![[1, i64::MIN], [1, 1]], 2, expected);
+        refused(&ok, &signs, 0, "dim, the dimension, is 0, not in 1 to 4096");
+        refused(&ok, &signs, 4097, "the dimension, is 4097");
+        let letters = "alphabet_size, the number of letters,";
+        let places = "tuple_length, the number of letters of a tuple,";
+        for (shape, expected) in [
+            ((0, 3), format!("{letters} is 0, not in 1 to 256")),
+            ((257, 1), format!("{letters} is 257, not in 1 to 256")),
+            ((1, 0), format!("{places} is 0, not in 1 to 8")),
+            ((1, 9), format!("{places} is 9, not in 1 to 8")),
+        ] {
+            let (hashes, signs) = (Array2::zeros(shape), Array2::ones(shape));
+            refused(&hashes, &signs, 2, &expected);
         }
         assert!(Tables::from_seed(0, 4, 96, 0).is_err());
         assert!(Tables::from_seed(4, 9, 96, 0).is_err());
@@ -352,38 +304,36 @@ mod tests {
 
     #[test]
     fn published_test_vector() {
-        let mut generator = SplitMix64::new(1234567);
-        let drawn: Vec<u64> = (0..5).map(|_| generator.next_u64()).collect();
-        let expected: [u64; 5] = [
+        let mut generator = SplitMix64 { state: 1234567 };
+        for expected in [
             6457827717110365317,
             3203168211198807973,
             9817491932198370423,
             4593380528125082431,
             16408922859458223821,
-        ];
-        assert_eq!(drawn, expected);
+        ] {
+            assert_eq!(generator.next_u64(), expected);
+        }
     }
 
     #[test]
     fn draws_below_a_range_are_even() {
-        let mut generator = SplitMix64::new(0);
+        let mut generator = SplitMix64 { state: 0 };
         let mut counts = [0u32; 3];
         for _ in 0..30_000 {
             counts[generator.below(3) as usize] += 1;
         }
         // Six standard deviations of a binomial(30000, 1/3).
-        assert!(
-            counts.iter().all(|count| count.abs_diff(10_000) < 490),
-            "{counts:?}"
-        );
+        let is_even = |count: &u32| count.abs_diff(10_000) < 490;
+        assert!(counts.iter().all(is_even), "{counts:?}");
     }
 
     #[test]
     fn a_biased_draw_is_repeated() {
         // 2^64 mod (2^63 + 1) = 2^63 - 1: about every second draw is rejected.
         let range = (1 << 63) + 1;
-        let mut generator = SplitMix64::new(7);
-        let mut raw = SplitMix64::new(7);
+        let mut generator = SplitMix64 { state: 7 };
+        let mut raw = SplitMix64 { state: 7 };
         let mut expected = std::iter::repeat_with(|| u128::from(raw.next_u64()) * range as u128)
             .filter(|product| *product as u64 >= (1 << 63) - 1)
             .map(|product| (product >> 64) as u64);

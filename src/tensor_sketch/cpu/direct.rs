@@ -1,9 +1,8 @@
-//! The direct form on the CPU: one thread a sequence, `f64` inside.
+//! The direct form on the CPU: one thread per sequence, with sums in `f64`.
 
 use std::ops::RangeInclusive;
 
-use ndarray::ArrayViewMut2;
-
+use super::Jobs;
 use super::vector::Vector;
 use crate::Result;
 use crate::device::reserve;
@@ -11,18 +10,21 @@ use crate::parallel::{self, Scratch};
 use crate::tensor_sketch::options::divisor;
 use crate::tensor_sketch::tables::Tables;
 
-/// Puts the rows `kept` of each sequence's sketch where its view says.
+/// Writes the rows `kept` of each sequence's sketch to its view.
 ///
-/// Every sum is taken in the order of the reference, so that the result is the reference's, rounded
-/// once to `T`.
+/// Every sum is in the order of the reference, so the result is the reference's, rounded once to
+/// `T`.
 pub fn sketch<T: Vector>(
     tables: &Tables,
-    jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
+    jobs: Jobs<T>,
     kept: RangeInclusive<usize>,
     normalize: bool,
 ) -> Result<()> {
     let (t, dim) = (tables.tuple_length(), tables.dim());
-    let steps = Step::table(tables);
+    let steps = (tables.hashes().iter())
+        .zip(tables.signs())
+        .map(|(&hash, &sign)| (hash as usize, f64::from(sign)))
+        .collect::<Vec<_>>();
     let scratch = Scratch::new();
     parallel::try_each_in_order(jobs, |(codes, mut sketch)| {
         scratch.with(|rows: &mut Vec<f64>| {
@@ -44,39 +46,18 @@ pub fn sketch<T: Vector>(
     })
 }
 
-/// What a letter does at one place of a tuple.
-#[derive(Clone, Copy)]
-struct Step {
-    shift: usize,
-    sign: f64,
-}
-
-impl Step {
-    /// t steps a letter, letter after letter.
-    fn table(tables: &Tables) -> Vec<Step> {
-        tables
-            .hashes()
-            .iter()
-            .zip(tables.signs())
-            .map(|(&hash, &sign)| Step {
-                shift: hash as usize,
-                sign: f64::from(sign),
-            })
-            .collect()
-    }
-}
-
-/// Brings all rows up by one letter, in place: the last row first, since each reads the one before
-/// it as it was.
-fn add_letter(rows: &mut [f64], dim: usize, steps: &[Step]) {
+/// Appends a letter to all rows in place, given its (hash, sign) for each place of a tuple. The last
+/// row comes first, since each row reads the old values of the row before it.
+fn add_letter(rows: &mut [f64], dim: usize, steps: &[(usize, f64)]) {
     for k in (1..steps.len()).rev() {
+        let (shift, sign) = steps[k];
         let (source, target) = rows[k * dim..(k + 2) * dim].split_at_mut(dim);
-        let (front, back) = source.split_at(dim - steps[k].shift);
-        add(&mut target[steps[k].shift..], front, steps[k].sign);
-        add(&mut target[..steps[k].shift], back, steps[k].sign);
+        let (front, back) = source.split_at(dim - shift);
+        add(&mut target[shift..], front, sign);
+        add(&mut target[..shift], back, sign);
     }
     // Row 0 is always (1, 0, …, 0).
-    rows[dim + steps[0].shift] += steps[0].sign;
+    rows[dim + steps[0].0] += steps[0].1;
 }
 
 fn add(target: &mut [f64], source: &[f64], sign: f64) {
@@ -87,25 +68,10 @@ fn add(target: &mut [f64], source: &[f64], sign: f64) {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array3, Axis, s};
+    use ndarray::{Axis, s};
 
-    use crate::tensor_sketch::cpu;
-    use crate::tensor_sketch::input::{Job, Rows};
-    use crate::tensor_sketch::{Form, Sequences, Tables, reference};
-
-    fn sketch(tables: &Tables, sequences: &Sequences, rows: Rows, normalize: bool) -> Array3<f32> {
-        let job = Job {
-            operation: "test",
-            tables,
-            rows,
-            normalize,
-            form: Form::Direct,
-        };
-        let shape = (sequences.len(), job.row_count(), tables.dim());
-        let mut sketches = Array3::from_elem(shape, f32::NAN);
-        cpu::sketch(&job, sequences.view(), sketches.view_mut()).unwrap();
-        sketches
-    }
+    use crate::Device;
+    use crate::tensor_sketch::{Form, Sequences, Tables, TensorSketch, reference};
 
     #[test]
     fn the_reference_rounded_once() {
@@ -114,8 +80,10 @@ mod tests {
             .map(|n| (0..n).map(|i| (i * i % 97 % 5) as u8).collect::<Vec<_>>())
             .iter()
             .collect();
+        let sketcher = TensorSketch::new(tables.clone()).form(Form::Direct);
         for normalize in [false, true] {
-            let all = sketch(&tables, &sequences, Rows::All, normalize);
+            let sketcher = sketcher.clone().normalize(normalize);
+            let all = sketcher.sketch_rows(&Device::cpu(), &sequences).unwrap();
             for (i, codes) in sequences.slices().enumerate() {
                 let mut expected = reference::tensor_sketch(codes.into(), &tables);
                 if normalize {
@@ -124,17 +92,18 @@ mod tests {
                 let expected = expected.mapv(|value| value as f32);
                 assert_eq!(all.index_axis(Axis(0), i), expected);
             }
-            let last = sketch(&tables, &sequences, Rows::Last, normalize);
-            assert_eq!(last, all.slice(s![.., 6..=6, ..]));
+            let last = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
+            assert_eq!(last, all.slice(s![.., 6, ..]));
         }
     }
 
-    /// C(300 000, 8) is 1.6e39, but what leaves is the quotient.
+    /// C(300 000, 8) is 1.6e39, but the quotient is in the range of `f32`.
     #[test]
     fn sums_beyond_f32_can_be_normalised() {
         let tables = Tables::from_seed(1, 8, 3, 0).unwrap();
         let sequences = Sequences::from_iter([&vec![0; 300_000]]);
-        let sketches = sketch(&tables, &sequences, Rows::Last, true);
+        let sketcher = TensorSketch::new(tables).form(Form::Direct).normalize(true);
+        let sketches = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
         let size: f32 = sketches.iter().map(|value| value.abs()).sum();
         assert!((size - 1.0).abs() < 1e-6, "{sketches}");
     }

@@ -1,68 +1,65 @@
 //! The Fourier form on the CPU, chunk by chunk; see [`fourier`](crate::tensor_sketch::fourier).
 
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use fft::{Complex, ComplexToReal};
 use ndarray::{ArrayViewMut1, ArrayViewMut2};
 use pulp::Arch;
 
-use super::inverse::Inverse;
+use super::Jobs;
 use super::leaves::{Leaves, Text};
 use super::matrix::Matrix;
 use super::operators::{Operators, word_letters};
 use super::vector::Vector;
 use crate::device::reserve;
 use crate::parallel;
-use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT};
+use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT, lanes};
 use crate::tensor_sketch::tables::Tables;
 use crate::{Error, Result};
 
-/// Letters whose chunks are composed first.
+/// Letters per leaf: chunks of a leaf are composed first.
 pub const LEAF: usize = CHUNK * FAN_IN;
 
 /// Computes the matrices S of texts in `T`, and rows of sketches from them.
 pub struct Fourier<T> {
     tables: Tables,
     arch: Arch,
-    /// By the number of letters in a word, less one, each made when it is needed first. No thread
-    /// gives up its core while it makes one, so that none waits for itself.
+    /// The operators of words of 1, 2, … letters, each made at its first use. No thread runs other
+    /// tasks while it makes operators, so no thread waits for itself.
     operators: [OnceLock<Result<Operators<T>>>; LONGEST_WORD],
-    inverse: Inverse,
+    inverse: Arc<dyn ComplexToReal<f64>>,
 }
 
 impl<T: Vector> Fourier<T> {
-    /// For sketches with `tables`.
     pub fn new(tables: &Tables) -> Fourier<T> {
         Fourier::with_arch(Arch::new(), tables)
     }
 
-    /// In a given instruction set.
     fn with_arch(arch: Arch, tables: &Tables) -> Fourier<T> {
         Fourier {
             arch,
             operators: [const { OnceLock::new() }; LONGEST_WORD],
-            inverse: Inverse::new(tables.dim()),
+            inverse: fft::inverse(tables.dim()),
             tables: tables.clone(),
         }
     }
 
-    /// The matrix of a text of any length, worked on by all cores.
+    /// Computes the matrix of a text of any length on all cores.
     ///
-    /// A text that is given in pieces of [`SEGMENT`] letters, and a last one that may be shorter,
-    /// has the same matrix to the last bit when the pieces' matrices are appended in order.
+    /// The matrices of a text's segments of [`SEGMENT`] letters, of which the last may be shorter,
+    /// appended in order, give the same matrix bit by bit.
     ///
     /// # Errors
-    ///
-    /// [`Error::Allocation`], as all that makes matrices.
+    /// [`Error::Allocation`], as all functions that make matrices.
     ///
     /// # Panics
-    ///
-    /// May panic when a code is not below the alphabet size of the tables.
+    /// May panic if a code is not below the alphabet size of the tables.
     pub fn matrix(&self, codes: &[u8]) -> Result<Matrix> {
         self.matrix_rows(codes, self.tables.tuple_length())
     }
 
-    /// Its first `rows` rows.
+    /// As [`matrix`](Self::matrix), but computes only the first `rows` rows: one or all.
     pub fn matrix_rows(&self, codes: &[u8], rows: usize) -> Result<Matrix> {
         let (tuple, dim) = (self.tables.tuple_length(), self.tables.dim());
         let mut segments = codes.chunks(SEGMENT);
@@ -77,7 +74,7 @@ impl<T: Vector> Fourier<T> {
         Ok(matrix)
     }
 
-    /// The matrix of at most [`SEGMENT`] letters: that of a leaf, or of [`FAN_IN`] neighbours.
+    /// Computes the matrix of at most [`SEGMENT`] letters from up to [`FAN_IN`] shorter chunks.
     fn tree(&self, codes: &[u8], rows: usize, operators: &Operators<T>) -> Result<Matrix> {
         if codes.len() <= LEAF {
             let mut leaves = self.leaves(std::iter::once((codes, rows)), operators)?;
@@ -97,8 +94,7 @@ impl<T: Vector> Fourier<T> {
         Ok(matrix)
     }
 
-    /// The first rows, as many as are asked for, of the matrices of texts of at most [`LEAF`]
-    /// letters.
+    /// Computes matrices of texts of at most [`LEAF`] letters, each with the given number of rows.
     fn leaves<'a>(
         &self,
         texts: impl ExactSizeIterator<Item = (&'a [u8], usize)>,
@@ -122,7 +118,7 @@ impl<T: Vector> Fourier<T> {
         })
     }
 
-    /// The matrices of texts of equal length. Short ones are worked on together, by one thread.
+    /// Computes the matrices of texts of equal length; those of short texts on one thread.
     pub fn matrices<'a>(
         &self,
         texts: impl ExactSizeIterator<Item = &'a [u8]>,
@@ -138,11 +134,10 @@ impl<T: Vector> Fourier<T> {
         )
     }
 
-    /// Sketches texts of at most [`LEAF`] letters that have words of the same number of letters:
-    /// their rows `kept` into their views, (number of rows)×D each.
+    /// Writes the rows `kept` of texts of at most [`LEAF`] letters and words of the same length.
     pub fn sketch_short(
         &self,
-        jobs: Vec<(&[u8], ArrayViewMut2<T>)>,
+        jobs: Jobs<T>,
         kept: RangeInclusive<usize>,
         normalize: bool,
     ) -> Result<()> {
@@ -152,11 +147,6 @@ impl<T: Vector> Fourier<T> {
             self.rows(&matrix, codes.len() as u64, kept.clone(), normalize, out);
         }
         Ok(())
-    }
-
-    /// The number of letters per word for a text of `length` letters.
-    pub fn word_letters(&self, length: usize) -> usize {
-        word_letters(&self.tables, length)
     }
 
     pub fn tables(&self) -> &Tables {
@@ -173,8 +163,7 @@ impl<T: Vector> Fourier<T> {
         operators.as_ref().map_err(Error::same_shortage)
     }
 
-    /// The rows `kept` of the sketch of a text of `length` letters with that matrix, into `out`,
-    /// (number of rows)×D.
+    /// Writes the rows `kept` of the sketch of a text of `length` letters, from its matrix.
     pub fn rows(
         &self,
         matrix: &Matrix,
@@ -189,14 +178,28 @@ impl<T: Vector> Fourier<T> {
         }
     }
 
-    /// Row `k` of it, into `out`, D numbers.
+    /// Writes row `k` of a sketch, D numbers.
     pub fn row(&self, matrix: &Matrix, k: usize, finish: Finish, mut out: ArrayViewMut1<T>) {
         if k == 0 {
             out.fill(T::from_f64(0.0));
             out[0] = T::from_f64(1.0);
             return;
         }
-        let sums = self.inverse.sums(|lane| matrix.first_row(k, lane));
+        // The transform adds each lane and its conjugate: twice the real part.
+        let halved = |[x, y]: [f64; 2]| Complex::new(0.5 * x, 0.5 * y);
+        let dim = self.tables.dim();
+        let mut spectrum = self.inverse.make_input_vec();
+        for (lane, value) in spectrum.iter_mut().enumerate().take(lanes(dim)) {
+            *value = halved(matrix.first_row(k, lane));
+        }
+        let [a, b] = matrix.first_row(k, 0);
+        spectrum[0] = halved([a + b, 0.0]);
+        if dim.is_multiple_of(2) {
+            spectrum[dim / 2] = halved([a - b, 0.0]);
+        }
+        let mut sums = self.inverse.make_output_vec();
+        let transformed = self.inverse.process(&mut spectrum, &mut sums);
+        transformed.expect("real values at frequencies 0 and D/2");
         for (entry, sum) in out.iter_mut().zip(sums) {
             *entry = T::from_f64(finish.apply(sum));
         }
@@ -212,14 +215,11 @@ mod tests {
     use crate::tensor_sketch::{binomial, reference};
 
     fn codes(length: usize, alphabet_size: usize) -> Vec<u8> {
-        let mut state = 1u64;
-        let mut next = || {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            ((state >> 33) % alphabet_size as u64) as u8
+        let next = |state: &mut u64, _| {
+            *state = (state.wrapping_mul(6364136223846793005)).wrapping_add(1442695040888963407);
+            Some(((*state >> 33) % alphabet_size as u64) as u8)
         };
-        (0..length).map(|_| next()).collect()
+        (0..length).scan(1, next).collect()
     }
 
     /// Every instruction set that this machine has.
@@ -230,27 +230,20 @@ mod tests {
         archs
     }
 
-    fn all_rows<T: Vector>(arch: Arch, tables: &Tables, codes: &[u8]) -> Array2<T> {
-        let (tuple, dim) = (tables.tuple_length(), tables.dim());
-        let fourier = Fourier::<T>::with_arch(arch, tables);
-        let matrix = fourier.matrix(codes).unwrap();
-        let first_row = fourier.matrix_rows(codes, 1).unwrap();
-        let mut rows = Array2::from_elem((tuple + 1, dim), T::from_f64(0.0));
-        let mut again = rows.clone();
-        let length = codes.len() as u64;
-        fourier.rows(&matrix, length, 0..=tuple, false, rows.view_mut());
-        fourier.rows(&first_row, length, 0..=tuple, false, again.view_mut());
-        assert_eq!(rows, again);
-        rows
-    }
-
     #[test]
     fn every_instruction_set() {
         fn check<T: Vector>(arch: Arch, tables: &Tables, codes: &[u8]) {
             let expected = reference::tensor_sketch(codes.into(), tables);
             let (tuple, dim, length) = (tables.tuple_length(), tables.dim(), codes.len() as u64);
             let bound = error_bound::<T>(dim, tuple, length);
-            let rows = all_rows::<T>(arch, tables, codes);
+            let fourier = Fourier::<T>::with_arch(arch, tables);
+            let rows_of = |matrix: Result<Matrix>| {
+                let mut rows = Array2::from_elem((tuple + 1, dim), T::from_f64(0.0));
+                fourier.rows(&matrix.unwrap(), length, 0..=tuple, false, rows.view_mut());
+                rows
+            };
+            let rows = rows_of(fourier.matrix(codes));
+            assert_eq!(rows, rows_of(fourier.matrix_rows(codes, 1)));
             for (((k, l), made), expected) in rows.indexed_iter().zip(&expected) {
                 let rounding = T::UNIT_ROUNDOFF * expected.abs();
                 let bound = bound * binomial(length, k as u64) + rounding;
@@ -276,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_segments_are_the_whole() {
+    fn segments_compose_to_the_whole() {
         let tables = Tables::from_seed(2, 2, 3, 5).unwrap();
         let codes = codes(SEGMENT + 100_000, 2);
         let fourier = Fourier::<f32>::new(&tables);
@@ -285,15 +278,14 @@ mod tests {
             fourier.rows(matrix, codes.len() as u64, 0..=2, true, rows.view_mut());
             rows
         };
-        let mut pieces = Matrix::identity(2, 3).unwrap();
-        for piece in codes.chunks(SEGMENT) {
-            pieces.append(&fourier.matrix(piece).unwrap());
+        let mut segments = Matrix::identity(2, 3).unwrap();
+        for segment in codes.chunks(SEGMENT) {
+            segments.append(&fourier.matrix(segment).unwrap());
         }
         let whole = fourier.matrix(&codes).unwrap();
-        assert_eq!(rows(&pieces), rows(&whole));
+        assert_eq!(rows(&segments), rows(&whole));
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let by_one_thread = one_thread.unwrap().install(|| fourier.matrix(&codes));
-        let by_one_thread = by_one_thread.unwrap();
-        assert_eq!(rows(&by_one_thread), rows(&whole));
+        assert_eq!(rows(&by_one_thread.unwrap()), rows(&whole));
     }
 }

@@ -1,9 +1,8 @@
 //! The inner loop: the matrices S of a chunk in the lanes of one vector, word by word.
 //!
-//! For a word w, S(xw) = S(x) · S(w). Row a of S needs no other row of it, so the rows go through
-//! the text in groups that fit in the registers. Seen from the first row of a group nothing depends
-//! on how many rows there are before it: a group is known by its *width*, the number of entries of
-//! its first row, and entries of operators are stored such that groups need a prefix.
+//! For a word w, S(xw) = S(x) · S(w). A row of S(xw) needs only the same row of S(x), so rows go
+//! through the text in groups that fit in the registers. The *width* of a group is the number of
+//! entries of its first row. Operators are stored such that a group reads a prefix of the entries.
 
 use std::marker::PhantomData;
 
@@ -12,14 +11,13 @@ use pulp::{Simd, WithSimd};
 use super::vector::{Vector, lanes_of};
 use crate::tensor_sketch::fourier::pairs;
 
-/// The largest distance from the diagonal at which operators of words have entries, unless t is
-/// less.
+/// The largest distance from the diagonal of an entry of a word's operator, unless t is less.
 pub(super) const MAX_DEPTH: usize = 4;
 
-/// How many rows to do at a time, for a first row of `width` entries: as many as leave about a
-/// third of the registers free.
+/// Returns the number of rows in a group of the given width: about a third of the registers stays
+/// free.
 const fn group_rows(width: usize, registers: usize) -> usize {
-    // In memory of their own, not built on the stack for each call.
+    // References, so that the tables are not built on the stack in each call.
     const WITH_16: &[usize; 9] = &[0, 1, 2, 3, 1, 1, 1, 1, 1];
     const WITH_32: &[usize; 9] = &[0, 1, 2, 3, 4, 2, 2, 1, 1];
     match registers {
@@ -28,8 +26,8 @@ const fn group_rows(width: usize, registers: usize) -> usize {
     }
 }
 
-/// Where the entries of an operator from row t − `end` on begin. They are stored from the last row
-/// to the first, each with its entries at distance 1, 2, … from the diagonal.
+/// Returns the index in an operator of the first entry of row t − `end`. Rows are stored from the
+/// last to the first, each with its entries at distance 1, 2, … from the diagonal.
 pub(super) const fn operator_start(end: usize, depth: usize) -> usize {
     let mut start = 0;
     let mut row = 1;
@@ -40,10 +38,10 @@ pub(super) const fn operator_start(end: usize, depth: usize) -> usize {
     start
 }
 
-/// The words of a chunk, and what to multiply with for each.
+/// Consecutive words and their operators.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a, T> {
-    /// The numbers of the words.
+    /// The indices of the words.
     pub words: &'a [u32],
     /// The operators of all words, one after the other.
     pub operators: &'a [T],
@@ -51,12 +49,12 @@ pub(super) struct Words<'a, T> {
     pub entries: usize,
     /// The largest distance from the diagonal of an entry.
     pub depth: usize,
-    /// z² in each lane where lane 0 is among them, elsewhere it is −1.
+    /// z² in each lane of the vector that has lane 0. In all other vectors z² = −1.
     pub squares: Option<&'a [T]>,
 }
 
-/// Multiplies the first row of S, or all `rows` = t rows, with the operators of `words`, in place.
-/// `state` holds the real and the imaginary vectors of each entry, row t − 1 first.
+/// Multiplies the first row of S, or all `rows` = t rows, by the operators of `words`, in place.
+/// `state` has the real and the imaginary vector of each entry, row t − 1 first.
 #[inline(always)]
 pub(super) fn advance_rows<T: Vector, S: Simd>(
     simd: S,
@@ -81,7 +79,7 @@ pub(super) fn advance_rows<T: Vector, S: Simd>(
     }
 }
 
-/// Multiplies `rows` rows, of which the first has `width` entries.
+/// Multiplies a group of `rows` rows.
 #[inline(always)]
 fn advance<T: Vector, S: Simd>(
     simd: S,
@@ -124,15 +122,14 @@ fn advance<T: Vector, S: Simd>(
     }
 }
 
-/// Returns whether such groups and operators occur. Others are not compiled.
+/// Whether such groups and operators occur. Kernels for other shapes are not compiled.
 const fn is_used<T, S: Simd>(width: usize, rows: usize, depth: usize) -> bool {
-    // Matrices, whose entries are at any distance, are multiplied in `f64`.
+    // Only matrices, which are in `f64`, have entries at larger distances.
     let has_operators = depth <= MAX_DEPTH || size_of::<T>() == size_of::<f64>();
     has_operators && (rows == 1 || rows == group_rows(width, S::REGISTER_COUNT))
 }
 
-/// [`advance_rows`] without vectors, by loops. Few machines need it, and it is compiled once for
-/// all shapes.
+/// [`advance_rows`] as plain loops, compiled once for all shapes. Few machines have no vectors.
 fn advance_plainly<T: Vector, S: Simd>(
     simd: S,
     tuple: usize,
@@ -151,7 +148,7 @@ fn advance_plainly<T: Vector, S: Simd>(
         let mut rest = &mut state[..];
         for width in if rows == 1 { tuple } else { 1 }..=tuple {
             let (row, others) = rest.split_at_mut(width);
-            // From the last entry to the first: each reads those before it as they were.
+            // The last entry comes first, since each reads the old values of the entries before it.
             for j in (0..width).rev() {
                 let own = j < words.depth;
                 let mut sum = if own { entry(width, j) } else { row[j] };
@@ -214,7 +211,7 @@ fn add<T: Vector, S: Simd>(simd: S, a: Complex<T, S>, b: Complex<T, S>) -> Compl
     [T::add(simd, a[0], b[0]), T::add(simd, a[1], b[1])]
 }
 
-/// (x + yz)(u + vz) = xu + yvz² + (xv + yu)z, added to a sum.
+/// Adds (x + yz)(u + vz) = xu + yvz² + (xv + yu)z to a sum.
 #[inline(always)]
 fn add_product<T: Vector, S: Simd>(
     simd: S,
@@ -232,10 +229,10 @@ fn add_product<T: Vector, S: Simd>(
     [real, T::mul_add(simd, y, u, imaginary)]
 }
 
-/// Rows of S that are in the registers together: `(Row<W>, rows after it)`, or `()`.
+/// A group of rows of S: `(Row<W>, rows after it)`, or `()`.
 ///
-/// All that is done with them is written out for the compiler, which does not keep in registers what
-/// a loop counts through.
+/// The steps are written out, since the compiler does not keep arrays that a loop indexes in
+/// registers.
 trait Group {
     const WIDTH: usize;
     type State<T: Vector, S: Simd>;
@@ -253,7 +250,7 @@ trait Group {
     fn store<T: Vector, S: Simd>(rows: &Self::State<T, S>, state: &mut [Complex<T, S>]);
 }
 
-/// A row with `WIDTH` entries: entry j is S_{r, r+1+j}.
+/// Row r of S with `WIDTH` entries: entry j is S_{r, r+1+j}.
 struct Row<const WIDTH: usize>;
 
 impl Group for () {
@@ -286,9 +283,8 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
         (*row, Rest::load::<T, S>(rest))
     }
 
-    /// A tuple that stays where it is takes one rounding, or two for each of at most DEPTH products
-    /// that are added; one that moves takes no more than that and, without fused operations, one
-    /// for its own product.
+    /// Rounds a tuple that stays in its entry once, or at most twice for each of up to DEPTH added
+    /// products. A tuple that moves has at most one more rounding, that of its own product.
     #[inline(always)]
     fn step<T: Vector, S: Simd, const DEPTH: usize>(
         simd: S,
@@ -299,7 +295,7 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
         macro_rules! entry {
             ($j:literal: $($i:literal)*) => {
                 if const { $j < WIDTH } {
-                    // The operator's own entry in this row, where it has one.
+                    // Whether the operator has an entry here.
                     let own = const { $j < DEPTH };
                     let sum = if own {
                         operator[const { operator_start(WIDTH, DEPTH) + $j }]
@@ -320,7 +316,7 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
                 }
             };
         }
-        // From the last entry to the first: each reads those before it as they were.
+        // The last entry comes first, since each reads the old values of the entries before it.
         entry!(7: 0 1 2 3 4 5 6);
         entry!(6: 0 1 2 3 4 5);
         entry!(5: 0 1 2 3 4);

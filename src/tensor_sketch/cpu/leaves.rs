@@ -1,41 +1,34 @@
-//! The matrices of texts of a few chunks, part by part and block by block of lanes.
+//! The matrices of texts of a few chunks, by section and by block of lanes.
 
 use pulp::{Simd, WithSimd};
 
-use super::aligned::Aligned;
 use super::kernel::advance_rows;
 use super::matrix::{Matrix, append_block, block_size, entries};
 use super::operators::Operators;
-use super::vector::{Vector, lanes_of};
+use super::vector::{Aligned, Vector, lanes_of};
 use crate::device::reserve;
 use crate::tensor_sketch::fourier::CHUNK;
 use crate::{Real, Result};
 
-/// Letters per part of a chunk, which are summed in `f32`, for tuples of up to four letters; parts
-/// are composed like chunks, in `f64`.
-const PART: usize = 128;
-
-/// Letters of a text that is a single part.
-const SHORT: usize = 512;
-
-/// Computes the matrices of several texts block by block of lanes, so that a block's operators stay
-/// in the cache.
+/// Computes the matrices of several texts, one block of lanes after the other, so that a block's
+/// operators stay in the cache.
 pub(super) struct Leaves<'a, T> {
     pub tuple: usize,
     pub texts: Vec<Text>,
-    /// Of words, and of single letters for those left over.
+    /// The operators of words.
     pub operators: &'a Operators<T>,
+    /// The operators of single letters, for letters that do not fill a word.
     pub letters: &'a Operators<T>,
-    /// The texts' matrices, of ones and zeros.
+    /// The texts' matrices, initially identities.
     pub matrices: Vec<Matrix>,
 }
 
-/// A text, word by word.
+/// A text as indices of words.
 pub(super) struct Text {
     words: Vec<u32>,
-    /// Where each part begins among them, and where its words of single letters do.
-    parts: Vec<[usize; 2]>,
-    parts_of_chunk: usize,
+    /// For each section the start of its words, and of its words of single letters, in `words`.
+    sections: Vec<[usize; 2]>,
+    sections_per_chunk: usize,
 }
 
 impl Text {
@@ -45,53 +38,56 @@ impl Text {
         operators: &Operators<T>,
         letters: &Operators<T>,
     ) -> Result<Text> {
-        // Whole words: letters are left over at the end of a chunk alone.
-        let part_letters = part_letters::<T>(tuple, codes.len());
-        let part_letters = part_letters.next_multiple_of(operators.letters);
+        // A section has whole words, so only the end of a chunk needs words of single letters.
+        let section = section_letters::<T>(tuple, codes.len());
+        let section = section.next_multiple_of(operators.letters);
         let mut text = Text {
             words: Vec::new(),
-            parts: Vec::new(),
-            parts_of_chunk: CHUNK.div_ceil(part_letters),
+            sections: Vec::new(),
+            sections_per_chunk: CHUNK.div_ceil(section),
         };
         let chunks = codes.chunks(CHUNK);
-        let parts = codes.len() / part_letters + chunks.len();
+        let sections = codes.len() / section + chunks.len();
         let left_over = chunks.len() * operators.letters;
         reserve(&mut text.words, codes.len() / operators.letters + left_over)?;
-        reserve(&mut text.parts, parts + 1)?;
-        for part in chunks.flat_map(|chunk| chunk.chunks(part_letters)) {
+        reserve(&mut text.sections, sections + 1)?;
+        for section in chunks.flat_map(|chunk| chunk.chunks(section)) {
             let start = text.words.len();
-            let (whole, left_over) = part.split_at(part.len() - part.len() % operators.letters);
+            let left_over = section.len() % operators.letters;
+            let (whole, left_over) = section.split_at(section.len() - left_over);
             operators.words(whole, &mut text.words);
-            text.parts.push([start, text.words.len()]);
+            text.sections.push([start, text.words.len()]);
             letters.words(left_over, &mut text.words);
         }
-        text.parts.push([text.words.len(); 2]);
+        text.sections.push([text.words.len(); 2]);
         Ok(text)
     }
 
-    /// The words of each part, those of several letters and those of one, chunk by chunk.
+    /// Returns the words of each section, then its words of single letters, chunk by chunk.
     fn chunks(&self) -> impl Iterator<Item = impl Iterator<Item = [&[u32]; 2]>> {
-        let words = |part: usize| {
-            let [start, single] = self.parts[part];
-            let [end, _] = self.parts[part + 1];
+        let words = |ends: &[[usize; 2]]| {
+            let [[start, single], [end, _]] = [ends[0], ends[1]];
             [&self.words[start..single], &self.words[single..end]]
         };
-        let parts = self.parts.len() - 1;
-        let ends = move |start: usize| (start + self.parts_of_chunk).min(parts);
-        let starts = (0..parts).step_by(self.parts_of_chunk);
-        starts.map(move |start| (start..ends(start)).map(words))
+        let count = self.sections.len() - 1;
+        let starts = (0..count).step_by(self.sections_per_chunk);
+        starts.map(move |start| {
+            let end = (start + self.sections_per_chunk).min(count);
+            self.sections[start..=end].windows(2).map(words)
+        })
     }
 }
 
-/// The number of letters that are summed in `T`: shorter than a chunk where that is what limits the
-/// accuracy. The longer the tuples, the more work it is to compose.
-fn part_letters<T: Vector>(tuple: usize, length: usize) -> usize {
+/// Returns the letters per section of a chunk. Sections are summed in `T` and composed in `f64` like
+/// chunks: in `f32`, shorter sections are more accurate. Longer tuples take more work to compose.
+fn section_letters<T: Vector>(tuple: usize, length: usize) -> usize {
     let double = T::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
     match (tuple, length) {
         _ if double => CHUNK,
-        (_, 0..=SHORT) => SHORT,
-        (0..=4, _) => PART,
-        _ => 2 * PART,
+        // Not worth composing.
+        (_, 0..=512) => 512,
+        (0..=4, _) => 128,
+        _ => 256,
     }
 }
 
@@ -101,18 +97,16 @@ impl<T: Vector> WithSimd for Leaves<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) -> Result<Vec<Matrix>> {
         let mut matrices = std::mem::take(&mut self.matrices);
-        let mut buffers = Buffers::new(self.tuple)?;
-        for block in 0..matrices.first().map_or(0, Matrix::blocks) {
+        let size = block_size(self.tuple, self.tuple);
+        let mut buffers = Buffers {
+            chunk: Aligned::zeros(size)?,
+            section: Aligned::zeros(size)?,
+            state: Aligned::zeros(size)?,
+            wide: Aligned::zeros(size)?,
+        };
+        for block in 0..matrices.first().map_or(0, |matrix| matrix.blocks) {
             for (text, matrix) in self.texts.iter().zip(&mut matrices) {
-                let rows = matrix.rows();
-                self.text(
-                    simd,
-                    text,
-                    block,
-                    rows,
-                    matrix.block_mut(block),
-                    &mut buffers,
-                );
+                self.text(simd, text, block, matrix, &mut buffers);
             }
         }
         Ok(matrices)
@@ -122,49 +116,35 @@ impl<T: Vector> WithSimd for Leaves<'_, T> {
 /// Memory for a block of lanes.
 struct Buffers<T> {
     chunk: Aligned<f64>,
-    part: Aligned<f64>,
+    section: Aligned<f64>,
     state: Aligned<T>,
     wide: Aligned<f64>,
 }
 
-impl<T: Vector> Buffers<T> {
-    fn new(tuple: usize) -> Result<Buffers<T>> {
-        Ok(Buffers {
-            chunk: Aligned::zeros(block_size(tuple, tuple))?,
-            part: Aligned::zeros(block_size(tuple, tuple))?,
-            state: Aligned::zeros(block_size(tuple, tuple))?,
-            wide: Aligned::zeros(block_size(tuple, tuple))?,
-        })
-    }
-}
-
 impl<T: Vector> Leaves<'_, T> {
-    /// The first `rows` rows of a text's matrix in the lanes of a block.
+    /// Computes the stored rows of a text's matrix in the lanes of a block.
     #[inline(always)]
     fn text<S: Simd>(
         &self,
         simd: S,
         text: &Text,
         block: usize,
-        rows: usize,
-        made: &mut [f64],
+        matrix: &mut Matrix,
         buffers: &mut Buffers<T>,
     ) {
-        let (part, state, wide) = (
-            buffers.part.get_mut(),
-            buffers.state.get_mut(),
-            buffers.wide.get_mut(),
-        );
-        let tuple = self.tuple;
-        for (i, parts) in text.chunks().enumerate() {
+        let section = buffers.section.get_mut();
+        let (state, wide) = (buffers.state.get_mut(), buffers.wide.get_mut());
+        let (tuple, rows) = (self.tuple, matrix.rows);
+        let made = matrix.block_mut(block);
+        for (i, sections) in text.chunks().enumerate() {
             let chunk_rows = if i == 0 { rows } else { tuple };
             let chunk = &mut buffers.chunk.get_mut()[..block_size(tuple, chunk_rows)];
-            for (j, words) in parts.enumerate() {
+            for (j, words) in sections.enumerate() {
                 if j == 0 {
-                    self.part(simd, words, block, chunk_rows, chunk, (state, wide));
+                    self.section(simd, words, block, chunk_rows, chunk, (state, wide));
                 } else {
-                    self.part(simd, words, block, tuple, part, (state, wide));
-                    append_block(simd, chunk, part, tuple, chunk_rows, block);
+                    self.section(simd, words, block, tuple, section, (state, wide));
+                    append_block(simd, chunk, section, tuple, chunk_rows, block);
                 }
             }
             if i == 0 {
@@ -175,9 +155,9 @@ impl<T: Vector> Leaves<'_, T> {
         }
     }
 
-    /// The first `rows` rows of a part's matrix in the lanes of a block.
+    /// Computes the first `rows` rows of a section's matrix in the lanes of a block.
     #[inline(always)]
-    fn part<S: Simd>(
+    fn section<S: Simd>(
         &self,
         simd: S,
         [words, left_over]: [&[u32]; 2],
@@ -201,7 +181,7 @@ impl<T: Vector> Leaves<'_, T> {
             for (wide, value) in wide.iter_mut().zip(&*state) {
                 *wide = value.to_f64();
             }
-            // A vector of `f32` is two of `f64`.
+            // A vector of `f32` becomes two vectors of `f64`.
             let wide: &[S::f64s] = bytemuck::cast_slice(&wide[..state.len()]);
             let made: &mut [S::f64s] = bytemuck::cast_slice_mut(made);
             let vectors = made.len() / (entries * 2);

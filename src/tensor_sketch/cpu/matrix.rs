@@ -1,51 +1,51 @@
-//! The matrices S of pieces of text, in `f64`, and their products.
+//! The matrices S of texts, in `f64`, and their products.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::aligned::Aligned;
 use super::kernel::{Words, advance_rows};
+use super::vector::Aligned;
 use crate::Result;
 use crate::tensor_sketch::fourier::{lanes, pairs};
 
-/// Lanes per block: a multiple of what vectors hold.
+/// Lanes per block: a multiple of the lanes of a vector.
 pub const BLOCK: usize = 16;
 
-/// The matrix S of a piece of text in all lanes: what is above its diagonal of ones, or the first
-/// row of that.
+/// The matrix S of a text in all lanes: the entries above its diagonal of ones, or only the first
+/// row of them.
 ///
-/// It stands vector of lanes after vector, in each entry after entry, row t − 1 first, in each the
-/// real and the imaginary parts: as operators do, so that a product is a step with the right factor
-/// as the operator.
-#[derive(Debug)]
+/// The order is by vector of lanes, then by entry, row t − 1 first, then real before imaginary
+/// parts. Operators have the same order, so that a product is a step whose operator is the right
+/// factor.
 pub(in crate::tensor_sketch) struct Matrix {
     arch: Arch,
     tuple: usize,
-    rows: usize,
-    blocks: usize,
+    /// The number of rows that are stored: one or all.
+    pub rows: usize,
+    pub blocks: usize,
     lanes_of_vector: usize,
     values: Aligned<f64>,
 }
 
-/// The number of entries of a matrix of which the first `rows` rows are there: one or all.
+/// Returns the number of entries of a matrix's first `rows` rows: one or all.
 pub const fn entries(tuple: usize, rows: usize) -> usize {
     if rows == 1 { tuple } else { pairs(tuple) }
 }
 
-/// The number of `f64` that a block of lanes takes.
+/// Returns the number of `f64` in a block of lanes.
 pub const fn block_size(tuple: usize, rows: usize) -> usize {
     entries(tuple, rows) * 2 * BLOCK
 }
 
 impl Matrix {
-    /// The matrix of the empty text.
+    /// Returns the matrix of the empty text.
     ///
     /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation), as all that makes a matrix.
+    /// [`Error::Allocation`](crate::Error::Allocation), as all functions that make a matrix.
     pub fn identity(tuple: usize, dim: usize) -> Result<Matrix> {
         Matrix::identity_rows(Arch::new(), tuple, dim, tuple)
     }
 
-    /// Its first `rows` rows: one or all.
+    /// Returns the first `rows` rows of the matrix of the empty text: one or all.
     pub fn identity_rows(arch: Arch, tuple: usize, dim: usize, rows: usize) -> Result<Matrix> {
         let blocks = lanes(dim).div_ceil(BLOCK);
         Ok(Matrix {
@@ -58,7 +58,7 @@ impl Matrix {
         })
     }
 
-    /// A copy.
+    /// Clones the matrix, or returns an error if memory runs out.
     pub fn try_clone(&self) -> Result<Matrix> {
         Ok(Matrix {
             values: self.values.try_clone()?,
@@ -66,7 +66,7 @@ impl Matrix {
         })
     }
 
-    /// Makes the matrix of a text that of the same text followed by another one.
+    /// Multiplies by the matrix `right`: the product is the matrix of the concatenated texts.
     pub fn append(&mut self, right: &Matrix) {
         assert_eq!(
             (self.tuple, self.blocks, self.lanes_of_vector, right.rows),
@@ -81,28 +81,28 @@ impl Matrix {
         self.arch.dispatch(Append { left: self, right });
     }
 
-    /// The first row alone.
+    /// Returns the first row alone.
     pub fn to_first_row(&self) -> Result<Matrix> {
         let entries = entries(self.tuple, self.rows);
-        let part = |entries: usize| entries * 2 * self.lanes_of_vector;
+        let size = |entries: usize| entries * 2 * self.lanes_of_vector;
         let mut row = Matrix {
             rows: 1,
             values: Aligned::zeros(self.blocks * block_size(self.tuple, 1))?,
             ..*self
         };
-        let to = row.values.get_mut().chunks_exact_mut(part(self.tuple));
-        for (to, from) in to.zip(self.values.get().chunks_exact(part(entries))) {
-            to.copy_from_slice(&from[part(entries - self.tuple)..]);
+        let to = row.values.get_mut().chunks_exact_mut(size(self.tuple));
+        for (to, from) in to.zip(self.values.get().chunks_exact(size(entries))) {
+            to.copy_from_slice(&from[size(entries - self.tuple)..]);
         }
         Ok(row)
     }
 
-    /// The memory that the matrix of a text takes, in bytes.
+    /// Returns the bytes of a whole matrix.
     pub fn bytes(tuple: usize, dim: usize) -> usize {
         lanes(dim).div_ceil(BLOCK) * block_size(tuple, tuple) * size_of::<f64>()
     }
 
-    /// The value of S_{0,k} in a lane.
+    /// Returns S_{0,k} in a lane.
     pub fn first_row(&self, k: usize, lane: usize) -> [f64; 2] {
         let entries = entries(self.tuple, self.rows);
         let (vector, lane) = (lane / self.lanes_of_vector, lane % self.lanes_of_vector);
@@ -110,22 +110,9 @@ impl Matrix {
         [0, 1].map(|part| self.values.get()[(2 * entry + part) * self.lanes_of_vector + lane])
     }
 
-    pub fn block(&self, block: usize) -> &[f64] {
-        let size = block_size(self.tuple, self.rows);
-        &self.values.get()[block * size..][..size]
-    }
-
     pub fn block_mut(&mut self, block: usize) -> &mut [f64] {
         let size = block_size(self.tuple, self.rows);
         &mut self.values.get_mut()[block * size..][..size]
-    }
-
-    pub fn blocks(&self) -> usize {
-        self.blocks
-    }
-
-    pub fn rows(&self) -> usize {
-        self.rows
     }
 }
 
@@ -151,14 +138,15 @@ impl WithSimd for Append<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (tuple, rows) = (self.left.tuple, self.left.rows);
-        for block in 0..self.left.blocks {
-            let left = self.left.block_mut(block);
-            append_block(simd, left, self.right.block(block), tuple, rows, block);
+        let right = self.right.values.get();
+        let right = right.chunks_exact(block_size(tuple, tuple));
+        for (block, right) in right.enumerate() {
+            append_block(simd, self.left.block_mut(block), right, tuple, rows, block);
         }
     }
 }
 
-/// S(x) ← S(x) · S(y) in the lanes of one block, where the first `rows` rows of S(x) are there.
+/// Computes S(x) ← S(x) · S(y) in the lanes of one block, for the first `rows` rows of S(x).
 #[inline(always)]
 pub fn append_block<S: Simd>(
     simd: S,
@@ -183,7 +171,7 @@ pub fn append_block<S: Simd>(
     }
 }
 
-/// z² in each lane of a block: 1 in lane 0, −1 in all others.
+/// Returns z² in each lane of a block: 1 in lane 0, −1 in all other lanes.
 pub const fn squares(block: usize) -> [f64; BLOCK] {
     let mut squares = [-1.0; BLOCK];
     if block == 0 {

@@ -1,9 +1,7 @@
 //! The tensor sketch on the CPU.
 
-mod aligned;
 mod direct;
 pub mod engine;
-mod inverse;
 mod kernel;
 mod leaves;
 pub mod matrix;
@@ -17,6 +15,7 @@ use std::ops::RangeInclusive;
 use ndarray::{ArrayViewMut2, ArrayViewMut3};
 
 use self::engine::{Fourier, LEAF};
+use self::operators::word_letters;
 pub use self::session::Batches;
 pub use self::vector::Vector;
 use super::input::{Job, SequencesView};
@@ -26,25 +25,22 @@ use crate::Result;
 use crate::device::{collected, reserve};
 use crate::parallel;
 
-/// Sequences, and where the rows of each go.
+/// Sequences, and the views that receive their rows, (number of rows)×D each.
 type Jobs<'a, T> = Vec<(&'a [u8], ArrayViewMut2<'a, T>)>;
 
-/// Sorts without more memory. Equally long ones may change places, which changes no result.
+/// Sorts without allocating. Sequences of equal length may swap, which changes no result.
 fn longest_first<T>(jobs: &mut Jobs<T>) {
     jobs.sort_unstable_by_key(|(codes, _)| Reverse(codes.len()));
 }
 
-/// Writes the kept rows of all sequences to `out`, N×(number of rows)×D.
-///
-/// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation).
+/// Writes the requested rows of all sequences to `out`, N×(number of rows)×D.
 pub fn sketch<T: Vector>(
     job: &Job,
     sequences: SequencesView,
     mut out: ArrayViewMut3<T>,
 ) -> Result<()> {
     let (tables, normalize, kept) = (job.tables, job.normalize, job.kept());
-    // Threads take from the front: with the longest first, none is left alone at the end.
+    // Threads take jobs in this order: long jobs come first, so that none is left alone at the end.
     let mut jobs: Jobs<T> = collected(sequences.slices().zip(out.outer_iter_mut()))?;
     longest_first(&mut jobs);
     match job.form {
@@ -53,23 +49,23 @@ pub fn sketch<T: Vector>(
     }
 }
 
-/// Describes how it is done, for people.
+/// Describes the work for [`Plan`](crate::tensor_sketch::Plan).
 pub fn plan(tables: &Tables, form: Form) -> String {
     let threads = rayon::current_num_threads();
     match form {
         Form::Direct => format!("a sequence a thread, {threads} threads"),
         Form::Auto | Form::Fourier => format!(
             "words of up to {} letters on {threads} threads",
-            operators::word_letters(tables, usize::MAX)
+            word_letters(tables, usize::MAX)
         ),
     }
 }
 
-/// The most letters, and numbers of results, that a thread takes in short sequences together.
+/// The most letters, and the most numbers of results, in a batch of short sequences.
 const BATCH: usize = 1 << 15;
 
-/// Long sequences first, each by all threads that are free; short ones in batches, each by one.
-/// They come from the longest to the shortest.
+/// Sketches jobs that are sorted from the longest to the shortest: each long sequence on all free
+/// threads, then short sequences in batches, each on one thread.
 pub fn sketch_fourier<T: Vector>(
     fourier: &Fourier<T>,
     jobs: Jobs<T>,
@@ -84,29 +80,21 @@ pub fn sketch_fourier<T: Vector>(
         Ok(())
     })?;
     let mut batches: Vec<Jobs<T>> = Vec::new();
-    let mut filled = (0, 0);
+    let mut filled = (0, 0, 0);
     for job in jobs {
         let (length, entries) = (job.0.len(), job.1.len());
-        let letters = fourier.word_letters(length);
-        match batches.last_mut() {
-            Some(batch)
-                if filled.0 + length <= BATCH
-                    && filled.1 + entries <= BATCH
-                    && fourier.word_letters(batch[0].0.len()) == letters =>
-            {
-                reserve(batch, 1)?;
-                batch.push(job);
-                filled = (filled.0 + length, filled.1 + entries);
-            }
-            _ => {
-                reserve(&mut batches, 1)?;
-                let mut batch = Vec::new();
-                reserve(&mut batch, 1)?;
-                batch.push(job);
-                batches.push(batch);
-                filled = (length, entries);
-            }
+        let word = word_letters(fourier.tables(), length);
+        let (letters, results) = (filled.0 + length, filled.1 + entries);
+        if !batches.is_empty() && letters <= BATCH && results <= BATCH && word == filled.2 {
+            filled = (letters, results, word);
+        } else {
+            reserve(&mut batches, 1)?;
+            batches.push(Vec::new());
+            filled = (length, entries, word);
         }
+        let batch = batches.last_mut().expect("a batch");
+        reserve(batch, 1)?;
+        batch.push(job);
     }
     parallel::try_each(batches, |batch| {
         fourier.sketch_short(batch, kept.clone(), normalize)

@@ -2,25 +2,25 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::aligned::Aligned;
 use super::kernel::{MAX_DEPTH, Words, operator_start};
 use super::matrix::{BLOCK, squares};
-use super::vector::{Vector, lanes_of};
+use super::vector::{Aligned, Vector, lanes_of};
 use crate::Result;
 use crate::device::reserve;
 use crate::tensor_sketch::fourier::{LONGEST_WORD, lanes, letter_value, roots};
 use crate::tensor_sketch::tables::Tables;
 
-/// What the operators of one vector may take of the cache that belongs to a core, in bytes.
+/// The most bytes of one vector's operators: a share of the cache of a core.
 const MOST_BYTES: usize = 512 << 10;
 
-/// A table of operators must not take more work than this part of the text that it is for.
-const SHARE: usize = 4;
+/// The fewest letters of a text per word of its table of operators, so that making the table takes
+/// a small part of the time.
+const LETTERS_PER_WORD: usize = 4;
 
-/// The number of letters per word for a text of `length` letters: the more, the fewer steps, each of
-/// which has more to do only until words are as long as tuples.
+/// Returns the number of letters per word for a text of `length` letters. Longer words take fewer
+/// steps, and a step takes longer only until words are as long as tuples.
 ///
-/// It depends on nothing else, so that a sketch does not depend on what else is sketched with it.
+/// The result depends on nothing else, so a sketch does not depend on other sequences.
 pub(super) fn word_letters(tables: &Tables, length: usize) -> usize {
     let (alphabet_size, tuple) = (tables.alphabet_size(), tables.tuple_length());
     let longest = if tuple <= MAX_DEPTH {
@@ -28,25 +28,14 @@ pub(super) fn word_letters(tables: &Tables, length: usize) -> usize {
     } else {
         MAX_DEPTH
     };
-    let fits = |letters: usize| {
-        let words = alphabet_size.saturating_pow(letters as u32);
-        let bytes = words.saturating_mul(operator_bytes(tuple, letters));
-        bytes <= MOST_BYTES && words.saturating_mul(SHARE) <= length
+    let fits = |letters: &usize| {
+        let words = alphabet_size.saturating_pow(*letters as u32);
+        // A vector has 64 bytes.
+        let bytes = operator_start(tuple + 1, tuple.min(*letters)) * 2 * 64;
+        words.saturating_mul(bytes) <= MOST_BYTES
+            && words.saturating_mul(LETTERS_PER_WORD) <= length
     };
-    (2..=longest)
-        .rev()
-        .find(|&letters| fits(letters))
-        .unwrap_or(1)
-}
-
-/// Bytes of an operator in a vector of 64 bytes.
-fn operator_bytes(tuple: usize, letters: usize) -> usize {
-    operator_start(tuple + 1, depth(tuple, letters)) * 2 * 64
-}
-
-/// The largest distance from the diagonal at which operators of words have entries.
-fn depth(tuple: usize, letters: usize) -> usize {
-    tuple.min(letters)
+    (2..=longest).rev().find(fits).unwrap_or(1)
 }
 
 /// Real and imaginary parts in the lanes of a block.
@@ -56,40 +45,32 @@ type Entry = [[f64; BLOCK]; 2];
 pub(super) struct Operators<T> {
     pub letters: usize,
     alphabet_size: usize,
+    /// The largest distance from the diagonal of an entry.
     depth: usize,
+    /// The number of entries of an operator.
     entries: usize,
-    /// Vector of lanes after vector, in each word after word, in each entry after entry, in each
-    /// the real and the imaginary parts.
+    /// The number of words.
+    words: usize,
+    /// By vector of lanes, then by word, then by entry, then real before imaginary parts.
     values: Aligned<T>,
     squares: Aligned<T>,
 }
 
 impl<T: Vector> Operators<T> {
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn new(arch: Arch, tables: &Tables, letters: usize) -> Result<Operators<T>> {
-        let depth = depth(tables.tuple_length(), letters);
+        let depth = tables.tuple_length().min(letters);
         let entries = operator_start(tables.tuple_length() + 1, depth);
         let words = tables.alphabet_size().pow(letters as u32);
         let blocks = lanes(tables.dim()).div_ceil(BLOCK);
-        let mut operators = Operators {
-            letters,
-            alphabet_size: tables.alphabet_size(),
-            depth,
-            entries,
-            values: Aligned::zeros(blocks * words * entries * 2 * BLOCK)?,
-            squares: Aligned::zeros(BLOCK)?,
-        };
-        for (target, value) in operators.squares.get_mut().iter_mut().zip(squares(0)) {
+        let block_size = words * entries * 2 * BLOCK;
+        let mut values = Aligned::zeros(blocks * block_size)?;
+        let mut squares_of_lanes = Aligned::zeros(BLOCK)?;
+        for (target, value) in squares_of_lanes.get_mut().iter_mut().zip(squares(0)) {
             *target = T::from_f64(value);
         }
         let roots = roots(tables.dim());
-        for (block, values) in operators
-            .values
-            .get_mut()
-            .chunks_exact_mut(words * entries * 2 * BLOCK)
-            .enumerate()
-        {
+        let of_blocks = values.get_mut().chunks_exact_mut(block_size);
+        for (block, values) in of_blocks.enumerate() {
             arch.dispatch(Fill {
                 tables,
                 roots: &roots,
@@ -99,10 +80,19 @@ impl<T: Vector> Operators<T> {
                 values,
             })?;
         }
-        Ok(operators)
+        Ok(Operators {
+            letters,
+            alphabet_size: tables.alphabet_size(),
+            depth,
+            entries,
+            words,
+            values,
+            squares: squares_of_lanes,
+        })
     }
 
-    /// The numbers of the words that `codes` consist of, without the letters left over at the end.
+    /// Appends the indices of the words of `codes` to `words`, without the last letters if they do
+    /// not fill a word.
     pub fn words(&self, codes: &[u8], words: &mut Vec<u32>) {
         words.extend(codes.chunks_exact(self.letters).map(|word| {
             let digits = word.iter().map(|&code| u32::from(code));
@@ -112,7 +102,7 @@ impl<T: Vector> Operators<T> {
         }));
     }
 
-    /// What multiplies with the operators of `words` in vector number `vector` of block `block`.
+    /// Returns the operators of `words` in one vector of a block.
     #[inline(always)]
     pub fn of<'a, S: Simd>(
         &'a self,
@@ -120,21 +110,15 @@ impl<T: Vector> Operators<T> {
         block: usize,
         vector: usize,
     ) -> Words<'a, T> {
-        let vectors = BLOCK / lanes_of::<T, S>();
-        let values = self.values.get();
-        let size = values.len() / (vectors * self.blocks());
+        let lanes = lanes_of::<T, S>();
+        let size = self.words * self.entries * 2 * lanes;
         Words {
             words,
-            operators: &values[(block * vectors + vector) * size..][..size],
+            operators: &self.values.get()[(block * (BLOCK / lanes) + vector) * size..][..size],
             entries: self.entries,
             depth: self.depth,
             squares: (block == 0 && vector == 0).then(|| self.squares.get()),
         }
-    }
-
-    fn blocks(&self) -> usize {
-        let words = self.alphabet_size.pow(self.letters as u32);
-        self.values.get().len() / (words * self.entries * 2 * BLOCK)
     }
 }
 
@@ -159,7 +143,7 @@ impl<T: Vector> WithSimd for Fill<'_, T> {
         let squares = squares(self.block);
         let letter_values = letter_values(self.tables, self.roots, self.block);
 
-        // One letter more at a time: P_{a,b}(wc) = P_{a,b}(w) + P_{a,b−1}(w) · value of c in row b−1.
+        // Each pass appends a letter: P_{a,b}(wc) = P_{a,b}(w) + P_{a,b−1}(w) · value of c in row b−1.
         let mut operators = vec![[[0.0; BLOCK]; 2]; entries];
         for _ in 0..self.letters {
             let mut longer = Vec::new();
@@ -183,10 +167,8 @@ impl<T: Vector> WithSimd for Fill<'_, T> {
         }
 
         let lanes = lanes_of::<T, S>();
-        let vectors = BLOCK / lanes;
         let of_vectors = self.values.chunks_exact_mut(operators.len() * 2 * lanes);
         for (vector, target) in of_vectors.enumerate() {
-            debug_assert!(vector < vectors);
             let parts = operators.iter().flatten();
             for (target, part) in target.chunks_exact_mut(lanes).zip(parts) {
                 for (target, &value) in target.iter_mut().zip(&part[vector * lanes..]) {
@@ -198,7 +180,7 @@ impl<T: Vector> WithSimd for Fill<'_, T> {
     }
 }
 
-/// Adds a letter's value times what there is in the row before; one if that is nothing.
+/// Adds a letter's value times the entry `before` it in the row, or times one on the diagonal.
 #[inline(always)]
 fn add_step(entry: &mut Entry, before: Option<&Entry>, value: &Entry, squares: &[f64; BLOCK]) {
     for lane in 0..BLOCK {
@@ -209,15 +191,15 @@ fn add_step(entry: &mut Entry, before: Option<&Entry>, value: &Entry, squares: &
     }
 }
 
-/// The values of all letters' steps in the lanes of a block, t for each letter; 0 in lanes that
-/// there are not.
+/// Returns the values of all letters' steps in the lanes of a block, t for each letter; 0 in lanes
+/// beyond the last one.
 fn letter_values(tables: &Tables, roots: &[[f64; 2]], block: usize) -> Vec<Entry> {
     let mut values = Vec::new();
     for letter in 0..tables.alphabet_size() {
         for k in 0..tables.tuple_length() {
             let mut entry = [[0.0; BLOCK]; 2];
-            let there_are = (block * BLOCK..lanes(tables.dim())).take(BLOCK);
-            for (place, lane) in there_are.enumerate() {
+            let lanes = (block * BLOCK..lanes(tables.dim())).take(BLOCK);
+            for (place, lane) in lanes.enumerate() {
                 let [real, imaginary] = letter_value(tables, roots, letter as u8, k, lane);
                 entry[0][place] = real;
                 entry[1][place] = imaginary;

@@ -1,4 +1,4 @@
-//! The Fourier form on the CPU for sequences that come in batches.
+//! The Fourier form on the CPU for the batches of a session.
 
 use ndarray::ArrayViewMut2;
 
@@ -14,8 +14,6 @@ use crate::tensor_sketch::tables::Tables;
 /// Sketches each batch at once, and keeps the matrix of a sequence that has not ended.
 pub struct Batches<T> {
     fourier: Fourier<T>,
-    tuple: usize,
-    dim: usize,
     normalize: bool,
     begun: Option<Matrix>,
 }
@@ -24,28 +22,16 @@ impl<T: Vector> Batches<T> {
     pub fn new(tables: &Tables, normalize: bool) -> Batches<T> {
         Batches {
             fourier: Fourier::new(tables),
-            tuple: tables.tuple_length(),
-            dim: tables.dim(),
             normalize,
             begun: None,
-        }
-    }
-
-    /// The matrix of a sequence up to the end of a piece with these letters.
-    fn go_on(&mut self, letters: &[u8], continues: bool) -> Result<Matrix> {
-        match self.begun.take().filter(|_| continues) {
-            None => self.fourier.matrix_rows(letters, 1),
-            Some(mut matrix) => {
-                matrix.append(&self.fourier.matrix(letters)?);
-                Ok(matrix)
-            }
         }
     }
 }
 
 impl<T: Vector> Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()> {
-        let (start, dim, kept) = (rows.len(), self.dim, self.tuple..=self.tuple);
+        let (start, dim) = (rows.len(), self.fourier.tables().dim());
+        let tuple = self.fourier.tables().tuple_length();
         let ended = batch.pieces.iter().filter(|piece| piece.ends).count();
         reserve(rows, ended * dim)?;
         rows.resize(start + ended * dim, T::from_f64(0.0));
@@ -61,18 +47,23 @@ impl<T: Vector> Engine<T> for Batches<T> {
                 whole.extend(row.map(|row| (letters, row)));
                 continue;
             }
-            let matrix = self.go_on(letters, piece.continues)?;
+            let matrix = match self.begun.take().filter(|_| piece.continues) {
+                None => self.fourier.matrix_rows(letters, 1)?,
+                Some(mut matrix) => {
+                    matrix.append(&self.fourier.matrix(letters)?);
+                    matrix
+                }
+            };
             match row {
                 None => self.begun = Some(matrix),
                 Some(row) => {
-                    let (length, kept) = (piece.length, kept.clone());
-                    self.fourier
-                        .rows(&matrix, length, kept, self.normalize, row);
+                    let (length, kept) = (piece.length, tuple..=tuple);
+                    (self.fourier).rows(&matrix, length, kept, self.normalize, row);
                 }
             }
         }
         longest_first(&mut whole);
-        sketch_fourier(&self.fourier, whole, kept, self.normalize)
+        sketch_fourier(&self.fourier, whole, tuple..=tuple, self.normalize)
     }
 
     fn drain(&mut self, _: &mut Vec<T>) -> Result<()> {

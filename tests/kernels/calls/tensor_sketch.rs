@@ -1,5 +1,5 @@
 use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
-use ndarray::{Array2, Array3, Axis, array, s};
+use ndarray::{Array1, Array2, Array3, Axis, array, s};
 
 use super::everywhere;
 use crate::common::devices;
@@ -28,6 +28,11 @@ fn every_form_gives_the_same() {
         is_windows(sketcher.windows(set, codes.view(), 3, 2).unwrap());
         let one = sketcher.sketch_one(device, codes.view()).unwrap();
         assert_eq!(one, sketches.row(0), "{device}");
+        let mut out = Array1::from_elem(one.len(), f32::NAN);
+        sketcher
+            .sketch_one_into(set, codes.view(), out.view_mut())
+            .unwrap();
+        assert_eq!(out, sketches.row(0), "{device}");
 
         let mut out = Array2::from_elem(sketches.dim(), f32::NAN);
         sketcher

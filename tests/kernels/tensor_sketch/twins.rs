@@ -3,7 +3,7 @@
 
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use gridstride::{Device, Error};
-use ndarray::{Array2, Array3, ArrayView1, ShapeBuilder, s};
+use ndarray::{Array1, Array2, Array3, ArrayView1, ShapeBuilder, s};
 
 use super::{FORMS, codes, has_double};
 use crate::common::{assert_error, devices, fails, fails_with};
@@ -135,6 +135,12 @@ fn what_is_refused() {
         fails_with(
             error,
             "sketch_into: the result has the shape [5, 33], but out has [5, 32]",
+        );
+        let mut short = Array1::zeros(32);
+        let error = sketcher.sketch_one_into(&device, (&text).into(), short.view_mut());
+        fails_with(
+            error,
+            "sketch_one_into: the result has the shape [33], but out has [32]",
         );
         let error = sketcher.windows_into(&device, (&text).into(), 2, 1, out.view_mut());
         fails_with(
