@@ -27,4 +27,3 @@
 mod calls;
 pub mod cpu;
 pub mod gpu;
-mod tuning;
