@@ -21,29 +21,29 @@ const WINDOWS_DEVICE_INTO: &str = "windows_device_into";
 
 impl<T: Entry> TensorSketch<T> {
     /// Sketches all windows of `width` letters that begin at letters 0, `stride`, 2·`stride`, … of a
-    /// sequence of n letters and end within it: (⌊(n − `width`) / `stride`⌋ + 1)×D, 0×D if there is
+    /// sequence of n letters and end within it: (⌊(n − `width`) / `stride`⌋ + 1)×D, or 0×D if there are
     /// none. The view may have any strides.
     ///
     /// Windows are always sketched in the Fourier form, whatever [`form`](TensorSketch::form) says,
-    /// and by all threads. The time is that for one sketch of the sequence, and for each window a
-    /// time that does not depend on its width; each window's sketch is made of its own letters alone,
-    /// so that errors do not grow along the sequence. The result is the same from run to run.
+    /// and by all threads. The time is that of one sketch of the sequence, plus a time for each window
+    /// that does not depend on its width. Each sketch is computed only from its window's letters, so that
+    /// errors do not grow along the sequence. The result is the same from run to run.
     ///
     /// Besides the letters and the result, the CPU needs little memory. Other devices need up to
     /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, at least 65 536.
     ///
     /// Over a [set](DeviceSet) of devices, and where a device's memory or its
-    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges of at least
-    /// 64, if there are so many. The sketches are then the same, bit by bit, on devices of one kind
-    /// that run kernels; the CPU puts windows together in ways that depend on their number.
+    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges of at
+    /// least 64 windows, if there are that many. The sketches are then the same, bit by bit, on devices
+    /// of one kind that run kernels. On the CPU, rounding depends on the number of windows.
     ///
     /// # Errors
     ///
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a `width` or a `stride` of 0, for a code that is not
-    ///   below the alphabet size of the tables, and for a set of no devices.
-    /// - [`Error::Overflow`](crate::Error::Overflow) as for [`sketch`](TensorSketch::sketch).
-    /// - [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice for the
-    ///   sketches, or a device's for up to 127 windows.
+    /// - [`Error::InvalidInput`] for a `width` or a `stride` of 0, for a code that is not below the
+    ///   alphabet size of the tables, and for a set of no devices.
+    /// - [`Error::Overflow`] as for [`sketch`](TensorSketch::sketch).
+    /// - [`Error::Allocation`] if the host's memory does not suffice for the sketches, or a device's for
+    ///   up to 127 windows.
     ///
     /// # Examples
     ///
@@ -63,8 +63,8 @@ impl<T: Entry> TensorSketch<T> {
     ///
     /// # Source
     ///
-    /// Windows are put together from products that grow to both sides from places in the text, as
-    /// M. van Herk does for minima in 'A fast algorithm for local minimum and maximum filters'.
+    /// Windows are products that grow to both sides from places in the text, as minima do in M. van Herk,
+    /// 'A fast algorithm for local minimum and maximum filters'.
     pub fn windows(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -79,20 +79,18 @@ impl<T: Entry> TensorSketch<T> {
         Ok(Array2::from_shape_vec(shape, sketches).expect("a row for each window"))
     }
 
-    /// Writes the sketches of [`windows`](Self::windows) to memory that exists: a view of as many
-    /// rows of D numbers as there are windows, with any strides.
-    ///
-    /// The content of `out` is unspecified after an error.
+    /// As [`windows`](Self::windows), but writes the sketches to `out`, a view with any strides. The
+    /// content of `out` is unspecified after an error.
     ///
     /// # Errors
     ///
-    /// Those of [`windows`](Self::windows), and [`Error::Shape`] if `out` does not have the shape of the result.
+    /// Also [`Error::Shape`] if `out` does not have the shape of the result.
     ///
     /// # Examples
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::tensor_sketch::{Tables, TensorSketch};
+    /// # use gridstride::Device;
+    /// # use gridstride::tensor_sketch::{Tables, TensorSketch};
     /// use ndarray::{Array2, array};
     ///
     /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
@@ -110,11 +108,8 @@ impl<T: Entry> TensorSketch<T> {
         out: ArrayViewMut2<T>,
     ) -> Result<()> {
         let windows = Windows::new(WINDOWS_INTO, codes.len(), width, stride)?;
-        require_shape(
-            WINDOWS_INTO,
-            &[windows.count, self.tables.dim()],
-            out.shape(),
-        )?;
+        let shape = [windows.count, self.tables.dim()];
+        require_shape(WINDOWS_INTO, &shape, out.shape())?;
         let compute = |out: &mut [T]| self.host_windows(WINDOWS_INTO, devices, codes, windows, out);
         write_to(out, compute).during(WINDOWS_INTO)
     }
@@ -140,16 +135,16 @@ impl<T: Entry> TensorSketch<T> {
         T::windows(&job, devices.devices(), &codes, windows, out).during(operation)
     }
 
-    /// Sketches the [`windows`](Self::windows) of the only sequence of `sequences`, which is in a
-    /// device's memory already, and leaves the sketches there.
+    /// As [`windows`](Self::windows), but for the only sequence of `sequences`, in a device's memory, where
+    /// the sketches stay.
     ///
-    /// On a GPU this may return before the sketches are made. The windows are not divided: all sketches
-    /// have to fit the device's memory.
+    /// On a GPU this may return before the sketches are computed. The windows are not divided: all
+    /// sketches have to fit in the device's memory.
     ///
     /// # Errors
     ///
-    /// Those of [`windows`](Self::windows) but for the overflow: the range of the results is not checked, and an entry
-    /// beyond `f32`'s is infinite. [`Error::InvalidInput`] if there is not exactly one sequence.
+    /// Also [`Error::InvalidInput`] if there is not exactly one sequence. There is no error of overflow: an
+    /// entry beyond the range of `f32` is infinite.
     ///
     /// # Examples
     ///
@@ -180,13 +175,13 @@ impl<T: Entry> TensorSketch<T> {
         DeviceArray::from_buffer(out, Ix2(windows.count, self.tables.dim()))
     }
 
-    /// Writes the sketches of [`windows_device`](Self::windows_device) to an array that exists, on the
-    /// same device. The content of `out` is unspecified after an error.
+    /// As [`windows_device`](Self::windows_device), but writes the sketches to `out`, on the same device.
+    /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
     ///
-    /// Those of [`windows_device`](Self::windows_device), [`Error::DifferentDevices`] if `out` is on another device, and
-    /// [`Error::Shape`] if `out` does not have the shape of the result.
+    /// Also [`Error::DifferentDevices`] if `out` is on another device, and [`Error::Shape`] if `out` does
+    /// not have the shape of the result.
     pub fn windows_device_into(
         &self,
         sequences: &DeviceSequences,
