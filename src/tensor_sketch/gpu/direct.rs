@@ -86,13 +86,11 @@ fn parameters(job: &Job) -> Parameters {
 
 /// Returns the number of sequences as the number of a grid's blocks.
 fn grid_size(job: &Job, count: usize) -> Result<u32> {
-    match i32::try_from(count) {
-        Ok(blocks) => Ok(blocks as u32),
-        Err(_) => {
-            let message = format!("{count} sequences are more than a grid's 2147483647 blocks");
-            Err(Error::input(job.operation, message))
-        }
-    }
+    let blocks = i32::try_from(count).map(|blocks| blocks as u32);
+    blocks.map_err(|_| {
+        let message = format!("{count} sequences are more than a grid's 2147483647 blocks");
+        Error::input(job.operation, message)
+    })
 }
 
 /// Returns the kernels by values per thread. Only `f32` has kernels of the direct form.

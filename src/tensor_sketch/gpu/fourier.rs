@@ -10,7 +10,7 @@ use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads,
 
 use super::kernels::{COMPOSE, HasKernels, Pair, Stored, nothing};
 use super::layout::{Batch, Capacity, Layout, Level, Segment, batches};
-use super::letters::{Packed, PackedLetters, SequenceBuffers, pack_tables};
+use super::letters::{Packed, PackedLetters, pack_tables};
 use super::tuning::FourierPolicy;
 use super::workspace::Workspace;
 use crate::device::{Buffer, LaunchConfig, collected, zeroed};
@@ -24,18 +24,6 @@ use crate::{Device, Error, Result, modules};
 /// computed one after the other. In `f32`, one group of lanes of the largest batch takes less, except
 /// for windows of very many strides.
 const MATRIX_BYTES: usize = 512 << 20;
-
-/// Writes the sketches of all sequences.
-pub fn sketch<T: HasKernels>(
-    device: &Device,
-    job: &Job,
-    sequences: &SequenceBuffers,
-    out: &mut Buffer<T>,
-) -> Result<()> {
-    let engine = Engine::<T>::new(device, job)?;
-    let lengths = collected(sequences.lengths())?;
-    engine.sketch(&sequences.letters, &sequences.batches, &lengths, out)
-}
 
 /// The capacity of batches that are packed while the device computes the batch before: small,
 /// because nothing is computed before the first batch is packed.
@@ -267,9 +255,9 @@ impl<T: HasKernels> Engine<T> {
             true => 1,
             false => self.tables.tuple_length(),
         };
-        let entries = self.workspace.rows(sequences, rows, self.lanes() as usize);
+        let row = self.lanes() as usize;
         Ok(Spectra {
-            buffer: self.device.alloc(entries)?,
+            buffer: self.device.alloc(sequences * rows * row)?,
             rows: rows as u32,
             sequences,
             products: 0,

@@ -113,29 +113,19 @@ const DIRECT: &[(u32, &Direct<f32>)] = direct! {
     direct_8: 8 direct_12: 12 direct_16: 16 direct_24: 24 direct_32: 32
 };
 
+macro_rules! by_tuple {
+    ($module:ident: $($name:ident)*) => {
+        [$(&$module::$name),*]
+    };
+}
 /// Composition of matrices, by tuple length from 1.
-pub const COMPOSE: [&Compose; 8] = [
-    &compose::compose_1,
-    &compose::compose_2,
-    &compose::compose_3,
-    &compose::compose_4,
-    &compose::compose_5,
-    &compose::compose_6,
-    &compose::compose_7,
-    &compose::compose_8,
-];
-
+pub const COMPOSE: [&Compose; 8] = by_tuple! {
+    compose: compose_1 compose_2 compose_3 compose_4 compose_5 compose_6 compose_7 compose_8
+};
 /// Sliding windows, by tuple length from 1.
-pub const WINDOWS: [&Windows; 8] = [
-    &windows::windows_1,
-    &windows::windows_2,
-    &windows::windows_3,
-    &windows::windows_4,
-    &windows::windows_5,
-    &windows::windows_6,
-    &windows::windows_7,
-    &windows::windows_8,
-];
+pub const WINDOWS: [&Windows; 8] = by_tuple! {
+    windows: windows_1 windows_2 windows_3 windows_4 windows_5 windows_6 windows_7 windows_8
+};
 
 /// Returns a slice that kernels do not read.
 pub fn nothing<T: Copy>() -> DeviceSlice<T> {

@@ -15,7 +15,7 @@ pub use self::letters::SequenceBuffers;
 pub use self::session::Batches;
 use super::input::{Job, SequencesView};
 use super::options::Form;
-use crate::device::Buffer;
+use crate::device::{Buffer, collected};
 use crate::{Device, Result};
 
 /// Writes the rows of all sequences, whose codes are below the alphabet's size.
@@ -26,7 +26,11 @@ pub fn sketch<T: HasKernels>(
     out: &mut Buffer<T>,
 ) -> Result<()> {
     match job.form {
-        Form::Auto | Form::Fourier => fourier::sketch(device, job, sequences, out),
+        Form::Auto | Form::Fourier => {
+            let engine = fourier::Engine::new(device, job)?;
+            let lengths = collected(sequences.lengths())?;
+            engine.sketch(&sequences.letters, &sequences.batches, &lengths, out)
+        }
         Form::Direct => direct::sketch(device, job, sequences, out),
     }
 }

@@ -43,14 +43,9 @@ impl<T: HasKernels> Workspace<T> {
         count * entries(self.tuple, self.tuple) * lanes
     }
 
-    /// Returns the elements, [`Pair64`], of `rows` rows of each of `count` matrices.
-    pub fn rows(&self, count: usize, rows: usize, lanes: usize) -> usize {
-        count * rows * lanes
-    }
-
     /// Returns the elements, [`Pair64`], of the products from each window's start to the end of its run.
     pub fn suffixes(&self, windows: usize, lanes: usize) -> usize {
-        self.rows(windows, self.tuple, lanes)
+        windows * self.tuple * lanes
     }
 
     /// Returns the entries of `rows` rows of the sketches of `count` sequences.
@@ -75,7 +70,7 @@ impl<T: HasKernels> Workspace<T> {
     pub fn chunk_bytes(&self, units: u64, width: usize, all: usize) -> u64 {
         let places = size_of::<Chunk>() + size_of::<u32>() + 2 * size_of::<Run>();
         let matrices = self.matrix_bytes(1, width) * 9 / 8;
-        let rows = self.rows(1, self.tuple, all) * size_of::<Pair64>();
+        let rows = self.tuple * all * size_of::<Pair64>();
         let scales = (self.tuple + 1) * size_of::<Scale>();
         let sketch = self.sketches(1, 1) * size_of::<T>();
         let rest = places + matrices + rows + scales + sketch;
@@ -102,7 +97,7 @@ impl<T: HasKernels> Workspace<T> {
                     windows.saturating_add(strides),
                     self.matrix_bytes(pieces, width),
                 );
-                let row = self.rows(1, 1, all) * size_of::<Pair64>();
+                let row = all * size_of::<Pair64>();
                 (matrices, self.suffix_bytes(1, width) + row + sketch)
             }
         };

@@ -42,16 +42,6 @@ pub struct Piece {
 }
 
 impl Batch {
-    /// Reserves memory for the letters of a full batch. Untouched pages cost no memory.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
-    pub fn with_capacity(limits: Limits) -> Result<Batch> {
-        let mut batch = Batch::default();
-        reserve(&mut batch.codes, limits.segment)?;
-        Ok(batch)
-    }
-
     pub fn clear(&mut self) {
         self.codes.clear();
         self.pieces.clear();
@@ -66,7 +56,7 @@ impl Batch {
 /// A batch that is being filled.
 #[derive(Debug)]
 pub struct Filling {
-    pub limits: Limits,
+    limits: Limits,
     batch: Batch,
     /// Where the letters of the current sequence begin.
     start: usize,
@@ -75,13 +65,18 @@ pub struct Filling {
 }
 
 impl Filling {
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn new(limits: Limits) -> Result<Filling> {
-        Ok(Filling {
+        let mut filling = Filling {
             limits,
-            batch: Batch::with_capacity(limits)?,
+            batch: Batch::default(),
             start: 0,
             before: 0,
-        })
+        };
+        // Untouched pages cost no memory.
+        reserve(&mut filling.batch.codes, limits.segment)?;
+        Ok(filling)
     }
 
     /// Returns the number of letters of the current sequence.
@@ -134,6 +129,7 @@ impl Filling {
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn replace(&mut self, mut next: Batch) -> Result<Batch> {
+        reserve(&mut next.codes, self.limits.segment)?;
         if self.has_pieces() {
             // A sequence is cut only if it fills a batch by itself.
             append(&mut next.codes, &self.batch.codes[self.start..])?;

@@ -8,7 +8,7 @@ pub mod batch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{io, mem};
@@ -91,8 +91,6 @@ pub struct SketchSession<T: Entry = f32> {
     filling: Filling,
     /// Sequences that have ended, which is the number of the current sequence.
     ended: usize,
-    /// Batches in circulation.
-    batches: usize,
     /// `None` once no more batches will come.
     filled: Option<Sender<Batch>>,
     spent: Receiver<Batch>,
@@ -142,6 +140,11 @@ impl<T: Entry> SketchSession<T> {
         let (filled, to_compute) = mpsc::channel();
         let (to_fill, spent) = mpsc::channel();
         let (to_caller, results) = mpsc::channel();
+        let filling = Filling::new(limits).during(SESSION)?;
+        for _ in 1..BATCHES {
+            // Fails only without a receiver, `spent`.
+            let _ = to_fill.send(Batch::default());
+        }
         let progress = Arc::new(Progress::default());
         let worker = Worker {
             engine,
@@ -158,9 +161,8 @@ impl<T: Entry> SketchSession<T> {
         Ok(SketchSession {
             alphabet_size: sketcher.tables.alphabet_size(),
             dim: sketcher.tables.dim(),
-            filling: Filling::new(limits).during(SESSION)?,
+            filling,
             ended: 0,
-            batches: 1,
             filled: Some(filled),
             spent,
             results,
@@ -313,16 +315,8 @@ impl<T: Entry> SketchSession<T> {
 
     /// Sends the batch to the worker, and goes on with a batch that has come back.
     fn submit(&mut self) -> Result<()> {
-        let next = match self.spent.try_recv() {
-            Ok(batch) => batch,
-            Err(TryRecvError::Empty) if self.batches < BATCHES => {
-                self.batches += 1;
-                Batch::with_capacity(self.filling.limits)?
-            }
-            Err(_) => match receive(&self.spent) {
-                Some(batch) => batch,
-                None => return Err(self.failure()),
-            },
+        let Some(next) = receive(&self.spent) else {
+            return Err(self.failure());
         };
         let full = self.filling.replace(next)?;
         match &self.filled {

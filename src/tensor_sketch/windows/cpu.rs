@@ -119,37 +119,32 @@ impl<T: Vector> Sliding<'_, T> {
             let windows = self.steps.min(count - anchor * self.steps);
             self.middles(anchor, windows.div_ceil(self.run))
         })?;
-        // By the number of the run, then by anchor: the windows of an anchor end in the steps in which
-        // the windows of the next anchor begin.
-        let mut by_run: Vec<Vec<Beginning<T>>> = Vec::new();
-        let runs = self.steps.div_ceil(self.run);
-        reserve(&mut by_run, runs)?;
-        by_run.resize_with(runs, Vec::new);
+        // A task has the windows of one run after neighbouring anchors: the windows of an anchor end in
+        // the steps in which the windows of the next anchor begin.
+        let together = anchors.div_ceil(4 * rayon::current_num_threads());
+        let tasks_of_run = anchors.div_ceil(together);
+        let mut tasks: Vec<Vec<Beginning<T>>> = Vec::new();
+        let count = self.steps.div_ceil(self.run) * tasks_of_run;
+        reserve(&mut tasks, count)?;
+        tasks.resize_with(count, Vec::new);
         let mut rest = sketches;
         for (anchor, middles) in middles.into_iter().enumerate() {
             for (run, middle) in middles.into_iter().enumerate() {
                 let windows = self.run_length(run).min(rest.nrows());
                 let (sketches, others) = rest.split_at(Axis(0), windows);
                 rest = others;
-                reserve(&mut by_run[run], 1)?;
-                by_run[run].push(Beginning {
+                let task = &mut tasks[run * tasks_of_run + anchor / together];
+                reserve(task, 1)?;
+                task.push(Beginning {
                     anchor,
                     middle,
                     sketches,
                 });
             }
         }
-        let together = anchors.div_ceil(4 * rayon::current_num_threads());
-        let mut tasks = Vec::new();
-        for (run, beginnings) in by_run.into_iter().enumerate() {
-            let mut rest = beginnings.into_iter();
-            while rest.len() > 0 {
-                let count = together.min(rest.len());
-                reserve(&mut tasks, 1)?;
-                tasks.push((run, collected(rest.by_ref().take(count))?));
-            }
-        }
-        parallel::try_each(tasks, |(run, beginnings)| self.sketch_run(run, beginnings))
+        parallel::try_each(tasks.into_iter().enumerate(), |(number, beginnings)| {
+            self.sketch_run(number / tasks_of_run, beginnings)
+        })
     }
 
     /// Returns the number of steps of a run.
