@@ -233,8 +233,11 @@ impl<T: HasKernels> Engine<T> {
         let mut spectra = match unfinished.take() {
             Some(spectra) if batch.continues => spectra,
             _ => {
-                let last_row_alone = batch.complete && matches!(self.rows, Rows::Last);
-                self.spectra(batch.sequences as usize, last_row_alone)?
+                let rows = match self.rows {
+                    Rows::Last if batch.complete => 1,
+                    _ => self.tables.tuple_length(),
+                };
+                self.spectra(batch.sequences as usize, rows)?
             }
         };
         let units = self.words(letters, batch)?;
@@ -249,12 +252,8 @@ impl<T: HasKernels> Engine<T> {
         Ok(None)
     }
 
-    /// Allocates the first rows of sequences.
-    pub fn spectra(&self, sequences: usize, last_row_alone: bool) -> Result<Spectra> {
-        let rows = match last_row_alone {
-            true => 1,
-            false => self.tables.tuple_length(),
-        };
+    /// Allocates the first rows of sequences: `rows` rows each, 1 for row t alone.
+    pub fn spectra(&self, sequences: usize, rows: usize) -> Result<Spectra> {
         let row = self.lanes() as usize;
         Ok(Spectra {
             buffer: self.device.alloc(sequences * rows * row)?,
@@ -439,17 +438,15 @@ impl<T: HasKernels> Engine<T> {
         let dim = self.tables.dim();
         let with_first = u32::from(*kept.start() == 0);
         let rows = kept.clone().count() as u32 - with_first;
-        let scale = |length: u64, k: usize| {
-            let products = spectra.products;
-            let finish = Finish::after::<T>(products, &self.tables, length, k, self.normalize);
-            inverse::Scale {
+        let scales = scales_of(lengths, rows as usize, |length| {
+            let (products, normalize) = (spectra.products, self.normalize);
+            let finish = |k| Finish::after::<T>(products, &self.tables, length, k, normalize);
+            let finishes = kept.clone().filter(|&k| k > 0).map(finish);
+            let scales = finishes.map(|finish| inverse::Scale {
                 divisor: finish.divisor,
                 whole: finish.whole.into(),
-            }
-        };
-        let scales = scales_of(lengths, rows as usize, |length| {
-            let rows = kept.clone().filter(|&k| k > 0);
-            rows.map(|k| scale(length, k)).collect()
+            });
+            scales.collect()
         })?;
         let scales = self.device.buffer_from(&scales)?;
         let spectra_count = lengths.len() as u32 * rows;

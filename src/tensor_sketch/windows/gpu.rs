@@ -159,7 +159,7 @@ impl<T: HasKernels> Engine<T> {
         let pieces = pieces(of);
         let layout = Layout::of_matrices(&self.device, segments(of, batch.start, strides)?)?;
         let units = self.words(letters, &layout)?;
-        let mut spectra = self.spectra(count, true)?;
+        let mut spectra = self.spectra(count, 1)?;
         spectra.products = runs.depth(pieces as u64) as usize;
         let plan = self.plan_middles(runs, pieces as u32, count)?;
         for lanes in self.lane_ranges(layout.chunks.len(), count) {
