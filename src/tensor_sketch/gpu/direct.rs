@@ -125,12 +125,12 @@ fn shared_bytes(policy: &DirectPolicy, job: &Job, device: &Device) -> Result<u32
 /// rounding does not matter.
 const MAX_EXPONENT: f64 = 126.0;
 
-/// Returns the smallest e ≥ 0 such that row k, at most C(n, k) · 2^(−e·k), stays within `f32`'s range
-/// for every k up to t.
+/// Returns the smallest e ≥ 0 such that row k, at most C(n, k) · 2^(−e·k), stays within `f32`'s
+/// range for every k up to t.
 ///
-/// Scaling by a power of two changes no rounding if the smallest entry of row t, 2^(−e·t), is a normal
-/// number. All sequences of fewer than 2³² letters have one: e is at most 15 for t = 8. Much longer
-/// sequences give `None`.
+/// Scaling by a power of two changes no rounding if the smallest entry of row t, 2^(−e·t), is a
+/// normal number. All sequences of fewer than 2³² letters have one: e is at most 15 for t = 8. Much
+/// longer sequences give `None`.
 fn step_exponent(longest: u64, tuple: usize) -> Option<i32> {
     let needed = |k: usize| (binomial(longest, k as u64).max(1.0).log2() - MAX_EXPONENT) / k as f64;
     let exponent = (1..=tuple).map(needed).fold(0.0, f64::max).ceil() as i32;

@@ -21,8 +21,8 @@ use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Error, Result, modules};
 
 /// The most bytes of the matrices of a batch's chunks. If all lanes take more, ranges of lanes are
-/// computed one after the other. In `f32`, one group of lanes of the largest batch takes less, except
-/// for windows of very many strides.
+/// computed one after the other. In `f32`, one group of lanes of the largest batch takes less,
+/// except for windows of very many strides.
 const MATRIX_BYTES: usize = 512 << 20;
 
 /// The capacity of batches that are packed while the device computes the batch before: small,
@@ -32,8 +32,8 @@ const FROM_HOST: Capacity = Capacity {
     ..Capacity::LARGEST
 };
 
-/// Writes the sketches of sequences in the host's memory, and returns whether all codes are below the
-/// alphabet's size.
+/// Writes the sketches of sequences in the host's memory, and returns whether all codes are below
+/// the alphabet's size.
 ///
 /// All cores pack a batch while the device computes the batch before: only calls that depend on the
 /// packed batch wait for the device.
@@ -277,8 +277,8 @@ impl<T: HasKernels> Engine<T> {
         }
     }
 
-    /// Returns the ranges of lanes to compute one after the other, so that the matrices of `matrices`
-    /// chunks and the suffixes of `windows` windows fit in the device's memory.
+    /// Returns the ranges of lanes to compute one after the other, so that the matrices of
+    /// `matrices` chunks and the suffixes of `windows` windows fit in the device's memory.
     pub fn lane_ranges(&self, matrices: usize, windows: usize) -> impl Iterator<Item = Lanes> {
         let width = self.policy.width;
         let matrices = self.workspace.matrix_bytes(matrices, width as usize);
@@ -358,8 +358,8 @@ impl<T: HasKernels> Engine<T> {
         };
         let kernels = T::KERNELS.chunks[self.tables.tuple_length() - 1];
         let kernel = kernels[policy.depth as usize - 1];
-        // SAFETY: table, units and order were made for these chunks and this policy, and the matrices
-        // have their size.
+        // SAFETY: table, units and order were made for these chunks and this policy, and the
+        // matrices have their size.
         unsafe { self.launch(kernel, config, (parameters, arrays))? };
         Ok(Matrices::OfChunks(matrices))
     }
@@ -505,8 +505,8 @@ const LOOKED_UP: usize = 1 << 12;
 
 /// Returns the scales of `rows` rows of each sequence, from the scales of each length.
 ///
-/// Binomial coefficients take long, and many short sequences have few lengths. Looking the scales up
-/// takes long too: if one thread did it, the device would wait.
+/// Binomial coefficients take long, and many short sequences have few lengths. Looking the scales
+/// up takes long too: if one thread did it, the device would wait.
 fn scales_of(
     lengths: &[u64],
     rows: usize,

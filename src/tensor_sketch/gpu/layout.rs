@@ -1,5 +1,5 @@
-//! Batches of sequences: their chunks, and the levels of the trees by which the chunks are composed.
-//! All of it depends on the sequences' lengths alone.
+//! Batches of sequences: their chunks, and the levels of the trees by which the chunks are
+//! composed. All of it depends on the sequences' lengths alone.
 
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
@@ -45,7 +45,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Returns the batch's letters from those of all batches, and makes the batch count from its first letter.
+    /// Returns the batch's letters, and makes the batch count from the first of them.
     pub fn take_letters<'a>(&mut self, all: &'a [u8]) -> &'a [u8] {
         let first = |segment: &Segment| segment.first_letter;
         let origin = self.segments.first().map_or(0, first);
@@ -66,8 +66,8 @@ pub struct Segment {
     pub continues: bool,
     /// Whether the sequence ends with this segment.
     pub ends: bool,
-    /// Levels of products of [`FAN_IN`] matrices each before the last product, which makes the sequence's first row. A
-    /// sequence may be cut only between the matrices of the last product.
+    /// Levels of products of [`FAN_IN`] matrices each before the last product, which makes the
+    /// sequence's first row. A sequence may be cut only between the matrices of the last product.
     pub level: u32,
 }
 
@@ -124,14 +124,14 @@ impl Segment {
     }
 }
 
-/// Gathers segments, in the order of their letters, into batches. A segment of a sequence that is cut
-/// has a batch to itself.
+/// Gathers segments, in the order of their letters, into batches. A segment of a sequence that is
+/// cut has a batch to itself.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation).
 pub fn batches(segments: impl Iterator<Item = Segment>, capacity: Capacity) -> Result<Vec<Batch>> {
     let mut batches: Vec<Batch> = vec![];
-    // What the last batch can still hold. Every segment counts as a chunk, so nothing fits at first.
+    // What the last batch can still hold. Nothing fits at first: every segment counts as a chunk.
     let mut left = Capacity::NONE;
     for (first, segment) in segments.enumerate() {
         let (letters, chunks) = (segment.letters, segment.chunks());
@@ -298,7 +298,7 @@ fn levels(segments: &[Segment]) -> Result<Vec<HostLevel>> {
         let (mut rows, mut matrices, mut above) = (vec![], vec![], vec![]);
         for (first, count, result) in spans {
             let segment = segments[result as usize];
-            // The same level for all segments of a sequence: its sketch does not depend on the batches.
+            // All segments of a sequence have one level: its sketch does not depend on batches.
             if levels.len() == segment.level as usize {
                 reserve(&mut rows, 1)?;
                 rows.push(Run {

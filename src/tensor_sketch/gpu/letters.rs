@@ -61,8 +61,8 @@ impl PackedLetters {
     }
 }
 
-/// Packed letters on the host. Packing again reuses the memory, because fresh pages would take longer
-/// than packing.
+/// Packed letters on the host. Packing again reuses the memory, because fresh pages would take
+/// longer than packing.
 #[derive(Default)]
 pub struct Packed {
     words: Vec<u32>,
@@ -115,7 +115,7 @@ pub fn pack_tables(tables: &Tables) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the bits of a letter with a code below `bound`: a power of two, so that no letter is split.
+/// Returns the bits of a letter whose code is below `bound`: a power of two, to split no letter.
 pub fn bits_for(bound: usize) -> u32 {
     match bound {
         0..=2 => 1,

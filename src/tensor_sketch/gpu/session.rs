@@ -30,7 +30,7 @@ impl<T: HasKernels> Batches<T> {
         })
     }
 
-    /// Begins with a batch. `lengths` are the letters of each sequence up to the end of its segment.
+    /// Begins with a batch. `lengths` has each sequence's letters up to the end of its segment.
     fn begin(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
         let alphabet_size = self.engine.tables.alphabet_size();
         self.packed.pack(codes, alphabet_size)?;

@@ -13,7 +13,7 @@ const WARP: u32 = 32;
 const VALUES: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 
 /// Up to this number of values per thread, a thread more costs more than a value more: each thread
-/// reads the letter and its table entry and waits at the barrier, and a value is one more read, sum and write.
+/// reads the letter and its table entry and waits at the barrier; a value is a read, sum and write.
 const CHEAP_VALUES: u32 = 8;
 
 const MAX_THREADS: u32 = 1024;
@@ -61,8 +61,8 @@ const MAX_WORD: u32 = 6;
 /// banks.
 const CONFLICTS: [(u32, f64); 4] = [(8, 1.0), (4, 1.5), (2, 2.125), (1, 2.6)];
 
-/// The shape of a launch for the matrices of chunks: the table of operators in shared memory, and the kernel that reads
-/// the table.
+/// The shape of a launch for the matrices of chunks: the table of operators in shared memory, and
+/// the kernel that reads the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FourierPolicy {
     /// Letters in a word, m.
@@ -86,10 +86,10 @@ pub struct FourierPolicy {
 }
 
 impl FourierPolicy {
-    /// Returns the policy with the least estimated time among those whose tables fit in shared memory.
+    /// Returns the policy with the least estimated time whose table fits in shared memory.
     ///
-    /// There is one if a block can have 48 KiB: a lane's operators of 256 single letters, with
-    /// t = 8 and `f64`, take 36 KiB.
+    /// There is one if a block can have 48 KiB: with t = 8 and `f64`, a lane's operators of 256
+    /// single letters take 36 KiB.
     pub fn new<N: Number>(
         alphabet: u32,
         tuple: u32,
@@ -137,12 +137,12 @@ impl FourierPolicy {
         best
     }
 
-    /// Returns the blocks for each of `launched` groups and the threads of a block, for the chunks of a
-    /// batch on a device with `processors` multiprocessors, at least one.
+    /// Returns the blocks for each of `launched` groups and the threads of a block, for the chunks
+    /// of a batch on a device with `processors` multiprocessors, at least one.
     pub fn grid(&self, launched: u32, chunks: u32, processors: u32) -> (u32, u32) {
         // Each block has a multiprocessor to itself, and each wave of blocks takes as long as one
-        // block. Choose the number of blocks for a group that leaves the fewest processors idle in the
-        // last wave, but a small one, because each block fills its table anew.
+        // block. Choose the number of blocks for a group that leaves the fewest processors idle in
+        // the last wave, but a small one, because each block fills its table anew.
         let time = |blocks: u32| {
             let waves = (launched * blocks).div_ceil(processors);
             f64::from(waves) * (1.0 / f64::from(blocks) + 0.002)
@@ -180,8 +180,8 @@ fn max_threads<N: Number>(tuple: u32) -> u32 {
     }
 }
 
-/// Returns the cycles of a multiprocessor for one step of one warp: shared memory delivers 128 bytes a
-/// cycle, four schedulers issue an instruction each, and one for `f64` takes two.
+/// Returns the cycles of a multiprocessor for one step of one warp: shared memory delivers 128
+/// bytes a cycle, four schedulers issue an instruction each, and one for `f64` takes two.
 fn step_cycles<N: Number>(tuple: usize, depth: usize, conflicts: f64) -> f64 {
     let reads = entries(tuple, depth).div_ceil(N::PER_QUAD);
     let (mut products, mut factors) = (0, 0);
@@ -223,8 +223,8 @@ const LARGEST_PRIME: u64 = 61;
 /// The most matrices of runs that a thread multiplies at a time, if their number has such factors.
 const TOGETHER: u64 = 16;
 
-/// The runs of a sliding window: first `length` strides, then whole runs, whose number is the product
-/// of `factors`, then `rest` strides.
+/// The runs of a sliding window: first `length` strides, then whole runs, whose number is the
+/// product of `factors`, then `rest` strides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
     /// Strides in a run.
@@ -269,8 +269,8 @@ impl Runs {
         }
     }
 
-    /// Returns the products of matrices for each window: to its begin, to its end, and its share of a
-    /// run's products.
+    /// Returns the products of matrices for each window: to its begin, to its end, and its share of
+    /// a run's products.
     fn products(&self) -> f64 {
         let of_runs = match self.factors[..] {
             [] => 0,
@@ -279,13 +279,14 @@ impl Runs {
         2.0 + (self.rest + of_runs) as f64 / self.length as f64
     }
 
-    /// Returns the most products that a letter's matrix goes through if strides have `pieces` pieces.
+    /// Returns the most products that a letter's matrix goes through, with `pieces` per stride.
     pub fn depth(&self, pieces: u64) -> u64 {
         pieces * (3 * self.length + self.rest) + self.factors.iter().sum::<u64>() + 4
     }
 }
 
-/// Returns factors of a number whose primes are at most [`LARGEST_PRIME`]. Primes are combined up to [`TOGETHER`].
+/// Returns factors of a number whose primes are at most [`LARGEST_PRIME`]. Primes are combined up
+/// to [`TOGETHER`].
 fn factors(mut number: u64) -> Option<Vec<u64>> {
     let mut factors = vec![1];
     for prime in 2..=LARGEST_PRIME {

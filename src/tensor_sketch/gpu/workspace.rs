@@ -1,6 +1,6 @@
 //! The number of elements of each buffer of the Fourier form, for the allocations and for the
-//! estimates of their bytes. The buffers of a phase are allocated when it begins, and each phase depends on
-//! the results of others, so that no single struct holds them.
+//! estimates of their bytes. The buffers of a phase are allocated when it begins, and each phase
+//! depends on the results of others, so that no single struct holds them.
 
 use std::marker::PhantomData;
 
@@ -43,7 +43,7 @@ impl<T: HasKernels> Workspace<T> {
         count * entries(self.tuple, self.tuple) * lanes
     }
 
-    /// Returns the elements, [`Pair64`], of the products from each window's start to the end of its run.
+    /// Returns the elements, [`Pair64`], of products from the windows' starts to the runs' ends.
     pub fn suffixes(&self, windows: usize, lanes: usize) -> usize {
         windows * self.tuple * lanes
     }
@@ -65,8 +65,8 @@ impl<T: HasKernels> Workspace<T> {
         letters as u64 * self.bits / 8
     }
 
-    /// Estimates the bytes of a sequence of one chunk, whose words take `units` units: matrices in a
-    /// group of `width` lanes, with an eighth more for products, and rows in `all` lanes.
+    /// Estimates the bytes of a sequence of one chunk, whose words take `units` units: matrices in
+    /// a group of `width` lanes, with an eighth more for products, and rows in `all` lanes.
     pub fn chunk_bytes(&self, units: u64, width: usize, all: usize) -> u64 {
         let places = size_of::<Chunk>() + size_of::<u32>() + 2 * size_of::<Run>();
         let matrices = self.matrix_bytes(1, width) * 9 / 8;
@@ -78,8 +78,8 @@ impl<T: HasKernels> Workspace<T> {
     }
 
     /// Estimates the bytes of `windows` windows of `strides` strides each, of a text of `letters`
-    /// letters. Strides of `pieces` pieces are computed in as few lanes at a time as possible. Windows without a
-    /// whole stride have no letter in common, and need no matrices of strides.
+    /// letters. Strides of `pieces` pieces are computed in as few lanes at a time as possible.
+    /// Windows without a whole stride have no letter in common, and need no matrices of strides.
     pub fn window_bytes(
         &self,
         letters: usize,

@@ -1,4 +1,4 @@
-//! Gathers the letters of sequences into batches of bounded size, and the trait of engines, which compute the batches.
+//! Batches of letters, which sessions fill and engines compute.
 
 use std::ops::Range;
 
@@ -17,9 +17,9 @@ pub struct Limits {
 /// Letters of one or more sequences that are computed together.
 ///
 /// A sequence of up to [`Limits::segment`] letters is one piece. A longer sequence is cut at the
-/// multiples of that number, counted from its first letter: each piece except the last has a batch to
-/// itself, and the last piece is the first of its batch. So the pieces of a sequence depend only on its
-/// length.
+/// multiples of that number, counted from its first letter: each piece except the last has a batch
+/// to itself, and the last piece is the first of its batch. So the pieces of a sequence depend only
+/// on its length.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The concatenated letters of all pieces.
@@ -35,7 +35,7 @@ pub struct Piece {
     pub range: Range<usize>,
     /// Whether the piece before, the only one of its batch, belongs to the same sequence.
     pub continues: bool,
-    /// Whether the sequence ends with this piece. If not, the piece has [`Limits::segment`] letters.
+    /// Whether the sequence ends with this piece. Else it has [`Limits::segment`] letters.
     pub ends: bool,
     /// The letters of the sequence up to the end of this piece.
     pub length: u64,
@@ -86,7 +86,7 @@ impl Filling {
 
     /// Adds letters to the current sequence, and returns those that do not fit in the batch.
     ///
-    /// A sequence is cut only when another letter follows: no piece that continues a sequence is empty.
+    /// A sequence is cut only before another letter: no piece that continues a sequence is empty.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation); then nothing was added.
@@ -124,7 +124,7 @@ impl Filling {
         !self.batch.pieces.is_empty()
     }
 
-    /// Replaces the batch, in which a sequence has ended or nothing more fits, by the empty batch `next`.
+    /// Replaces a batch in which a sequence has ended, or that is full, by the empty batch `next`.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation).
@@ -146,14 +146,14 @@ impl Filling {
 
 /// Computes batches in order.
 ///
-/// Appends row t of each sequence that has ended to the `rows` of the same call or of a later call: D
-/// numbers a sequence, in the order of the sequences, normalised if the sketcher normalises, and
+/// Appends row t of each sequence that has ended to the `rows` of the same call or of a later call:
+/// D numbers a sequence, in the order of the sequences, normalised if the sketcher normalises, and
 /// infinite beyond the range of `T`. A row depends only on its sequence, not on the batches.
 ///
-/// After an error an engine is only dropped. Dropping an engine waits for the work that uses its memory.
+/// After an error an engine is only dropped, which waits for the work that uses its memory.
 pub trait Engine<T>: Send {
-    /// Begins with a batch, and may return before its rows are computed, but not before its letters are
-    /// copied. If the last piece does not end its sequence, the next batch continues the sequence.
+    /// Copies a batch's letters, and begins with the batch, but need not compute its rows. If the
+    /// last piece does not end its sequence, the next batch continues the sequence.
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()>;
 
     /// Waits for all work, and appends the rows of all sequences that have ended.
@@ -169,8 +169,8 @@ mod tests {
         sequences: 3,
     };
 
-    /// Returns the batches of sequences of the given lengths, with `step` letters added at a time: the letters
-    /// of each piece, whether it continues and ends a sequence, and its `length`.
+    /// Returns the batches of sequences of the given lengths, with `step` letters added at a time:
+    /// the letters of each piece, whether it continues and ends a sequence, and its `length`.
     fn batches(lengths: &[usize], step: usize) -> Vec<Vec<(usize, bool, bool, u64)>> {
         let mut batches = Vec::new();
         let mut filling = Filling::new(LIMITS).unwrap();

@@ -1,8 +1,8 @@
 //! Sketches sequences while their letters arrive.
 //!
-//! The caller's thread fills batches, and the session's thread computes them. [`BATCHES`] batches are
-//! in circulation: a caller that is faster than the computation waits until one comes back. Apart from
-//! the end, this is the only wait.
+//! The caller's thread fills batches, and the session's thread computes them. [`BATCHES`] batches
+//! are in circulation: a caller that is faster than the computation waits until one comes back.
+//! Apart from the end, this is the only wait.
 
 pub mod batch;
 
@@ -39,14 +39,14 @@ const NUMBERS: usize = 1 << 22;
 
 /// Sketches sequences whose letters arrive in chunks; [`TensorSketch::session`] makes one.
 ///
-/// [`push`](Self::push) adds letters to a sequence, [`end_sequence`](Self::end_sequence) ends it, and
-/// [`finish`](Self::finish) returns all sketches. Another thread computes the sketches. When the caller
-/// is about 16 million letters ahead, `push` and `end_sequence` wait: at most 25 million letters are in
-/// memory, however long a sequence is. [`Form::Direct`] also keeps all letters of the current sequence in
-/// memory.
+/// [`push`](Self::push) adds letters to a sequence, [`end_sequence`](Self::end_sequence) ends it,
+/// and [`finish`](Self::finish) returns all sketches. Another thread computes the sketches. When
+/// the caller is about 16 million letters ahead, `push` and `end_sequence` wait: at most 25 million
+/// letters are in memory, however long a sequence is. [`Form::Direct`] also keeps all letters of
+/// the current sequence in memory.
 ///
-/// On a device with little memory, or a [limit](crate::Device::with_memory_limit), fewer letters are
-/// computed at a time.
+/// On a device with little memory, or a [limit](crate::Device::with_memory_limit), fewer letters
+/// are computed at a time.
 ///
 /// Finished sketches stay in memory until they are taken. If not all of them fit in memory, call
 /// [`take_finished`](Self::take_finished) now and then. `take_finished` does not wait, so that one
@@ -59,9 +59,9 @@ const NUMBERS: usize = 1 << 22;
 ///
 /// # Errors
 ///
-/// One of the next calls, or `finish`, returns an error of the computation. The session is then broken: all
-/// later calls return an [`Error::InvalidInput`] that repeats the reason. Only sketches that were finished
-/// before the error can still be taken, once.
+/// One of the next calls, or `finish`, returns an error of the computation. The session is then
+/// broken: all later calls return an [`Error::InvalidInput`] that repeats the reason. Only sketches
+/// that were finished before the error can still be taken, once.
 ///
 /// # Examples
 ///
@@ -112,12 +112,12 @@ struct Progress {
 }
 
 impl<T: Entry> TensorSketch<T> {
-    /// Begins to sketch sequences whose letters arrive in chunks. See [`SketchSession`] for an example.
+    /// Begins a session; see [`SketchSession`] for an example.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] or [`Error::Allocation`] if the device cannot sketch with these tables,
-    /// [`Error::Unavailable`] if no thread can be started.
+    /// [`Error::InvalidInput`] or [`Error::Allocation`] if the device cannot sketch with these
+    /// tables, [`Error::Unavailable`] if no thread can be started.
     pub fn session(&self, device: &Device) -> Result<SketchSession<T>> {
         let limits = Limits {
             segment: SEGMENT,
@@ -173,12 +173,12 @@ impl<T: Entry> SketchSession<T> {
         })
     }
 
-    /// Adds letters at the end of the current sequence: any number of letters, in any number of calls.
+    /// Appends letters to the current sequence, any number in any number of calls.
     ///
     /// # Errors
     ///
-    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, with the
-    ///   number of the sequence and the position in it. Nothing is added then, and the session goes on.
+    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, with
+    ///   the sequence's number and the position. Nothing is added then, and the session goes on.
     /// - Errors of the computation: [`Error::Overflow`] for a sequence whose sketch has an entry
     ///   beyond the range of `T`, an error of the device, or [`Error::Allocation`].
     /// - [`Error::InvalidInput`] if such an error has been returned before.
@@ -209,14 +209,14 @@ impl<T: Entry> SketchSession<T> {
         })
     }
 
-    /// Returns the sketches that have been finished and not yet taken, in the order of the sequences, M×D.
+    /// Returns the finished sketches that have not been taken, in the order of sequences, M×D.
     ///
     /// Does not wait: the sketches of the last 25 million letters may still be missing.
     ///
     /// # Errors
     ///
-    /// As [`push`](Self::push), except for the codes. After an error the next call returns the sketches
-    /// that were finished before, if there are any.
+    /// As [`push`](Self::push), except for the codes. After an error the next call returns the
+    /// sketches that were finished before, if there are any.
     ///
     /// # Examples
     ///
@@ -272,8 +272,8 @@ impl<T: Entry> SketchSession<T> {
     ///
     /// # Errors
     ///
-    /// As [`push`](Self::push), and [`Error::InvalidInput`] if the last sequence has letters but has
-    /// not been ended.
+    /// As [`push`](Self::push), and [`Error::InvalidInput`] if the last sequence has letters but
+    /// has not been ended.
     pub fn finish(mut self) -> Result<Array2<T>> {
         self.check_unbroken()?;
         let letters = self.filling.open_length();

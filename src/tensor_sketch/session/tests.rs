@@ -43,8 +43,8 @@ fn feed(session: &mut SketchSession<f64>, texts: &[Vec<u8>], step: usize) -> Res
     Ok(())
 }
 
-/// An engine that calls a function for each batch, and holds back the rows of the last `lag` batches,
-/// as the engine of a GPU does.
+/// An engine that calls a function for each batch, and holds back the rows of the last `lag`
+/// batches, as the engine of a GPU does.
 struct Custom<F> {
     engine: Box<dyn Engine<f64>>,
     before: F,
@@ -203,7 +203,7 @@ fn a_sequence_that_was_not_ended() {
     }
 }
 
-/// The next call returns the error, and all later calls repeat it. Earlier sketches can be taken once.
+/// The next call returns the error, and later calls repeat it. Earlier sketches can be taken once.
 #[test]
 fn an_error_in_the_middle() {
     const FAILURE: &str = "test: as it was asked to";

@@ -1,10 +1,10 @@
 //! Sliding windows on the CPU; see [`windows`](crate::tensor_sketch::windows).
 //!
-//! Every q-th step begins with an *anchor*, so that a window that does not begin at an anchor contains
-//! exactly one. There may be any number of steps between two anchors, too many to keep all their products
-//! in memory. The steps after an anchor are therefore cut into runs. All windows that begin in the same
-//! run share the text between the end of their first run and the beginning of their last run: a middle
-//! factor, computed once.
+//! Every q-th step begins with an *anchor*, so that a window that does not begin at an anchor
+//! contains exactly one. There may be any number of steps between two anchors, too many to keep all
+//! their products in memory. The steps after an anchor are therefore cut into runs. All windows
+//! that begin in the same run share the text between the end of their first run and the beginning
+//! of their last run: a middle factor, computed once.
 
 use std::collections::VecDeque;
 
@@ -119,8 +119,8 @@ impl<T: Vector> Sliding<'_, T> {
             let windows = self.steps.min(count - anchor * self.steps);
             self.middles(anchor, windows.div_ceil(self.run))
         })?;
-        // A task has the windows of one run after neighbouring anchors: the windows of an anchor end in
-        // the steps in which the windows of the next anchor begin.
+        // A task has the windows of one run after neighbouring anchors: the windows of an anchor
+        // end in the steps in which the windows of the next anchor begin.
         let together = anchors.div_ceil(4 * rayon::current_num_threads());
         let tasks_of_run = anchors.div_ceil(together);
         let mut tasks: Vec<Vec<Beginning<T>>> = Vec::new();

@@ -18,8 +18,8 @@ use crate::tensor_sketch::input::{Job, Windows};
 use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Error, Result};
 
-/// The most windows that are computed together, and the most letters that they begin in. A window of
-/// more strides than that is computed with as many windows as it has strides.
+/// The most windows that are computed together, and the most letters that they begin in. A window
+/// of more strides than that is computed with as many windows as it has strides.
 const MAX_WINDOWS: usize = 1 << 16;
 const MAX_LETTERS: usize = 1 << 27;
 
@@ -27,8 +27,8 @@ const MAX_LETTERS: usize = 1 << 27;
 /// strides, are counted in 32 bits.
 const MAX_STRIDES: usize = 1 << 29;
 
-/// Writes the sketches of all windows of `codes` to a row each. There is at least one window, the codes
-/// are below the alphabet's size, and they end with the last window.
+/// Writes the sketches of all windows of `codes` to a row each. There is at least one window, the
+/// codes are below the alphabet's size, and they end with the last window.
 pub fn host<T: HasKernels>(
     device: &Device,
     job: &Job,
@@ -100,8 +100,8 @@ fn lengths(of: Windows, count: usize) -> Result<Vec<u64>> {
     collected((0..count).map(|_| of.width as u64))
 }
 
-/// Returns the number of neighbouring windows that begin in a run. Partitions that begin at multiples of this number
-/// compute the same products as the whole.
+/// Returns the number of neighbouring windows that begin in a run. Partitions that begin at
+/// multiples of this number compute the same products as the whole.
 pub fn run(of: Windows) -> usize {
     match of.width / of.stride {
         0 => 1,
@@ -195,16 +195,17 @@ impl<T: HasKernels> Engine<T> {
                 out: spectra.buffer.slice_mut(),
             };
             let kernel = WINDOWS[self.tables.tuple_length() - 1];
-            // SAFETY: the matrices are those of the pieces from the first window's start to the last
-            // window's end, the middles those of the whole runs after each run that windows begin in,
-            // which is no longer than a window, and suffixes and rows have a place for each window.
+            // SAFETY: the matrices are those of the pieces from the first window's start to the
+            // last window's end, the middles those of the whole runs after each run that windows
+            // begin in, which is no longer than a window, and suffixes and rows have a place for
+            // each window.
             unsafe { self.launch(kernel, config, (parameters, arrays))? };
         }
         Ok(spectra)
     }
 
-    /// Plans the product of the whole runs after each run in which windows begin: first the runs' own
-    /// matrices from pieces, then products of runs, then products of products.
+    /// Plans the product of the whole runs after each run in which windows begin: first the runs'
+    /// own matrices from pieces, then products of runs, then products of products.
     fn plan_middles(&self, runs: &Runs, pieces: u32, windows: usize) -> Result<Vec<Products>> {
         let whole = runs.whole() as u32;
         if whole == 0 {

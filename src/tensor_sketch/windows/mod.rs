@@ -1,28 +1,30 @@
 //! Sketches of all windows of a sequence.
 //!
 //! # Algorithm
-//! Windows of `width` letters begin every `stride` letters. With q = ⌊width / stride⌋ and
-//! r = `width` mod `stride`, the text is cut into *steps* of `stride` letters, and each step after
-//! its first r letters, so that a window consists of q whole steps and the head of the next one:
+//! Windows of `width` letters begin every `stride` letters. With q = ⌊width / stride⌋ and r =
+//! `width` mod `stride`, the text is cut into *steps* of `stride` letters, and each step after its
+//! first r letters, so that a window consists of q whole steps and the head of the next one:
 //!
 //! ```text
 //! window i = F(i) F(i+1) … F(i+q−1) A(i+q)        F(k): step k, A(k): its first r letters
 //! ```
 //!
-//! In the Fourier form each factor is a matrix, and the window's matrix is their product (see `fourier`).
-//! Matrices have inverses, but dividing the product by the factors that leave the window would add up
-//! rounding errors from window to window. Instead steps are gathered into runs. Windows that begin in
-//! the same run share the steps between that run and the run in which the first of them ends:
+//! In the Fourier form each factor is a matrix, and the window's matrix is their product (see
+//! `fourier`). Matrices have inverses, but dividing the product by the factors that leave the
+//! window would add up rounding errors from window to window. Instead steps are gathered into runs.
+//! Windows that begin in the same run share the steps between that run and the run in which the
+//! first of them ends:
 //!
 //! ```text
 //! window i = F(i) … F(end of the run − 1) · middle · F(…) … F(i+q−1) · A(i+q)
 //! ```
 //!
-//! The left products are made from the end of a run backwards, the right products forwards, one step at
-//! a time, and the middle once for all windows of the run. So each window takes few products of
-//! matrices, whatever its width, and depends only on its own letters. With one run per window there is
-//! no middle, as in the algorithm for minima of sliding windows (M. van Herk, 'A fast algorithm for local
-//! minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min, median, and max filters').
+//! The left products are made from the end of a run backwards, the right products forwards, one
+//! step at a time, and the middle once for all windows of the run. So each window takes few
+//! products of matrices, whatever its width, and depends only on its own letters. With one run per
+//! window there is no middle, as in the algorithm for minima of sliding windows (M. van Herk, 'A
+//! fast algorithm for local minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min,
+//! median, and max filters').
 
 pub mod cpu;
 pub mod gpu;
@@ -47,30 +49,31 @@ const WINDOWS_DEVICE: &str = "windows_device";
 const WINDOWS_DEVICE_INTO: &str = "windows_device_into";
 
 impl<T: Entry> TensorSketch<T> {
-    /// Sketches all windows of `width` letters that begin at letters 0, `stride`, 2·`stride`, … of a
-    /// sequence of n letters and end within it: (⌊(n − `width`) / `stride`⌋ + 1)×D, or 0×D if there are
-    /// none. The view may have any strides.
+    /// Sketches all windows of `width` letters that begin at letters 0, `stride`, 2·`stride`, … of
+    /// a sequence of n letters and end within it: (⌊(n − `width`) / `stride`⌋ + 1)×D, or 0×D if
+    /// there are none. The view may have any strides.
     ///
     /// Windows are always sketched in the Fourier form, whatever [`form`](TensorSketch::form) says,
-    /// and by all threads. The time is that of one sketch of the sequence, plus a time for each window
-    /// that does not depend on its width. Each sketch is computed only from its window's letters, so that
-    /// errors do not grow along the sequence. The result is the same from run to run.
+    /// and by all threads. The time is that of one sketch of the sequence, plus a time for each
+    /// window that does not depend on its width. Each sketch is computed only from its window's
+    /// letters, so that errors do not grow along the sequence. The result is deterministic.
     ///
     /// Besides the letters and the result, the CPU needs little memory. Other devices need up to
-    /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, at least 65 536.
+    /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, and for at
+    /// least 2¹⁶ strides.
     ///
     /// Over a [set](DeviceSet) of devices, and where a device's memory or its
-    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges of at
-    /// least 64 windows, if there are that many. The sketches are then the same, bit by bit, on devices
-    /// of one kind that run kernels. On the CPU, rounding depends on the number of windows.
+    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges of
+    /// at least 64 windows, if there are that many. The sketches are then the same, bit by bit, on
+    /// devices of one kind that run kernels. On the CPU, rounding depends on the number of windows.
     ///
     /// # Errors
     ///
     /// - [`Error::InvalidInput`] for a `width` or a `stride` of 0, for a code that is not below the
     ///   alphabet size of the tables, and for a set of no devices.
     /// - [`Error::Overflow`] as for [`sketch`](TensorSketch::sketch).
-    /// - [`Error::Allocation`] if the host's memory does not suffice for the sketches, or a device's for
-    ///   up to 127 windows.
+    /// - [`Error::Allocation`] if the host's memory does not suffice for the sketches, or a
+    ///   device's for up to 127 windows.
     ///
     /// # Examples
     ///
@@ -90,8 +93,8 @@ impl<T: Entry> TensorSketch<T> {
     ///
     /// # Source
     ///
-    /// Windows are products that grow to both sides from places in the text, as minima do in M. van Herk,
-    /// 'A fast algorithm for local minimum and maximum filters'.
+    /// Windows are products that grow to both sides from places in the text, as minima do in M. van
+    /// Herk, 'A fast algorithm for local minimum and maximum filters'.
     pub fn windows(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -106,8 +109,8 @@ impl<T: Entry> TensorSketch<T> {
         Ok(Array2::from_shape_vec(shape, sketches).expect("a row for each window"))
     }
 
-    /// As [`windows`](Self::windows), but writes the sketches to `out`, a view with any strides. The
-    /// content of `out` is unspecified after an error.
+    /// As [`windows`](Self::windows), but writes the sketches to `out`, a view with any strides.
+    /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
     ///
@@ -162,16 +165,16 @@ impl<T: Entry> TensorSketch<T> {
         T::windows(&job, devices.devices(), &codes, windows, out).during(operation)
     }
 
-    /// As [`windows`](Self::windows), but for the only sequence of `sequences`, in a device's memory, where
-    /// the sketches stay.
+    /// As [`windows`](Self::windows), but for the only sequence of `sequences`, in a device's
+    /// memory, where the sketches stay.
     ///
     /// On a GPU this may return before the sketches are computed. The windows are not divided: all
     /// sketches have to fit in the device's memory.
     ///
     /// # Errors
     ///
-    /// Also [`Error::InvalidInput`] if there is not exactly one sequence. There is no error of overflow: an
-    /// entry beyond the range of `f32` is infinite.
+    /// Also [`Error::InvalidInput`] if there is not exactly one sequence. There is no error of
+    /// overflow: an entry beyond the range of `f32` is infinite.
     ///
     /// # Examples
     ///
@@ -202,13 +205,13 @@ impl<T: Entry> TensorSketch<T> {
         DeviceArray::from_buffer(out, Ix2(windows.count, self.tables.dim()))
     }
 
-    /// As [`windows_device`](Self::windows_device), but writes the sketches to `out`, on the same device.
-    /// The content of `out` is unspecified after an error.
+    /// As [`windows_device`](Self::windows_device), but writes the sketches to `out`, on the same
+    /// device. The content of `out` is unspecified after an error.
     ///
     /// # Errors
     ///
-    /// Also [`Error::DifferentDevices`] if `out` is on another device, and [`Error::Shape`] if `out` does
-    /// not have the shape of the result.
+    /// Also [`Error::DifferentDevices`] if `out` is on another device, and [`Error::Shape`] if
+    /// `out` does not have the shape of the result.
     pub fn windows_device_into(
         &self,
         sequences: &DeviceSequences,
