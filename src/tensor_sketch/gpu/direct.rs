@@ -30,7 +30,12 @@ pub fn sketch<T: HasKernels>(
     let mut order = collected(0..grid_size(job, count)?)?;
     order.sort_unstable_by_key(|&sequence| Reverse(lengths[sequence as usize]));
     let longest = lengths[order[0] as usize];
-    let exponent = step_exponent(longest, tuple).ok_or_else(|| too_long(job, longest))?;
+    let exponent = step_exponent(longest, tuple).ok_or_else(|| {
+        let message = format!(
+            "a sequence of {longest} letters is too long for tuples of {tuple}: take the device cpu"
+        );
+        Error::input(job.operation, message)
+    })?;
     let parameters = Parameters {
         bits: sequences.letters.bits,
         step: power_of_two(-exponent) as f32,
@@ -105,20 +110,20 @@ fn kernels<T: HasKernels>(
     })
 }
 
+/// Returns the dynamic shared memory per block.
 fn shared_bytes(policy: &DirectPolicy, job: &Job, device: &Device) -> Result<u32> {
-    let tables = job.tables;
+    let (tables, bytes) = (job.tables, policy.shared_bytes);
     let available = device.shared_memory_per_block().unwrap_or(0);
-    u32::try_from(policy.shared_bytes).ok().filter(|&bytes| bytes <= available).ok_or_else(|| {
-        let (alphabet, tuple, dim) = (tables.alphabet_size(), tables.tuple_length(), tables.dim());
-        Error::input(
-            job.operation,
-            format!(
-                "{alphabet} letters, tuples of {tuple} and dimension {dim} need {} bytes of shared memory per block, \
-                 and {device} has {available}: take a smaller dimension or the Fourier form",
-                policy.shared_bytes
-            ),
-        )
-    })
+    if bytes <= u64::from(available) {
+        return Ok(bytes as u32);
+    }
+    let (alphabet, tuple, dim) = (tables.alphabet_size(), tables.tuple_length(), tables.dim());
+    let message = format!(
+        "{alphabet} letters, tuples of {tuple} and dimension {dim} need {bytes} bytes of shared \
+         memory per block, and {device} has {available}: take a smaller dimension or the Fourier \
+         form"
+    );
+    Err(Error::input(job.operation, message))
 }
 
 /// The exponent of the largest sum that the kernel may reach: far enough below `f32`'s 2¹²⁸ that
@@ -135,14 +140,6 @@ fn step_exponent(longest: u64, tuple: usize) -> Option<i32> {
     let needed = |k: usize| (binomial(longest, k as u64).max(1.0).log2() - MAX_EXPONENT) / k as f64;
     let exponent = (1..=tuple).map(needed).fold(0.0, f64::max).ceil() as i32;
     (exponent * tuple as i32 <= -f32::MIN_EXP).then_some(exponent)
-}
-
-fn too_long(job: &Job, longest: u64) -> Error {
-    let tuple = job.tables.tuple_length();
-    let message = format!(
-        "a sequence of {longest} letters is too long for tuples of {tuple}: take the device cpu"
-    );
-    Error::input(job.operation, message)
 }
 
 /// Returns the factors of rows 0 to t of each sequence, which undo the powers of two, and divide by

@@ -33,7 +33,7 @@ fn expected(texts: &[Vec<u8>]) -> Array2<f64> {
 }
 
 /// Pushes the texts, `step` letters at a time.
-fn feed(session: &mut SketchSession<f64>, texts: &[Vec<u8>], step: usize) -> Result<()> {
+fn feed<T: Entry>(session: &mut SketchSession<T>, texts: &[Vec<u8>], step: usize) -> Result<()> {
     for text in texts {
         for piece in text.chunks(step) {
             session.push(piece)?;
@@ -105,12 +105,7 @@ fn sequences_longer_than_a_segment() {
     for form in [Form::Fourier, Form::Direct] {
         let sketcher = TensorSketch::new(tables.clone()).form(form).normalize(true);
         let mut session = sketcher.session(&Device::cpu()).unwrap();
-        for text in &texts {
-            for piece in text.chunks(1_234_567) {
-                session.push(piece).unwrap();
-            }
-            session.end_sequence().unwrap();
-        }
+        feed(&mut session, &texts, 1_234_567).unwrap();
         let expected = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
         assert_eq!(session.finish().unwrap(), expected, "{form:?}");
     }
@@ -256,10 +251,8 @@ fn an_error_in_the_middle() {
 fn overflow_names_the_sequence() {
     let sketcher = TensorSketch::new(Tables::from_seed(1, 8, 1, 0).unwrap());
     let mut session = sketcher.session(&Device::cpu()).unwrap();
-    for length in [5, 20, 300_000, 3] {
-        session.push(&vec![0; length]).unwrap();
-        session.end_sequence().unwrap();
-    }
+    let texts = [5, 20, 300_000, 3].map(|length| vec![0; length]);
+    feed(&mut session, &texts, 300_000).unwrap();
     let error = session.finish().unwrap_err();
     let is_overflow = matches!(error, Error::Overflow { index: 2, .. });
     assert!(is_overflow, "{error:?}");
