@@ -259,7 +259,7 @@ impl<T: Entry> SketchSession<T> {
         Err(Error::input(SESSION, message))
     }
 
-    /// Does some work, an error of which breaks the session.
+    /// Runs `work`, whose error breaks the session.
     fn or_break(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let result = work(self).during(SESSION);
         if let Err(error) = &result {
