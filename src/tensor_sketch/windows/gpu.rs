@@ -190,7 +190,10 @@ impl<T: HasKernels> Engine<T> {
             let arrays = windows::Arrays {
                 singles,
                 doubles,
-                middles: middles.map_or(nothing(), |middles| middles.stored().2),
+                // Borrowed, because the kernel reads the buffer.
+                middles: middles
+                    .as_ref()
+                    .map_or(nothing(), |middles| middles.stored().2),
                 suffixes: suffixes.slice_mut(),
                 out: spectra.buffer.slice_mut(),
             };
