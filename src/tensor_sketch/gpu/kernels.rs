@@ -20,11 +20,11 @@ pub trait HasKernels: Real {
     const KERNELS: Kernels<Self>;
 }
 
-/// Two numbers in a lane, as they lie in memory.
+/// Two numbers of a lane in memory.
 pub type Pair<T> = <<T as HasKernels>::Number as Number>::Pair;
 
-/// Matrices as composition takes them, in either of two types.
-pub type Sums = (DeviceSlice<Pair32>, DeviceSlice<Pair64>);
+/// Matrices as composition takes them: 1 and matrices in `f32`, or 0 and matrices in `f64`.
+pub type Stored = (u32, DeviceSlice<Pair32>, DeviceSlice<Pair64>);
 
 /// The kernels for a type of entries.
 pub struct Kernels<T: HasKernels> {
@@ -34,10 +34,10 @@ pub struct Kernels<T: HasKernels> {
     pub chunks: &'static [&'static [&'static Chunks<Pair<T>>]],
     /// The inverse transform.
     pub inverse: &'static Inverse<T>,
-    /// The direct form, by values per thread.
+    /// The direct form, by values per thread. Only `f32` has it.
     pub direct: Option<&'static [(u32, &'static Direct<T>)]>,
     /// Passes the matrices of chunks to composition.
-    pub sums: fn(&Buffer<Pair<T>>) -> Sums,
+    pub stored: fn(&Buffer<Pair<T>>) -> Stored,
 }
 
 pub type Operators = Kernel<(
@@ -65,7 +65,7 @@ pub type Windows = Kernel<(windows::Parameters, windows::Arrays)>;
 pub type Direct<T> = Kernel<(Parameters, direct::Arrays<T>)>;
 
 macro_rules! has_kernels {
-    ($($type:ident: $operators:ident, $inverse:ident, [$([$($chunks:ident)*])*], $sums:expr,
+    ($($type:ident: $operators:ident, $inverse:ident, [$([$($chunks:ident)*])*], $stored:expr,
         $direct:expr;)*) => {$(
         impl HasKernels for $type {
             type Number = $type;
@@ -75,7 +75,7 @@ macro_rules! has_kernels {
                 chunks: &[$(&[$(&chunks::$chunks),*]),*],
                 inverse: &inverse::$inverse,
                 direct: $direct,
-                sums: $sums,
+                stored: $stored,
             };
         }
     )*};
@@ -90,7 +90,7 @@ has_kernels! {
         [chunks_f32_6_1 chunks_f32_6_2 chunks_f32_6_3]
         [chunks_f32_7_1 chunks_f32_7_2 chunks_f32_7_3]
         [chunks_f32_8_1 chunks_f32_8_2 chunks_f32_8_3]
-    ], |singles| (singles.slice(), nothing()), Some(DIRECT);
+    ], |singles| (1, singles.slice(), nothing()), Some(DIRECT);
     f64: operators_f64, inverse_f64, [
         [chunks_f64_1_1]
         [chunks_f64_2_1 chunks_f64_2_2]
@@ -100,7 +100,7 @@ has_kernels! {
         [chunks_f64_6_1 chunks_f64_6_2]
         [chunks_f64_7_1 chunks_f64_7_2]
         [chunks_f64_8_1 chunks_f64_8_2]
-    ], |doubles| (nothing(), doubles.slice()), None;
+    ], |doubles| (0, nothing(), doubles.slice()), None;
 }
 
 macro_rules! direct {
@@ -113,29 +113,19 @@ const DIRECT: &[(u32, &Direct<f32>)] = direct! {
     direct_8: 8 direct_12: 12 direct_16: 16 direct_24: 24 direct_32: 32
 };
 
+macro_rules! by_tuple {
+    ($module:ident: $($name:ident)*) => {
+        [$(&$module::$name),*]
+    };
+}
 /// Composition of matrices, by tuple length from 1.
-pub const COMPOSE: [&Compose; 8] = [
-    &compose::compose_1,
-    &compose::compose_2,
-    &compose::compose_3,
-    &compose::compose_4,
-    &compose::compose_5,
-    &compose::compose_6,
-    &compose::compose_7,
-    &compose::compose_8,
-];
-
+pub const COMPOSE: [&Compose; 8] = by_tuple! {
+    compose: compose_1 compose_2 compose_3 compose_4 compose_5 compose_6 compose_7 compose_8
+};
 /// Sliding windows, by tuple length from 1.
-pub const WINDOWS: [&Windows; 8] = [
-    &windows::windows_1,
-    &windows::windows_2,
-    &windows::windows_3,
-    &windows::windows_4,
-    &windows::windows_5,
-    &windows::windows_6,
-    &windows::windows_7,
-    &windows::windows_8,
-];
+pub const WINDOWS: [&Windows; 8] = by_tuple! {
+    windows: windows_1 windows_2 windows_3 windows_4 windows_5 windows_6 windows_7 windows_8
+};
 
 /// Returns a slice that kernels do not read.
 pub fn nothing<T: Copy>() -> DeviceSlice<T> {

@@ -1,5 +1,5 @@
-//! What has to be computed and composed for a set of sequences: chunks, and the levels of their
-//! trees. It depends on their lengths alone.
+//! Batches of sequences: their chunks, and the levels of the trees by which the chunks are
+//! composed. All of it depends on the sequences' lengths alone.
 
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
@@ -8,157 +8,164 @@ use crate::device::{Buffer, collected, reserve, zeroed};
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, SEGMENT};
 use crate::{Device, Result};
 
-/// What a batch may hold.
+/// The most that a batch may hold.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct Capacity {
     pub letters: u64,
     /// Chunks, or sequences without letters.
     pub chunks: u64,
 }
 
-impl Room {
-    /// Enough to fill any GPU, and little enough for its memory.
-    pub const LARGEST: Room = Room {
+impl Capacity {
+    /// Large enough to fill any GPU, and small enough for its memory.
+    pub const LARGEST: Capacity = Capacity {
         letters: 16 * SEGMENT as u64,
         chunks: 1 << 17,
     };
+
+    const NONE: Capacity = Capacity {
+        letters: 0,
+        chunks: 0,
+    };
 }
 
-/// Levels of products at most, before the matrices are those of segments.
+/// The most levels of products before the matrices are those of [`SEGMENT`] letters.
 pub const MOST_LEVELS: u32 = 3;
 
 const _: () = assert!(SEGMENT == CHUNK * FAN_IN.pow(MOST_LEVELS));
 
-/// Sequences, or a part of a long one, that are worked on together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Sequences, or one segment of a long sequence, that are computed together.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    pub parts: Vec<Part>,
+    pub segments: Vec<Segment>,
     /// The number of the first sequence.
     pub first: usize,
-    /// Whether the sequences end in this batch; else it has one alone.
+    /// Whether the sequences end in this batch; if not, the batch has one segment.
     pub complete: bool,
 }
 
 impl Batch {
-    /// The letters of the batch, of those of all batches; afterwards it counts from the first of them.
+    /// Returns the batch's letters, and makes the batch count from the first of them.
     pub fn take_letters<'a>(&mut self, all: &'a [u8]) -> &'a [u8] {
-        let origin = self.parts.first().map_or(0, |part| part.first_letter);
-        let end = self
-            .parts
-            .last()
-            .map_or(0, |part| part.first_letter + part.letters);
-        for part in &mut self.parts {
-            part.first_letter -= origin;
+        let first = |segment: &Segment| segment.first_letter;
+        let origin = self.segments.first().map_or(0, first);
+        let end = self.segments.last().map_or(0, Segment::end);
+        for segment in &mut self.segments {
+            segment.first_letter -= origin;
         }
         &all[origin as usize..end as usize]
     }
 }
 
-/// A sequence, or a piece of a long one.
+/// A sequence, or a segment of a long sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Where its letters begin.
+pub struct Segment {
     pub first_letter: u64,
     pub letters: u64,
-    /// Whether there are letters of the sequence before these.
-    pub continued: bool,
-    /// Whether the sequence ends with these.
+    /// Whether letters of the sequence come before this segment.
+    pub continues: bool,
+    /// Whether the sequence ends with this segment.
     pub ends: bool,
-    /// Levels of products of [`FAN_IN`] matrices each: those of the sequence's first row are its last level's. It may be
-    /// cut between these alone.
+    /// Levels of products of [`FAN_IN`] matrices each before the last product, which makes the
+    /// sequence's first row. A sequence may be cut only between the matrices of the last product.
     pub level: u32,
 }
 
-impl Part {
+impl Segment {
     /// A whole sequence.
-    pub fn whole(first_letter: u64, letters: u64) -> Part {
-        Part {
+    pub fn whole(first_letter: u64, letters: u64) -> Segment {
+        Segment {
             first_letter,
             letters,
-            continued: false,
+            continues: false,
             ends: true,
-            level: Part::level(letters),
+            level: Segment::level(letters),
         }
     }
 
-    /// As many levels as leave [`FAN_IN`] matrices, or those of segments.
+    /// Returns the number of levels that leave at most [`FAN_IN`] matrices, or [`MOST_LEVELS`].
     pub fn level(letters: u64) -> u32 {
-        let is_enough = |&level: &u32| letters <= Part::step(level) * FAN_IN as u64;
+        let is_enough = |&level: &u32| letters <= Segment::step(level) * FAN_IN as u64;
         (0..MOST_LEVELS).find(is_enough).unwrap_or(MOST_LEVELS)
     }
 
-    /// The letters of a matrix of a level.
+    /// Returns the letters of a matrix of a level.
     fn step(level: u32) -> u64 {
         (CHUNK * FAN_IN.pow(level)) as u64
     }
 
-    /// An empty sequence takes place too.
+    fn end(&self) -> u64 {
+        self.first_letter + self.letters
+    }
+
+    /// Returns the chunks that the segment counts in a batch: an empty sequence counts as one.
     pub fn chunks(&self) -> u64 {
         self.letters.div_ceil(CHUNK as u64).max(1)
     }
 
-    /// In pieces with room each, as far as they can be cut.
-    fn pieces(self, room: Room) -> impl Iterator<Item = Part> {
-        let step = Part::step(self.level);
-        let most = room.letters.min(room.chunks.saturating_mul(CHUNK as u64));
+    /// Returns the number of matrices of chunks.
+    fn matrices(&self) -> u32 {
+        self.letters.div_ceil(CHUNK as u64) as u32
+    }
+
+    /// Splits the segment so that each part fits, as far as the segment can be cut.
+    fn split(self, capacity: Capacity) -> impl Iterator<Item = Segment> {
+        let step = Segment::step(self.level);
+        let most = (capacity.letters).min(capacity.chunks.saturating_mul(CHUNK as u64));
         let most = (most / step * step).max(step);
-        (0..self.letters)
-            .step_by(most as usize)
-            .map(move |begin| Part {
-                first_letter: self.first_letter + begin,
-                letters: most.min(self.letters - begin),
-                continued: self.continued || begin > 0,
-                ends: self.ends && begin + most >= self.letters,
-                level: self.level,
-            })
+        let begins = (0..self.letters).step_by(most as usize);
+        begins.map(move |begin| Segment {
+            first_letter: self.first_letter + begin,
+            letters: most.min(self.letters - begin),
+            continues: self.continues || begin > 0,
+            ends: self.ends && begin + most >= self.letters,
+            level: self.level,
+        })
     }
 }
 
-/// Gathers sequences, of which each begins at a letter behind the one before and has some letters, into
-/// batches. Parts of sequences are alone in theirs.
+/// Gathers segments, in the order of their letters, into batches. A segment of a sequence that is
+/// cut has a batch to itself.
 ///
 /// # Errors
 /// [`Error::Allocation`](crate::Error::Allocation).
-pub fn batches(sequences: impl Iterator<Item = Part>, room: Room) -> Result<Vec<Batch>> {
-    let mut batches = vec![];
-    let mut batch = Batch::default();
-    let (mut letters, mut chunks) = (0, 0);
-    for (number, part) in sequences.enumerate() {
-        let is_alone = part.continued
-            || !part.ends
-            || part.letters > room.letters
-            || part.letters > 0 && part.chunks() > room.chunks;
-        let is_full = letters + part.letters > room.letters || chunks + part.chunks() > room.chunks;
-        if is_alone || is_full {
-            if !batch.parts.is_empty() {
-                reserve(&mut batches, 1)?;
-                batches.push(std::mem::take(&mut batch));
-            }
-            (letters, chunks) = (0, 0);
-        }
+pub fn batches(segments: impl Iterator<Item = Segment>, capacity: Capacity) -> Result<Vec<Batch>> {
+    let mut batches: Vec<Batch> = vec![];
+    // What the last batch can still hold. Nothing fits at first: every segment counts as a chunk.
+    let mut left = Capacity::NONE;
+    for (first, segment) in segments.enumerate() {
+        let (letters, chunks) = (segment.letters, segment.chunks());
+        let is_alone = segment.continues
+            || !segment.ends
+            || letters > capacity.letters
+            || letters > 0 && chunks > capacity.chunks;
         if is_alone {
-            for part in part.pieces(room) {
+            for segment in segment.split(capacity) {
                 reserve(&mut batches, 1)?;
                 batches.push(Batch {
-                    parts: vec![part],
-                    first: number,
-                    complete: part.ends,
+                    segments: vec![segment],
+                    first,
+                    complete: segment.ends,
                 });
             }
+            left = Capacity::NONE;
             continue;
         }
-        if batch.parts.is_empty() {
-            batch.first = number;
-            batch.complete = true;
+        if letters > left.letters || chunks > left.chunks {
+            reserve(&mut batches, 1)?;
+            batches.push(Batch {
+                segments: vec![],
+                first,
+                complete: true,
+            });
+            left = capacity;
         }
-        reserve(&mut batch.parts, 1)?;
-        batch.parts.push(part);
-        letters += part.letters;
-        chunks += part.chunks();
-    }
-    if !batch.parts.is_empty() {
-        reserve(&mut batches, 1)?;
-        batches.push(batch);
+        let batch = batches.last_mut().expect("a batch that can hold more");
+        reserve(&mut batch.segments, 1)?;
+        batch.segments.push(segment);
+        left.letters -= letters;
+        // A capacity of no chunks still takes one empty sequence.
+        left.chunks = left.chunks.saturating_sub(chunks);
     }
     Ok(batches)
 }
@@ -169,19 +176,20 @@ pub struct Layout {
     pub first: usize,
     pub sequences: u32,
     pub complete: bool,
-    pub continued: bool,
-    /// Where the letters begin, and how many there are up to the end of the last ones.
+    pub continues: bool,
+    /// Where the letters begin.
     pub origin: u64,
-    pub letters: u64,
+    /// Letters from the origin to the end of the last chunk.
+    letters: u64,
     pub chunks: Buffer<Chunk>,
-    /// The chunks' numbers, the longest first, so that those that a warp works on together are of
-    /// the same length, and none is left for the end.
+    /// The chunks' numbers, the longest first: a warp computes chunks of equal length, and no long
+    /// chunk is left for the end.
     pub order: Buffer<u32>,
-    /// What to do with the matrices of chunks, then with those that come of it, and so on.
+    /// The products of the matrices of chunks, then the products of those, and so on.
     pub levels: Vec<Level>,
 }
 
-/// What to do with the matrices of a level.
+/// The products of the matrices of a level.
 #[derive(Debug)]
 pub struct Level {
     /// The products whose first rows are those of whole sequences.
@@ -190,80 +198,75 @@ pub struct Level {
     pub matrices: Buffer<Run>,
 }
 
+/// A [`Level`] on the host: `rows` and `matrices`.
+type HostLevel = (Vec<Run>, Vec<Run>);
+
 impl Layout {
-    /// For the first rows of a batch's sequences.
+    /// Uploads a batch whose sequences' first rows are computed.
     pub fn upload(device: &Device, batch: &Batch) -> Result<Layout> {
-        Layout::with_levels(device, batch, levels(&batch.parts)?)
+        Layout::with_levels(device, batch, levels(&batch.segments)?)
     }
 
-    /// For one matrix of each part.
-    pub fn of_matrices(device: &Device, parts: Vec<Part>) -> Result<Layout> {
-        let levels = reductions(&parts)?;
+    /// Uploads a batch of segments with one matrix each.
+    pub fn of_matrices(device: &Device, segments: Vec<Segment>) -> Result<Layout> {
+        let levels = reductions(&segments)?;
         let batch = Batch {
-            parts,
+            segments,
             first: 0,
             complete: true,
         };
         Layout::with_levels(device, &batch, levels)
     }
 
-    fn with_levels(
-        device: &Device,
-        batch: &Batch,
-        levels: Vec<(Vec<Run>, Vec<Run>)>,
-    ) -> Result<Layout> {
-        let chunks = chunks(&batch.parts)?;
+    fn with_levels(device: &Device, batch: &Batch, levels: Vec<HostLevel>) -> Result<Layout> {
+        let chunks = chunks(&batch.segments)?;
         let order = longest_first(&chunks)?;
-        let levels = levels
-            .iter()
-            .map(|(rows, matrices)| {
-                Ok(Level {
-                    rows: device.buffer_from(rows)?,
-                    matrices: device.buffer_from(matrices)?,
-                })
+        let upload = |(rows, matrices): &HostLevel| {
+            Ok(Level {
+                rows: device.buffer_from(rows)?,
+                matrices: device.buffer_from(matrices)?,
             })
-            .collect::<Result<_>>()?;
-        let first = batch.parts.first();
-        let origin = first.map_or(0, |part| part.first_letter);
-        let last = batch.parts.last();
+        };
+        let first = batch.segments.first();
+        let origin = first.map_or(0, |segment| segment.first_letter);
         Ok(Layout {
             first: batch.first,
-            sequences: batch.parts.len() as u32,
+            sequences: batch.segments.len() as u32,
             complete: batch.complete,
-            continued: first.is_some_and(|part| part.continued),
+            continues: first.is_some_and(|segment| segment.continues),
             origin,
-            letters: last.map_or(0, |part| part.first_letter + part.letters) - origin,
+            letters: batch.segments.last().map_or(0, Segment::end) - origin,
             chunks: device.buffer_from(&chunks)?,
             order: device.buffer_from(&order)?,
-            levels,
+            levels: levels.iter().map(upload).collect::<Result<_>>()?,
         })
     }
 
-    /// The units that the words of all chunks reach to.
+    /// Returns the number of units that the words of all chunks take.
     pub fn units(&self, word_letters: u32) -> usize {
         let chunks = self.chunks.len() as u64;
         (Chunk::first_unit(self.letters, chunks, word_letters) + u64::from(UNIT)) as usize
     }
 }
 
-/// The chunks of all parts, one after the other.
-fn chunks(parts: &[Part]) -> Result<Vec<Chunk>> {
-    let of_part = |part: &Part| {
-        let (first, letters) = (part.first_letter, part.letters);
+/// Returns the chunks of all segments, in order.
+fn chunks(segments: &[Segment]) -> Result<Vec<Chunk>> {
+    let of_segment = |segment: &Segment| {
+        let (first, letters) = (segment.first_letter, segment.letters);
         (0..letters).step_by(CHUNK).map(move |begin| Chunk {
             first_letter: first + begin,
             letters: (letters - begin).min(CHUNK as u64) as u32,
             reserved: 0,
         })
     };
-    let counts = parts.iter().map(|part| part.letters.div_ceil(CHUNK as u64));
+    let counts = segments.iter().map(|segment| segment.matrices() as usize);
     let mut chunks = Vec::new();
-    reserve(&mut chunks, counts.sum::<u64>() as usize)?;
-    chunks.extend(parts.iter().flat_map(of_part));
+    reserve(&mut chunks, counts.sum())?;
+    chunks.extend(segments.iter().flat_map(of_segment));
     Ok(chunks)
 }
 
-/// The numbers of all chunks, by length, counted and then put in their places.
+/// Returns the numbers of all chunks by length, by a counting sort.
 fn longest_first(chunks: &[Chunk]) -> Result<Vec<u32>> {
     let mut next = [0; CHUNK + 1];
     for chunk in chunks {
@@ -282,11 +285,11 @@ fn longest_first(chunks: &[Chunk]) -> Result<Vec<u32>> {
     Ok(order)
 }
 
-/// For each level the products that are first rows, and those that are the next level's matrices.
-fn levels(parts: &[Part]) -> Result<Vec<(Vec<Run>, Vec<Run>)>> {
+/// Returns the levels that end with the first row of each segment.
+fn levels(segments: &[Segment]) -> Result<Vec<HostLevel>> {
     let mut next = 0;
-    let mut spans = collected(parts.iter().enumerate().map(|(result, part)| {
-        let (first, count) = (next, part.letters.div_ceil(CHUNK as u64) as u32);
+    let mut spans = collected(segments.iter().enumerate().map(|(result, segment)| {
+        let (first, count) = (next, segment.matrices());
         next += count;
         (first, count, result as u32)
     }))?;
@@ -294,15 +297,15 @@ fn levels(parts: &[Part]) -> Result<Vec<(Vec<Run>, Vec<Run>)>> {
     while !spans.is_empty() {
         let (mut rows, mut matrices, mut above) = (vec![], vec![], vec![]);
         for (first, count, result) in spans {
-            let part = parts[result as usize];
-            // Of a piece too, so that what comes of a sequence does not depend on the batches.
-            if levels.len() == part.level as usize {
+            let segment = segments[result as usize];
+            // All segments of a sequence have one level: its sketch does not depend on batches.
+            if levels.len() == segment.level as usize {
                 reserve(&mut rows, 1)?;
                 rows.push(Run {
                     first,
                     count,
                     result,
-                    append: part.continued.into(),
+                    append: segment.continues.into(),
                 });
                 continue;
             }
@@ -331,10 +334,9 @@ fn reduce(first: u32, count: u32, matrices: &mut Vec<Run>) -> Result<()> {
     Ok(())
 }
 
-/// As many levels as it takes until each part, none of which is empty, has one matrix.
-fn reductions(parts: &[Part]) -> Result<Vec<(Vec<Run>, Vec<Run>)>> {
-    let chunks = |part: &Part| part.letters.div_ceil(CHUNK as u64) as u32;
-    let mut counts = collected(parts.iter().map(chunks))?;
+/// Returns the levels that end with one matrix for each segment. No segment is empty.
+fn reductions(segments: &[Segment]) -> Result<Vec<HostLevel>> {
+    let mut counts = collected(segments.iter().map(Segment::matrices))?;
     let mut levels = vec![];
     while counts.iter().any(|&count| count > 1) {
         let mut matrices = vec![];
@@ -353,99 +355,70 @@ fn reductions(parts: &[Part]) -> Result<Vec<(Vec<Run>, Vec<Run>)>> {
 mod tests {
     use super::*;
 
-    fn part(letters: u64) -> Part {
-        Part::whole(0, letters)
+    fn segment(letters: u64) -> Segment {
+        Segment::whole(0, letters)
     }
-
-    const MAX_LETTERS: u64 = Room::LARGEST.letters;
-    const MAX_CHUNKS: u64 = Room::LARGEST.chunks;
 
     #[test]
     fn batches_hold_all_letters_once() {
-        let lengths = [
-            0,
-            5,
-            MAX_LETTERS - 5,
-            1,
-            3 * MAX_LETTERS + 7,
-            0,
-            MAX_LETTERS,
-            2,
-        ];
+        let most = Capacity::LARGEST.letters;
+        let lengths = [0, 5, most - 5, 1, 3 * most + 7, 0, most, 2];
         let mut offsets = vec![0];
         for length in lengths {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
-        let parts = || {
-            let parts = offsets.iter().zip(lengths);
-            parts.map(|(&offset, length)| Part::whole(offset, length))
-        };
-        let batches = batches(parts(), Room::LARGEST).unwrap();
+        let segments = offsets.iter().zip(lengths);
+        let segments = segments.map(|(&offset, length)| Segment::whole(offset, length));
+        let batches = batches(segments, Capacity::LARGEST).unwrap();
         let mut at = 0;
         let mut sequence = 0;
         for batch in &batches {
             assert_eq!(batch.first, sequence);
-            for part in &batch.parts {
-                assert_eq!(part.first_letter, at);
-                assert_eq!(part.level, Part::level(lengths[sequence]));
-                at += part.letters;
-                if part.continued {
-                    assert_eq!((part.first_letter - offsets[sequence]) % SEGMENT as u64, 0);
+            for segment in &batch.segments {
+                assert_eq!(segment.first_letter, at);
+                assert_eq!(segment.level, Segment::level(lengths[sequence]));
+                at += segment.letters;
+                if segment.continues {
+                    let place = segment.first_letter - offsets[sequence];
+                    assert_eq!(place % SEGMENT as u64, 0);
                 }
                 sequence += usize::from(batch.complete);
             }
         }
         assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
         assert!(batches.len() < 9);
-        assert!(
-            super::batches([].into_iter(), Room::LARGEST)
-                .unwrap()
-                .is_empty()
-        );
-        let many = || (0..MAX_CHUNKS + 1).map(|_| part(0));
-        assert_eq!(super::batches(many(), Room::LARGEST).unwrap().len(), 2);
-        let nothing = Room {
-            letters: 0,
-            chunks: 0,
+        let none = super::batches([].into_iter(), Capacity::LARGEST);
+        assert!(none.unwrap().is_empty());
+        let most = Capacity::LARGEST.chunks;
+        let many = |capacity| {
+            let batches = super::batches((0..=most).map(|_| segment(0)), capacity);
+            batches.unwrap().len() as u64
         };
-        assert_eq!(
-            super::batches(many(), nothing).unwrap().len() as u64,
-            MAX_CHUNKS + 1
-        );
+        assert_eq!(many(Capacity::LARGEST), 2);
+        assert_eq!(many(Capacity::NONE), most + 1);
     }
 
     #[test]
-    fn pieces_are_cut_between_matrices_of_the_last_product() {
+    fn segments_are_cut_between_matrices_of_the_last_product() {
         let chunk = CHUNK as u64;
-        for (chunks, level) in [
-            (1, 0),
-            (16, 0),
-            (17, 1),
-            (256, 1),
-            (257, 2),
-            (4096, 2),
-            (4097, 3),
-        ] {
-            let whole = part(chunks * chunk);
+        let counts = [1, 16, 17, 256, 257, 4096, 4097];
+        for (chunks, level) in counts.into_iter().zip([0, 0, 1, 1, 2, 2, 3]) {
+            let whole = segment(chunks * chunk);
             assert_eq!(whole.level, level);
             for most in [0, 1, 5, 40, 700] {
-                let room = Room {
+                let capacity = Capacity {
                     letters: u64::MAX,
                     chunks: most,
                 };
-                let pieces: Vec<Part> = whole.pieces(room).collect();
-                assert_eq!(
-                    pieces.iter().map(|part| part.letters).sum::<u64>(),
-                    whole.letters
-                );
-                let step = Part::step(level);
-                for (i, piece) in pieces.iter().enumerate() {
-                    assert_eq!(piece.first_letter % step, 0);
-                    assert!(piece.letters <= step.max(most * chunk));
-                    assert_eq!(
-                        (piece.continued, piece.ends),
-                        (i > 0, i + 1 == pieces.len())
-                    );
+                let parts: Vec<Segment> = whole.split(capacity).collect();
+                let letters: u64 = parts.iter().map(|part| part.letters).sum();
+                assert_eq!(letters, whole.letters);
+                let step = Segment::step(level);
+                for (i, part) in parts.iter().enumerate() {
+                    assert_eq!(part.first_letter % step, 0);
+                    assert!(part.letters <= step.max(most * chunk));
+                    let expected = (i > 0, i + 1 == parts.len());
+                    assert_eq!((part.continues, part.ends), expected);
                 }
             }
         }
@@ -454,19 +427,11 @@ mod tests {
     #[test]
     fn levels_compose_all_chunks_in_order() {
         let chunk = CHUNK as u64;
-        let lengths = [
-            0,
-            1,
-            16 * chunk,
-            16 * chunk + 1,
-            300 * chunk,
-            SEGMENT as u64,
-            SEGMENT as u64 + 1,
-        ];
-        let parts = lengths.map(part);
-        let levels = levels(&parts).unwrap();
+        let (few, most) = (16 * chunk, SEGMENT as u64);
+        let lengths = [0, 1, few, few + 1, 300 * chunk, most, most + 1];
+        let levels = levels(&lengths.map(segment)).unwrap();
         assert_eq!(levels.len(), 4);
-        // What each matrix is made of, in chunks.
+        // The chunks of each matrix.
         let total: u64 = lengths.iter().map(|n| n.div_ceil(chunk)).sum();
         let mut spans: Vec<(u64, u64)> = (0..total).map(|i| (i, i + 1)).collect();
         let mut found = [None; 7];
@@ -474,21 +439,16 @@ mod tests {
             let joined = |run: &Run| {
                 let spans = &spans[run.first as usize..][..run.count as usize];
                 assert!(spans.windows(2).all(|pair| pair[0].1 == pair[1].0));
-                spans
-                    .first()
-                    .map_or((0, 0), |first| (first.0, spans[spans.len() - 1].1))
+                let first = spans.first();
+                first.map_or((0, 0), |first| (first.0, spans[spans.len() - 1].1))
             };
             for run in rows {
                 assert_eq!(found[run.result as usize].replace(joined(run)), None);
             }
-            let next = matrices.iter().map(joined).collect();
-            assert!(
-                matrices
-                    .iter()
-                    .zip(0..)
-                    .all(|(run, i)| run.result == i && run.count <= 16)
-            );
-            spans = next;
+            for (run, number) in matrices.iter().zip(0..) {
+                assert!(run.result == number && run.count <= 16);
+            }
+            spans = matrices.iter().map(joined).collect();
         }
         let mut at = 0;
         for (length, found) in lengths.iter().zip(found) {
@@ -502,18 +462,18 @@ mod tests {
     #[test]
     fn the_longest_chunks_come_first() {
         let chunk = CHUNK as u64;
-        let chunks = chunks(&[5, 2 * chunk + 7, 5, chunk].map(part)).unwrap();
+        let chunks = chunks(&[5, 2 * chunk + 7, 5, chunk].map(segment)).unwrap();
         assert_eq!(longest_first(&chunks).unwrap(), [1, 2, 5, 3, 0, 4]);
     }
 
     #[test]
-    fn reductions_end_with_a_matrix_for_each_part() {
+    fn reductions_end_with_a_matrix_for_each_segment() {
         let chunk = CHUNK as u64;
-        let parts = [1, 300 * chunk + 1, chunk, 17 * chunk].map(part);
-        let levels = reductions(&parts).unwrap();
+        let segments = [1, 300 * chunk + 1, chunk, 17 * chunk].map(segment);
+        let levels = reductions(&segments).unwrap();
         let counts: Vec<usize> = levels.iter().map(|(_, matrices)| matrices.len()).collect();
         // 1, 301, 1 and 17 chunks.
         assert_eq!(counts, [1 + 19 + 1 + 2, 1 + 2 + 1 + 1, 4]);
-        assert!(reductions(&[1, chunk].map(part)).unwrap().is_empty());
+        assert!(reductions(&[1, chunk].map(segment)).unwrap().is_empty());
     }
 }

@@ -1,28 +1,28 @@
-//! Letters on their way to a device: as few bits as they need.
+//! Packs letters, in as few bits as they need, and copies them to a device.
 
 use pulp::Arch;
 use tensor_sketch_kernels::NEGATIVE;
 
-use super::layout::{Layout, Part, Room, batches};
+use super::layout::{Capacity, Layout, Segment, batches};
 use crate::device::{Buffer, collected, reserve};
 use crate::parallel;
 use crate::tensor_sketch::input::{SequencesView, largest_of};
 use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Result};
 
-/// Codes that a thread packs in one go; a multiple of 32.
+/// Codes that one task packs; a multiple of 32.
 const BLOCK: usize = 1 << 16;
 
 /// The sequences in the device's memory.
 #[derive(Debug)]
 pub struct SequenceBuffers {
     pub letters: PackedLetters,
-    /// Where each sequence begins, and where the last one ends.
+    /// Where each sequence begins, and where the last sequence ends.
     pub offsets: Vec<u64>,
     pub batches: Vec<Layout>,
 }
 
-/// Letters of `bits` bits each, from the lowest bit of each element up.
+/// Letters of `bits` bits each, starting at the lowest bit of each element.
 #[derive(Debug)]
 pub struct PackedLetters {
     pub buffer: Buffer<u32>,
@@ -30,25 +30,20 @@ pub struct PackedLetters {
 }
 
 impl SequenceBuffers {
-    /// Copies `sequences`, all of whose codes are below `bound`.
+    /// Copies `sequences`, whose codes are below `bound`.
     pub fn upload(device: &Device, sequences: SequencesView, bound: usize) -> Result<Self> {
         let letters = PackedLetters::upload(device, sequences.own_codes(), bound)?;
         let origin = sequences.offsets[0];
-        let offsets = sequences
-            .offsets
-            .iter()
-            .map(|offset| (offset - origin) as u64);
-        let offsets = collected(offsets)?;
-        let ends = offsets.windows(2);
-        let parts = ends.map(|ends| Part::whole(ends[0], ends[1] - ends[0]));
-        let batches = batches(parts, Room::LARGEST)?
-            .iter()
-            .map(|batch| Layout::upload(device, batch))
-            .collect::<Result<_>>()?;
+        let offsets = sequences.offsets.iter();
+        let offsets = collected(offsets.map(|offset| (offset - origin) as u64))?;
+        let segments = offsets.windows(2);
+        let segments = segments.map(|ends| Segment::whole(ends[0], ends[1] - ends[0]));
+        let batches = batches(segments, Capacity::LARGEST)?;
+        let layouts = batches.iter().map(|batch| Layout::upload(device, batch));
         Ok(Self {
             letters,
+            batches: layouts.collect::<Result<_>>()?,
             offsets,
-            batches,
         })
     }
 
@@ -58,7 +53,7 @@ impl SequenceBuffers {
 }
 
 impl PackedLetters {
-    /// Copies `codes`, all of which are below `bound`.
+    /// Copies `codes`, which are below `bound`.
     pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
         let mut packed = Packed::default();
         packed.pack(codes, bound)?;
@@ -66,18 +61,18 @@ impl PackedLetters {
     }
 }
 
-/// Letters on the host, packed as on the device. Packing anew takes the same memory: fresh pages would
-/// take longer than the work.
+/// Packed letters on the host. Packing again reuses the memory, because fresh pages would take
+/// longer than packing.
 #[derive(Default)]
 pub struct Packed {
     words: Vec<u32>,
     bits: u32,
-    /// The largest of them.
+    /// The largest code.
     pub largest: Option<u8>,
 }
 
 impl Packed {
-    /// Packs codes that are to be below `bound`, on all cores; one that is larger spoils its word.
+    /// Packs codes, which should be below `bound`, on all cores. A larger code corrupts its word.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation).
@@ -90,7 +85,7 @@ impl Packed {
         self.words.resize(words, 0);
         let blocks = self.words.chunks_mut(BLOCK / per_word);
         let blocks = blocks.zip(codes.chunks(BLOCK));
-        // Compiled for each instruction set, by which the compiler makes vectors of the loops.
+        // Compiled for each instruction set, so that the compiler vectorises the loops.
         let arch = Arch::new();
         let largest = parallel::map(blocks, |(words, codes)| {
             arch.dispatch(|| {
@@ -112,7 +107,7 @@ impl Packed {
     }
 }
 
-/// Returns rotation and sign in one word each, letter after letter.
+/// Returns the rotations and signs of each letter, a rotation and its sign in one `u32`.
 pub fn pack_tables(tables: &Tables) -> Vec<u32> {
     let entries = tables.hashes().into_iter().zip(tables.signs());
     entries
@@ -120,7 +115,7 @@ pub fn pack_tables(tables: &Tables) -> Vec<u32> {
         .collect()
 }
 
-/// The bits of a letter with a code below `bound`: a power of two, so that no letter is split.
+/// Returns the bits of a letter whose code is below `bound`: a power of two, to split no letter.
 pub fn bits_for(bound: usize) -> u32 {
     match bound {
         0..=2 => 1,
@@ -130,7 +125,7 @@ pub fn bits_for(bound: usize) -> u32 {
     }
 }
 
-/// Packs codes into `words`, the last one filled up with zeros.
+/// Packs codes into `words`, and fills the last word up with zeros.
 #[inline(always)]
 fn pack_block(codes: &[u8], bits: u32, words: &mut [u32]) {
     match bits {
@@ -141,7 +136,7 @@ fn pack_block(codes: &[u8], bits: u32, words: &mut [u32]) {
     }
 }
 
-/// The same for `BITS` bits, of which a word has `PER_WORD`.
+/// Packs codes of `BITS` bits, `PER_WORD` to a word.
 #[inline(always)]
 fn pack_words<const BITS: u32, const PER_WORD: usize>(codes: &[u8], words: &mut [u32]) {
     let (whole, rest) = codes.as_chunks::<PER_WORD>();
@@ -155,12 +150,12 @@ fn pack_words<const BITS: u32, const PER_WORD: usize>(codes: &[u8], words: &mut 
     }
 }
 
-/// One word.
+/// Packs one word.
 #[inline(always)]
 fn pack<const PER_WORD: usize>(codes: &[u8; PER_WORD], bits: u32) -> u32 {
     let mut word = 0;
     for (i, four) in codes.as_chunks::<4>().0.iter().enumerate() {
-        // Four codes lie eight bits apart; each step halves the gaps of the pairs.
+        // Four codes lie eight bits apart. Each step halves the gaps of the pairs.
         let mut four = u32::from_le_bytes(*four);
         if bits < 8 {
             let pair = (1 << (2 * bits)) - 1;
@@ -179,16 +174,8 @@ mod tests {
     #[test]
     fn every_letter_is_where_kernels_look_for_it() {
         let mut packed = Packed::default();
-        for (bound, expected) in [
-            (1, 1),
-            (2, 1),
-            (3, 2),
-            (4, 2),
-            (5, 4),
-            (16, 4),
-            (17, 8),
-            (256, 8),
-        ] {
+        let bounds = [1, 2, 3, 4, 5, 16, 17, 256];
+        for (bound, expected) in bounds.into_iter().zip([1, 1, 2, 2, 4, 4, 8, 8]) {
             let bits = bits_for(bound);
             assert_eq!(bits, expected);
             for length in [0, 1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 1000, BLOCK + 1] {

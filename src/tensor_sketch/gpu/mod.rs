@@ -6,18 +6,19 @@ pub mod kernels;
 pub mod layout;
 pub mod letters;
 mod session;
-mod tuning;
+pub mod tuning;
 pub mod workspace;
 
+pub use self::fourier::sketch_from_host;
 pub use self::kernels::HasKernels;
 pub use self::letters::SequenceBuffers;
 pub use self::session::Batches;
 use super::input::{Job, SequencesView};
 use super::options::Form;
-use crate::device::Buffer;
+use crate::device::{Buffer, collected};
 use crate::{Device, Result};
 
-/// Writes the rows of all sequences, which the device holds and whose codes are below the alphabet's size.
+/// Writes the rows of all sequences, whose codes are below the alphabet's size.
 pub fn sketch<T: HasKernels>(
     device: &Device,
     job: &Job,
@@ -25,7 +26,11 @@ pub fn sketch<T: HasKernels>(
     out: &mut Buffer<T>,
 ) -> Result<()> {
     match job.form {
-        Form::Auto | Form::Fourier => fourier::sketch(device, job, sequences, out),
+        Form::Auto | Form::Fourier => {
+            let engine = fourier::Engine::new(device, job)?;
+            let lengths = collected(sequences.lengths())?;
+            engine.sketch(&sequences.letters, &sequences.batches, &lengths, out)
+        }
         Form::Direct => direct::sketch(device, job, sequences, out),
     }
 }
@@ -43,22 +48,7 @@ pub fn sketch_uploaded<T: HasKernels>(
     rows.copy_to(out)
 }
 
-/// Writes the rows of sequences in the host's memory in the Fourier form, the fastest way, and returns whether no code is
-/// too large.
-pub fn sketch_from_host<T: HasKernels>(
-    device: &Device,
-    job: &Job,
-    sequences: SequencesView,
-    out: &mut [T],
-) -> Result<bool> {
-    let Some(rows) = fourier::sketch_from_host(device, job, sequences)? else {
-        return Ok(false);
-    };
-    rows.copy_to(out)?;
-    Ok(true)
-}
-
-/// Describes how it is done, for people.
+/// Describes how sketches are computed, for people.
 pub fn plan<T: HasKernels>(device: &Device, job: &Job) -> Result<String> {
     match job.form {
         Form::Auto | Form::Fourier => Ok(fourier::policy::<T>(device, job)?.to_string()),

@@ -2,7 +2,7 @@
 
 use super::fourier::{Engine, Spectra};
 use super::kernels::HasKernels;
-use super::layout::{Batch, Layout, MOST_LEVELS, Part, Room, batches};
+use super::layout::{Batch, Capacity, MOST_LEVELS, Segment, batches};
 use super::letters::Packed;
 use crate::device::{Buffer, append, collected};
 use crate::tensor_sketch::fourier::SEGMENT;
@@ -10,12 +10,12 @@ use crate::tensor_sketch::input::Job;
 use crate::tensor_sketch::session::batch::{self, Piece};
 use crate::{Device, Result};
 
-/// Sketches batches. What it has begun it downloads when the next batch is under way.
+/// Sketches batches, and downloads a batch's sketches once the next batch has begun.
 pub struct Batches<T: HasKernels> {
     engine: Engine<T>,
     /// The first row of the sequence that has not ended.
     unfinished: Option<Spectra>,
-    /// Sketches that may not have been made yet.
+    /// Sketches that the device may still be computing.
     pending: Vec<Buffer<T>>,
     packed: Packed,
 }
@@ -30,20 +30,16 @@ impl<T: HasKernels> Batches<T> {
         })
     }
 
-    /// Starts the work on a batch, whose sequences or parts of one have so many letters up to their ends.
-    fn start(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
-        self.packed
-            .pack(codes, self.engine.tables.alphabet_size())?;
-        let letters = self.packed.upload(&self.engine.device)?;
-        let layout = Layout::upload(&self.engine.device, batch)?;
-        let begun = self.engine.begin(&letters, &layout, &mut self.unfinished)?;
-        let Some(spectra) = begun else {
-            return Ok(());
-        };
-        let (device, workspace) = (&self.engine.device, &self.engine.workspace);
-        let mut sketches = workspace.allocate_sketches(device, lengths.len(), 1)?;
-        self.engine.finish(&spectra, lengths, &mut sketches, 0)?;
-        self.pending.push(sketches);
+    /// Begins with a batch. `lengths` has each sequence's letters up to the end of its segment.
+    fn begin(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
+        let alphabet_size = self.engine.tables.alphabet_size();
+        self.packed.pack(codes, alphabet_size)?;
+        let begun = (self.engine).begin_packed(&self.packed, batch, &mut self.unfinished)?;
+        if let Some(spectra) = begun {
+            let mut sketches = self.engine.allocate_sketches(lengths.len(), 1)?;
+            self.engine.finish(&spectra, lengths, &mut sketches, 0)?;
+            self.pending.push(sketches);
+        }
         Ok(())
     }
 
@@ -57,20 +53,20 @@ impl<T: HasKernels> Batches<T> {
 
 impl<T: HasKernels> batch::Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &batch::Batch, rows: &mut Vec<T>) -> Result<()> {
-        let parts = collected(batch.pieces.iter().map(part))?;
+        let segments = collected(batch.pieces.iter().map(segment))?;
         let lengths = collected(batch.pieces.iter().map(|piece| piece.length))?;
-        let chunks: u64 = parts.iter().map(Part::chunks).sum();
+        let chunks: u64 = segments.iter().map(Segment::chunks).sum();
         let before = self.pending.len();
-        let mut room = self.engine.room(ALL);
-        let is_short = chunks > room.chunks;
+        let mut capacity = self.engine.capacity(ALL);
+        let is_short = chunks > capacity.chunks;
         if is_short {
             self.download(before, rows)?;
-            room = self.engine.room(ALL);
+            capacity = self.engine.capacity(ALL);
         }
-        for mut part in batches(parts.into_iter(), room)? {
+        for mut part in batches(segments.into_iter(), capacity)? {
             let codes = part.take_letters(&batch.codes);
-            let lengths = &lengths[part.first..][..part.parts.len()];
-            self.start(&part, codes, lengths)?;
+            let lengths = &lengths[part.first..][..part.segments.len()];
+            self.begin(&part, codes, lengths)?;
             if is_short {
                 self.download(self.pending.len(), rows)?;
             }
@@ -86,23 +82,21 @@ impl<T: HasKernels> batch::Engine<T> for Batches<T> {
     }
 }
 
-/// A batch of a session is done in one go where there is room.
-const ALL: Room = Room {
+/// The capacity with which a session's batch is not split.
+const ALL: Capacity = Capacity {
     letters: SEGMENT as u64,
     chunks: u32::MAX as u64,
 };
 
-fn part(piece: &Piece) -> Part {
-    let letters = piece.range.len() as u64;
-    let is_whole = piece.ends && !piece.continues;
-    Part {
-        first_letter: piece.range.start as u64,
-        letters,
-        continued: piece.continues,
-        ends: piece.ends,
-        level: match is_whole {
-            true => Part::level(letters),
-            false => MOST_LEVELS,
+fn segment(piece: &Piece) -> Segment {
+    let segment = Segment::whole(piece.range.start as u64, piece.range.len() as u64);
+    match piece.ends && !piece.continues {
+        true => segment,
+        false => Segment {
+            continues: piece.continues,
+            ends: piece.ends,
+            level: MOST_LEVELS,
+            ..segment
         },
     }
 }

@@ -1,63 +1,53 @@
-//! Sequences that come piece by piece, gathered into batches of bounded size, and what computes the batches.
+//! Batches of letters, which sessions fill and engines compute.
 
 use std::ops::Range;
 
 use crate::Result;
 use crate::device::{append, reserve};
 
-/// What a batch may hold.
+/// The most that a batch may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Letters in a batch, and in a piece.
+    /// Letters in a batch, and in a piece of a sequence.
     pub segment: usize,
     /// Sequences that end in a batch.
     pub sequences: usize,
 }
 
-/// Letters that are worked on together: of one sequence, or of many.
+/// Letters of one or more sequences that are computed together.
 ///
-/// A sequence of up to [`Limits::segment`] letters is one piece. A longer one is cut at the multiples
-/// of that number, counted from its own first letter: each piece but the last is a batch of its own,
-/// and the last is the first piece of its batch. So the pieces of a sequence depend on nothing but its
-/// length.
+/// A sequence of up to [`Limits::segment`] letters is one piece. A longer sequence is cut at the
+/// multiples of that number, counted from its first letter: each piece except the last has a batch
+/// to itself, and the last piece is the first of its batch. So the pieces of a sequence depend only
+/// on its length.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The letters of all pieces, one after the other.
+    /// The concatenated letters of all pieces.
     pub codes: Vec<u8>,
     /// At least one.
     pub pieces: Vec<Piece>,
 }
 
-/// A sequence or a part of one.
+/// A sequence, or a segment of a long sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Where its letters are in the batch. Without any it is an empty sequence.
+    /// The place of the letters in the batch: empty for an empty sequence.
     pub range: Range<usize>,
-    /// Whether the piece before it, the only one of the batch before, belongs to the same sequence.
+    /// Whether the piece before, the only one of its batch, belongs to the same sequence.
     pub continues: bool,
-    /// Whether the sequence ends with it. If not it has [`Limits::segment`] letters.
+    /// Whether the sequence ends with this piece. Else it has [`Limits::segment`] letters.
     pub ends: bool,
     /// The letters of the sequence up to the end of this piece.
     pub length: u64,
 }
 
 impl Batch {
-    /// Room for what `limits` allow, which costs no memory before it is written to.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
-    pub fn with_capacity(limits: Limits) -> Result<Batch> {
-        let mut batch = Batch::default();
-        reserve(&mut batch.codes, limits.segment)?;
-        Ok(batch)
-    }
-
     pub fn clear(&mut self) {
         self.codes.clear();
         self.pieces.clear();
     }
 
-    /// The letters of a piece of this batch.
+    /// Returns the letters of a piece of this batch.
     pub fn letters(&self, piece: &Piece) -> &[u8] {
         &self.codes[piece.range.clone()]
     }
@@ -68,30 +58,35 @@ impl Batch {
 pub struct Filling {
     limits: Limits,
     batch: Batch,
-    /// Where the letters of the sequence begin that has not ended.
+    /// Where the letters of the current sequence begin.
     start: usize,
-    /// How many of its letters were in batches before.
+    /// Letters of the current sequence in earlier batches.
     before: u64,
 }
 
 impl Filling {
-    pub fn new(limits: Limits, batch: Batch) -> Filling {
-        Filling {
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation).
+    pub fn new(limits: Limits) -> Result<Filling> {
+        let mut filling = Filling {
             limits,
-            batch,
+            batch: Batch::default(),
             start: 0,
             before: 0,
-        }
+        };
+        // Untouched pages cost no memory.
+        reserve(&mut filling.batch.codes, limits.segment)?;
+        Ok(filling)
     }
 
-    /// The letters of the sequence that has not ended.
+    /// Returns the number of letters of the current sequence.
     pub fn open_length(&self) -> u64 {
         self.before + (self.batch.codes.len() - self.start) as u64
     }
 
-    /// Adds letters to the sequence, and returns those for which there is no room.
+    /// Adds letters to the current sequence, and returns those that do not fit in the batch.
     ///
-    /// Nothing is cut before a letter more has come: no piece that continues a sequence is empty.
+    /// A sequence is cut only before another letter: no piece that continues a sequence is empty.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation); then nothing was added.
@@ -102,7 +97,7 @@ impl Filling {
         Ok(later)
     }
 
-    /// Ends the sequence, and returns whether the batch has to go before the next one ends.
+    /// Ends the current sequence, and returns whether the batch is full.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation); then the sequence has not ended.
@@ -124,19 +119,19 @@ impl Filling {
         Ok(())
     }
 
-    /// Whether a sequence has ended in this batch.
+    /// Returns whether a sequence has ended in this batch.
     pub fn has_pieces(&self) -> bool {
         !self.batch.pieces.is_empty()
     }
 
-    /// Goes on with the batch `next`, which is empty, and returns the one so far. It has a sequence
-    /// that ended, or no room.
+    /// Replaces a batch in which a sequence has ended, or that is full, by the empty batch `next`.
     ///
     /// # Errors
     /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn replace(&mut self, mut next: Batch) -> Result<Batch> {
+        reserve(&mut next.codes, self.limits.segment)?;
         if self.has_pieces() {
-            // A sequence is cut only where it fills a batch by itself.
+            // A sequence is cut only if it fills a batch by itself.
             append(&mut next.codes, &self.batch.codes[self.start..])?;
             self.batch.codes.truncate(self.start);
         } else {
@@ -149,21 +144,19 @@ impl Filling {
     }
 }
 
-/// Computes batches, in the order in which they come.
+/// Computes batches in order.
 ///
-/// Row t of each sequence that has ended is appended to the `rows` of that call or of a later one: D
-/// numbers a sequence, in the order of the sequences, each normalised if the sketcher does that, and
-/// infinite where it leaves the range of `T`. They depend on the sequence alone, not on the batches.
+/// Appends row t of each sequence that has ended to the `rows` of the same call or of a later call:
+/// D numbers a sequence, in the order of the sequences, normalised if the sketcher normalises, and
+/// infinite beyond the range of `T`. A row depends only on its sequence, not on the batches.
 ///
-/// After an error an engine is only dropped. Dropping it, with work under way or not, waits for what
-/// uses its memory.
+/// After an error an engine is only dropped, which waits for the work that uses its memory.
 pub trait Engine<T>: Send {
-    /// Begins with a batch, and may return before it is done with it; the batch itself is free to be
-    /// filled anew then. If its last piece does not end its sequence, what has been computed of that is
-    /// kept for the next batch.
+    /// Copies a batch's letters, and begins with the batch, but need not compute its rows. If the
+    /// last piece does not end its sequence, the next batch continues the sequence.
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()>;
 
-    /// Waits for what is under way: afterwards the rows of all sequences that have ended are there.
+    /// Waits for all work, and appends the rows of all sequences that have ended.
     fn drain(&mut self, rows: &mut Vec<T>) -> Result<()>;
 }
 
@@ -176,11 +169,11 @@ mod tests {
         sequences: 3,
     };
 
-    /// The batches of sequences with these lengths, with `step` letters added at a time: the pieces'
-    /// letters, whether they continue and end, and the lengths so far.
+    /// Returns the batches of sequences of the given lengths, with `step` letters added at a time:
+    /// the letters of each piece, whether it continues and ends a sequence, and its `length`.
     fn batches(lengths: &[usize], step: usize) -> Vec<Vec<(usize, bool, bool, u64)>> {
         let mut batches = Vec::new();
-        let mut filling = Filling::new(LIMITS, Batch::default());
+        let mut filling = Filling::new(LIMITS).unwrap();
         let mut flush = |filling: &mut Filling| {
             let batch = filling.replace(Batch::default()).unwrap();
             assert!(batch.codes.len() <= LIMITS.segment && batch.pieces.len() <= LIMITS.sequences);
@@ -190,12 +183,11 @@ mod tests {
                 end = piece.range.end;
             }
             assert_eq!(batch.codes.len(), end);
-            let pieces = batch.pieces.iter();
-            batches.push(
-                pieces
-                    .map(|p| (p.range.len(), p.continues, p.ends, p.length))
-                    .collect(),
-            );
+            let shape = |piece: &Piece| {
+                let letters = piece.range.len();
+                (letters, piece.continues, piece.ends, piece.length)
+            };
+            batches.push(batch.pieces.iter().map(shape).collect());
         };
         for &length in lengths {
             for piece in vec![0; length].chunks(step) {
@@ -231,6 +223,7 @@ mod tests {
                 ],
                 "{step} at a time"
             );
+            let short = (3, false, true, 3);
             assert_eq!(
                 batches(&[0, 0, 31, 3, 3], step),
                 [
@@ -238,11 +231,7 @@ mod tests {
                     vec![(10, false, false, 10)],
                     vec![(10, true, false, 20)],
                     vec![(10, true, false, 30)],
-                    vec![
-                        (1, true, true, 31),
-                        (3, false, true, 3),
-                        (3, false, true, 3)
-                    ],
+                    vec![(1, true, true, 31), short, short],
                 ],
                 "{step} at a time"
             );

@@ -1,14 +1,14 @@
-//! Sketching while the letters still come.
+//! Sketches sequences while their letters arrive.
 //!
-//! The caller's thread fills batches, another thread of the session computes them. There are
-//! [`BATCHES`] of them, which go round: a caller that is faster waits for one to come back. That is
-//! all that ever waits for the other side, apart from the end.
+//! The caller's thread fills batches, and the session's thread computes them. [`BATCHES`] batches
+//! are in circulation: a caller that is faster than the computation waits until one comes back.
+//! Apart from the end, this is the only wait.
 
 pub mod batch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{io, mem};
@@ -31,37 +31,37 @@ use crate::{Device, Error, Result};
 /// The name of a session in errors.
 const SESSION: &str = "SketchSession";
 
-/// Batches of a session: one that is being filled, one that waits, one that is being computed.
+/// Batches of a session: one is filled, one waits, one is computed.
 const BATCHES: usize = 3;
 
-/// Numbers that the sketches of a batch may have together, unless it is one sketch.
+/// The most numbers in the sketches of a batch of several sequences.
 const NUMBERS: usize = 1 << 22;
 
-/// Sketches sequences that come piece by piece; [`TensorSketch::session`] makes one.
+/// Sketches sequences whose letters arrive in chunks; [`TensorSketch::session`] makes one.
 ///
-/// [`push`](Self::push) adds letters to a sequence, [`end_sequence`](Self::end_sequence) ends it, and
-/// [`finish`](Self::finish) returns the sketches of all. Computing runs on another thread, beside the
-/// caller. When the caller is ahead by about 16 million letters, `push` and `end_sequence` wait: at
-/// most 25 million letters are in memory, however long a sequence is. With [`Form::Direct`], which
-/// does not work on parts of a sequence, a sequence is in memory as a whole besides.
+/// [`push`](Self::push) adds letters to a sequence, [`end_sequence`](Self::end_sequence) ends it,
+/// and [`finish`](Self::finish) returns all sketches. Another thread computes the sketches. When
+/// the caller is about 16 million letters ahead, `push` and `end_sequence` wait: at most 25 million
+/// letters are in memory, however long a sequence is. [`Form::Direct`] also keeps all letters of
+/// the current sequence in memory.
 ///
-/// On a device with little memory, or a [limit](crate::Device::with_memory_limit), letters are worked on in smaller parts.
+/// On a device with little memory, or a [limit](crate::Device::with_memory_limit), fewer letters
+/// are computed at a time.
 ///
 /// Finished sketches stay in memory until they are taken. If not all of them fit in memory, call
-/// [`take_finished`](Self::take_finished) now and then. It does not wait, so that one thread can push
-/// and take in turn; a receiver of results, once full, would stop the session that the same thread has
-/// to feed.
+/// [`take_finished`](Self::take_finished) now and then. `take_finished` does not wait, so that one
+/// thread can push and take in turn.
 ///
-/// The sketches are those that [`TensorSketch::sketch`] makes, bit by bit: they depend neither on how
-/// the letters were divided among calls of `push` nor on what else is in the session.
+/// The sketches equal those of [`TensorSketch::sketch`] bit by bit. They depend neither on how the
+/// letters were divided among calls of `push` nor on the other sequences of the session.
 ///
 /// Dropping a session waits for the batch that is being computed and leaves out the rest.
 ///
 /// # Errors
 ///
-/// What goes wrong while computing is returned by one of the next calls, or by `finish`. Then the session is broken: all
-/// later calls return an [`Error::InvalidInput`] that repeats the reason. Only sketches that were finished before the
-/// error can still be taken, once.
+/// One of the next calls, or `finish`, returns an error of the computation. The session is then
+/// broken: all later calls return an [`Error::InvalidInput`] that repeats the reason. Only sketches
+/// that were finished before the error can still be taken, once.
 ///
 /// # Examples
 ///
@@ -88,13 +88,10 @@ const NUMBERS: usize = 1 << 22;
 pub struct SketchSession<T: Entry = f32> {
     alphabet_size: usize,
     dim: usize,
-    limits: Limits,
     filling: Filling,
-    /// Sequences that have ended, which is the number of the one that has not.
+    /// Sequences that have ended, which is the number of the current sequence.
     ended: usize,
-    /// Batches that were made so far.
-    batches: usize,
-    /// `None` once no more batches are to come.
+    /// `None` once no more batches will come.
     filled: Option<Sender<Batch>>,
     spent: Receiver<Batch>,
     results: Receiver<Result<Vec<T>>>,
@@ -105,7 +102,7 @@ pub struct SketchSession<T: Entry = f32> {
     worker: Option<JoinHandle<()>>,
 }
 
-/// What both threads see.
+/// The state that both threads share.
 #[derive(Debug, Default)]
 struct Progress {
     /// Letters of the batches that the engine has accepted.
@@ -115,16 +112,12 @@ struct Progress {
 }
 
 impl<T: Entry> TensorSketch<T> {
-    /// Begins to sketch sequences that come piece by piece.
+    /// Begins a session; see [`SketchSession`] for an example.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] or [`Error::Allocation`] if the device cannot sketch with these tables,
-    /// [`Error::Unavailable`] if no thread can be started.
-    ///
-    /// # Examples
-    ///
-    /// See [`SketchSession`].
+    /// [`Error::InvalidInput`] or [`Error::Allocation`] if the device cannot sketch with these
+    /// tables, [`Error::Unavailable`] if no thread can be started.
     pub fn session(&self, device: &Device) -> Result<SketchSession<T>> {
         let limits = Limits {
             segment: SEGMENT,
@@ -147,6 +140,11 @@ impl<T: Entry> SketchSession<T> {
         let (filled, to_compute) = mpsc::channel();
         let (to_fill, spent) = mpsc::channel();
         let (to_caller, results) = mpsc::channel();
+        let filling = Filling::new(limits).during(SESSION)?;
+        for _ in 1..BATCHES {
+            // Fails only without a receiver, `spent`.
+            let _ = to_fill.send(Batch::default());
+        }
         let progress = Arc::new(Progress::default());
         let worker = Worker {
             engine,
@@ -163,10 +161,8 @@ impl<T: Entry> SketchSession<T> {
         Ok(SketchSession {
             alphabet_size: sketcher.tables.alphabet_size(),
             dim: sketcher.tables.dim(),
-            limits,
-            filling: Filling::new(limits, Batch::with_capacity(limits).during(SESSION)?),
+            filling,
             ended: 0,
-            batches: 1,
             filled: Some(filled),
             spent,
             results,
@@ -177,57 +173,50 @@ impl<T: Entry> SketchSession<T> {
         })
     }
 
-    /// Adds letters at the end of the current sequence: any number of them, in any number of calls.
+    /// Appends letters to the current sequence, any number in any number of calls.
     ///
     /// # Errors
     ///
-    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, with the
-    ///   number of the sequence and the position in it. Nothing was added then, and the session goes on.
-    /// - What went wrong while computing: [`Error::Overflow`] for a sequence whose sketch has an entry
+    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, with
+    ///   the sequence's number and the position. Nothing is added then, and the session goes on.
+    /// - Errors of the computation: [`Error::Overflow`] for a sequence whose sketch has an entry
     ///   beyond the range of `T`, an error of the device, or [`Error::Allocation`].
     /// - [`Error::InvalidInput`] if such an error has been returned before.
     pub fn push(&mut self, codes: &[u8]) -> Result<()> {
         self.check_unbroken()?;
         self.check_codes(codes)?;
-        let pushed = self.push_checked(codes);
-        self.breaking(pushed)
+        self.or_break(|session| {
+            let mut left = session.filling.add(codes)?;
+            while !left.is_empty() {
+                session.submit()?;
+                left = session.filling.add(left)?;
+            }
+            Ok(())
+        })
     }
 
-    fn push_checked(&mut self, codes: &[u8]) -> Result<()> {
-        let mut left = self.filling.add(codes)?;
-        while !left.is_empty() {
-            self.submit()?;
-            left = self.filling.add(left)?;
-        }
-        Ok(())
-    }
-
-    /// Ends the current sequence, which may be empty. The next letters begin another one.
+    /// Ends the current sequence, which may be empty. The next letters begin another sequence.
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push), but for the codes.
+    /// As [`push`](Self::push), except for the codes.
     pub fn end_sequence(&mut self) -> Result<()> {
         self.check_unbroken()?;
         self.ended += 1;
-        let ended = self
-            .filling
-            .end_sequence()
-            .and_then(|is_full| match is_full {
-                true => self.submit(),
-                false => Ok(()),
-            });
-        self.breaking(ended)
+        self.or_break(|session| match session.filling.end_sequence()? {
+            true => session.submit(),
+            false => Ok(()),
+        })
     }
 
-    /// The sketches that have been finished and not yet taken, in the order of the sequences, M×D.
+    /// Returns the finished sketches that have not been taken, in the order of sequences, M×D.
     ///
-    /// It does not wait: the sketches of the last 25 million letters may still be missing.
+    /// Does not wait: the sketches of the last 25 million letters may still be missing.
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push), but for the codes. After an error the next call returns the sketches that were
-    /// finished before, if there are any.
+    /// As [`push`](Self::push), except for the codes. After an error the next call returns the
+    /// sketches that were finished before, if there are any.
     ///
     /// # Examples
     ///
@@ -249,20 +238,16 @@ impl<T: Entry> SketchSession<T> {
     /// ```
     pub fn take_finished(&mut self) -> Result<Array2<T>> {
         if self.broken_by.is_none() {
-            let received = self.receive_finished();
-            self.breaking(received)?;
+            self.or_break(|session| {
+                while let Ok(rows) = session.results.try_recv() {
+                    append(&mut session.finished, &rows?)?;
+                }
+                Ok(())
+            })?;
         } else if self.finished.is_empty() {
             self.check_unbroken()?;
         }
         Ok(self.take_rows())
-    }
-
-    /// Takes the results that there are, up to the first error.
-    fn receive_finished(&mut self) -> Result<()> {
-        while let Ok(rows) = self.results.try_recv() {
-            append(&mut self.finished, &rows?)?;
-        }
-        Ok(())
     }
 
     /// Fails if an error has stopped the session.
@@ -274,9 +259,9 @@ impl<T: Entry> SketchSession<T> {
         Err(Error::input(SESSION, message))
     }
 
-    /// Passes a result on, and remembers an error.
-    fn breaking<V>(&mut self, result: Result<V>) -> Result<V> {
-        let result = result.during(SESSION);
+    /// Runs `work`, whose error breaks the session.
+    fn or_break(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let result = work(self).during(SESSION);
         if let Err(error) = &result {
             self.broken_by = Some(error.to_string());
         }
@@ -287,7 +272,7 @@ impl<T: Entry> SketchSession<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push), and [`Error::InvalidInput`] if the last sequence has letters but
+    /// As [`push`](Self::push), and [`Error::InvalidInput`] if the last sequence has letters but
     /// has not been ended.
     pub fn finish(mut self) -> Result<Array2<T>> {
         self.check_unbroken()?;
@@ -302,17 +287,14 @@ impl<T: Entry> SketchSession<T> {
         if self.filling.has_pieces() {
             self.submit().during(SESSION)?;
         }
-        // Without it the worker knows that this was all.
+        // Tells the worker that no more batches will come.
         self.filled = None;
-        while let Some(rows) = receive(&self.results) {
-            append(&mut self.finished, &rows.during(SESSION)?).during(SESSION)?;
-        }
-        self.join();
+        self.receive_rest().during(SESSION)?;
         Ok(self.take_rows())
     }
 
-    /// The number of letters that have been computed, or are about to be on the device: how far the
-    /// session has come, of the letters that were pushed.
+    /// Returns the number of letters that have been computed, or are about to be on the device: the
+    /// progress of the session.
     pub fn letters_computed(&self) -> u64 {
         self.progress.letters.load(Ordering::Relaxed)
     }
@@ -322,30 +304,19 @@ impl<T: Entry> SketchSession<T> {
         if !largest_of(codes).is_some_and(is_too_large) {
             return Ok(());
         }
-        let here = codes
-            .iter()
-            .take_while(|&&code| !is_too_large(code))
-            .count();
-        let at = CodeAt {
+        let here = codes.iter().position(|&code| is_too_large(code));
+        let at = here.map(|here| CodeAt {
             code: codes[here],
             sequence: self.ended,
             position: self.filling.open_length() as usize + here,
-        };
-        check_code(SESSION, Some(at), self.alphabet_size)
+        });
+        check_code(SESSION, at, self.alphabet_size)
     }
 
-    /// Hands the batch over, and goes on with one that has come back.
+    /// Sends the batch to the worker, and goes on with a batch that has come back.
     fn submit(&mut self) -> Result<()> {
-        let next = match self.spent.try_recv() {
-            Ok(batch) => batch,
-            Err(TryRecvError::Empty) if self.batches < BATCHES => {
-                self.batches += 1;
-                Batch::with_capacity(self.limits)?
-            }
-            Err(_) => match receive(&self.spent) {
-                Some(batch) => batch,
-                None => return Err(self.failure()),
-            },
+        let Some(next) = receive(&self.spent) else {
+            return Err(self.failure());
         };
         let full = self.filling.replace(next)?;
         match &self.filled {
@@ -354,26 +325,21 @@ impl<T: Entry> SketchSession<T> {
         }
     }
 
-    /// Why the worker has stopped.
+    /// Returns the error that has stopped the worker.
     fn failure(&mut self) -> Error {
-        while let Some(result) = receive(&self.results) {
-            match result {
-                Ok(rows) => match append(&mut self.finished, &rows) {
-                    Ok(()) => {}
-                    Err(error) => return error,
-                },
-                Err(error) => return error,
-            }
-        }
-        self.join();
-        Error::input(SESSION, "the session has stopped")
+        let stopped = |()| Error::input(SESSION, "the session has stopped");
+        self.receive_rest().map_or_else(|error| error, stopped)
     }
 
-    /// Waits for the end of the worker, which is about to come. If it has panicked, so does the caller.
-    fn join(&mut self) {
+    /// Receives results until the worker ends. Panics if the worker has panicked.
+    fn receive_rest(&mut self) -> Result<()> {
+        while let Some(rows) = receive(&self.results) {
+            append(&mut self.finished, &rows?)?;
+        }
         if let Some(Err(panic)) = self.worker.take().map(JoinHandle::join) {
             std::panic::resume_unwind(panic);
         }
+        Ok(())
     }
 
     fn take_rows(&mut self) -> Array2<T> {
@@ -387,28 +353,26 @@ impl<T: Entry> Drop for SketchSession<T> {
         self.progress.dropped.store(true, Ordering::Relaxed);
         self.filled = None;
         while receive(&self.results).is_some() {}
-        // A panic of the worker ends with it: nobody asks for what it has computed.
+        // Nobody asks for the results, so a panic of the worker is ignored.
         let _ = self.worker.take().map(JoinHandle::join);
     }
 }
 
-/// Waits for a message; `None` when none can come any more.
+/// Waits for a message. Returns `None` if no message can come any more.
 ///
-/// A thread of rayon does meanwhile what waits there: it may be what the engine waits for.
+/// A thread of rayon executes rayon's tasks while it waits: the engine may need one of them.
 fn receive<V>(receiver: &Receiver<V>) -> Option<V> {
+    let mut patience = Duration::ZERO;
     while rayon::current_thread_index().is_some() {
-        match receiver.try_recv() {
+        match receiver.recv_timeout(patience) {
             Ok(message) => return Some(message),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
         }
-        if rayon::yield_now() != Some(Yield::Executed) {
-            match receiver.recv_timeout(Duration::from_micros(100)) {
-                Ok(message) => return Some(message),
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
+        patience = match rayon::yield_now() {
+            Some(Yield::Executed) => Duration::ZERO,
+            _ => Duration::from_micros(100),
+        };
     }
     receiver.recv().ok()
 }
@@ -425,41 +389,39 @@ impl<T: Entry> Worker<T> {
     fn run(mut self, to_compute: &Receiver<Batch>, to_fill: &Sender<Batch>) {
         // The number of the sequence whose sketch comes next.
         let mut next = 0;
+        let is_dropped = |worker: &Self| worker.progress.dropped.load(Ordering::Relaxed);
         while let Ok(mut batch) = to_compute.recv() {
-            if self.is_dropped() {
-                return;
-            }
-            let mut rows = Vec::new();
-            let outcome = self.engine.submit(&batch, &mut rows);
-            if !self.hand_over(outcome, rows, &mut next) {
+            if is_dropped(&self)
+                || !self.send(&mut next, |engine, rows| engine.submit(&batch, rows))
+            {
                 return;
             }
             let letters = batch.codes.len() as u64;
             self.progress.letters.fetch_add(letters, Ordering::Relaxed);
             batch.clear();
-            // Without a caller it is not needed.
+            // Fails if there is no caller any more.
             let _ = to_fill.send(batch);
         }
-        if !self.is_dropped() {
-            let mut rows = Vec::new();
-            let outcome = self.engine.drain(&mut rows);
-            self.hand_over(outcome, rows, &mut next);
+        if !is_dropped(&self) {
+            self.send(&mut next, |engine, rows| engine.drain(rows));
         }
     }
 
     /// Sends rows or an error to the caller, and returns whether there was no error.
-    fn hand_over(&self, outcome: Result<()>, rows: Vec<T>, next: &mut usize) -> bool {
+    fn send(
+        &mut self,
+        next: &mut usize,
+        work: impl FnOnce(&mut dyn Engine<T>, &mut Vec<T>) -> Result<()>,
+    ) -> bool {
+        let mut rows = Vec::new();
+        let outcome = work(&mut *self.engine, &mut rows);
         let outcome =
             outcome.and_then(|()| check_range(SESSION, &rows, self.dim, *next, "sequence"));
         *next += rows.len() / self.dim;
-        let failed = outcome.is_err();
-        // Without a caller it is not needed.
+        let succeeded = outcome.is_ok();
+        // Fails if there is no caller any more.
         let _ = self.results.send(outcome.map(|()| rows));
-        !failed
-    }
-
-    fn is_dropped(&self) -> bool {
-        self.progress.dropped.load(Ordering::Relaxed)
+        succeeded
     }
 }
 

@@ -33,7 +33,7 @@ fn expected(texts: &[Vec<u8>]) -> Array2<f64> {
 }
 
 /// Pushes the texts, `step` letters at a time.
-fn feed(session: &mut SketchSession<f64>, texts: &[Vec<u8>], step: usize) -> Result<()> {
+fn feed<T: Entry>(session: &mut SketchSession<T>, texts: &[Vec<u8>], step: usize) -> Result<()> {
     for text in texts {
         for piece in text.chunks(step) {
             session.push(piece)?;
@@ -43,8 +43,8 @@ fn feed(session: &mut SketchSession<f64>, texts: &[Vec<u8>], step: usize) -> Res
     Ok(())
 }
 
-/// An engine that calls a function for each batch, and keeps the rows of the last `lag` batches back,
-/// as one does that computes on another device.
+/// An engine that calls a function for each batch, and holds back the rows of the last `lag`
+/// batches, as the engine of a GPU does.
 struct Custom<F> {
     engine: Box<dyn Engine<f64>>,
     before: F,
@@ -91,15 +91,12 @@ fn lengths_around_the_segment() {
     for step in [1, 3, 10, 11, 1000] {
         let mut session = small_session(LIMITS);
         feed(&mut session, &texts, step).unwrap();
-        assert_eq!(
-            session.finish().unwrap(),
-            expected(&texts),
-            "{step} at a time"
-        );
+        let sketches = session.finish().unwrap();
+        assert_eq!(sketches, expected(&texts), "{step} at a time");
     }
 }
 
-/// Where sums are rounded, which order they are taken in shows: it is the same as in one go.
+/// Rounded sums depend on the order of additions, which must be that of a single call.
 #[test]
 fn sequences_longer_than_a_segment() {
     let tables = Tables::from_seed(4, 2, 3, 7).unwrap();
@@ -108,12 +105,7 @@ fn sequences_longer_than_a_segment() {
     for form in [Form::Fourier, Form::Direct] {
         let sketcher = TensorSketch::new(tables.clone()).form(form).normalize(true);
         let mut session = sketcher.session(&Device::cpu()).unwrap();
-        for text in &texts {
-            for piece in text.chunks(1_234_567) {
-                session.push(piece).unwrap();
-            }
-            session.end_sequence().unwrap();
-        }
+        feed(&mut session, &texts, 1_234_567).unwrap();
         let expected = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
         assert_eq!(session.finish().unwrap(), expected, "{form:?}");
     }
@@ -186,16 +178,12 @@ fn codes_that_are_too_large() {
     session.end_sequence().unwrap();
     session.push(&text(25)).unwrap();
     let message = session.push(&[0, 3, 4, 9]).unwrap_err().to_string();
-    assert!(
-        message.contains("position 27 of sequence 1 is 4, but the tables have 4 letters"),
-        "{message}"
-    );
-    // Nothing was added, and all goes on.
+    let expected_message = "position 27 of sequence 1 is 4, but the tables have 4 letters";
+    assert!(message.contains(expected_message), "{message}");
+    // Nothing was added, and the session goes on.
     session.end_sequence().unwrap();
-    assert_eq!(
-        session.finish().unwrap(),
-        expected(&[vec![0, 1, 2], text(25)])
-    );
+    let texts = [vec![0, 1, 2], text(25)];
+    assert_eq!(session.finish().unwrap(), expected(&texts));
 }
 
 #[test]
@@ -210,9 +198,10 @@ fn a_sequence_that_was_not_ended() {
     }
 }
 
-/// Whatever is called next returns the error, and all later calls repeat it; what was finished before can be had once.
+/// The next call returns the error, and later calls repeat it. Earlier sketches can be taken once.
 #[test]
 fn an_error_in_the_middle() {
+    const FAILURE: &str = "test: as it was asked to";
     let texts: Vec<_> = (0..1000).map(|_| text(10)).collect();
     let fails_at = |failing: usize| {
         let mut number = 0;
@@ -224,16 +213,15 @@ fn an_error_in_the_middle() {
             }
         })
     };
+    let repeated = format!("SketchSession: the session has stopped at an earlier error: {FAILURE}");
     for failing in [1, 2, 3, 7] {
         let mut session = fails_at(failing);
-        let message = feed(&mut session, &texts, 5).unwrap_err().to_string();
-        assert_eq!(message, "test: as it was asked to");
+        let error = feed(&mut session, &texts, 5).unwrap_err();
+        assert_eq!(error.to_string(), FAILURE);
         if failing > 1 {
             let finished = session.take_finished().unwrap();
             assert_eq!(finished, expected(&texts[..failing - 1]));
         }
-        let repeated =
-            "SketchSession: the session has stopped at an earlier error: test: as it was asked to";
         for _ in 0..2 {
             let error = session.take_finished().unwrap_err();
             assert_eq!(error.to_string(), repeated);
@@ -246,10 +234,7 @@ fn an_error_in_the_middle() {
     }
     let mut session = fails_at(2);
     feed(&mut session, &texts[..2], 5).unwrap();
-    assert_eq!(
-        session.finish().unwrap_err().to_string(),
-        "test: as it was asked to"
-    );
+    assert_eq!(session.finish().unwrap_err().to_string(), FAILURE);
     let mut session = fails_at(1);
     feed(&mut session, &texts[..2], 5).unwrap();
     let error = loop {
@@ -258,33 +243,27 @@ fn an_error_in_the_middle() {
         }
         thread::yield_now();
     };
-    assert_eq!(error.to_string(), "test: as it was asked to");
+    assert_eq!(error.to_string(), FAILURE);
 }
 
 /// The sum of all tuples of 8 equal letters among 300 000 is beyond f32's range.
 #[test]
 fn overflow_names_the_sequence() {
-    let tables = Tables::from_seed(1, 8, 1, 0).unwrap();
-    let sketcher = TensorSketch::new(tables);
+    let sketcher = TensorSketch::new(Tables::from_seed(1, 8, 1, 0).unwrap());
     let mut session = sketcher.session(&Device::cpu()).unwrap();
-    for length in [5, 20, 300_000, 3] {
-        session.push(&vec![0; length]).unwrap();
-        session.end_sequence().unwrap();
-    }
+    let texts = [5, 20, 300_000, 3].map(|length| vec![0; length]);
+    feed(&mut session, &texts, 300_000).unwrap();
     let error = session.finish().unwrap_err();
+    let is_overflow = matches!(error, Error::Overflow { index: 2, .. });
+    assert!(is_overflow, "{error:?}");
+    let message = error.to_string();
     assert!(
-        matches!(error, Error::Overflow { index: 2, .. }),
-        "{error:?}"
-    );
-    assert!(
-        error
-            .to_string()
-            .contains("sequence 2 leaves the range of f32"),
-        "{error}"
+        message.contains("sequence 2 leaves the range of f32"),
+        "{message}"
     );
 }
 
-/// Nobody computes what nobody waits for, and the thread is gone with the session.
+/// Batches that nobody waits for are not computed, and the thread ends with the session.
 #[test]
 fn dropped_in_the_middle() {
     let (gate, passes) = mpsc::channel();
@@ -292,11 +271,11 @@ fn dropped_in_the_middle() {
     let counter = batches.clone();
     let mut session = custom(1, move |_| {
         counter.fetch_add(1, Ordering::Relaxed);
-        // Goes on as well when the gate is gone.
+        // An error means that the gate is gone, and lets the batch pass.
         let _ = passes.recv();
         Ok(())
     });
-    // One of three batches passes, so that there is one to fill; the second stands at the gate.
+    // One of three batches passes, so that there is one to fill. The second waits at the gate.
     gate.send(()).unwrap();
     session.push(&text(35)).unwrap();
     while batches.load(Ordering::Relaxed) < 2 {
@@ -331,10 +310,8 @@ fn a_slow_engine_holds_the_caller_back() {
         session.push(&[letter]).unwrap();
         pushed += 1;
         let waiting = pushed - session.letters_computed();
-        assert!(
-            waiting <= (BATCHES * LIMITS.segment) as u64,
-            "{waiting} letters wait"
-        );
+        let most = (BATCHES * LIMITS.segment) as u64;
+        assert!(waiting <= most, "{waiting} letters wait");
     }
     session.end_sequence().unwrap();
     assert_eq!(session.finish().unwrap(), expected(&[text(500)]));
@@ -350,7 +327,7 @@ fn a_panic_of_the_engine_reaches_the_caller() {
     assert_eq!(message.downcast_ref(), Some(&"as it was asked to"));
 }
 
-/// More sessions than rayon has threads, on its threads: each engine needs them too.
+/// More sessions than rayon has threads, on those threads, which each engine needs too.
 #[test]
 fn on_threads_of_rayon() {
     let texts: Vec<_> = (0..20).map(|i| text(7 * i)).collect();

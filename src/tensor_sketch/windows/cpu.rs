@@ -1,10 +1,10 @@
 //! Sliding windows on the CPU; see [`windows`](crate::tensor_sketch::windows).
 //!
-//! Every q-th step begins with an *anchor*, so that a window that does not begin at one contains exactly
-//! one. Between two of them there may be any number of steps, whose products would have to wait in
-//! memory for each other. So the steps after an anchor are cut into runs, and what lies between the end
-//! of a window's first run and the beginning of its last one is the same for all windows that begin in
-//! the same run: a middle factor, made once.
+//! Every q-th step begins with an *anchor*, so that a window that does not begin at an anchor
+//! contains exactly one. There may be any number of steps between two anchors, too many to keep all
+//! their products in memory. The steps after an anchor are therefore cut into runs. All windows
+//! that begin in the same run share the text between the end of their first run and the beginning
+//! of their last run: a middle factor, computed once.
 
 use std::collections::VecDeque;
 
@@ -19,17 +19,17 @@ use crate::tensor_sketch::cpu::{Vector, sketch_fourier};
 use crate::tensor_sketch::fourier::Finish;
 use crate::tensor_sketch::input::{Job, Windows};
 
-/// What the matrices of a run may take, in bytes.
+/// The most bytes of the matrices of a run.
 const MOST_BYTES: usize = 32 << 20;
 
-/// The fewest steps in a run: with them the middle factors take no more memory than a few times the
+/// The fewest steps in a run, so that the middle factors take no more memory than a few times the
 /// result.
 const FEWEST_STEPS: usize = 64;
 
-/// The number of pieces of work that is enough for any number of cores.
+/// A number of tasks that is enough for any number of cores.
 const PARALLEL: usize = 64;
 
-/// Writes the sketches of the windows of `codes`, of which there is at least one, to a row each.
+/// Writes the sketches of the windows of `codes`, at least one, to a row each.
 pub fn sketch<T: Vector>(
     job: &Job,
     codes: &[u8],
@@ -46,7 +46,7 @@ pub fn sketch<T: Vector>(
     let tuple = tables.tuple_length();
     let fourier = Fourier::new(tables);
     if width <= stride {
-        // They have no letter in common.
+        // Windows have no letter in common.
         let texts = codes
             .chunks(stride)
             .map(|step| &step[..width.min(step.len())]);
@@ -68,7 +68,7 @@ pub fn sketch<T: Vector>(
     .sketch(result)
 }
 
-/// Steps per run, for matrices of so many bytes.
+/// Returns the steps per run, for matrices of `bytes` bytes.
 fn run(count: usize, steps: usize, bytes: usize) -> usize {
     let anchors = count.div_ceil(steps);
     let parallel = match anchors {
@@ -90,7 +90,7 @@ struct Sliding<'a, T> {
     steps: usize,
     /// Letters of a window after its whole steps: r.
     head: usize,
-    /// Steps per run, of which the last one before an anchor may have fewer.
+    /// Steps per run; the last run before an anchor may have fewer.
     run: usize,
     finish: Finish,
 }
@@ -99,13 +99,13 @@ struct Sliding<'a, T> {
 struct Beginning<'a, T> {
     /// The number of the anchor.
     anchor: usize,
-    /// What lies between the run and the run with the same number after the next anchor, if there
-    /// are other runs.
+    /// The text between this run and the run of the same number after the next anchor, if an anchor
+    /// has several runs.
     middle: Option<Matrix>,
     sketches: ArrayViewMut2<'a, T>,
 }
 
-/// A step's matrix, and that of its head. What reaches beyond the text is not in any window.
+/// The matrices of a step and of its head, unless they reach beyond the text.
 struct Step {
     whole: Option<Matrix>,
     head: Option<Matrix>,
@@ -113,46 +113,47 @@ struct Step {
 
 impl<T: Vector> Sliding<'_, T> {
     fn sketch(&self, sketches: ArrayViewMut2<T>) -> Result<()> {
-        // By the number of their run, in each by anchor: the steps in which windows of one anchor
-        // end are those in which windows of the next one begin.
-        let mut by_run: Vec<Vec<Beginning<T>>> = Vec::new();
-        let runs = self.steps.div_ceil(self.run);
-        reserve(&mut by_run, runs)?;
-        by_run.resize_with(runs, Vec::new);
-        let of_anchors = into_row_chunks(sketches, self.steps)?;
-        let anchors = of_anchors.len();
-        let of_anchors = of_anchors.into_iter().enumerate();
-        let beginnings = parallel::try_map(of_anchors, |(anchor, sketches)| {
-            let of_runs = into_row_chunks(sketches, self.run)?;
-            let middles = self.middles(anchor, of_runs.len())?;
-            let runs = middles.into_iter().zip(of_runs);
-            collected(runs.map(|(middle, sketches)| Beginning {
-                anchor,
-                middle,
-                sketches,
-            }))
+        let count = sketches.nrows();
+        let anchors = count.div_ceil(self.steps);
+        let middles = parallel::try_map(0..anchors, |anchor| {
+            let windows = self.steps.min(count - anchor * self.steps);
+            self.middles(anchor, windows.div_ceil(self.run))
         })?;
-        for of_anchor in beginnings {
-            for (run, beginning) in of_anchor.into_iter().enumerate() {
-                reserve(&mut by_run[run], 1)?;
-                by_run[run].push(beginning);
-            }
-        }
+        // A task has the windows of one run after neighbouring anchors: the windows of an anchor
+        // end in the steps in which the windows of the next anchor begin.
         let together = anchors.div_ceil(4 * rayon::current_num_threads());
-        let mut tasks = Vec::new();
-        for (run, beginnings) in by_run.into_iter().enumerate() {
-            let mut rest = beginnings.into_iter();
-            while rest.len() > 0 {
-                let count = together.min(rest.len());
-                reserve(&mut tasks, 1)?;
-                tasks.push((run, collected(rest.by_ref().take(count))?));
+        let tasks_of_run = anchors.div_ceil(together);
+        let mut tasks: Vec<Vec<Beginning<T>>> = Vec::new();
+        let count = self.steps.div_ceil(self.run) * tasks_of_run;
+        reserve(&mut tasks, count)?;
+        tasks.resize_with(count, Vec::new);
+        let mut rest = sketches;
+        for (anchor, middles) in middles.into_iter().enumerate() {
+            for (run, middle) in middles.into_iter().enumerate() {
+                let windows = self.run_length(run).min(rest.nrows());
+                let (sketches, others) = rest.split_at(Axis(0), windows);
+                rest = others;
+                let task = &mut tasks[run * tasks_of_run + anchor / together];
+                reserve(task, 1)?;
+                task.push(Beginning {
+                    anchor,
+                    middle,
+                    sketches,
+                });
             }
         }
-        parallel::try_each(tasks, |(run, beginnings)| self.sketch_run(run, beginnings))
+        parallel::try_each(tasks.into_iter().enumerate(), |(number, beginnings)| {
+            self.sketch_run(number / tasks_of_run, beginnings)
+        })
     }
 
-    /// The middle factors of the first `runs` runs after an anchor: what is left until the next
-    /// anchor, and what is before the same run there.
+    /// Returns the number of steps of a run.
+    fn run_length(&self, run: usize) -> usize {
+        self.run.min(self.steps - run * self.run)
+    }
+
+    /// Returns the middle factors of the first `runs` runs after an anchor: the text up to the next
+    /// anchor, and from there to the same run.
     fn middles(&self, anchor: usize, runs: usize) -> Result<Vec<Option<Matrix>>> {
         if self.run == self.steps {
             return Ok(vec![None]);
@@ -164,8 +165,8 @@ impl<T: Vector> Sliding<'_, T> {
             let steps = &self.codes[(start + from) * self.stride..(start + to) * self.stride];
             self.fourier.matrix(steps)
         };
-        let end = |run: usize| ((run + 1) * self.run).min(self.steps);
-        // From the end of each run to the next anchor, the last one first.
+        let end = |run: usize| run * self.run + self.run_length(run);
+        // From the end of each run to the next anchor, the last run first.
         let mut left = Vec::new();
         reserve(&mut left, runs)?;
         left.push(match end(runs - 1) {
@@ -195,8 +196,8 @@ impl<T: Vector> Sliding<'_, T> {
     fn sketch_run(&self, run: usize, beginnings: Vec<Beginning<T>>) -> Result<()> {
         let tables = self.fourier.tables();
         let tuple = tables.tuple_length();
-        let length = self.run.min(self.steps - run * self.run);
-        // Where runs follow each other without a gap, those of several anchors are made together.
+        let length = self.run_length(run);
+        // If anchors have one run each, the steps of several anchors are made together.
         let together = match self.run == self.steps {
             true => FEWEST_STEPS.min(LEAF / self.stride).div_ceil(length).max(1),
             false => 1,
@@ -213,17 +214,16 @@ impl<T: Vector> Sliding<'_, T> {
             }
             Ok(made.pop_front().expect("the steps of a run"))
         };
-        let mut steps: Option<Vec<Step>> = None;
+        let mut begin = match beginnings.first() {
+            Some(first) => steps_after(first.anchor)?,
+            None => return Ok(()),
+        };
         for Beginning {
             anchor,
             middle,
             mut sketches,
         } in beginnings
         {
-            let begin = match steps {
-                Some(steps) => steps,
-                None => steps_after(anchor)?,
-            };
             let mut left = match middle {
                 Some(middle) => middle,
                 None => Matrix::identity(tuple, tables.dim())?,
@@ -250,12 +250,12 @@ impl<T: Vector> Sliding<'_, T> {
                 }
                 self.fourier.row(&window, tuple, self.finish, sketch);
             }
-            steps = Some(end);
+            begin = end;
         }
         Ok(())
     }
 
-    /// As many steps as are asked for, or as there are.
+    /// Returns `count` steps, or fewer at the end of the text.
     fn steps_from(&self, first: usize, count: usize) -> Result<Vec<Step>> {
         let text = &self.codes[(first * self.stride).min(self.codes.len())..];
         // The last step may end early, even before its head does.
@@ -291,20 +291,6 @@ fn product(left: &Matrix, right: &Matrix) -> Result<Matrix> {
     let mut product = left.try_clone()?;
     product.append(right);
     Ok(product)
-}
-
-/// The rows of an array in chunks of as many rows.
-fn into_row_chunks<T>(array: ArrayViewMut2<T>, rows: usize) -> Result<Vec<ArrayViewMut2<T>>> {
-    let mut chunks = Vec::new();
-    reserve(&mut chunks, array.nrows().div_ceil(rows))?;
-    let mut rest = array;
-    while rest.nrows() > 0 {
-        let count = rows.min(rest.nrows());
-        let (chunk, others) = rest.split_at(Axis(0), count);
-        chunks.push(chunk);
-        rest = others;
-    }
-    Ok(chunks)
 }
 
 #[cfg(test)]

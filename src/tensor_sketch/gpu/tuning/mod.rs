@@ -1,4 +1,0 @@
-//! How kernels are launched: functions of what is sketched and of the device.
-
-pub mod direct;
-pub mod fourier;
