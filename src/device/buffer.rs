@@ -4,7 +4,7 @@ use super::available::no_memory;
 use super::cuda;
 use super::handle::Backend;
 use super::limit::Reservation;
-use super::{Device, MemoryKind, require_available, zeroed_lazily};
+use super::{Device, Element, MemoryKind, require_available, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc};
@@ -21,11 +21,6 @@ pub(super) const COPY_TO: &str = "copy to a buffer";
 
 /// The operation in errors of copies from a buffer.
 pub(super) const COPY_FROM: &str = "copy from a buffer";
-
-/// A type that a buffer can hold: plain data, for which every bit pattern is a value. All integers
-/// and floats are elements, and so are custom `#[repr(C)]` structs that derive `bytemuck::Pod`.
-pub trait Element: bytemuck::Pod + Send + Sync {}
-impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 
 /// An array of `len` elements in the memory of a device.
 ///

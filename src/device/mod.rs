@@ -44,6 +44,7 @@ mod available;
 mod buffer;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
+mod element;
 mod handle;
 mod host_memory;
 mod info;
@@ -52,6 +53,7 @@ mod limit;
 mod lock;
 mod module;
 mod pinned;
+mod reserve;
 mod set;
 #[cfg_attr(not(feature = "simulator"), path = "no_simulator.rs")]
 mod simulator;
@@ -63,16 +65,18 @@ mod workspace;
 
 pub use array::DeviceArray;
 pub(crate) use available::require_available;
-pub use buffer::{Buffer, Element};
+pub use buffer::Buffer;
+pub use element::Element;
 pub use handle::Device;
 pub(crate) use host_memory::{
-    append, assign, collected, copied, copy_bytes, packed, reserve, room_to_sort, zeroed,
-    zeroed_columns, zeroed_lazily, zeroed_sparsely,
+    append, assign, copied, copy_bytes, packed, zeroed, zeroed_columns, zeroed_lazily,
+    zeroed_sparsely,
 };
 pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
 pub(crate) use lock::{into_inner, lock};
 pub use module::{Image, Module};
 pub use pinned::PinnedBuffer;
+pub(crate) use reserve::{collected, reserve, room_to_sort};
 pub use set::DeviceSet;
 pub use stream::{Event, Stream, StreamScope};
 pub use view::DeviceView;

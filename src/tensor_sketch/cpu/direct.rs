@@ -2,8 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::Jobs;
-use super::vector::Vector;
+use super::vector::{Jobs, Vector};
 use crate::Result;
 use crate::device::reserve;
 use crate::parallel::{self, Scratch};

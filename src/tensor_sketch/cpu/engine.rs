@@ -7,11 +7,10 @@ use fft::{Complex, ComplexToReal};
 use ndarray::{ArrayViewMut1, ArrayViewMut2};
 use pulp::Arch;
 
-use super::Jobs;
 use super::leaves::{Leaves, Text};
 use super::matrix::Matrix;
 use super::operators::{Operators, word_letters};
-use super::vector::Vector;
+use super::vector::{Jobs, Vector};
 use crate::device::reserve;
 use crate::parallel;
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, Finish, LONGEST_WORD, SEGMENT, lanes};

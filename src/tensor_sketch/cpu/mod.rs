@@ -12,11 +12,12 @@ mod vector;
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
-use ndarray::{ArrayViewMut2, ArrayViewMut3};
+use ndarray::ArrayViewMut3;
 
 use self::engine::{Fourier, LEAF};
 use self::operators::word_letters;
 pub use self::session::Batches;
+use self::vector::Jobs;
 pub use self::vector::Vector;
 use super::input::{Job, SequencesView};
 use super::options::Form;
@@ -24,9 +25,6 @@ use super::tables::Tables;
 use crate::Result;
 use crate::device::{collected, reserve};
 use crate::parallel;
-
-/// Sequences, and the views that receive their rows, (number of rows)×D each.
-type Jobs<'a, T> = Vec<(&'a [u8], ArrayViewMut2<'a, T>)>;
 
 /// Sorts without allocating. Sequences of equal length may swap, which changes no result.
 fn longest_first<T>(jobs: &mut Jobs<T>) {

@@ -3,10 +3,14 @@
 use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
+use ndarray::ArrayViewMut2;
 use pulp::Simd;
 
 use crate::device::{copied, zeroed_lazily};
 use crate::{Real, Result};
+
+/// Sequences, and the views that receive their rows, (number of rows)×D each.
+pub type Jobs<'a, T> = Vec<(&'a [u8], ArrayViewMut2<'a, T>)>;
 
 /// A type of numbers that has vectors.
 pub trait Vector: Real {

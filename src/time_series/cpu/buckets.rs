@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
 
-use super::split_off;
 use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_sparsely};
@@ -257,4 +256,9 @@ impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
         }
         Ok(count)
     }
+}
+
+/// Splits the first `len` elements off the rest.
+pub fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    rest.split_off_mut(..len).expect("there is room for all")
 }

@@ -77,11 +77,6 @@ pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
     )
 }
 
-/// Splits the first `len` elements off the rest.
-fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    rest.split_off_mut(..len).expect("there is room for all")
-}
-
 /// The columns of the result.
 struct Target<'a> {
     offsets: &'a [usize],

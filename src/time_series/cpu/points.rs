@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::split_off;
+use super::buckets::split_off;
 use super::timeline::{CHUNK, Timeline};
 use crate::device::{room_to_sort, zeroed, zeroed_lazily};
 use crate::parallel;
