@@ -9,13 +9,17 @@ use std::sync::OnceLock;
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Error, Result};
 
-/// Every device that can run here: each test loops over them.
+/// Returns every device that can run here. Each test loops over them.
 ///
-/// - The simulator draws its schedule from `GRIDSTRIDE_SIMULATOR_SEED` (default 1).
-/// - The first GPU, in builds with `cuda`. Where there is none its part of a test is skipped, which
-///   is said on stderr; with `GRIDSTRIDE_REQUIRE_CUDA=1` that is a failure. With
-///   `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under sanitizers, it is the only one.
+/// - The simulator draws its schedule from `GRIDSTRIDE_SIMULATOR_SEED` (default 1). With
+///   `GRIDSTRIDE_TEST_ONLY_SIMULATOR=1`, as under other seeds, it is the only device.
+/// - The first GPU, in builds with `cuda`. Without a GPU the tests say on stderr that they skip it;
+///   with `GRIDSTRIDE_REQUIRE_CUDA=1` they fail. With `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under
+///   sanitizers, the GPU is the only device.
 pub fn devices() -> Vec<Device> {
+    if is_set("GRIDSTRIDE_TEST_ONLY_SIMULATOR") {
+        return vec![simulator()];
+    }
     let mut devices = vec![Device::cpu(), simulator()];
     if is_set("GRIDSTRIDE_TEST_ONLY_CUDA") {
         devices.clear();
