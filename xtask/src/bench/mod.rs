@@ -117,7 +117,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn list(steps: &[&Step], bundle: Option<&Path>) {
     for step in steps {
         println!("{} ({}): {}", step.name, step.group, step.title);
-        for text in step.commands {
+        for text in &step.commands {
             println!("    {}", Line::parse(text).text(bundle));
         }
     }
