@@ -1,4 +1,4 @@
-//! What the test programs share. Each of them uses a part of it.
+//! Shared by the test programs. Each uses only some of it.
 #![allow(dead_code, unused_imports, unused_macros)]
 
 pub mod boxes;
@@ -35,7 +35,8 @@ pub fn with_kernels() -> impl Iterator<Item = Device> {
         .filter(|device| device.kind() != DeviceKind::Cpu)
 }
 
-/// So many devices of the same kind: simulators under other schedules, and as many GPUs as there are, over and over.
+/// Returns `count` devices of the same kind: simulators under different schedules, or the GPUs, repeated if there are
+/// fewer.
 pub fn several(device: &Device, count: usize) -> Vec<Device> {
     let all: Vec<Device> = match device.kind() {
         DeviceKind::Simulator => {
@@ -60,13 +61,13 @@ pub fn simulator() -> Device {
     Device::simulator_with(simt::Simulator::default().seed(seed))
 }
 
-/// The first GPU, if there is one. It stays open: opening it takes a tenth of a second.
+/// Returns the first GPU, if there is one. The GPU stays open, since opening takes a tenth of a second.
 pub fn cuda() -> Option<Device> {
     static CUDA: OnceLock<Option<Device>> = OnceLock::new();
     CUDA.get_or_init(open_cuda).clone()
 }
 
-/// The same, opened unless something holds it.
+/// As [`cuda`], but opens the GPU unless something holds it open.
 pub fn open_cuda() -> Option<Device> {
     match Device::cuda(0) {
         Ok(device) => Some(device),
@@ -116,7 +117,7 @@ impl Random {
     }
 }
 
-/// About the least memory that `work` succeeds within; with less it fails for want of memory.
+/// Returns about the least memory limit with which `work` succeeds. Checks that lower limits give allocation errors.
 pub fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> u64 {
     let mut limit = 0;
     loop {
@@ -156,6 +157,19 @@ macro_rules! assert_error {
     };
 }
 pub(crate) use assert_error;
+
+/// A module of checked-in PTX: its name, the kernel crate, and the architectures.
+macro_rules! module {
+    ($name:literal, $crate_name:literal, $($arch:literal),*) => {
+        gridstride::device::Module::new($name, &[$(gridstride::device::Image::new(
+            $arch,
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/kernels-gpu/ptx/", $crate_name, ".", $arch, ".ptx"
+            )),
+        )),*])
+    };
+}
+pub(crate) use module;
 
 /// γ_n = n·u / (1 − n·u), for `roundings` n and unit roundoff `u`: no product of n factors
 /// (1 + δ) with |δ| ≤ u is farther from 1 (Higham, 'Accuracy and Stability of Numerical

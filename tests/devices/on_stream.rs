@@ -4,7 +4,7 @@
 //! with some probability if an order is missing: work is put on streams behind kernels that take a while.
 
 use cuda_std_tests_kernels::launches::add_to_all;
-use gridstride::device::{Buffer, Image, LaunchConfig, Module, Stream};
+use gridstride::device::{Buffer, LaunchConfig, Module, Stream};
 use gridstride::matmul::{MatMul, matmul};
 use gridstride::primitives::{exclusive_sums, sort_pairs};
 use gridstride::{Device, Error};
@@ -12,15 +12,9 @@ use ndarray::{Array2, array};
 
 #[cfg(feature = "cuda")]
 use crate::common::cuda;
-use crate::common::{devices, simulator, small, with_kernels};
+use crate::common::{devices, module, simulator, small, with_kernels};
 
-static MODULE: Module = Module::new(
-    "device_on_stream_test",
-    &[Image::new(
-        "sm_70",
-        include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
-    )],
-);
+static MODULE: Module = module!("device_on_stream_test", "cuda_std_tests", "sm_70");
 
 /// Adds on the handle's stream.
 fn add(device: &Device, values: &mut Buffer<u32>, amount: u32) {

@@ -48,7 +48,7 @@ fn check_result<T: Number>(
     assert_error!(found.matrix(1 << 31), Error::InvalidInput { .. });
 }
 
-/// All ways to the pairs of two sets, and to those of the first with itself.
+/// Finds the pairs of two sets, and of the first set with itself, by all calls.
 #[track_caller]
 fn check<T: Number>(device: &Device, set1: &Array2<T>, set2: &Array2<T>, what: &str) {
     let of_two = reference::overlaps(set1.view(), set2.view()).unwrap();
@@ -107,7 +107,7 @@ fn sets_of_all_sizes<T: Number>() {
     }
 }
 
-/// Rows with no pairs, with some, and with so many that they are found in another way.
+/// Rows with no pairs, with some, and with enough pairs for another algorithm.
 fn rows_of_all_lengths<T: Number>() {
     for device in devices() {
         let count = if is_slow(&device) { 300 } else { 4200 };

@@ -13,8 +13,8 @@ use super::{
 use crate::common::{devices, fails, with_kernels};
 use crate::{common, tests};
 
-/// Around the edges of tiles (64 and 128 rows, 64, 128 and 256 columns), of what kernels take of k at once (8 to 64),
-/// and of pieces of 16 bytes.
+/// Around the edges of tiles (64 and 128 rows, 64, 128 and 256 columns), of the kernels' steps of k (8 to 64),
+/// and of 16-byte vectors.
 const SIZES: &[Sizes] = &[
     (1, 1, 1),
     (1, 17, 2),
@@ -317,7 +317,7 @@ fn nan_and_infinities() {
 
 #[test]
 fn devices_with_little_shared_memory_have_kernels_too() {
-    // Of compute capability 7.0, 7.5 and 8.6; the instructions are still those of 9.0.
+    // Of compute capability 7.0, 7.5 and 8.6, but with the instructions of 9.0.
     for kilobytes in [96, 64, 99] {
         let mut limits = Limits::default();
         limits.shared_bytes = kilobytes << 10;

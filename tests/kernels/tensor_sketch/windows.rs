@@ -99,7 +99,7 @@ fn several_runs() {
     }
 }
 
-/// Runs of steps, of which a window has several, and steps of several chunks.
+/// Windows of several runs of steps, and steps of several chunks.
 #[test]
 fn long_texts() {
     if common::small() {

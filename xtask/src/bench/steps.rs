@@ -1,24 +1,24 @@
-//! The tables of BENCHMARKS.md: which programs with which options make each.
+//! The tables of BENCHMARKS.md, and the programs and options that make them.
 
 use std::sync::LazyLock;
 
 use crate::Result;
 
-/// A table, or a plot's CSV: what has to run one after the other on one machine.
+/// A table or a plot's CSV: commands that run one after the other on one machine.
 pub struct Step {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
     /// A name for several steps.
     pub group: &'static str,
     /// The heading of the section.
     pub title: &'static str,
-    /// Command lines as on a machine with a bundle, whose folder is left out: `benches/…`, `examples/…` and
-    /// `bin/…` are our programs, all others those of peers. `6 × …` runs six times, and `> FILE` is where the
-    /// output goes. Files of the plots are in `docs/benchmarks`, those that nobody keeps in `target/bench`.
+    /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…`, `examples/…` and
+    /// `bin/…` are our programs, all others are peers' programs. `6 × …` runs six times, and `> FILE` takes the
+    /// output. Files of the plots are in `docs/benchmarks`, temporary files in `target/bench`.
     pub commands: Vec<&'static str>,
 }
 
-/// The group of what needs no GPU.
+/// The group of the steps that need no GPU.
 pub const CPU: &str = "cpu";
 
 /// All steps, in the order of BENCHMARKS.md: `# group`, then for each of its steps `## name: title` and the commands.
@@ -153,10 +153,10 @@ pub static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| {
     steps
 });
 
-/// The steps that are named, or whose group is; all if there are no names.
+/// Returns the steps with these names or groups; all if there are no names.
 ///
 /// # Errors
-/// Names that there are not.
+/// Unknown names.
 pub fn select(names: &[String]) -> Result<Vec<&'static Step>> {
     let is_known = |name: &&String| {
         let mut steps = STEPS.iter();
