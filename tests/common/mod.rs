@@ -130,6 +130,11 @@ pub fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> 
     }
 }
 
+/// The message of an error.
+pub fn message<T>(result: Result<T>) -> Option<String> {
+    result.err().map(|error| error.to_string())
+}
+
 /// Expects an error whose message has all of `parts` in it.
 #[track_caller]
 pub fn fails<T>(result: Result<T>, parts: &[&str]) {
