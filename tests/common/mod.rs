@@ -35,8 +35,8 @@ pub fn with_kernels() -> impl Iterator<Item = Device> {
         .filter(|device| device.kind() != DeviceKind::Cpu)
 }
 
-/// Returns `count` devices of the same kind: simulators under different schedules, or the GPUs, repeated if there are
-/// fewer.
+/// Returns `count` devices of the same kind: simulators under different schedules, or the GPUs,
+/// repeated if there are fewer.
 pub fn several(device: &Device, count: usize) -> Vec<Device> {
     let all: Vec<Device> = match device.kind() {
         DeviceKind::Simulator => {
@@ -61,7 +61,8 @@ pub fn simulator() -> Device {
     Device::simulator_with(simt::Simulator::default().seed(seed))
 }
 
-/// Returns the first GPU, if there is one. The GPU stays open, since opening takes a tenth of a second.
+/// Returns the first GPU, if there is one. The GPU stays open, since opening takes a tenth of a
+/// second.
 pub fn cuda() -> Option<Device> {
     static CUDA: OnceLock<Option<Device>> = OnceLock::new();
     CUDA.get_or_init(open_cuda).clone()
@@ -117,7 +118,8 @@ impl Random {
     }
 }
 
-/// Returns about the least memory limit with which `work` succeeds. Checks that lower limits give allocation errors.
+/// Returns about the least memory limit with which `work` succeeds. Checks that lower limits give
+/// allocation errors.
 pub fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> u64 {
     let mut limit = 0;
     loop {

@@ -27,8 +27,8 @@ static MODULE: Module = module!(
     "sm_90a"
 );
 
-/// Returns the devices that run kernels and whose compute capability has the instructions of a test. Says on
-/// stderr which devices are skipped.
+/// Returns the devices that run kernels and whose compute capability has the instructions of a
+/// test. Says on stderr which devices are skipped.
 fn with_capability(has: impl Fn((u32, u32)) -> bool) -> impl Iterator<Item = Device> {
     with_kernels().filter(move |device| {
         let info = device.info();

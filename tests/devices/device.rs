@@ -453,7 +453,8 @@ fn many_threads_share_a_device() {
     }
 }
 
-/// Bytes around the size from which copies go in chunks, and from which chunks have their full length.
+/// Bytes around the size from which copies go in chunks, and from which chunks have their full
+/// length.
 const SIZES_OF_COPIES: [usize; 6] = [
     (8 << 20) - 4,
     8 << 20,

@@ -27,7 +27,8 @@ struct Crate {
     runs_of_device: &'static [Arguments],
 }
 
-/// The crates of a page stand together. Files whose names begin with no crate's name belong to the first one.
+/// The crates of a page stand together. Files whose names begin with no crate's name belong to the
+/// first one.
 const CRATES: [Crate; 5] = [
     Crate {
         name: "row_sums",
@@ -71,8 +72,8 @@ const CRATES: [Crate; 5] = [
     },
 ];
 
-/// Follows the name of a file that replaces another one in the shipped crate. From the first such file on, all files
-/// belong only to the shipped crate.
+/// Follows the name of a file that replaces another one in the shipped crate. From the first such
+/// file on, all files belong only to the shipped crate.
 const SHIPPED: &str = ", to be shipped";
 
 /// Makes each crate of the guide from its page, against the packages of this workspace, and has cargo test it.
@@ -272,7 +273,8 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
     }
 }
 
-/// Runs cargo in a folder, with the target folder and the profile of the workspace, so that compiled crates are shared.
+/// Runs cargo in a folder, with the target folder and the profile of the workspace, so that
+/// compiled crates are shared.
 fn run(arguments: &[&str], folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));

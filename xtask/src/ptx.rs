@@ -59,8 +59,8 @@ pub fn rebuild(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the PTX of the named kernel crates elsewhere, and fails unless the checked-in PTX matches the
-/// sources. Assembles PTX that differs; [`ptxas::assemble_all`] assembles the checked-in PTX.
+/// Builds the PTX of the named kernel crates elsewhere, and fails unless the checked-in PTX matches
+/// the sources. Assembles PTX that differs; [`ptxas::assemble_all`] assembles the checked-in PTX.
 pub fn check(names: &[String]) -> Result<()> {
     let elsewhere = tempfile::tempdir()?;
     let mut table = ptxas::table();

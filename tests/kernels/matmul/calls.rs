@@ -13,8 +13,8 @@ use super::{
 use crate::common::{devices, fails, with_kernels};
 use crate::{common, tests};
 
-/// Around the edges of tiles (64 and 128 rows, 64, 128 and 256 columns), of the kernels' steps of k (8 to 64),
-/// and of 16-byte vectors.
+/// Around the edges of tiles (64 and 128 rows, 64, 128 and 256 columns), of the kernels' steps of k
+/// (8 to 64), and of 16-byte vectors.
 const SIZES: &[Sizes] = &[
     (1, 1, 1),
     (1, 17, 2),

@@ -62,7 +62,8 @@ fn around<const COUNT: usize>(narrow: [f32; COUNT]) -> impl Iterator<Item = f32>
     })
 }
 
-/// `f32` numbers of every kind: around every number of the narrower type, special ones, and random ones.
+/// `f32` numbers of every kind: around every number of the narrower type, special ones, and random
+/// ones.
 fn f32_numbers(narrow: impl Fn(u16) -> f32) -> Vec<f32> {
     let middles = every_pattern().flat_map(|bits| {
         let [number, next] = [bits, bits.wrapping_add(1)].map(&narrow);

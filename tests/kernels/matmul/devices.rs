@@ -1,5 +1,5 @@
-//! Products over several devices, and within little memory, equal the products of one device with enough memory bit for
-//! bit, except on the CPU.
+//! Products over several devices, and within little memory, equal the products of one device with
+//! enough memory bit for bit, except on the CPU.
 
 use std::fmt::Debug;
 

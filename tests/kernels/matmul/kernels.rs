@@ -1,4 +1,5 @@
-//! The kernels other than the products of large tiles: thin factors, sums of parts of k, and copies.
+//! The kernels other than the products of large tiles: thin factors, sums of parts of k, and
+//! copies.
 
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSlice};

@@ -7,8 +7,8 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s, stack};
 use super::{Expected, check, for_sizes, for_types, random};
 use crate::common::{self, devices, fails};
 
-/// Rows and columns of the matrix: around the edges of tiles and of 16-byte vectors, around 128, where the kernels for
-/// thin factors begin, and long sums.
+/// Rows and columns of the matrix: around the edges of tiles and of 16-byte vectors, around 128,
+/// where the kernels for thin factors begin, and long sums.
 const SIZES: &[(usize, usize)] = &[
     (1, 1),
     (1, 17),

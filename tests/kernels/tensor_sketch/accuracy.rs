@@ -45,8 +45,8 @@ fn short_sequences_in_every_shape() {
 /// For each length four shapes, different from length to length.
 #[test]
 fn long_sequences_in_some_shapes() {
-    // In the Fourier form words have one letter more from 4·A^m letters on, threads take 128 letters,
-    // chunks have 2048, and 16 chunks are composed at a time.
+    // In the Fourier form words have one letter more from 4·A^m letters on, threads take 128
+    // letters, chunks have 2048, and 16 chunks are composed at a time.
     let lengths = lengths_around(&[64, 128, 256, 512, 1024, CHUNK, 16 * CHUNK]);
     for (i, n) in lengths.into_iter().enumerate() {
         // 37 has no factor in common with the 104 shapes, so that all are visited.

@@ -1,5 +1,5 @@
-//! Tensor sketches whose results are known without computing them, and refused arguments, on every device and
-//! in every form.
+//! Tensor sketches whose results are known without computing them, and refused arguments, on every
+//! device and in every form.
 
 use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch, binomial};
 use gridstride::{Device, Error};

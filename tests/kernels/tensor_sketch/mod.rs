@@ -35,7 +35,8 @@ pub fn has_double(device: &Device, form: Form) -> bool {
     device.kind() == DeviceKind::Cpu || form == Form::Fourier
 }
 
-/// Sketches `sequences` on every device and in every way, and compares each entry with the reference.
+/// Sketches `sequences` on every device and in every way, and compares each entry with the
+/// reference.
 pub fn check(tables: &Tables, sequences: &Sequences) {
     check_forms(&FORMS, tables, sequences);
 }

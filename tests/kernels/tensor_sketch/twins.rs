@@ -1,5 +1,5 @@
-//! Calls that write to existing memory, and calls over sequences in a device's memory, have the results of the plain
-//! calls.
+//! Calls that write to existing memory, and calls over sequences in a device's memory, have the
+//! results of the plain calls.
 
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use gridstride::{Device, Error};

@@ -7,8 +7,8 @@ use ndarray::{Array1, Array2, ArrayView1, array, s};
 use super::{Reference, codes};
 use crate::common::{self, assert_error, devices, fails};
 
-/// Compares every `every`-th window, and the last one, with the reference. Returns the normalised sketches in `f64` of
-/// each device.
+/// Compares every `every`-th window, and the last one, with the reference. Returns the normalised
+/// sketches in `f64` of each device.
 fn check(
     tables: &Tables,
     text: &[u8],

@@ -79,7 +79,8 @@ fn bursts<T: Number>() {
     }
 }
 
-/// Numbers of points around multiples of those of a thread, a warp and a tile: no last point is lost.
+/// Numbers of points around multiples of those of a thread, a warp and a tile: no last point is
+/// lost.
 fn every_number_of_points<T: Number>() {
     for device in devices() {
         let most = size(&device, 1 << 20, 1 << 12);
@@ -181,7 +182,8 @@ fn any_strides<T: Number>() {
     }
 }
 
-/// Infinities, NaN, zeros of both signs, equal and nearly equal numbers, and numbers with all digits.
+/// Infinities, NaN, zeros of both signs, equal and nearly equal numbers, and numbers with all
+/// digits.
 fn special_values<T: Number>() {
     let (inf, nan, next) = (f64::INFINITY, f64::NAN, 1.0 + f64::from(f32::EPSILON));
     let hard = [inf, -inf, nan, 0.0, -0.0, 1.0, next, 1e15, -1e15, 0.1];

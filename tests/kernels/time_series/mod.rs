@@ -120,8 +120,8 @@ pub fn check_one<'a, T: Value>(
     check(device, aggregation, &[0, values.len()], timestamps, values)
 }
 
-/// Compares a result with the reference: sums and the statistics made of sums up to the bounds of [`bound`], all
-/// else exactly.
+/// Compares a result with the reference: sums and the statistics made of sums up to the bounds of
+/// [`bound`], all else exactly.
 #[track_caller]
 pub fn compare<'a, T: Value>(
     found: &Aggregates,
@@ -165,8 +165,9 @@ pub fn compare<'a, T: Value>(
     }
 }
 
-/// Returns how far a number may be from `expected`, the reference's: of n finite values, none of them larger than
-/// `largest` =: m in magnitude, so that A := Σ|x| ≤ n·m and Q := Σx² ≤ n·m². u is 2⁻⁵³.
+/// Returns how far a number may be from `expected`, the reference's: of n finite values, none of
+/// them larger than `largest` =: m in magnitude, so that A := Σ|x| ≤ n·m and Q := Σx² ≤ n·m². u is
+/// 2⁻⁵³.
 ///
 /// - A sum is off by at most u·|S| + n²u²·A (`ExactSum`), and the reference's, rounded once, by u·|S|. With S
 ///   within a factor 1 + 2u of the reference's R: less than 3u·|R| + n²u²·A.

@@ -12,16 +12,18 @@ pub struct Step {
     pub group: &'static str,
     /// The heading of the section.
     pub title: &'static str,
-    /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…`, `examples/…` and
-    /// `bin/…` are our programs, all others are peers' programs. `6 × …` runs six times, and `> FILE` takes the
-    /// output. Files of the plots are in `docs/benchmarks`, temporary files in `target/bench`.
+    /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…`,
+    /// `examples/…` and `bin/…` are our programs, all others are peers' programs. `6 × …` runs six
+    /// times, and `> FILE` takes the output. Files of the plots are in `docs/benchmarks`, temporary
+    /// files in `target/bench`.
     pub commands: Vec<&'static str>,
 }
 
 /// The group of the steps that need no GPU.
 pub const CPU: &str = "cpu";
 
-/// All steps, in the order of BENCHMARKS.md: `# group`, then for each of its steps `## name: title` and the commands.
+/// All steps, in the order of BENCHMARKS.md: `# group`, then for each of its steps `## name: title`
+/// and the commands.
 const TEXT: &str = "\
 # kernels
 ## copies: Copies
