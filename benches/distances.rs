@@ -172,7 +172,7 @@ fn limit(
     Some(1e3 * (operations / per_second).max(bytes / (args.bandwidth * 1e12)))
 }
 
-/// The largest relative error of a thousand distances, and of those at the corners.
+/// The largest relative error of a thousand distances and of the corners.
 fn largest_error<T: Component>(
     a: &Array2<T>,
     b: &Array2<T>,

@@ -220,7 +220,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Times the conversions of so many random numbers, and compares the results with those of the CPU.
+/// Times the conversions of random numbers, and compares the results with the CPU's.
 fn casts(args: &Args, device: &Device, count: usize) -> Result<()> {
     let numbers: Array1<f32> = random::matrix(1, 0, (1, count))?.remove_axis(Axis(0));
     cast::<f32, f16>(args, device, &numbers)?;

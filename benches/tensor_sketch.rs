@@ -220,7 +220,7 @@ fn time_windows<T: Entry>(
         sketches = sketcher.windows(device, codes, width, stride)?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    // A few windows by themselves: the last ones are those that drift would show in.
+    // A few windows by themselves: drift would show in the last ones.
     let count = sketches.nrows();
     let checked: Vec<usize> = (0..8).map(|i| (count - 1) * i / 7).collect();
     let alone: Sequences = checked

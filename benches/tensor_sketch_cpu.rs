@@ -193,7 +193,7 @@ fn time<T: Entry>(
     Ok(())
 }
 
-/// The error of the first sketches, as many as have a million letters.
+/// The error of the first sketches, of a million letters in all.
 fn error<T: Entry>(
     case: &Case,
     sketcher: &TensorSketch<T>,

@@ -136,7 +136,7 @@ fn sticks_of(rows: usize, length: f64, seed: u64) -> Sets {
     })
 }
 
-/// The mean edge of cubes, so many in the unit cube, that overlap two of as many others.
+/// The mean edge with which each of `rows` cubes in the unit cube overlaps two of `rows` others.
 fn edge_for(rows: usize) -> f64 {
     // Where two cubes overlap, centres differ by less than an edge along each axis: (2e)³ · rows = 2.
     (2.0 / rows as f64).cbrt() / 2.0

@@ -1,4 +1,4 @@
-//! What the test programs share. Each of them uses a part of it.
+//! Shared by the test programs. Each uses only some of it.
 #![allow(dead_code, unused_imports, unused_macros)]
 
 pub mod boxes;
@@ -9,13 +9,17 @@ use std::sync::OnceLock;
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Error, Result};
 
-/// Every device that can run here: each test loops over them.
+/// Returns every device that can run here. Each test loops over them.
 ///
-/// - The simulator draws its schedule from `GRIDSTRIDE_SIMULATOR_SEED` (default 1).
-/// - The first GPU, in builds with `cuda`. Where there is none its part of a test is skipped, which
-///   is said on stderr; with `GRIDSTRIDE_REQUIRE_CUDA=1` that is a failure. With
-///   `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under sanitizers, it is the only one.
+/// - The simulator draws its schedule from `GRIDSTRIDE_SIMULATOR_SEED` (default 1). With
+///   `GRIDSTRIDE_TEST_ONLY_SIMULATOR=1`, as under other seeds, it is the only device.
+/// - The first GPU, in builds with `cuda`. Without a GPU the tests say on stderr that they skip it;
+///   with `GRIDSTRIDE_REQUIRE_CUDA=1` they fail. With `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under
+///   sanitizers, the GPU is the only device.
 pub fn devices() -> Vec<Device> {
+    if is_set("GRIDSTRIDE_TEST_ONLY_SIMULATOR") {
+        return vec![simulator()];
+    }
     let mut devices = vec![Device::cpu(), simulator()];
     if is_set("GRIDSTRIDE_TEST_ONLY_CUDA") {
         devices.clear();
@@ -31,7 +35,8 @@ pub fn with_kernels() -> impl Iterator<Item = Device> {
         .filter(|device| device.kind() != DeviceKind::Cpu)
 }
 
-/// So many devices of the same kind: simulators under other schedules, and as many GPUs as there are, over and over.
+/// Returns `count` devices of the same kind: simulators under different schedules, or the GPUs,
+/// repeated if there are fewer.
 pub fn several(device: &Device, count: usize) -> Vec<Device> {
     let all: Vec<Device> = match device.kind() {
         DeviceKind::Simulator => {
@@ -56,13 +61,14 @@ pub fn simulator() -> Device {
     Device::simulator_with(simt::Simulator::default().seed(seed))
 }
 
-/// The first GPU, if there is one. It stays open: opening it takes a tenth of a second.
+/// Returns the first GPU, if there is one. The GPU stays open, since opening takes a tenth of a
+/// second.
 pub fn cuda() -> Option<Device> {
     static CUDA: OnceLock<Option<Device>> = OnceLock::new();
     CUDA.get_or_init(open_cuda).clone()
 }
 
-/// The same, opened unless something holds it.
+/// As [`cuda`], but opens the GPU unless something holds it open.
 pub fn open_cuda() -> Option<Device> {
     match Device::cuda(0) {
         Ok(device) => Some(device),
@@ -112,7 +118,8 @@ impl Random {
     }
 }
 
-/// About the least memory that `work` succeeds within; with less it fails for want of memory.
+/// Returns about the least memory limit with which `work` succeeds. Checks that lower limits give
+/// allocation errors.
 pub fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> u64 {
     let mut limit = 0;
     loop {
@@ -123,6 +130,11 @@ pub fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> 
         }
         assert!(limit < 1 << 30);
     }
+}
+
+/// The message of an error.
+pub fn message<T>(result: Result<T>) -> Option<String> {
+    result.err().map(|error| error.to_string())
 }
 
 /// Expects an error whose message has all of `parts` in it.
@@ -152,6 +164,19 @@ macro_rules! assert_error {
     };
 }
 pub(crate) use assert_error;
+
+/// A module of checked-in PTX: its name, the kernel crate, and the architectures.
+macro_rules! module {
+    ($name:literal, $crate_name:literal, $($arch:literal),*) => {
+        gridstride::device::Module::new($name, &[$(gridstride::device::Image::new(
+            $arch,
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/kernels-gpu/ptx/", $crate_name, ".", $arch, ".ptx"
+            )),
+        )),*])
+    };
+}
+pub(crate) use module;
 
 /// γ_n = n·u / (1 − n·u), for `roundings` n and unit roundoff `u`: no product of n factors
 /// (1 + δ) with |δ| ≤ u is farther from 1 (Higham, 'Accuracy and Stability of Numerical

@@ -25,7 +25,7 @@
 //! its letters contribute to the chunks that they lie in, at most t. In a chunk of m ≤ [`CHUNK`]
 //! letters that passes
 //!
-//! - where it stays in its row for a letter, at most two roundings: those of adding a product;
+//! - where it stays in its row for a letter, at most two roundings, from adding a product;
 //! - where it moves, two more: of the operator's entry, and of the product if it is not fused. A tuple
 //!   moves t times at most;
 //! - where blocks are composed in the same type, 2t more, and so many fewer in the block, but for a last
@@ -61,14 +61,14 @@ pub fn codes(length: usize, alphabet_size: usize, seed: u64) -> Vec<u8> {
 /// Letters per chunk of the Fourier form.
 pub const CHUNK: usize = 2048;
 
-/// What is known of a sequence's sketch.
+/// The expected sketch of a sequence.
 pub struct Reference<'a> {
     tables: &'a Tables,
     length: usize,
     rows: Array2<f64>,
     /// The same with all signs +1.
     magnitudes: Array2<f64>,
-    /// Products of matrices in `f64` beyond those of chunks.
+    /// Products of matrices in `f64` beyond the chunks'.
     products: usize,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// For a sketch that goes through `products` more products of matrices than those of chunks.
+    /// For a sketch that goes through `products` products of matrices beyond the chunks'.
     pub fn after_products(self, products: usize) -> Reference<'a> {
         Reference { products, ..self }
     }

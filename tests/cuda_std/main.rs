@@ -1,5 +1,5 @@
-//! Every function of cuda_std, in kernels that run on every device, against what is computed here
-//! without any of it.
+//! Compares every function of cuda_std, in kernels that run on every device, with results computed
+//! without cuda_std.
 
 mod among_lanes;
 mod atomic;
@@ -13,32 +13,22 @@ mod positions;
 mod shared;
 mod slice;
 
-use common::{fails, simulator, small, with_kernels};
+use common::{fails, module, simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};
 use cuda_std_tests_kernels::{atomics, floats, launches, shared_memory, slices, threads, warps};
 use gridstride::Device;
-use gridstride::device::{Buffer, Image, LaunchConfig, Module};
+use gridstride::device::{Buffer, LaunchConfig, Module};
 
-static MODULE: Module = Module::new(
+static MODULE: Module = module!(
     "cuda_std_tests",
-    &[
-        Image::new(
-            "sm_70",
-            include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
-        ),
-        Image::new(
-            "sm_80",
-            include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_80.ptx"),
-        ),
-        Image::new(
-            "sm_90a",
-            include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_90a.ptx"),
-        ),
-    ],
+    "cuda_std_tests",
+    "sm_70",
+    "sm_80",
+    "sm_90a"
 );
 
-/// The devices that run kernels and whose compute capability has what a test needs. Others are skipped,
-/// which is said on stderr.
+/// Returns the devices that run kernels and whose compute capability has the instructions of a
+/// test. Says on stderr which devices are skipped.
 fn with_capability(has: impl Fn((u32, u32)) -> bool) -> impl Iterator<Item = Device> {
     with_kernels().filter(move |device| {
         let info = device.info();

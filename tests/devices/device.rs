@@ -7,7 +7,9 @@ use gridstride::{Device, Error};
 use ndarray::{Array, Array3, Ix2, arr0, array, s};
 use rayon::prelude::*;
 
-use crate::common::{assert_error, cuda, devices, fails, fails_with, simulator, with_kernels};
+use crate::common::{
+    assert_error, cuda, devices, fails, fails_with, module, simulator, with_kernels,
+};
 
 /// An entry that the module does not have.
 #[kernel]
@@ -16,13 +18,7 @@ unsafe fn missing(values: DeviceSliceMut<u32>) {
     unsafe { values.set(values.len(), 0) };
 }
 
-static MODULE: Module = Module::new(
-    "device_test",
-    &[Image::new(
-        "sm_70",
-        include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
-    )],
-);
+static MODULE: Module = module!("device_test", "cuda_std_tests", "sm_70");
 
 fn add(device: &Device, values: &mut gridstride::device::Buffer<u32>, amount: u32) {
     let config = LaunchConfig::for_len(values.len(), 256);
@@ -395,7 +391,7 @@ fn any_thread_may_use_and_drop_anything() {
     }
 }
 
-/// The GPUs of this machine, of which there may be several.
+/// The GPUs of this machine.
 fn gpus() -> Vec<Device> {
     let list = Device::list().into_iter();
     let ordinals = list.filter_map(|info| match info.kind {
@@ -457,7 +453,8 @@ fn many_threads_share_a_device() {
     }
 }
 
-/// Bytes around those from which copies go in pieces, and from which these have their full length.
+/// Bytes around the size from which copies go in chunks, and from which chunks have their full
+/// length.
 const SIZES_OF_COPIES: [usize; 6] = [
     (8 << 20) - 4,
     8 << 20,

@@ -4,7 +4,7 @@
 //! with some probability if an order is missing: work is put on streams behind kernels that take a while.
 
 use cuda_std_tests_kernels::launches::add_to_all;
-use gridstride::device::{Buffer, Image, LaunchConfig, Module, Stream};
+use gridstride::device::{Buffer, LaunchConfig, Module, Stream};
 use gridstride::matmul::{MatMul, matmul};
 use gridstride::primitives::{exclusive_sums, sort_pairs};
 use gridstride::{Device, Error};
@@ -12,15 +12,9 @@ use ndarray::{Array2, array};
 
 #[cfg(feature = "cuda")]
 use crate::common::cuda;
-use crate::common::{devices, simulator, small, with_kernels};
+use crate::common::{devices, module, simulator, small, with_kernels};
 
-static MODULE: Module = Module::new(
-    "device_on_stream_test",
-    &[Image::new(
-        "sm_70",
-        include_str!("../../kernels-gpu/ptx/cuda_std_tests.sm_70.ptx"),
-    )],
-);
+static MODULE: Module = module!("device_on_stream_test", "cuda_std_tests", "sm_70");
 
 /// Adds on the handle's stream.
 fn add(device: &Device, values: &mut Buffer<u32>, amount: u32) {
@@ -35,6 +29,17 @@ fn many(device: &Device) -> usize {
         gridstride::device::DeviceKind::Cuda { .. } if !small() => 1 << 24,
         _ => 1 << 10,
     }
+}
+
+#[track_caller]
+fn assert_all(values: &Buffer<u32>, expected: u32) {
+    assert!(
+        values
+            .to_vec()
+            .unwrap()
+            .iter()
+            .all(|&value| value == expected)
+    );
 }
 
 /// Keeps the handle's stream busy: the result is 1 in each element, from the last launch.
@@ -136,9 +141,9 @@ fn a_call_with_owned_buffers_of_two_streams_is_ordered() {
             let (keys, values) = sort_pairs(keys, values, 0..24).unwrap();
             // Takes the memory that the sort has freed, if it is free already.
             let other = busy(&second, 1);
-            assert!(values.to_vec().unwrap().iter().all(|&value| value == 20));
+            assert_all(&values, 20);
             assert!(keys.to_vec().unwrap().is_sorted());
-            assert!(other.to_vec().unwrap().iter().all(|&value| value == 1));
+            assert_all(&other, 1);
         }
     }
 }
@@ -181,7 +186,7 @@ fn a_moved_array_is_ordered_on_its_new_stream() {
             add(&second, &mut values, 2);
             let mut values = values.on(&device).unwrap();
             add(&device, &mut values, 3);
-            assert!(values.to_vec().unwrap().iter().all(|&value| value == 25));
+            assert_all(&values, 25);
         }
     }
 }
@@ -216,14 +221,12 @@ fn two_streams_are_in_flight_side_by_side() {
         std::thread::scope(|scope| {
             for (device, amount) in [(&first, 3), (&second, 5)] {
                 scope.spawn(move || {
-                    for round in 0..10 {
+                    for _ in 0..10 {
                         // Freed memory goes from one stream to the other.
                         let mut values = busy(device, 3);
                         add(device, &mut values, amount);
                         drop(busy(device, 1));
-                        let expected = 3 + amount;
-                        let found = values.to_vec().unwrap();
-                        assert!(found.iter().all(|&value| value == expected), "{round}");
+                        assert_all(&values, 3 + amount);
                     }
                 });
             }
@@ -231,8 +234,8 @@ fn two_streams_are_in_flight_side_by_side() {
         let mut values = [busy(&first, 10), busy(&second, 10)];
         add(&first, &mut values[0], 1);
         add(&second, &mut values[1], 2);
-        let [a, b] = values.map(|values| values.to_vec().unwrap());
-        assert!(a.iter().all(|&value| value == 11) && b.iter().all(|&value| value == 12));
+        assert_all(&values[0], 11);
+        assert_all(&values[1], 12);
     }
 }
 
@@ -268,7 +271,7 @@ fn things_on_a_stream_are_dropped_in_any_order() {
                 }
             }
             // The buffer keeps its stream.
-            assert!(kept.to_vec().unwrap().iter().all(|&value| value == 5));
+            assert_all(&kept, 5);
         }
     }
 }
@@ -290,18 +293,12 @@ fn launches_on_a_stream_may_use_buffers_of_others() {
             drop(values);
             // Takes the memory that was freed.
             let values = busy(&on, 2);
-            assert!(values.to_vec().unwrap().iter().all(|&value| value == 2));
+            assert_all(&values, 2);
             let values = busy(&other, 2);
-            assert!(values.to_vec().unwrap().iter().all(|&value| value == 2));
+            assert_all(&values, 2);
         }
         drop(stream);
-        assert!(
-            busy(&on, 1)
-                .to_vec()
-                .unwrap()
-                .iter()
-                .all(|&value| value == 1)
-        );
+        assert_all(&busy(&on, 1), 1);
     }
 }
 
@@ -316,7 +313,7 @@ fn events_of_handles_order_their_streams() {
         add(&second, &mut values, 1);
         second.record(&done).unwrap();
         first.wait(&done).unwrap();
-        assert!(values.to_vec().unwrap().iter().all(|&value| value == 21));
+        assert_all(&values, 21);
     }
 }
 
@@ -338,7 +335,7 @@ fn streams_of_other_libraries_are_wrapped() {
         let values = busy(&on, 10);
         let mut values = values.on(&device).unwrap();
         add(&device, &mut values, 1);
-        assert!(values.to_vec().unwrap().iter().all(|&value| value == 11));
+        assert_all(&values, 11);
     }
     let a = matrix(50, 3);
     let product = matmul(&on, a.view(), a.view()).unwrap();

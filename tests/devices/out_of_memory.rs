@@ -49,13 +49,13 @@ impl Limited {
 // SAFETY: it returns what the system's allocator returns, or null, which stands for a failure.
 unsafe impl GlobalAlloc for Limited {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's conditions are those of the system's allocator.
+        // SAFETY: the system's allocator has the same conditions, which the caller meets.
         Self::limit(layout, || unsafe { System.alloc(layout) })
     }
 
     // Pages that the system has zeroed take no memory before they are written to.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's conditions are those of the system's allocator.
+        // SAFETY: the system's allocator has the same conditions, which the caller meets.
         Self::limit(layout, || unsafe { System.alloc_zeroed(layout) })
     }
 
@@ -68,7 +68,7 @@ unsafe impl GlobalAlloc for Limited {
     }
 }
 
-/// Runs `work` in a process of its own: a limit would be one for all tests of this program.
+/// Runs `work` in a separate process, since a limit would apply to all tests of this program.
 fn in_limited_process<T>(test: T, work: impl FnOnce()) {
     // The same work on machines with any number of cores.
     in_own_process(

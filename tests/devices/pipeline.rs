@@ -5,21 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use cuda_std::{DeviceSlice, DeviceSliceMut};
-use gridstride::device::{Image, LaunchConfig, Module};
+use gridstride::device::{LaunchConfig, Module};
 use gridstride::pipeline::{Chunk, Pipeline, add};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, s};
 use rayon::prelude::*;
 
-use crate::common::{devices, fails, fails_with, several, small, with_kernels};
+use crate::common::{devices, fails, fails_with, module, several, small, with_kernels};
 
-static MODULE: Module = Module::new(
-    "pipeline_test",
-    &[Image::new(
-        "sm_70",
-        include_str!("../../kernels-gpu/ptx/stream.sm_70.ptx"),
-    )],
-);
+static MODULE: Module = module!("pipeline_test", "stream", "sm_70");
 
 /// Numbers of all sizes.
 fn numbers(count: usize, seed: u32) -> Array1<i32> {
@@ -32,12 +26,12 @@ fn sums(a: &Array1<i32>, b: &Array1<i32>) -> Array1<f64> {
     a.mapv(f64::from) + b.mapv(f64::from)
 }
 
-/// Bytes of memory for so many elements of two `i32` and an `f64` on each stream.
+/// Bytes of memory for `elements` of two `i32` and an `f64` on each stream.
 fn memory_for(elements: usize, streams: usize) -> usize {
     (16 * elements + 2 * 256) * streams
 }
 
-/// Adds so many numbers, and looks at the sums.
+/// Adds `count` numbers, and checks the sums.
 fn assert_adds(pipeline: &Pipeline, count: usize) {
     let (a, b) = (numbers(count, 1), numbers(count, 2));
     let mut found = Array1::from_elem(count, f64::NAN);

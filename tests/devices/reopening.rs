@@ -1,4 +1,4 @@
-//! A GPU that is closed and opened again, in a process of its own, since other tests keep it open.
+//! Closes a GPU and opens it again, in a separate process, since other tests keep the GPU open.
 
 use gridstride::device::DeviceArray;
 use gridstride::distances::Distances;

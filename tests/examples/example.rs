@@ -124,6 +124,27 @@ impl Example {
         says(&errors, parts);
     }
 
+    /// Expects that neither option takes a path that cannot be written, nor both the same file.
+    #[track_caller]
+    pub fn refuse_outputs(&self, [option, other]: [&str; 2], input: &str) {
+        let folder = Folder::new();
+        let (nowhere, both) = (folder.argument("nowhere/file"), folder.argument("both"));
+        let itself = folder.0.path().to_str().unwrap();
+        for option in [option, other] {
+            self.refuse(
+                &[option, &nowhere, input],
+                &["cannot write", "nowhere/file"],
+            );
+            self.refuse(
+                &[option, itself, input],
+                &["cannot write", "it is not a file"],
+            );
+        }
+        let options = [option, &both, other, &both, input];
+        self.refuse(&options, &["name the same file"]);
+        assert!(folder.names().is_empty());
+    }
+
     /// Expects a command line to be refused, with clap's exit code 2.
     #[track_caller]
     pub fn refuse_usage(&self, arguments: &[&str], part: &str) {
@@ -150,7 +171,7 @@ pub fn words(text: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-/// A text, and what is said of it, where line ends show; then with other line ends.
+/// A text and the message about it, which may quote line ends; then both with `\r\n`.
 pub fn with_line_ends(text: String, said: &str) -> [(String, String); 2] {
     let other = (text.replace('\n', "\r\n"), said.replace("\\n", "\\r\\n"));
     [(text, said.to_owned()), other]

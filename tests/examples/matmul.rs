@@ -244,7 +244,7 @@ fn other_files() {
     says(&said, &["A: 5×3, f64 in -\n"]);
     assert_eq!(read_npy::<_, Array2<f64>>(&out).unwrap(), expected);
 
-    // A file may be both, and be what is written.
+    // One file may be both inputs and the output.
     let square = npy(&folder, "square.npy", &array![[1.0f32, 2.0], [3.0, 4.0]]);
     EXAMPLE.succeed(&["--a", &square, "--b", &square, "--out", &square]);
     let product: Array2<f32> = read_npy(&square).unwrap();

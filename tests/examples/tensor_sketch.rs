@@ -13,7 +13,7 @@ use crate::common::devices;
 use crate::common::sketch::{Reference, codes};
 use crate::example::{Example, Folder, gzip, gzip_stored, printed, says, words};
 
-/// The genome. Tests run in the package's folder, also those of a bundle that was moved elsewhere.
+/// The genome. Tests run in the package's folder, also from a bundle that was moved.
 const LAMBDA: &str = "examples/data/lambda_phage.fa";
 
 const EXAMPLE: Example = Example("tensor_sketch");
@@ -555,17 +555,5 @@ fn parameters_that_cannot_be() {
 
 #[test]
 fn outputs_that_cannot_be_written() {
-    let folder = Folder::new();
-    let (nowhere, both) = (
-        folder.argument("nowhere/sketches.npy"),
-        &folder.argument("both"),
-    );
-    let said = ["cannot write", "sketches.npy"];
-    EXAMPLE.refuse(&["--out", &nowhere, LAMBDA], &said);
-    let itself = folder.0.path().to_str().unwrap();
-    let said = ["cannot write", "it is not a file"];
-    EXAMPLE.refuse(&["--distances", itself, LAMBDA], &said);
-    let options = ["--out", both, "--distances", both, LAMBDA];
-    EXAMPLE.refuse(&options, &["name the same file"]);
-    assert!(folder.names().is_empty());
+    EXAMPLE.refuse_outputs(["--out", "--distances"], LAMBDA);
 }

@@ -8,7 +8,7 @@ use crate::example::{Example, Folder, gzip, name_of, says, with_line_ends, words
 
 const EXAMPLE: Example = Example("time_series");
 
-/// Three rooms for a week. Tests run in the package's folder, also those of a bundle that was moved elsewhere.
+/// Three rooms for a week. Tests run in the package's folder, also from a bundle that was moved.
 const ROOMS: &str = "examples/data/rooms.csv";
 
 const SECOND: i64 = 1_000_000_000;
@@ -29,7 +29,7 @@ fn of_text(text: &str, arguments: &[&str]) -> String {
     written(&folder, &[&["--every", "10ns", &file], arguments].concat())
 }
 
-/// A line of what is written: the series if there are some, the start and the numbers.
+/// A line of the output: the name of the series or an empty text, the start and the numbers.
 type Line = (String, i64, Vec<f64>);
 
 fn lines(written: &str, has_series: bool) -> Vec<Line> {
@@ -62,7 +62,7 @@ fn assert_close(found: &[Line], expected: &[Line]) {
 /// Points of a series, in order.
 type Series = Vec<(i64, f64)>;
 
-/// Values other than NaN by the start of their bucket, with those that are in the way before each value.
+/// Values other than NaN by the start of their bucket. Buckets with only NaN are empty.
 fn buckets(series: &Series, width: i64) -> BTreeMap<i64, Vec<f64>> {
     let mut buckets: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for &(time, value) in series {
@@ -457,7 +457,7 @@ fn times_and_values() {
         ("1969-12-31T23:59:59.999999999Z", -10),
         ("2262-04-11T23:47:16.854775807Z", i64::MAX / 10 * 10),
     ] {
-        // The very first time has a bucket with an origin of its own alone.
+        // The very first time is in a bucket only with another origin.
         match text {
             "-9223372036854775808" => {}
             _ => assert_eq!(last(text), time, "{text}"),

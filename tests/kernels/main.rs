@@ -33,7 +33,7 @@ macro_rules! tests {
 }
 use tests;
 
-/// Settings of properties with so many cases, or the smaller number if the run is to be short.
+/// Settings of properties with `usual` cases, or `small` in a short run.
 fn cases(usual: u32, small: u32) -> ProptestConfig {
     ProptestConfig {
         cases: if common::small() { small } else { usual },

@@ -7,7 +7,7 @@ use gridstride::{Device, Error};
 
 use crate::common::{Random, assert_error, cuda, devices, fails_with};
 
-/// Sizes around those of warps, blocks, and the kernels' tiles of 1024 and 2048 elements.
+/// Sizes around warps, blocks, and the kernels' tiles of 1024 and 2048 elements.
 const SIZES: [usize; 14] = [
     0, 1, 31, 32, 33, 255, 256, 257, 1023, 1025, 2047, 2048, 2049, 10_000,
 ];

@@ -1,4 +1,4 @@
-//! The messages that docs/guide/simulator.md lists are those of the simulator.
+//! Compares the messages in docs/guide/simulator.md with the simulator's messages.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -173,7 +173,7 @@ unsafe fn writes_past_the_end() {
 #[kernel]
 unsafe fn copies_to(input: DeviceSliceMut<u32>, to: u32) {
     let target = shared::address(shared::dynamic_shared_mem::<u8>()).offset(to);
-    // SAFETY: the input has so many bytes, and the simulator checks the rest.
+    // SAFETY: the input has this many bytes, and the simulator checks the rest.
     unsafe { async_copy::copy::<16>(target, input.address(0).cast(), true) };
 }
 

@@ -1,5 +1,5 @@
-//! The PTX that is checked in is what its sources gave, and its barriers are those of the sources.
-//! No device compiler is needed for this; CI also rebuilds it.
+//! Checks that the checked-in PTX matches its sources, and has the barriers of the sources.
+//! This needs no device compiler; CI also rebuilds the PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -128,7 +128,7 @@ fn check_families(summary: &PtxSummary, families: &[Family]) {
 #[test]
 fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("matmul/src/{file}"));
-    // Stages wait in one place, which is inlined for the first of them and for those that follow.
+    // Stages wait in one place, which is inlined twice: for the first stage and for the others.
     let of_stages = 2 * written("stages.rs");
     // Both forms for thin factors have two each; across, sums go through shared memory once for each four columns.
     let along = 2;
@@ -283,7 +283,7 @@ fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
 fn barriers_of_the_primitives_are_neither_copied_nor_lost() {
     let of_sum = written("primitives/src/block.rs");
     let in_sort = written("primitives/src/sort.rs");
-    // The counts have two of those in the file; moves have the others, and two sums.
+    // The counts have two of the barriers in the file; the moves have the others, and two sums.
     let of_move = in_sort - 2 + 2 * of_sum;
     check_barriers(
         "primitives",

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::{Result, workspace};
 
-/// A program, and the target of a package that it was built of.
+/// A program, and the target that it was built from.
 pub struct Program {
     /// The target's name.
     pub name: String,

@@ -1,4 +1,4 @@
-//! The crates that the pages of the guide make: what a reader would copy is built, run and tested.
+//! Builds, runs and tests the crates that a reader would copy from the guide's pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -27,7 +27,8 @@ struct Crate {
     runs_of_device: &'static [Arguments],
 }
 
-/// Those of a page stand together. To the first one belong the files whose names begin with no crate's name.
+/// The crates of a page stand together. Files whose names begin with no crate's name belong to the
+/// first one.
 const CRATES: [Crate; 5] = [
     Crate {
         name: "row_sums",
@@ -71,8 +72,8 @@ const CRATES: [Crate; 5] = [
     },
 ];
 
-/// What a page has behind the name of a file that replaces another one in the crate that is shipped. From the first such
-/// file on all belong to that alone.
+/// Follows the name of a file that replaces another one in the shipped crate. From the first such
+/// file on, all files belong only to the shipped crate.
 const SHIPPED: &str = ", to be shipped";
 
 /// Makes each crate of the guide from its page, against the packages of this workspace, and has cargo test it.
@@ -108,7 +109,7 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// Whether PTX can be made here. With `CUDA_BUILDER_REQUIRE=1` it has to be.
+/// Whether there is a device compiler. With `CUDA_BUILDER_REQUIRE=1` a missing one is an error.
 fn has_device_compiler() -> Result<bool> {
     match DeviceCompiler::discover() {
         Ok(_) => Ok(true),
@@ -272,7 +273,8 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
     }
 }
 
-/// Runs cargo in a folder, with the target folder and the profile of the workspace, so that what is compiled is shared.
+/// Runs cargo in a folder, with the target folder and the profile of the workspace, so that
+/// compiled crates are shared.
 fn run(arguments: &[&str], folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));

@@ -1,4 +1,4 @@
-//! Which machine the files of the plots are from: `machines.csv` beside them.
+//! The machines that the plots' files are from: `machines.csv` in the same folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// Those of a folder; none if it says nothing of them.
+    /// Reads the machines of a folder; none if there is no `machines.csv`.
     pub fn read(folder: &Path) -> Result<Machines> {
         let path = folder.join("machines.csv");
         let mut machines = BTreeMap::new();
@@ -25,14 +25,14 @@ impl Machines {
         Ok(Machines { path, machines })
     }
 
-    /// That of a file.
+    /// The machine of a file.
     pub fn of(&self, file: &str) -> &str {
         self.machines
             .get(file)
             .map_or("unknown machine", String::as_str)
     }
 
-    /// Says that the file is from this machine now.
+    /// Sets the machine of a file.
     pub fn set(&mut self, file: &str, machine: &str) -> Result<()> {
         self.machines.insert(file.to_owned(), machine.to_owned());
         let mut writer = csv::Writer::from_path(&self.path)?;

@@ -49,7 +49,7 @@ enum Chore {
     },
     /// Compare the barriers in the checked-in PTX with the record.
     Barriers,
-    /// Print the tables of BENCHMARKS.md, those of peers among them, and draw the plots.
+    /// Print the tables of BENCHMARKS.md, including the peers', and draw the plots.
     Bench(bench::Options),
     /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in gpu-bundle, to run
     /// them on a machine with a GPU and without a toolchain.

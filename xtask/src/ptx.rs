@@ -1,4 +1,4 @@
-//! Building the PTX, and holding it against its record.
+//! Builds the PTX, and compares it with its record.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,9 +59,8 @@ pub fn rebuild(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the PTX of the named kernel crates elsewhere, and fails unless what is checked in is what
-/// the sources give. PTX that differs is assembled; [`ptxas::assemble_all`] does so with what is
-/// checked in.
+/// Builds the PTX of the named kernel crates elsewhere, and fails unless the checked-in PTX matches
+/// the sources. Assembles PTX that differs; [`ptxas::assemble_all`] assembles the checked-in PTX.
 pub fn check(names: &[String]) -> Result<()> {
     let elsewhere = tempfile::tempdir()?;
     let mut table = ptxas::table();
@@ -177,7 +176,7 @@ fn show(table: &mut crate::table::Table, kernels: &Kernels, builds: &[Build]) ->
     Ok(())
 }
 
-/// Removes the PTX of crates and architectures that are no more.
+/// Removes the PTX of crates and architectures that are not in the record.
 fn remove_unrecorded(record: &Record, folder: &Path) -> Result<()> {
     let recorded: Vec<String> = record
         .crates()

@@ -12,7 +12,7 @@ use super::{
     ALGORITHMS, Number, Random, algorithms, assert_same, check, check_on, check_self, flat,
     is_slow, numbers, pipes, set, uniform,
 };
-use crate::common::{self, devices, fails};
+use crate::common::{self, devices, fails, message};
 use crate::in_every_type;
 
 in_every_type! { in_f32 f32, in_f64 f64, in_i32 i32: {
@@ -29,7 +29,7 @@ in_every_type! { in_f32 f32, in_f64 f64, in_i32 i32: {
     shapes_that_do_not_fit
 } }
 
-/// Sizes around those of nodes, warps, blocks and tiles: trees have 4 or 8 children a node, sorting takes
+/// Sizes around nodes, warps, blocks and tiles: trees have 4 or 8 children a node, sorting takes
 /// tiles of 2048.
 fn sizes(device: &Device) -> impl Iterator<Item = usize> {
     let powers: &[usize] = match is_slow(device) {
@@ -60,7 +60,7 @@ fn every_size<T: Number>() {
                 check_self(&device, &sets[1], &format!("{size} boxes"));
             }
         }
-        // A set of its own, since few of so many boxes are near the first ones.
+        // Another set, as few boxes of a large set of pipes are near the first ones.
         for size in large_sizes(&device) {
             let set = numbers::<T>(&uniform(size, 20_000, 2000, 3));
             let few = set.slice(s![..;size / 10, ..]).to_owned();
@@ -283,7 +283,7 @@ fn many_pairs_in_a_row<T: Number>() {
     }
 }
 
-/// The rows of all slices together, which must be as many as fit.
+/// Returns the rows of all slices, after checking that each slice has as many rows as fit.
 #[track_caller]
 fn assert_slices(slices: &[OverlapSlice], rows: usize, budget: usize) -> Vec<Vec<u32>> {
     let mut found = Vec::new();
@@ -586,10 +586,9 @@ fn refuse<T: Coordinate>(
         }
     }
     let by_reference = [
-        reference::overlaps(set1, set2).err(),
-        reference::self_overlaps(set1).err(),
+        message(reference::overlaps(set1, set2)),
+        message(reference::self_overlaps(set1)),
     ];
-    let by_reference = by_reference.map(|error| error.map(|error| error.to_string()));
     let expected = [Some(of_two), of_one].map(|message| message.map(String::from));
     assert_eq!(by_reference, expected);
 }

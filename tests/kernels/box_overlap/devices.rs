@@ -7,12 +7,12 @@ use ndarray::{Array2, s};
 use super::{Number, assert_same, is_slow, numbers, pipes, set, uniform};
 use crate::common::{assert_error, cuda, devices, fails_with, several, simulator, with_kernels};
 
-/// Boxes of which some overlap.
+/// Boxes, some of which overlap.
 fn some(count: usize, seed: u64) -> Array2<i64> {
     uniform(count, 100, 40, seed)
 }
 
-/// Boxes all of which overlap.
+/// Boxes that all overlap.
 fn all(count: usize) -> Array2<i64> {
     set(count, |i| ([-(i as i64); 3], [i as i64; 3]))
 }

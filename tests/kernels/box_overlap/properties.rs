@@ -10,7 +10,7 @@ use super::{Number, numbers};
 use crate::cases;
 use crate::common::devices;
 
-/// Up to `most` boxes along so many axes: corners of a small grid, points and thin ones included.
+/// Up to `most` boxes with `axes` axes: corners of a small grid, including points and thin boxes.
 fn boxes(axes: usize, most: usize) -> impl Strategy<Value = Array2<i64>> {
     let interval = (
         -6..=6i64,

@@ -14,7 +14,7 @@ use gridstride::distances::{Component, Distances, Metric, reference};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array2, ArrayView2, Ix2, array, s};
 
-use crate::common::{Random, assert_error, devices, fails, gamma, with_kernels};
+use crate::common::{Random, assert_error, devices, fails, gamma, several, with_kernels};
 use crate::tests;
 
 fn with(metric: Metric) -> Distances {
@@ -55,10 +55,10 @@ fn pairwise_device<T: Component>(
 
 const METRICS: [Metric; 2] = [Metric::L2, Metric::SquaredL2];
 
-/// Sizes around those of the kernels' tiles: 128 rows, and 128 or 64 columns.
+/// Sizes around the kernels' tiles: 128 rows, and 128 or 64 columns.
 const SIZES: [usize; 8] = [0, 1, 63, 64, 65, 127, 128, 129];
 
-/// Lengths of rows around those of the kernels' chunks and of their vector loads.
+/// Lengths of rows around the kernels' chunks and vector loads.
 const DIMS: [usize; 13] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 96];
 
 trait Number: Component + std::fmt::Debug + PartialEq {
@@ -142,7 +142,7 @@ fn check<T: Number>(device: &Device, dim: usize, result: &Array2<f64>, expected:
     }
 }
 
-/// All ways to the distances of these numbers.
+/// Compares the distances of these numbers by all calls.
 #[track_caller]
 fn check_all<T: Number>(device: &Device, a: &Array2<i64>, b: &Array2<i64>, exponent: i32) {
     let (rows_a, rows_b) = (numbers::<T>(a, exponent), numbers::<T>(b, exponent));
@@ -191,6 +191,8 @@ tests! {
     pairwise_is_distances_f64 => pairwise_is_distances::<f64>();
     other_numbers_are_refused_f32 => other_numbers_are_refused::<f32>();
     other_numbers_are_refused_f64 => other_numbers_are_refused::<f64>();
+    into_existing_memory_f32 => into_existing_memory::<f32>();
+    into_existing_memory_f64 => into_existing_memory::<f64>();
 }
 
 #[test]
@@ -377,7 +379,7 @@ fn the_plain_calls_are_euclidean() {
         numbers::<f32>(&whole_numbers((4, 9), 20, 19), 0),
     );
     let (a, b) = (a.view(), b.view());
-    for device in crate::common::devices() {
+    for device in devices() {
         let plain = gridstride::distances::distances(&device, a, b).unwrap();
         assert_eq!(plain, distances(&device, a, b, Metric::L2).unwrap());
         let plain = gridstride::distances::pairwise(&device, a).unwrap();
@@ -407,7 +409,7 @@ fn into_existing_memory<T: Number>() {
         let a = numbers::<T>(&whole_numbers((n, 17), T::DIGITS, 22), 0);
         let b = numbers::<T>(&whole_numbers((m, 17), T::DIGITS, 23), 0);
         let (a, b) = (a.view(), b.view());
-        for device in crate::common::devices() {
+        for device in devices() {
             for with in METRICS.map(with) {
                 let expected = with.distances(&device, a, b).unwrap();
                 let of_a = with.pairwise(&device, a).unwrap();
@@ -446,21 +448,11 @@ fn into_existing_memory<T: Number>() {
 }
 
 #[test]
-fn into_existing_memory_f32() {
-    into_existing_memory::<f32>();
-}
-
-#[test]
-fn into_existing_memory_f64() {
-    into_existing_memory::<f64>();
-}
-
-#[test]
 fn into_existing_memory_over_several_devices() {
     let a = numbers::<f32>(&whole_numbers((40, 6), 5, 24), 0);
     let b = numbers::<f32>(&whole_numbers((9, 6), 5, 25), 0);
-    for device in crate::common::devices() {
-        let set = crate::common::several(&device, 3);
+    for device in devices() {
+        let set = several(&device, 3);
         let expected = distances(&device, a.view(), b.view(), Metric::SquaredL2).unwrap();
         let mut out = Array2::zeros((9, 40));
         let turned = out.view_mut().reversed_axes();
@@ -475,7 +467,7 @@ fn into_existing_memory_over_several_devices() {
 fn results_of_another_shape_are_refused() {
     let with = Distances::new();
     let (a, b) = (Array2::<f32>::zeros((2, 3)), Array2::zeros((4, 3)));
-    for device in crate::common::devices() {
+    for device in devices() {
         let mut out = Array2::zeros((4, 2));
         let there = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         let mut out_there = device.upload(&out).unwrap();
@@ -508,7 +500,7 @@ fn results_of_another_shape_are_refused() {
 #[test]
 fn results_on_another_device_are_refused() {
     let a = Array2::<f32>::zeros((2, 3));
-    for device in crate::common::with_kernels() {
+    for device in with_kernels() {
         let here = device.upload(&a).unwrap();
         let mut out = Device::cpu().upload(&Array2::zeros((2, 2))).unwrap();
         for error in [

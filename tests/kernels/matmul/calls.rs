@@ -2,18 +2,19 @@
 
 use gridstride::Device;
 use gridstride::Number;
-use gridstride::device::DeviceKind;
-use gridstride::matmul::{Instructions, MatMul, Precision, Scalar, gemm, matmul, reference};
+use gridstride::matmul::{Instructions, MatMul, Precision, Scalar, gemm, matmul};
 use half::{bf16, f16};
-use ndarray::{Array2, Array3, ArrayView2, Axis, array, s};
+use ndarray::{Array2, Array3, Axis, array, s};
 use simt::{Limits, Simulator};
 
-use super::{Sizes, check, check_product, factors, for_types, has_instructions, random};
+use super::{
+    Expected, Sizes, check, check_product, factors, for_sizes, for_types, has_instructions, random,
+};
 use crate::common::{devices, fails, with_kernels};
 use crate::{common, tests};
 
-/// Around the edges of tiles (64 and 128 rows, 64, 128 and 256 columns), of what kernels take of k at once (8 to 64),
-/// and of pieces of 16 bytes.
+/// Around the edges of tiles (64 and 128 rows, 64, 128 and 256 columns), of the kernels' steps of k
+/// (8 to 64), and of 16-byte vectors.
 const SIZES: &[Sizes] = &[
     (1, 1, 1),
     (1, 17, 2),
@@ -40,39 +41,30 @@ const MORE_SIZES: &[Sizes] = &[
     (2048, 8, 2048),
 ];
 
-fn sizes(device: &Device) -> Vec<Sizes> {
-    let mut sizes = SIZES.to_vec();
-    if common::small() {
-        sizes.truncate(8);
-    } else if device.kind() != DeviceKind::Simulator {
-        sizes.extend(MORE_SIZES);
-    }
-    sizes
-}
-
-/// A and B with these sizes as views, each stored by rows or by columns.
-fn with_layouts<T: Scalar>(sizes: Sizes, mut run: impl FnMut(ArrayView2<T>, ArrayView2<T>)) {
+/// Multiplies A and B of these sizes, each stored by rows or by columns, on each device.
+fn check_layouts<T: Scalar>(devices: &[Device], with: MatMul, sizes: Sizes) {
     let (a, b) = factors::<T>(sizes);
+    let expected = Expected::new(a.view(), b.view());
     let (a_columns, b_columns) = (
         a.t().as_standard_layout().into_owned(),
         b.t().as_standard_layout().into_owned(),
     );
-    for a in [a.view(), a_columns.t()] {
-        for b in [b.view(), b_columns.t()] {
-            run(a, b);
+    for device in devices {
+        for a in [a.view(), a_columns.t()] {
+            for b in [b.view(), b_columns.t()] {
+                let c = with.matmul(device, a, b).unwrap();
+                expected.check(device, with, a, b, c.view());
+            }
         }
     }
 }
 
 fn every_size_and_layout<T: Scalar>(with: MatMul) {
-    for device in devices() {
-        if !has_instructions(&device, with) {
-            continue;
-        }
-        for sizes in sizes(&device) {
-            with_layouts::<T>(sizes, |a, b| check_product(&device, with, a, b));
-        }
-    }
+    let mut devices = devices();
+    devices.retain(|device| has_instructions(device, with));
+    for_sizes(devices, SIZES, MORE_SIZES, |devices, sizes| {
+        check_layouts::<T>(devices, with, sizes);
+    });
 }
 
 /// The kernels that `Auto` does not take here.
@@ -81,13 +73,10 @@ fn other_instructions<T: Scalar>(precision: Precision) {
         let with = MatMul::new()
             .precision(precision)
             .instructions(instructions);
-        for device in with_kernels() {
-            if !has_instructions(&device, with) {
-                continue;
-            }
-            for sizes in [(65, 17, 63), (129, 65, 257), (40, 136, 264), (136, 40, 72)] {
-                with_layouts::<T>(sizes, |a, b| check_product(&device, with, a, b));
-            }
+        let devices = with_kernels().filter(|device| has_instructions(device, with));
+        let devices: Vec<_> = devices.collect();
+        for sizes in [(65, 17, 63), (129, 65, 257), (40, 136, 264), (136, 40, 72)] {
+            check_layouts::<T>(&devices, with, sizes);
         }
     }
 }
@@ -108,15 +97,13 @@ tests! {
 #[test]
 fn thin_factors() {
     fn of_type<T: Scalar>() {
-        for device in devices() {
-            let thin = [1, 2, 3, 5, 8, 10, 12, 13, 16, 17];
-            let tall = [128, 129, 300, 1025];
-            let deep = [1, 7, 16, 33, 100, 784];
-            for (i, columns) in thin.into_iter().enumerate() {
-                let sizes = (tall[i % 4], deep[i % 6], columns);
-                for sizes in [sizes, (sizes.2, sizes.1, sizes.0)] {
-                    with_layouts::<T>(sizes, |a, b| check_product(&device, MatMul::new(), a, b));
-                }
+        let thin = [1, 2, 3, 5, 8, 10, 12, 13, 16, 17];
+        let tall = [128, 129, 300, 1025];
+        let deep = [1, 7, 16, 33, 100, 784];
+        for (i, columns) in thin.into_iter().enumerate() {
+            let sizes = (tall[i % 4], deep[i % 6], columns);
+            for sizes in [sizes, (sizes.2, sizes.1, sizes.0)] {
+                check_layouts::<T>(&devices(), MatMul::new(), sizes);
             }
         }
     }
@@ -216,18 +203,18 @@ fn alpha_and_beta() {
     fn of_type<T: Scalar>(sizes: Sizes, make: impl Fn(f64) -> T::Sum) {
         let (a, b) = factors::<T>(sizes);
         let (a, b) = (a.view(), b.view());
+        let Expected { exact, sizes: size } = Expected::new(a, b);
+        let before = Array2::from_shape_fn((sizes.0, sizes.2), |(i, j)| {
+            make((i as f64 - j as f64) / 64.0)
+        });
         for device in devices() {
-            let before = Array2::from_shape_fn((sizes.0, sizes.2), |(i, j)| {
-                make((i as f64 - j as f64) / 64.0)
-            });
             for (alpha, beta) in [(2.0, 0.0), (0.0, 0.5), (-1.5, 1.0), (0.5, -2.0)] {
                 let with = MatMul::new();
                 let mut c = before.clone();
                 with.gemm(&device, make(alpha), a, b, make(beta), c.view_mut())
                     .unwrap();
-                let exact = reference::matmul(a, b) * alpha + before.mapv(Number::to_f64) * beta;
-                let size = reference::magnitudes(a, b) * alpha.abs()
-                    + before.mapv(|c| c.to_f64().abs()) * beta.abs();
+                let exact = &exact * alpha + before.mapv(Number::to_f64) * beta;
+                let size = &size * alpha.abs() + before.mapv(|c| c.to_f64().abs()) * beta.abs();
                 let factor = with.error_factor::<T>(sizes.1) + with.error_factor::<f64>(sizes.1);
                 for ((c, exact), size) in c.iter().zip(&exact).zip(&size) {
                     assert!(
@@ -330,7 +317,7 @@ fn nan_and_infinities() {
 
 #[test]
 fn devices_with_little_shared_memory_have_kernels_too() {
-    // Of compute capability 7.0, 7.5 and 8.6; the instructions are still those of 9.0.
+    // Of compute capability 7.0, 7.5 and 8.6, but with the instructions of 9.0.
     for kilobytes in [96, 64, 99] {
         let mut limits = Limits::default();
         limits.shared_bytes = kilobytes << 10;

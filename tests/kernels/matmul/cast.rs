@@ -25,7 +25,7 @@ macro_rules! bits {
 }
 bits! { f32 f64 f16 bf16 }
 
-/// That every device converts the numbers to these.
+/// Checks that every device converts the numbers to `expected`.
 fn check<T: CastTo<U> + Bits, U: Bits>(numbers: &[T], expected: impl Fn(T) -> U) {
     for device in devices() {
         let there = device.upload(&ArrayView1::from(numbers)).unwrap();
@@ -54,8 +54,7 @@ fn every_pattern() -> impl Iterator<Item = u16> {
     0..=u16::MAX
 }
 
-/// Numbers around which rounding changes: each of a narrower type, the middle between it and the next larger one, and the
-/// neighbours of both; and what those have beyond the last.
+/// Each number with its two neighbours in `f32`.
 fn around<const COUNT: usize>(narrow: [f32; COUNT]) -> impl Iterator<Item = f32> {
     narrow.into_iter().flat_map(|number| {
         let bits = number.to_bits();
@@ -63,7 +62,8 @@ fn around<const COUNT: usize>(narrow: [f32; COUNT]) -> impl Iterator<Item = f32>
     })
 }
 
-/// `f32` numbers of every kind: those around every number of the narrower type, special ones, and any.
+/// `f32` numbers of every kind: around every number of the narrower type, special ones, and random
+/// ones.
 fn f32_numbers(narrow: impl Fn(u16) -> f32) -> Vec<f32> {
     let middles = every_pattern().flat_map(|bits| {
         let [number, next] = [bits, bits.wrapping_add(1)].map(&narrow);
@@ -172,7 +172,7 @@ fn f64_becomes_the_nearest_f32() {
 #[test]
 fn arrays_of_any_length_and_shape() -> Result<()> {
     fn of_types<T: CastTo<U> + Debug, U: CastTo<T> + Scalar>(device: &Device) -> Result<()> {
-        // Around pieces of 16 bytes, and what a block and the whole grid take at a time.
+        // Around 16-byte vectors, and the elements of a block and of the whole grid in one step.
         let lengths = [
             0, 1, 2, 3, 4, 5, 7, 1023, 1024, 1027, 2049, 4096, 4101, 300_001,
         ];

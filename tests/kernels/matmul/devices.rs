@@ -1,5 +1,5 @@
-//! Products over several devices, and within little memory: bit for bit those of one device with room for all, but on
-//! the CPU.
+//! Products over several devices, and within little memory, equal the products of one device with
+//! enough memory bit for bit, except on the CPU.
 
 use std::fmt::Debug;
 
@@ -11,7 +11,7 @@ use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, array, s, stack};
 use super::{Sizes, check, factors, for_types, random};
 use crate::common::{assert_error, devices, fails_with, several, with_kernels};
 
-/// Few rows, few columns, thin factors, and sizes around those of parts.
+/// Few rows, few columns, thin factors, and sizes around partitions.
 const SIZES: &[Sizes] = &[
     (1, 1, 1),
     (1, 9, 300),

@@ -1,31 +1,16 @@
-//! The kernels beside the matrix products of large tiles: those of thin factors, sums of parts of k, and copies.
+//! The kernels other than the products of large tiles: thin factors, sums of parts of k, and
+//! copies.
 
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSlice};
 use gridstride::Device;
 use gridstride::Number;
-use gridstride::device::{Element, Image, LaunchConfig, Module};
+use gridstride::device::{Element, LaunchConfig, Module};
 use matmul_kernels::*;
 
-use crate::common::{Random, gamma, with_kernels};
+use crate::common::{Random, gamma, module, with_kernels};
 
-static MODULE: Module = Module::new(
-    "matmul",
-    &[
-        Image::new(
-            "sm_70",
-            include_str!("../../../kernels-gpu/ptx/matmul.sm_70.ptx"),
-        ),
-        Image::new(
-            "sm_80",
-            include_str!("../../../kernels-gpu/ptx/matmul.sm_80.ptx"),
-        ),
-        Image::new(
-            "sm_90a",
-            include_str!("../../../kernels-gpu/ptx/matmul.sm_90a.ptx"),
-        ),
-    ],
-);
+static MODULE: Module = module!("matmul", "matmul", "sm_70", "sm_80", "sm_90a");
 
 /// Numbers without a pattern, from -1 to 1 and exact in f32.
 fn random(seed: u64, count: usize) -> Vec<f64> {
@@ -281,7 +266,7 @@ fn chunks_are_as_large_as_the_memory() {
 }
 
 fn check_parts<T: Number + DeviceParam>(device: &Device, kernel: &Kernel<(Parts<T>,)>) {
-    // Odd numbers of elements are added one by one, others in pieces of 16 bytes.
+    // Odd numbers of elements are added one by one, others as 16-byte vectors.
     for (elements, count, beta) in [(1, 1, 0.0), (36, 3, 0.5), (1023, 9, 0.0), (1000, 4, -2.0)] {
         let parts = random(1, elements * count);
         let before = random(2, elements);
@@ -415,7 +400,7 @@ fn numbers_of_16_bits_are_widened() {
                 true => bits & !fraction,
                 false => bits,
             };
-            // Not all bits; those follow below.
+            // Some bits; all follow below.
             let some = |index| number((index as u16).wrapping_mul(5));
             let value = |bits| value_of(bits, exponent_bits);
             check_packing(&device, kernel, some, value);

@@ -9,9 +9,9 @@ mod vectors;
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::matmul::{MatMul, Scalar, reference};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::common::Random;
+use crate::common::{Random, is_slow, small};
 
 /// Calls a function for every type of numbers, with every precision.
 macro_rules! for_types {
@@ -42,6 +42,23 @@ fn random<T: Scalar>(shape: (usize, usize), seed: u64) -> Array2<T> {
     })
 }
 
+/// Checks `sizes` on all devices, and `more` on the fast ones.
+fn for_sizes<S: Copy>(
+    mut devices: Vec<Device>,
+    sizes: &[S],
+    more: &[S],
+    check: impl Fn(&[Device], S),
+) {
+    let count = if small() { 8 } else { sizes.len() };
+    sizes[..count]
+        .iter()
+        .for_each(|&size| check(&devices, size));
+    devices.retain(|device| !is_slow(device));
+    if !devices.is_empty() {
+        more.iter().for_each(|&size| check(&devices, size));
+    }
+}
+
 /// Whether a device has the instructions that are asked for; otherwise that it is skipped is said.
 fn has_instructions(device: &Device, with: MatMul) -> bool {
     let one = ndarray::array![[1.0f64]];
@@ -61,7 +78,7 @@ fn check_product<T: Scalar>(device: &Device, with: MatMul, a: ArrayView2<T>, b: 
     check(device, with, a, b, c.view());
 }
 
-/// That C is A·B within the bound that is promised.
+/// Checks that C is A·B within the promised bound.
 fn check<T: Scalar>(
     device: &Device,
     with: MatMul,
@@ -69,20 +86,56 @@ fn check<T: Scalar>(
     b: ArrayView2<T>,
     c: ArrayView2<T::Sum>,
 ) {
-    let (exact, sizes) = (reference::matmul(a, b), reference::magnitudes(a, b));
-    let factor = with.error_factor::<T>(a.ncols());
-    // The reference's own error.
-    let factor = factor + MatMul::new().error_factor::<f64>(a.ncols());
-    for ((place, c), (exact, size)) in c.indexed_iter().zip(exact.iter().zip(&sizes)) {
-        let error = (c.to_f64() - exact).abs();
-        assert!(
-            error <= factor * size,
-            "{device}, {with:?}, {} {:?}·{:?}, strides {:?} {:?}, at {place:?}: {c:?} instead of {exact}",
-            std::any::type_name::<T>(),
-            a.dim(),
-            b.dim(),
-            a.strides(),
-            b.strides(),
-        );
+    Expected::new(a, b).check(device, with, a, b, c);
+}
+
+/// The reference's product, and the magnitudes that bound its error.
+struct Expected {
+    exact: Array2<f64>,
+    sizes: Array2<f64>,
+}
+
+impl Expected {
+    fn new<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Expected {
+        Expected {
+            exact: reference::matmul(a, b),
+            sizes: reference::magnitudes(a, b),
+        }
+    }
+
+    /// Row or column `index` alone.
+    fn part(&self, axis: Axis, index: usize) -> Expected {
+        Expected {
+            exact: self.exact.select(axis, &[index]),
+            sizes: self.sizes.select(axis, &[index]),
+        }
+    }
+
+    /// Checks C, made of A and B in some layout, against the promised bound.
+    fn check<T: Scalar>(
+        &self,
+        device: &Device,
+        with: MatMul,
+        a: ArrayView2<T>,
+        b: ArrayView2<T>,
+        c: ArrayView2<T::Sum>,
+    ) {
+        assert_eq!(c.dim(), self.exact.dim(), "{device}, {with:?}");
+        let factor = with.error_factor::<T>(a.ncols());
+        // The reference's own error.
+        let factor = factor + MatMul::new().error_factor::<f64>(a.ncols());
+        let expected = self.exact.iter().zip(&self.sizes);
+        for ((place, c), (exact, size)) in c.indexed_iter().zip(expected) {
+            let error = (c.to_f64() - exact).abs();
+            assert!(
+                error <= factor * size,
+                "{device}, {with:?}, {} {:?}·{:?}, strides {:?} {:?}, at {place:?}: {c:?} instead of {exact}",
+                std::any::type_name::<T>(),
+                a.dim(),
+                b.dim(),
+                a.strides(),
+                b.strides(),
+            );
+        }
     }
 }

@@ -1,15 +1,14 @@
 //! Products of matrices and vectors on every device, against the reference in f64 within the derived bound.
 
-use gridstride::device::DeviceKind;
-use gridstride::matmul::{MatMul, Scalar, gemm, matmul, reference};
+use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Result};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s, stack};
 
-use super::{check, for_types, random};
+use super::{Expected, check, for_sizes, for_types, random};
 use crate::common::{self, devices, fails};
 
-/// Rows and columns of the matrix: around the edges of tiles and of pieces of 16 bytes, from which on the kernels for
-/// thin factors are taken (128), and long sums.
+/// Rows and columns of the matrix: around the edges of tiles and of 16-byte vectors, around 128,
+/// where the kernels for thin factors begin, and long sums.
 const SIZES: &[(usize, usize)] = &[
     (1, 1),
     (1, 17),
@@ -32,7 +31,7 @@ fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {
     random((1, length), seed).remove_axis(Axis(0))
 }
 
-/// That c = A·v, or vᵀ·A, within the bound that is promised.
+/// Checks that c = A·v, or vᵀ·A, within the promised bound.
 fn check_vectors<T: Scalar>(
     device: &Device,
     with: MatMul,
@@ -41,47 +40,42 @@ fn check_vectors<T: Scalar>(
     c: ArrayView1<T::Sum>,
     is_left: bool,
 ) {
-    if is_left {
-        let (v, c) = (v.insert_axis(Axis(0)), c.insert_axis(Axis(0)));
-        check(device, with, v, a, c);
-    } else {
-        let (v, c) = (v.insert_axis(Axis(1)), c.insert_axis(Axis(1)));
-        check(device, with, a, v, c);
-    }
+    let axis = Axis(usize::from(!is_left));
+    let (v, c) = (v.insert_axis(axis), c.insert_axis(axis));
+    let (a, b) = if is_left { (v, a) } else { (a, v) };
+    check(device, with, a, b, c);
 }
 
 #[test]
 fn every_size_and_layout() {
-    fn of_type<T: Scalar>(with: MatMul, device: &Device) {
-        let (sizes, more) = match device.kind() {
-            _ if common::small() => (&SIZES[..8], &[][..]),
-            DeviceKind::Simulator => (SIZES, &[][..]),
-            _ => (SIZES, MORE_SIZES),
-        };
-        for &(m, n) in sizes.iter().chain(more) {
-            let by_rows = random::<T>((m, n), 1);
-            let by_columns = by_rows.t().as_standard_layout().into_owned();
-            let (long, short) = (vector::<T>(2 * n, 2), vector::<T>(m, 3));
-            for a in [by_rows.view(), by_columns.t()] {
-                // Neighbours, every second number, and backwards.
-                for v in [
-                    long.slice(s![..n]),
-                    long.slice(s![..;2]),
-                    long.slice(s![..n;-1]),
-                ] {
+    fn of_type<T: Scalar>(with: MatMul, devices: &[Device], (m, n): (usize, usize)) {
+        let by_rows = random::<T>((m, n), 1);
+        let by_columns = by_rows.t().as_standard_layout().into_owned();
+        let (long, short) = (vector::<T>(2 * n, 2), vector::<T>(m, 3));
+        // Neighbours, every second number, and backwards.
+        let on_the_right = [s![..n], s![..;2], s![..n;-1]].map(|places| long.slice(places));
+        let on_the_left = [short.view(), short.slice(s![..;-1])];
+        let a = by_rows.view();
+        let right = Expected::new(a, stack(Axis(1), &on_the_right).unwrap().view());
+        let left = Expected::new(stack(Axis(0), &on_the_left).unwrap().view(), a);
+        for device in devices {
+            for a in [a, by_columns.t()] {
+                for (i, v) in on_the_right.into_iter().enumerate() {
                     let c = with.matmul(device, a, v).unwrap();
-                    check_vectors(device, with, a, v, c.view(), false);
+                    let (v, c) = (v.insert_axis(Axis(1)), c.view().insert_axis(Axis(1)));
+                    right.part(Axis(1), i).check(device, with, a, v, c);
                 }
-                for v in [short.view(), short.slice(s![..;-1])] {
+                for (i, v) in on_the_left.into_iter().enumerate() {
                     let c = with.matmul(device, v, a).unwrap();
-                    check_vectors(device, with, a, v, c.view(), true);
+                    let (v, c) = (v.insert_axis(Axis(0)), c.view().insert_axis(Axis(0)));
+                    left.part(Axis(0), i).check(device, with, v, a, c);
                 }
             }
         }
     }
-    for device in devices() {
-        for_types!(of_type(&device));
-    }
+    for_sizes(devices(), SIZES, MORE_SIZES, |devices, sizes| {
+        for_types!(of_type(devices, sizes));
+    });
 }
 
 #[test]
@@ -122,10 +116,7 @@ fn alpha_beta_and_results_of_any_strides() {
                 let before = Array1::from_shape_fn(3 * m, |i| (i % 64) as f32 / 64.0 - 0.5);
                 let column = v.view().insert_axis(Axis(1));
                 let factor = with.error_factor::<T>(n) + MatMul::new().error_factor::<f64>(n);
-                let (exact, size) = (
-                    reference::matmul(a.view(), column),
-                    reference::magnitudes(a.view(), column),
-                );
+                let Expected { exact, sizes: size } = Expected::new(a.view(), column);
                 let check = |c: ArrayView1<f32>| {
                     let was = before.slice(s![..;-3]);
                     for (i, (&c, &was)) in c.iter().zip(was).enumerate() {

@@ -7,7 +7,7 @@ use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array1, ArrayView1};
 
-use super::{CHUNK, check, check_form, codes};
+use super::{CHUNK, check, check_forms, codes};
 use crate::common::{self, devices};
 
 const ALPHABETS: [usize; 5] = [4, 1, 20, 2, 256];
@@ -26,20 +26,18 @@ fn lengths_around(powers: &[usize]) -> Vec<usize> {
 /// t − 1, t and t + 1 letters among them, many sequences in one call.
 #[test]
 fn short_sequences_in_every_shape() {
-    for device in devices() {
-        for (i, dim) in DIMS.into_iter().enumerate() {
-            for t in 1..=8 {
-                if common::small() && (i + t) % 3 > 0 {
-                    continue;
-                }
-                let alphabet_size = ALPHABETS[(i + t) % ALPHABETS.len()];
-                let tables = Tables::from_seed(alphabet_size, t, dim, i as u64).unwrap();
-                let lengths = (0..10).chain(lengths_around(&[32]));
-                let texts: Vec<_> = lengths
-                    .map(|n| codes(n, alphabet_size, (n * t) as u64))
-                    .collect();
-                check(&device, &tables, &texts.iter().collect());
+    for (i, dim) in DIMS.into_iter().enumerate() {
+        for t in 1..=8 {
+            if common::small() && (i + t) % 3 > 0 {
+                continue;
             }
+            let alphabet_size = ALPHABETS[(i + t) % ALPHABETS.len()];
+            let tables = Tables::from_seed(alphabet_size, t, dim, i as u64).unwrap();
+            let lengths = (0..10).chain(lengths_around(&[32]));
+            let texts: Vec<_> = lengths
+                .map(|n| codes(n, alphabet_size, (n * t) as u64))
+                .collect();
+            check(&tables, &texts.iter().collect());
         }
     }
 }
@@ -47,22 +45,18 @@ fn short_sequences_in_every_shape() {
 /// For each length four shapes, different from length to length.
 #[test]
 fn long_sequences_in_some_shapes() {
-    for device in devices() {
-        // Words of the Fourier form have one letter more from 4·A^m letters on, its parts have 128
-        // letters, its chunks 2048, 16 of which are composed at a time.
-        for (i, n) in lengths_around(&[64, 128, 256, 512, 1024, CHUNK, 16 * CHUNK])
-            .into_iter()
-            .enumerate()
-        {
-            // 37 has no factor in common with the 104 shapes, so that all are visited.
-            let shapes = (0..8 * DIMS.len()).map(|j| (11 * i + 37 * j) % (8 * DIMS.len()));
-            let shapes = shapes.map(|shape| (shape % 8 + 1, DIMS[shape / 8]));
-            for (t, dim) in shapes.filter(|(t, dim)| n * t * dim <= MOST_WORK).take(4) {
-                let alphabet_size = ALPHABETS[(i + t + dim) % ALPHABETS.len()];
-                let tables = Tables::from_seed(alphabet_size, t, dim, n as u64).unwrap();
-                let text = codes(n, alphabet_size, dim as u64);
-                check(&device, &tables, &Sequences::from_iter([&text]));
-            }
+    // In the Fourier form words have one letter more from 4·A^m letters on, threads take 128
+    // letters, chunks have 2048, and 16 chunks are composed at a time.
+    let lengths = lengths_around(&[64, 128, 256, 512, 1024, CHUNK, 16 * CHUNK]);
+    for (i, n) in lengths.into_iter().enumerate() {
+        // 37 has no factor in common with the 104 shapes, so that all are visited.
+        let shapes = (0..8 * DIMS.len()).map(|j| (11 * i + 37 * j) % (8 * DIMS.len()));
+        let shapes = shapes.map(|shape| (shape % 8 + 1, DIMS[shape / 8]));
+        for (t, dim) in shapes.filter(|(t, dim)| n * t * dim <= MOST_WORK).take(4) {
+            let alphabet_size = ALPHABETS[(i + t + dim) % ALPHABETS.len()];
+            let tables = Tables::from_seed(alphabet_size, t, dim, n as u64).unwrap();
+            let text = codes(n, alphabet_size, dim as u64);
+            check(&tables, &Sequences::from_iter([&text]));
         }
     }
 }
@@ -70,11 +64,9 @@ fn long_sequences_in_some_shapes() {
 #[test]
 fn the_usual_shape_and_a_large_one() {
     let n = if common::small() { 200 } else { 2049 };
-    for device in devices() {
-        for (t, dim) in [(4, 96), (4, 1000)] {
-            let tables = Tables::from_seed(4, t, dim, 5).unwrap();
-            check(&device, &tables, &Sequences::from_iter([&codes(n, 4, 6)]));
-        }
+    for (t, dim) in [(4, 96), (4, 1000)] {
+        let tables = Tables::from_seed(4, t, dim, 5).unwrap();
+        check(&tables, &Sequences::from_iter([&codes(n, 4, 6)]));
     }
 }
 
@@ -93,13 +85,11 @@ fn every_kernel_of_the_direct_form() {
         (8, 2100),
         (8, 4096),
     ];
-    for device in devices() {
-        for (t, dim) in shapes {
-            let tables = Tables::from_seed(4, t, dim, 12).unwrap();
-            let longest = if common::small() { 10 } else { 45 };
-            let texts = [0, 3, longest].map(|n| codes(n, 4, n as u64));
-            check_form(&device, &tables, &texts.iter().collect(), Form::Direct);
-        }
+    for (t, dim) in shapes {
+        let tables = Tables::from_seed(4, t, dim, 12).unwrap();
+        let longest = if common::small() { 10 } else { 45 };
+        let texts = [0, 3, longest].map(|n| codes(n, 4, n as u64));
+        check_forms(&[Form::Direct], &tables, &texts.iter().collect());
     }
 }
 
@@ -113,24 +103,20 @@ fn every_kernel_of_the_fourier_form() {
     if !common::small() {
         shapes.push((4, 8, 4096));
     }
-    for device in devices() {
-        for &(alphabet_size, t, dim) in &shapes {
-            let tables = Tables::from_seed(alphabet_size, t, dim, 12).unwrap();
-            let texts = [0, 7, 45].map(|n| codes(n, alphabet_size, n as u64));
-            check_form(&device, &tables, &texts.iter().collect(), Form::Fourier);
-        }
+    for (alphabet_size, t, dim) in shapes {
+        let tables = Tables::from_seed(alphabet_size, t, dim, 12).unwrap();
+        let texts = [0, 7, 45].map(|n| codes(n, alphabet_size, n as u64));
+        check_forms(&[Form::Fourier], &tables, &texts.iter().collect());
     }
 }
 
 /// Letters that are all the same give the largest sums.
 #[test]
 fn all_letters_equal() {
-    for device in devices() {
-        for t in 1..=8 {
-            let tables = Tables::from_seed(2, t, 33, t as u64).unwrap();
-            let texts = [40, 500].map(|n| vec![1; n]);
-            check(&device, &tables, &texts.iter().collect());
-        }
+    for t in 1..=8 {
+        let tables = Tables::from_seed(2, t, 33, t as u64).unwrap();
+        let texts = [40, 500].map(|n| vec![1; n]);
+        check(&tables, &texts.iter().collect());
     }
 }
 

@@ -76,7 +76,7 @@ fn several_devices() {
     }
 }
 
-/// Lengths of which some are more than a device has room for.
+/// Lengths, some of them too long for a device's memory.
 fn lengths(device: &Device) -> Vec<usize> {
     let longest = if is_slow(device) { 18 } else { 300 };
     vec![700, 0, longest * CHUNK + 5, 3, 4 * CHUNK, 300, 301]

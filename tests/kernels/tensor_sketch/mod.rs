@@ -12,6 +12,7 @@ use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Axis, Slice};
 
+use crate::common::devices;
 pub use crate::common::sketch::{CHUNK, Reference, codes};
 
 /// Tables with the columns from `first` on: they make the sketches S_{first, b}.
@@ -34,19 +35,24 @@ pub fn has_double(device: &Device, form: Form) -> bool {
     device.kind() == DeviceKind::Cpu || form == Form::Fourier
 }
 
-/// Sketches `sequences` in every way that there is, and compares each entry with the reference.
-pub fn check(device: &Device, tables: &Tables, sequences: &Sequences) {
-    for form in FORMS {
-        check_form(device, tables, sequences, form);
-    }
+/// Sketches `sequences` on every device and in every way, and compares each entry with the
+/// reference.
+pub fn check(tables: &Tables, sequences: &Sequences) {
+    check_forms(&FORMS, tables, sequences);
 }
 
-/// The same for one form.
-pub fn check_form(device: &Device, tables: &Tables, sequences: &Sequences, form: Form) {
-    let sketcher = TensorSketch::new(tables.clone()).form(form);
-    check_with(device, sketcher.clone(), sequences, form);
-    if has_double(device, form) {
-        check_with(device, sketcher.double(), sequences, form);
+/// As [`check`], but in these forms alone.
+pub fn check_forms(forms: &[Form], tables: &Tables, sequences: &Sequences) {
+    let codes = (0..sequences.len()).map(|i| sequences.get(i).unwrap());
+    let references: Vec<_> = codes.map(|codes| Reference::new(tables, codes)).collect();
+    for device in devices() {
+        for &form in forms {
+            let sketcher = TensorSketch::new(tables.clone()).form(form);
+            check_with(&device, sketcher.clone(), sequences, &references, form);
+            if has_double(&device, form) {
+                check_with(&device, sketcher.double(), sequences, &references, form);
+            }
+        }
     }
 }
 
@@ -54,16 +60,16 @@ fn check_with<T: Entry>(
     device: &Device,
     sketcher: TensorSketch<T>,
     sequences: &Sequences,
+    references: &[Reference],
     form: Form,
 ) {
-    let tables = sketcher.tables().clone();
+    let tables = sketcher.tables();
     let t = tables.tuple_length();
     let sketchers = [false, true].map(|normalize| sketcher.clone().normalize(normalize));
     let made = sketchers.map(|sketcher| sketcher.sketch_rows(device, sequences).unwrap());
     let last = sketcher.sketch(device, sequences).unwrap();
     assert_eq!(last.dim(), (sequences.len(), tables.dim()));
-    for (i, last) in last.outer_iter().enumerate() {
-        let reference = Reference::new(&tables, sequences.get(i).unwrap());
+    for (i, (last, reference)) in last.outer_iter().zip(references).enumerate() {
         for (rows, normalize) in made.iter().zip([false, true]) {
             assert_eq!(rows.dim(), (sequences.len(), t + 1, tables.dim()));
             for (k, row) in rows.index_axis(Axis(0), i).outer_iter().enumerate() {

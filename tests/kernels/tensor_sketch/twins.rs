@@ -1,5 +1,5 @@
-//! Calls that write to memory that exists, and those over sequences in a device's memory: they make what the plain
-//! calls make.
+//! Calls that write to existing memory, and calls over sequences in a device's memory, have the
+//! results of the plain calls.
 
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use gridstride::{Device, Error};

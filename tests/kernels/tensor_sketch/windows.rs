@@ -1,14 +1,21 @@
 //! Sketches of sliding windows, each against the reference of its letters.
 
-use gridstride::Error;
 use gridstride::tensor_sketch::{Entry, Form, Tables, TensorSketch};
+use gridstride::{Device, Error};
 use ndarray::{Array1, Array2, ArrayView1, array, s};
 
 use super::{Reference, codes};
 use crate::common::{self, assert_error, devices, fails};
 
-/// Compares every `every`-th window, and the last one, with the reference.
-fn check(tables: &Tables, text: &[u8], width: usize, stride: usize, every: usize) {
+/// Compares every `every`-th window, and the last one, with the reference. Returns the normalised
+/// sketches in `f64` of each device.
+fn check(
+    tables: &Tables,
+    text: &[u8],
+    width: usize,
+    stride: usize,
+    every: usize,
+) -> Vec<(Device, Array2<f64>)> {
     let count = match text.len() >= width {
         true => (text.len() - width) / stride + 1,
         false => 0,
@@ -22,21 +29,23 @@ fn check(tables: &Tables, text: &[u8], width: usize, stride: usize, every: usize
             (i, reference)
         })
         .collect();
-    for device in devices() {
-        for normalize in [false, true] {
+    let on_device = |device: Device| {
+        let [_, normalized] = [false, true].map(|normalize| {
             let sketcher = TensorSketch::new(tables.clone()).normalize(normalize);
             let single = sketcher.windows(&device, text.into(), width, stride);
-            check_all(single.unwrap(), count, &references, normalize);
-            let double = sketcher
-                .double()
-                .windows(&device, text.into(), width, stride);
-            check_all(double.unwrap(), count, &references, normalize);
-        }
-    }
+            check_all(&single.unwrap(), count, &references, normalize);
+            let double = sketcher.double();
+            let double = double.windows(&device, text.into(), width, stride).unwrap();
+            check_all(&double, count, &references, normalize);
+            double
+        });
+        (device, normalized)
+    };
+    devices().into_iter().map(on_device).collect()
 }
 
 fn check_all<T: Entry>(
-    sketches: Array2<T>,
+    sketches: &Array2<T>,
     count: usize,
     references: &[(usize, Reference)],
     normalize: bool,
@@ -90,7 +99,7 @@ fn several_runs() {
     }
 }
 
-/// Runs of steps, of which a window has several, and steps of several chunks.
+/// Windows of several runs of steps, and steps of several chunks.
 #[test]
 fn long_texts() {
     if common::small() {
@@ -127,10 +136,9 @@ fn no_drift_after_a_million_steps() {
     }
     let tables = Tables::from_seed(4, 2, 8, 5).unwrap();
     let text = codes(1_000_100, 4, 7);
-    check(&tables, &text, 100, 1, 90_909);
+    let sketches = check(&tables, &text, 100, 1, 90_909);
     let sketcher = TensorSketch::new(tables).normalize(true).double();
-    for device in devices() {
-        let all = sketcher.windows(&device, (&text).into(), 100, 1).unwrap();
+    for (device, all) in sketches {
         let last = sketcher.windows(&device, text[1_000_000..].into(), 100, 1);
         let error = (&all.row(1_000_000) - &last.unwrap().row(0)).mapv(f64::abs);
         assert!(error.iter().all(|&error| error < 1e-14), "{error}");

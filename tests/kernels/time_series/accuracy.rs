@@ -55,7 +55,7 @@ fn the_figures_of_a_column_of_large_numbers() {
         let one = deviation(&device, &steps::<f64>(10_000, 1e14, 1.0));
         let expected = (5.25f64 * 10_000.0 / 9_999.0).sqrt();
         assert!((one - expected).abs() < 1e-15, "{one}");
-        // Many pieces of 8192 values, one after the other.
+        // Many chunks of 8192 values, one after the other.
         let values = steps::<f64>(size(&device, 10_000_000, 5000), 1e13, 1.0);
         let count = values.len();
         let timestamps = Array1::from_iter(0..count as i64);

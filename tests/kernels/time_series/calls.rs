@@ -1,7 +1,7 @@
 //! Time-series aggregation on every device against the reference.
 //!
-//! Counts, extremes, first and last values and percentiles are compared exactly, sums and what is made of them up
-//! to the bounds that stand beside `super::compare`.
+//! Counts, extremes, first and last values and percentiles are compared exactly, sums and the
+//! statistics made of sums up to the bounds beside `super::compare`.
 
 use std::ops::AddAssign;
 
@@ -39,7 +39,7 @@ fn everything(granularity: i64) -> TimeBuckets {
     TimeBuckets::every(granularity).methods(&all_methods())
 }
 
-/// Lengths around those of a thread's points, of tiles, and of what the CPU takes in one go.
+/// Lengths around a thread's number of points, tiles, and chunks of the CPU.
 fn every_length_of_buckets<T: Number>() {
     for device in devices() {
         let lengths = [1, 2, 7, 8, 9, 255, 256, 257, 2047, 2048, 2049];
@@ -79,7 +79,8 @@ fn bursts<T: Number>() {
     }
 }
 
-/// Also the last ones must not be lost, where points are a thread's, a warp's or a tile's too few or many.
+/// Numbers of points around multiples of those of a thread, a warp and a tile: no last point is
+/// lost.
 fn every_number_of_points<T: Number>() {
     for device in devices() {
         let most = size(&device, 1 << 20, 1 << 12);
@@ -181,7 +182,8 @@ fn any_strides<T: Number>() {
     }
 }
 
-/// Infinities, NaN, zeros of both signs, numbers that are equal or almost, and those that need all digits.
+/// Infinities, NaN, zeros of both signs, equal and nearly equal numbers, and numbers with all
+/// digits.
 fn special_values<T: Number>() {
     let (inf, nan, next) = (f64::INFINITY, f64::NAN, 1.0 + f64::from(f32::EPSILON));
     let hard = [inf, -inf, nan, 0.0, -0.0, 1.0, next, 1e15, -1e15, 0.1];
@@ -274,13 +276,13 @@ fn dropping_depends_on_what_is_asked_for() {
             .fill(Fill::Previous)
             .run(&device, timestamps.view(), values.view())
             .unwrap();
-        // Dropped buckets are as empty ones: those between others are filled, those at the ends are not.
+        // Dropped buckets are treated as empty: filled between other buckets, but not at the ends.
         assert_eq!(found.starts(), array![0, 10, 20]);
         assert_eq!(found.column(0)[0], found.column(0)[1]);
     }
 }
 
-/// The timestamps, of which those before an index are later.
+/// Moves the timestamps before an index to a later time.
 fn later_before(mut timestamps: Array1<i64>, index: usize) -> Array1<i64> {
     timestamps.slice_mut(s![..index]).add_assign(1_000_000);
     timestamps
@@ -448,12 +450,12 @@ fn counts_and_rounding() {
         fails(error, &["round_timestamps_into: ", "1 elements"]);
         let error = bucket_counts_device(&unchanged, 35, 0);
         fails(error, &["bucket_counts: ", "at index 1"]);
-        // There what has no label is kept at least.
+        // A timestamp without a label is kept.
         assert_eq!(on_device.download().unwrap()[1], i64::MIN);
     }
 }
 
-/// Coarser buckets of summaries are those of the points.
+/// Resampled summaries equal summaries of the points in coarser buckets.
 #[test]
 fn resampled_summaries_are_aggregates_of_points() {
     for device in devices() {
@@ -583,7 +585,7 @@ fn aggregates_of_ones_own() {
     assert_eq!(skipped.results().slice(s![1..]), expected.slice(s![1..]));
 }
 
-/// What comes out is the same on any number of threads, bit for bit.
+/// Results are the same bit for bit on any number of threads.
 #[test]
 fn results_do_not_depend_on_threads() {
     let count = 200_000;
@@ -716,7 +718,7 @@ fn mistakes_are_named_with_their_place() {
         let found = bucket_counts(&device, array![5, 7, 6].view(), 5, 0);
         let place = "timestamp 6 at index 2 is below the one before it, 7";
         fails(found, &["bucket_counts: ", place]);
-        // The first one, wherever it is: at the borders of what a thread takes.
+        // The first mistake is named, at each border between the points of two threads or tiles.
         let count = size(&device, 40_000, 5000);
         for index in [1, 7, 8, 255, 256, 2047, 2048, 2049, 4096, count - 1] {
             let mut timestamps = Array1::from_iter(0..count as i64);

@@ -10,7 +10,7 @@ use ndarray::{Array1, ArrayView1, array};
 use super::{STATISTICS, all_methods, ascending, compare, values};
 use crate::common::{Random, assert_error, devices, fails, several, small, with_kernels};
 
-/// Where series begin among so many points: empty ones too.
+/// Offsets of series, some of them empty, among this many points.
 fn offsets(points: usize) -> Vec<usize> {
     let third = points / 3;
     vec![0, 0, third, third, points.min(third + 1), points, points]
@@ -51,7 +51,7 @@ fn assert_same(found: &Aggregates, expected: &Aggregates, what: &str) {
         (found.methods().iter()).zip(found.columns().iter().zip(expected.columns()))
     {
         for (bucket, (found, expected)) in found.iter().zip(expected).enumerate() {
-            // Sums carry their errors along: what is rounded is the same but for the last bit.
+            // Sums carry their errors along: rounded sums differ by the last bit at most.
             let is_same = found == expected
                 || found.is_nan() && expected.is_nan()
                 || (found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs();

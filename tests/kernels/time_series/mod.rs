@@ -24,7 +24,7 @@ pub fn all_methods() -> Vec<Method> {
         .collect()
 }
 
-/// The methods that summaries tell.
+/// The methods that summaries can answer.
 pub const STATISTICS: [Method; 9] = [
     Method::COUNT,
     Method::SUM,
@@ -67,7 +67,7 @@ pub fn values<T: Number>(count: usize, seed: u64) -> Array1<T> {
     })
 }
 
-/// Timestamps of consecutive buckets with so many points each, `granularity` long, from 0 on.
+/// Timestamps of consecutive buckets from 0 on: `lengths` points each, `granularity` long.
 pub fn timestamps_of(lengths: &[usize], granularity: i64) -> Array1<i64> {
     let buckets = lengths.iter().enumerate();
     let timestamps = buckets.flat_map(|(bucket, &length)| {
@@ -120,8 +120,8 @@ pub fn check_one<'a, T: Value>(
     check(device, aggregation, &[0, values.len()], timestamps, values)
 }
 
-/// Compares what was found with the reference: sums and what is made of them up to the bounds of [`bound`], all
-/// else exactly.
+/// Compares a result with the reference: sums and the statistics made of sums up to the bounds of
+/// [`bound`], all else exactly.
 #[track_caller]
 pub fn compare<'a, T: Value>(
     found: &Aggregates,
@@ -132,7 +132,7 @@ pub fn compare<'a, T: Value>(
 ) {
     let (timestamps, values) = (timestamps.into(), values.into());
     let methods = found.methods().to_vec();
-    // Behind the columns come those from which errors are bounded.
+    // The columns that bound errors follow the columns of the result.
     let sizes = [Method::COUNT, Method::MIN, Method::MAX];
     let sizes = [sizes, sizes.map(Method::rate)].concat();
     let with_sizes = aggregation
@@ -165,8 +165,9 @@ pub fn compare<'a, T: Value>(
     }
 }
 
-/// How far a number may be from that of the reference, `expected`: of n finite values, none of which is larger than
-/// `largest` =: m in magnitude, so that A := Σ|x| ≤ n·m and Q := Σx² ≤ n·m². u is 2⁻⁵³.
+/// Returns how far a number may be from `expected`, the reference's: of n finite values, none of
+/// them larger than `largest` =: m in magnitude, so that A := Σ|x| ≤ n·m and Q := Σx² ≤ n·m². u is
+/// 2⁻⁵³.
 ///
 /// - A sum is off by at most u·|S| + n²u²·A (`ExactSum`), and the reference's, rounded once, by u·|S|. With S
 ///   within a factor 1 + 2u of the reference's R: less than 3u·|R| + n²u²·A.
@@ -177,9 +178,9 @@ pub fn compare<'a, T: Value>(
 ///   8192 values one after the other and merges such states in order, a GPU 64 values and then in trees.
 ///   - Each d is a pair of numbers without error, whose second square, ≤ u²d², is left out, and each d² another pair.
 ///     h + l then stand for Q up to (2k)²u²·Q, as each square comes in two terms: 4k²u²·n·D.
-///   - Where two states have other shifts, the later one's squares move by δ·(2·Σd + n′·δ), of which no term is above
+///   - Where two states have other shifts, the later one's squares move by δ·(2·Σd + n′·δ), where no term is above
 ///     2(Q′ + n′δ²) in magnitude, δ² ≤ 2D, and each of some ten roundings of the lower parts takes u² of that: over all
-///     merges of a value, of which there are less than k, 20k·u²·(n·D + 2n·D) ≤ 60k·u²·n·D ≤ k²u²·n·D, as k > 64.
+///     merges of a value, fewer than k, 20k·u²·(n·D + 2n·D) ≤ 60k·u²·n·D ≤ k²u²·n·D, as k > 64.
 ///   - S comes from Σx − n·s. Σx is exact if all values have one sign and are within a factor of 2: of values up to m, k
 ///     additions lose at most k·n·u·m, in multiples of u·m/2, fewer than 2⁵³ of these, as 2k·n < 2⁵³ for n < 2³². So is
 ///     the difference then. Else the largest magnitude m is at most twice the range, m ≤ 2√(2D), Σx is off by e ≤ k²u²·n·m ≤ 3k²u²·n·√D, and S²/n

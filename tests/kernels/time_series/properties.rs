@@ -73,7 +73,7 @@ fn bits(found: &Aggregates) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// Values near one number, or of any size, down to those without all bits and up to the largest.
+/// Values near one number, or of any size, from subnormal numbers to the largest.
 fn values_of_any_size() -> impl Strategy<Value = Array1<f64>> {
     let near = (-1000..=1000i64, 0..=52i32, -1020..=960i32).prop_flat_map(|(mean, far, scale)| {
         let value = (0..=1000i64).prop_map(move |step| {
@@ -202,7 +202,7 @@ proptest! {
         }
     }
 
-    /// Summaries of halves of buckets merge into those of buckets, in two steps or in one.
+    /// Summaries of fine buckets merge into the same coarse buckets in one step or in two.
     #[test]
     fn resampling_in_steps_is_resampling_at_once(
         (timestamps, values) in points(),
@@ -229,7 +229,7 @@ proptest! {
         }),
         granularity in 1..=30i64,
     ) {
-        // Without duplicates: those stay in the order in which they are.
+        // Without duplicates, which keep the order of the input.
         let timestamps = Array1::from_iter(timestamps.iter().zip(0..).map(|(time, index)| time + index));
         let sorted = TimeBuckets::every(granularity).methods(&all_methods());
         let any_order = sorted.clone().order(Order::Sort);

@@ -25,7 +25,7 @@ use steps::Step;
 use crate::machines::Machines;
 use crate::{Result, plot, workspace};
 
-/// For what nobody keeps: boxes, sequences and the compiled CUB.
+/// For temporary files: boxes, sequences and the compiled CUB.
 const SCRATCH: &str = "target/bench";
 
 /// What is measured, and where results go.
@@ -117,7 +117,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn list(steps: &[&Step], bundle: Option<&Path>) {
     for step in steps {
         println!("{} ({}): {}", step.name, step.group, step.title);
-        for text in step.commands {
+        for text in &step.commands {
             println!("    {}", Line::parse(text).text(bundle));
         }
     }
@@ -137,7 +137,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Says where all is measured, and what is installed of the peers.
+    /// Reports the machine and the installed peers.
     fn head(&mut self, lines: &[Vec<Line>]) -> Result<()> {
         for need in lines.iter().flatten().filter_map(Line::need) {
             self.peers.has(need);
@@ -200,7 +200,7 @@ impl Bench {
             .add(&format!("Skipped, as there is no {name}: `{text}`.{files}"))
     }
 
-    /// Runs a line so often as it says, and returns the output.
+    /// Runs a line the requested number of times, and returns the merged output.
     fn line(&self, line: &Line) -> Result<String> {
         let path = match &line.program {
             Program::Ours(folder, name) => self.programs.path(folder, name)?,

@@ -1,4 +1,4 @@
-//! What peers need, and whether it is here.
+//! The requirements of peers, and whether they are installed.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::process::Command;
 pub enum Need {
     /// For PyTorch's programs.
     Torch,
-    /// For those in Numba.
+    /// For the programs in Numba.
     Numba,
     /// For STRtree.
     Shapely,
@@ -30,7 +30,7 @@ impl Need {
         }
     }
 
-    /// Its version, if it is here.
+    /// Its version, if it is installed.
     fn version(self) -> Option<String> {
         let module = match self {
             Need::Torch => "torch",
@@ -55,20 +55,20 @@ pub fn output(command: &mut Command) -> Option<String> {
     (output.status.success() && !text.is_empty()).then_some(text)
 }
 
-/// The versions of what is here, each looked for once.
+/// The versions of installed peers, each looked up once.
 #[derive(Default)]
 pub struct Peers {
     versions: BTreeMap<Need, Option<String>>,
 }
 
 impl Peers {
-    /// Whether it is here.
+    /// Whether it is installed.
     pub fn has(&mut self, need: Need) -> bool {
         let version = self.versions.entry(need);
         version.or_insert_with(|| need.version()).is_some()
     }
 
-    /// Names with versions, as far as they were asked for.
+    /// The names and versions of the peers that were looked up.
     pub fn text(&self) -> String {
         let names = self.versions.iter().map(|(need, version)| match version {
             Some(version) => format!("{} {version}", need.name()),

@@ -10,12 +10,12 @@ use crate::{Result, cargo};
 pub enum Programs {
     /// In the folder of a bundle.
     Bundle(PathBuf),
-    /// That cargo built.
+    /// Built by cargo.
     Built(BTreeMap<(String, String), PathBuf>),
 }
 
 impl Programs {
-    /// Builds those that the lines need.
+    /// Builds the programs that the lines need.
     pub fn build<'a>(lines: impl Iterator<Item = &'a Line>) -> Result<Programs> {
         let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for line in lines {

@@ -58,7 +58,7 @@ struct Aggregated {
     gigabytes_per_second: f64,
 }
 
-/// Draws the plots of a folder anew, from our files there and, as far as there are any, those of peers.
+/// Draws the plots of a folder from our CSV files and, if there are any, the peers'.
 pub fn draw(folder: &Path) -> Result<()> {
     let machines = Machines::read(folder)?;
     for (name, (labels, lines)) in [
@@ -177,7 +177,7 @@ fn buckets(folder: &Path, machines: &Machines) -> Result<Plot> {
     Ok((labels, colored(series)))
 }
 
-/// The rates of square products by size: a line for each type and program, those of a type in one colour.
+/// The rates of square products by size: a line for each type and program, a colour for each type.
 fn read_products(folder: &Path) -> Result<Vec<Line>> {
     const TYPES: [&str; 5] = ["f32", "f64", "tf32", "bf16", "f16"];
     let mut lines: Vec<_> = TYPES
@@ -217,7 +217,7 @@ fn read_products(folder: &Path) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// The lines of a CSV file but for those with `#`; none if there is no such file.
+/// Reads a CSV file without lines that begin with `#`; nothing if there is no such file.
 fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -232,7 +232,7 @@ fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     Ok(lines.map_err(cannot_read)?)
 }
 
-/// Each series in a colour of its own.
+/// Gives each series a colour.
 fn colored(series: Series) -> Vec<Line> {
     let lines = series.into_iter().zip(COLORS.iter().cycle());
     let lines = lines.map(|((name, points), &color)| Line {

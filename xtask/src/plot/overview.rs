@@ -1,4 +1,4 @@
-//! Our times against those of the best peer: a bar for each kernel.
+//! Our times against the best peer's: a bar for each kernel.
 
 use std::fs;
 use std::path::Path;
@@ -108,7 +108,7 @@ pub fn draw(path: &Path, bars: &[Bar], machine: &str) -> Result<()> {
     Ok(())
 }
 
-/// With as many digits as tell something.
+/// Formats a ratio with two or three digits.
 fn ratio(speed_up: f64) -> String {
     match speed_up {
         _ if speed_up < 2.0 => format!("{speed_up:.2}×"),
