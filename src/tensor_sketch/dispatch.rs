@@ -6,6 +6,7 @@ use ndarray::ArrayViewMut3;
 
 use super::cpu::{self, Vector};
 use super::device_input::{DeviceSequences, Memory};
+use super::element::Dispatch;
 use super::gpu::{self, HasKernels};
 use super::input::{Job, Rows, Sequences, SequencesView, Windows};
 use super::options::{Form, Plan};
@@ -16,44 +17,6 @@ use super::tables::Tables;
 use super::windows;
 use crate::device::{Buffer, DeviceKind, append, zeroed, zeroed_lazily};
 use crate::{Device, Number, Result, partition};
-
-/// The implementations for a type of entries, compiled here once so that callers do not recompile
-/// them.
-pub trait Dispatch: Vector + HasKernels {
-    /// Writes the rows of all sequences in the host's memory.
-    fn host(
-        job: &Job,
-        devices: &[Device],
-        sequences: SequencesView,
-        out: &mut [Self],
-    ) -> Result<()>;
-
-    /// Writes the rows of all sequences in a device's memory.
-    fn device(job: &Job, sequences: &DeviceSequences, out: &mut Buffer<Self>) -> Result<()>;
-
-    /// Writes the sketches of windows of a text in the host's memory.
-    fn windows(
-        job: &Job,
-        devices: &[Device],
-        codes: &[u8],
-        windows: Windows,
-        out: &mut [Self],
-    ) -> Result<()>;
-
-    /// Writes the sketches of windows of the only sequence in a device's memory.
-    fn windows_device(
-        job: &Job,
-        sequences: &DeviceSequences,
-        windows: Windows,
-        out: &mut Buffer<Self>,
-    ) -> Result<()>;
-
-    /// Makes the engine of a session.
-    fn engine(job: &Job, device: &Device) -> Result<Box<dyn Engine<Self>>>;
-
-    /// Describes how a device computes sketches.
-    fn plan(job: &Job, device: &Device) -> Result<Plan>;
-}
 
 macro_rules! dispatch {
     ($($type:ident)*) => {$(

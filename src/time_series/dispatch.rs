@@ -8,28 +8,13 @@ use super::custom::{Custom, summaries};
 use super::device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
+use super::element::Dispatch;
 use super::input::{DeviceSeries, Rounding, Series, require_labels};
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
 use super::{gpu, partition};
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_lazily};
 use crate::partition::{recheck, run};
 use crate::{Device, Real, Result};
-
-/// The implementations for a type of values. They are compiled here, once for each type, and not in
-/// each crate that aggregates.
-pub trait Dispatch: Real + gpu::HasKernels {
-    /// Aggregates series on the host, with all of the devices.
-    fn host(devices: &[Device], series: &Series<Self>) -> Result<Aggregates>;
-
-    /// Aggregates series in the memory of a device.
-    fn device(series: &DeviceSeries<Self>) -> Result<DeviceAggregates>;
-
-    /// Summarises series on the host, with all of the devices.
-    fn summaries(devices: &[Device], series: &Series<Self>) -> Result<Summaries>;
-
-    /// Summarises series in the memory of a device.
-    fn summaries_device(series: &DeviceSeries<Self>) -> Result<DeviceSummaries>;
-}
 
 macro_rules! dispatch {
     ($($type:ident)*) => {$(
