@@ -64,10 +64,7 @@ pub(crate) fn find_first(
     find_in(for_each, tasks, search)
 }
 
-/// Calls `task` with each number below `tasks` until one fails.
-///
-/// # Errors
-/// The error of the lowest number that fails.
+/// Calls `task` with each number below `tasks`. Returns the error of the lowest that fails.
 fn try_in(run: Loop, tasks: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     find_in(run, tasks, &|number| task(number).err()).map_or(Ok(()), Err)
 }
@@ -77,16 +74,12 @@ pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);
 }
 
-/// Calls `task` with each item.
 pub(crate) fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T) + Sync) {
     let items = Slots::full(items);
     for_each(items.len(), &|number| task(items.take(number)));
 }
 
-/// Calls `task` with each item until one fails.
-///
-/// # Errors
-/// The error of the first item that fails.
+/// Calls `task` with each item. Returns the error of the first item that fails.
 pub(crate) fn try_each<T: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> Result<()> + Sync,
@@ -119,10 +112,7 @@ pub(crate) fn map<T: Send, R: Send>(
     results.into_vec()
 }
 
-/// As [`map`], until a task fails.
-///
-/// # Errors
-/// The error of the first item that fails.
+/// As [`map`]. Returns the error of the first item that fails.
 pub(crate) fn try_map<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> Result<R> + Sync,
@@ -145,8 +135,6 @@ impl<T> Slots<T> {
         Slots(slots.collect())
     }
 
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     fn try_full(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let items = items.into_iter();
         let mut slots = Vec::new();
@@ -213,7 +201,6 @@ impl<S: Default> Scratch<S> {
     }
 }
 
-/// Sorts numbers.
 pub(crate) fn sort(numbers: &mut [u64]) {
     numbers.par_sort_unstable();
 }

@@ -47,7 +47,6 @@ impl<S> Arguments<S> {
 }
 
 impl<'a, T: Number> Problem<'a, T> {
-    /// Checks the shapes.
     pub fn new(
         operation: &'static str,
         algorithm: Algorithm,
@@ -63,7 +62,6 @@ impl<'a, T: Number> Problem<'a, T> {
         })
     }
 
-    /// Returns the number of boxes of the first set.
     pub fn rows1(&self) -> usize {
         self.set1.boxes().len()
     }
@@ -101,7 +99,6 @@ impl<'a, T: Number> DeviceProblem<'a, T> {
         self.set1.device()
     }
 
-    /// Returns the number of boxes of the first set.
     pub fn rows1(&self) -> usize {
         self.set1.shape()[0]
     }
@@ -271,7 +268,6 @@ impl<'a, T: Number> Packed<'a, T> {
         }
     }
 
-    /// Borrows these rows.
     pub fn rows(&self, rows: Range<usize>) -> Packed<'_, T> {
         let width = 2 * self.axes;
         Packed {

@@ -284,7 +284,6 @@ impl<T: Element> Buffer<T> {
         unsafe { cuda_std::DeviceSliceMut::from_raw_parts(self.address() as *mut T, self.length) }
     }
 
-    /// Returns the address of the first element in the device's memory.
     fn address(&self) -> *mut u8 {
         match &self.memory {
             Memory::Host(memory) => memory.pointer.as_ptr(),

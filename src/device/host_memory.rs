@@ -87,7 +87,6 @@ pub(crate) fn assign<T: Element, D: Dimension>(mut to: ArrayViewMut<T, D>, from:
     parallel::each(chunks, |(mut to, from)| to.assign(&from));
 }
 
-/// Returns a copy of elements.
 pub(crate) fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>> {
     collected(elements.iter().copied())
 }

@@ -4,7 +4,6 @@ use super::available::no_memory;
 use super::{MemoryKind, require_available};
 use crate::{Error, Result};
 
-/// Collects the elements of an iterator.
 pub(crate) fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     reserve(&mut all, elements.len())?;
@@ -12,7 +11,6 @@ pub(crate) fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result
     Ok(all)
 }
 
-/// Reserves memory for more elements.
 #[inline]
 pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     let capacity = elements.capacity();

@@ -110,10 +110,7 @@ impl Device {
         })
     }
 
-    /// Records `event` on the handle's stream: see [`Stream::record`].
-    ///
-    /// # Errors
-    /// As [`Stream::record`].
+    /// As [`Stream::record`], on the handle's stream.
     pub fn record(&self, event: &Event) -> Result<()> {
         self.require_same(&event.device, "record an event")?;
         match (&self.backend, &event.moment) {
@@ -124,10 +121,7 @@ impl Device {
         Ok(())
     }
 
-    /// Makes the handle's stream wait for `event`: see [`Stream::wait`].
-    ///
-    /// # Errors
-    /// As [`Stream::wait`].
+    /// As [`Stream::wait`], for the handle's stream.
     pub fn wait(&self, event: &Event) -> Result<()> {
         match (&self.backend, &event.moment) {
             (Backend::Cuda(gpu), Moment::Cuda(event)) => event.make_wait(gpu.stream()),
@@ -358,10 +352,7 @@ impl<'env> StreamScope<'_, 'env> {
         unsafe { target.start_copy_from(device, 0, source) }
     }
 
-    /// Copies `source` into `target`, in the stream's order.
-    ///
-    /// # Errors
-    /// As [`upload`](Self::upload).
+    /// As [`upload`](Self::upload), but copies from the device to the host.
     pub fn download<T: Element>(&self, source: &Buffer<T>, target: &'env mut [T]) -> Result<()> {
         let device = self.stream.device();
         device.require_same(source.device(), COPY_FROM)?;

@@ -12,10 +12,8 @@ use crate::{DeviceSet, Result};
 const DISTANCES: &str = "distances";
 const PAIRWISE: &str = "pairwise";
 
-/// Computes the Euclidean distances of all rows of `a` to all rows of `b`: N×D, M×D → N×M.
-///
-/// # Errors
-/// The errors of [`Distances::distances`].
+/// Computes the Euclidean distances of all rows of `a` to all rows of `b`, N×D, M×D → N×M, as
+/// [`Distances::distances`].
 ///
 /// ```
 /// use gridstride::Device;
@@ -34,10 +32,8 @@ pub fn distances<T: Component>(
     Distances::new().distances(devices, a, b)
 }
 
-/// Computes the Euclidean distances of all rows of `a` to each other: N×D → N×N.
-///
-/// # Errors
-/// The errors of [`Distances::pairwise`].
+/// Computes the Euclidean distances of all rows of `a` to each other, N×D → N×N, as
+/// [`Distances::pairwise`].
 ///
 /// ```
 /// use gridstride::Device;
@@ -234,9 +230,6 @@ impl Distances {
 
     /// As [`pairwise`](Self::pairwise), but of rows in a device's memory, and ordered like
     /// [`distances_device`](Self::distances_device). The result stays there.
-    ///
-    /// # Errors
-    /// The errors of [`pairwise`](Self::pairwise).
     ///
     /// ```
     /// use gridstride::Device;

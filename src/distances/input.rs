@@ -67,7 +67,6 @@ pub fn largest<T: Number>(operation: &'static str, name: &str, view: ArrayView2<
     Ok(largest)
 }
 
-/// Returns the error for a row that is not finite.
 pub fn not_finite(operation: &'static str, name: &str, row: usize) -> Error {
     let message = format!("row {row} of {name} has a value that is NaN or infinite");
     Error::input_at(operation, row, message)
@@ -82,7 +81,6 @@ pub fn require_dim(operation: &'static str, dim: usize, max: usize) -> Result<()
     Err(Error::input(operation, message))
 }
 
-/// Returns the error for more distances than a grid computes.
 pub fn too_many(operation: &'static str, (rows, columns): (usize, usize)) -> Error {
     let message = format!("{rows}×{columns} distances are more than one launch computes");
     Error::input(operation, message)

@@ -19,9 +19,6 @@ const GEMM: &str = "gemm";
 /// Multiplies A by B with the default options, as [`MatMul::matmul`]: M×K · K×N → M×N, M×K · K → M,
 /// K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
-/// # Errors
-/// The errors of [`MatMul::matmul`].
-///
 /// ```
 /// use gridstride::Device;
 /// use gridstride::matmul::matmul;
@@ -41,9 +38,6 @@ pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
 }
 
 /// Computes C = α·A·B + β·C with the default options, as [`MatMul::gemm`].
-///
-/// # Errors
-/// The errors of [`MatMul::gemm`].
 ///
 /// ```
 /// use gridstride::Device;

@@ -38,7 +38,6 @@ impl<T, S: Copy> Product<'_, T, S> {
         Sizes { batch, m, n, k }
     }
 
-    /// Borrows the same product.
     pub fn reborrow(&mut self) -> Product<'_, T, S> {
         Product {
             a: self.a.view(),
@@ -178,9 +177,6 @@ impl<T: Element> DeviceMatrices<'_, T> {
 
 /// Returns the sizes of a product of factors of these shapes, of up to three axes. A batch of one
 /// matrix is combined with every matrix of the other batch.
-///
-/// # Errors
-/// [`Error::Shape`] if the shapes do not fit.
 pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result<Sizes> {
     let fail = |what: &str| {
         let message = format!("A is {} and B is {}: {what}", text(a), text(b));
@@ -203,10 +199,8 @@ pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result
     Ok(Sizes { batch, m, n, k })
 }
 
-/// Returns the number of elements of C.
-///
-/// # Errors
-/// [`Error::Shape`] if no array can have C's shape: ndarray limits the product of nonempty axes.
+/// Returns the number of elements of C. Fails if no array can have C's shape: ndarray limits the
+/// product of nonempty axes.
 pub(super) fn result_elements(operation: &'static str, sizes: Sizes) -> Result<usize> {
     let Sizes { batch, m, n, .. } = sizes;
     let axes = [batch, m, n];

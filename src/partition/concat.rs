@@ -4,9 +4,6 @@ use crate::Result;
 use crate::device::{Element, copy_bytes, zeroed_lazily};
 
 /// Returns the elements of all slices in order, copied by all threads if there are many.
-///
-/// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) if the host's memory does not suffice.
 pub fn concatenated<'a, T: Element>(
     slices: impl Iterator<Item = &'a [T]> + Clone,
 ) -> Result<Vec<T>> {

@@ -30,10 +30,8 @@ pub trait Partition: Sized + Send {
 ///
 /// There are as many partitions as devices, or more if a partition would need more memory than a
 /// device has. A partition that runs out of memory is split in two. After an error no more
-/// partitions start; of several errors, the error of the first partition is returned.
-///
-/// # Errors
-/// [`Error::InvalidInput`] if there are no devices, and the errors of `work`.
+/// partitions start; of several errors, the error of the first partition is returned. Fails if there
+/// are no devices.
 pub fn run<P: Partition, R: Send>(
     devices: &[Device],
     operation: &'static str,
@@ -43,20 +41,20 @@ pub fn run<P: Partition, R: Send>(
     require_devices(devices, operation)?;
     let partitions = split_for(devices, whole);
     run_each(devices, partitions, &|device, partition, results| {
-        in_fitting_pieces(device, partition, &work, results)
+        run_within_memory(device, partition, &work, results)
     })
     .during(operation)
 }
 
 /// Runs partitions that the caller has made as [`run`] does, on at least one device, but tries each
 /// partition before it is split.
-pub fn run_parts<P: Partition, R: Send>(
+pub fn run_partitions<P: Partition, R: Send>(
     devices: &[Device],
     partitions: Vec<P>,
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     run_each(devices, partitions, &|device, partition, results| {
-        in_pieces(device, partition, &work, results)
+        run_splitting(device, partition, &work, results)
     })
 }
 
@@ -126,7 +124,6 @@ pub fn recheck<R>(result: Result<R>, check: impl FnOnce() -> Result<()>) -> Resu
     result
 }
 
-/// Fails if there are no devices.
 pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()> {
     if !devices.is_empty() {
         return Ok(());
@@ -176,24 +173,24 @@ pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
 }
 
 /// Runs a partition, first split until each half is expected to fit the device's memory.
-fn in_fitting_pieces<P: Partition, R>(
+fn run_within_memory<P: Partition, R>(
     device: &Device,
     partition: P,
     work: &impl Fn(&Device, &mut P) -> Result<R>,
     results: &mut Vec<R>,
 ) -> Result<()> {
     if fits(device, partition.bytes()) {
-        return in_pieces(device, partition, work, results);
+        return run_splitting(device, partition, work, results);
     }
     let mut halves = partition.split(2);
     if halves.len() < 2 {
-        return in_pieces(device, halves.remove(0), work, results);
+        return run_splitting(device, halves.remove(0), work, results);
     }
-    (halves.into_iter()).try_for_each(|half| in_fitting_pieces(device, half, work, results))
+    (halves.into_iter()).try_for_each(|half| run_within_memory(device, half, work, results))
 }
 
 /// Runs a partition, split into ever smaller ones if the device's memory does not suffice.
-pub fn in_pieces<P: Partition, R>(
+pub fn run_splitting<P: Partition, R>(
     device: &Device,
     mut partition: P,
     work: &impl Fn(&Device, &mut P) -> Result<R>,
@@ -207,7 +204,7 @@ pub fn in_pieces<P: Partition, R>(
                 return Err(error);
             }
             for half in halves {
-                in_pieces(device, half, work, results)?;
+                run_splitting(device, half, work, results)?;
             }
         }
         Err(error) => return Err(error),

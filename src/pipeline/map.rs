@@ -242,7 +242,6 @@ impl Pipeline {
     }
 }
 
-/// Fails unless all lengths are equal.
 pub(super) fn require_same_length(operation: &'static str, lengths: &[usize]) -> Result<()> {
     if lengths.iter().all(|&length| length == lengths[0]) {
         return Ok(());
@@ -303,13 +302,9 @@ impl Layout {
         start..start + elements * self.sizes[column]
     }
 
-    /// Launches the kernels of a chunk.
     fn launch(&self, slot: &mut Slot, elements: Range<usize>, launch: Launch) -> Result<()> {
-        let addresses: Vec<_> = self
-            .starts
-            .iter()
-            .map(|&start| slot.address(start))
-            .collect();
+        let address = |&start: &usize| slot.address(start);
+        let addresses: Vec<_> = self.starts.iter().map(address).collect();
         let stream = &slot.stream;
         launch(&Chunk { stream, elements }, &addresses)
     }

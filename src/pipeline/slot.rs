@@ -33,17 +33,14 @@ impl Slot {
         })
     }
 
-    /// Returns a range of the host's bytes.
     pub fn on_host(&self, bytes: Range<usize>) -> &[u8] {
         &bytemuck::cast_slice(&self.on_host)[bytes]
     }
 
-    /// Returns a range of the host's bytes for writing.
     pub fn on_host_mut(&mut self, bytes: Range<usize>) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes]
     }
 
-    /// Returns the address of a byte in the device's memory.
     pub fn address(&mut self, byte: usize) -> *mut u8 {
         debug_assert!(byte <= self.on_device.len());
         // SAFETY: the byte is within the memory, or at its end.

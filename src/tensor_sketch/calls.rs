@@ -105,23 +105,15 @@ impl<T: Entry> TensorSketch<T> {
 
     /// As [`sketch_rows`](Self::sketch_rows), but writes to the existing N×(t+1)×D array `out`, as
     /// [`sketch_into`](Self::sketch_into) does.
-    ///
-    /// # Errors
-    /// As [`sketch_into`](Self::sketch_into).
     pub fn sketch_rows_into(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         sequences: &Sequences,
         out: ArrayViewMut3<T>,
     ) -> Result<()> {
+        let shape = self.shape_of_rows(sequences.len());
         let job = self.job("sketch_rows_into", Rows::All);
-        self.host_into(
-            job,
-            devices,
-            sequences,
-            self.shape_of_rows(sequences.len()),
-            out,
-        )
+        self.host_into(job, devices, sequences, shape, out)
     }
 
     /// Sketches one sequence: D numbers. The view may have any strides.
@@ -152,9 +144,6 @@ impl<T: Entry> TensorSketch<T> {
 
     /// As [`sketch_one`](Self::sketch_one), but writes to the existing array `out` of D numbers, as
     /// [`sketch_into`](Self::sketch_into) does.
-    ///
-    /// # Errors
-    /// As [`sketch_into`](Self::sketch_into).
     ///
     /// ```
     /// use gridstride::Device;
@@ -238,9 +227,6 @@ impl<T: Entry> TensorSketch<T> {
 
     /// As [`sketch_device`](Self::sketch_device), but computes [all rows](Self::sketch_rows):
     /// N×(t+1)×D.
-    ///
-    /// # Errors
-    /// As [`sketch_device`](Self::sketch_device).
     pub fn sketch_rows_device(&self, sequences: &DeviceSequences) -> Result<DeviceArray<T, Ix3>> {
         let shape = self.shape_of_rows(sequences.len());
         device(self.job("sketch_rows_device", Rows::All), sequences, shape)
@@ -248,9 +234,6 @@ impl<T: Entry> TensorSketch<T> {
 
     /// As [`sketch_device_into`](Self::sketch_device_into), but computes
     /// [all rows](Self::sketch_rows): N×(t+1)×D.
-    ///
-    /// # Errors
-    /// As [`sketch_device_into`](Self::sketch_device_into).
     pub fn sketch_rows_device_into(
         &self,
         sequences: &DeviceSequences,

@@ -182,14 +182,14 @@ struct WholeSequences {
 impl<T: Vector + HasKernels> Engine<T> for WholeSequences {
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()> {
         let mut sequences = Sequences::new();
-        for piece in &batch.pieces {
-            let letters = batch.letters(piece);
-            if piece.ends && !piece.continues {
+        for segment in &batch.segments {
+            let letters = batch.letters(segment);
+            if segment.ends && !segment.continues {
                 sequences.push(letters)?;
                 continue;
             }
             append(&mut self.begun, letters)?;
-            if piece.ends {
+            if segment.ends {
                 sequences.push(std::mem::take(&mut self.begun))?;
             }
         }

@@ -36,7 +36,6 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// Returns the indices of the rows.
     pub fn kept(self, tables: &Tables) -> RangeInclusive<usize> {
         let tuple = tables.tuple_length();
         match self {
@@ -47,12 +46,10 @@ impl Rows {
 }
 
 impl Job<'_> {
-    /// Returns the indices of the requested rows.
     pub fn kept(&self) -> RangeInclusive<usize> {
         self.rows.kept(self.tables)
     }
 
-    /// Returns the number of requested rows.
     pub fn row_count(&self) -> usize {
         self.kept().count()
     }
@@ -68,7 +65,6 @@ impl Job<'_> {
     }
 }
 
-/// A code and its place.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeAt {
     pub code: u8,
@@ -119,10 +115,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Returns the windows of a text of `length` letters.
-    ///
-    /// # Errors
-    /// [`Error::InvalidInput`] for a width or stride of 0.
+    /// Returns the windows of a text of `length` letters. Fails for a width or stride of 0.
     pub fn new(
         operation: &'static str,
         length: usize,
@@ -381,7 +374,6 @@ impl<'a> SequencesView<'a> {
         })
     }
 
-    /// Returns a view of some of the sequences.
     pub fn range(&self, range: Range<usize>) -> SequencesView<'a> {
         SequencesView {
             codes: self.codes,

@@ -5,7 +5,6 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension};
 use crate::device::{Element, assign, zeroed_lazily};
 use crate::{Error, Real, Result, parallel};
 
-/// Checks the shape of the array that receives a result.
 pub fn require_shape(operation: &'static str, result: &[usize], out: &[usize]) -> Result<()> {
     if out == result {
         return Ok(());

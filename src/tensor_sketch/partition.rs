@@ -8,7 +8,6 @@ use super::tables::Tables;
 use super::windows;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-/// Consecutive sequences.
 pub struct SequencesPartition<'a, T> {
     pub sequences: SequencesView<'a>,
     /// Entries of a sequence's result.

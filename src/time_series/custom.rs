@@ -71,10 +71,7 @@ impl<A: Aggregate> Custom<A> {
         }
     }
 
-    /// Returns the kernels.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] if there are none.
+    /// Returns the kernels. Fails if there are none.
     pub(super) fn launches(&self, device: &Device) -> Result<&dyn gpu::Launches<A>> {
         self.launches.as_deref().ok_or_else(|| Error::Unavailable {
             device: device.to_string(),

@@ -103,7 +103,6 @@ impl DeviceAggregates {
         })
     }
 
-    /// Copies a result of the host to a device.
     pub(super) fn upload(device: &Device, aggregates: Aggregates) -> Result<DeviceAggregates> {
         let mut columns = Vec::new();
         reserve(&mut columns, aggregates.columns.len() * aggregates.len())?;
@@ -144,10 +143,7 @@ impl<O: Element> DeviceCustomAggregates<O> {
         &self.offsets
     }
 
-    /// Copies everything to the host.
-    ///
-    /// # Errors
-    /// Those of [`DeviceAggregates::download`].
+    /// Copies everything to the host, as [`DeviceAggregates::download`].
     pub fn download(&self) -> Result<CustomAggregates<O>> {
         Ok(CustomAggregates {
             offsets: copied(&self.offsets)?,
@@ -156,7 +152,6 @@ impl<O: Element> DeviceCustomAggregates<O> {
         })
     }
 
-    /// Copies a result of the host to a device.
     pub(super) fn upload(device: &Device, found: CustomAggregates<O>) -> Result<Self> {
         Ok(DeviceCustomAggregates {
             starts: device.upload(&found.starts)?,
@@ -196,10 +191,8 @@ impl DeviceSummaries {
         &self.buckets.offsets
     }
 
-    /// Copies everything to the host, where summaries can be [resampled](Summaries::resample).
-    ///
-    /// # Errors
-    /// Those of [`DeviceAggregates::download`].
+    /// Copies everything to the host, as [`DeviceAggregates::download`], where summaries can be
+    /// [resampled](Summaries::resample).
     pub fn download(&self) -> Result<Summaries> {
         Ok(Summaries::new(&self.options, self.buckets.download()?))
     }
@@ -216,10 +209,7 @@ pub struct DeviceBucketCounts {
 }
 
 impl DeviceBucketCounts {
-    /// Copies both to the host.
-    ///
-    /// # Errors
-    /// Those of [`DeviceAggregates::download`].
+    /// Copies both to the host, as [`DeviceAggregates::download`].
     pub fn download(&self) -> Result<BucketCounts> {
         let counts = self.counts.buffer().to_vec()?.into_iter();
         Ok(BucketCounts {
@@ -228,7 +218,6 @@ impl DeviceBucketCounts {
         })
     }
 
-    /// Copies a result of the host to a device.
     pub(super) fn upload(device: &Device, found: &BucketCounts) -> Result<Self> {
         let counts = collected(found.counts.iter().map(|&count| f64::from(count)))?;
         Ok(DeviceBucketCounts {

@@ -112,7 +112,6 @@ fn on_host<'a, T: Real>(series: &DeviceSeries<'a, T>) -> Result<Series<'a, T>> {
     })
 }
 
-/// Counts the points of each bucket, with all of the devices.
 pub fn counts(devices: &[Device], timeline: &Timeline) -> Result<BucketCounts> {
     partition::counts(devices, timeline, |device, timeline| match device.kind() {
         DeviceKind::Cpu => cpu::counts(timeline),
@@ -142,7 +141,6 @@ pub fn counts_device(
     DeviceBucketCounts::upload(device, &found)
 }
 
-/// Rounds timestamps, with all of the devices.
 pub fn round(devices: &[Device], rounding: Rounding) -> Result<()> {
     let Rounding {
         operation,

@@ -47,7 +47,6 @@ impl<'a, T: Clone> Series<'a, T> {
         })
     }
 
-    /// Returns the same series, borrowed.
     pub fn borrowed(&self) -> Series<'_, T> {
         Series {
             operation: self.operation,
@@ -72,7 +71,6 @@ pub struct DeviceSeries<'a, T: Element> {
 }
 
 impl<'a, T: Element> DeviceSeries<'a, T> {
-    /// Checks the arguments.
     pub fn new(
         operation: &'static str,
         options: &'a TimeBuckets,
@@ -109,7 +107,6 @@ pub struct Rounding<'a> {
 }
 
 impl<'a> Rounding<'a> {
-    /// Checks the lengths.
     pub fn new(
         operation: &'static str,
         floor: Floor,
@@ -155,7 +152,6 @@ pub fn floor(operation: &'static str, granularity: i64, origin: i64) -> Result<F
     })
 }
 
-/// Checks the number of points.
 pub fn require_count(operation: &'static str, points: usize) -> Result<()> {
     if points <= MAX_POINTS {
         return Ok(());

@@ -260,21 +260,18 @@ impl BoxOverlap {
     }
 }
 
-/// Finds all pairs.
 fn find<T: Coordinate>(devices: &[Device], problem: Problem<T>) -> Result<Overlaps> {
     let (operation, rows) = (problem.operation, problem.rows1());
     let found = T::host(devices, problem).and_then(|mut search| search.overlaps(0..rows));
     found.during(operation)
 }
 
-/// Counts the pairs of each row.
 fn count<T: Coordinate>(devices: &[Device], problem: Problem<T>) -> Result<Array1<u32>> {
     let (operation, rows) = (problem.operation, problem.rows1());
     let found = T::host(devices, problem).and_then(|mut search| counts(&mut *search, rows));
     found.map(Array1::from).during(operation)
 }
 
-/// Counts the pairs of each row, into an existing array.
 fn count_into<T: Coordinate>(
     devices: &[Device],
     problem: Problem<T>,

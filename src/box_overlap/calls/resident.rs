@@ -157,14 +157,12 @@ fn find<T: Coordinate>(
     Ok((found, counts))
 }
 
-/// Counts the pairs of each row.
 fn count<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {
     let mut counts = alloc_counts(problem)?;
     count_into(problem, &mut counts)?;
     Ok(counts)
 }
 
-/// Counts the pairs of each row, into an existing array.
 fn count_into<T: Coordinate>(
     problem: DeviceProblem<T>,
     out: &mut DeviceArray<u32, Ix1>,
@@ -176,7 +174,6 @@ fn count_into<T: Coordinate>(
     T::device_counts(problem, out.buffer_mut()).during(problem.operation)
 }
 
-/// Allocates an array for the number of each row's pairs.
 fn alloc_counts<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {
     let (device, rows) = (problem.device(), problem.rows1());
     let counts = device.alloc(rows).during(problem.operation)?;

@@ -124,7 +124,6 @@ struct Grid<const AXES: usize> {
 }
 
 impl<const AXES: usize> Grid<AXES> {
-    /// Makes a grid for keys of `bits` bits.
     fn new<T: Number>(boxes: Boxes<'_, T>, ids: &[u32], bits: u32) -> Self {
         let limits = parallel::map(ids.chunks(1 << 14), |ids| {
             let mut limits = [[f64::INFINITY, f64::NEG_INFINITY]; AXES];
@@ -158,7 +157,6 @@ impl<const AXES: usize> Grid<AXES> {
         }
     }
 
-    /// Returns the keys of boxes.
     fn keys<T: Number>(&self, rows: [&[T]; LANES]) -> [u64; LANES] {
         let last = (1 << self.bits) - 1;
         let mut cells = [[0; LANES]; AXES];

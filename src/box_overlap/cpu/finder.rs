@@ -13,7 +13,6 @@ pub(super) trait Finder<T>: Sync {
     fn find(&self, rows: Boxes<'_, T>, first: usize, wanted: Wanted) -> Result<Found>;
 }
 
-/// The wanted results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Counts,

@@ -81,7 +81,6 @@ impl<T: Number, const AXES: usize> Group<T, AXES> {
     }
 }
 
-/// Boxes in groups.
 #[derive(Debug)]
 pub(super) struct Groups<T, const AXES: usize> {
     /// The number of boxes.
@@ -185,7 +184,6 @@ impl Tester for Portable {
     }
 }
 
-/// Packs booleans into bits.
 #[inline(always)]
 pub(super) fn bits(lanes: [bool; LANES]) -> u32 {
     let bit = |(lane, &is_set): (usize, &bool)| u32::from(is_set) << lane;

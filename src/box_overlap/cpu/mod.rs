@@ -28,7 +28,6 @@ const CHUNK: usize = 512;
 /// others.
 const CHUNKS_PER_THREAD: usize = 8;
 
-/// A search on the CPU.
 pub(super) struct CpuSearch<'a, T: Number> {
     set1: Packed<'a, T>,
     /// The number of boxes of the second set.

@@ -25,7 +25,6 @@ pub(super) struct Brute {
 }
 
 impl Brute {
-    /// Counts the pairs of each row.
     pub fn count<T: HasKernels>(
         search: &mut Counting<T>,
         counts: &mut Buffer<u32>,

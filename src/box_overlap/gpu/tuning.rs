@@ -63,7 +63,6 @@ pub(super) fn root_level(leaves: u32) -> u32 {
         .expect("the highest level has one node")
 }
 
-/// Returns the number of nodes of a tree.
 pub(super) fn tree_nodes(leaves: u32) -> usize {
     let levels = 0..=root_level(leaves);
     levels.map(|level| nodes(leaves, level) as usize).sum()
@@ -88,7 +87,6 @@ pub(super) fn start_level(leaves: u32, rows: u32) -> u32 {
         .unwrap_or(root)
 }
 
-/// Returns the blocks of warps for a number of tasks.
 pub(super) fn row_blocks(tasks: u64) -> u32 {
     let blocks = tasks.div_ceil(u64::from(SEARCH_THREADS / 32));
     blocks.clamp(1, ROW_BLOCKS as u64) as u32

@@ -11,7 +11,8 @@ use super::output::{Overlaps, row_blocks};
 use super::slices::{self, Search};
 use crate::device::zeroed;
 use crate::partition::{
-    Partition, in_pieces, is_short_of_memory, least_budget, recheck, require_devices, run_parts,
+    Partition, is_short_of_memory, least_budget, recheck, require_devices, run_partitions,
+    run_splitting,
 };
 use crate::{Device, Result, parallel};
 use split::{SearchPartition, halves};
@@ -93,7 +94,7 @@ impl<T: HasKernels> Partitioned<'_, T> {
                 result: find(device, &mut *search, partition.rows.len())?,
             })
         };
-        recheck(run_parts(&self.devices, partitions, work), || {
+        recheck(run_partitions(&self.devices, partitions, work), || {
             self.problem.check()
         })
     }
@@ -155,7 +156,7 @@ fn overlaps_within_memory(
 ) -> Result<Overlaps> {
     let (search, mut results) = (RefCell::new(search), Vec::new());
     let work = |_: &Device, rows: &mut Rows| search.borrow_mut().overlaps(rows.0.clone());
-    in_pieces(device, Rows(rows), &work, &mut results)?;
+    run_splitting(device, Rows(rows), &work, &mut results)?;
     if results.len() == 1 {
         return Ok(results.swap_remove(0));
     }

@@ -88,7 +88,6 @@ impl Gpu {
         &self.stream
     }
 
-    /// Returns a handle of the same GPU on a new stream.
     pub fn with_new_stream(&self) -> Result<Gpu> {
         Ok(Gpu {
             owner: self.owner.clone(),
@@ -222,7 +221,6 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Returns the address of the first byte in the GPU's memory.
     pub fn address(&self) -> u64 {
         self.address
     }
@@ -236,7 +234,6 @@ impl Allocation {
         Ok(())
     }
 
-    /// Sets the first `bytes` bytes to zero.
     pub fn fill_zero(&self, bytes: usize) -> Result<()> {
         assert!(bytes as u64 <= self.bytes);
         // SAFETY: the memory has `bytes` bytes, and freeing is ordered on the same stream.

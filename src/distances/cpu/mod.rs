@@ -12,7 +12,6 @@ use crate::{Result, parallel};
 /// Rows of the result that a task computes: it reads each row of `b` once for all.
 const LINES: usize = 8;
 
-/// Writes the distances.
 pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     let (operation, metric) = (pairs.operation, pairs.metric);
     let mut largest = input::largest(operation, "a", pairs.a)?;
@@ -97,9 +96,6 @@ fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut 
 }
 
 /// As [`distances`], of the rows of `a` to each other. Each pair is computed once.
-///
-/// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for the lower half.
 fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);

@@ -12,9 +12,6 @@ use ndarray::prelude::*;
 pub trait CpuScalar: Scalar<Sum: CpuSum> {
     /// Returns a block of a matrix in the type of the sums: the block itself, or an exact copy in
     /// `room`, which grows if necessary. `threads`: whether all threads copy.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for the copy.
     fn widened<'a>(
         block: ArrayView2<'a, Self>,
         room: &'a mut Vec<Self::Sum>,
@@ -195,7 +192,6 @@ fn widened<'a, T: Element>(
 /// Numbers that a task converts.
 const CONVERTED_BY_A_THREAD: usize = 1 << 14;
 
-/// The conversion of a line.
 struct Line<'a, T, F> {
     source: &'a [T],
     target: &'a mut [f32],

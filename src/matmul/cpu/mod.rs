@@ -47,9 +47,6 @@ const LARGE: usize = 1 << 30;
 /// C is not read if beta is 0, and A and B are not read if alpha is 0. A and B of 16 bits are
 /// converted to `f32`, which is exact.
 /// [`MatMul::error_factor`](crate::matmul::MatMul::error_factor) bounds the error.
-///
-/// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for converted matrices.
 pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
     let Product { alpha, beta, c, .. } = product;
     let batch = c.dim().0;
@@ -85,7 +82,6 @@ fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
     });
 }
 
-/// Computes all products of a batch.
 fn products<T: CpuScalar>(
     alpha: T::Sum,
     a: ArrayView3<'_, T>,

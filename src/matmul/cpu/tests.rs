@@ -23,7 +23,6 @@ fn sum_of<T: CpuScalar>(value: f64) -> T::Sum {
     <T::Sum as Number>::from_f64(value)
 }
 
-/// Computes C = alpha·A·B + beta·C.
 fn gemm<T: CpuScalar>(
     alpha: f64,
     a: ArrayView3<T>,

@@ -10,7 +10,6 @@ use crate::matmul::element::Scalar;
 use crate::matmul::options::{Instructions, Precision};
 use crate::modules;
 
-/// The module with the kernels.
 pub const MODULE: &Module = &modules::MATMUL;
 
 /// A type of elements of A and B with kernels.

@@ -49,9 +49,6 @@ impl<T: Vector> Fourier<T> {
     /// The matrices of a text's segments of [`SEGMENT`] letters, of which the last may be shorter,
     /// appended in order, give the same matrix bit by bit.
     ///
-    /// # Errors
-    /// [`Error::Allocation`], as all functions that make matrices.
-    ///
     /// # Panics
     /// May panic if a code is not below the alphabet size of the tables.
     pub fn matrix(&self, codes: &[u8]) -> Result<Matrix> {

@@ -38,9 +38,6 @@ pub const fn block_size(tuple: usize, rows: usize) -> usize {
 
 impl Matrix {
     /// Returns the matrix of the empty text.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation), as all functions that make a matrix.
     pub fn identity(tuple: usize, dim: usize) -> Result<Matrix> {
         Matrix::identity_rows(Arch::new(), tuple, dim, tuple)
     }

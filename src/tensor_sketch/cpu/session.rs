@@ -32,7 +32,7 @@ impl<T: Vector> Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()> {
         let (start, dim) = (rows.len(), self.fourier.tables().dim());
         let tuple = self.fourier.tables().tuple_length();
-        let ended = batch.pieces.iter().filter(|piece| piece.ends).count();
+        let ended = batch.segments.iter().filter(|segment| segment.ends).count();
         reserve(rows, ended * dim)?;
         rows.resize(start + ended * dim, T::from_f64(0.0));
         let mut out = rows[start..]
@@ -40,14 +40,14 @@ impl<T: Vector> Engine<T> for Batches<T> {
             .map(|row| ArrayViewMut2::from_shape((1, dim), row).expect("a row of D numbers"));
         let mut whole = Vec::new();
         reserve(&mut whole, ended)?;
-        for piece in &batch.pieces {
-            let letters = batch.letters(piece);
-            let row = if piece.ends { out.next() } else { None };
-            if piece.ends && !piece.continues {
+        for segment in &batch.segments {
+            let letters = batch.letters(segment);
+            let row = if segment.ends { out.next() } else { None };
+            if segment.ends && !segment.continues {
                 whole.extend(row.map(|row| (letters, row)));
                 continue;
             }
-            let matrix = match self.begun.take().filter(|_| piece.continues) {
+            let matrix = match self.begun.take().filter(|_| segment.continues) {
                 None => self.fourier.matrix_rows(letters, 1)?,
                 Some(mut matrix) => {
                     matrix.append(&self.fourier.matrix(letters)?);
@@ -57,7 +57,7 @@ impl<T: Vector> Engine<T> for Batches<T> {
             match row {
                 None => self.begun = Some(matrix),
                 Some(row) => {
-                    let (length, kept) = (piece.length, tuple..=tuple);
+                    let (length, kept) = (segment.length, tuple..=tuple);
                     (self.fourier).rows(&matrix, length, kept, self.normalize, row);
                 }
             }

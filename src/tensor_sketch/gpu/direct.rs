@@ -110,7 +110,6 @@ fn kernels<T: HasKernels>(
     })
 }
 
-/// Returns the dynamic shared memory per block.
 fn shared_bytes(policy: &DirectPolicy, job: &Job, device: &Device) -> Result<u32> {
     let (tables, bytes) = (job.tables, policy.shared_bytes);
     let available = device.shared_memory_per_block().unwrap_or(0);

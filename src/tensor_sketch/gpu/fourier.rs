@@ -72,7 +72,6 @@ pub fn sketch_from_host<T: HasKernels>(
     Ok(true)
 }
 
-/// Returns the policy for the tables of a job.
 pub fn policy<T: HasKernels>(device: &Device, job: &Job) -> Result<FourierPolicy> {
     let (alphabet, tuple, dim) = sizes(job.tables);
     let shared = device.shared_memory_per_block().unwrap_or(0);

@@ -16,7 +16,6 @@ pub trait HasKernels: Real {
     /// The same type in kernels.
     type Number: Number<Pair: Element>;
 
-    /// The kernels.
     const KERNELS: Kernels<Self>;
 }
 

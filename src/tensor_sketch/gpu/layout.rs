@@ -72,7 +72,6 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A whole sequence.
     pub fn whole(first_letter: u64, letters: u64) -> Segment {
         Segment {
             first_letter,
@@ -126,9 +125,6 @@ impl Segment {
 
 /// Gathers segments, in the order of their letters, into batches. A segment of a sequence that is
 /// cut has a batch to itself.
-///
-/// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation).
 pub fn batches(segments: impl Iterator<Item = Segment>, capacity: Capacity) -> Result<Vec<Batch>> {
     let mut batches: Vec<Batch> = vec![];
     // What the last batch can still hold. Nothing fits at first: every segment counts as a chunk.

@@ -73,9 +73,6 @@ pub struct Packed {
 
 impl Packed {
     /// Packs codes, which should be below `bound`, on all cores. A larger code corrupts its word.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn pack(&mut self, codes: &[u8], bound: usize) -> Result<()> {
         let bits = bits_for(bound);
         let per_word = (32 / bits) as usize;
@@ -150,7 +147,6 @@ fn pack_words<const BITS: u32, const PER_WORD: usize>(codes: &[u8], words: &mut 
     }
 }
 
-/// Packs one word.
 #[inline(always)]
 fn pack<const PER_WORD: usize>(codes: &[u8; PER_WORD], bits: u32) -> u32 {
     let mut word = 0;

@@ -7,7 +7,7 @@ use super::letters::Packed;
 use crate::device::{Buffer, append, collected};
 use crate::tensor_sketch::fourier::SEGMENT;
 use crate::tensor_sketch::input::Job;
-use crate::tensor_sketch::session::batch::{self, Piece};
+use crate::tensor_sketch::session::batch;
 use crate::{Device, Result};
 
 /// Sketches batches, and downloads a batch's sketches once the next batch has begun.
@@ -53,8 +53,8 @@ impl<T: HasKernels> Batches<T> {
 
 impl<T: HasKernels> batch::Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &batch::Batch, rows: &mut Vec<T>) -> Result<()> {
-        let segments = collected(batch.pieces.iter().map(segment))?;
-        let lengths = collected(batch.pieces.iter().map(|piece| piece.length))?;
+        let segments = collected(batch.segments.iter().map(segment))?;
+        let lengths = collected(batch.segments.iter().map(|segment| segment.length))?;
         let chunks: u64 = segments.iter().map(Segment::chunks).sum();
         let before = self.pending.len();
         let mut capacity = self.engine.capacity(ALL);
@@ -88,13 +88,13 @@ const ALL: Capacity = Capacity {
     chunks: u32::MAX as u64,
 };
 
-fn segment(piece: &Piece) -> Segment {
-    let segment = Segment::whole(piece.range.start as u64, piece.range.len() as u64);
-    match piece.ends && !piece.continues {
+fn segment(from: &batch::Segment) -> Segment {
+    let segment = Segment::whole(from.range.start as u64, from.range.len() as u64);
+    match from.ends && !from.continues {
         true => segment,
         false => Segment {
-            continues: piece.continues,
-            ends: piece.ends,
+            continues: from.continues,
+            ends: from.ends,
             level: MOST_LEVELS,
             ..segment
         },

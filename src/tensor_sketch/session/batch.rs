@@ -8,7 +8,7 @@ use crate::device::{append, reserve};
 /// The most that a batch may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Letters in a batch, and in a piece of a sequence.
+    /// Letters in a batch, and in a segment of a sequence.
     pub segment: usize,
     /// Sequences that end in a batch.
     pub sequences: usize,
@@ -16,40 +16,39 @@ pub struct Limits {
 
 /// Letters of one or more sequences that are computed together.
 ///
-/// A sequence of up to [`Limits::segment`] letters is one piece. A longer sequence is cut at the
-/// multiples of that number, counted from its first letter: each piece except the last has a batch
-/// to itself, and the last piece is the first of its batch. So the pieces of a sequence depend only
-/// on its length.
+/// A sequence of up to [`Limits::segment`] letters is one segment. A longer sequence is cut at the
+/// multiples of that number, counted from its first letter: each segment except the last has a
+/// batch to itself, and the last segment is the first of its batch. So the segments of a sequence
+/// depend only on its length.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The concatenated letters of all pieces.
+    /// The concatenated letters of all segments.
     pub codes: Vec<u8>,
     /// At least one.
-    pub pieces: Vec<Piece>,
+    pub segments: Vec<Segment>,
 }
 
 /// A sequence, or a segment of a long sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct Segment {
     /// The place of the letters in the batch: empty for an empty sequence.
     pub range: Range<usize>,
-    /// Whether the piece before, the only one of its batch, belongs to the same sequence.
+    /// Whether the segment before, the only one of its batch, belongs to the same sequence.
     pub continues: bool,
-    /// Whether the sequence ends with this piece. Else it has [`Limits::segment`] letters.
+    /// Whether the sequence ends with this segment. Else it has [`Limits::segment`] letters.
     pub ends: bool,
-    /// The letters of the sequence up to the end of this piece.
+    /// The letters of the sequence up to the end of this segment.
     pub length: u64,
 }
 
 impl Batch {
     pub fn clear(&mut self) {
         self.codes.clear();
-        self.pieces.clear();
+        self.segments.clear();
     }
 
-    /// Returns the letters of a piece of this batch.
-    pub fn letters(&self, piece: &Piece) -> &[u8] {
-        &self.codes[piece.range.clone()]
+    pub fn letters(&self, segment: &Segment) -> &[u8] {
+        &self.codes[segment.range.clone()]
     }
 }
 
@@ -65,8 +64,6 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn new(limits: Limits) -> Result<Filling> {
         let mut filling = Filling {
             limits,
@@ -86,10 +83,8 @@ impl Filling {
 
     /// Adds letters to the current sequence, and returns those that do not fit in the batch.
     ///
-    /// A sequence is cut only before another letter: no piece that continues a sequence is empty.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation); then nothing was added.
+    /// A sequence is cut only before another letter: no segment that continues a sequence is empty.
+    /// After an error nothing was added.
     pub fn add<'a>(&mut self, codes: &'a [u8]) -> Result<&'a [u8]> {
         let room = self.limits.segment - self.batch.codes.len();
         let (now, later) = codes.split_at(room.min(codes.len()));
@@ -97,19 +92,17 @@ impl Filling {
         Ok(later)
     }
 
-    /// Ends the current sequence, and returns whether the batch is full.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation); then the sequence has not ended.
+    /// Ends the current sequence, and returns whether the batch is full. After an error the sequence
+    /// has not ended.
     pub fn end_sequence(&mut self) -> Result<bool> {
-        self.end_piece(true)?;
+        self.end_segment(true)?;
         self.before = 0;
-        Ok(self.batch.pieces.len() >= self.limits.sequences)
+        Ok(self.batch.segments.len() >= self.limits.sequences)
     }
 
-    fn end_piece(&mut self, ends: bool) -> Result<()> {
-        reserve(&mut self.batch.pieces, 1)?;
-        self.batch.pieces.push(Piece {
+    fn end_segment(&mut self, ends: bool) -> Result<()> {
+        reserve(&mut self.batch.segments, 1)?;
+        self.batch.segments.push(Segment {
             range: self.start..self.batch.codes.len(),
             continues: self.before > 0,
             ends,
@@ -120,23 +113,20 @@ impl Filling {
     }
 
     /// Returns whether a sequence has ended in this batch.
-    pub fn has_pieces(&self) -> bool {
-        !self.batch.pieces.is_empty()
+    pub fn has_segments(&self) -> bool {
+        !self.batch.segments.is_empty()
     }
 
     /// Replaces a batch in which a sequence has ended, or that is full, by the empty batch `next`.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     pub fn replace(&mut self, mut next: Batch) -> Result<Batch> {
         reserve(&mut next.codes, self.limits.segment)?;
-        if self.has_pieces() {
+        if self.has_segments() {
             // A sequence is cut only if it fills a batch by itself.
             append(&mut next.codes, &self.batch.codes[self.start..])?;
             self.batch.codes.truncate(self.start);
         } else {
             let length = self.open_length();
-            self.end_piece(false)?;
+            self.end_segment(false)?;
             self.before = length;
         }
         self.start = 0;
@@ -153,7 +143,7 @@ impl Filling {
 /// After an error an engine is only dropped, which waits for the work that uses its memory.
 pub trait Engine<T>: Send {
     /// Copies a batch's letters, and begins with the batch, but need not compute its rows. If the
-    /// last piece does not end its sequence, the next batch continues the sequence.
+    /// last segment does not end its sequence, the next batch continues the sequence.
     fn submit(&mut self, batch: &Batch, rows: &mut Vec<T>) -> Result<()>;
 
     /// Waits for all work, and appends the rows of all sequences that have ended.
@@ -170,28 +160,30 @@ mod tests {
     };
 
     /// Returns the batches of sequences of the given lengths, with `step` letters added at a time:
-    /// the letters of each piece, whether it continues and ends a sequence, and its `length`.
+    /// the letters of each segment, whether it continues and ends a sequence, and its `length`.
     fn batches(lengths: &[usize], step: usize) -> Vec<Vec<(usize, bool, bool, u64)>> {
         let mut batches = Vec::new();
         let mut filling = Filling::new(LIMITS).unwrap();
         let mut flush = |filling: &mut Filling| {
             let batch = filling.replace(Batch::default()).unwrap();
-            assert!(batch.codes.len() <= LIMITS.segment && batch.pieces.len() <= LIMITS.sequences);
+            assert!(
+                batch.codes.len() <= LIMITS.segment && batch.segments.len() <= LIMITS.sequences
+            );
             let mut end = 0;
-            for piece in &batch.pieces {
-                assert_eq!(piece.range.start, end);
-                end = piece.range.end;
+            for segment in &batch.segments {
+                assert_eq!(segment.range.start, end);
+                end = segment.range.end;
             }
             assert_eq!(batch.codes.len(), end);
-            let shape = |piece: &Piece| {
-                let letters = piece.range.len();
-                (letters, piece.continues, piece.ends, piece.length)
+            let shape = |segment: &Segment| {
+                let letters = segment.range.len();
+                (letters, segment.continues, segment.ends, segment.length)
             };
-            batches.push(batch.pieces.iter().map(shape).collect());
+            batches.push(batch.segments.iter().map(shape).collect());
         };
         for &length in lengths {
-            for piece in vec![0; length].chunks(step) {
-                let mut left = filling.add(piece).unwrap();
+            for letters in vec![0; length].chunks(step) {
+                let mut left = filling.add(letters).unwrap();
                 while !left.is_empty() {
                     flush(&mut filling);
                     left = filling.add(left).unwrap();
@@ -202,7 +194,7 @@ mod tests {
             }
         }
         assert_eq!(filling.open_length(), 0);
-        if filling.has_pieces() {
+        if filling.has_segments() {
             flush(&mut filling);
         }
         batches

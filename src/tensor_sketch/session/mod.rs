@@ -58,12 +58,9 @@ const NUMBERS: usize = 1 << 22;
 /// Dropping a session waits for the batch that is being computed and leaves out the rest.
 ///
 /// # Errors
-///
 /// One of the next calls, or `finish`, returns an error of the computation. The session is then
 /// broken: all later calls return an [`Error::InvalidInput`] that repeats the reason. Only sketches
 /// that were finished before the error can still be taken, once.
-///
-/// # Examples
 ///
 /// ```
 /// use gridstride::Device;
@@ -115,7 +112,6 @@ impl<T: Entry> TensorSketch<T> {
     /// Begins a session; see [`SketchSession`] for an example.
     ///
     /// # Errors
-    ///
     /// [`Error::InvalidInput`] or [`Error::Allocation`] if the device cannot sketch with these
     /// tables, [`Error::Unavailable`] if no thread can be started.
     pub fn session(&self, device: &Device) -> Result<SketchSession<T>> {
@@ -176,7 +172,6 @@ impl<T: Entry> SketchSession<T> {
     /// Appends letters to the current sequence, any number in any number of calls.
     ///
     /// # Errors
-    ///
     /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, with
     ///   the sequence's number and the position. Nothing is added then, and the session goes on.
     /// - Errors of the computation: [`Error::Overflow`] for a sequence whose sketch has an entry
@@ -198,7 +193,6 @@ impl<T: Entry> SketchSession<T> {
     /// Ends the current sequence, which may be empty. The next letters begin another sequence.
     ///
     /// # Errors
-    ///
     /// As [`push`](Self::push), except for the codes.
     pub fn end_sequence(&mut self) -> Result<()> {
         self.check_unbroken()?;
@@ -214,11 +208,8 @@ impl<T: Entry> SketchSession<T> {
     /// Does not wait: the sketches of the last 25 million letters may still be missing.
     ///
     /// # Errors
-    ///
     /// As [`push`](Self::push), except for the codes. After an error the next call returns the
     /// sketches that were finished before, if there are any.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -250,7 +241,6 @@ impl<T: Entry> SketchSession<T> {
         Ok(self.take_rows())
     }
 
-    /// Fails if an error has stopped the session.
     fn check_unbroken(&self) -> Result<()> {
         let Some(reason) = &self.broken_by else {
             return Ok(());
@@ -271,7 +261,6 @@ impl<T: Entry> SketchSession<T> {
     /// Waits for all sketches, and returns those that have not been taken, M×D.
     ///
     /// # Errors
-    ///
     /// As [`push`](Self::push), and [`Error::InvalidInput`] if the last sequence has letters but
     /// has not been ended.
     pub fn finish(mut self) -> Result<Array2<T>> {
@@ -284,7 +273,7 @@ impl<T: Entry> SketchSession<T> {
             );
             return Err(Error::input(SESSION, message));
         }
-        if self.filling.has_pieces() {
+        if self.filling.has_segments() {
             self.submit().during(SESSION)?;
         }
         // Tells the worker that no more batches will come.

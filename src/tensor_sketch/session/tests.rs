@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::super::{Sequences, Tables};
 use super::*;
 
-/// Small enough that short sequences have several pieces.
+/// Small enough that short sequences have several segments.
 const LIMITS: Limits = Limits {
     segment: 10,
     sequences: 4,
@@ -35,8 +35,8 @@ fn expected(texts: &[Vec<u8>]) -> Array2<f64> {
 /// Pushes the texts, `step` letters at a time.
 fn feed<T: Entry>(session: &mut SketchSession<T>, texts: &[Vec<u8>], step: usize) -> Result<()> {
     for text in texts {
-        for piece in text.chunks(step) {
-            session.push(piece)?;
+        for letters in text.chunks(step) {
+            session.push(letters)?;
         }
         session.end_sequence()?;
     }

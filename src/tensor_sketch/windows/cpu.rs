@@ -147,7 +147,6 @@ impl<T: Vector> Sliding<'_, T> {
         })
     }
 
-    /// Returns the number of steps of a run.
     fn run_length(&self, run: usize) -> usize {
         self.run.min(self.steps - run * self.run)
     }

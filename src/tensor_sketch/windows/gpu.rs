@@ -95,7 +95,6 @@ fn batches_of_runs(of: Windows, runs: &Runs) -> impl Iterator<Item = Range<usize
     firsts.map(move |first| first..of.count.min(first + together))
 }
 
-/// Returns the letters of each window.
 fn lengths(of: Windows, count: usize) -> Result<Vec<u64>> {
     collected((0..count).map(|_| of.width as u64))
 }

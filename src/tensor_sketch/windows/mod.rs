@@ -68,14 +68,11 @@ impl<T: Entry> TensorSketch<T> {
     /// devices of one kind that run kernels. On the CPU, rounding depends on the number of windows.
     ///
     /// # Errors
-    ///
     /// - [`Error::InvalidInput`] for a `width` or a `stride` of 0, for a code that is not below the
     ///   alphabet size of the tables, and for a set of no devices.
     /// - [`Error::Overflow`] as for [`sketch`](TensorSketch::sketch).
     /// - [`Error::Allocation`] if the host's memory does not suffice for the sketches, or a
     ///   device's for up to 127 windows.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -92,7 +89,6 @@ impl<T: Entry> TensorSketch<T> {
     /// ```
     ///
     /// # Source
-    ///
     /// Windows are products that grow to both sides from places in the text, as minima do in M. van
     /// Herk, 'A fast algorithm for local minimum and maximum filters'.
     pub fn windows(
@@ -113,10 +109,7 @@ impl<T: Entry> TensorSketch<T> {
     /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    ///
     /// Also [`Error::Shape`] if `out` does not have the shape of the result.
-    ///
-    /// # Examples
     ///
     /// ```
     /// # use gridstride::Device;
@@ -172,11 +165,8 @@ impl<T: Entry> TensorSketch<T> {
     /// sketches have to fit in the device's memory.
     ///
     /// # Errors
-    ///
     /// Also [`Error::InvalidInput`] if there is not exactly one sequence. There is no error of
     /// overflow: an entry beyond the range of `f32` is infinite.
-    ///
-    /// # Examples
     ///
     /// ```
     /// use gridstride::Device;
@@ -209,7 +199,6 @@ impl<T: Entry> TensorSketch<T> {
     /// device. The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    ///
     /// Also [`Error::DifferentDevices`] if `out` is on another device, and [`Error::Shape`] if
     /// `out` does not have the shape of the result.
     pub fn windows_device_into(

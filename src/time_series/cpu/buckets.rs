@@ -28,9 +28,6 @@ pub trait Visit<O>: Sync {
     type Scratch: Default + Send;
 
     /// Writes these buckets' ranges of the columns.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation).
     fn visit(
         &self,
         found: &Found,
@@ -59,7 +56,6 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// The number of buckets.
     pub fn len(&self) -> usize {
         self.firsts.len()
     }
@@ -86,9 +82,6 @@ impl Buckets {
     ///
     /// Results are written to their final places unless buckets between others are empty; then gaps
     /// are closed afterwards.
-    ///
-    /// # Errors
-    /// Those of [`Timeline::check`], and [`Error::Allocation`](crate::Error::Allocation).
     pub fn find<O: Element, V: Visit<O>>(
         timeline: &Timeline,
         columns: usize,
@@ -161,16 +154,12 @@ impl Buckets {
         Ok((buckets, columns))
     }
 
-    /// The number of buckets.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
     /// Has a visitor fill columns with an element for each bucket. `offsets` are those of the
     /// points.
-    ///
-    /// # Errors
-    /// Those of the visitor.
     pub fn visit<O: Send, V: Visit<O>>(
         &self,
         offsets: &[usize],

@@ -10,9 +10,6 @@ use crate::time_series::options::{Fill, TimeBuckets};
 use crate::time_series::output::Aggregates;
 
 /// Drops buckets, removes the counts behind the columns that the caller asked for, and fills.
-///
-/// # Errors
-/// [`Error::Allocation`](crate::Error::Allocation) if there is no memory for all buckets.
 pub fn finish(options: &TimeBuckets, mut found: Aggregates) -> Result<Aggregates> {
     let counts = found.columns.split_off(options.methods.len());
     found.methods.truncate(options.methods.len());
@@ -28,7 +25,6 @@ pub fn finish(options: &TimeBuckets, mut found: Aggregates) -> Result<Aggregates
     }
 }
 
-/// Keeps some of the buckets.
 fn kept(found: Aggregates, is_kept: impl Fn(usize) -> bool) -> Result<Aggregates> {
     let mut kept = Vec::new();
     reserve(&mut kept, found.len())?;

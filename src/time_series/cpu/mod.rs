@@ -32,7 +32,6 @@ use super::output::{Aggregates, BucketCounts, CustomAggregates};
 use crate::device::{Element, collected, zeroed_columns};
 use crate::{Real, Result};
 
-/// Aggregates series.
 pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
     let (options, points) = (series.options, series.prepared()?);
     let (methods, ddof) = (options.needed_methods(), f64::from(options.ddof));
@@ -197,7 +196,6 @@ impl<A: Aggregate + Sync> Columns<A::State, A::Output> for ResultsOf<'_, A> {
     }
 }
 
-/// Counts the points of each bucket.
 pub fn counts(timeline: &Timeline) -> Result<BucketCounts> {
     let (buckets, _) = Buckets::find(timeline, 0, &())?;
     let counts = collected(buckets.firsts.windows(2).map(|pair| pair[1] - pair[0]))?;

@@ -161,7 +161,6 @@ fn to_bits<T: Real>(value: T) -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// Returns the value with these bits.
 fn from_bits<T: Real>(bits: u64) -> T {
     bytemuck::pod_read_unaligned(&bits.to_ne_bytes()[..size_of::<T>()])
 }

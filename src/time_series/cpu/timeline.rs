@@ -26,7 +26,6 @@ pub struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// Returns the timestamps of series.
     pub fn of<T: Clone>(series: &'a Series<T>) -> Timeline<'a> {
         Timeline {
             operation: series.operation,
@@ -36,11 +35,8 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Checks all timestamps.
-    ///
-    /// # Errors
-    /// The error of the first timestamp that is below the timestamp before it in its series, or
-    /// whose bucket has no label.
+    /// Fails for the first timestamp that is below the timestamp before it in its series, or whose
+    /// bucket has no label.
     pub fn check(&self) -> Result<()> {
         let arch = Arch::new();
         let check = |chunk| arch.dispatch(Check(self, chunk));
@@ -56,12 +52,10 @@ impl<'a> Timeline<'a> {
         parallel::map(0..self.chunks(), |chunk| self.room(chunk))
     }
 
-    /// The number of chunks of points.
     fn chunks(&self) -> usize {
         self.timestamps.len().div_ceil(CHUNK)
     }
 
-    /// The points of a chunk.
     pub fn points_of(&self, chunk: usize) -> Range<usize> {
         parallel::chunk(chunk, CHUNK, self.timestamps.len())
     }
@@ -214,7 +208,6 @@ impl<'a> Timeline<'a> {
         index > first && self.timestamps[index] < self.timestamps[index - 1]
     }
 
-    /// Returns the error of a bad point.
     #[cold]
     pub fn error(&self, index: usize) -> Error {
         let timestamp = self.timestamps[index];

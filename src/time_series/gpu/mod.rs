@@ -69,7 +69,6 @@ fn in_order<V: HasKernels, R>(
     })
 }
 
-/// Aggregates series in the memory of a device.
 pub fn aggregate<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggregates> {
     in_order(series, |series| {
         let options = series.options;

@@ -182,7 +182,6 @@ impl<V: HasKernels> Pass<'_, V> {
 }
 
 impl Pass<'_, f32> {
-    /// Computes the number of points in each bucket.
     pub fn counts(&self, to: &mut DeviceColumns) -> Result<Found> {
         let columns = Columns {
             elements: to.columns_mut(0, 1),

@@ -19,32 +19,19 @@ pub fn sorted<V: HasKernels>(
 ) -> Result<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)> {
     let (device, offsets, timestamps) = (series.device(), series.offsets, series.timestamps);
     let len = timestamps.len();
+    let config = tuning::grid_stride(len);
     let mut pairs = Pairs::allocate(device, len)?;
     let (keys, order) = (pairs.keys.slice_mut(), pairs.values.slice_mut());
     let arguments = (timestamps.buffer().slice(), keys, order);
     // SAFETY: a place for each timestamp. Here and below, buffers are of this device, and freed
     // after the kernels have run.
-    unsafe {
-        device.launch(
-            MODULE,
-            &kernels::time_keys,
-            tuning::grid_stride(len),
-            arguments,
-        )?
-    };
+    unsafe { device.launch(MODULE, &kernels::time_keys, config, arguments)? };
     let (mut keys, mut order) = sort_pairs(pairs.keys, pairs.values, 0..64)?;
     if offsets.len() > 2 {
         let device_offsets = upload_offsets(device, offsets)?;
         let arguments = (device_offsets.slice(), order.slice(), keys.slice_mut());
         // SAFETY: the order is one of all points, and the offsets were checked.
-        unsafe {
-            device.launch(
-                MODULE,
-                &kernels::series_keys,
-                tuning::grid_stride(len),
-                arguments,
-            )?
-        };
+        unsafe { device.launch(MODULE, &kernels::series_keys, config, arguments)? };
         (_, order) = sort_pairs(keys, order, 0..u64::BITS - offsets.len().leading_zeros())?;
     }
     Ok((

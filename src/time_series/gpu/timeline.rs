@@ -25,7 +25,6 @@ pub struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// Returns the timestamps of series.
     pub fn of<V: Element>(series: &DeviceSeries<'a, V>) -> Result<Timeline<'a>> {
         let DeviceSeries {
             operation, offsets, ..

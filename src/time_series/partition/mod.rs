@@ -68,7 +68,6 @@ pub fn custom<T: Real, O: Element>(
     divided_series(&[], devices, points, true, &bytes, on)
 }
 
-/// Summarises series by `on`.
 pub fn summaries<T: Real>(
     devices: &[Device],
     series: &Series<T>,
@@ -181,17 +180,12 @@ impl Partition for Rounding<'_> {
         split_at_ranges(self, ranges, |whole, index| {
             let (timestamps, behind) = whole.timestamps.split_at(Axis(0), index);
             let (out, out_behind) = whole.out.split_at(Axis(0), index);
-            let behind = Rounding {
-                timestamps: behind,
-                out: out_behind,
-                ..whole
-            };
-            let before = Rounding {
+            let partition = |timestamps, out| Rounding {
                 timestamps,
                 out,
                 ..whole
             };
-            (before, behind)
+            (partition(timestamps, out), partition(behind, out_behind))
         })
     }
 }
