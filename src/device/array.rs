@@ -7,7 +7,6 @@ use ndarray::{Array, ArrayRef, Dimension};
 use std::any::type_name;
 use std::fmt;
 
-/// The operation in memory errors of [`Device::upload`].
 const UPLOAD: &str = "upload of an array";
 
 /// An array of dimension `D` in the memory of a device, always in row-major order without gaps.

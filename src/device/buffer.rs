@@ -13,13 +13,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// The operation in errors of [`Device::alloc`] and the other functions that make buffers.
 const ALLOC: &str = "allocation of a buffer";
-
-/// The operation in errors of copies to a buffer.
 pub(super) const COPY_TO: &str = "copy to a buffer";
-
-/// The operation in errors of copies from a buffer.
 pub(super) const COPY_FROM: &str = "copy from a buffer";
 
 /// An array of `len` elements in the memory of a device.
@@ -113,11 +108,8 @@ impl<T: Element> Buffer<T> {
         &self.device
     }
 
-    /// Moves the buffer to another handle of the same device, like
+    /// Moves the buffer to another handle of the same device, as
     /// [`DeviceArray::on`](super::DeviceArray::on).
-    ///
-    /// # Errors
-    /// As [`DeviceArray::on`](super::DeviceArray::on).
     pub fn on(mut self, device: &Device) -> Result<Buffer<T>> {
         self.device.require_same(device, "move to another handle")?;
         if let (Memory::Cuda(memory), Backend::Cuda(gpu)) = (&mut self.memory, &device.backend) {

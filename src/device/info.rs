@@ -45,8 +45,6 @@ pub struct DeviceId {
     pub(super) number: u64,
 }
 
-impl DeviceId {}
-
 /// Formats the id, for example `cpu`, `simulator:0` or `cuda:0`.
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

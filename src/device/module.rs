@@ -102,7 +102,7 @@ impl Image {
     /// Returns the text of the PTX.
     ///
     /// # Panics
-    /// Panics if compressed PTX does not expand to text.
+    /// If compressed PTX does not expand to text.
     pub fn ptx(&self) -> &'static str {
         match self.text {
             Text::Plain(ptx) => ptx,

@@ -9,7 +9,6 @@ use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// The operation in errors of [`Device::pinned`].
 const PINNED: &str = "allocation of page-locked memory";
 
 /// An array in host memory that is page-locked for a GPU. Its copies run at the bus's speed and

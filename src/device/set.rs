@@ -11,8 +11,7 @@ use super::Device;
 /// limit; give each device of a set its own.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::matmul::matmul;
+/// use gridstride::{Device, matmul::matmul};
 /// use ndarray::array;
 ///
 /// let a = array![[1.0, 2.0], [3.0, 4.0]];

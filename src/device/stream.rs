@@ -50,8 +50,7 @@ impl Device {
     /// [`Error::DifferentDevices`] if the stream belongs to another device.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use ndarray::array;
     ///
     /// let device = Device::auto();

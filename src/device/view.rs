@@ -8,7 +8,6 @@ use std::any::type_name;
 use std::fmt;
 use std::ops::Range;
 
-/// The operation in memory errors of [`DeviceView::download`].
 const DOWNLOAD: &str = "download of a device array";
 
 /// A view of a [`DeviceArray`]: a slice, or the axes in another order. No elements are moved.

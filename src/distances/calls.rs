@@ -16,8 +16,7 @@ const PAIRWISE: &str = "pairwise";
 /// [`Distances::distances`].
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::distances::distances;
+/// use gridstride::{Device, distances::distances};
 /// use ndarray::array;
 ///
 /// let (a, b) = (array![[0.0, 0.0], [3.0, 0.0]], array![[3.0, 4.0]]);
@@ -36,8 +35,7 @@ pub fn distances<T: Component>(
 /// [`Distances::pairwise`].
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::distances::pairwise;
+/// use gridstride::{Device, distances::pairwise};
 /// use ndarray::array;
 ///
 /// let rows = array![[0.0, 0.0], [3.0, 4.0]];
@@ -61,8 +59,7 @@ impl Distances {
     ///   distances, or a device for two rows.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::array;
     ///
     /// let (a, b) = (array![[0.0, 0.0], [3.0, 0.0]], array![[3.0, 4.0]]);
@@ -90,8 +87,7 @@ impl Distances {
     /// `out` does not have the shape of the result.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::{Array2, array, s};
     ///
     /// let (a, b) = (array![[0.0, 0.0], [3.0, 0.0]], array![[3.0, 4.0]]);
@@ -122,8 +118,7 @@ impl Distances {
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on different devices.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::array;
     ///
     /// let device = Device::auto();
@@ -153,8 +148,7 @@ impl Distances {
     /// [`distances_into`](Self::distances_into).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::{Array2, array};
     ///
     /// let device = Device::auto();
@@ -183,8 +177,7 @@ impl Distances {
     /// The errors of [`distances`](Self::distances) but [`Error::Shape`](crate::Error::Shape).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::array;
     ///
     /// let rows = array![[0.0, 0.0], [3.0, 4.0]];
@@ -210,8 +203,7 @@ impl Distances {
     /// `out` does not have the shape of the result.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::{Array2, array};
     ///
     /// let (rows, mut out) = (array![[0.0, 0.0], [3.0, 4.0]], Array2::zeros((2, 2)));
@@ -232,8 +224,7 @@ impl Distances {
     /// [`distances_device`](Self::distances_device). The result stays there.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::array;
     ///
     /// let rows = Device::auto().upload(&array![[0.0, 0.0], [3.0, 4.0]])?;
@@ -258,8 +249,7 @@ impl Distances {
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) if `out` is on another device.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::distances::Distances;
+    /// use gridstride::{Device, distances::Distances};
     /// use ndarray::{Array2, array};
     ///
     /// let device = Device::auto();

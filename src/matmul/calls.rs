@@ -20,8 +20,7 @@ const GEMM: &str = "gemm";
 /// K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::matmul::matmul;
+/// use gridstride::{Device, matmul::matmul};
 /// use ndarray::array;
 ///
 /// let a = array![[1.0f32, 2.0]];
@@ -40,8 +39,7 @@ pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
 /// Computes C = α·A·B + β·C with the default options, as [`MatMul::gemm`].
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::matmul::gemm;
+/// use gridstride::{Device, matmul::gemm};
 /// use ndarray::array;
 ///
 /// let (a, b) = (array![[1.0, 2.0]], array![[3.0], [4.0]]);
@@ -81,8 +79,7 @@ impl MatMul {
     ///   [`Error::Simulation`](crate::Error::Simulation) for a mistake in them.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use ndarray::{Array3, array};
     ///
     /// let batch = Array3::from_shape_fn((4, 2, 2), |(matrix, _, _)| matrix as f64);
@@ -114,8 +111,7 @@ impl MatMul {
     /// not have the shape of the product.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use ndarray::{Array2, array, s};
     ///
     /// let (a, mut c) = (array![[1.0, 2.0], [3.0, 4.0]], Array2::zeros((4, 2)));
@@ -141,8 +137,7 @@ impl MatMul {
     /// The errors of [`matmul_into`](Self::matmul_into).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use ndarray::array;
     ///
     /// let (a, x, mut y) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, 10.0], array![100.0, 200.0]);
@@ -198,8 +193,7 @@ impl MatMul {
     /// [`Error::DifferentDevices`](crate::Error::DifferentDevices).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use ndarray::array;
     ///
     /// let device = Device::auto();
@@ -231,8 +225,7 @@ impl MatMul {
     /// The errors of [`matmul_device`](Self::matmul_device) and [`matmul_into`](Self::matmul_into).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use ndarray::array;
     ///
     /// let device = Device::auto();
@@ -258,8 +251,7 @@ impl MatMul {
     /// The errors of [`matmul_device_into`](Self::matmul_device_into).
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use ndarray::array;
     ///
     /// let device = Device::auto();

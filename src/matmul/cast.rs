@@ -33,8 +33,7 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::matmul::MatMul;
+    /// use gridstride::{Device, matmul::MatMul};
     /// use half::f16;
     /// use ndarray::array;
     ///

@@ -8,8 +8,7 @@
 //! the next product's factors.
 //!
 //! ```
-//! use gridstride::Device;
-//! use gridstride::matmul::matmul;
+//! use gridstride::{Device, matmul::matmul};
 //! use ndarray::array;
 //!
 //! let a = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];

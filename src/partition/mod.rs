@@ -30,8 +30,8 @@ pub trait Partition: Sized + Send {
 ///
 /// There are as many partitions as devices, or more if a partition would need more memory than a
 /// device has. A partition that runs out of memory is split in two. After an error no more
-/// partitions start; of several errors, the error of the first partition is returned. Fails if there
-/// are no devices.
+/// partitions start; of several errors, the error of the first partition is returned. Fails if
+/// there are no devices.
 pub fn run<P: Partition, R: Send>(
     devices: &[Device],
     operation: &'static str,

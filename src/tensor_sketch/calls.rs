@@ -116,10 +116,7 @@ impl<T: Entry> TensorSketch<T> {
         self.host_into(job, devices, sequences, shape, out)
     }
 
-    /// Sketches one sequence: D numbers. The view may have any strides.
-    ///
-    /// # Errors
-    /// As [`sketch`](Self::sketch).
+    /// As [`sketch`](Self::sketch), but of one sequence, a view with any strides: D numbers.
     ///
     /// ```
     /// use gridstride::Device;

@@ -6,7 +6,6 @@ use crate::device::DeviceKind;
 use crate::error::During;
 use crate::{Device, Error, Result};
 
-/// The name of [`Sequences::upload`] in errors.
 const UPLOAD: &str = "Sequences::upload";
 
 /// Sequences in a device's memory, the result of [`Sequences::upload`]. The `_device` calls of
@@ -33,8 +32,7 @@ impl Sequences {
     /// fails.
     ///
     /// ```
-    /// use gridstride::Device;
-    /// use gridstride::tensor_sketch::Sequences;
+    /// use gridstride::{Device, tensor_sketch::Sequences};
     ///
     /// let sequences = Sequences::from(vec![vec![0, 1, 2], vec![3]]);
     /// assert_eq!(sequences.upload(&Device::cpu())?.len(), 2);

@@ -17,8 +17,7 @@
 //! where `roll(x, h)` moves element l to (l + h) mod D. The sketch is T\[t\], D numbers.
 //!
 //! ```
-//! use gridstride::Device;
-//! use gridstride::distances::pairwise;
+//! use gridstride::{Device, distances::pairwise};
 //! use gridstride::tensor_sketch::{Alphabet, Sequences, Tables, TensorSketch, Unknown};
 //!
 //! let dna = Alphabet::dna();

@@ -46,7 +46,6 @@ macro_rules! dispatch {
 }
 dispatch! { f32 f64 }
 
-/// Aggregates series on the host with one device.
 fn aggregate_on<T: Dispatch>(device: &Device, series: &Series<T>) -> Result<Aggregates> {
     match device.kind() {
         DeviceKind::Cpu => cpu::aggregate(series),
@@ -54,7 +53,6 @@ fn aggregate_on<T: Dispatch>(device: &Device, series: &Series<T>) -> Result<Aggr
     }
 }
 
-/// Summarises series on the host with one device.
 fn summaries_on<T: Dispatch>(
     device: &Device,
     series: &Series<T>,
@@ -62,7 +60,6 @@ fn summaries_on<T: Dispatch>(
     custom_on(&summaries(), device, series)
 }
 
-/// Aggregates series on the host with one device by a user-defined aggregate.
 fn custom_on<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     custom: &Custom<A>,
     device: &Device,
@@ -77,7 +74,6 @@ fn custom_on<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sy
     })
 }
 
-/// Aggregates series on the host by a user-defined aggregate, with all of the devices.
 pub fn custom<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     custom: &Custom<A>,
     devices: &[Device],
@@ -87,7 +83,6 @@ pub fn custom<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + S
     partition::custom(devices, series, size_of::<A::State>(), &on)
 }
 
-/// Aggregates series in the memory of a device by a user-defined aggregate.
 pub fn custom_device<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     custom: &Custom<A>,
     series: &DeviceSeries<T>,
@@ -122,7 +117,6 @@ pub fn counts(devices: &[Device], timeline: &Timeline) -> Result<BucketCounts> {
     })
 }
 
-/// Counts the points of each bucket in the memory of a device.
 pub fn counts_device(
     operation: &'static str,
     floor: Floor,

@@ -7,7 +7,6 @@ pub use time_series_kernels::Statistic;
 
 use crate::{Error, Result};
 
-/// The operation of [`Method::from_str`] in errors.
 const PARSE: &str = "method";
 
 /// A column of a result: a statistic of the values of each bucket, or of their rate.

@@ -109,8 +109,8 @@ pub(super) fn resident<T: Lanes, R>(
 mod tests {
     use ndarray::{Array2, ArrayView2};
 
-    use crate::Device;
     use crate::box_overlap::{Algorithm, BoxOverlap, Coordinate, reference};
+    use crate::{Device, number};
 
     const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::BruteForce, Algorithm::Indexed];
 
@@ -154,13 +154,8 @@ mod tests {
 
     /// Numbers from 0 to `bound` − 1.
     fn random(bound: u64) -> impl FnMut() -> u64 {
-        let mut state = 1u64;
-        move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % bound
-        }
+        let mut next = number::random(1);
+        move || (next() >> 33) % bound
     }
 
     fn check_all<T: Coordinate>(name: &str, mut number: impl FnMut() -> T) {

@@ -237,6 +237,7 @@ mod tests {
 
     use super::*;
     use crate::box_overlap::options::Algorithm;
+    use crate::number::random;
 
     /// Returns the algorithm that `Auto` ends with after trying the index, and the number of pairs.
     fn chosen(set1: &Array2<f32>, set2: &Array2<f32>) -> (Algorithm, u64) {
@@ -260,13 +261,8 @@ mod tests {
 
     /// Returns boxes of these extents at random places in the unit cube.
     fn scattered(rows: usize, extents: impl Fn(usize) -> [f32; 3]) -> Array2<f32> {
-        let mut state = 1u64;
-        let mut next = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / (1u64 << 24) as f32
-        };
+        let mut bits = random(1);
+        let mut next = || (bits() >> 40) as f32 / (1u64 << 24) as f32;
         let row = |row| {
             let (centre, extents) = ([next(), next(), next()], extents(row));
             let side = |i: usize| if i < 3 { -0.5 } else { 0.5 };

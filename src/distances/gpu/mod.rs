@@ -14,7 +14,6 @@ use super::scale::Scale;
 use crate::device::{DeviceArray, LaunchConfig, assign};
 use crate::{Device, Result, modules};
 
-/// Writes the distances, computed on a device that runs kernels.
 pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<()> {
     let a = device.upload(&pairs.a)?;
     let b = pairs.b.map(|b| device.upload(&b)).transpose()?;
@@ -34,7 +33,6 @@ pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<
     Ok(())
 }
 
-/// Writes the distances of rows in the memory of a device that runs kernels.
 pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     let (operation, metric, out) = (pairs.operation, pairs.metric, pairs.out);
     let (a, b) = (pairs.a, pairs.b);

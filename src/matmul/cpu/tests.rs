@@ -8,6 +8,7 @@
 //! `f64` are a reference of the same kind, with the unit roundoff of `f64`.
 
 use super::*;
+use crate::number::random;
 use crate::{Number, Real};
 use half::{bf16, f16};
 
@@ -43,13 +44,9 @@ fn gemm<T: CpuScalar>(
 
 /// Returns numbers in [-1, 1).
 fn numbers<T: Number>(shape: [usize; 3], seed: u64) -> Array3<T> {
-    let mut state = seed;
-    Array3::from_shape_simple_fn(shape, || {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        T::from_f64((state >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
-    })
+    let mut next = random(seed);
+    let number = || T::from_f64((next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0);
+    Array3::from_shape_simple_fn(shape, number)
 }
 
 /// Returns A and B for batch, m, k and n.

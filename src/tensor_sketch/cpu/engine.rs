@@ -207,15 +207,14 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
+    use crate::number::random;
     use crate::tensor_sketch::fourier::error_bound;
     use crate::tensor_sketch::{binomial, reference};
 
     fn codes(length: usize, alphabet_size: usize) -> Vec<u8> {
-        let next = |state: &mut u64, _| {
-            *state = (state.wrapping_mul(6364136223846793005)).wrapping_add(1442695040888963407);
-            Some(((*state >> 33) % alphabet_size as u64) as u8)
-        };
-        (0..length).scan(1, next).collect()
+        let mut next = random(1);
+        let code = |_| ((next() >> 33) % alphabet_size as u64) as u8;
+        (0..length).map(code).collect()
     }
 
     /// Every instruction set that this machine has.

@@ -107,7 +107,7 @@ impl Segment {
         self.letters.div_ceil(CHUNK as u64) as u32
     }
 
-    /// Splits the segment so that each part fits, as far as the segment can be cut.
+    /// Splits into segments that fit, as far as the segment can be cut.
     fn split(self, capacity: Capacity) -> impl Iterator<Item = Segment> {
         let step = Segment::step(self.level);
         let most = (capacity.letters).min(capacity.chunks.saturating_mul(CHUNK as u64));
@@ -406,15 +406,15 @@ mod tests {
                     letters: u64::MAX,
                     chunks: most,
                 };
-                let parts: Vec<Segment> = whole.split(capacity).collect();
-                let letters: u64 = parts.iter().map(|part| part.letters).sum();
+                let segments: Vec<Segment> = whole.split(capacity).collect();
+                let letters: u64 = segments.iter().map(|segment| segment.letters).sum();
                 assert_eq!(letters, whole.letters);
                 let step = Segment::step(level);
-                for (i, part) in parts.iter().enumerate() {
-                    assert_eq!(part.first_letter % step, 0);
-                    assert!(part.letters <= step.max(most * chunk));
-                    let expected = (i > 0, i + 1 == parts.len());
-                    assert_eq!((part.continues, part.ends), expected);
+                for (i, segment) in segments.iter().enumerate() {
+                    assert_eq!(segment.first_letter % step, 0);
+                    assert!(segment.letters <= step.max(most * chunk));
+                    let expected = (i > 0, i + 1 == segments.len());
+                    assert_eq!((segment.continues, segment.ends), expected);
                 }
             }
         }

@@ -63,10 +63,10 @@ impl<T: HasKernels> batch::Engine<T> for Batches<T> {
             self.download(before, rows)?;
             capacity = self.engine.capacity(ALL);
         }
-        for mut part in batches(segments.into_iter(), capacity)? {
-            let codes = part.take_letters(&batch.codes);
-            let lengths = &lengths[part.first..][..part.segments.len()];
-            self.begin(&part, codes, lengths)?;
+        for mut fitting in batches(segments.into_iter(), capacity)? {
+            let codes = fitting.take_letters(&batch.codes);
+            let lengths = &lengths[fitting.first..][..fitting.segments.len()];
+            self.begin(&fitting, codes, lengths)?;
             if is_short {
                 self.download(self.pending.len(), rows)?;
             }

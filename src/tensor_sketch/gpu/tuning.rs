@@ -279,9 +279,9 @@ impl Runs {
         2.0 + (self.rest + of_runs) as f64 / self.length as f64
     }
 
-    /// Returns the most products that a letter's matrix goes through, with `pieces` per stride.
-    pub fn depth(&self, pieces: u64) -> u64 {
-        pieces * (3 * self.length + self.rest) + self.factors.iter().sum::<u64>() + 4
+    /// Returns the most products that a letter's matrix goes through, with `segments` per stride.
+    pub fn depth(&self, segments: u64) -> u64 {
+        segments * (3 * self.length + self.rest) + self.factors.iter().sum::<u64>() + 4
     }
 }
 

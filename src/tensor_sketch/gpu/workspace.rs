@@ -78,14 +78,14 @@ impl<T: HasKernels> Workspace<T> {
     }
 
     /// Estimates the bytes of `windows` windows of `strides` strides each, of a text of `letters`
-    /// letters. Strides of `pieces` pieces are computed in as few lanes at a time as possible.
+    /// letters. Strides of `segments` segments are computed in as few lanes at a time as possible.
     /// Windows without a whole stride have no letter in common, and need no matrices of strides.
     pub fn window_bytes(
         &self,
         letters: usize,
         windows: usize,
         strides: usize,
-        pieces: usize,
+        segments: usize,
     ) -> u64 {
         let sketch = self.sketches(1, 1) * size_of::<T>();
         let (of_strides, of_window) = match strides {
@@ -95,7 +95,7 @@ impl<T: HasKernels> Workspace<T> {
                 let width = all.min(GROUP);
                 let matrices = bytes_of(
                     windows.saturating_add(strides),
-                    self.matrix_bytes(pieces, width),
+                    self.matrix_bytes(segments, width),
                 );
                 let row = all * size_of::<Pair64>();
                 (matrices, self.suffix_bytes(1, width) + row + sketch)

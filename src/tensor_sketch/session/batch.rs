@@ -92,8 +92,8 @@ impl Filling {
         Ok(later)
     }
 
-    /// Ends the current sequence, and returns whether the batch is full. After an error the sequence
-    /// has not ended.
+    /// Ends the current sequence, and returns whether the batch is full. After an error the
+    /// sequence has not ended.
     pub fn end_sequence(&mut self) -> Result<bool> {
         self.end_segment(true)?;
         self.before = 0;

@@ -28,7 +28,6 @@ use crate::device::{DeviceKind, append};
 use crate::error::During;
 use crate::{Device, Error, Result};
 
-/// The name of a session in errors.
 const SESSION: &str = "SketchSession";
 
 /// Batches of a session: one is filled, one waits, one is computed.

@@ -1,5 +1,5 @@
-//! Sliding windows: the matrices of the pieces between their ends, the products of whole runs, then
-//! the windows of all runs.
+//! Sliding windows: the matrices of the segments between their ends, the products of whole runs,
+//! then the windows of all runs.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ use crate::{Device, Error, Result};
 const MAX_WINDOWS: usize = 1 << 16;
 const MAX_LETTERS: usize = 1 << 27;
 
-/// The most strides in a window. The pieces of a batch, up to two a stride, in up to twice as many
-/// strides, are counted in 32 bits.
+/// The most strides in a window. The segments of a batch, up to two a stride, in up to twice as
+/// many strides, are counted in 32 bits.
 const MAX_STRIDES: usize = 1 << 29;
 
 /// Writes the sketches of all windows of `codes` to a row each. There is at least one window, the
@@ -121,11 +121,11 @@ pub fn bytes<T: HasKernels>(tables: &Tables, of: Windows, letters: usize) -> u64
         0 => of.count,
         _ => of.count.min(together(of)),
     };
-    Workspace::<T>::new(tables).window_bytes(letters, windows, strides, pieces(of))
+    Workspace::<T>::new(tables).window_bytes(letters, windows, strides, segments_per_stride(of))
 }
 
-/// Returns the pieces of a stride: a head and a tail, or one if windows end where others begin.
-fn pieces(of: Windows) -> usize {
+/// Returns the segments of a stride: a head and a tail, or one if windows end where others begin.
+fn segments_per_stride(of: Windows) -> usize {
     match of.width.is_multiple_of(of.stride) {
         true => 1,
         false => 2,
@@ -155,12 +155,12 @@ impl<T: HasKernels> Engine<T> {
     ) -> Result<Spectra> {
         let count = batch.len();
         let strides = count - 1 + of.width / of.stride;
-        let pieces = pieces(of);
+        let per_stride = segments_per_stride(of);
         let layout = Layout::of_matrices(&self.device, segments(of, batch.start, strides)?)?;
         let units = self.words(letters, &layout)?;
         let mut spectra = self.spectra(count, 1)?;
-        spectra.products = runs.depth(pieces as u64) as usize;
-        let plan = self.plan_middles(runs, pieces as u32, count)?;
+        spectra.products = runs.depth(per_stride as u64) as usize;
+        let plan = self.plan_middles(runs, per_stride as u32, count)?;
         for lanes in self.lane_ranges(layout.chunks.len(), count) {
             let chunks = self.chunks(&units, &layout, lanes)?;
             let matrices = self.compose(chunks, &layout.levels, lanes, None)?;
@@ -176,7 +176,7 @@ impl<T: HasKernels> Engine<T> {
                 lanes: lanes.count,
                 first_lane: lanes.first,
                 from_singles,
-                pieces: pieces as u32,
+                pieces: per_stride as u32,
                 run: runs.length as u32,
                 whole_runs: runs.whole() as u32,
                 rest: runs.rest as u32,
@@ -197,7 +197,7 @@ impl<T: HasKernels> Engine<T> {
                 out: spectra.buffer.slice_mut(),
             };
             let kernel = WINDOWS[self.tables.tuple_length() - 1];
-            // SAFETY: the matrices are those of the pieces from the first window's start to the
+            // SAFETY: the matrices are those of the segments from the first window's start to the
             // last window's end, the middles those of the whole runs after each run that windows
             // begin in, which is no longer than a window, and suffixes and rows have a place for
             // each window.
@@ -207,14 +207,14 @@ impl<T: HasKernels> Engine<T> {
     }
 
     /// Plans the product of the whole runs after each run in which windows begin: first the runs'
-    /// own matrices from pieces, then products of runs, then products of products.
-    fn plan_middles(&self, runs: &Runs, pieces: u32, windows: usize) -> Result<Vec<Products>> {
+    /// own matrices from segments, then products of runs, then products of products.
+    fn plan_middles(&self, runs: &Runs, per_stride: u32, windows: usize) -> Result<Vec<Products>> {
         let whole = runs.whole() as u32;
         if whole == 0 {
             return Ok(Vec::new());
         }
         let beginnings = windows.div_ceil(runs.length as usize) as u32;
-        let in_run = runs.length as u32 * pieces;
+        let in_run = runs.length as u32 * per_stride;
         // The runs from the second one on.
         let second_on = neighbours(beginnings + whole - 1, |run| (run + 1) * in_run, in_run)?;
         let mut plan = vec![(1, self.device.buffer_from(&second_on)?)];
@@ -230,12 +230,12 @@ impl<T: HasKernels> Engine<T> {
     }
 }
 
-/// Returns the pieces of `strides` strides from window `first` on, and of the head after them.
+/// Returns the segments of `strides` strides from window `first` on, and of the head after them.
 fn segments(of: Windows, first: usize, strides: usize) -> Result<Vec<Segment>> {
     let head = of.width % of.stride;
     let segment = |begin: usize, letters: usize| Segment::whole(begin as u64, letters as u64);
     let mut segments = Vec::new();
-    reserve(&mut segments, pieces(of) * strides + 1)?;
+    reserve(&mut segments, segments_per_stride(of) * strides + 1)?;
     for begin in (first..first + strides).map(|stride| stride * of.stride) {
         if head > 0 {
             segments.push(segment(begin, head));

@@ -25,8 +25,7 @@ const COUNTS: &str = "bucket_counts";
 /// [`TimeBuckets::run`](crate::time_series::TimeBuckets::run) lists.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::time_series::round_timestamps;
+/// use gridstride::{Device, time_series::round_timestamps};
 /// use ndarray::array;
 ///
 /// let rounded = round_timestamps(&Device::auto(), array![-1, 0, 34, 36].view(), 35, 0)?;
@@ -41,12 +40,8 @@ pub fn round_timestamps(
 ) -> Result<Array1<i64>> {
     let floor = floor(ROUND, granularity, origin)?;
     let mut rounded = Array1::from(zeroed_lazily(timestamps.len()).during(ROUND)?);
-    let out = rounded.view_mut();
-    dispatch::round(
-        devices.devices(),
-        Rounding::new(ROUND, floor, timestamps, out)?,
-    )
-    .during(ROUND)?;
+    let rounding = Rounding::new(ROUND, floor, timestamps, rounded.view_mut())?;
+    dispatch::round(devices.devices(), rounding).during(ROUND)?;
     Ok(rounded)
 }
 
@@ -57,8 +52,7 @@ pub fn round_timestamps(
 /// Also [`Error::Shape`](crate::Error::Shape) if `out` has another length.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::time_series::round_timestamps_into;
+/// use gridstride::{Device, time_series::round_timestamps_into};
 /// use ndarray::{Array1, array};
 ///
 /// let (timestamps, mut rounded) = (array![-1, 0, 34, 36], Array1::zeros(4));
@@ -81,8 +75,7 @@ pub fn round_timestamps_into(
 /// As [`round_timestamps`], but in place. After an error the timestamps are unchanged.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::time_series::round_timestamps_inplace;
+/// use gridstride::{Device, time_series::round_timestamps_inplace};
 /// use ndarray::array;
 ///
 /// let mut timestamps = array![3, 9, 14];
@@ -104,8 +97,7 @@ pub fn round_timestamps_inplace(
 /// As [`round_timestamps`], but takes an array in a device's memory and leaves the result there.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::time_series::round_timestamps_device;
+/// use gridstride::{Device, time_series::round_timestamps_device};
 /// use ndarray::array;
 ///
 /// let timestamps = Device::auto().upload(&array![-1, 0, 34, 36])?;
@@ -175,8 +167,7 @@ pub fn round_timestamps_device_inplace(
 /// Those of [`TimeBuckets::run`](crate::time_series::TimeBuckets::run).
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::time_series::bucket_counts;
+/// use gridstride::{Device, time_series::bucket_counts};
 /// use ndarray::array;
 ///
 /// let found = bucket_counts(&Device::auto(), array![0, 1, 34, 80].view(), 35, 0)?;
@@ -205,8 +196,7 @@ pub fn bucket_counts(
 /// The call waits for the device, since the number of buckets is part of the result's shape.
 ///
 /// ```
-/// use gridstride::Device;
-/// use gridstride::time_series::bucket_counts_device;
+/// use gridstride::{Device, time_series::bucket_counts_device};
 /// use ndarray::array;
 ///
 /// let timestamps = Device::auto().upload(&array![0, 1, 34, 80])?;
