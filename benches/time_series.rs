@@ -156,10 +156,10 @@ impl<T: Value> Data<T> {
         methods: &[Method],
     ) -> Result<()> {
         let with = TimeBuckets::every(every).methods(methods);
-        let call = || with.run_series_device(offsets, &self.there.0, &self.there.1);
+        let call = || with.aggregate_series_device(offsets, &self.there.0, &self.there.1);
         let (times, found) = time(&self.device, args.runs, &call)?;
         let found = found.download()?;
-        let expected = with.run_series(
+        let expected = with.aggregate_series(
             &Device::cpu(),
             offsets,
             self.timestamps.view(),
@@ -219,7 +219,7 @@ impl<T: Value> Data<T> {
         let mut times = Vec::new();
         for run in 0..=args.runs.min(5) {
             let begin = Instant::now();
-            with.run(&self.device, self.timestamps.view(), self.values.view())?;
+            with.aggregate(&self.device, self.timestamps.view(), self.values.view())?;
             if run > 0 {
                 times.push(begin.elapsed().as_secs_f64() * 1e3);
             }
@@ -260,7 +260,7 @@ fn sweep(args: &Args, data: &Data<f64>) -> Result<()> {
             ("median", &[Method::MEDIAN]),
         ] {
             let with = TimeBuckets::every(STEP * length).methods(methods);
-            let call = || with.run_device(&data.there.0, &data.there.1);
+            let call = || with.aggregate_device(&data.there.0, &data.there.1);
             let (times, found) = time(&data.device, args.runs, &call)?;
             let bytes = 16 * data.timestamps.len() + 8 * found.len() * (1 + methods.len());
             println!(

@@ -166,11 +166,11 @@ fn time(
     values: ArrayView1<f64>,
 ) -> gridstride::Result<()> {
     let device = Device::cpu();
-    let ours = || aggregation.run(&device, timestamps, values);
+    let ours = || aggregation.aggregate(&device, timestamps, values);
     let checked = s![..CHECKED.min(values.len())];
     let (some, of_some) = (timestamps.slice(checked), values.slice(checked));
     check(
-        &aggregation.run(&device, some, of_some)?,
+        &aggregation.aggregate(&device, some, of_some)?,
         &reference::aggregate(aggregation, &[0, some.len()], some, of_some),
         of_some,
     );

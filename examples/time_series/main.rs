@@ -64,7 +64,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let (rows, devices) = rows_and_device(args, series, every, &mut times)?;
     let points = timed(&mut times.grouping, || rows.group());
     let found = timed(&mut times.aggregating, || {
-        args.aggregation(every).run_series(
+        args.aggregation(every).aggregate_series(
             &devices,
             &points.offsets,
             aview1(&points.timestamps),

@@ -10,7 +10,9 @@ use crate::error::During;
 use crate::{DeviceSet, Result};
 
 const DISTANCES: &str = "distances";
+const DISTANCES_DEVICE: &str = "distances_device";
 const PAIRWISE: &str = "pairwise";
+const PAIRWISE_DEVICE: &str = "pairwise_device";
 
 /// Computes the Euclidean distances of all rows of `a` to all rows of `b`, N×D, M×D → N×M, as
 /// [`Distances::distances`].
@@ -75,7 +77,7 @@ impl Distances {
     ) -> Result<Array2<f64>> {
         input::require_rows(DISTANCES, a.shape(), b.shape())?;
         let mut out = host_array(DISTANCES, a.nrows(), b.nrows())?;
-        self.distances_into(devices, a, b, out.view_mut())?;
+        self.host(DISTANCES, devices, a, Some(b), out.view_mut())?;
         Ok(out)
     }
 
@@ -104,7 +106,7 @@ impl Distances {
         b: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        self.host(DISTANCES, devices, a, Some(b), out)
+        self.host("distances_into", devices, a, Some(b), out)
     }
 
     /// As [`distances`](Self::distances), but of rows in a device's memory. The result stays there.
@@ -133,10 +135,10 @@ impl Distances {
         a: &DeviceArray<T, Ix2>,
         b: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceArray<f64, Ix2>> {
-        a.device().require_same(b.device(), DISTANCES)?;
-        input::require_rows(DISTANCES, a.shape(), b.shape())?;
-        let mut out = device_array(DISTANCES, a, b)?;
-        self.distances_device_into(a, b, &mut out)?;
+        a.device().require_same(b.device(), DISTANCES_DEVICE)?;
+        input::require_rows(DISTANCES_DEVICE, a.shape(), b.shape())?;
+        let mut out = device_array(DISTANCES_DEVICE, a, b)?;
+        self.device(DISTANCES_DEVICE, a, Some(b), &mut out)?;
         Ok(out)
     }
 
@@ -165,7 +167,7 @@ impl Distances {
         b: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<f64, Ix2>,
     ) -> Result<()> {
-        self.device(DISTANCES, a, Some(b), out)
+        self.device("distances_device_into", a, Some(b), out)
     }
 
     /// Computes the distances of all rows of `a` to each other: N×D → N×N, with a zero diagonal.
@@ -191,7 +193,7 @@ impl Distances {
         a: ArrayView2<T>,
     ) -> Result<Array2<f64>> {
         let mut out = host_array(PAIRWISE, a.nrows(), a.nrows())?;
-        self.pairwise_into(devices, a, out.view_mut())?;
+        self.host(PAIRWISE, devices, a, None, out.view_mut())?;
         Ok(out)
     }
 
@@ -217,7 +219,7 @@ impl Distances {
         a: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        self.host(PAIRWISE, devices, a, None, out)
+        self.host("pairwise_into", devices, a, None, out)
     }
 
     /// As [`pairwise`](Self::pairwise), but of rows in a device's memory, and ordered like
@@ -236,8 +238,8 @@ impl Distances {
         &self,
         a: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceArray<f64, Ix2>> {
-        let mut out = device_array(PAIRWISE, a, a)?;
-        self.pairwise_device_into(a, &mut out)?;
+        let mut out = device_array(PAIRWISE_DEVICE, a, a)?;
+        self.device(PAIRWISE_DEVICE, a, None, &mut out)?;
         Ok(out)
     }
 
@@ -264,7 +266,7 @@ impl Distances {
         a: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<f64, Ix2>,
     ) -> Result<()> {
-        self.device(PAIRWISE, a, None, out)
+        self.device("pairwise_device_into", a, None, out)
     }
 
     fn host<T: Component>(

@@ -13,8 +13,7 @@ use crate::error::During;
 use crate::{DeviceSet, Real, Result};
 
 const MATMUL: &str = "matmul";
-const MATMUL_INTO: &str = "matmul_into";
-const GEMM: &str = "gemm";
+const MATMUL_DEVICE: &str = "matmul_device";
 
 /// Multiplies A by B with the default options, as [`MatMul::matmul`]: M×K · K×N → M×N, M×K · K → M,
 /// K · K×N → N, or for each matrix of a batch B×M×K · B×K×N → B×M×N.
@@ -126,7 +125,7 @@ impl MatMul {
         b: ArrayView<T, DB>,
         c: ArrayViewMut<T::Sum, DA::Product>,
     ) -> Result<()> {
-        self.host(MATMUL_INTO, devices, (one(), zero()), a, b, c)
+        self.host("matmul_into", devices, (one(), zero()), a, b, c)
     }
 
     /// Computes C = α·A·B + β·C for the shapes of [`matmul`](Self::matmul).
@@ -154,7 +153,7 @@ impl MatMul {
         beta: T::Sum,
         c: ArrayViewMut<T::Sum, DA::Product>,
     ) -> Result<()> {
-        self.host(GEMM, devices, (alpha, beta), a, b, c)
+        self.host("gemm", devices, (alpha, beta), a, b, c)
     }
 
     fn host<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
@@ -210,12 +209,12 @@ impl MatMul {
         b: impl Into<DeviceView<'b, T, DB>>,
     ) -> Result<DeviceArray<T::Sum, DA::Product>> {
         let (a, b) = (a.into(), b.into());
-        a.device().require_same(b.device(), MATMUL)?;
-        let sizes = sizes(MATMUL, a.shape(), b.shape())?;
-        let elements = result_elements(MATMUL, sizes)?;
-        let buffer = a.device().alloc(elements).during(MATMUL)?;
+        a.device().require_same(b.device(), MATMUL_DEVICE)?;
+        let sizes = sizes(MATMUL_DEVICE, a.shape(), b.shape())?;
+        let elements = result_elements(MATMUL_DEVICE, sizes)?;
+        let buffer = a.device().alloc(elements).during(MATMUL_DEVICE)?;
         let mut c = DeviceArray::from_buffer(buffer, DA::product(sizes))?;
-        self.device(MATMUL, (one(), zero()), a, b, &mut c)?;
+        self.device(MATMUL_DEVICE, (one(), zero()), a, b, &mut c)?;
         Ok(c)
     }
 
@@ -241,7 +240,7 @@ impl MatMul {
         b: impl Into<DeviceView<'b, T, DB>>,
         c: &mut DeviceArray<T::Sum, DA::Product>,
     ) -> Result<()> {
-        self.device(MATMUL_INTO, (one(), zero()), a.into(), b.into(), c)
+        self.device("matmul_device_into", (one(), zero()), a.into(), b.into(), c)
     }
 
     /// As [`gemm`](Self::gemm), but of arrays in a device's memory, and ordered like
@@ -269,7 +268,7 @@ impl MatMul {
         beta: T::Sum,
         c: &mut DeviceArray<T::Sum, DA::Product>,
     ) -> Result<()> {
-        self.device(GEMM, (alpha, beta), a.into(), b.into(), c)
+        self.device("gemm_device", (alpha, beta), a.into(), b.into(), c)
     }
 
     fn device<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(

@@ -15,7 +15,7 @@ use super::method::Method;
 ///     .methods(&[Method::COUNT, Method::MEAN])
 ///     .nan(Nan::Skip)
 ///     .fill(Fill::Value(-1.0))
-///     .run(&Device::auto(), timestamps.view(), values.view())?;
+///     .aggregate(&Device::auto(), timestamps.view(), values.view())?;
 /// assert_eq!(found.starts(), array![0, 2, 4, 6]);
 /// assert_eq!(found.column(0), array![2.0, -1.0, -1.0, 1.0]);
 /// assert_eq!(found.column(1), array![2.0, -1.0, -1.0, 8.0]);

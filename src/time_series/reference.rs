@@ -10,7 +10,7 @@ use super::method::{Kind, Method};
 use super::options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
 use super::output::Aggregates;
 
-/// As [`TimeBuckets::run_series`], but on one core, step by step: labels by division of 128-bit
+/// As [`TimeBuckets::aggregate_series`], but on one core, step by step: labels by division of 128-bit
 /// integers, the values of each bucket in a list, sums and variances from exact arithmetic.
 ///
 /// For finite values, and unless results overflow or underflow, sums are exact sums rounded once,
@@ -18,7 +18,7 @@ use super::output::Aggregates;
 /// exact.
 ///
 /// # Panics
-/// May panic on arguments for which [`TimeBuckets::run_series`] returns an error.
+/// May panic on arguments for which [`TimeBuckets::aggregate_series`] returns an error.
 ///
 /// ```
 /// use gridstride::time_series::{TimeBuckets, Method, reference};

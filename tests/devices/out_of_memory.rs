@@ -152,7 +152,7 @@ fn large_results_are_refused() {
                 assert_no_memory("round_timestamps", rounded);
                 let far = array![0, i64::MAX / 2];
                 let filled = TimeBuckets::every(1_000_000_000).fill(Fill::Nan);
-                let filled = filled.run(&device, far.view(), array![1.0, 2.0].view());
+                let filled = filled.aggregate(&device, far.view(), array![1.0, 2.0].view());
                 assert_no_memory("aggregate", filled);
                 assert_no_memory("allocation of a buffer", device.alloc::<f64>(1 << 24));
                 let locked = device.pinned::<f64>(1 << 24);
@@ -230,7 +230,7 @@ fn other_operations_fail_or_are_right_however_little_memory_there_is() {
             let methods = [Method::MEAN, Method::STD, half, Method::SUM.rate()];
             let sorted = TimeBuckets::every(3).methods(&methods).order(Order::Sort);
             let backwards = (timestamps.slice(s![..;-1]), values.slice(s![..;-1]));
-            let aggregated = || sorted.run(&cpu, backwards.0, backwards.1);
+            let aggregated = || sorted.aggregate(&cpu, backwards.0, backwards.1);
             with_ever_more_memory("aggregate", aggregated);
 
             let boxes = Array2::from_shape_fn((20_000, 4), |(i, j)| {

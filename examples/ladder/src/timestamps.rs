@@ -77,7 +77,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     }
     let changed =
         "the library's: buckets of any size, which threads share; nothing is rounded in memory";
-    let on_host = || Ok(aggregation.run(&setup.device, timestamps.view(), values.view())?);
+    let on_host = || Ok(aggregation.aggregate(&setup.device, timestamps.view(), values.view())?);
     if !setup.has_kernels() {
         climb.library("gridstride", changed, on_host, |found| {
             expected.check(&found)
@@ -91,7 +91,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     climb.library(
         "gridstride",
         changed,
-        || Ok(aggregation.run_device(&on_device.0, &on_device.1)?),
+        || Ok(aggregation.aggregate_device(&on_device.0, &on_device.1)?),
         |found| expected.check(&found.download()?),
     )?;
     climb.with_copies(

@@ -14,15 +14,10 @@ use crate::Error;
 use crate::error::During;
 use crate::{Device, DeviceSet, Result};
 
-const OVERLAPS: &str = "overlaps";
-const SELF_OVERLAPS: &str = "self_overlaps";
 const COUNTS: &str = "counts";
-const COUNTS_INTO: &str = "counts_into";
 const SELF_COUNTS: &str = "self_counts";
-const SELF_COUNTS_INTO: &str = "self_counts_into";
 const MATRIX: &str = "matrix";
 const SLICES: &str = "slices";
-const SELF_SLICES: &str = "self_slices";
 
 /// Finds all pairs of overlapping boxes of two sets, N×6 and M×6 or N×4 and M×4:
 /// [`BoxOverlap::overlaps`] with the defaults.
@@ -84,7 +79,7 @@ impl BoxOverlap {
         set1: ArrayView2<T>,
         set2: ArrayView2<T>,
     ) -> Result<Overlaps> {
-        let problem = Problem::new(OVERLAPS, self.algorithm, set1, Some(set2))?;
+        let problem = Problem::new("overlaps", self.algorithm, set1, Some(set2))?;
         find(devices.devices(), problem)
     }
 
@@ -94,7 +89,7 @@ impl BoxOverlap {
         devices: &(impl DeviceSet + ?Sized),
         set: ArrayView2<T>,
     ) -> Result<Overlaps> {
-        let problem = Problem::new(SELF_OVERLAPS, self.algorithm, set, None)?;
+        let problem = Problem::new("self_overlaps", self.algorithm, set, None)?;
         find(devices.devices(), problem)
     }
 
@@ -147,7 +142,7 @@ impl BoxOverlap {
         set2: ArrayView2<T>,
         out: ArrayViewMut1<u32>,
     ) -> Result<()> {
-        let problem = Problem::new(COUNTS_INTO, self.algorithm, set1, Some(set2))?;
+        let problem = Problem::new("counts_into", self.algorithm, set1, Some(set2))?;
         count_into(devices.devices(), problem, out)
     }
 
@@ -168,7 +163,7 @@ impl BoxOverlap {
         set: ArrayView2<T>,
         out: ArrayViewMut1<u32>,
     ) -> Result<()> {
-        let problem = Problem::new(SELF_COUNTS_INTO, self.algorithm, set, None)?;
+        let problem = Problem::new("self_counts_into", self.algorithm, set, None)?;
         count_into(devices.devices(), problem, out)
     }
 
@@ -255,7 +250,7 @@ impl BoxOverlap {
         set: ArrayView2<'a, T>,
         max_pairs: usize,
     ) -> Result<OverlapSlices<'a>> {
-        let problem = Problem::new(SELF_SLICES, self.algorithm, set, None)?;
+        let problem = Problem::new("self_slices", self.algorithm, set, None)?;
         slices(devices.devices(), problem, max_pairs)
     }
 }

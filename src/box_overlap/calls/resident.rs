@@ -2,7 +2,6 @@
 
 use ndarray::{Ix1, Ix2};
 
-use super::{COUNTS, COUNTS_INTO, MATRIX, OVERLAPS, SELF_COUNTS, SELF_COUNTS_INTO, SELF_OVERLAPS};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
 use crate::Result;
@@ -12,6 +11,8 @@ use crate::box_overlap::input::{DeviceProblem, require_counts};
 use crate::box_overlap::options::BoxOverlap;
 use crate::device::DeviceArray;
 use crate::error::During;
+
+const MATRIX: &str = "matrix_device";
 
 impl BoxOverlap {
     /// As [`overlaps`](Self::overlaps), for boxes in a device's memory. Both sets may be the same
@@ -42,7 +43,7 @@ impl BoxOverlap {
         set1: &DeviceArray<T, Ix2>,
         set2: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceOverlaps> {
-        let problem = DeviceProblem::new(OVERLAPS, self.algorithm, set1, Some(set2))?;
+        let problem = DeviceProblem::new("overlaps_device", self.algorithm, set1, Some(set2))?;
         Ok(find(problem)?.0)
     }
 
@@ -51,7 +52,7 @@ impl BoxOverlap {
         &self,
         set: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceOverlaps> {
-        let problem = DeviceProblem::new(SELF_OVERLAPS, self.algorithm, set, None)?;
+        let problem = DeviceProblem::new("self_overlaps_device", self.algorithm, set, None)?;
         Ok(find(problem)?.0)
     }
 
@@ -78,7 +79,7 @@ impl BoxOverlap {
         set1: &DeviceArray<T, Ix2>,
         set2: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceArray<u32, Ix1>> {
-        let problem = DeviceProblem::new(COUNTS, self.algorithm, set1, Some(set2))?;
+        let problem = DeviceProblem::new("counts_device", self.algorithm, set1, Some(set2))?;
         count(problem)
     }
 
@@ -94,7 +95,7 @@ impl BoxOverlap {
         set2: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<u32, Ix1>,
     ) -> Result<()> {
-        let problem = DeviceProblem::new(COUNTS_INTO, self.algorithm, set1, Some(set2))?;
+        let problem = DeviceProblem::new("counts_device_into", self.algorithm, set1, Some(set2))?;
         count_into(problem, out)
     }
 
@@ -103,7 +104,7 @@ impl BoxOverlap {
         &self,
         set: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceArray<u32, Ix1>> {
-        let problem = DeviceProblem::new(SELF_COUNTS, self.algorithm, set, None)?;
+        let problem = DeviceProblem::new("self_counts_device", self.algorithm, set, None)?;
         count(problem)
     }
 
@@ -113,7 +114,7 @@ impl BoxOverlap {
         set: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<u32, Ix1>,
     ) -> Result<()> {
-        let problem = DeviceProblem::new(SELF_COUNTS_INTO, self.algorithm, set, None)?;
+        let problem = DeviceProblem::new("self_counts_device_into", self.algorithm, set, None)?;
         count_into(problem, out)
     }
 

@@ -26,15 +26,11 @@ use crate::device::Element;
 use crate::error::During;
 use crate::{DeviceSet, Result};
 
-const AGGREGATE: &str = "aggregate";
-const CUSTOM: &str = "custom";
-const SUMMARIES: &str = "summaries";
-
 /// Computes statistics of the values of one series in buckets of `granularity`, which has the
 /// timestamps' unit: a column for each method. The timestamps must not descend.
 ///
 /// # Errors
-/// Those of [`TimeBuckets::run`], which has the options.
+/// Those of [`TimeBuckets::aggregate`], which has the options.
 ///
 /// ```
 /// use gridstride::Device;
@@ -57,7 +53,7 @@ pub fn aggregate<T: Value>(
 ) -> Result<Aggregates> {
     TimeBuckets::every(granularity)
         .methods(methods)
-        .run(devices, timestamps, values)
+        .aggregate(devices, timestamps, values)
 }
 
 impl TimeBuckets {
@@ -75,20 +71,22 @@ impl TimeBuckets {
     ///   [filled](super::Fill) buckets.
     /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails, and
     ///   [`Error::Load`](crate::Error::Load) if it does not accept the kernels.
-    pub fn run<T: Value>(
+    pub fn aggregate<T: Value>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
-        self.run_series(devices, &[0, timestamps.len()], timestamps, values)
+        let offsets = [0, timestamps.len()];
+        let series = Series::new("aggregate", self, &offsets, timestamps, values)?;
+        T::host(devices.devices(), &series).during(series.operation)
     }
 
     /// Aggregates S series, which follow each other in arrays of N timestamps and N values. Of the
     /// S + 1 `offsets`, series i has the points from offset i to offset i + 1. Series may be empty.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::InvalidInput`](crate::Error::InvalidInput) for the
+    /// Those of [`aggregate`](Self::aggregate), and [`Error::InvalidInput`](crate::Error::InvalidInput) for the
     /// first bad offset: offsets must ascend from 0 to N.
     ///
     /// ```
@@ -99,21 +97,21 @@ impl TimeBuckets {
     /// let timestamps = array![0, 1, 9, 0, 1];
     /// let values = array![1.0, 2.0, 4.0, 8.0, 16.0];
     /// let sums = TimeBuckets::every(5).methods(&[Method::SUM]);
-    /// let found = sums.run_series(&Device::auto(), &[0, 3, 5], timestamps.view(), values.view())?;
+    /// let found = sums.aggregate_series(&Device::auto(), &[0, 3, 5], timestamps.view(), values.view())?;
     /// assert_eq!(found.starts(), array![0, 5, 0]);
     /// assert_eq!(found.column(0), array![3.0, 4.0, 24.0]);
     /// assert_eq!(found.series(1), 2..3);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn run_series<T: Value>(
+    pub fn aggregate_series<T: Value>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
-        let series = Series::new(AGGREGATE, self, offsets, timestamps, values)?;
-        T::host(devices.devices(), &series).during(AGGREGATE)
+        let series = Series::new("aggregate_series", self, offsets, timestamps, values)?;
+        T::host(devices.devices(), &series).during(series.operation)
     }
 
     /// Aggregates one series by a user-defined [`Aggregate`] instead of the methods. The options
@@ -121,7 +119,7 @@ impl TimeBuckets {
     /// [skipped](Nan::Skip), so the result of a bucket may come from no points.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::Unavailable`](crate::Error::Unavailable) on a
+    /// Those of [`aggregate`](Self::aggregate), and [`Error::Unavailable`](crate::Error::Unavailable) on a
     /// device that runs kernels if the aggregate has no kernels.
     pub fn custom<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
@@ -130,11 +128,13 @@ impl TimeBuckets {
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<CustomAggregates<A::Output>> {
-        self.custom_series(devices, custom, &[0, timestamps.len()], timestamps, values)
+        let offsets = [0, timestamps.len()];
+        let series = Series::new("custom", self, &offsets, timestamps, values)?;
+        dispatch::custom(custom, devices.devices(), &series).during(series.operation)
     }
 
     /// As [`custom`](Self::custom), but for several series, with the offsets and errors of
-    /// [`run_series`](Self::run_series).
+    /// [`aggregate_series`](Self::aggregate_series).
     pub fn custom_series<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -143,8 +143,8 @@ impl TimeBuckets {
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<CustomAggregates<A::Output>> {
-        let series = Series::new(CUSTOM, self, offsets, timestamps, values)?;
-        dispatch::custom(custom, devices.devices(), &series).during(CUSTOM)
+        let series = Series::new("custom_series", self, offsets, timestamps, values)?;
+        dispatch::custom(custom, devices.devices(), &series).during(series.operation)
     }
 
     /// Summarises each bucket of one series: all statistics except percentiles and rates, in a form
@@ -152,18 +152,20 @@ impl TimeBuckets {
     /// singletons and filling have no effect.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// Those of [`aggregate`](Self::aggregate).
     pub fn summaries<T: Value>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<Summaries> {
-        self.summaries_series(devices, &[0, timestamps.len()], timestamps, values)
+        let offsets = [0, timestamps.len()];
+        let series = Series::new("summaries", self, &offsets, timestamps, values)?;
+        T::summaries(devices.devices(), &series).during(series.operation)
     }
 
     /// As [`summaries`](Self::summaries), but for several series, with the offsets and errors of
-    /// [`run_series`](Self::run_series).
+    /// [`aggregate_series`](Self::aggregate_series).
     pub fn summaries_series<T: Value>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -171,7 +173,7 @@ impl TimeBuckets {
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> Result<Summaries> {
-        let series = Series::new(SUMMARIES, self, offsets, timestamps, values)?;
-        T::summaries(devices.devices(), &series).during(SUMMARIES)
+        let series = Series::new("summaries_series", self, offsets, timestamps, values)?;
+        T::summaries(devices.devices(), &series).during(series.operation)
     }
 }

@@ -3,7 +3,6 @@
 use ndarray::Ix1;
 use time_series_kernels::Aggregate;
 
-use super::{AGGREGATE, CUSTOM, SUMMARIES};
 use crate::Result;
 use crate::device::{DeviceArray, Element};
 use crate::error::During;
@@ -17,7 +16,7 @@ use crate::time_series::input::DeviceSeries;
 use crate::time_series::options::TimeBuckets;
 
 impl TimeBuckets {
-    /// As [`run`](Self::run), but takes arrays in a device's memory and leaves the result there.
+    /// As [`aggregate`](Self::aggregate), but takes arrays in a device's memory and leaves the result there.
     ///
     /// The call waits for the device, since the number of buckets is part of the result's shape. On
     /// the CPU the arrays are copied.
@@ -34,44 +33,51 @@ impl TimeBuckets {
     /// let timestamps = device.upload(&array![0, 1, 9])?;
     /// let values = device.upload(&array![1.0, 2.0, 4.0])?;
     /// let sums = TimeBuckets::every(5).methods(&[Method::SUM]);
-    /// let found = sums.run_device(&timestamps, &values)?;
+    /// let found = sums.aggregate_device(&timestamps, &values)?;
     /// assert_eq!(found.column(0).download()?, array![3.0, 4.0]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn run_device<T: Value>(
+    pub fn aggregate_device<T: Value>(
         &self,
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
     ) -> Result<DeviceAggregates> {
-        self.run_series_device(&[0, timestamps.len()], timestamps, values)
+        let offsets = [0, timestamps.len()];
+        let series = DeviceSeries::new("aggregate_device", self, &offsets, timestamps, values)?;
+        let _ordered = series.device().ordered_with(&[values.device()])?;
+        T::device(&series).during(series.operation)
     }
 
-    /// As [`run_series`](Self::run_series), but for arrays in a device's memory: see
-    /// [`run_device`](Self::run_device). The offsets are on the host.
-    pub fn run_series_device<T: Value>(
+    /// As [`aggregate_series`](Self::aggregate_series), but for arrays in a device's memory: see
+    /// [`aggregate_device`](Self::aggregate_device). The offsets are on the host.
+    pub fn aggregate_series_device<T: Value>(
         &self,
         offsets: &[usize],
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
     ) -> Result<DeviceAggregates> {
-        let series = DeviceSeries::new(AGGREGATE, self, offsets, timestamps, values)?;
+        let series =
+            DeviceSeries::new("aggregate_series_device", self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::device(&series).during(AGGREGATE)
+        T::device(&series).during(series.operation)
     }
 
     /// As [`custom`](Self::custom), but for arrays in a device's memory: see
-    /// [`run_device`](Self::run_device).
+    /// [`aggregate_device`](Self::aggregate_device).
     pub fn custom_device<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         custom: &Custom<A>,
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
     ) -> Result<DeviceCustomAggregates<A::Output>> {
-        self.custom_series_device(custom, &[0, timestamps.len()], timestamps, values)
+        let offsets = [0, timestamps.len()];
+        let series = DeviceSeries::new("custom_device", self, &offsets, timestamps, values)?;
+        let _ordered = series.device().ordered_with(&[values.device()])?;
+        dispatch::custom_device(custom, &series).during(series.operation)
     }
 
     /// As [`custom_series`](Self::custom_series), but for arrays in a device's memory: see
-    /// [`run_device`](Self::run_device). The offsets are on the host.
+    /// [`aggregate_device`](Self::aggregate_device). The offsets are on the host.
     pub fn custom_series_device<
         T: Value,
         A: Aggregate<State: Send, Output: Element> + Send + Sync,
@@ -82,13 +88,13 @@ impl TimeBuckets {
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
     ) -> Result<DeviceCustomAggregates<A::Output>> {
-        let series = DeviceSeries::new(CUSTOM, self, offsets, timestamps, values)?;
+        let series = DeviceSeries::new("custom_series_device", self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        dispatch::custom_device(custom, &series).during(CUSTOM)
+        dispatch::custom_device(custom, &series).during(series.operation)
     }
 
     /// As [`summaries`](Self::summaries), but for arrays in a device's memory: see
-    /// [`run_device`](Self::run_device).
+    /// [`aggregate_device`](Self::aggregate_device).
     ///
     /// ```
     /// use gridstride::Device;
@@ -108,19 +114,23 @@ impl TimeBuckets {
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
     ) -> Result<DeviceSummaries> {
-        self.summaries_series_device(&[0, timestamps.len()], timestamps, values)
+        let offsets = [0, timestamps.len()];
+        let series = DeviceSeries::new("summaries_device", self, &offsets, timestamps, values)?;
+        let _ordered = series.device().ordered_with(&[values.device()])?;
+        T::summaries_device(&series).during(series.operation)
     }
 
     /// As [`summaries_series`](Self::summaries_series), but for arrays in a device's memory: see
-    /// [`run_device`](Self::run_device). The offsets are on the host.
+    /// [`aggregate_device`](Self::aggregate_device). The offsets are on the host.
     pub fn summaries_series_device<T: Value>(
         &self,
         offsets: &[usize],
         timestamps: &DeviceArray<i64, Ix1>,
         values: &DeviceArray<T, Ix1>,
     ) -> Result<DeviceSummaries> {
-        let series = DeviceSeries::new(SUMMARIES, self, offsets, timestamps, values)?;
+        let series =
+            DeviceSeries::new("summaries_series_device", self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::summaries_device(&series).during(SUMMARIES)
+        T::summaries_device(&series).during(series.operation)
     }
 }

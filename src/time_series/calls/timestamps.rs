@@ -14,7 +14,10 @@ use crate::{DeviceSet, Result};
 const ROUND: &str = "round_timestamps";
 const ROUND_INTO: &str = "round_timestamps_into";
 const ROUND_INPLACE: &str = "round_timestamps_inplace";
+const ROUND_DEVICE: &str = "round_timestamps_device";
+const ROUND_DEVICE_INPLACE: &str = "round_timestamps_device_inplace";
 const COUNTS: &str = "bucket_counts";
+const COUNTS_DEVICE: &str = "bucket_counts_device";
 
 /// Returns the label of each timestamp's bucket: origin + ⌊(t − origin)/granularity⌋·granularity.
 /// The timestamps may be in any order and unit.
@@ -22,7 +25,7 @@ const COUNTS: &str = "bucket_counts";
 /// # Errors
 /// [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, and for the first
 /// timestamp whose bucket begins before the first `i64`; and the device's errors that
-/// [`TimeBuckets::run`](crate::time_series::TimeBuckets::run) lists.
+/// [`TimeBuckets::aggregate`](crate::time_series::TimeBuckets::aggregate) lists.
 ///
 /// ```
 /// use gridstride::{Device, time_series::round_timestamps};
@@ -110,9 +113,12 @@ pub fn round_timestamps_device(
     granularity: i64,
     origin: i64,
 ) -> Result<DeviceArray<i64, Ix1>> {
-    let buffer = timestamps.device().alloc(timestamps.len()).during(ROUND)?;
+    let buffer = timestamps
+        .device()
+        .alloc(timestamps.len())
+        .during(ROUND_DEVICE)?;
     let mut rounded = DeviceArray::from_buffer(buffer, timestamps.raw_dim())?;
-    round_device_into(ROUND, timestamps, granularity, origin, &mut rounded)?;
+    round_device_into(ROUND_DEVICE, timestamps, granularity, origin, &mut rounded)?;
     Ok(rounded)
 }
 
@@ -126,7 +132,8 @@ pub fn round_timestamps_device_into(
     origin: i64,
     out: &mut DeviceArray<i64, Ix1>,
 ) -> Result<()> {
-    round_device_into(ROUND_INTO, timestamps, granularity, origin, out)
+    let operation = "round_timestamps_device_into";
+    round_device_into(operation, timestamps, granularity, origin, out)
 }
 
 fn round_device_into(
@@ -154,17 +161,22 @@ pub fn round_timestamps_device_inplace(
     granularity: i64,
     origin: i64,
 ) -> Result<()> {
-    let floor = floor(ROUND_INPLACE, granularity, origin)?;
+    let floor = floor(ROUND_DEVICE_INPLACE, granularity, origin)?;
     let device = timestamps.device().clone();
-    dispatch::round_device(ROUND_INPLACE, floor, &device, timestamps.buffer_mut())
-        .during(ROUND_INPLACE)
+    dispatch::round_device(
+        ROUND_DEVICE_INPLACE,
+        floor,
+        &device,
+        timestamps.buffer_mut(),
+    )
+    .during(ROUND_DEVICE_INPLACE)
 }
 
 /// Returns the buckets that have points, and their numbers of points. The timestamps must not
 /// descend.
 ///
 /// # Errors
-/// Those of [`TimeBuckets::run`](crate::time_series::TimeBuckets::run).
+/// Those of [`TimeBuckets::aggregate`](crate::time_series::TimeBuckets::aggregate).
 ///
 /// ```
 /// use gridstride::{Device, time_series::bucket_counts};
@@ -210,7 +222,7 @@ pub fn bucket_counts_device(
     granularity: i64,
     origin: i64,
 ) -> Result<DeviceBucketCounts> {
-    let floor = floor(COUNTS, granularity, origin)?;
-    require_count(COUNTS, timestamps.len())?;
-    dispatch::counts_device(COUNTS, floor, timestamps).during(COUNTS)
+    let floor = floor(COUNTS_DEVICE, granularity, origin)?;
+    require_count(COUNTS_DEVICE, timestamps.len())?;
+    dispatch::counts_device(COUNTS_DEVICE, floor, timestamps).during(COUNTS_DEVICE)
 }

@@ -19,10 +19,10 @@ fn every_form_of_aggregation_gives_the_same() {
         for found in [
             aggregate(device, t, v, 35, &methods),
             aggregate(set, t, v, 35, &methods),
-            buckets.run(device, t, v),
-            buckets.run(set, t, v),
-            buckets.run_series(device, &offsets, t, v),
-            buckets.run_series(set, &offsets, t, v),
+            buckets.aggregate(device, t, v),
+            buckets.aggregate(set, t, v),
+            buckets.aggregate_series(device, &offsets, t, v),
+            buckets.aggregate_series(set, &offsets, t, v),
         ] {
             assert_eq!(found.unwrap().column(0), sums, "{device}");
         }
@@ -41,8 +41,8 @@ fn every_form_of_aggregation_gives_the_same() {
             device.upload(&values).unwrap(),
         );
         for found in [
-            buckets.run_device(&t, &v),
-            buckets.run_series_device(&offsets, &t, &v),
+            buckets.aggregate_device(&t, &v),
+            buckets.aggregate_series_device(&offsets, &t, &v),
         ] {
             assert_eq!(
                 found.unwrap().download().unwrap().column(0),

@@ -60,7 +60,9 @@ fn the_figures_of_a_column_of_large_numbers() {
         let count = values.len();
         let timestamps = Array1::from_iter(0..count as i64);
         let std = TimeBuckets::every(count as i64).methods(&[Method::STD]);
-        let found = std.run(&device, timestamps.view(), values.view()).unwrap();
+        let found = std
+            .aggregate(&device, timestamps.view(), values.view())
+            .unwrap();
         let expected = (5.25 * count as f64 / (count - 1) as f64).sqrt();
         assert!((found.column(0)[0] / expected - 1.0).abs() < 1e-15);
         // Epoch microseconds: -3e12, give or take 1 or 2.
@@ -155,7 +157,7 @@ fn deviations_far_from_zero_over_devices_and_within_little_memory() {
             .map(|device| device.with_memory_limit(60_000))
             .collect();
         for devices in [vec![little], all] {
-            let found = aggregation.run(&devices[..], timestamps.view(), values.view());
+            let found = aggregation.aggregate(&devices[..], timestamps.view(), values.view());
             let found = found.unwrap();
             compare(&found, &aggregation, &[0, 10_000], &timestamps, &values);
         }
@@ -201,7 +203,7 @@ fn a_mean_is_finite_where_the_sum_overflows() {
         let timestamps = Array1::from_iter(0..5000);
         let statistics = |methods: &[Method]| {
             let aggregation = TimeBuckets::every(5000).methods(methods);
-            let found = aggregation.run(&device, timestamps.view(), values.view());
+            let found = aggregation.aggregate(&device, timestamps.view(), values.view());
             let columns = found.unwrap().columns().to_vec();
             columns.iter().map(|column| column[0]).collect::<Vec<_>>()
         };
@@ -250,7 +252,7 @@ fn one_series_needs_no_offsets() {
         let timestamps = device.upload(&timestamps).unwrap();
         let values = device.upload(&values).unwrap();
         let aggregation = aggregation.methods(&[Method::MAX, Method::MEAN]);
-        let found = aggregation.run_device(&timestamps, &values).unwrap();
+        let found = aggregation.aggregate_device(&timestamps, &values).unwrap();
         let mean = found.column_of(Method::MEAN).unwrap();
         assert_eq!(mean.download().unwrap(), array![1.5, 4.0]);
         assert!(found.column_of(Method::SUM).is_none());

@@ -263,7 +263,7 @@ fn dropping_depends_on_what_is_asked_for() {
         let starts = |methods: &[Method], fill| {
             let aggregation = TimeBuckets::every(10).methods(methods);
             let aggregation = aggregation.singletons(Singletons::Drop).fill(fill);
-            let found = aggregation.run(&device, timestamps.view(), values.view());
+            let found = aggregation.aggregate(&device, timestamps.view(), values.view());
             found.unwrap().starts().to_vec()
         };
         assert_eq!(starts(&[Method::MEAN], Fill::None), [0, 10, 20, 30, 40]);
@@ -274,7 +274,7 @@ fn dropping_depends_on_what_is_asked_for() {
         let found = with_std
             .singletons(Singletons::Drop)
             .fill(Fill::Previous)
-            .run(&device, timestamps.view(), values.view())
+            .aggregate(&device, timestamps.view(), values.view())
             .unwrap();
         // Dropped buckets are treated as empty: filled between other buckets, but not at the ends.
         assert_eq!(found.starts(), array![0, 10, 20]);
@@ -300,7 +300,8 @@ fn arrays_on_the_device<T: Number>() {
         let other = everything(35).singletons(Singletons::Drop);
         let other = other.fill(Fill::Value(3.0)).duplicates(Duplicates::First);
         for aggregation in [everything(35), other] {
-            let found = aggregation.run_series_device(&offsets, &on_device, &values_on_device);
+            let found =
+                aggregation.aggregate_series_device(&offsets, &on_device, &values_on_device);
             let found = found.unwrap();
             assert_eq!(found.len(), found.starts().len());
             let found = found.download().unwrap();
@@ -318,7 +319,7 @@ fn arrays_on_the_device<T: Number>() {
         let other = Device::cpu();
         if !other.same_as(&device) {
             let elsewhere = other.upload(&values).unwrap();
-            let error = summarised.run_series_device(&offsets, &on_device, &elsewhere);
+            let error = summarised.aggregate_series_device(&offsets, &on_device, &elsewhere);
             assert_error!(
                 error,
                 Error::DifferentDevices {
@@ -375,7 +376,7 @@ fn extreme_timestamps() {
                     continue;
                 }
                 let name = format!("of timestamp {}, at index 0, begins", i64::MIN);
-                let error = aggregation.run(&device, timestamps.view(), values.view());
+                let error = aggregation.aggregate(&device, timestamps.view(), values.view());
                 fails(error, &["aggregate", &name]);
                 let error = round_timestamps(&device, timestamps.view(), granularity, origin);
                 fails(error, &["round_timestamps", &name]);
@@ -595,7 +596,7 @@ fn results_do_not_depend_on_threads() {
         pool.build().unwrap().install(|| {
             let found = [35, 1 << 40].map(|granularity| {
                 let aggregation = everything(granularity);
-                let found = aggregation.run(&Device::cpu(), timestamps.view(), values.view());
+                let found = aggregation.aggregate(&Device::cpu(), timestamps.view(), values.view());
                 found.unwrap().into_parts()
             });
             let bits = |column: Array1<f64>| column.mapv(f64::to_bits);
@@ -642,7 +643,7 @@ fn mistakes_are_named_with_their_place() {
         let run = |aggregation: TimeBuckets, offsets: &[usize], timestamps: &[i64]| {
             let timestamps = ArrayView1::from(timestamps);
             let values = Array1::<f32>::zeros(timestamps.len());
-            aggregation.run_series(&device, offsets, timestamps, values.view())
+            aggregation.aggregate_series(&device, offsets, timestamps, values.view())
         };
         let plain = || TimeBuckets::every(5).methods(&[Method::MEAN]);
         for granularity in [0, -1, i64::MIN] {
@@ -661,7 +662,7 @@ fn mistakes_are_named_with_their_place() {
             fails(run(plain().methods(&methods), &[0, 0], &[]), &[&name]);
         }
         let (timestamps, values) = (array![0, 1], array![0.0]);
-        let found = plain().run(&device, timestamps.view(), values.view());
+        let found = plain().aggregate(&device, timestamps.view(), values.view());
         let lengths = "the number of timestamps is 2, the number of values 1: they must be equal";
         fails(found, &["aggregate: ", lengths]);
         // The index is a field, too.

@@ -73,7 +73,7 @@ fn several_devices_find_what_one_does() {
                 let with = aggregation.methods(&all_methods());
                 let run = |devices: &[Device]| {
                     let found =
-                        with.run_series(devices, &offsets, timestamps.view(), values.view());
+                        with.aggregate_series(devices, &offsets, timestamps.view(), values.view());
                     found.unwrap()
                 };
                 let expected = run(&several(&device, 1));
@@ -95,7 +95,7 @@ fn little_memory_suffices() {
         for aggregation in aggregations() {
             let with = aggregation.methods(&all_methods());
             let run = |device: &Device| {
-                with.run_series(device, &offsets, timestamps.view(), values.view())
+                with.aggregate_series(device, &offsets, timestamps.view(), values.view())
                     .unwrap()
             };
             let expected = run(&device);
@@ -116,7 +116,7 @@ fn buckets_larger_than_memory_are_made_of_summaries() {
         for duplicates in [Duplicates::Keep, Duplicates::Last] {
             let with = TimeBuckets::every(1 << 40).duplicates(duplicates);
             let with = with.methods(&STATISTICS);
-            let found = with.run_series(&limited, &offsets, timestamps.view(), values.view());
+            let found = with.aggregate_series(&limited, &offsets, timestamps.view(), values.view());
             let found = found.unwrap();
             compare(&found, &with, &offsets, &timestamps, &values);
             let summaries =
@@ -126,7 +126,8 @@ fn buckets_larger_than_memory_are_made_of_summaries() {
             // They do not tell percentiles and rates.
             for method in [Method::MEDIAN, Method::SUM.rate()] {
                 let with = with.clone().methods(&[method]);
-                let error = with.run_series(&limited, &offsets, timestamps.view(), values.view());
+                let error =
+                    with.aggregate_series(&limited, &offsets, timestamps.view(), values.view());
                 assert_error!(error, Error::Allocation { .. });
             }
         }
@@ -159,7 +160,7 @@ fn mistakes_are_named_with_their_place() {
             let with = TimeBuckets::every(4).methods(&[Method::MEAN]);
             let run = |with: &TimeBuckets, timestamps: &Array1<i64>| {
                 let values = Array1::<f32>::zeros(timestamps.len());
-                with.run(&devices, timestamps.view(), values.view())
+                with.aggregate(&devices, timestamps.view(), values.view())
             };
             for index in [1, 299, 300, 301, 333, 600, 899] {
                 let mut timestamps = Array1::from_iter(0..900);
@@ -187,7 +188,7 @@ fn mistakes_are_named_with_their_place() {
     let empty = ArrayView1::<i64>::from(&[]);
     for device in with_kernels() {
         let with = TimeBuckets::every(4).methods(&[Method::SUM]);
-        let nothing = with.run(
+        let nothing = with.aggregate(
             &device.with_memory_limit(0),
             empty,
             ArrayView1::<f64>::from(&[]),
@@ -198,8 +199,8 @@ fn mistakes_are_named_with_their_place() {
     let with = TimeBuckets::every(4);
     let (timestamps, values) = (array![1, 2], array![1.0, 2.0]);
     for found in [
-        with.run(&none, timestamps.view(), values.view()),
-        with.run(&none, empty, ArrayView1::<f64>::from(&[])),
+        with.aggregate(&none, timestamps.view(), values.view()),
+        with.aggregate(&none, empty, ArrayView1::<f64>::from(&[])),
     ] {
         fails(found, &["no device in the set"]);
     }
@@ -213,8 +214,10 @@ fn random_points_in_random_parts() {
             let count = random.within(1, 400) as usize;
             let (timestamps, values) = points(count);
             let with = TimeBuckets::every(random.within(1, 60)).methods(&all_methods());
-            let run =
-                |devices: &[Device]| with.run(devices, timestamps.view(), values.view()).unwrap();
+            let run = |devices: &[Device]| {
+                with.aggregate(devices, timestamps.view(), values.view())
+                    .unwrap()
+            };
             let expected = run(&several(&device, 1));
             let parts = random.within(2, 9) as usize;
             let what = format!("{device}, round {round}");

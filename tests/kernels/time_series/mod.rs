@@ -102,7 +102,7 @@ pub fn check<'a, T: Value>(
     values: impl Into<ArrayView1<'a, T>>,
 ) -> Aggregates {
     let (timestamps, values) = (timestamps.into(), values.into());
-    let found = aggregation.run_series(device, offsets, timestamps, values);
+    let found = aggregation.aggregate_series(device, offsets, timestamps, values);
     let found = found.unwrap();
     compare(&found, aggregation, offsets, timestamps, values);
     found

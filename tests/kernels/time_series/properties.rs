@@ -62,7 +62,7 @@ fn run(
     timestamps: ArrayView1<i64>,
     values: ArrayView1<f64>,
 ) -> Aggregates {
-    aggregation.run(device, timestamps, values).unwrap()
+    aggregation.aggregate(device, timestamps, values).unwrap()
 }
 
 /// Bits of all columns: NaN equals NaN.
@@ -102,7 +102,7 @@ proptest! {
         let timestamps = Array1::from_iter(0..values.len() as i64);
         let aggregation = TimeBuckets::every(granularity).methods(&STATISTICS);
         for device in devices() {
-            let found = aggregation.run(&device, timestamps.view(), values.view());
+            let found = aggregation.aggregate(&device, timestamps.view(), values.view());
             compare(&found.unwrap(), &aggregation, &[0, values.len()], &timestamps, &values);
         }
     }
@@ -116,7 +116,7 @@ proptest! {
         let cut = (values.len() as f64 * cut) as usize;
         let offsets = [0, cut, cut, values.len()];
         for device in devices() {
-            let found = aggregation.run_series(&device, &offsets, timestamps.view(), values.view());
+            let found = aggregation.aggregate_series(&device, &offsets, timestamps.view(), values.view());
             compare(&found.unwrap(), &aggregation, &offsets, &timestamps, &values);
         }
     }
@@ -131,7 +131,7 @@ proptest! {
         let cut = (values.len() as f64 * cut) as usize;
         let offsets = [0, cut, values.len()];
         for device in devices() {
-            let both = aggregation.run_series(&device, &offsets, timestamps.view(), values.view()).unwrap();
+            let both = aggregation.aggregate_series(&device, &offsets, timestamps.view(), values.view()).unwrap();
             for series in 0..2 {
                 let points = s![offsets[series]..offsets[series + 1]];
                 let alone = run(&device, &aggregation, timestamps.slice(points), values.slice(points));
