@@ -71,8 +71,5 @@ fn random(seed: u64, count: usize) -> Vec<u64> {
 }
 
 fn random_u32(seed: u64, count: usize) -> Vec<u32> {
-    random(seed, count)
-        .iter()
-        .map(|&bits| bits as u32)
-        .collect()
+    random(seed, count).iter().map(|&v| v as u32).collect()
 }
