@@ -227,6 +227,9 @@ unsafe fn panics(length: usize) {
 fn every_mistake_has_its_message() {
     let block = |threads| LaunchConfig::new(1, threads);
     let mut data = vec![0_u32; 1000];
+    let data = slice(&mut data);
+    let in_group = |mistake| reported(&group, block(128).with_shared_bytes(24 << 10), (mistake,));
+    let copying = |to| reported(&copies_to, block(1).with_shared_bytes(1024), (data, to));
     let mut found = BTreeSet::from([
         reported(&nothing, LaunchConfig::new(0, 1), ()),
         reported(&nothing, LaunchConfig::new(1, (64, 32)), ()),
@@ -234,44 +237,20 @@ fn every_mistake_has_its_message() {
         reported(&barrier_for_some, block(4), ()),
         reported(&two_barriers, block(64), ()),
         reported(&without_lane_3, block(32), (0,)),
-        reported(
-            &group,
-            block(128).with_shared_bytes(24 << 10),
-            (STAYS_AWAY,),
-        ),
+        in_group(STAYS_AWAY),
         reported(&ballot_of_others, block(32), ()),
         reported(&ballot, block(8), (u32::MAX,)),
         reported(&shuffle_from_lane_9, block(32), ()),
         reported(&matrix_product, block(8), ()),
-        reported(
-            &waits_for_the_next,
-            LaunchConfig::new(2, 1),
-            (slice(&mut data),),
-        ),
-        reported(&writes_element_1000, block(1), (slice(&mut data),)),
+        reported(&waits_for_the_next, LaunchConfig::new(2, 1), (data,)),
+        reported(&writes_element_1000, block(1), (data,)),
         reported(&much_shared_memory, block(1), ()),
         reported(&writes_past_the_end, block(1), ()),
-        reported(
-            &copies_to,
-            block(1).with_shared_bytes(1024),
-            (slice(&mut data), 1020),
-        ),
-        reported(
-            &copies_to,
-            block(1).with_shared_bytes(1024),
-            (slice(&mut data), 4),
-        ),
-        reported(
-            &group,
-            block(128).with_shared_bytes(24 << 10),
-            (STARTS_LATE,),
-        ),
-        reported(&group, block(128).with_shared_bytes(24 << 10), (DISAGREES,)),
-        reported(
-            &group,
-            block(128).with_shared_bytes(24 << 10),
-            (WRITES_EARLY,),
-        ),
+        copying(1020),
+        copying(4),
+        in_group(STARTS_LATE),
+        in_group(DISAGREES),
+        in_group(WRITES_EARLY),
         reported(&panics, block(1), (4,)),
     ]);
     // SAFETY: it takes no arguments.
@@ -318,12 +297,8 @@ fn a_device_says_that_it_is_the_simulator() {
     };
     let error = run(LaunchConfig::new(1, 4));
     assert!(matches!(error, Error::Simulation(_)), "{error}");
-    assert!(
-        error
-            .to_string()
-            .starts_with("the simulator stopped: kernel"),
-        "{error}"
-    );
+    let text = error.to_string();
+    assert!(text.starts_with("the simulator stopped: kernel"), "{text}");
     for shape in [LaunchConfig::new(0, 1), LaunchConfig::new(1, (64, 32))] {
         assert!(matches!(run(shape), Error::Launch { .. }));
     }

@@ -208,14 +208,10 @@ fn rows_that_are_no_boxes_are_counted_in_the_whole_set() {
             fails_with(search.overlaps(&devices, bad, bad), of("set1", "overlaps"));
             fails_with(search.counts(&devices, good, bad), of("set2", "counts"));
             fails_with(search.overlaps(&devices, none, bad), of("set2", "overlaps"));
-            fails_with(
-                search.self_overlaps(&devices, bad),
-                of("set", "self_overlaps"),
-            );
-            fails_with(
-                search.self_slices(&devices, bad, 9),
-                of("set", "self_slices"),
-            );
+            let error = search.self_overlaps(&devices, bad);
+            fails_with(error, of("set", "self_overlaps"));
+            let error = search.self_slices(&devices, bad, 9);
+            fails_with(error, of("set", "self_slices"));
         }
     }
 }

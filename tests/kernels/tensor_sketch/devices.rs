@@ -17,11 +17,8 @@ fn tables() -> Tables {
 
 fn sequences(lengths: &[usize]) -> Sequences {
     let texts = lengths.iter().zip(1..);
-    texts
-        .map(|(&length, seed)| codes(length, 4, seed))
-        .collect::<Vec<_>>()
-        .iter()
-        .collect()
+    let texts: Vec<_> = texts.map(|(&n, seed)| codes(n, 4, seed)).collect();
+    Sequences::from(texts)
 }
 
 /// Sketches on both, and compares.
@@ -68,10 +65,9 @@ fn several_devices() {
             }
             let sketcher = TensorSketch::new(tables());
             let text = codes(100, 4, 3);
-            assert_eq!(
-                sketcher.sketch_one(&devices, (&text).into()).unwrap(),
-                sketcher.sketch_one(&device, (&text).into()).unwrap()
-            );
+            let found = sketcher.sketch_one(&devices, (&text).into()).unwrap();
+            let expected = sketcher.sketch_one(&device, (&text).into()).unwrap();
+            assert_eq!(found, expected);
         }
     }
 }
@@ -291,10 +287,8 @@ fn windows_within_little_memory() {
                 let found = windows(&device.with_memory_limit(limit)).unwrap();
                 assert_eq!(found, expected, "{limit} bytes of {device}");
             }
-            assert_error!(
-                windows(&device.with_memory_limit(100)),
-                Error::Allocation { .. }
-            );
+            let too_little = windows(&device.with_memory_limit(100));
+            assert_error!(too_little, Error::Allocation { .. });
         }
         let text = codes(5, 4, 3);
         let first = |device: &Device| sketcher.windows(device, (&text).into(), 3, usize::MAX);

@@ -174,10 +174,8 @@ fn mistakes_are_named_with_their_place() {
             let name = format!("{}, at index 700, begins before the first i64", i64::MIN);
             let sorted = with.clone().origin(1).order(Order::Sort);
             fails(run(&sorted, &timestamps), &[&name]);
-            fails(
-                round_timestamps(&devices, timestamps.view(), 4, 1),
-                &[&name],
-            );
+            let error = round_timestamps(&devices, timestamps.view(), 4, 1);
+            fails(error, &[&name]);
             let before = timestamps.clone();
             let error = round_timestamps_inplace(&devices, timestamps.view_mut(), 4, 1);
             fails(error, &[&name]);
@@ -187,11 +185,8 @@ fn mistakes_are_named_with_their_place() {
     let empty = ArrayView1::<i64>::from(&[]);
     for device in with_kernels() {
         let with = TimeBuckets::every(4).methods(&[Method::SUM]);
-        let nothing = with.run(
-            &device.with_memory_limit(0),
-            empty,
-            ArrayView1::<f64>::from(&[]),
-        );
+        let full = device.with_memory_limit(0);
+        let nothing = with.run(&full, empty, ArrayView1::<f64>::from(&[]));
         assert_error!(nothing, Error::Allocation { .. });
     }
     let none: [Device; 0] = [];
