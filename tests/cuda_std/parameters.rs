@@ -52,8 +52,8 @@ fn scalars_of_every_width_arrive() {
     }
 }
 
-/// Numbers as arguments of the kernel's types, before `$target`, and as the elements that the kernel
-/// writes.
+/// Expands to the numbers as arguments of the kernel, followed by `$target`, and to the array that
+/// the kernel writes.
 macro_rules! numbers {
     ($target:ident, $($number:expr),*) => {
         (($(($number) as _,)* $target), [$($number),*])

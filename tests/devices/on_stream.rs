@@ -1,7 +1,8 @@
 //! Handles whose work is ordered on a stream, on every device that is here.
 //!
-//! On the CPU and in the simulator streams are names, so there the tests check results and errors. On a GPU they fail
-//! with some probability if an order is missing: work is put on streams behind kernels that take a while.
+//! On the CPU and in the simulator streams are only names, so these tests check results and errors
+//! there. On a GPU a missing order makes them fail with some probability, since work is put on
+//! streams behind slow kernels.
 
 use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{Buffer, LaunchConfig, Module};
@@ -118,8 +119,8 @@ fn streams_and_handles_of_another_device_are_refused() {
     assert_error!(moved, Error::DifferentDevices { .. });
 }
 
-/// On a GPU: the sort on the first stream must wait for the values of the second, and the memory of those must not be
-/// used again before the sort has read it.
+/// On a GPU: the sort on the first stream must wait for the values of the second stream, whose
+/// memory must not be reused before the sort has read it.
 #[test]
 fn a_call_with_owned_buffers_of_two_streams_is_ordered() {
     for device in with_kernels() {
@@ -138,7 +139,8 @@ fn a_call_with_owned_buffers_of_two_streams_is_ordered() {
     }
 }
 
-/// On a GPU: the third product must wait for the factors of both streams, and the second factor's memory must outlive it.
+/// On a GPU: the third product must wait for the factors of both streams and keep the memory of the
+/// second factor.
 #[test]
 fn a_call_with_arrays_of_two_streams_is_ordered() {
     for device in devices() {
@@ -250,8 +252,8 @@ fn things_on_a_stream_are_dropped_in_any_order() {
     }
 }
 
-/// On a GPU: a launch on a `Stream` may use buffers of other streams, whose allocation it waits for, and which are freed
-/// after it.
+/// On a GPU: a launch on a `Stream` may use buffers of other streams. It waits for their
+/// allocation, and they are freed after it.
 #[test]
 fn launches_on_a_stream_may_use_buffers_of_others() {
     for device in with_kernels() {

@@ -543,8 +543,8 @@ fn generated_sets() {
     EXAMPLE.refuse_usage(&["--seed", "1", WELDS], "--generate");
 }
 
-/// Chains of 20 segments of 1000 to 9000 along an axis, that start within the extents, and a weld at the
-/// start of each.
+/// Checks for chains of 20 segments along the axes, 1000 to 9000 long, that start within the
+/// extents, and for a weld at the start of each segment.
 fn check_pipes(welds: &Array2<i64>, segments: &Array2<i64>, extents: [i64; 3]) {
     assert_eq!(welds.dim(), segments.dim());
     let mut end = [0; 3];

@@ -13,7 +13,7 @@ use simt::{SimError, Simulator};
 
 const PAGE: &str = include_str!("../../docs/guide/simulator.md");
 
-/// The messages in the page's tables, up to where they differ from case to case.
+/// The messages in the page's tables, each up to the part that differs from case to case.
 fn listed() -> BTreeSet<&'static str> {
     let rows = PAGE.lines().filter_map(|line| line.strip_suffix(" |"));
     let messages = rows.filter_map(|row| Some(row.rsplit_once(" | ")?.1));
@@ -26,7 +26,8 @@ fn listed() -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// A message with the page's words for the kernel, block and thread that it begins with, and for places in this file.
+/// Replaces the kernel, block and thread at the start of a message, and places in this file, by the
+/// words of the page.
 fn generalised(message: &str) -> String {
     let (_, rest) = message
         .strip_prefix("kernel `")
@@ -61,7 +62,8 @@ fn reported_by<A: KernelArgs>(
     config: LaunchConfig,
     arguments: A,
 ) -> String {
-    // SAFETY: slices in arguments live as long as the test, and the simulator checks what the kernels do with them.
+    // SAFETY: slices in arguments live as long as the test. The simulator checks the accesses of
+    // the kernels.
     let result: Result<(), SimError> = unsafe { simulator.launch(kernel, config, arguments) };
     generalised(&result.expect_err("a mistake").to_string())
 }
@@ -195,7 +197,8 @@ unsafe fn group(mistake: u32) {
     } else {
         0
     };
-    // SAFETY: the launch gives 24 KiB, which A and B of 64 + 128 rows of 128 bytes fill. The simulator checks the rest.
+    // SAFETY: the launch gives 24 KiB, which A and B fill with 64 + 128 rows of 128 bytes. The
+    // simulator checks the rest.
     unsafe {
         for i in 0..48 {
             memory.add(128 * i + thread).write(0);

@@ -1,4 +1,4 @@
-//! The box overlap over several devices, and within little memory: the same pairs in the same order.
+//! Box overlap over several devices and within little memory: the same pairs in the same order.
 
 use gridstride::box_overlap::{Algorithm, BoxOverlap, OverlapSlices, overlaps, reference};
 use gridstride::{Device, DeviceSet, Error};

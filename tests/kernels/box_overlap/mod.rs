@@ -24,7 +24,8 @@ pub trait Number: Coordinate {
     /// The same number, which is exact: whole ones below 2²⁴ in magnitude are in all types.
     fn from_whole(whole: i64) -> Self;
 
-    /// Numbers of all kinds that are hard to tell apart or to convert, ascending; neighbours may be equal.
+    /// Numbers that are hard to distinguish or to convert, in ascending order. Neighbours may be
+    /// equal.
     fn hard() -> Vec<Self>;
 }
 

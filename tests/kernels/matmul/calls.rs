@@ -45,7 +45,8 @@ const MORE_SIZES: &[Sizes] = &[
 fn check_layouts<T: Scalar>(devices: &[Device], with: MatMul, sizes: Sizes) {
     let (a, b) = factors::<T>(sizes);
     let expected = Expected::new(a.view(), b.view());
-    let [a_columns, b_columns] = [&a, &b].map(|matrix| matrix.t().as_standard_layout());
+    let [a_columns, b_columns] =
+        [&a, &b].map(|matrix| matrix.t().as_standard_layout().into_owned());
     for device in devices {
         for a in [a.view(), a_columns.t()] {
             for b in [b.view(), b_columns.t()] {

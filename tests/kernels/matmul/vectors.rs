@@ -1,4 +1,5 @@
-//! Products of matrices and vectors on every device, against the reference in f64 within the derived bound.
+//! Products of matrices and vectors on every device, compared with the reference in f64 within the
+//! derived bound.
 
 use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Result};

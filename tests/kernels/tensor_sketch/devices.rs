@@ -1,4 +1,4 @@
-//! The tensor sketch over several devices, and within little memory: the same bits as on one device.
+//! The tensor sketch over several devices and within little memory: the same bits as on one device.
 
 use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
@@ -229,7 +229,8 @@ fn devices_of_different_kinds() {
     assert_eq!(sketcher.sketch(&devices, &sequences).unwrap(), expected);
 }
 
-/// Letters, width and stride of windows: none, one, without letters in common, of one run and of several, with heads.
+/// Letters, width and stride: no window, one, windows without common letters, and windows of one
+/// and of several runs, with heads.
 const WINDOWS: [(usize, usize, usize); 8] = [
     (5, 9, 1),
     (9, 9, 2),

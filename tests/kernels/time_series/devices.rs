@@ -1,4 +1,5 @@
-//! Time series over several devices, and within little memory: what one device with room for all makes of them.
+//! Time series over several devices and within little memory, compared with the results of one
+//! device with enough memory.
 
 use gridstride::time_series::{
     Aggregates, Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets, bucket_counts,
@@ -16,7 +17,7 @@ fn offsets(points: usize) -> Vec<usize> {
     vec![0, 0, third, third, points.min(third + 1), points, points]
 }
 
-/// Options that depend on neighbouring points, or neighbouring buckets.
+/// Options that depend on neighbouring points or buckets.
 fn aggregations() -> Vec<TimeBuckets> {
     let plain = TimeBuckets::every(7).origin(3);
     let first = plain.clone().duplicates(Duplicates::First);
@@ -123,7 +124,7 @@ fn buckets_larger_than_memory_are_made_of_summaries() {
                 with.summaries_series(&limited, &offsets, timestamps.view(), values.view());
             let columns = summaries.unwrap().columns(&STATISTICS, 1).unwrap();
             assert_same(&columns, &found, "summaries");
-            // They do not tell percentiles and rates.
+            // Summaries do not give percentiles and rates.
             for method in [Method::MEDIAN, Method::SUM.rate()] {
                 let with = with.clone().methods(&[method]);
                 let error = with.run_series(&limited, &offsets, timestamps.view(), values.view());
