@@ -133,10 +133,10 @@ fn check<T: Element, D: Sum>(
         let mut out = device.buffer_from(&encoded).unwrap();
         run(&upload(&a), &upload(&b), &mut out);
         let out = out.to_vec().unwrap();
-        // An instruction adds some products at a time to the sum: each product is rounded or cut once,
-        // the sum once with them and once after it. With at least one product at a time these are 3·k
-        // errors, of numbers that are not above the sum of absolute values. The expected sum has 2·k
-        // of f64.
+        // An instruction adds some products at a time to the sum: each product is rounded or cut
+        // once, the sum once with them and once after it. With at least one product at a time these
+        // are 3·k errors, of numbers that are not above the sum of absolute values. The expected
+        // sum has 2·k of f64.
         let bound = match exact {
             true => 0.0,
             false => gamma(3 * k, D::UNIT) + gamma(2 * k, f64::UNIT),
@@ -236,7 +236,8 @@ macro_rules! wide_products {
                     let bytes = (groups::ROWS + $columns) * groups::K_BYTES;
                     let config = LaunchConfig::new(1, groups::BLOCK).with_shared_bytes(bytes as u32);
                     let arguments = (a.slice(), b.slice(), d.slice_mut());
-                    // SAFETY: the matrices have the kernel's shape, and shared memory has room for two.
+                    // SAFETY: the matrices have the kernel's shape, and shared memory has room for
+                    // two.
                     unsafe { launch(&device, &groups::$kernel, config, arguments) };
                 });
             }

@@ -250,7 +250,8 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
 fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("ladder/src/{file}"));
     let in_sketches = |file: &str| written(&format!("tensor_sketch/{file}"));
-    // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are written out.
+    // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are
+    // written out.
     let of_several = in_sketches("several_places.rs");
     check_barriers(
         "ladder",

@@ -1,5 +1,5 @@
-//! Every form of every call that the page `calls.md` of the guide lists, with a file for each kernel: on each device, on
-//! a stream too, every form gives what the plain call gives.
+//! Every form of every call that the page `calls.md` of the guide lists, with a file for each
+//! kernel: on each device, on a stream too, every form gives what the plain call gives.
 
 mod box_overlap;
 mod distances;

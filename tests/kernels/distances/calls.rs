@@ -3,11 +3,12 @@
 //! # The bound
 //!
 //! The numbers are whole ones times a power of two, exact in their type, so that the squared
-//! distances are exact in `i128`. A device's are off by at most γ_{D+4}(u) times themselves, with the
-//! unit roundoff u of its arithmetic, that of the numbers or on the CPU `f64`'s: the documentation of
-//! `distances` derives it, and what it adds for rows of very different magnitudes. The exact distance
-//! has two roundings on its way to `f64`, (1 + θ) with |θ| ≤ γ_2(2⁻⁵³), and one more where it is
-//! subnormal. So |device − expected| ≤ (γ + γ') / (1 − γ') · expected, and the smallest number.
+//! distances are exact in `i128`. A device's are off by at most γ_{D+4}(u) times themselves, with
+//! the unit roundoff u of its arithmetic, that of the numbers or on the CPU `f64`'s: the
+//! documentation of `distances` derives it, and what it adds for rows of very different magnitudes.
+//! The exact distance has two roundings on its way to `f64`, (1 + θ) with |θ| ≤ γ_2(2⁻⁵³), and one
+//! more where it is subnormal. So |device − expected| ≤ (γ + γ') / (1 − γ') · expected, and the
+//! smallest number.
 
 use gridstride::device::DeviceKind;
 use gridstride::distances::Metric::{L2, SquaredL2};
