@@ -65,7 +65,7 @@ pub struct Reference<'a> {
     tables: &'a Tables,
     length: usize,
     rows: Array2<f64>,
-    /// The same with all signs +1.
+    /// The expected sketch with all signs +1.
     magnitudes: Array2<f64>,
     /// Products of matrices in `f64` beyond the chunks'.
     products: usize,
@@ -88,17 +88,17 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// For a sketch that goes through `products` products of matrices beyond the chunks'.
+    /// As [`Reference::new`], for a sketch with `products` products of matrices beyond the chunks'.
     pub fn after_products(self, products: usize) -> Reference<'a> {
         Reference { products, ..self }
     }
 
-    /// Compares the sketch, made in a form, with what it should be.
+    /// Compares a sketch in this form with the reference.
     pub fn check_last_row<T: Real>(&self, row: ArrayView1<T>, normalize: bool, form: Form) {
         self.check_row(row, self.tables.tuple_length(), normalize, form);
     }
 
-    /// Compares row k, made in a form, with what it should be.
+    /// Compares row k of a sketch in this form with the reference.
     pub fn check_row<T: Real>(&self, row: ArrayView1<T>, k: usize, normalize: bool, form: Form) {
         let (n, t, dim) = (self.length, self.tables.tuple_length(), self.tables.dim());
         let divisor = match normalize {
@@ -120,7 +120,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// An entry, and by how much the one computed in `T` may differ from it.
+    /// Returns an entry and the bound of the difference of an entry computed in `T`.
     fn expected<T: Real>(&self, place: [usize; 2], divisor: f64, form: Form) -> (f64, f64) {
         let (n, u) = (self.length, T::UNIT_ROUNDOFF);
         let [k, _] = place;

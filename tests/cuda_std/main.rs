@@ -52,7 +52,7 @@ unsafe fn launch<A: KernelArgs>(
     unsafe { device.launch(&MODULE, kernel, config, arguments) }.unwrap();
 }
 
-/// Blocks of a launch of many.
+/// Returns the number of blocks of a large launch.
 fn blocks() -> u32 {
     if small() { 2 } else { 17 }
 }

@@ -91,7 +91,7 @@ impl Shape {
     }
 }
 
-/// What a sum is of.
+/// The type of the sums.
 trait Sum: Number {
     /// The most that one operation changes a sum by, relative to it. f32 may be cut, not rounded.
     const UNIT: f64;

@@ -1,4 +1,4 @@
-//! How parameters arrive, and in which blocks kernels run.
+//! Parameters of kernels, and bounds of blocks.
 
 use super::*;
 use cuda_std_tests_kernels::launches::{Aligned, Bytes, Mixed, Nested, Single, Table};

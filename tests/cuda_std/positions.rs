@@ -1,4 +1,4 @@
-//! Where threads stand, and grid-stride iteration.
+//! Positions of threads, and grid-stride iteration.
 
 use super::*;
 

@@ -4,7 +4,7 @@ use super::*;
 
 const LEN: usize = shared_memory::BLOCK as usize;
 
-/// Where thread i of blocks of LEN finds its neighbour's element, `steps` further.
+/// Returns the index of the element `steps` after that of thread i, within its block of LEN.
 fn neighbour(i: usize, steps: usize) -> usize {
     i - i % LEN + (i + steps) % LEN
 }

@@ -1,4 +1,4 @@
-//! Devices, buffers, streams and launches, on every device that is here.
+//! Devices, buffers, streams and launches, on every available device.
 
 use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;

@@ -1,4 +1,4 @@
-//! Handles whose work is ordered on a stream, on every device that is here.
+//! Handles whose work is ordered on a stream, on every available device.
 //!
 //! On the CPU and in the simulator streams are only names, so these tests check results and errors
 //! there. On a GPU a missing order makes them fail with some probability, since work is put on
@@ -24,7 +24,7 @@ fn add(device: &Device, values: &mut Buffer<u32>, amount: u32) {
     unsafe { device.launch(&MODULE, &add_to_all, config, (values.slice_mut(), amount)) }.unwrap();
 }
 
-/// Elements that keep a GPU busy for a while, or few for the simulator.
+/// Returns a number of elements that keeps a GPU busy for a while, or few for the simulator.
 fn many(device: &Device) -> usize {
     match device.kind() {
         gridstride::device::DeviceKind::Cuda { .. } if !small() => 1 << 24,

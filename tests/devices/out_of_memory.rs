@@ -180,7 +180,7 @@ fn sequences_are_collected_until_memory_ends() {
             assert_no_memory("Sequences::try_from_iter", endless);
             let encoded = Alphabet::dna().encode(&text, Unknown::Skip);
             assert_no_memory("Alphabet::encode", encoded);
-            // What was there is as it was.
+            // The previous codes are unchanged.
             assert_eq!(sequences.codes(), [1, 2]);
             assert_eq!(sequences.offsets(), [0, 2]);
         });

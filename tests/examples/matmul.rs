@@ -36,7 +36,7 @@ fn fortran(matrix: &Array2<f64>) -> Array2<f64> {
     columns
 }
 
-/// What is written with `--out`.
+/// Returns the output of `--out`.
 fn product<T: ReadableElement>(folder: &Folder, arguments: &[&str]) -> Array2<T> {
     let out = folder.path("c.npy");
     let said = EXAMPLE.succeed(&[arguments, &["--out", out.to_str().unwrap()]].concat());
@@ -408,7 +408,7 @@ fn files_that_cannot_be_read() {
     EXAMPLE.refuse(&["--a", itself, "--b", &good], &["cannot read"]);
 }
 
-/// What is finite in the file must be in the type.
+/// Finite numbers of the file must be within the range of the type.
 #[test]
 fn numbers_that_are_out_of_range() {
     let folder = Folder::new();

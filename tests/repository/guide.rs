@@ -51,7 +51,7 @@ fn generalised(message: &str) -> String {
     })
 }
 
-/// What a launch with a mistake reports.
+/// Returns the message of a launch that must fail.
 fn reported<A: KernelArgs>(kernel: &Kernel<A>, config: LaunchConfig, arguments: A) -> String {
     reported_by(&Simulator::with_seed(0), kernel, config, arguments)
 }
@@ -79,7 +79,7 @@ unsafe fn nothing() {}
 #[kernel(block = 256)]
 unsafe fn of_256() {}
 
-/// What a launch within a kernel reported.
+/// The message of a launch within a kernel.
 static NESTED: Mutex<String> = Mutex::new(String::new());
 
 #[kernel]

@@ -159,7 +159,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
     }
     for architecture in architectures("matmul") {
         let ptx = image("matmul", &architecture);
-        // What is named as the beginning of other names is looked at by itself.
+        // Names that begin other names are checked separately.
         let summary = PtxSummary::of(&ptx);
         let mut of_image: Vec<Family> = families
             .iter()

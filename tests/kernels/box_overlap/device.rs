@@ -11,7 +11,7 @@ use super::{
 use crate::common::{assert_error, cuda, devices, message, small, with_kernels};
 use crate::in_every_type;
 
-/// Compares all that a result offers.
+/// Compares every part of a result.
 #[track_caller]
 fn check_result<T: Number>(
     device: &Device,

@@ -7,7 +7,7 @@ use ndarray::{Array2, s};
 use super::{Number, assert_same, is_slow, numbers, pipes, set, uniform};
 use crate::common::{assert_error, cuda, devices, fails_with, several, simulator, with_kernels};
 
-/// Boxes, some of which overlap.
+/// Boxes that overlap in part.
 fn some(count: usize, seed: u64) -> Array2<i64> {
     uniform(count, 100, 40, seed)
 }

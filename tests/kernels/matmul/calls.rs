@@ -28,7 +28,7 @@ const SIZES: &[Sizes] = &[
     (40, 136, 264),
 ];
 
-/// More of them, for devices that are fast.
+/// More sizes, for fast devices.
 const MORE_SIZES: &[Sizes] = &[
     (255, 127, 513),
     (256, 128, 512),
@@ -65,7 +65,7 @@ fn every_size_and_layout<T: Scalar>(with: MatMul) {
     });
 }
 
-/// The kernels that `Auto` does not take here.
+/// Tests the kernels that `Auto` does not choose here.
 fn other_instructions<T: Scalar>(precision: Precision) {
     for instructions in [Instructions::Fma, Instructions::Warp] {
         let with = MatMul::new()

@@ -19,7 +19,7 @@ fn random(seed: u64, count: usize) -> Vec<f64> {
     std::iter::repeat_with(number).take(count).collect()
 }
 
-/// The unit roundoff.
+/// Returns the unit roundoff.
 fn unit<T: Number>() -> f64 {
     match size_of::<T>() {
         4 => f64::from(f32::EPSILON) / 2.0,

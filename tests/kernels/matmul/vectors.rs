@@ -25,7 +25,7 @@ const SIZES: &[(usize, usize)] = &[
     (200, 1001),
 ];
 
-/// More of them, for devices that are fast.
+/// More sizes, for fast devices.
 const MORE_SIZES: &[(usize, usize)] = &[(5000, 4000), (3, 200_000), (200_001, 5), (1024, 4096)];
 
 fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {

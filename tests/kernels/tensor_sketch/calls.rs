@@ -8,7 +8,7 @@ use ndarray::{Array1, Array2, array, s};
 use super::{CHUNK, FORMS, check, codes};
 use crate::common::{self, assert_error, devices, fails};
 
-/// The sketch in each form.
+/// Returns the sketch in each form.
 fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> [(Form, Array1<f32>); 2] {
     FORMS.map(|form| {
         let sketcher = TensorSketch::new(tables.clone()).form(form);
@@ -16,7 +16,7 @@ fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> [(Form, Array1<
     })
 }
 
-/// ±`value` at the one place where the tuple of the first t letters falls.
+/// Returns a sketch with ±`value` at the place of the tuple of the first t letters.
 fn at_one_place(tables: &Tables, codes: &[u8], value: f64) -> Array1<f32> {
     let tuple = || codes.iter().copied().zip(0..tables.tuple_length());
     let place: u32 = tuple().map(|(letter, k)| tables.hash(letter, k)).sum();
@@ -192,7 +192,7 @@ fn the_same_from_run_to_run() {
     }
 }
 
-/// Lengths that are worked on in different ways: together with others, alone, in several leaves.
+/// Lengths that are sketched together with others, separately, and in several leaves.
 #[test]
 fn a_sketch_does_not_depend_on_others() {
     if common::small() {

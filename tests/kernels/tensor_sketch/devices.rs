@@ -21,7 +21,7 @@ fn sequences(lengths: &[usize]) -> Sequences {
     Sequences::from(texts)
 }
 
-/// Sketches on both, and compares.
+/// Compares the sketches of `devices` with those of `one`.
 #[track_caller]
 fn check<T: Entry>(
     devices: &(impl DeviceSet + ?Sized),

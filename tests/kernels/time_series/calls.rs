@@ -236,7 +236,7 @@ fn every_choice_together<T: Number>() {
     }
 }
 
-/// All choices but that of the order.
+/// All combinations of options except the order.
 fn choices(aggregation: TimeBuckets, ddof: u32) -> Vec<TimeBuckets> {
     let mut all = Vec::new();
     for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Last] {
@@ -545,7 +545,7 @@ impl Aggregate for Span {
 
 #[test]
 fn aggregates_of_ones_own() {
-    // Without kernels it is for the CPU alone.
+    // A custom aggregate without kernels runs on the CPU only.
     let device = Device::cpu();
     let lengths = [1, 2, 9, 5000, 30_000, 1];
     let timestamps = timestamps_of(&lengths, 1 << 20);

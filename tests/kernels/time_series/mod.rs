@@ -42,7 +42,7 @@ pub fn percentiles() -> [Method; 6] {
     [Method::MEDIAN, low, quarter, odd, high, all]
 }
 
-/// Types of values to test.
+/// Value types to test.
 pub trait Number: Value {
     fn of(number: f64) -> Self;
 }
@@ -108,7 +108,7 @@ pub fn check<'a, T: Value>(
     found
 }
 
-/// The same for a single series.
+/// As [`check`], for a single series.
 #[track_caller]
 pub fn check_one<'a, T: Value>(
     device: &Device,
