@@ -132,7 +132,7 @@ pub fn least_memory<R>(device: &Device, work: impl Fn(&Device) -> Result<R>) -> 
     }
 }
 
-/// The message of an error.
+/// Returns the message of an error.
 pub fn message<T>(result: Result<T>) -> Option<String> {
     result.err().map(|error| error.to_string())
 }

@@ -2,14 +2,14 @@
 //!
 //! # The bound of the direct form
 //!
-//! An entry of row k is a sum over tuples, each contributing ±1. Take the recurrence in
-//! numbers with unit roundoff u, 2⁻²⁴ for `f32` and 2⁻⁵³ for `f64`:
-//! T\[k+1\] += ±roll(T\[k\]). A contribution stands in one row at a time: with each letter it either
-//! stays where it is or goes on to the next row, and goes through the one addition that is made
-//! there. Signs and rolls are exact. So it passes at most n roundings for n letters, then at most
-//! three more: the rounding of C(n, k), the division by it, and the conversion of the result. What
-//! the device computes is therefore Σ ±(1 + θ) with |θ| ≤ γ_{n+3}(u), and differs from the exact
-//! value by at most γ_{n+3}(u)·A, where A = Σ |±1| is the same sketch with all signs +1.
+//! An entry of row k is a sum over tuples, each contributing ±1. Take the recurrence in numbers
+//! with unit roundoff u, 2⁻²⁴ for `f32` and 2⁻⁵³ for `f64`: T\[k+1\] += ±roll(T\[k\]). A
+//! contribution stands in one row at a time: with each letter it either stays where it is or goes
+//! on to the next row, and goes through the one addition that is made there. Signs and rolls are
+//! exact. So it passes at most n roundings for n letters, then at most three more: the rounding of
+//! C(n, k), the division by it, and the conversion of the result. What the device computes is
+//! therefore Σ ±(1 + θ) with |θ| ≤ γ_{n+3}(u), and differs from the exact value by at most
+//! γ_{n+3}(u)·A, where A = Σ |±1| is the same sketch with all signs +1.
 //!
 //! The reference makes the same roundings with 2⁻⁵³, which gives γ' = γ_{n+3}(2⁻⁵³), both in the
 //! value compared with and in A, computed as Ã ≥ (1 − γ')·A. Together:
@@ -21,29 +21,28 @@
 //!
 //! # The bound of the Fourier form
 //!
-//! In each lane every one of the C(n, k) tuples contributes a number of modulus 1, the product of what
-//! its letters contribute to the chunks that they lie in, at most t. In a chunk of m ≤ [`CHUNK`]
-//! letters that passes
+//! In each lane every one of the C(n, k) tuples contributes a number of modulus 1, the product of
+//! what its letters contribute to the chunks that they lie in, at most t. In a chunk of m ≤
+//! [`CHUNK`] letters that passes
 //!
 //! - where it stays in its row for a letter, at most two roundings, from adding a product;
-//! - where it moves, two more: of the operator's entry, and of the product if it is not fused. A tuple
-//!   moves t times at most;
-//! - where blocks are composed in the same type, 2t more, and so many fewer in the block, but for a last
-//!   block that is not full.
+//! - where it moves, two more: of the operator's entry, and of the product if it is not fused. A
+//!   tuple moves t times at most;
+//! - where blocks are composed in the same type, 2t more, and so many fewer in the block, but for a
+//!   last block that is not full.
 //!
-//! Together r = 2·min(n, t·[`CHUNK`]) + 6t.
-//! A sum of products of complex numbers whose terms pass at most r roundings in each component is
-//! off by at most √2·γ_r times the sum of the products of moduli: by √2·γ_r(u)·C(n, k) here.
-//! The rest is done in `f64`: operators of up to 8 letters, with 3 roundings a letter and 2 for a
-//! root of unity; products of matrices, 2t + 2 roundings each, of which each part of a tuple meets 16 in
-//! each of four levels and one for each 16³ chunks; and the inverse transform, D + 4 for D terms. With r' of
-//! those, and since the inverse transform's D lanes of modulus 1 are divided by D, an entry of the
-//! sum is off by at most
+//! Together r = 2·min(n, t·[`CHUNK`]) + 6t. A sum of products of complex numbers whose terms pass
+//! at most r roundings in each component is off by at most √2·γ_r times the sum of the products of
+//! moduli: by √2·γ_r(u)·C(n, k) here. The rest is done in `f64`: operators of up to 8 letters, with
+//! 3 roundings a letter and 2 for a root of unity; products of matrices, 2t + 2 roundings each, of
+//! which each part of a tuple meets 16 in each of four levels and one for each 16³ chunks; and the
+//! inverse transform, D + 4 for D terms. With r' of those, and since the inverse transform's D
+//! lanes of modulus 1 are divided by D, an entry of the sum is off by at most
 //!
 //! E = √2·(γ_r(u) + γ_{r'}(2⁻⁵³))·C(n, k).
 //!
-//! If E < 1/2 it is rounded to the whole number that it is. Else, or if it is divided by C(n, k), it
-//! passes the same three roundings as above. The reference's own error is the one above.
+//! If E < 1/2 it is rounded to the whole number that it is. Else, or if it is divided by C(n, k),
+//! it passes the same three roundings as above. The reference's own error is the one above.
 
 use gridstride::Real;
 use gridstride::tensor_sketch::{Form, Tables, binomial, reference};
@@ -66,7 +65,7 @@ pub struct Reference<'a> {
     tables: &'a Tables,
     length: usize,
     rows: Array2<f64>,
-    /// The same with all signs +1.
+    /// The expected sketch with all signs +1.
     magnitudes: Array2<f64>,
     /// Products of matrices in `f64` beyond the chunks'.
     products: usize,
@@ -89,17 +88,17 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// For a sketch that goes through `products` products of matrices beyond the chunks'.
+    /// As [`Reference::new`], for a sketch with `products` products of matrices beyond the chunks'.
     pub fn after_products(self, products: usize) -> Reference<'a> {
         Reference { products, ..self }
     }
 
-    /// Compares the sketch, made in a form, with what it should be.
+    /// Compares a sketch in this form with the reference.
     pub fn check_last_row<T: Real>(&self, row: ArrayView1<T>, normalize: bool, form: Form) {
         self.check_row(row, self.tables.tuple_length(), normalize, form);
     }
 
-    /// Compares row k, made in a form, with what it should be.
+    /// Compares row k of a sketch in this form with the reference.
     pub fn check_row<T: Real>(&self, row: ArrayView1<T>, k: usize, normalize: bool, form: Form) {
         let (n, t, dim) = (self.length, self.tables.tuple_length(), self.tables.dim());
         let divisor = match normalize {
@@ -121,7 +120,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// An entry, and by how much the one computed in `T` may differ from it.
+    /// Returns an entry and the bound of the difference of an entry computed in `T`.
     fn expected<T: Real>(&self, place: [usize; 2], divisor: f64, form: Form) -> (f64, f64) {
         let (n, u) = (self.length, T::UNIT_ROUNDOFF);
         let [k, _] = place;

@@ -11,19 +11,15 @@ fn sources(i: usize, argument: usize) -> [usize; 8] {
     let (by, in_half_by) = (argument % 32, argument % 16);
     [
         first + (7 * lane + argument) % 32,
-        if lane >= by { i - by } else { i },
-        if lane + by < 32 { i + by } else { i },
+        i - if lane >= by { by } else { 0 },
+        i + if lane + by < 32 { by } else { 0 },
         first + (lane ^ by),
         first_of_half + (in_half + argument) % 16,
-        if in_half >= in_half_by {
-            i - in_half_by
+        i - if in_half >= in_half_by { in_half_by } else { 0 },
+        i + if in_half + in_half_by < 16 {
+            in_half_by
         } else {
-            i
-        },
-        if in_half + in_half_by < 16 {
-            i + in_half_by
-        } else {
-            i
+            0
         },
         first_of_half + (in_half ^ in_half_by),
     ]
@@ -37,10 +33,8 @@ fn reduced<T: Copy>(input: &[T], operations: [fn(T, T) -> T; 3]) -> Vec<[T; 3]> 
         let all = operations.map(|combine| {
             let mut lanes = warp.to_vec();
             while lanes.len() > 1 {
-                let half = lanes.len() / 2;
-                lanes = (0..half)
-                    .map(|i| combine(lanes[i], lanes[i + half]))
-                    .collect();
+                let (low, high) = lanes.split_at(lanes.len() / 2);
+                lanes = low.iter().zip(high).map(|(a, b)| combine(*a, *b)).collect();
             }
             lanes[0]
         });
@@ -102,75 +96,53 @@ fn sources_wrapping(i: usize, argument: u32) -> [usize; 8] {
     sources(i, (argument % 32) as usize)
 }
 
-/// What is compared, so that −0 is not 0 and a NaN is itself.
-fn bits<T: number_bits::Bits>(values: &[T]) -> Vec<u64> {
+/// The bytes of numbers. Comparing them tells −0 from 0 and finds a NaN equal to itself.
+fn bits<T: Bits>(values: &[T]) -> Vec<Vec<u8>> {
     values.iter().map(|value| value.bits()).collect()
 }
 
-mod number_bits {
-    /// A number's bits, extended.
-    pub trait Bits: Copy {
-        fn bits(self) -> u64;
-    }
-    macro_rules! bits {
-        ($($type:ty, $bits:expr;)*) => {$(
-            impl Bits for $type {
-                fn bits(self) -> u64 {
-                    let bits: fn($type) -> u64 = $bits;
-                    bits(self)
-                }
-            }
-        )*};
-    }
-    bits! {
-        u32, |v| v.into();
-        i32, |v| v as u64;
-        u64, |v| v;
-        i64, |v| v as u64;
-        f32, |v| v.to_bits().into();
-        f64, |v| v.to_bits();
-    }
+trait Bits: Copy {
+    fn bits(self) -> Vec<u8>;
 }
 
-/// The smaller one of numbers: −0 before 0, and a NaN only of two.
-macro_rules! ordered {
-    ($type:ident, $smaller:ident, $larger:ident) => {
-        fn $smaller(a: $type, b: $type) -> $type {
-            match (a.is_nan(), b.is_nan()) {
-                (true, _) => b,
-                (_, true) => a,
-                _ if a.total_cmp(&b).is_le() => a,
-                _ => b,
+macro_rules! bits {
+    ($($type:ty)*) => {$(
+        impl Bits for $type {
+            fn bits(self) -> Vec<u8> {
+                self.to_ne_bytes().to_vec()
             }
         }
-        fn $larger(a: $type, b: $type) -> $type {
+    )*};
+}
+bits! { u32 i32 u64 i64 f32 f64 }
+
+/// The smaller or larger of two numbers: −0 is below 0, and NaN is chosen only over NaN.
+macro_rules! ordered {
+    ($name:ident, $type:ident, $is_first:ident) => {
+        fn $name(a: $type, b: $type) -> $type {
             match (a.is_nan(), b.is_nan()) {
                 (true, _) => b,
                 (_, true) => a,
-                _ if a.total_cmp(&b).is_ge() => a,
+                _ if a.total_cmp(&b).$is_first() => a,
                 _ => b,
             }
         }
     };
 }
-ordered!(f32, smaller_f32, larger_f32);
-ordered!(f64, smaller_f64, larger_f64);
+ordered!(smaller_f32, f32, is_le);
+ordered!(larger_f32, f32, is_ge);
+ordered!(smaller_f64, f64, is_le);
+ordered!(larger_f64, f64, is_ge);
 
 /// Numbers that round when added; then zeros of both signs; then NaN in most lanes, and in all
 /// of the second warp.
 fn doubles() -> [Vec<f64>; 3] {
-    let numbers = random(5, LEN);
-    let numbers: Vec<f64> = numbers
-        .iter()
-        .map(|&bits| bits as i64 as f64 / 3e9)
-        .collect();
+    let numbers = random(5, LEN).into_iter();
+    let numbers: Vec<f64> = numbers.map(|bits| bits as i64 as f64 / 3e9).collect();
     let sign = |i: usize| if i.is_multiple_of(3) { 0.0 } else { -0.0 };
-    let some = |i: usize| {
-        if i % 7 == 3 && i < 32 {
-            numbers[i]
-        } else {
-            f64::NAN
-        }
+    let some = |i: usize| match i % 7 {
+        3 if i < 32 => numbers[i],
+        _ => f64::NAN,
     };
     [
         numbers.clone(),
@@ -198,17 +170,20 @@ of_type! {
         doubles(), [|a, b| a + b, smaller_f64, larger_f64];
 }
 
-/// Runs a kernel of blocks of 64 on `input` in place.
-fn in_place(
-    device: &Device,
+/// Runs a kernel of blocks of 64 on `input` in place, on every device.
+#[track_caller]
+fn check_in_place(
     kernel: &Kernel<(cuda_std::DeviceSliceMut<u32>,)>,
     input: &[u32],
-) -> Vec<u32> {
-    let mut data = device.buffer_from(input).unwrap();
+    expected: &[u32],
+) {
     let config = LaunchConfig::new((input.len() / LEN) as u32, LEN as u32);
-    // SAFETY: an element per thread.
-    unsafe { launch(device, kernel, config, (data.slice_mut(),)) };
-    data.to_vec().unwrap()
+    for device in with_kernels() {
+        let mut data = device.buffer_from(input).unwrap();
+        // SAFETY: an element per thread.
+        unsafe { launch(&device, kernel, config, (data.slice_mut(),)) };
+        assert_eq!(data.to_vec().unwrap(), expected, "{device}");
+    }
 }
 
 #[test]
@@ -216,13 +191,7 @@ fn any_operation_reduces() {
     let input = random_u32(10, LEN * blocks() as usize);
     let product = |warp: &[u32]| [warp.iter().fold(1, |all: u32, &v| all.wrapping_mul(v)); 32];
     let expected: Vec<u32> = input.chunks(32).flat_map(product).collect();
-    for device in with_kernels() {
-        assert_eq!(
-            in_place(&device, &warps::products, &input),
-            expected,
-            "{device}"
-        );
-    }
+    check_in_place(&warps::products, &input, &expected);
 }
 
 #[test]
@@ -237,10 +206,7 @@ fn votes_count_the_lanes_of_the_mask() {
         (5, 9, 3),
     ] {
         let count = block * blocks() as usize;
-        let input: Vec<u32> = random_u32(11, count)
-            .iter()
-            .map(|value| value % kinds)
-            .collect();
+        let input: Vec<u32> = random_u32(11, count).iter().map(|v| v % kinds).collect();
         for device in with_kernels() {
             let values = device.buffer_from(&input).unwrap();
             let mut out = device.zeros::<[u32; 8]>(count).unwrap();
@@ -274,11 +240,8 @@ fn votes_count_the_lanes_of_the_mask() {
                         ]
                     })
                     .collect();
-                assert_eq!(
-                    found[i][..],
-                    expected,
-                    "{device}, block {block}, thread {i}"
-                );
+                let found = &found[i][..];
+                assert_eq!(found, expected, "{device}, block {block}, thread {i}");
             }
         }
     }
@@ -299,13 +262,7 @@ fn lanes_in_two_branches_do_not_mix() {
             _ => ballot(i, 5) ^ input[i ^ 4],
         })
         .collect();
-    for device in with_kernels() {
-        assert_eq!(
-            in_place(&device, &warps::divergent_halves, &input),
-            expected,
-            "{device}"
-        );
-    }
+    check_in_place(&warps::divergent_halves, &input, &expected);
 }
 
 #[test]
@@ -315,20 +272,13 @@ fn a_ballot_is_a_mask() {
         .map(|i| {
             let warp = &input[i - i % 32..][..32];
             let first = warp.iter().find(|&value| value % 2 == 1);
-            if input[i] % 2 == 1 {
-                *first.unwrap()
-            } else {
-                input[i]
+            match input[i] % 2 {
+                1 => *first.unwrap(),
+                _ => input[i],
             }
         })
         .collect();
-    for device in with_kernels() {
-        assert_eq!(
-            in_place(&device, &warps::first_odd, &input),
-            expected,
-            "{device}"
-        );
-    }
+    check_in_place(&warps::first_odd, &input, &expected);
 }
 
 #[test]
@@ -337,11 +287,5 @@ fn a_warp_synchronises_without_its_block() {
     let expected: Vec<u32> = (0..input.len())
         .map(|i| input[i ^ 15 ^ 31].wrapping_mul(3))
         .collect();
-    for device in with_kernels() {
-        assert_eq!(
-            in_place(&device, &warps::warp_exchange, &input),
-            expected,
-            "{device}"
-        );
-    }
+    check_in_place(&warps::warp_exchange, &input, &expected);
 }

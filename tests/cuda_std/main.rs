@@ -52,7 +52,7 @@ unsafe fn launch<A: KernelArgs>(
     unsafe { device.launch(&MODULE, kernel, config, arguments) }.unwrap();
 }
 
-/// Blocks of a launch of many.
+/// Returns the number of blocks of a large launch.
 fn blocks() -> u32 {
     if small() { 2 } else { 17 }
 }
@@ -71,8 +71,5 @@ fn random(seed: u64, count: usize) -> Vec<u64> {
 }
 
 fn random_u32(seed: u64, count: usize) -> Vec<u32> {
-    random(seed, count)
-        .iter()
-        .map(|&bits| bits as u32)
-        .collect()
+    random(seed, count).iter().map(|&v| v as u32).collect()
 }

@@ -3,6 +3,7 @@
 use super::*;
 use common::gamma;
 use cuda_std_tests_kernels::{groups, matrices};
+use gridstride::Number;
 use gridstride::device::Element;
 
 /// A kind of number that the instructions take.
@@ -55,11 +56,8 @@ fn reals(seed: u64, count: usize, digits: u32) -> Vec<f64> {
         let fraction = bits >> (64 - digits);
         let magnitude = 1.0 + fraction as f64 / (1_u64 << digits) as f64;
         let scale = 2f64.powi((bits % 11) as i32 - 5);
-        if bits >> 8 & 1 == 1 {
-            -magnitude * scale
-        } else {
-            magnitude * scale
-        }
+        let sign = if bits >> 8 & 1 == 1 { -1.0 } else { 1.0 };
+        sign * magnitude * scale
     };
     random(seed, count).into_iter().map(number).collect()
 }
@@ -81,10 +79,9 @@ impl Shape {
         let element = |i: usize| {
             let (row, column) = (i / columns, i % columns);
             (0..k).fold((d[i], d[i].abs()), |(sum, absolute), l| {
-                let of_b = if self.by_columns {
-                    column * k + l
-                } else {
-                    l * columns + column
+                let of_b = match self.by_columns {
+                    true => column * k + l,
+                    false => l * columns + column,
                 };
                 let product = a[row * k + l] * b[of_b];
                 (sum + product, absolute + product.abs())
@@ -94,32 +91,18 @@ impl Shape {
     }
 }
 
-/// What a sum is of.
-trait Sum: Element {
+/// The type of the sums.
+trait Sum: Number {
     /// The most that one operation changes a sum by, relative to it. f32 may be cut, not rounded.
     const UNIT: f64;
-    fn new(number: f64) -> Self;
-    fn number(self) -> f64;
 }
 
 impl Sum for f64 {
     const UNIT: f64 = f64::EPSILON / 2.0;
-    fn new(number: f64) -> Self {
-        number
-    }
-    fn number(self) -> f64 {
-        self
-    }
 }
 
 impl Sum for f32 {
     const UNIT: f64 = f32::EPSILON as f64;
-    fn new(number: f64) -> Self {
-        number as f32
-    }
-    fn number(self) -> f64 {
-        self.into()
-    }
 }
 
 /// Lets `run` multiply `count` pairs of matrices, and compares.
@@ -130,48 +113,40 @@ fn check<T: Element, D: Sum>(
     count: usize,
     run: impl Fn(&Buffer<T>, &Buffer<T>, &mut Buffer<D>),
 ) {
-    let Shape {
-        rows, columns, k, ..
-    } = shape;
+    let Shape { rows, columns, .. } = shape;
+    let k = shape.k;
     let lengths = [rows * k, k * columns, rows * columns];
     for exact in [true, false] {
-        let make = |seed: u64, length: usize, digits| {
-            if exact {
-                integers(seed, count * length)
-            } else {
-                reals(seed, count * length, digits)
-            }
+        let make = |seed: u64, length: usize, digits| match exact {
+            true => integers(seed, count * length),
+            false => reals(seed, count * length, digits),
         };
         let a = make(50, lengths[0], numbers.digits);
         let b = make(51, lengths[1], numbers.digits);
         // So few digits that f32 has them.
         let d = make(52, lengths[2], 20);
         let upload = |values: &[f64]| {
-            let encoded: Vec<T> = values
-                .iter()
-                .map(|&value| (numbers.encode)(value))
-                .collect();
-            device.buffer_from(&encoded).unwrap()
+            let encoded = values.iter().map(|&value| (numbers.encode)(value));
+            device.buffer_from(&encoded.collect::<Vec<T>>()).unwrap()
         };
-        let encoded: Vec<D> = d.iter().map(|&value| D::new(value)).collect();
+        let encoded: Vec<D> = d.iter().map(|&value| D::from_f64(value)).collect();
         let mut out = device.buffer_from(&encoded).unwrap();
         run(&upload(&a), &upload(&b), &mut out);
         let out = out.to_vec().unwrap();
-        // An instruction adds some products at a time to the sum: each product is rounded or cut once,
-        // the sum once with them and once after it. With at least one product at a time these are 3·k
-        // errors, of numbers that are not above the sum of absolute values. The expected sum has 2·k
-        // of f64.
-        let bound = if exact {
-            0.0
-        } else {
-            gamma(3 * k, D::UNIT) + gamma(2 * k, f64::UNIT)
+        // An instruction adds some products at a time to the sum: each product is rounded or cut
+        // once, the sum once with them and once after it. With at least one product at a time these
+        // are 3·k errors, of numbers that are not above the sum of absolute values. The expected
+        // sum has 2·k of f64.
+        let bound = match exact {
+            true => 0.0,
+            false => gamma(3 * k, D::UNIT) + gamma(2 * k, f64::UNIT),
         };
         for block in 0..count {
             let of = |matrix: &'_ [f64], length| matrix[block * length..][..length].to_vec();
             let (a, b, d) = (of(&a, lengths[0]), of(&b, lengths[1]), of(&d, lengths[2]));
             let expected = shape.product(&a, &b, &d).into_iter();
             for (i, (expected, absolute)) in expected.enumerate() {
-                let read = out[block * lengths[2] + i].number();
+                let read = out[block * lengths[2] + i].to_f64();
                 assert!(
                     (read - expected).abs() <= bound * absolute,
                     "{device}, product {block}, row {}, column {}: {read} in place of {expected}",
@@ -220,10 +195,9 @@ fn tiles_come_as_they_are_or_transposed() {
     for device in with_capability(|it| it >= (8, 0)) {
         let tiles = device.buffer_from(&rows).unwrap();
         for transposed in [false, true] {
-            let kernel = if transposed {
-                &matrices::tiles_transposed
-            } else {
-                &matrices::tiles_plain
+            let kernel = match transposed {
+                true => &matrices::tiles_transposed,
+                false => &matrices::tiles_plain,
             };
             let mut out = device.zeros::<[u32; 4]>(32).unwrap();
             let config = LaunchConfig::new(1, 32).with_shared_bytes(512);
@@ -262,7 +236,8 @@ macro_rules! wide_products {
                     let bytes = (groups::ROWS + $columns) * groups::K_BYTES;
                     let config = LaunchConfig::new(1, groups::BLOCK).with_shared_bytes(bytes as u32);
                     let arguments = (a.slice(), b.slice(), d.slice_mut());
-                    // SAFETY: the matrices have the kernel's shape, and shared memory has room for two.
+                    // SAFETY: the matrices have the kernel's shape, and shared memory has room for
+                    // two.
                     unsafe { launch(&device, &groups::$kernel, config, arguments) };
                 });
             }

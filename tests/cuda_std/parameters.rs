@@ -1,4 +1,4 @@
-//! How parameters arrive, and in which blocks kernels run.
+//! Parameters of kernels, and bounds of blocks.
 
 use super::*;
 use cuda_std_tests_kernels::launches::{Aligned, Bytes, Mixed, Nested, Single, Table};
@@ -52,19 +52,29 @@ fn scalars_of_every_width_arrive() {
     }
 }
 
+/// Expands to the numbers as arguments of the kernel, followed by `$target`, and to the array that
+/// the kernel writes.
+macro_rules! numbers {
+    ($target:ident, $($number:expr),*) => {
+        (($(($number) as _,)* $target), [$($number),*])
+    };
+}
+
 #[test]
 fn twenty_four_parameters_arrive() {
     for device in with_kernels() {
         let mut out = device.zeros::<[u64; 23]>(1).unwrap();
-        let wide = 0xf0f1_f2f3_f4f5_f6f7;
-        let arguments = (
+        let target = out.slice_mut();
+        let (wide, high) = (0xf0f1_f2f3_f4f5_f6f7_u64, 0xf000_0000);
+        let (arguments, expected) = numbers![
+            target,
             1,
             wide + 2,
             3,
             4,
             0xf005,
             6,
-            0xf000_0007,
+            high + 7,
             8,
             wide + 9,
             0xf00a,
@@ -73,43 +83,17 @@ fn twenty_four_parameters_arrive() {
             13,
             14,
             15,
-            0xf000_0010,
-            17,
-            wide as usize + 18,
-            0xf000_0013,
-            0xf014,
-            21,
-            wide + 22,
-            23,
-            out.slice_mut(),
-        );
-        // SAFETY: an element.
-        unsafe { launch(&device, &launches::many, LaunchConfig::new(1, 1), arguments) };
-        let expected = [
-            1,
-            wide + 2,
-            3,
-            4,
-            0xf005,
-            6,
-            0xf000_0007,
-            8,
-            wide + 9,
-            0xf00a,
-            0xf00b,
-            wide + 12,
-            13,
-            14,
-            15,
-            0xf000_0010,
+            high + 16,
             17,
             wide + 18,
-            0xf000_0013,
+            high + 19,
             0xf014,
             21,
             wide + 22,
-            23,
+            23
         ];
+        // SAFETY: an element.
+        unsafe { launch(&device, &launches::many, LaunchConfig::new(1, 1), arguments) };
         assert_eq!(out.to_vec().unwrap(), [expected], "{device}");
     }
 }
@@ -188,25 +172,23 @@ fn pointers_are_parameters() {
     for device in with_kernels() {
         let source = device.buffer_from(&input).unwrap();
         let mut target = device.zeros::<u32>(300).unwrap();
-        let arguments = (
-            source.slice().as_ptr(),
-            target.slice_mut().as_mut_ptr(),
-            300,
-        );
+        let (from, to) = (source.slice().as_ptr(), target.slice_mut().as_mut_ptr());
         let config = LaunchConfig::new(2, 64);
         // SAFETY: both have 300 elements.
-        unsafe { launch(&device, &launches::raw_pointers, config, arguments) };
+        unsafe { launch(&device, &launches::raw_pointers, config, (from, to, 300)) };
         assert_eq!(target.to_vec().unwrap(), input, "{device}");
     }
 }
 
-/// Launches on counters of blocks.
+/// Launches a kernel that counts the threads of each of `grid` blocks.
 fn counts(
     device: &Device,
     kernel: &Kernel<(cuda_std::DeviceSliceMut<u32>,)>,
-    config: LaunchConfig,
+    grid: u32,
+    block: (u32, u32, u32),
 ) -> gridstride::Result<Vec<u32>> {
-    let mut counts: Buffer<u32> = device.zeros(config.grid.x as usize)?;
+    let config = LaunchConfig::new(grid, block);
+    let mut counts: Buffer<u32> = device.zeros(grid as usize)?;
     // SAFETY: an element per block.
     unsafe { device.launch(&MODULE, kernel, config, (counts.slice_mut(),)) }?;
     counts.to_vec()
@@ -215,24 +197,14 @@ fn counts(
 #[test]
 fn bounds_admit_what_they_say() {
     for device in with_kernels() {
-        let exact = |block| counts(&device, &launches::exact_block, LaunchConfig::new(5, block));
+        let exact = |block| counts(&device, &launches::exact_block, 5, block);
         assert_eq!(exact((4, 2, 3)).unwrap(), [24; 5], "{device}");
         for other in [(24, 1, 1), (4, 3, 2), (4, 2, 2)] {
             fails(exact(other), &["blocks of (4, 2, 3) alone"]);
         }
-        let bounded = |block| {
-            counts(
-                &device,
-                &launches::bounded_block,
-                LaunchConfig::new(3, block),
-            )
-        };
-        for (block, threads) in [
-            ((128, 1, 1), 128),
-            ((8, 4, 4), 128),
-            ((1, 127, 1), 127),
-            ((1, 1, 1), 1),
-        ] {
+        let bounded = |block| counts(&device, &launches::bounded_block, 3, block);
+        for block in [(128, 1, 1), (8, 4, 4), (1, 127, 1), (1, 1, 1)] {
+            let threads = block.0 * block.1 * block.2;
             assert_eq!(bounded(block).unwrap(), [threads; 3], "{device}");
         }
         fails(bounded((129, 1, 1)), &["more than the 128 threads"]);
@@ -242,10 +214,7 @@ fn bounds_admit_what_they_say() {
 #[test]
 fn panics_that_do_not_happen_change_nothing() {
     for device in with_kernels() {
-        let input = random_u32(29, 500)
-            .iter()
-            .map(|value| value % 1000)
-            .collect::<Vec<_>>();
+        let input: Vec<u32> = random_u32(29, 500).iter().map(|v| v % 1000).collect();
         let mut values = device.buffer_from(&input).unwrap();
         let arguments = (1000, values.slice_mut());
         let config = LaunchConfig::new(2, 64);
@@ -261,15 +230,8 @@ fn panics_that_do_not_happen_change_nothing() {
 fn a_panic_names_its_thread() {
     let device = simulator();
     let mut values = device.buffer_from(&[3_u32, 4, 5, 6]).unwrap();
-    let arguments = (5, values.slice_mut());
+    let (config, arguments) = (LaunchConfig::new(1, 4), (5, values.slice_mut()));
     // SAFETY: the slice is valid.
-    let launched = unsafe {
-        device.launch(
-            &MODULE,
-            &launches::panics_at,
-            LaunchConfig::new(1, 4),
-            arguments,
-        )
-    };
+    let launched = unsafe { device.launch(&MODULE, &launches::panics_at, config, arguments) };
     fails(launched, &["panics_at", "5 is forbidden", "(2, 0, 0)"]);
 }

@@ -1,4 +1,4 @@
-//! Where threads stand, and grid-stride iteration.
+//! Positions of threads, and grid-stride iteration.
 
 use super::*;
 
@@ -10,26 +10,13 @@ fn every_thread_knows_its_place() {
         ((3, 1, 2), (7, 5, 3)),
         ((1, 2, 1), (1, 96, 1)),
     ] {
+        let ((gw, gh, gd), (w, h, d)) = (grid, block);
         let mut expected = Vec::new();
         for (bz, by, bx) in each(grid) {
             for (z, y, x) in each(block) {
-                let index = x + block.0 * (y + block.1 * z);
-                expected.push([
-                    x,
-                    y,
-                    z,
-                    bx,
-                    by,
-                    bz,
-                    block.0,
-                    block.1,
-                    block.2,
-                    grid.0,
-                    grid.1,
-                    grid.2,
-                    index,
-                    index % 32,
-                ]);
+                let index = x + w * (y + h * z);
+                let lane = index % 32;
+                expected.push([x, y, z, bx, by, bz, w, h, d, gw, gh, gd, index, lane]);
             }
         }
         for device in with_kernels() {
@@ -102,10 +89,8 @@ fn strides_end_at_the_end_of_all_indices() {
         // SAFETY: an element per thread.
         unsafe { launch(&device, &threads::first_strides, config, arguments) };
         let first = |i| if i < 33 { i } else { u64::MAX };
-        assert_eq!(
-            out.to_vec().unwrap(),
-            (0..40).map(first).collect::<Vec<_>>()
-        );
+        let expected: Vec<u64> = (0..40).map(first).collect();
+        assert_eq!(out.to_vec().unwrap(), expected);
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 const LEN: usize = shared_memory::BLOCK as usize;
 
-/// Where thread i of blocks of LEN finds its neighbour's element, `steps` further.
+/// Returns the index of the element `steps` after that of thread i, within its block of LEN.
 fn neighbour(i: usize, steps: usize) -> usize {
     i - i % LEN + (i + steps) % LEN
 }
@@ -12,10 +12,7 @@ fn neighbour(i: usize, steps: usize) -> usize {
 #[test]
 fn arrays_of_all_elements_are_apart() {
     let count = LEN * blocks() as usize;
-    let input: Vec<u32> = random_u32(1, count)
-        .iter()
-        .map(|value| value >> 9)
-        .collect();
+    let input: Vec<u32> = random_u32(1, count).iter().map(|v| v >> 9).collect();
     for device in with_kernels() {
         let values = device.buffer_from(&input).unwrap();
         let mut out = device.zeros::<[u64; 5]>(count).unwrap();
@@ -65,8 +62,8 @@ fn dynamic_memory_is_as_large_as_the_launch_says() {
             let count = block * blocks() as usize;
             let input = random(3, count);
             let mut data = device.buffer_from(&input).unwrap();
-            let config =
-                LaunchConfig::new(blocks(), block as u32).with_shared_bytes(16 * block as u32);
+            let config = LaunchConfig::new(blocks(), block as u32);
+            let config = config.with_shared_bytes(16 * block as u32);
             let arguments = (steps, data.slice_mut());
             // SAFETY: an element and 16 bytes per thread.
             unsafe { launch(&device, &shared_memory::dynamic_ring, config, arguments) };
@@ -83,16 +80,9 @@ fn static_and_dynamic_memory_are_apart() {
         let count = LEN * blocks() as usize;
         let mut out = device.zeros::<u32>(count).unwrap();
         let config = LaunchConfig::new(blocks(), LEN as u32).with_shared_bytes(4 * LEN as u32);
-        let arguments = (out.slice_mut(),);
+        let kernel = &shared_memory::static_and_dynamic;
         // SAFETY: an element and 4 bytes per thread.
-        unsafe {
-            launch(
-                &device,
-                &shared_memory::static_and_dynamic,
-                config,
-                arguments,
-            )
-        };
+        unsafe { launch(&device, kernel, config, (out.slice_mut(),)) };
         let expected: Vec<u32> = (0..count)
             .map(|i| (LEN - 1 - i % LEN) as u32)
             .map(|other| 1000 * other + (other + 1) % 256)
@@ -104,10 +94,7 @@ fn static_and_dynamic_memory_are_apart() {
 #[test]
 fn trees_add_up_blocks() {
     let count = LEN * blocks() as usize;
-    let input: Vec<i64> = random(4, count)
-        .iter()
-        .map(|&bits| bits as i64 >> 8)
-        .collect();
+    let input: Vec<i64> = random(4, count).iter().map(|&v| v as i64 >> 8).collect();
     let expected: Vec<i64> = input.chunks(LEN).map(|block| block.iter().sum()).collect();
     for device in with_kernels() {
         let values = device.buffer_from(&input).unwrap();

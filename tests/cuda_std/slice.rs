@@ -39,10 +39,7 @@ fn reads_find_every_element_and_the_end() {
 fn writes_reach_every_element() {
     for device in with_kernels() {
         for len in [1, 64, 1000] {
-            let input: Vec<u32> = random_u32(26, len)
-                .iter()
-                .map(|value| value % 1000)
-                .collect();
+            let input: Vec<u32> = random_u32(26, len).iter().map(|v| v % 1000).collect();
             let mut data = device.buffer_from(&input).unwrap();
             let mut empty = device.zeros::<u32>(0).unwrap();
             let mut lengths = device.zeros::<u64>(4).unwrap();
@@ -64,18 +61,16 @@ fn elements_have_their_width() {
     let shorts: Vec<u16> = draws.iter().map(|&draw| (draw >> 8) as u16).collect();
     let doubles: Vec<f64> = draws.iter().map(|&draw| draw as i64 as f64 * 1.1).collect();
     for device in with_kernels() {
-        let inputs = (
-            device.buffer_from(&bytes).unwrap(),
-            device.buffer_from(&shorts).unwrap(),
-            device.buffer_from(&doubles).unwrap(),
-        );
+        let byte_in = device.buffer_from(&bytes).unwrap();
+        let short_in = device.buffer_from(&shorts).unwrap();
+        let double_in = device.buffer_from(&doubles).unwrap();
         let mut short_out = device.zeros::<i16>(128).unwrap();
         let mut byte_out = device.zeros::<u8>(128).unwrap();
         let mut single_out = device.zeros::<f32>(128).unwrap();
         let arguments = (
-            inputs.0.slice(),
-            inputs.1.slice(),
-            inputs.2.slice(),
+            byte_in.slice(),
+            short_in.slice(),
+            double_in.slice(),
             short_out.slice_mut(),
             byte_out.slice_mut(),
             single_out.slice_mut(),

@@ -11,8 +11,8 @@ mod reopening;
 
 use std::process::Command;
 
-/// Runs `work` in a process of its own: `test` is the calling test, which this program is started again with, and
-/// `prepare` may set more of the process.
+/// Runs `work` in a separate process. `test` is the calling test, which the process runs alone.
+/// `prepare` may configure the command.
 fn in_own_process<T>(test: T, prepare: impl FnOnce(&mut Command), work: impl FnOnce()) {
     const CHILD: &str = "GRIDSTRIDE_TEST_CHILD";
     if std::env::var_os(CHILD).is_some() {

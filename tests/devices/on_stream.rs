@@ -1,10 +1,11 @@
-//! Handles whose work is ordered on a stream, on every device that is here.
+//! Handles whose work is ordered on a stream, on every available device.
 //!
-//! On the CPU and in the simulator streams are names, so there the tests check results and errors. On a GPU they fail
-//! with some probability if an order is missing: work is put on streams behind kernels that take a while.
+//! On the CPU and in the simulator streams are only names, so these tests check results and errors
+//! there. On a GPU a missing order makes them fail with some probability, since work is put on
+//! streams behind slow kernels.
 
 use cuda_std_tests_kernels::launches::add_to_all;
-use gridstride::device::{Buffer, LaunchConfig, Module, Stream};
+use gridstride::device::{Buffer, LaunchConfig, Module};
 use gridstride::matmul::{MatMul, matmul};
 use gridstride::primitives::{exclusive_sums, sort_pairs};
 use gridstride::{Device, Error};
@@ -12,7 +13,7 @@ use ndarray::{Array2, array};
 
 #[cfg(feature = "cuda")]
 use crate::common::cuda;
-use crate::common::{devices, module, simulator, small, with_kernels};
+use crate::common::{assert_error, devices, fails_with, module, simulator, small, with_kernels};
 
 static MODULE: Module = module!("device_on_stream_test", "cuda_std_tests", "sm_70");
 
@@ -23,7 +24,7 @@ fn add(device: &Device, values: &mut Buffer<u32>, amount: u32) {
     unsafe { device.launch(&MODULE, &add_to_all, config, (values.slice_mut(), amount)) }.unwrap();
 }
 
-/// Elements that keep a GPU busy for a while, or few for the simulator.
+/// Returns a number of elements that keeps a GPU busy for a while, or few for the simulator.
 fn many(device: &Device) -> usize {
     match device.kind() {
         gridstride::device::DeviceKind::Cuda { .. } if !small() => 1 << 24,
@@ -33,13 +34,8 @@ fn many(device: &Device) -> usize {
 
 #[track_caller]
 fn assert_all(values: &Buffer<u32>, expected: u32) {
-    assert!(
-        values
-            .to_vec()
-            .unwrap()
-            .iter()
-            .all(|&value| value == expected)
-    );
+    let values = values.to_vec().unwrap();
+    assert!(values.iter().all(|&value| value == expected));
 }
 
 /// Keeps the handle's stream busy: the result is 1 in each element, from the last launch.
@@ -99,10 +95,8 @@ fn a_handle_on_a_stream_is_the_same_device() {
         // The limit is that of the handle, not the stream's.
         assert_eq!(on.memory_limit(), Some(1000));
         assert_eq!(device.on(&stream).unwrap().memory_limit(), None);
-        assert_eq!(
-            limited.stream().unwrap().device().memory_limit(),
-            Some(1000)
-        );
+        let stream = limited.stream().unwrap();
+        assert_eq!(stream.device().memory_limit(), Some(1000));
         let array = on.upload(&array![1u8, 2, 3]).unwrap();
         assert_eq!(limited.memory_used(), Some(3));
         // Moving leaves the memory counted where it was allocated.
@@ -117,19 +111,16 @@ fn a_handle_on_a_stream_is_the_same_device() {
 fn streams_and_handles_of_another_device_are_refused() {
     let (one, other) = (simulator(), simulator());
     let stream = other.stream().unwrap();
-    let error = one.on(&stream).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("handle on a stream: one argument is on {one}, another on {other}")
-    );
-    let error = one.upload(&array![1]).unwrap().on(&other).unwrap_err();
-    assert!(matches!(error, Error::DifferentDevices { .. }), "{error}");
-    let error = one.buffer_from(&[1]).unwrap().on(&other).unwrap_err();
-    assert!(matches!(error, Error::DifferentDevices { .. }), "{error}");
+    let text = format!("handle on a stream: one argument is on {one}, another on {other}");
+    fails_with(one.on(&stream), text);
+    let moved = one.upload(&array![1]).unwrap().on(&other);
+    assert_error!(moved, Error::DifferentDevices { .. });
+    let moved = one.buffer_from(&[1]).unwrap().on(&other);
+    assert_error!(moved, Error::DifferentDevices { .. });
 }
 
-/// On a GPU: the sort on the first stream must wait for the values of the second, and the memory of those must not be
-/// used again before the sort has read it.
+/// On a GPU: the sort on the first stream must wait for the values of the second stream, whose
+/// memory must not be reused before the sort has read it.
 #[test]
 fn a_call_with_owned_buffers_of_two_streams_is_ordered() {
     for device in with_kernels() {
@@ -148,15 +139,13 @@ fn a_call_with_owned_buffers_of_two_streams_is_ordered() {
     }
 }
 
-/// On a GPU: the third product must wait for the factors of both streams, and the second factor's memory must outlive it.
+/// On a GPU: the third product must wait for the factors of both streams and keep the memory of the
+/// second factor.
 #[test]
 fn a_call_with_arrays_of_two_streams_is_ordered() {
     for device in devices() {
         let (first, second) = two(&device);
-        let size = match many(&device) {
-            ..=1024 => 40,
-            _ => 1000,
-        };
+        let size = if many(&device) > 1024 { 1000 } else { 40 };
         let (a, b) = (matrix(size, 1), matrix(size, 4));
         let expected = matmul(&Device::cpu(), a.view(), b.view()).unwrap();
         let (a_there, b_there) = (first.upload(&a).unwrap(), second.upload(&b).unwrap());
@@ -241,12 +230,6 @@ fn two_streams_are_in_flight_side_by_side() {
 
 #[test]
 fn things_on_a_stream_are_dropped_in_any_order() {
-    enum Thing {
-        Device(Device),
-        Stream(Stream),
-        Buffer(Buffer<u32>),
-        Event(gridstride::device::Event),
-    }
     for device in with_kernels() {
         for rotation in 0..4 {
             let stream = device.stream().unwrap();
@@ -255,29 +238,22 @@ fn things_on_a_stream_are_dropped_in_any_order() {
             let values = busy(&on, 5);
             let kept = busy(&on, 5);
             on.record(&event).unwrap();
-            let mut things = [
-                Thing::Device(on),
-                Thing::Stream(stream),
-                Thing::Buffer(values),
-                Thing::Event(event),
+            let mut drops: [Box<dyn FnOnce()>; 4] = [
+                Box::new(|| drop(on)),
+                Box::new(|| std::thread::spawn(|| drop(stream)).join().unwrap()),
+                Box::new(|| drop(values)),
+                Box::new(|| drop(event)),
             ];
-            things.rotate_left(rotation);
-            for thing in things {
-                match thing {
-                    Thing::Device(device) => drop(device),
-                    Thing::Stream(stream) => std::thread::spawn(|| drop(stream)).join().unwrap(),
-                    Thing::Buffer(buffer) => drop(buffer),
-                    Thing::Event(event) => drop(event),
-                }
-            }
+            drops.rotate_left(rotation);
+            drops.into_iter().for_each(|drop| drop());
             // The buffer keeps its stream.
             assert_all(&kept, 5);
         }
     }
 }
 
-/// On a GPU: a launch on a `Stream` may use buffers of other streams, whose allocation it waits for, and which are freed
-/// after it.
+/// On a GPU: a launch on a `Stream` may use buffers of other streams. It waits for their
+/// allocation, and they are freed after it.
 #[test]
 fn launches_on_a_stream_may_use_buffers_of_others() {
     for device in with_kernels() {
@@ -320,12 +296,10 @@ fn events_of_handles_order_their_streams() {
 #[cfg(feature = "cuda")]
 #[test]
 fn streams_of_other_libraries_are_wrapped() {
+    use gridstride::device::Stream;
     // SAFETY: the CPU has no streams, and refuses.
     let refused = unsafe { Stream::from_raw(&Device::cpu(), std::ptr::null_mut()) };
-    assert_eq!(
-        refused.unwrap_err().to_string(),
-        "device cpu cannot be used: it has no CUDA streams"
-    );
+    fails_with(refused, "device cpu cannot be used: it has no CUDA streams");
     let Some(device) = cuda() else { return };
     // SAFETY: the legacy default stream, which is never destroyed.
     let stream = unsafe { Stream::from_raw(&device, std::ptr::null_mut()) }.unwrap();

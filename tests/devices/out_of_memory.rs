@@ -1,7 +1,7 @@
 //! Errors where the process has less memory than an operation needs.
 //!
-//! The work is done in a process of its own, whose allocator refuses what goes beyond a limit: an allocation that cannot
-//! fail would end that process.
+//! The work runs in a separate process, whose allocator refuses allocations beyond a limit: an
+//! allocation that cannot report failure would end that process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Debug;
@@ -23,8 +23,8 @@ use crate::in_own_process;
 
 const MIB: usize = 1 << 20;
 
-/// The system's allocator with a limit. Allocations below [`SMALL`] bytes always succeed: queues of threads and texts of
-/// errors are not what can be refused.
+/// The system's allocator with a limit. Allocations below [`SMALL`] bytes always succeed, since
+/// queues of threads and texts of errors need them.
 struct Limited;
 
 const SMALL: usize = 12_000;
@@ -97,7 +97,7 @@ fn assert_no_memory<T>(operation: &str, result: Result<T>) {
     }
 }
 
-/// Does the work with less and less scarce memory, until it has enough. Before that it must have failed by an error.
+/// Repeats the work with more and more memory until it succeeds. It must fail with an error before.
 fn with_ever_more_memory<T: PartialEq + Debug>(operation: &str, work: impl Fn() -> Result<T>) {
     let expected = work().unwrap();
     let mut failures = 0;
@@ -180,7 +180,7 @@ fn sequences_are_collected_until_memory_ends() {
             assert_no_memory("Sequences::try_from_iter", endless);
             let encoded = Alphabet::dna().encode(&text, Unknown::Skip);
             assert_no_memory("Alphabet::encode", encoded);
-            // What was there is as it was.
+            // The previous codes are unchanged.
             assert_eq!(sequences.codes(), [1, 2]);
             assert_eq!(sequences.offsets(), [0, 2]);
         });
@@ -243,7 +243,8 @@ fn other_operations_fail_or_are_right_however_little_memory_there_is() {
     );
 }
 
-/// 32 TB: machines that overcommit would grant them, and end the process when their pages are written to.
+/// Results of 32 TB. Machines that overcommit would grant them and kill the process at the first
+/// writes.
 #[test]
 fn what_no_machine_has_is_refused_at_once() {
     let row = array![[0.0, 1.0]];

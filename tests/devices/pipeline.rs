@@ -1,4 +1,4 @@
-//! Pipelines, on every device that is here.
+//! Pipelines, on every available device.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -158,7 +158,7 @@ fn what_comes_bit_by_bit_leaves_in_order() {
     }
 }
 
-/// Launches take long on one of two devices.
+/// Launches are slow on one of two devices.
 #[test]
 fn a_slow_device_changes_no_result() {
     for device in with_kernels() {
@@ -202,7 +202,7 @@ fn a_slow_device_changes_no_result() {
     }
 }
 
-/// Chunks of any lengths, and no more in flight than there are streams.
+/// Chunks have any lengths, and at most one chunk a stream is in flight.
 #[test]
 fn nothing_is_read_ahead_of_its_turn() {
     for device in with_kernels() {

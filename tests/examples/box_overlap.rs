@@ -37,7 +37,7 @@ fn thousandths(path: &str) -> Array2<i64> {
     Array2::from_shape_vec((numbers.len() / 6, 6), numbers).unwrap()
 }
 
-/// What is written with `--out`.
+/// Returns the output of `--out`.
 fn pairs(folder: &Folder, arguments: &[&str]) -> Vec<[u32; 2]> {
     let text = fs::read_to_string(EXAMPLE.write(folder, "pairs.csv", arguments)).unwrap();
     let lines = text.strip_prefix("set1,set2\n").unwrap().lines();
@@ -498,7 +498,7 @@ fn outputs_that_cannot_be_written() {
     EXAMPLE.refuse(&["--generate", "3", &file], &["cannot write", "file"]);
 }
 
-/// The example's data are what it makes itself.
+/// The example generates its own data.
 #[test]
 fn generated_sets() {
     let folder = Folder::new();
@@ -543,8 +543,8 @@ fn generated_sets() {
     EXAMPLE.refuse_usage(&["--seed", "1", WELDS], "--generate");
 }
 
-/// Chains of 20 segments of 1000 to 9000 along an axis, that start within the extents, and a weld at the
-/// start of each.
+/// Checks for chains of 20 segments along the axes, 1000 to 9000 long, that start within the
+/// extents, and for a weld at the start of each segment.
 fn check_pipes(welds: &Array2<i64>, segments: &Array2<i64>, extents: [i64; 3]) {
     assert_eq!(welds.dim(), segments.dim());
     let mut end = [0; 3];

@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use gridstride::device::DeviceKind;
 use tempfile::TempDir;
 
-/// What a program prints as the name of a device of this kind: its first simulator has number 0.
+/// Returns the name that a program prints for its first device of this kind.
 pub fn name_of(kind: DeviceKind) -> String {
     match kind {
         DeviceKind::Simulator => "simulator:0".into(),
@@ -56,7 +56,7 @@ impl Folder {
 pub struct Example(pub &'static str);
 
 impl Example {
-    /// A run of the program that `cargo test` builds beside the tests.
+    /// Prepares a run of the program, which `cargo test` builds beside the tests.
     fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let Example(name) = self;
         let test = std::env::current_exe().unwrap();
@@ -77,7 +77,7 @@ impl Example {
         self.command(arguments).output().unwrap()
     }
 
-    /// With something on stdin, which it may leave unread.
+    /// Runs the program with an input on stdin, which the program may leave unread.
     pub fn run_with_stdin(
         &self,
         arguments: &[impl AsRef<OsStr>],
@@ -91,20 +91,20 @@ impl Example {
         child.wait_with_output().unwrap()
     }
 
-    /// What it prints with something on stdin.
+    /// Returns what the program prints on stdout with `input` on stdin.
     #[track_caller]
     pub fn read(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> String {
         printed(self.run_with_stdin(arguments, |mut stdin| stdin.write_all(input).unwrap()))
     }
 
-    /// The path of what it writes with `--out`.
+    /// Runs the program with `--out`, and returns the path of the output.
     #[track_caller]
     pub fn write(&self, folder: &Folder, name: &str, arguments: &[&str]) -> PathBuf {
         self.succeed(&[arguments, &["--out", &folder.argument(name)]].concat());
         folder.path(name)
     }
 
-    /// What it prints on stdout when all is well.
+    /// Returns what a successful run prints on stdout.
     #[track_caller]
     pub fn succeed(&self, arguments: &[impl AsRef<OsStr>]) -> String {
         printed(self.run(arguments))
@@ -177,7 +177,7 @@ pub fn with_line_ends(text: String, said: &str) -> [(String, String); 2] {
     [(text, said.to_owned()), other]
 }
 
-/// What a run that went well has printed on stdout.
+/// Returns what a successful run has printed on stdout.
 #[track_caller]
 pub fn printed(output: Output) -> String {
     let errors = String::from_utf8(output.stderr).unwrap();

@@ -36,7 +36,7 @@ fn fortran(matrix: &Array2<f64>) -> Array2<f64> {
     columns
 }
 
-/// What is written with `--out`.
+/// Returns the output of `--out`.
 fn product<T: ReadableElement>(folder: &Folder, arguments: &[&str]) -> Array2<T> {
     let out = folder.path("c.npy");
     let said = EXAMPLE.succeed(&[arguments, &["--out", out.to_str().unwrap()]].concat());
@@ -148,7 +148,8 @@ fn the_seed_is_the_matrices() {
     let column = self::product::<f64>(&folder, &options);
     let largest = column.iter().fold(0f64, |largest, x| largest.max(x.abs()));
     let mean = column.sum() / 1000.0 / largest;
-    // Of a thousand numbers uniform in [-1, 1), the mean's deviation is 1 / √3000, here more than five times.
+    // The mean of a thousand uniform numbers in [-1, 1) has a deviation of 1 / √3000, a fifth of
+    // the limit.
     assert!(mean.abs() < 0.1, "{mean}");
 }
 
@@ -251,7 +252,7 @@ fn other_files() {
     assert_eq!(product, array![[7.0, 10.0], [15.0, 22.0]]);
 }
 
-/// NaN and infinities are multiplied as IEEE 754 has it, and a sum may be too large: none has a bound.
+/// NaN, infinities and sums that overflow have no bound.
 #[test]
 fn numbers_without_a_bound() {
     let folder = Folder::new();
@@ -407,7 +408,7 @@ fn files_that_cannot_be_read() {
     EXAMPLE.refuse(&["--a", itself, "--b", &good], &["cannot read"]);
 }
 
-/// What is finite in the file must be in the type.
+/// Finite numbers of the file must be within the range of the type.
 #[test]
 fn numbers_that_are_out_of_range() {
     let folder = Folder::new();

@@ -216,7 +216,7 @@ fn many_windows() {
     EXAMPLE.refuse(&options, &["not with --form direct"]);
 }
 
-/// Records with little to share between windows, and one with much, keep their order; errors name the
+/// Records keep their order, whether their windows share few letters or many. Errors name the
 /// window.
 #[test]
 fn windows_of_short_and_long_records() {
@@ -287,8 +287,8 @@ fn many_records() {
     assert_eq!(sketches(&folder, &["--dim", "8", &fasta]), expected);
 }
 
-/// One record that is much longer than what may be in memory: 25 million letters in batches, and a few
-/// blocks of text.
+/// One record that does not fit in the allowed memory: 25 million letters a batch, and a few blocks
+/// of text.
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_does_not_grow_with_the_record() {

@@ -17,12 +17,12 @@ const DAY: i64 = 86_400 * SECOND;
 /// 2026-03-01T00:00:00Z.
 const MARCH: i64 = 1_772_323_200 * SECOND;
 
-/// What is written with `--out`.
+/// Returns the output of `--out`.
 fn written(folder: &Folder, arguments: &[&str]) -> String {
     fs::read_to_string(EXAMPLE.write(folder, "out.csv", arguments)).unwrap()
 }
 
-/// The same of one series with this text, in buckets of 10 ns.
+/// As [`written`], for a series with this text, in buckets of 10 ns.
 fn of_text(text: &str, arguments: &[&str]) -> String {
     let folder = Folder::new();
     let file = folder.file("series.csv", text);
@@ -763,7 +763,7 @@ fn plots() {
         assert!(svg.len() < 2_000_000, "{}", svg.len());
     }
 
-    // Names are text, whatever is in them.
+    // Any name is drawn as text.
     let long = "é".repeat(101);
     let text = format!("timestamp,value,series\n0,1,\"<a&b>\nc\"\n0,1,\u{1}\n0,1,{long}\n");
     let file = folder.file("names.csv", text);
@@ -778,7 +778,7 @@ fn plots() {
         "{shown}"
     );
 
-    // All is drawn that there can be.
+    // Extreme values are drawn, too.
     for text in [
         "timestamp,value\n0,1\n",
         "timestamp,value\n0,nan\n5,inf\n",

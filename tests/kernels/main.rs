@@ -1,4 +1,4 @@
-//! The kernels, called as a user does, on every device that is here.
+//! The kernels, called as a user calls them, on every available device.
 
 mod box_overlap;
 mod calls;
@@ -12,7 +12,7 @@ mod time_series;
 
 use proptest::prelude::ProptestConfig;
 
-/// Tests of generic functions with each type.
+/// Declares tests that call generic functions with each type.
 macro_rules! in_every_type {
     (@ $module:ident $type:ty {$($test:ident)*}) => {
         mod $module {
@@ -25,7 +25,7 @@ macro_rules! in_every_type {
 }
 use in_every_type;
 
-/// Tests that each are a call.
+/// Declares tests that each consist of one call.
 macro_rules! tests {
     ($($test:ident => $call:expr;)*) => {
         $(#[test] fn $test() { $call })*
@@ -33,7 +33,7 @@ macro_rules! tests {
 }
 use tests;
 
-/// Settings of properties with `usual` cases, or `small` in a short run.
+/// Configures properties with `usual` cases, or `small` cases in a short run.
 fn cases(usual: u32, small: u32) -> ProptestConfig {
     ProptestConfig {
         cases: if common::small() { small } else { usual },

@@ -13,7 +13,7 @@ use simt::{SimError, Simulator};
 
 const PAGE: &str = include_str!("../../docs/guide/simulator.md");
 
-/// The messages in the page's tables, up to where they differ from case to case.
+/// The messages in the page's tables, each up to the part that differs from case to case.
 fn listed() -> BTreeSet<&'static str> {
     let rows = PAGE.lines().filter_map(|line| line.strip_suffix(" |"));
     let messages = rows.filter_map(|row| Some(row.rsplit_once(" | ")?.1));
@@ -26,7 +26,8 @@ fn listed() -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// A message with the page's words for the kernel, block and thread that it begins with, and for places in this file.
+/// Replaces the kernel, block and thread at the start of a message, and places in this file, by the
+/// words of the page.
 fn generalised(message: &str) -> String {
     let (_, rest) = message
         .strip_prefix("kernel `")
@@ -50,7 +51,7 @@ fn generalised(message: &str) -> String {
     })
 }
 
-/// What a launch with a mistake reports.
+/// Returns the message of a launch that must fail.
 fn reported<A: KernelArgs>(kernel: &Kernel<A>, config: LaunchConfig, arguments: A) -> String {
     reported_by(&Simulator::with_seed(0), kernel, config, arguments)
 }
@@ -61,7 +62,8 @@ fn reported_by<A: KernelArgs>(
     config: LaunchConfig,
     arguments: A,
 ) -> String {
-    // SAFETY: slices in arguments live as long as the test, and the simulator checks what the kernels do with them.
+    // SAFETY: slices in arguments live as long as the test. The simulator checks the accesses of
+    // the kernels.
     let result: Result<(), SimError> = unsafe { simulator.launch(kernel, config, arguments) };
     generalised(&result.expect_err("a mistake").to_string())
 }
@@ -77,7 +79,7 @@ unsafe fn nothing() {}
 #[kernel(block = 256)]
 unsafe fn of_256() {}
 
-/// What a launch within a kernel reported.
+/// The message of a launch within a kernel.
 static NESTED: Mutex<String> = Mutex::new(String::new());
 
 #[kernel]
@@ -195,7 +197,8 @@ unsafe fn group(mistake: u32) {
     } else {
         0
     };
-    // SAFETY: the launch gives 24 KiB, which A and B of 64 + 128 rows of 128 bytes fill. The simulator checks the rest.
+    // SAFETY: the launch gives 24 KiB, which A and B fill with 64 + 128 rows of 128 bytes. The
+    // simulator checks the rest.
     unsafe {
         for i in 0..48 {
             memory.add(128 * i + thread).write(0);
@@ -227,6 +230,9 @@ unsafe fn panics(length: usize) {
 fn every_mistake_has_its_message() {
     let block = |threads| LaunchConfig::new(1, threads);
     let mut data = vec![0_u32; 1000];
+    let data = slice(&mut data);
+    let in_group = |mistake| reported(&group, block(128).with_shared_bytes(24 << 10), (mistake,));
+    let copying = |to| reported(&copies_to, block(1).with_shared_bytes(1024), (data, to));
     let mut found = BTreeSet::from([
         reported(&nothing, LaunchConfig::new(0, 1), ()),
         reported(&nothing, LaunchConfig::new(1, (64, 32)), ()),
@@ -234,44 +240,20 @@ fn every_mistake_has_its_message() {
         reported(&barrier_for_some, block(4), ()),
         reported(&two_barriers, block(64), ()),
         reported(&without_lane_3, block(32), (0,)),
-        reported(
-            &group,
-            block(128).with_shared_bytes(24 << 10),
-            (STAYS_AWAY,),
-        ),
+        in_group(STAYS_AWAY),
         reported(&ballot_of_others, block(32), ()),
         reported(&ballot, block(8), (u32::MAX,)),
         reported(&shuffle_from_lane_9, block(32), ()),
         reported(&matrix_product, block(8), ()),
-        reported(
-            &waits_for_the_next,
-            LaunchConfig::new(2, 1),
-            (slice(&mut data),),
-        ),
-        reported(&writes_element_1000, block(1), (slice(&mut data),)),
+        reported(&waits_for_the_next, LaunchConfig::new(2, 1), (data,)),
+        reported(&writes_element_1000, block(1), (data,)),
         reported(&much_shared_memory, block(1), ()),
         reported(&writes_past_the_end, block(1), ()),
-        reported(
-            &copies_to,
-            block(1).with_shared_bytes(1024),
-            (slice(&mut data), 1020),
-        ),
-        reported(
-            &copies_to,
-            block(1).with_shared_bytes(1024),
-            (slice(&mut data), 4),
-        ),
-        reported(
-            &group,
-            block(128).with_shared_bytes(24 << 10),
-            (STARTS_LATE,),
-        ),
-        reported(&group, block(128).with_shared_bytes(24 << 10), (DISAGREES,)),
-        reported(
-            &group,
-            block(128).with_shared_bytes(24 << 10),
-            (WRITES_EARLY,),
-        ),
+        copying(1020),
+        copying(4),
+        in_group(STARTS_LATE),
+        in_group(DISAGREES),
+        in_group(WRITES_EARLY),
         reported(&panics, block(1), (4,)),
     ]);
     // SAFETY: it takes no arguments.
@@ -318,12 +300,8 @@ fn a_device_says_that_it_is_the_simulator() {
     };
     let error = run(LaunchConfig::new(1, 4));
     assert!(matches!(error, Error::Simulation(_)), "{error}");
-    assert!(
-        error
-            .to_string()
-            .starts_with("the simulator stopped: kernel"),
-        "{error}"
-    );
+    let text = error.to_string();
+    assert!(text.starts_with("the simulator stopped: kernel"), "{text}");
     for shape in [LaunchConfig::new(0, 1), LaunchConfig::new(1, (64, 32))] {
         assert!(matches!(run(shape), Error::Launch { .. }));
     }

@@ -1,4 +1,4 @@
-//! Files of the repository that have to agree with each other: the checked-in PTX and the guide.
+//! Checks that files of the repository agree with each other: the checked-in PTX and the guide.
 
 mod guide;
 mod ptx;

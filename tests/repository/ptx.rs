@@ -18,7 +18,7 @@ fn custom() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/custom_aggregate")
 }
 
-/// The folder of a kernel crate, and that of its PTX.
+/// Returns the folder of a kernel crate and the folder of its PTX.
 fn folders(name: &str) -> [PathBuf; 2] {
     match name {
         CUSTOM => [custom().join("kernels"), custom().join("ptx")],
@@ -69,7 +69,7 @@ fn every_kernel_crate_has_its_ptx() {
     assert_eq!(BTreeSet::from([CUSTOM.to_owned()]), recorded_beside(CUSTOM));
 }
 
-/// The PTX of a kernel crate for each of its architectures.
+/// Returns the PTX of a kernel crate for each of its architectures.
 fn images(name: &str) -> Vec<String> {
     architectures(name)
         .iter()
@@ -77,21 +77,21 @@ fn images(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The architectures that a kernel crate has PTX for.
+/// Returns the architectures of the PTX of a kernel crate.
 fn architectures(name: &str) -> Vec<String> {
     let record = record(name);
     let (_, recorded) = record.crates().find(|(known, _)| *known == name).unwrap();
     recorded.ptx.keys().cloned().collect()
 }
 
-/// The PTX of a kernel crate for an architecture.
+/// Returns the PTX of a kernel crate for an architecture.
 fn image(name: &str, architecture: &str) -> String {
     let file = format!("{name}.{architecture}.ptx");
     let [_, ptx] = folders(name);
     fs::read_to_string(ptx.join(file)).unwrap()
 }
 
-/// How often barriers are written in a source file of a kernel crate.
+/// Counts the barriers in a source file of a kernel crate.
 fn written(file: &str) -> usize {
     let source = fs::read_to_string(kernels().join(file)).unwrap();
     source.matches("thread::sync_threads()").count()
@@ -100,7 +100,7 @@ fn written(file: &str) -> usize {
 /// Kernels whose names begin so, their number, and the barriers of each.
 type Family<'a> = (&'a str, usize, usize);
 
-/// A compiler that knows nothing of barriers may copy one into both arms of a branch.
+/// A compiler that does not know barriers may copy a barrier into both arms of a branch.
 fn check_barriers(name: &str, families: &[Family]) {
     for ptx in images(name) {
         let summary = PtxSummary::of(&ptx);
@@ -130,7 +130,8 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("matmul/src/{file}"));
     // Stages wait in one place, which is inlined twice: for the first stage and for the others.
     let of_stages = 2 * written("stages.rs");
-    // Both forms for thin factors have two each; across, sums go through shared memory once for each four columns.
+    // Both forms for thin factors have two barriers each. Across, sums pass through shared memory
+    // once for every four columns.
     let along = 2;
     let adding = written("skinny.rs") - 2 * along;
     let across = |columns: usize| along + columns.div_ceil(4) * adding;
@@ -158,7 +159,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
     }
     for architecture in architectures("matmul") {
         let ptx = image("matmul", &architecture);
-        // What is named as the beginning of other names is looked at by itself.
+        // Names that begin other names are checked separately.
         let summary = PtxSummary::of(&ptx);
         let mut of_image: Vec<Family> = families
             .iter()
@@ -249,7 +250,8 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
 fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("ladder/src/{file}"));
     let in_sketches = |file: &str| written(&format!("tensor_sketch/{file}"));
-    // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are written out.
+    // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are
+    // written out.
     let of_several = in_sketches("several_places.rs");
     check_barriers(
         "ladder",
@@ -391,8 +393,8 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
     }
 }
 
-/// What is slow where it is not meant: generic accesses and local memory. The kernels of [`CUSTOM`] have both, from the
-/// table in libm's `exp`.
+/// Finds accidental generic accesses and local memory, which are slow. The kernels of [`CUSTOM`]
+/// have both, from the table in the `exp` of libm.
 #[test]
 fn accesses_know_their_memory() {
     for (name, local) in [

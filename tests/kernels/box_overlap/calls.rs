@@ -39,7 +39,7 @@ fn sizes(device: &Device) -> impl Iterator<Item = usize> {
     powers.iter().flat_map(|power| power - 1..=power + 1)
 }
 
-/// Much larger ones, where they are no burden.
+/// Much larger sizes, on fast devices.
 fn large_sizes(device: &Device) -> impl Iterator<Item = usize> {
     let powers: &[usize] = match is_slow(device) {
         true => &[2048],
@@ -283,7 +283,7 @@ fn many_pairs_in_a_row<T: Number>() {
     }
 }
 
-/// Returns the rows of all slices, after checking that each slice has as many rows as fit.
+/// Checks that each slice has all rows that fit, and returns the rows of all slices.
 #[track_caller]
 fn assert_slices(slices: &[OverlapSlice], rows: usize, budget: usize) -> Vec<Vec<u32>> {
     let mut found = Vec::new();
@@ -292,15 +292,11 @@ fn assert_slices(slices: &[OverlapSlice], rows: usize, budget: usize) -> Vec<Vec
         assert_eq!(slice.rows.len(), slice.overlaps.len());
         assert!(!slice.rows.is_empty());
         let pairs = slice.overlaps.pair_count();
-        assert!(
-            pairs <= budget || slice.rows.len() == 1,
-            "{pairs} pairs for {budget}"
-        );
+        let is_within = pairs <= budget || slice.rows.len() == 1;
+        assert!(is_within, "{pairs} pairs for {budget}");
         if let Some(next) = slices.get(i + 1) {
-            assert!(
-                pairs + next.overlaps.row(0).len() > budget,
-                "one more row would fit"
-            );
+            let with_next = pairs + next.overlaps.row(0).len();
+            assert!(with_next > budget, "one more row would fit");
         }
         found.extend((0..slice.overlaps.len()).map(|i| slice.overlaps.row(i).to_vec()));
     }
@@ -517,7 +513,7 @@ fn self_overlaps_are_the_pairs_above_the_diagonal<T: Number>() {
     }
 }
 
-/// What all functions say about two sets, and about the first of them.
+/// Returns the messages of all functions about two sets, and about the first set.
 fn messages<T: Coordinate>(
     device: &Device,
     algorithm: Algorithm,
@@ -532,12 +528,13 @@ fn messages<T: Coordinate>(
         let message = error.to_string();
         let (operation, message) = message.split_once(": ").unwrap();
         assert_eq!(operation, call);
-        let prefix = if call.starts_with("self") {
-            "self_"
+        let is_of_one = call.starts_with("self");
+        let named = if is_of_one {
+            "self_overlaps"
         } else {
-            ""
+            "overlaps"
         };
-        Some(format!("{prefix}overlaps: {message}"))
+        Some(format!("{named}: {message}"))
     }
     let search = BoxOverlap::new().algorithm(algorithm);
     let mut of_two = vec![message("overlaps", search.overlaps(device, set1, set2))];
@@ -545,28 +542,24 @@ fn messages<T: Coordinate>(
     if !is_slow(device) {
         // 2³¹ counts would take 8 GiB.
         let mut out = Array1::zeros(set1.nrows().min(1 << 20));
+        let counts_into = search.counts_into(device, set1, set2, out.view_mut());
         of_two.extend([
             message("counts", search.counts(device, set1, set2)),
-            message(
-                "counts_into",
-                search.counts_into(device, set1, set2, out.view_mut()),
-            ),
+            message("counts_into", counts_into),
             message("matrix", search.matrix(device, set1, set2, 3)),
             message("slices", search.slices(device, set1, set2, 3)),
         ]);
+        let counts_into = search.self_counts_into(device, set1, out.view_mut());
         of_one.extend([
             message("self_counts", search.self_counts(device, set1)),
-            message(
-                "self_counts_into",
-                search.self_counts_into(device, set1, out.view_mut()),
-            ),
+            message("self_counts_into", counts_into),
             message("self_slices", search.self_slices(device, set1, 3)),
         ]);
     }
     [of_two, of_one]
 }
 
-/// Expects one message about two sets, and one about the first alone, or none.
+/// Expects this message about two sets, and this one or none about the first set.
 #[track_caller]
 fn refuse<T: Coordinate>(
     device: &Device,
@@ -710,7 +703,7 @@ fn shapes_that_do_not_fit<T: Number>() {
     }
 }
 
-/// What the result offers on the host.
+/// Checks the accessors of a result on the host.
 #[test]
 fn parts_of_a_result() {
     let [set1, set2] = uneven::<f64>();
@@ -728,9 +721,7 @@ fn parts_of_a_result() {
             assert_eq!(of_row.column(1).to_vec(), row);
         }
         let (offsets, indices) = found.clone().into_parts();
-        assert_eq!(
-            (&offsets[..], indices.view()),
-            (found.offsets(), found.indices())
-        );
+        assert_eq!(offsets[..], *found.offsets());
+        assert_eq!(indices, found.indices());
     }
 }

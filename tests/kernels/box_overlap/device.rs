@@ -1,4 +1,4 @@
-//! Box overlap of sets in the memory of a device, with results that stay there, against the reference.
+//! Box overlap of sets in device memory, with results that stay there, compared with the reference.
 
 use gridstride::box_overlap::{BoxOverlap, Coordinate, DeviceOverlaps, Overlaps, reference};
 use gridstride::device::DeviceArray;
@@ -11,7 +11,7 @@ use super::{
 use crate::common::{assert_error, cuda, devices, message, small, with_kernels};
 use crate::in_every_type;
 
-/// Compares all that a result offers.
+/// Compares every part of a result.
 #[track_caller]
 fn check_result<T: Number>(
     device: &Device,
@@ -62,7 +62,7 @@ fn check<T: Number>(device: &Device, set1: &Array2<T>, set2: &Array2<T>, what: &
         let found = search.self_overlaps_device(&there1).unwrap();
         check_result::<T>(device, &found, &of_one, &format!("{what} with itself"));
 
-        // What was in memory that exists does not matter.
+        // The previous content of the output does not matter.
         let mut out = device.upload(&Array1::from_elem(set1.nrows(), 7)).unwrap();
         let what = format!("{what} on {device}");
         search
@@ -272,8 +272,8 @@ fn streams_of_the_arguments_are_ordered() {
     }
 }
 
-/// Sets so large that `Auto` begins with the index, finds most rows to have many pairs, and estimates how
-/// many by a sample: one where testing every pair is faster, and one where it is not. Both results are
+/// With these sets, `Auto` begins with the index, finds many pairs in most rows, and estimates the
+/// pairs by a sample. Testing every pair is faster for one of the two edges only. Both results are
 /// compared with those of the CPU.
 #[test]
 fn many_pairs_are_estimated() {

@@ -1,4 +1,4 @@
-//! The box overlap over several devices, and within little memory: the same pairs in the same order.
+//! Box overlap over several devices and within little memory: the same pairs in the same order.
 
 use gridstride::box_overlap::{Algorithm, BoxOverlap, OverlapSlices, overlaps, reference};
 use gridstride::{Device, DeviceSet, Error};
@@ -7,7 +7,7 @@ use ndarray::{Array2, s};
 use super::{Number, assert_same, is_slow, numbers, pipes, set, uniform};
 use crate::common::{assert_error, cuda, devices, fails_with, several, simulator, with_kernels};
 
-/// Boxes, some of which overlap.
+/// Boxes that overlap in part.
 fn some(count: usize, seed: u64) -> Array2<i64> {
     uniform(count, 100, 40, seed)
 }
@@ -208,14 +208,10 @@ fn rows_that_are_no_boxes_are_counted_in_the_whole_set() {
             fails_with(search.overlaps(&devices, bad, bad), of("set1", "overlaps"));
             fails_with(search.counts(&devices, good, bad), of("set2", "counts"));
             fails_with(search.overlaps(&devices, none, bad), of("set2", "overlaps"));
-            fails_with(
-                search.self_overlaps(&devices, bad),
-                of("set", "self_overlaps"),
-            );
-            fails_with(
-                search.self_slices(&devices, bad, 9),
-                of("set", "self_slices"),
-            );
+            let error = search.self_overlaps(&devices, bad);
+            fails_with(error, of("set", "self_overlaps"));
+            let error = search.self_slices(&devices, bad, 9);
+            fails_with(error, of("set", "self_slices"));
         }
     }
 }

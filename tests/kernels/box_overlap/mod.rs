@@ -19,12 +19,13 @@ pub fn algorithms(device: &Device) -> &'static [Algorithm] {
     &ALGORITHMS[usize::from(is_slow(device))..]
 }
 
-/// What tests need of coordinates.
+/// Coordinates to test.
 pub trait Number: Coordinate {
     /// The same number, which is exact: whole ones below 2²⁴ in magnitude are in all types.
     fn from_whole(whole: i64) -> Self;
 
-    /// Numbers of all kinds that are hard to tell apart or to convert, ascending; neighbours may be equal.
+    /// Numbers that are hard to distinguish or to convert, in ascending order. Neighbours may be
+    /// equal.
     fn hard() -> Vec<Self>;
 }
 
@@ -100,7 +101,7 @@ pub fn pipes(count: usize, seed: u64) -> [Array2<i64>; 2] {
     [set(count, weld), set(count, |i| segments[i])]
 }
 
-/// Finds the pairs with all [`algorithms`], and compares.
+/// Compares the pairs of all [`algorithms`] with `expected`.
 #[track_caller]
 pub fn check<T: Number>(
     device: &Device,
@@ -130,7 +131,7 @@ pub fn check_on<T: Number>(
     expected.pair_count()
 }
 
-/// The same for the pairs of one set.
+/// As [`check_on`], for the pairs of one set.
 #[track_caller]
 pub fn check_self<T: Number>(device: &Device, set: &Array2<T>, what: &str) {
     let expected = reference::self_overlaps(set.view()).unwrap();
@@ -142,7 +143,7 @@ pub fn check_self<T: Number>(device: &Device, set: &Array2<T>, what: &str) {
     }
 }
 
-/// Says which row differs, instead of printing both.
+/// Compares row by row, so that a failure names the row.
 #[track_caller]
 pub fn assert_same<T: Number>(found: &Overlaps, expected: &Overlaps, what: &str) {
     let (name, rows) = (T::NAME, expected.len());

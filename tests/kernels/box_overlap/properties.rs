@@ -1,4 +1,5 @@
-//! Properties of box overlap, on random boxes that touch often, on every device with both algorithms.
+//! Properties of box overlap, on random boxes that often touch, on every device with both
+//! algorithms.
 
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, reference};

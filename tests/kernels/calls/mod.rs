@@ -1,5 +1,5 @@
-//! Every form of every call that the page `calls.md` of the guide lists, with a file for each kernel: on each device, on
-//! a stream too, every form gives what the plain call gives.
+//! Every form of every call that the page `calls.md` of the guide lists, with a file for each
+//! kernel: on each device, on a stream too, every form gives what the plain call gives.
 
 mod box_overlap;
 mod distances;
@@ -11,7 +11,8 @@ use gridstride::Device;
 
 use crate::common::{devices, several};
 
-/// Calls `check` with each device, on its main stream and on another one, and with two devices of the same kind.
+/// Calls `check` with each device, on its main stream and another one, and with two devices of its
+/// kind.
 fn everywhere(check: impl Fn(&Device, &[Device])) {
     for device in devices() {
         let set = several(&device, 2);

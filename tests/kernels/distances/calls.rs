@@ -3,57 +3,29 @@
 //! # The bound
 //!
 //! The numbers are whole ones times a power of two, exact in their type, so that the squared
-//! distances are exact in `i128`. A device's are off by at most γ_{D+4}(u) times themselves, with the
-//! unit roundoff u of its arithmetic, that of the numbers or on the CPU `f64`'s: the documentation of
-//! `distances` derives it, and what it adds for rows of very different magnitudes. The exact distance
-//! has two roundings on its way to `f64`, (1 + θ) with |θ| ≤ γ_2(2⁻⁵³), and one more where it is
-//! subnormal. So |device − expected| ≤ (γ + γ') / (1 − γ') · expected, and the smallest number.
+//! distances are exact in `i128`. A device's are off by at most γ_{D+4}(u) times themselves, with
+//! the unit roundoff u of its arithmetic, that of the numbers or on the CPU `f64`'s: the
+//! documentation of `distances` derives it, and what it adds for rows of very different magnitudes.
+//! The exact distance has two roundings on its way to `f64`, (1 + θ) with |θ| ≤ γ_2(2⁻⁵³), and one
+//! more where it is subnormal. So |device − expected| ≤ (γ + γ') / (1 − γ') · expected, and the
+//! smallest number.
 
-use gridstride::device::{DeviceArray, DeviceKind};
+use gridstride::device::DeviceKind;
+use gridstride::distances::Metric::{L2, SquaredL2};
 use gridstride::distances::{Component, Distances, Metric, reference};
 use gridstride::{Device, Error, Result};
-use ndarray::{Array2, ArrayView2, Ix2, array, s};
+use ndarray::{Array2, array, s};
 
-use crate::common::{Random, assert_error, devices, fails, gamma, several, with_kernels};
-use crate::tests;
+use crate::common::{
+    Random, assert_error, devices, fails, fails_with, gamma, several, with_kernels,
+};
+use crate::in_every_type;
 
 fn with(metric: Metric) -> Distances {
     Distances::new().metric(metric)
 }
 
-fn distances<T: Component>(
-    device: &Device,
-    a: ArrayView2<T>,
-    b: ArrayView2<T>,
-    metric: Metric,
-) -> Result<Array2<f64>> {
-    with(metric).distances(device, a, b)
-}
-
-fn pairwise<T: Component>(
-    device: &Device,
-    a: ArrayView2<T>,
-    metric: Metric,
-) -> Result<Array2<f64>> {
-    with(metric).pairwise(device, a)
-}
-
-fn distances_device<T: Component>(
-    a: &DeviceArray<T, Ix2>,
-    b: &DeviceArray<T, Ix2>,
-    metric: Metric,
-) -> Result<DeviceArray<f64, Ix2>> {
-    with(metric).distances_device(a, b)
-}
-
-fn pairwise_device<T: Component>(
-    a: &DeviceArray<T, Ix2>,
-    metric: Metric,
-) -> Result<DeviceArray<f64, Ix2>> {
-    with(metric).pairwise_device(a)
-}
-
-const METRICS: [Metric; 2] = [Metric::L2, Metric::SquaredL2];
+const METRICS: [Metric; 2] = [L2, SquaredL2];
 
 /// Sizes around the kernels' tiles: 128 rows, and 128 or 64 columns.
 const SIZES: [usize; 8] = [0, 1, 63, 64, 65, 127, 128, 129];
@@ -93,11 +65,8 @@ fn whole_numbers(shape: (usize, usize), digits: u32, seed: u64) -> Array2<i64> {
     Array2::from_shape_simple_fn(shape, || {
         let state = random.state();
         let magnitude = (state >> (64 - digits)) as i64;
-        if state & (1 << 8) == 0 {
-            magnitude
-        } else {
-            -magnitude
-        }
+        let sign = if state & (1 << 8) == 0 { 1 } else { -1 };
+        sign * magnitude
     })
 }
 
@@ -111,8 +80,8 @@ fn expected(a: &Array2<i64>, b: &Array2<i64>, exponent: i32, metric: Metric) -> 
         let pairs = a.row(i).into_iter().zip(b.row(j));
         let sum: i128 = pairs.map(|(a, b)| i128::from(a - b).pow(2)).sum();
         match metric {
-            Metric::L2 => (sum as f64).sqrt() * power,
-            Metric::SquaredL2 => sum as f64 * power * power,
+            L2 => (sum as f64).sqrt() * power,
+            SquaredL2 => sum as f64 * power * power,
         }
     })
 }
@@ -148,10 +117,12 @@ fn check_all<T: Number>(device: &Device, a: &Array2<i64>, b: &Array2<i64>, expon
     let (rows_a, rows_b) = (numbers::<T>(a, exponent), numbers::<T>(b, exponent));
     let [a_there, b_there] = [&rows_a, &rows_b].map(|rows| device.upload(rows).unwrap());
     for metric in METRICS {
-        let result = distances(device, rows_a.view(), rows_b.view(), metric).unwrap();
+        let result = with(metric)
+            .distances(device, rows_a.view(), rows_b.view())
+            .unwrap();
         let expected = expected(a, b, exponent, metric);
         check::<T>(device, a.ncols(), &result, &expected);
-        let there = distances_device(&a_there, &b_there, metric).unwrap();
+        let there = with(metric).distances_device(&a_there, &b_there).unwrap();
         assert_eq!(there.download().unwrap(), result);
     }
 }
@@ -163,8 +134,10 @@ fn every_tile_edge<T: Number>() {
                 let a = whole_numbers((n, 5), T::DIGITS, 1);
                 let b = whole_numbers((m, 5), T::DIGITS, 2);
                 let (rows_a, rows_b) = (numbers::<T>(&a, 0), numbers::<T>(&b, 0));
-                let result = distances(&device, rows_a.view(), rows_b.view(), Metric::L2).unwrap();
-                check::<T>(&device, 5, &result, &expected(&a, &b, 0, Metric::L2));
+                let result = with(L2)
+                    .distances(&device, rows_a.view(), rows_b.view())
+                    .unwrap();
+                check::<T>(&device, 5, &result, &expected(&a, &b, 0, L2));
             }
         }
     }
@@ -182,26 +155,23 @@ fn every_chunk_edge<T: Number>() {
     }
 }
 
-tests! {
-    every_tile_edge_f32 => every_tile_edge::<f32>();
-    every_tile_edge_f64 => every_tile_edge::<f64>();
-    every_chunk_edge_f32 => every_chunk_edge::<f32>();
-    every_chunk_edge_f64 => every_chunk_edge::<f64>();
-    pairwise_is_distances_f32 => pairwise_is_distances::<f32>();
-    pairwise_is_distances_f64 => pairwise_is_distances::<f64>();
-    other_numbers_are_refused_f32 => other_numbers_are_refused::<f32>();
-    other_numbers_are_refused_f64 => other_numbers_are_refused::<f64>();
-    into_existing_memory_f32 => into_existing_memory::<f32>();
-    into_existing_memory_f64 => into_existing_memory::<f64>();
-}
+in_every_type! { in_f32 f32, in_f64 f64: {
+    every_tile_edge
+    every_chunk_edge
+    pairwise_is_distances
+    other_numbers_are_refused
+    into_existing_memory
+} }
 
 #[test]
 fn small_whole_numbers_are_exact() {
     let [a, b] = [(20, 7), (30, 8)].map(|(rows, seed)| whole_numbers((rows, 100), 5, seed));
-    let expected = expected(&a, &b, 0, Metric::SquaredL2);
+    let expected = expected(&a, &b, 0, SquaredL2);
     let (a, b) = (numbers::<f32>(&a, 0), numbers::<f32>(&b, 0));
     for device in devices() {
-        let result = distances(&device, a.view(), b.view(), Metric::SquaredL2).unwrap();
+        let result = with(SquaredL2)
+            .distances(&device, a.view(), b.view())
+            .unwrap();
         assert_eq!(result, expected);
     }
 }
@@ -211,15 +181,17 @@ fn pairwise_is_distances<T: Number>() {
         for n in SIZES.into_iter().chain([2, 257, 385]) {
             let a = numbers::<T>(&whole_numbers((n, 9), T::DIGITS, 9), 3);
             for metric in METRICS {
-                let result = pairwise(&device, a.view(), metric).unwrap();
-                let all = distances(&device, a.view(), a.view(), metric).unwrap();
+                let result = with(metric).pairwise(&device, a.view()).unwrap();
+                let all = with(metric).distances(&device, a.view(), a.view()).unwrap();
                 assert_eq!(result, all);
                 assert_eq!(result, result.t());
                 assert!(result.diag().iter().all(|&distance| distance == 0.0));
                 let on_device = device.upload(&a).unwrap();
-                let there = pairwise_device(&on_device, metric).unwrap();
+                let there = with(metric).pairwise_device(&on_device).unwrap();
                 assert_eq!(there.download().unwrap(), result);
-                let twice = distances_device(&on_device, &on_device, metric).unwrap();
+                let twice = with(metric)
+                    .distances_device(&on_device, &on_device)
+                    .unwrap();
                 assert_eq!(twice.download().unwrap(), result);
             }
         }
@@ -246,12 +218,12 @@ fn the_largest_numbers() {
     let far = array![[f32::MAX], [f32::MIN]];
     let farther = array![[f64::MAX / 4.0], [0.0], [f64::MIN / 4.0]];
     for device in devices() {
-        let result = pairwise(&device, far.view(), Metric::SquaredL2).unwrap();
+        let result = with(SquaredL2).pairwise(&device, far.view()).unwrap();
         let expected = array![[0.0, (2.0 * f64::from(f32::MAX)).powi(2)]];
         check::<f32>(&device, 1, &result.slice(s![..1, ..]).to_owned(), &expected);
-        let result = pairwise(&device, farther.view(), Metric::L2).unwrap();
+        let result = with(L2).pairwise(&device, farther.view()).unwrap();
         assert_eq!(result[[0, 2]], f64::MAX / 2.0);
-        let result = pairwise(&device, farther.view(), Metric::SquaredL2).unwrap();
+        let result = with(SquaredL2).pairwise(&device, farther.view()).unwrap();
         assert_eq!(result[[0, 2]], f64::INFINITY);
         assert_eq!(result[[1, 1]], 0.0);
     }
@@ -261,7 +233,7 @@ fn the_largest_numbers() {
 fn rows_of_very_different_magnitudes() {
     let a = array![[1e30f32, 0.0], [1.0, 0.0], [3.0, 1e-3], [3.0, 0.0]];
     for device in devices() {
-        let result = pairwise(&device, a.view(), Metric::L2).unwrap();
+        let result = with(L2).pairwise(&device, a.view()).unwrap();
         let bound = |expected: f64| gamma(6, 2f64.powi(-24)) * expected + 1e-35 * 1e30;
         let expected = [
             ((0, 1), f64::from(1e30f32)),
@@ -292,17 +264,21 @@ fn views_with_any_strides() {
     let wide = numbers::<f32>(&whole_numbers((12, 30), 20, 15), 0);
     let part = wide.slice(s![2..;3, 1..28;3]);
     for device in devices() {
-        let direct = pairwise(&device, a.view(), Metric::L2).unwrap();
+        let direct = with(L2).pairwise(&device, a.view()).unwrap();
         let turned = a.t().as_standard_layout().into_owned();
-        assert_eq!(pairwise(&device, turned.t(), Metric::L2).unwrap(), direct);
-        let backwards = pairwise(&device, a.slice(s![..;-1, ..;-1]), Metric::SquaredL2).unwrap();
-        let squared = pairwise(&device, a.view(), Metric::SquaredL2).unwrap();
+        assert_eq!(with(L2).pairwise(&device, turned.t()).unwrap(), direct);
+        let backwards = with(SquaredL2)
+            .pairwise(&device, a.slice(s![..;-1, ..;-1]))
+            .unwrap();
+        let squared = with(SquaredL2).pairwise(&device, a.view()).unwrap();
         // Another order of the sums, of whole numbers too large to be exact.
         let expected = squared.slice(s![..;-1, ..;-1]).to_owned();
         check::<f32>(&device, 2 * 9, &backwards, &expected);
-        let result = distances(&device, part, turned.t(), Metric::L2).unwrap();
+        let result = with(L2).distances(&device, part, turned.t()).unwrap();
         let packed = part.as_standard_layout();
-        let expected = distances(&device, packed.view(), a.view(), Metric::L2).unwrap();
+        let expected = with(L2)
+            .distances(&device, packed.view(), a.view())
+            .unwrap();
         assert_eq!(result, expected);
     }
 }
@@ -311,9 +287,9 @@ fn views_with_any_strides() {
 fn the_same_from_run_to_run() {
     let a = numbers::<f32>(&whole_numbers((140, 50), 24, 16), 0);
     for device in devices() {
-        let first = pairwise(&device, a.view(), Metric::L2).unwrap();
+        let first = with(L2).pairwise(&device, a.view()).unwrap();
         for _ in 0..3 {
-            assert_eq!(pairwise(&device, a.view(), Metric::L2).unwrap(), first);
+            assert_eq!(with(L2).pairwise(&device, a.view()).unwrap(), first);
         }
     }
 }
@@ -324,8 +300,8 @@ fn other_lengths_are_refused() {
         let (a, b) = (Array2::<f64>::zeros((2, 3)), Array2::zeros((4, 5)));
         let there = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         for result in [
-            distances(&device, a.view(), b.view(), Metric::L2).map(drop),
-            distances_device(&there.0, &there.1, Metric::L2).map(drop),
+            with(L2).distances(&device, a.view(), b.view()).map(drop),
+            with(L2).distances_device(&there.0, &there.1).map(drop),
         ] {
             assert_error!(&result, Error::Shape { .. });
             fails(result, &["2×3", "4×5"]);
@@ -342,22 +318,22 @@ fn other_numbers_are_refused<T: Number>() {
             let (good, bad) = (good.view(), bad.view());
             let [good_there, bad_there] = [&good, &bad].map(|rows| device.upload(rows).unwrap());
             for (name, result) in [
-                ("a", distances(&device, bad, good, Metric::L2).map(drop)),
-                ("b", distances(&device, good, bad, Metric::L2).map(drop)),
-                ("a", distances(&device, bad, bad, Metric::L2).map(drop)),
+                ("a", with(L2).distances(&device, bad, good).map(drop)),
+                ("b", with(L2).distances(&device, good, bad).map(drop)),
+                ("a", with(L2).distances(&device, bad, bad).map(drop)),
                 (
                     "b",
-                    distances_device(&good_there, &bad_there, Metric::L2).map(drop),
+                    with(L2).distances_device(&good_there, &bad_there).map(drop),
                 ),
-                ("a", pairwise(&device, bad, Metric::L2).map(drop)),
-                ("a", pairwise_device(&bad_there, Metric::L2).map(drop)),
+                ("a", with(L2).pairwise(&device, bad).map(drop)),
+                ("a", with(L2).pairwise_device(&bad_there).map(drop)),
             ] {
                 assert_error!(&result, Error::InvalidInput { .. });
                 fails(result, &[&format!("row 31 of {name}")]);
             }
             // Also where there is nothing to compute.
             let none = good.slice(s![..0, ..]);
-            fails(distances(&device, none, bad, Metric::L2), &["row 31 of b"]);
+            fails(with(L2).distances(&device, none, bad), &["row 31 of b"]);
         }
     }
 }
@@ -367,39 +343,31 @@ fn two_devices_are_refused() {
     let a = Array2::<f32>::zeros((2, 3));
     for device in with_kernels() {
         let [here, there] = [&Device::cpu(), &device].map(|device| device.upload(&a).unwrap());
-        let error = distances_device(&here, &there, Metric::L2);
+        let error = with(L2).distances_device(&here, &there);
         assert_error!(error, Error::DifferentDevices { .. });
     }
 }
 
 #[test]
 fn the_plain_calls_are_euclidean() {
-    let (a, b) = (
-        numbers::<f32>(&whole_numbers((5, 9), 20, 18), 0),
-        numbers::<f32>(&whole_numbers((4, 9), 20, 19), 0),
-    );
+    let [a, b] = [(5, 18), (4, 19)].map(|(rows, seed)| whole_numbers((rows, 9), 20, seed));
+    let (a, b) = (numbers::<f32>(&a, 0), numbers::<f32>(&b, 0));
     let (a, b) = (a.view(), b.view());
     for device in devices() {
         let plain = gridstride::distances::distances(&device, a, b).unwrap();
-        assert_eq!(plain, distances(&device, a, b, Metric::L2).unwrap());
+        assert_eq!(plain, with(L2).distances(&device, a, b).unwrap());
         let plain = gridstride::distances::pairwise(&device, a).unwrap();
-        assert_eq!(plain, pairwise(&device, a, Metric::L2).unwrap());
+        assert_eq!(plain, with(L2).pairwise(&device, a).unwrap());
     }
 }
 
 /// Squared distances below 2⁵³, and their roots, are rounded once in `f64`.
 #[test]
 fn the_reference_is_exact() {
+    let [a, b] = [(7, 20), (3, 21)].map(|(rows, seed)| whole_numbers((rows, 10), 20, seed));
+    let (rows_a, rows_b) = (numbers::<f32>(&a, 3), numbers::<f32>(&b, 3));
     for metric in METRICS {
-        let (a, b) = (
-            whole_numbers((7, 10), 20, 20),
-            whole_numbers((3, 10), 20, 21),
-        );
-        let found = reference::distances(
-            numbers::<f32>(&a, 3).view(),
-            numbers::<f32>(&b, 3).view(),
-            metric,
-        );
+        let found = reference::distances(rows_a.view(), rows_b.view(), metric);
         assert_eq!(found, expected(&a, &b, 3, metric));
     }
 }
@@ -428,10 +396,8 @@ fn into_existing_memory<T: Number>() {
                 let part = out.slice_mut(s![1..;-2, 1..n + 1]);
                 with.pairwise_into(&device, a, part).unwrap();
                 assert_eq!(out.slice(s![1..;-2, 1..n + 1]), of_a, "{what}");
-                assert_eq!(
-                    out.iter().filter(|&&x| x == -1.0).count(),
-                    out.len() - n * n
-                );
+                let untouched = out.iter().filter(|&&x| x == -1.0).count();
+                assert_eq!(untouched, out.len() - n * n);
 
                 // On the device, over other results.
                 let (a, b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
@@ -453,10 +419,12 @@ fn into_existing_memory_over_several_devices() {
     let b = numbers::<f32>(&whole_numbers((9, 6), 5, 25), 0);
     for device in devices() {
         let set = several(&device, 3);
-        let expected = distances(&device, a.view(), b.view(), Metric::SquaredL2).unwrap();
+        let expected = with(SquaredL2)
+            .distances(&device, a.view(), b.view())
+            .unwrap();
         let mut out = Array2::zeros((9, 40));
         let turned = out.view_mut().reversed_axes();
-        with(Metric::SquaredL2)
+        with(SquaredL2)
             .distances_into(&set, a.view(), b.view(), turned)
             .unwrap();
         assert_eq!(out.t(), expected);
@@ -472,28 +440,20 @@ fn results_of_another_shape_are_refused() {
         let there = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         let mut out_there = device.upload(&out).unwrap();
         let (a, b) = (a.view(), b.view());
-        for (error, expected) in [
-            (
-                with.distances_into(&device, a, b, out.view_mut()),
-                "distances: the distances are 2×4, but out is 4×2",
-            ),
-            (
-                with.distances_device_into(&there.0, &there.1, &mut out_there),
-                "distances: the distances are 2×4, but out is 4×2",
-            ),
-            (
-                with.pairwise_into(&device, a, out.view_mut()),
-                "pairwise: the distances are 2×2, but out is 4×2",
-            ),
-            (
-                with.pairwise_device_into(&there.0, &mut out_there),
-                "pairwise: the distances are 2×2, but out is 4×2",
-            ),
-        ] {
-            let error = error.unwrap_err();
-            assert!(matches!(error, Error::Shape { .. }), "{error}");
-            assert_eq!(error.to_string(), expected);
-        }
+        let refused = |found: [Result<()>; 2], text: &str| {
+            for found in found {
+                assert_error!(&found, Error::Shape { .. });
+                fails_with(found, text);
+            }
+        };
+        let on_host = with.distances_into(&device, a, b, out.view_mut());
+        let on_device = with.distances_device_into(&there.0, &there.1, &mut out_there);
+        let text = "distances: the distances are 2×4, but out is 4×2";
+        refused([on_host, on_device], text);
+        let on_host = with.pairwise_into(&device, a, out.view_mut());
+        let on_device = with.pairwise_device_into(&there.0, &mut out_there);
+        let text = "pairwise: the distances are 2×2, but out is 4×2";
+        refused([on_host, on_device], text);
     }
 }
 
@@ -507,7 +467,7 @@ fn results_on_another_device_are_refused() {
             Distances::new().distances_device_into(&here, &here, &mut out),
             Distances::new().pairwise_device_into(&here, &mut out),
         ] {
-            assert!(matches!(error, Err(Error::DifferentDevices { .. })));
+            assert_error!(error, Error::DifferentDevices { .. });
         }
     }
 }

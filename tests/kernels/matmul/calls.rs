@@ -10,8 +10,8 @@ use simt::{Limits, Simulator};
 use super::{
     Expected, Sizes, check, check_product, factors, for_sizes, for_types, has_instructions, random,
 };
-use crate::common::{devices, fails, with_kernels};
-use crate::{common, tests};
+use crate::common::{devices, fails, is_slow, with_kernels};
+use crate::tests;
 
 /// Around the edges of tiles (64 and 128 rows, 64, 128 and 256 columns), of the kernels' steps of k
 /// (8 to 64), and of 16-byte vectors.
@@ -28,7 +28,7 @@ const SIZES: &[Sizes] = &[
     (40, 136, 264),
 ];
 
-/// More of them, for devices that are fast.
+/// More sizes, for fast devices.
 const MORE_SIZES: &[Sizes] = &[
     (255, 127, 513),
     (256, 128, 512),
@@ -45,10 +45,8 @@ const MORE_SIZES: &[Sizes] = &[
 fn check_layouts<T: Scalar>(devices: &[Device], with: MatMul, sizes: Sizes) {
     let (a, b) = factors::<T>(sizes);
     let expected = Expected::new(a.view(), b.view());
-    let (a_columns, b_columns) = (
-        a.t().as_standard_layout().into_owned(),
-        b.t().as_standard_layout().into_owned(),
-    );
+    let [a_columns, b_columns] =
+        [&a, &b].map(|matrix| matrix.t().as_standard_layout().into_owned());
     for device in devices {
         for a in [a.view(), a_columns.t()] {
             for b in [b.view(), b_columns.t()] {
@@ -67,7 +65,7 @@ fn every_size_and_layout<T: Scalar>(with: MatMul) {
     });
 }
 
-/// The kernels that `Auto` does not take here.
+/// Tests the kernels that `Auto` does not choose here.
 fn other_instructions<T: Scalar>(precision: Precision) {
     for instructions in [Instructions::Fma, Instructions::Warp] {
         let with = MatMul::new()
@@ -118,11 +116,7 @@ fn few_tiles_and_a_long_sum() {
         check_product(device, with, a.view(), b.view());
     }
     for device in devices() {
-        let k = if common::is_slow(&device) {
-            1500
-        } else {
-            200_000
-        };
+        let k = if is_slow(&device) { 1500 } else { 200_000 };
         for_types!(of_type(&device, k));
     }
 }
@@ -367,14 +361,9 @@ fn a_matrix_that_is_broadcast_is_one() {
 #[test]
 fn shapes_without_elements_may_be_too_large_to_count() {
     for device in devices() {
-        let (a, b) = (
-            Array3::<f32>::zeros((0, 1 << 40, 0)),
-            Array3::zeros((0, 0, 1 << 40)),
-        );
-        fails(
-            matmul(&device, a.view(), b.view()),
-            &["more elements than can be counted"],
-        );
+        let [a, b] = [(0, 1 << 40, 0), (0, 0, 1 << 40)].map(Array3::<f32>::zeros);
+        let error = matmul(&device, a.view(), b.view());
+        fails(error, &["more elements than can be counted"]);
         let one = Array2::<f32>::ones((1, 1));
         let a = one.broadcast((1 << 40, 1 << 20)).unwrap();
         let c = matmul(&device, a, Array2::zeros((1 << 20, 0)).view()).unwrap();
@@ -388,14 +377,9 @@ fn shapes_that_do_not_fit_are_named() {
         let (a, b) = (Array2::<f32>::zeros((3, 4)), Array2::<f32>::zeros((5, 6)));
         fails(matmul(&device, a.view(), b.view()), &["3×4", "5×6"]);
         let mut c = Array2::zeros((2, 2));
-        fails(
-            gemm(&device, 1.0, a.view(), a.t(), 0.0, c.view_mut()),
-            &["3×3", "2×2"],
-        );
-        let (a, b) = (
-            Array3::<f32>::zeros((2, 3, 4)),
-            Array3::<f32>::zeros((3, 4, 5)),
-        );
+        let error = gemm(&device, 1.0, a.view(), a.t(), 0.0, c.view_mut());
+        fails(error, &["3×3", "2×2"]);
+        let [a, b] = [(2, 3, 4), (3, 4, 5)].map(Array3::<f32>::zeros);
         fails(matmul(&device, a.view(), b.view()), &["2×3×4", "3×4×5"]);
     }
 }

@@ -105,7 +105,7 @@ fn every_f16_and_bf16_becomes_the_same_f32() {
 fn f32_becomes_the_nearest_f16() {
     let numbers = f32_numbers(|bits| f16::from_bits(bits).to_f32());
     check::<f32, f16>(&numbers, f16::from_f32);
-    // What is not a question of the reference.
+    // Independent of the reference.
     assert_eq!(f16::from_f32(65519.996), f16::MAX);
     assert_eq!(f16::from_f32(65520.0), f16::INFINITY);
 }

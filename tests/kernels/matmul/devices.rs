@@ -131,10 +131,8 @@ fn too_little_memory_is_an_error() {
             assert_error!(error, Error::Allocation { .. });
         }
         let devices = vec![device.with_memory_limit(100); 3];
-        assert_error!(
-            matmul(&devices, a.view(), a.view()),
-            Error::Allocation { .. }
-        );
+        let error = matmul(&devices, a.view(), a.view());
+        assert_error!(error, Error::Allocation { .. });
     }
     let none: [Device; 0] = [];
     let error = matmul(&none, a.view(), a.view());

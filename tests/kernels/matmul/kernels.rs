@@ -19,7 +19,7 @@ fn random(seed: u64, count: usize) -> Vec<f64> {
     std::iter::repeat_with(number).take(count).collect()
 }
 
-/// The unit roundoff.
+/// Returns the unit roundoff.
 fn unit<T: Number>() -> f64 {
     match size_of::<T>() {
         4 => f64::from(f32::EPSILON) / 2.0,
@@ -27,7 +27,8 @@ fn unit<T: Number>() -> f64 {
     }
 }
 
-/// Where the elements of a batch of matrices are: start, strides of outer index and k, and of the batch.
+/// Where a batch of matrices lies: start, and the strides of the outer index, of k and of the
+/// batch.
 type Layout = [i64; 4];
 
 fn place(layout: Layout, batch: usize, outer: usize, k: usize) -> usize {
@@ -156,7 +157,8 @@ fn check<T: Number + DeviceParam>(
     }
 }
 
-/// Cases for a kernel: tails in every direction, several tiles for a block, parts and chunks of k, batches.
+/// Cases for a kernel: tails in every direction, several tiles a block, parts and chunks of k,
+/// batches.
 fn cases(form: Form, size: u32) -> Vec<Case> {
     let vector = if form.is_any { 1 } else { 16 / size as usize };
     let tile = skinny_rows(form.is_across, size) as usize;

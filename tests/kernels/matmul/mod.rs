@@ -59,7 +59,7 @@ fn for_sizes<S: Copy>(
     }
 }
 
-/// Whether a device has the instructions that are asked for; otherwise that it is skipped is said.
+/// Whether a device has the requested instructions. Says on stderr if the device is skipped.
 fn has_instructions(device: &Device, with: MatMul) -> bool {
     let one = ndarray::array![[1.0f64]];
     match with.matmul(device, one.view(), one.view()) {
@@ -103,7 +103,7 @@ impl Expected {
         }
     }
 
-    /// Row or column `index` alone.
+    /// Returns row or column `index`.
     fn part(&self, axis: Axis, index: usize) -> Expected {
         Expected {
             exact: self.exact.select(axis, &[index]),

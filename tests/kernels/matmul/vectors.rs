@@ -1,4 +1,5 @@
-//! Products of matrices and vectors on every device, against the reference in f64 within the derived bound.
+//! Products of matrices and vectors on every device, compared with the reference in f64 within the
+//! derived bound.
 
 use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Result};
@@ -24,7 +25,7 @@ const SIZES: &[(usize, usize)] = &[
     (200, 1001),
 ];
 
-/// More of them, for devices that are fast.
+/// More sizes, for fast devices.
 const MORE_SIZES: &[(usize, usize)] = &[(5000, 4000), (3, 200_000), (200_001, 5), (1024, 4096)];
 
 fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {
@@ -178,11 +179,8 @@ fn several_devices_compute_what_one_does() -> Result<()> {
         let expected = matmul(&device, a.view(), v.view())?;
         for count in [2, 3] {
             let devices = common::several(&device, count);
-            assert_eq!(
-                matmul(&devices, a.view(), v.view())?,
-                expected,
-                "{devices:?}"
-            );
+            let found = matmul(&devices, a.view(), v.view())?;
+            assert_eq!(found, expected, "{devices:?}");
         }
     }
     Ok(())
@@ -198,11 +196,8 @@ fn empty_vectors() -> Result<()> {
         assert_eq!(c, none, "{device}");
         let tall = Array2::<f32>::ones((3, 0));
         let zeros = array![0.0, 0.0, 0.0];
-        assert_eq!(
-            matmul(&device, tall.view(), none.view())?,
-            zeros,
-            "{device}"
-        );
+        let c = matmul(&device, tall.view(), none.view())?;
+        assert_eq!(c, zeros, "{device}");
         assert_eq!(matmul(&device, none.view(), tall.t())?, zeros, "{device}");
         let mut c = array![2.0f32, 4.0, f32::NAN];
         gemm(&device, 1.0, tall.view(), none.view(), 0.5, c.view_mut())?;
@@ -233,9 +228,7 @@ fn shapes_that_do_not_fit_are_named() {
         fails(matmul(&device, v.view(), a.view()), &texts);
         let (four, mut c) = (Array1::<f32>::zeros(4), Array1::zeros(2));
         let error = gemm(&device, 1.0, a.view(), four.view(), 0.0, c.view_mut());
-        fails(
-            error,
-            &["the product is a vector of 3, but C is a vector of 2"],
-        );
+        let text = "the product is a vector of 3, but C is a vector of 2";
+        fails(error, &[text]);
     }
 }

@@ -1,5 +1,6 @@
-//! Every entry of the tensor sketch, on every device and in every form, against the bound derived in
-//! `common/sketch.rs`, around the sizes at which implementations change what they do.
+//! Every entry of the tensor sketch, on every device and in every form, compared with the reference
+//! within the bound derived in `common/sketch.rs`, for sizes around those where implementations
+//! switch methods.
 
 use approx::assert_abs_diff_eq;
 use gridstride::Device;
@@ -93,8 +94,8 @@ fn every_kernel_of_the_direct_form() {
     }
 }
 
-/// The alphabets with which tuning/fourier.rs chooses each depth of operators in turn, and a sketch of
-/// all lanes that there can be.
+/// The alphabets for which tuning/fourier.rs chooses each depth of operators, and a sketch with the
+/// largest number of lanes.
 #[test]
 fn every_kernel_of_the_fourier_form() {
     let mut shapes: Vec<_> = (1..=8)
@@ -125,7 +126,7 @@ fn relative_error(values: Array1<f64>, expected: &Array1<f64>) -> f64 {
     norm(&(values - expected)) / norm(expected)
 }
 
-/// Rounding errors of sums on few letters do not cancel: their sums must be short.
+/// Rounding errors of sums over few letters do not cancel, so the sums must be short.
 #[test]
 fn a_million_letters() {
     if common::small() {

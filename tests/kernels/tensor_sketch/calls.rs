@@ -8,7 +8,7 @@ use ndarray::{Array1, Array2, array, s};
 use super::{CHUNK, FORMS, check, codes};
 use crate::common::{self, assert_error, devices, fails};
 
-/// The sketch in each form.
+/// Returns the sketch in each form.
 fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> [(Form, Array1<f32>); 2] {
     FORMS.map(|form| {
         let sketcher = TensorSketch::new(tables.clone()).form(form);
@@ -16,7 +16,7 @@ fn sketch_one(device: &Device, tables: &Tables, codes: &[u8]) -> [(Form, Array1<
     })
 }
 
-/// ±`value` at the one place where the tuple of the first t letters falls.
+/// Returns a sketch with ±`value` at the place of the tuple of the first t letters.
 fn at_one_place(tables: &Tables, codes: &[u8], value: f64) -> Array1<f32> {
     let tuple = || codes.iter().copied().zip(0..tables.tuple_length());
     let place: u32 = tuple().map(|(letter, k)| tables.hash(letter, k)).sum();
@@ -30,12 +30,9 @@ fn at_one_place(tables: &Tables, codes: &[u8], value: f64) -> Array1<f32> {
 fn worked_by_hand() {
     // The tuples of 0 1 1 are (0, 1) twice and (1, 1): places 2 + 2 = 4 = 1 and 0 + 2 = 2 mod 3,
     // signs 1 · -1 and -1 · -1.
-    let tables = Tables::new(
-        array![[2, 1], [0, 2]].view(),
-        array![[1, 1], [-1, -1]].view(),
-        3,
-    );
-    let sketcher = TensorSketch::new(tables.unwrap());
+    let (hashes, signs) = (array![[2, 1], [0, 2]], array![[1, 1], [-1, -1]]);
+    let tables = Tables::new(hashes.view(), signs.view(), 3).unwrap();
+    let sketcher = TensorSketch::new(tables);
     let text = Sequences::from_iter([&[0, 1, 1]]);
     for device in devices() {
         for form in FORMS {
@@ -55,11 +52,8 @@ fn fewer_letters_than_a_tuple_give_zeros() {
     for device in devices() {
         for t in 1..=8 {
             let tables = Tables::from_seed(4, t, 32, 9).unwrap();
-            let texts: Sequences = (0..t)
-                .map(|n| codes(n, 4, 1))
-                .collect::<Vec<_>>()
-                .iter()
-                .collect();
+            let texts: Vec<_> = (0..t).map(|n| codes(n, 4, 1)).collect();
+            let texts = Sequences::from(texts);
             for (form, normalize) in FORMS.into_iter().flat_map(|f| [(f, false), (f, true)]) {
                 let sketcher = TensorSketch::new(tables.clone())
                     .form(form)
@@ -100,12 +94,8 @@ fn equal_letters_fall_on_one_place() {
 
 #[test]
 fn tuples_of_one_letter_are_counts() {
-    let tables = Tables::new(
-        array![[3], [0], [3]].view(),
-        array![[1], [-1], [1]].view(),
-        5,
-    )
-    .unwrap();
+    let (hashes, signs) = (array![[3], [0], [3]], array![[1], [-1], [1]]);
+    let tables = Tables::new(hashes.view(), signs.view(), 5).unwrap();
     for device in devices() {
         for (form, sketch) in sketch_one(&device, &tables, &[0, 0, 1, 2, 1, 1, 2, 0]) {
             assert_eq!(sketch, array![-3.0, 0.0, 0.0, 5.0, 0.0], "{form:?}");
@@ -202,7 +192,7 @@ fn the_same_from_run_to_run() {
     }
 }
 
-/// Lengths that are worked on in different ways: together with others, alone, in several leaves.
+/// Lengths that are sketched together with others, separately, and in several leaves.
 #[test]
 fn a_sketch_does_not_depend_on_others() {
     if common::small() {
@@ -218,10 +208,8 @@ fn a_sketch_does_not_depend_on_others() {
     for form in FORMS {
         let sketcher = sketcher.clone().form(form);
         let together = sketcher.sketch(&device, &texts.iter().collect()).unwrap();
-        let one_thread = rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .build()
-            .unwrap();
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1);
+        let one_thread = one_thread.build().unwrap();
         for (text, row) in texts.iter().zip(together.outer_iter()) {
             let alone = one_thread.install(|| sketcher.sketch_one(&device, text.into()));
             assert_eq!(alone.unwrap(), row, "{form:?}, {} letters", text.len());
@@ -260,10 +248,8 @@ fn a_sketch_that_does_not_fit_a_block_is_refused() {
             .sketch(&device, &texts)
     };
     assert!(sketch(1024).is_ok());
-    fails(
-        sketch(4096),
-        &["dimension 4096", &format!("{device} has 49152")],
-    );
+    let room = format!("{device} has 49152");
+    fails(sketch(4096), &["dimension 4096", &room]);
 }
 
 #[test]

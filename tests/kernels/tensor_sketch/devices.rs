@@ -1,4 +1,4 @@
-//! The tensor sketch over several devices, and within little memory: the same bits as on one device.
+//! The tensor sketch over several devices and within little memory: the same bits as on one device.
 
 use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
@@ -17,14 +17,11 @@ fn tables() -> Tables {
 
 fn sequences(lengths: &[usize]) -> Sequences {
     let texts = lengths.iter().zip(1..);
-    texts
-        .map(|(&length, seed)| codes(length, 4, seed))
-        .collect::<Vec<_>>()
-        .iter()
-        .collect()
+    let texts: Vec<_> = texts.map(|(&n, seed)| codes(n, 4, seed)).collect();
+    Sequences::from(texts)
 }
 
-/// Sketches on both, and compares.
+/// Compares the sketches of `devices` with those of `one`.
 #[track_caller]
 fn check<T: Entry>(
     devices: &(impl DeviceSet + ?Sized),
@@ -68,10 +65,9 @@ fn several_devices() {
             }
             let sketcher = TensorSketch::new(tables());
             let text = codes(100, 4, 3);
-            assert_eq!(
-                sketcher.sketch_one(&devices, (&text).into()).unwrap(),
-                sketcher.sketch_one(&device, (&text).into()).unwrap()
-            );
+            let found = sketcher.sketch_one(&devices, (&text).into()).unwrap();
+            let expected = sketcher.sketch_one(&device, (&text).into()).unwrap();
+            assert_eq!(found, expected);
         }
     }
 }
@@ -233,7 +229,8 @@ fn devices_of_different_kinds() {
     assert_eq!(sketcher.sketch(&devices, &sequences).unwrap(), expected);
 }
 
-/// Letters, width and stride of windows: none, one, without letters in common, of one run and of several, with heads.
+/// Letters, width and stride: no window, one, windows without common letters, and windows of one
+/// and of several runs, with heads.
 const WINDOWS: [(usize, usize, usize); 8] = [
     (5, 9, 1),
     (9, 9, 2),
@@ -291,10 +288,8 @@ fn windows_within_little_memory() {
                 let found = windows(&device.with_memory_limit(limit)).unwrap();
                 assert_eq!(found, expected, "{limit} bytes of {device}");
             }
-            assert_error!(
-                windows(&device.with_memory_limit(100)),
-                Error::Allocation { .. }
-            );
+            let too_little = windows(&device.with_memory_limit(100));
+            assert_error!(too_little, Error::Allocation { .. });
         }
         let text = codes(5, 4, 3);
         let first = |device: &Device| sketcher.windows(device, (&text).into(), 3, usize::MAX);

@@ -15,7 +15,7 @@ use ndarray::{Axis, Slice};
 use crate::common::devices;
 pub use crate::common::sketch::{CHUNK, Reference, codes};
 
-/// Tables with the columns from `first` on: they make the sketches S_{first, b}.
+/// Returns the tables from column `first` on, which make the sketches S_{first, b}.
 pub fn columns_from(tables: &Tables, first: usize) -> Tables {
     let columns = Slice::from(first..);
     let hashes = tables.hashes().mapv(i64::from);
@@ -41,7 +41,7 @@ pub fn check(tables: &Tables, sequences: &Sequences) {
     check_forms(&FORMS, tables, sequences);
 }
 
-/// As [`check`], but in these forms alone.
+/// As [`check`], but only in these forms.
 pub fn check_forms(forms: &[Form], tables: &Tables, sequences: &Sequences) {
     let codes = (0..sequences.len()).map(|i| sequences.get(i).unwrap());
     let references: Vec<_> = codes.map(|codes| Reference::new(tables, codes)).collect();

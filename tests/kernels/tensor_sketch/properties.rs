@@ -29,8 +29,8 @@ fn tables_and_texts(
     })
 }
 
-/// All rows in all ways that are exact as long as C(n, t) is below 2²⁴: the direct form in `f32`, and
-/// every form in `f64`.
+/// Returns all rows in every way that is exact while C(n, t) is below 2²⁴: the direct form in
+/// `f32`, and every form in `f64`.
 fn exact_rows(device: &Device, tables: &Tables, sequences: &Sequences) -> Vec<Array3<f64>> {
     let sketcher = TensorSketch::new(tables.clone()).form(Form::Direct);
     let rows = sketcher.sketch_rows(device, sequences).unwrap();

@@ -41,15 +41,11 @@ fn check<T: Entry>(device: &Device, sketcher: TensorSketch<T>, texts: &Sequences
     assert_eq!(out, expected);
     let mut wide = Array2::from_elem((2 * count, 40), nan);
     let part = wide.slice_mut(s![..;-2, 4..37]);
-    sketcher
-        .sketch_into(&[device.clone(), device.clone()], texts, part)
-        .unwrap();
+    let both = [device.clone(), device.clone()];
+    sketcher.sketch_into(&both, texts, part).unwrap();
     assert_eq!(wide.slice(s![..;-2, 4..37]), expected);
-    assert!(
-        wide.slice(s![.., ..4])
-            .iter()
-            .all(|entry| entry.to_f64().is_nan())
-    );
+    let beside = wide.slice(s![.., ..4]);
+    assert!(beside.iter().all(|entry| entry.to_f64().is_nan()));
 
     let mut out = Array3::from_elem((count, 4, 33), nan);
     sketcher
@@ -122,89 +118,57 @@ fn check_windows<T: Entry>(
     assert_eq!(out.download().unwrap(), expected);
 }
 
-/// Errors name the call, the shapes, and the sequence.
 #[test]
 fn what_is_refused() {
     let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap());
-    let text = [0, 1, 2, 3];
+    let view = ArrayView1::from(&[0, 1, 2, 3]);
     let bad = Sequences::from(vec![vec![0, 1], vec![2, 7]]);
     for device in devices() {
         let mut out = Array2::zeros((5, 32));
         let error = sketcher.sketch_into(&device, &texts(), out.view_mut());
         assert_error!(&error, Error::Shape { .. });
-        fails_with(
-            error,
-            "sketch_into: the result has the shape [5, 33], but out has [5, 32]",
-        );
+        let text = |call: &str, shape: &str, of_out: &str| {
+            format!("{call}: the result has the shape {shape}, but out has {of_out}")
+        };
+        fails_with(error, text("sketch_into", "[5, 33]", "[5, 32]"));
         let mut short = Array1::zeros(32);
-        let error = sketcher.sketch_one_into(&device, (&text).into(), short.view_mut());
-        fails_with(
-            error,
-            "sketch_one_into: the result has the shape [33], but out has [32]",
-        );
-        let error = sketcher.windows_into(&device, (&text).into(), 2, 1, out.view_mut());
-        fails_with(
-            error,
-            "windows_into: the result has the shape [3, 33], but out has [5, 32]",
-        );
-        let error =
-            sketcher.sketch_rows_into(&device, &texts(), Array3::zeros((5, 3, 33)).view_mut());
-        fails(
-            error,
-            &["sketch_rows_into: the result has the shape [5, 4, 33], but out has [5, 3, 33]"],
-        );
+        let error = sketcher.sketch_one_into(&device, view, short.view_mut());
+        fails_with(error, text("sketch_one_into", "[33]", "[32]"));
+        let error = sketcher.windows_into(&device, view, 2, 1, out.view_mut());
+        fails_with(error, text("windows_into", "[3, 33]", "[5, 32]"));
+        let mut rows = Array3::zeros((5, 3, 33));
+        let error = sketcher.sketch_rows_into(&device, &texts(), rows.view_mut());
+        let text = text("sketch_rows_into", "[5, 4, 33]", "[5, 3, 33]");
+        fails(error, &[&text]);
 
-        let (on_device, bad_there) = (
-            texts().upload(&device).unwrap(),
-            bad.upload(&device).unwrap(),
-        );
+        let on_device = texts().upload(&device).unwrap();
+        let bad_there = bad.upload(&device).unwrap();
         let mut out = device.upload(&out).unwrap();
-        fails(
-            sketcher.sketch_device_into(&on_device, &mut out),
-            &["sketch_device_into: ", "[5, 33]"],
-        );
+        let error = sketcher.sketch_device_into(&on_device, &mut out);
+        fails(error, &["sketch_device_into: ", "[5, 33]"]);
         let error = sketcher.windows_device(&on_device, 2, 1);
-        fails_with(
-            error.map(|_| ()),
-            "windows_device: windows are of one sequence, not of 5",
-        );
+        let text = "windows_device: windows are of one sequence, not of 5";
+        fails_with(error, text);
+        let mut out = Array2::zeros((2, 33));
+        let into = sketcher.sketch_into(&device, &bad, out.view_mut());
+        let rows = sketcher.sketch_rows(&device, &bad).map(drop);
+        let rows_there = sketcher.sketch_rows_device(&bad_there).map(drop);
         for (error, call) in [
+            (into, "sketch_into"),
             (
-                sketcher.sketch_into(&device, &bad, Array2::zeros((2, 33)).view_mut()),
-                "sketch_into",
-            ),
-            (
-                sketcher.sketch_device(&bad_there).map(|_| ()),
+                sketcher.sketch_device(&bad_there).map(drop),
                 "sketch_device",
             ),
-            (
-                sketcher.sketch_rows_device(&bad_there).map(|_| ()),
-                "sketch_rows_device",
-            ),
-            (
-                sketcher.sketch_rows(&device, &bad).map(|_| ()),
-                "sketch_rows",
-            ),
+            (rows_there, "sketch_rows_device"),
+            (rows, "sketch_rows"),
         ] {
             assert_error!(&error, Error::InvalidInput { index: Some(1), .. });
-            fails(
-                error,
-                &[&format!(
-                    "{call}: the code at position 1 of sequence 1 is 7"
-                )],
-            );
+            let place = "the code at position 1 of sequence 1 is 7";
+            fails(error, &[&format!("{call}: {place}")]);
         }
-        let error = sketcher.windows_into(
-            &device,
-            (&[0, 9, 0]).into(),
-            2,
-            1,
-            Array2::zeros((2, 33)).view_mut(),
-        );
-        fails(
-            error,
-            &["windows_into: the code at position 1 of sequence 0 is 9"],
-        );
+        let error = sketcher.windows_into(&device, (&[0, 9, 0]).into(), 2, 1, out.view_mut());
+        let text = "windows_into: the code at position 1 of sequence 0 is 9";
+        fails(error, &[text]);
     }
     let [.., last] = &devices()[..] else { return };
     let mut elsewhere = Device::cpu().upload(&Array2::zeros((5, 33))).unwrap();
@@ -218,17 +182,15 @@ fn what_is_refused() {
 fn the_direct_form_is_in_f32() {
     let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap());
     let sketcher = sketcher.form(Form::Direct).double();
-    for device in devices()
-        .into_iter()
-        .filter(|device| !has_double(device, Form::Direct))
-    {
+    for device in devices() {
+        if has_double(&device, Form::Direct) {
+            continue;
+        }
         let on_device = texts().upload(&device).unwrap();
         let error = sketcher.sketch_device(&on_device).map(|_| ());
         fails(error, &["sketch_device: on ", "computes in f32 alone"]);
-        fails(
-            sketcher.plan(&device),
-            &["plan: on ", "computes in f32 alone"],
-        );
+        let plan = sketcher.plan(&device);
+        fails(plan, &["plan: on ", "computes in f32 alone"]);
     }
 }
 

@@ -152,10 +152,9 @@ fn views_with_any_strides() {
     for device in devices() {
         for view in [codes.slice(s![..;-1]), codes.slice(s![3..;2])] {
             let packed = Array1::from(view.to_vec());
-            assert_eq!(
-                sketcher.windows(&device, view, 11, 3).unwrap(),
-                sketcher.windows(&device, packed.view(), 11, 3).unwrap()
-            );
+            let [found, expected] =
+                [view, packed.view()].map(|view| sketcher.windows(&device, view, 11, 3).unwrap());
+            assert_eq!(found, expected);
         }
     }
 }
@@ -169,10 +168,8 @@ fn what_is_refused() {
             |text: &[u8], width, stride| sketcher.windows(&device, text.into(), width, stride);
         fails(windows(&[0; 9], 0, 1), &["the width of windows is 0"]);
         fails(windows(&[0; 9], 1, 0), &["the stride of windows is 0"]);
-        fails(
-            windows(&[0, 1, 2], 5, 1),
-            &["position 2 of sequence 0 is 2"],
-        );
+        let place = "position 2 of sequence 0 is 2";
+        fails(windows(&[0, 1, 2], 5, 1), &[place]);
         let none = sketcher.windows(&device, array![0, 1].view(), usize::MAX, usize::MAX);
         assert_eq!(none.unwrap().dim(), (0, 1));
         if !common::small() {

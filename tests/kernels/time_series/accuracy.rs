@@ -1,5 +1,5 @@
-//! Deviations far from zero, and values of extreme magnitude, on every device: against the reference, to the bounds of
-//! `super::compare`, which do not depend on the mean.
+//! Deviations far from zero and values of extreme magnitude on every device, compared with the
+//! reference within the bounds of `super::compare`, which do not depend on the mean.
 
 use gridstride::Device;
 use gridstride::time_series::{Method, Nan, TimeBuckets};
@@ -73,7 +73,8 @@ fn the_figures_of_a_column_of_large_numbers() {
     }
 }
 
-/// Lengths on every way that a bucket can take: within a thread, among threads, warps, blocks and launches.
+/// Lengths for every path of a bucket: within a thread, and across threads, warps, blocks and
+/// launches.
 #[test]
 fn deviations_of_buckets_of_any_length_far_from_zero() {
     for device in devices() {
@@ -98,7 +99,7 @@ fn deviations_of_buckets_of_any_length_far_from_zero() {
     }
 }
 
-/// The value that deviations are taken from is the worst one possible.
+/// The first value, from which deviations are computed, is the worst possible one.
 #[test]
 fn deviations_where_the_first_value_is_an_outlier() {
     for device in devices() {
@@ -144,7 +145,7 @@ fn deviations_far_from_zero_of_merged_summaries() {
     }
 }
 
-/// A bucket that a device has no room for is made of summaries of its points.
+/// If a bucket does not fit in memory, the device merges summaries of its points.
 #[test]
 fn deviations_far_from_zero_over_devices_and_within_little_memory() {
     for device in with_kernels() {
@@ -175,7 +176,7 @@ fn extreme_magnitudes_neither_overflow_nor_underflow() {
             let expected = power * (7.0f64 / 3.0).sqrt();
             assert!((found / expected - 1.0).abs() < 1e-15, "{found:e}");
         }
-        // All orders of sizes that change the scale while values are added, and of zeros between them.
+        // All orders of magnitudes that change the scale during the sum, with zeros between them.
         let sizes = [0.0, 1e-310, 1e-200, 1.0, -1e200, f64::MAX, -f64::MAX];
         let count = sizes.len();
         let triples =

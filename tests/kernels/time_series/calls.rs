@@ -79,8 +79,7 @@ fn bursts<T: Number>() {
     }
 }
 
-/// Numbers of points around multiples of those of a thread, a warp and a tile: no last point is
-/// lost.
+/// Numbers of points around multiples of the points of a thread, a warp and a tile.
 fn every_number_of_points<T: Number>() {
     for device in devices() {
         let most = size(&device, 1 << 20, 1 << 12);
@@ -100,7 +99,7 @@ fn every_number_of_points<T: Number>() {
     }
 }
 
-/// All points in one bucket, or in two: shared by threads, with partial results that are merged in order.
+/// All points in one or two buckets, which several threads share and merge in order.
 fn long_buckets<T: Number>() {
     for device in devices() {
         let count = size(&device, 300_000, 10_000);
@@ -112,7 +111,7 @@ fn long_buckets<T: Number>() {
     }
 }
 
-/// With borders inside of what would be a bucket, and series without points, also first, last and in a row.
+/// Series that end within a bucket, and empty series at both ends and in a row.
 fn many_series<T: Number>() {
     for device in devices() {
         let count = size(&device, 30_000, 3000);
@@ -182,14 +181,13 @@ fn any_strides<T: Number>() {
     }
 }
 
-/// Infinities, NaN, zeros of both signs, equal and nearly equal numbers, and numbers with all
-/// digits.
+/// Infinities, NaN, zeros of both signs, nearly equal numbers, and numbers with all digits.
 fn special_values<T: Number>() {
     let (inf, nan, next) = (f64::INFINITY, f64::NAN, 1.0 + f64::from(f32::EPSILON));
     let hard = [inf, -inf, nan, 0.0, -0.0, 1.0, next, 1e15, -1e15, 0.1];
     for device in devices() {
         for nan in [Nan::Skip, Nan::Propagate] {
-            // All triples of them as buckets, then buckets of equal numbers, for which the variance has to be 0.
+            // Every triple as a bucket, then buckets of equal numbers, whose variance must be 0.
             let numbers = hard.len();
             let triples = (0..numbers.pow(3))
                 .flat_map(|n| [n / numbers / numbers, n / numbers % numbers, n % numbers])
@@ -238,7 +236,7 @@ fn every_choice_together<T: Number>() {
     }
 }
 
-/// All choices but that of the order.
+/// All combinations of options except the order.
 fn choices(aggregation: TimeBuckets, ddof: u32) -> Vec<TimeBuckets> {
     let mut all = Vec::new();
     for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Last] {
@@ -254,7 +252,6 @@ fn choices(aggregation: TimeBuckets, ddof: u32) -> Vec<TimeBuckets> {
     all
 }
 
-/// Only the methods that are asked for decide which buckets are dropped.
 #[test]
 fn dropping_depends_on_what_is_asked_for() {
     for device in devices() {
@@ -320,18 +317,12 @@ fn arrays_on_the_device<T: Number>() {
         if !other.same_as(&device) {
             let elsewhere = other.upload(&values).unwrap();
             let error = summarised.aggregate_series_device(&offsets, &on_device, &elsewhere);
-            assert_error!(
-                error,
-                Error::DifferentDevices {
-                    operation: "aggregate",
-                    ..
-                }
-            );
+            assert_error!(error, Error::DifferentDevices { operation: of, .. } if *of == "aggregate");
         }
     }
 }
 
-/// Points with the same timestamp stay in their order: first and last values tell.
+/// Points with equal timestamps keep their order, which the first and last values show.
 fn sorting<T: Number>() {
     for device in devices() {
         let count = size(&device, 100_000, 3000);
@@ -349,7 +340,8 @@ fn sorting<T: Number>() {
     }
 }
 
-/// Timestamps and origins at the ends of their range, before 1970, and the least and greatest granularities.
+/// Timestamps and origins at the limits of `i64`, negative ones, and the smallest and largest
+/// granularities.
 #[test]
 fn extreme_timestamps() {
     let (first, last, far) = (i64::MIN, i64::MAX, 1 << 62);
@@ -433,10 +425,8 @@ fn counts_and_rounding() {
         assert_eq!(timestamps, array![100, i64::MIN, 3]);
         let mut out = Array1::zeros(2);
         let error = round_timestamps_into(&device, timestamps.view(), 35, 0, out.view_mut());
-        fails(
-            error,
-            &["round_timestamps_into: ", "3 timestamps", "2 elements"],
-        );
+        let parts = ["round_timestamps_into: ", "3 timestamps", "2 elements"];
+        fails(error, &parts);
         let mut out = Array1::zeros(3);
         let error = round_timestamps_into(&device, timestamps.view(), 35, 0, out.view_mut());
         fails(error, &["round_timestamps_into: ", "at index 1"]);
@@ -456,7 +446,6 @@ fn counts_and_rounding() {
     }
 }
 
-/// Resampled summaries equal summaries of the points in coarser buckets.
 #[test]
 fn resampled_summaries_are_aggregates_of_points() {
     for device in devices() {
@@ -501,7 +490,8 @@ fn resampled_summaries_are_aggregates_of_points() {
     }
 }
 
-/// The time from the first to the last point: what depends on timestamps, and on the order of merging.
+/// The time from the first to the last point, which depends on the timestamps and on the order of
+/// merging.
 #[derive(Clone, Copy)]
 struct Span;
 
@@ -556,7 +546,7 @@ impl Aggregate for Span {
 
 #[test]
 fn aggregates_of_ones_own() {
-    // Without kernels it is for the CPU alone.
+    // A custom aggregate without kernels runs on the CPU only.
     let device = Device::cpu();
     let lengths = [1, 2, 9, 5000, 30_000, 1];
     let timestamps = timestamps_of(&lengths, 1 << 20);
@@ -586,7 +576,6 @@ fn aggregates_of_ones_own() {
     assert_eq!(skipped.results().slice(s![1..]), expected.slice(s![1..]));
 }
 
-/// Results are the same bit for bit on any number of threads.
 #[test]
 fn results_do_not_depend_on_threads() {
     let count = 200_000;
@@ -608,7 +597,7 @@ fn results_do_not_depend_on_threads() {
     assert_eq!(run(1), run(3));
 }
 
-/// The mistakes of published kernels in numbers that one can check by hand.
+/// Checks known mistakes of published kernels with numbers that can be checked by hand.
 #[test]
 fn nothing_is_lost() {
     for device in devices() {
@@ -672,24 +661,17 @@ fn mistakes_are_named_with_their_place() {
             (&[0, 1, 2], Some(2)),
             (&[], None),
         ] {
-            let error = run(plain(), offsets, &[1, 2, 3]).unwrap_err();
-            let Error::InvalidInput {
-                operation, index, ..
-            } = error
-            else {
-                panic!("{error}");
-            };
-            assert_eq!((operation, index), ("aggregate", expected));
+            let error = run(plain(), offsets, &[1, 2, 3]);
+            assert_error!(&error, Error::InvalidInput { index, .. } if *index == expected);
+            assert_error!(error, Error::InvalidInput { operation: of, .. } if *of == "aggregate");
         }
         // Errors name what was called.
         let (points, zeros) = (array![3i64, 1], array![0.0, 0.0]);
         let error = plain().summaries(&device, points.view(), zeros.view());
         fails(error, &["summaries: ", "at index 1"]);
-        let there = (
-            device.upload(&points).unwrap(),
-            device.upload(&zeros).unwrap(),
-        );
-        let error = plain().summaries_device(&there.0, &there.1);
+        let points = device.upload(&points).unwrap();
+        let zeros = device.upload(&zeros).unwrap();
+        let error = plain().summaries_device(&points, &zeros);
         fails(error, &["summaries: ", "at index 1"]);
         for (offsets, timestamps, parts) in [
             (&[][..], &[][..], &["there are no offsets"][..]),

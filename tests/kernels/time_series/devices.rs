@@ -1,4 +1,5 @@
-//! Time series over several devices, and within little memory: what one device with room for all makes of them.
+//! Time series over several devices and within little memory, compared with the results of one
+//! device with enough memory.
 
 use gridstride::time_series::{
     Aggregates, Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets, bucket_counts,
@@ -16,7 +17,7 @@ fn offsets(points: usize) -> Vec<usize> {
     vec![0, 0, third, third, points.min(third + 1), points, points]
 }
 
-/// Options that depend on neighbouring points, or neighbouring buckets.
+/// Options that depend on neighbouring points or buckets.
 fn aggregations() -> Vec<TimeBuckets> {
     let plain = TimeBuckets::every(7).origin(3);
     let first = plain.clone().duplicates(Duplicates::First);
@@ -123,7 +124,7 @@ fn buckets_larger_than_memory_are_made_of_summaries() {
                 with.summaries_series(&limited, &offsets, timestamps.view(), values.view());
             let columns = summaries.unwrap().columns(&STATISTICS, 1).unwrap();
             assert_same(&columns, &found, "summaries");
-            // They do not tell percentiles and rates.
+            // Summaries do not give percentiles and rates.
             for method in [Method::MEDIAN, Method::SUM.rate()] {
                 let with = with.clone().methods(&[method]);
                 let error =
@@ -175,10 +176,8 @@ fn mistakes_are_named_with_their_place() {
             let name = format!("{}, at index 700, begins before the first i64", i64::MIN);
             let sorted = with.clone().origin(1).order(Order::Sort);
             fails(run(&sorted, &timestamps), &[&name]);
-            fails(
-                round_timestamps(&devices, timestamps.view(), 4, 1),
-                &[&name],
-            );
+            let error = round_timestamps(&devices, timestamps.view(), 4, 1);
+            fails(error, &[&name]);
             let before = timestamps.clone();
             let error = round_timestamps_inplace(&devices, timestamps.view_mut(), 4, 1);
             fails(error, &[&name]);
@@ -188,11 +187,8 @@ fn mistakes_are_named_with_their_place() {
     let empty = ArrayView1::<i64>::from(&[]);
     for device in with_kernels() {
         let with = TimeBuckets::every(4).methods(&[Method::SUM]);
-        let nothing = with.aggregate(
-            &device.with_memory_limit(0),
-            empty,
-            ArrayView1::<f64>::from(&[]),
-        );
+        let full = device.with_memory_limit(0);
+        let nothing = with.aggregate(&full, empty, ArrayView1::<f64>::from(&[]));
         assert_error!(nothing, Error::Allocation { .. });
     }
     let none: [Device; 0] = [];

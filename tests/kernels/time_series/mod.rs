@@ -42,7 +42,7 @@ pub fn percentiles() -> [Method; 6] {
     [Method::MEDIAN, low, quarter, odd, high, all]
 }
 
-/// Types of values to test.
+/// Value types to test.
 pub trait Number: Value {
     fn of(number: f64) -> Self;
 }
@@ -108,7 +108,7 @@ pub fn check<'a, T: Value>(
     found
 }
 
-/// The same for a single series.
+/// As [`check`], for a single series.
 #[track_caller]
 pub fn check_one<'a, T: Value>(
     device: &Device,
@@ -169,28 +169,34 @@ pub fn compare<'a, T: Value>(
 /// them larger than `largest` =: m in magnitude, so that A := Σ|x| ≤ n·m and Q := Σx² ≤ n·m². u is
 /// 2⁻⁵³.
 ///
-/// - A sum is off by at most u·|S| + n²u²·A (`ExactSum`), and the reference's, rounded once, by u·|S|. With S
-///   within a factor 1 + 2u of the reference's R: less than 3u·|R| + n²u²·A.
+/// - A sum is off by at most u·|S| + n²u²·A (`ExactSum`), and the reference's, rounded once, by
+///   u·|S|. With S within a factor 1 + 2u of the reference's R: less than 3u·|R| + n²u²·A.
 /// - A mean is a sum divided by n, which here and there adds a rounding: 5u·|R| + n²u²·A/n.
-/// - A variance is D/(n − d), D := Σ(x − mean)² = Q − S²/n, with Q := Σd² and S := Σd of the deviations d = x − s
-///   from a shift s, one of the values. As n·(s − mean)² ≤ (n − 1)·D, Q ≤ n·D, and two values of a bucket are at most
-///   √(2D) apart. k := min(n, 8192) + n/8192 + 64 bounds the additions that a term goes through: the CPU adds
-///   8192 values one after the other and merges such states in order, a GPU 64 values and then in trees.
-///   - Each d is a pair of numbers without error, whose second square, ≤ u²d², is left out, and each d² another pair.
-///     h + l then stand for Q up to (2k)²u²·Q, as each square comes in two terms: 4k²u²·n·D.
-///   - Where two states have other shifts, the later one's squares move by δ·(2·Σd + n′·δ), where no term is above
-///     2(Q′ + n′δ²) in magnitude, δ² ≤ 2D, and each of some ten roundings of the lower parts takes u² of that: over all
-///     merges of a value, fewer than k, 20k·u²·(n·D + 2n·D) ≤ 60k·u²·n·D ≤ k²u²·n·D, as k > 64.
-///   - S comes from Σx − n·s. Σx is exact if all values have one sign and are within a factor of 2: of values up to m, k
-///     additions lose at most k·n·u·m, in multiples of u·m/2, fewer than 2⁵³ of these, as 2k·n < 2⁵³ for n < 2³². So is
-///     the difference then. Else the largest magnitude m is at most twice the range, m ≤ 2√(2D), Σx is off by e ≤ k²u²·n·m ≤ 3k²u²·n·√D, and S²/n
-///     by 2·(|S|/n)·e ≤ 2√D·e ≤ 6k²u²·n·D.
-///   - S²/n itself, twice as precise, is rounded in terms below 20u²·Q, the difference likewise, and D once.
+/// - A variance is D/(n − d), D := Σ(x − mean)² = Q − S²/n, with Q := Σd² and S := Σd of the
+///   deviations d = x − s from a shift s, one of the values. As n·(s − mean)² ≤ (n − 1)·D, Q ≤ n·D,
+///   and two values of a bucket are at most √(2D) apart. k := min(n, 8192) + n/8192 + 64 bounds the
+///   additions that a term goes through: the CPU adds 8192 values one after the other and merges
+///   such states in order, a GPU 64 values and then in trees.
+///   - Each d is a pair of numbers without error, whose second square, ≤ u²d², is left out, and
+///     each d² another pair. h + l then stand for Q up to (2k)²u²·Q, as each square comes in two
+///     terms: 4k²u²·n·D.
+///   - Where two states have other shifts, the later one's squares move by δ·(2·Σd + n′·δ), where
+///     no term is above 2(Q′ + n′δ²) in magnitude, δ² ≤ 2D, and each of some ten roundings of the
+///     lower parts takes u² of that: over all merges of a value, fewer than k, 20k·u²·(n·D + 2n·D)
+///     ≤ 60k·u²·n·D ≤ k²u²·n·D, as k > 64.
+///   - S comes from Σx − n·s. Σx is exact if all values have one sign and are within a factor of 2:
+///     of values up to m, k additions lose at most k·n·u·m, in multiples of u·m/2, fewer than 2⁵³
+///     of these, as 2k·n < 2⁵³ for n < 2³². So is the difference then. Else the largest magnitude m
+///     is at most twice the range, m ≤ 2√(2D), Σx is off by e ≤ k²u²·n·m ≤ 3k²u²·n·√D, and S²/n by
+///     2·(|S|/n)·e ≤ 2√D·e ≤ 6k²u²·n·D.
+///   - S²/n itself, twice as precise, is rounded in terms below 20u²·Q, the difference likewise,
+///     and D once.
 ///
-///   Altogether D is off by u·D + (4k² + k² + 6k² + 40)u²·n·D ≤ u·D + 50·n·k²·u²·D. The division adds u, the
-///   reference's three roundings 3u, and a result below the normal range up to two of its units: 6u·R + 50·n·k²·u²·R.
-/// - Of a deviation √V with V off by b·V, |√V′ − √V| = |V′ − V|/(√V′ + √V) ≤ b·R; the roots round here and there:
-///   b·R·(1 + u) + 3u·R.
+///   Altogether D is off by u·D + (4k² + k² + 6k² + 40)u²·n·D ≤ u·D + 50·n·k²·u²·D. The division
+///   adds u, the reference's three roundings 3u, and a result below the normal range up to two of
+///   its units: 6u·R + 50·n·k²·u²·R.
+/// - Of a deviation √V with V off by b·V, |√V′ − √V| = |V′ − V|/(√V′ + √V) ≤ b·R; the roots round
+///   here and there: b·R·(1 + u) + 3u·R.
 ///
 /// All else is exact.
 fn bound(method: Method, expected: f64, count: f64, largest: f64) -> f64 {

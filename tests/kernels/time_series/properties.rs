@@ -1,6 +1,7 @@
 //! Properties of time-series aggregation, on random short series, on every device.
 //!
-//! Values are mostly whole numbers, whose sums are exact: all but variances is compared bit for bit.
+//! Most values are whole numbers, whose sums are exact: all results except variances are compared
+//! bit for bit.
 
 use gridstride::Device;
 use gridstride::time_series::{
