@@ -1,4 +1,4 @@
-//! Selects the implementation by the type of the coordinates and the kind of the device.
+//! Dispatch by element type and kind of device.
 
 use super::cpu::{self, CpuSearch};
 use super::device_output::DeviceOverlaps;

@@ -19,9 +19,9 @@
 //! ```
 //!
 //! # Sets in a device's memory
-//! Each call over host arrays but [`slices`](BoxOverlap::slices) has a twin over arrays in a
-//! device's memory, whose name ends in `_device`. Calls whose names end in `_into` write counts to
-//! existing memory.
+//! Each call over host arrays has a form over arrays in a device's memory, whose name ends in
+//! `_device`, except [`slices`](BoxOverlap::slices) and [`self_slices`](BoxOverlap::self_slices).
+//! Calls whose names end in `_into` write counts to existing memory.
 //!
 //! # Several devices
 //! Over a [set](crate::DeviceSet) of devices the rows of the first set are divided, and each device

@@ -1,4 +1,4 @@
-//! The plain algorithm: two nested loops.
+//! The plain ndarray version, as a reference for tests: two nested loops.
 
 use ndarray::ArrayView2;
 

@@ -1,8 +1,8 @@
 //! Large arrays in the host's memory.
 //!
-//! All allocations here return [`Error::Allocation`](crate::Error::Allocation) if the host has too little memory. The system
-//! makes pages when they are first written to. Making small pages takes as long as filling them, so
-//! large arrays ask for large pages.
+//! All allocations here return [`Error::Allocation`](crate::Error::Allocation) if the host has too
+//! little memory. The system makes pages when they are first written to. Making small pages takes
+//! as long as filling them, so large arrays ask for large pages.
 
 use std::mem::MaybeUninit;
 

@@ -29,7 +29,7 @@
 //! # Memory
 //! [`Device::with_memory_limit`] returns a handle that uses only a share of a device's memory.
 //! Calls that take a [`DeviceSet`] split work that needs more memory than the limit, or than a GPU
-//! has, into partitions and run one after the other. Several devices run partitions side by side.
+//! has, into partitions that run one after the other. Several devices run partitions side by side.
 //! The results equal those of a single device with enough memory, except for the order of additions
 //! if a module's documentation says so.
 //!

@@ -112,8 +112,8 @@ impl Distances {
     /// As [`distances`](Self::distances), but of rows in a device's memory. The result stays there.
     /// `a` and `b` may be the same array.
     ///
-    /// The work is ordered on the stream of `a`'s handle, by default the device's main stream, and
-    /// may still run when the call returns.
+    /// The work is ordered on the stream of `a`'s handle, by default the device's main stream. The
+    /// call waits for the check of the rows; the distances may not be written yet when it returns.
     ///
     /// # Errors
     /// The errors of [`distances`](Self::distances), and

@@ -167,7 +167,8 @@ impl<T: Entry> TensorSketch<T> {
     /// Sketches N sequences in a device's memory, and leaves the sketches there: N×D.
     ///
     /// The work is ordered on the stream of the sequences' handle, by default the device's main
-    /// stream, and may still run when this returns.
+    /// stream. The call may wait for copies of tables to the device; the last kernels may still run
+    /// when it returns.
     ///
     /// # Errors
     /// As [`sketch`](Self::sketch), but the range of the results is not checked: an entry beyond

@@ -1,4 +1,4 @@
-//! From the type of the entries and the kind of the device to the implementation.
+//! Dispatch by element type and kind of device.
 
 use std::slice;
 

@@ -1,4 +1,4 @@
-//! The definition in plain `ndarray` and `f64`, which the tests compare with.
+//! The plain ndarray version, as a reference for tests: the definition in `f64`.
 
 use ndarray::{Array2, ArrayView1};
 

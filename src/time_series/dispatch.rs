@@ -1,4 +1,4 @@
-//! From the type of the values and the kind of the device to the implementation.
+//! Dispatch by element type and kind of device.
 
 use ndarray::{Array1, ArrayViewMut1, Ix1};
 use time_series_kernels::{Aggregate, Floor, Summary};

@@ -1,4 +1,4 @@
-//! The choices of a caller.
+//! The options of an aggregation.
 
 use super::method::Method;
 

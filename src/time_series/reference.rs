@@ -1,4 +1,4 @@
-//! The plain version, which the other versions are compared with.
+//! The plain ndarray version, as a reference for tests.
 
 use std::collections::BTreeMap;
 

@@ -218,9 +218,10 @@ impl Tester for Avx2 {
     }
 }
 
-/// A coordinate of which eight are compared at once.
+/// A type of coordinates that are compared eight at a time.
 pub(in crate::box_overlap) trait Lanes: Number {
-    /// Returns the lanes with min ≤ the other's max and max ≥ the other's min, as bits.
+    /// Compares eight intervals with the interval `other`. Bit i of the result is 1 if interval i
+    /// overlaps `other`: minᵢ ≤ max of `other`, and maxᵢ ≥ min of `other`.
     #[cfg(target_arch = "x86_64")]
     fn within(simd: V3, min_max: [&[Self; LANES]; 2], other: [Self; 2]) -> u32;
 }

@@ -327,7 +327,7 @@ impl DeferredRows {
         let end = before(rows.end);
         let mut start = before(rows.start);
         while start < end {
-            // At least one row, and as many as have at most `MAX_KEYS` pairs together.
+            // The next rows that together have at most `MAX_KEYS` pairs, but at least one row.
             let mut next = start + 1;
             while next < end && sum(next + 1) - sum(start) <= tuning::MAX_KEYS {
                 next += 1;

@@ -1,4 +1,4 @@
-//! The search on GPUs and in the simulator.
+//! Searches on GPUs and in the simulator.
 //!
 //! The first stage counts the pairs of each row; prefix sums of the counts tell where each row
 //! begins. The second stage writes the pairs of all rows or of some.

@@ -1,4 +1,4 @@
-//! Launches of the kernels on GPUs and in the simulator.
+//! Distances on GPUs and in the simulator.
 
 mod kernels;
 mod tuning;

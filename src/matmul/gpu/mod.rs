@@ -28,7 +28,7 @@ use crate::{Device, Error, Result};
 const MAX_BATCH: usize = 65_532;
 const _: () = assert!(MAX_BATCH.is_multiple_of(4));
 
-/// Computes a partition of host arrays, by the kernel for the `whole` product.
+/// Computes a partition of a product of host arrays, with the kernel for the `whole` product.
 pub fn host<T: HasKernels>(
     options: MatMul,
     device: &Device,
@@ -79,7 +79,7 @@ pub fn device<T: HasKernels>(options: MatMul, product: ResidentProduct<T>) -> Re
     run(options, product, whole)
 }
 
-/// Computes a product by the kernel for the `whole` product of which it is a partition.
+/// Computes `product`, which may be a partition, with the kernel for the `whole` product.
 fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes) -> Result<()> {
     let (operation, sizes) = (product.operation, product.sizes);
     let Sizes { batch, m, n, .. } = sizes;

@@ -66,7 +66,7 @@ pub fn sketch<T: HasKernels>(
     unsafe { device.launch(&modules::TENSOR_SKETCH, kernel, config, arguments) }
 }
 
-/// Describes the launch, for people.
+/// Returns a readable description of the launch.
 pub fn plan<T: HasKernels>(device: &Device, job: &Job) -> Result<String> {
     kernels::<T>(device, job)?;
     let policy = DirectPolicy::new(&parameters(job));

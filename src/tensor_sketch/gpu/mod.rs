@@ -1,4 +1,4 @@
-//! Buffers and launches of the kernels, the same for GPU and simulator.
+//! Sketches on GPUs and in the simulator.
 
 mod direct;
 pub mod fourier;
@@ -48,7 +48,7 @@ pub fn sketch_uploaded<T: HasKernels>(
     rows.copy_to(out)
 }
 
-/// Describes how sketches are computed, for people.
+/// Returns a readable description of how sketches are computed.
 pub fn plan<T: HasKernels>(device: &Device, job: &Job) -> Result<String> {
     match job.form {
         Form::Auto | Form::Fourier => Ok(fourier::policy::<T>(device, job)?.to_string()),

@@ -38,7 +38,7 @@ impl DirectPolicy {
         let fitting = || VALUES.into_iter().filter(fits);
         let cheap = fitting().take_while(|&values| values <= CHEAP_VALUES);
         let values = cheap
-            // The first of those with the fewest threads, so the one with the least padding.
+            // Among equally few threads, the fewest values: they leave the least padding.
             .min_by_key(|&values| lanes(values))
             .or_else(|| fitting().next())
             .expect("32 values per thread fit every tuple length and dimension");
@@ -56,9 +56,9 @@ impl DirectPolicy {
 /// [`Chunk::first_unit`]: tensor_sketch_kernels::fourier::words::Chunk::first_unit
 const MAX_WORD: u32 = 6;
 
-/// Cycles that a quarter of a warp waits for a 16-byte read a lane, if it has 8, 4, 2 or 1 lanes of
-/// a chunk together: the expected largest number of the independent groups that meet in the same
-/// banks.
+/// Cycles in which a quarter of a warp reads 16 bytes per lane from shared memory, if 8, 4, 2 or 1
+/// neighbouring lanes belong to the same chunk. The groups of lanes read independently: the cycles
+/// are the expected largest number of groups that read from the same banks.
 const CONFLICTS: [(u32, f64); 4] = [(8, 1.0), (4, 1.5), (2, 2.125), (1, 2.6)];
 
 /// The shape of a launch for the matrices of chunks: the table of operators in shared memory, and
@@ -223,13 +223,13 @@ const LARGEST_PRIME: u64 = 61;
 /// The most matrices of runs that a thread multiplies at a time, if their number has such factors.
 const TOGETHER: u64 = 16;
 
-/// The runs of a sliding window: first `length` strides, then whole runs, whose number is the
-/// product of `factors`, then `rest` strides.
+/// The runs of a sliding window: first `length` strides, then whole runs of `length` strides each,
+/// whose number is the product of `factors`, then `rest` strides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
     /// Strides in a run.
     pub length: u64,
-    /// How many neighbours each level of products multiplies. Empty if there are no whole runs.
+    /// The number of matrices that each level of products multiplies. Empty without whole runs.
     pub factors: Vec<u64>,
     /// Strides after the whole runs.
     pub rest: u64,
@@ -269,8 +269,8 @@ impl Runs {
         }
     }
 
-    /// Returns the products of matrices for each window: to its begin, to its end, and its share of
-    /// a run's products.
+    /// Returns the products of matrices for each window: one on its left side, one on its right
+    /// side, and its share of the products of its run.
     fn products(&self) -> f64 {
         let of_runs = match self.factors[..] {
             [] => 0,

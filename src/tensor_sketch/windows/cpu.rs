@@ -1,10 +1,12 @@
 //! Sliding windows on the CPU; see [`windows`](crate::tensor_sketch::windows).
 //!
-//! Every q-th step begins with an *anchor*, so that a window that does not begin at an anchor
-//! contains exactly one. There may be any number of steps between two anchors, too many to keep all
-//! their products in memory. The steps after an anchor are therefore cut into runs. All windows
-//! that begin in the same run share the text between the end of their first run and the beginning
-//! of their last run: a middle factor, computed once.
+//! An *anchor* is the beginning of every q-th stride, so that a window that does not begin at an
+//! anchor contains exactly one anchor. The products of all strides between two anchors may not fit
+//! in memory. The strides after an anchor are therefore cut into runs. All windows that begin in the
+//! same run share the text between the end of their first run and the beginning of their last run:
+//! a middle factor, computed once.
+//!
+//! Names with `step` here, such as `steps` and [`Step`], mean strides; `stride` is their length.
 
 use std::collections::VecDeque;
 
@@ -22,8 +24,8 @@ use crate::tensor_sketch::input::{Job, Windows};
 /// The most bytes of the matrices of a run.
 const MOST_BYTES: usize = 32 << 20;
 
-/// The fewest steps in a run, so that the middle factors take no more memory than a few times the
-/// result.
+/// The fewest strides in a run, so that the middle factors take at most a few times the memory of
+/// the result.
 const FEWEST_STEPS: usize = 64;
 
 /// A number of tasks that is enough for any number of cores.
@@ -68,7 +70,7 @@ pub fn sketch<T: Vector>(
     .sketch(result)
 }
 
-/// Returns the steps per run, for matrices of `bytes` bytes.
+/// Returns the strides per run, for matrices of `bytes` bytes.
 fn run(count: usize, steps: usize, bytes: usize) -> usize {
     let anchors = count.div_ceil(steps);
     let parallel = match anchors {
@@ -84,13 +86,13 @@ fn run(count: usize, steps: usize, bytes: usize) -> usize {
 struct Sliding<'a, T> {
     fourier: &'a Fourier<T>,
     codes: &'a [u8],
-    /// Letters per step.
+    /// Letters per stride.
     stride: usize,
-    /// Whole steps per window, and from one anchor to the next: q.
+    /// Whole strides per window, and from one anchor to the next: q.
     steps: usize,
-    /// Letters of a window after its whole steps: r.
+    /// Letters of a window after its whole strides: r.
     head: usize,
-    /// Steps per run; the last run before an anchor may have fewer.
+    /// Strides per run; the last run before an anchor may have fewer.
     run: usize,
     finish: Finish,
 }
@@ -105,7 +107,7 @@ struct Beginning<'a, T> {
     sketches: ArrayViewMut2<'a, T>,
 }
 
-/// The matrices of a step and of its head, unless they reach beyond the text.
+/// The matrices of a stride and of its head, unless they reach beyond the text.
 struct Step {
     whole: Option<Matrix>,
     head: Option<Matrix>,
@@ -120,7 +122,7 @@ impl<T: Vector> Sliding<'_, T> {
             self.middles(anchor, windows.div_ceil(self.run))
         })?;
         // A task has the windows of one run after neighbouring anchors: the windows of an anchor
-        // end in the steps in which the windows of the next anchor begin.
+        // end in the strides in which the windows of the next anchor begin.
         let together = anchors.div_ceil(4 * rayon::current_num_threads());
         let tasks_of_run = anchors.div_ceil(together);
         let mut tasks: Vec<Vec<Beginning<T>>> = Vec::new();
@@ -196,7 +198,7 @@ impl<T: Vector> Sliding<'_, T> {
         let tables = self.fourier.tables();
         let tuple = tables.tuple_length();
         let length = self.run_length(run);
-        // If anchors have one run each, the steps of several anchors are made together.
+        // If anchors have one run each, the strides of several anchors are made together.
         let together = match self.run == self.steps {
             true => FEWEST_STEPS.min(LEAF / self.stride).div_ceil(length).max(1),
             false => 1,
@@ -254,10 +256,10 @@ impl<T: Vector> Sliding<'_, T> {
         Ok(())
     }
 
-    /// Returns `count` steps, or fewer at the end of the text.
+    /// Returns the matrices of `count` strides, or of fewer at the end of the text.
     fn steps_from(&self, first: usize, count: usize) -> Result<Vec<Step>> {
         let text = &self.codes[(first * self.stride).min(self.codes.len())..];
-        // The last step may end early, even before its head does.
+        // The text may end within the last stride, even within its head.
         let steps = |letters: usize| count.min((text.len() + self.stride - letters) / self.stride);
         let step = |step: usize| &text[step * self.stride..];
         let heads = (0..steps(self.head)).map(|number| &step(number)[..self.head]);

@@ -1,5 +1,5 @@
-//! Sliding windows: the matrices of the segments between their ends, the products of whole runs,
-//! then the windows of all runs.
+//! Sliding windows on GPUs and in the simulator: the matrices of the segments, the products of whole
+//! runs, then the windows of all runs. [`windows`](super) defines these words.
 
 use std::ops::Range;
 
@@ -18,13 +18,13 @@ use crate::tensor_sketch::input::{Job, Windows};
 use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Error, Result};
 
-/// The most windows that are computed together, and the most letters that they begin in. A window
-/// of more strides than that is computed with as many windows as it has strides.
+/// The limits of a batch: its windows, and the letters in which these windows begin. A batch always
+/// has room for one window for each stride of a window, also beyond these limits.
 const MAX_WINDOWS: usize = 1 << 16;
 const MAX_LETTERS: usize = 1 << 27;
 
-/// The most strides in a window. The segments of a batch, up to two a stride, in up to twice as
-/// many strides, are counted in 32 bits.
+/// The most strides in a window. Kernels count the segments of a batch in 32 bits. A batch of such
+/// windows has up to about twice as many strides, with up to two segments each.
 const MAX_STRIDES: usize = 1 << 29;
 
 /// Writes the sketches of all windows of `codes` to a row each. There is at least one window, the

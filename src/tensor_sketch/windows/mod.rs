@@ -2,25 +2,26 @@
 //!
 //! # Algorithm
 //! Windows of `width` letters begin every `stride` letters. With q = ⌊width / stride⌋ and r =
-//! `width` mod `stride`, the text is cut into *steps* of `stride` letters, and each step after its
-//! first r letters, so that a window consists of q whole steps and the head of the next one:
+//! `width` mod `stride`, the text is cut into *strides* of `stride` letters, and each stride into
+//! two *segments*: the *head*, its first r letters, and the *tail*. If r = 0, a stride is a single
+//! segment. A window consists of q whole strides and the head of the next stride:
 //!
 //! ```text
-//! window i = F(i) F(i+1) … F(i+q−1) A(i+q)        F(k): step k, A(k): its first r letters
+//! window i = S(i) S(i+1) … S(i+q−1) H(i+q)        S(k): stride k, H(k): the head of stride k
 //! ```
 //!
 //! In the Fourier form each factor is a matrix, and the window's matrix is their product (see
 //! `fourier`). Matrices have inverses, but dividing the product by the factors that leave the
-//! window would add up rounding errors from window to window. Instead steps are gathered into runs.
-//! Windows that begin in the same run share the steps between that run and the run in which the
-//! first of them ends:
+//! window would add up rounding errors from window to window. Instead, consecutive strides form
+//! *runs*. Windows that begin in the same run share the strides between that run and the run in
+//! which the first of these windows ends:
 //!
 //! ```text
-//! window i = F(i) … F(end of the run − 1) · middle · F(…) … F(i+q−1) · A(i+q)
+//! window i = S(i) … S(end of the run − 1) · middle · S(…) … S(i+q−1) · H(i+q)
 //! ```
 //!
 //! The left products are made from the end of a run backwards, the right products forwards, one
-//! step at a time, and the middle once for all windows of the run. So each window takes few
+//! stride at a time, and the middle once for all windows of the run. So each window takes few
 //! products of matrices, whatever its width, and depends only on its own letters. With one run per
 //! window there is no middle, as in the algorithm for minima of sliding windows (M. van Herk, 'A
 //! fast algorithm for local minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min,
@@ -161,8 +162,8 @@ impl<T: Entry> TensorSketch<T> {
     /// As [`windows`](Self::windows), but for the only sequence of `sequences`, in a device's
     /// memory, where the sketches stay.
     ///
-    /// On a GPU this may return before the sketches are computed. The windows are not divided: all
-    /// sketches have to fit in the device's memory.
+    /// The call may wait for copies of tables to the device; the last kernels may still run when it
+    /// returns. The windows are not divided: all sketches have to fit in the device's memory.
     ///
     /// # Errors
     /// Also [`Error::InvalidInput`] if there is not exactly one sequence. There is no error of

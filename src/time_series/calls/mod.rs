@@ -65,8 +65,8 @@ impl TimeBuckets {
     /// - [`Error::Shape`](crate::Error::Shape) if the numbers of timestamps and values differ.
     /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, a
     ///   percentile outside of 0 to 100, more than 2³² − 1 points, the first timestamp below the
-    ///   timestamp before it, unless they are [sorted](Order::Sort), and the first timestamp whose
-    ///   bucket begins before the first `i64`.
+    ///   timestamp before it, unless they are [sorted](Order::Sort), the first timestamp whose
+    ///   bucket begins before the first `i64`, and a set of no devices.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice, also for
     ///   [filled](super::Fill) buckets.
     /// - On GPUs [`Error::Driver`](crate::Error::Driver) if the driver fails, and

@@ -1,4 +1,4 @@
-//! The launches, the same for GPUs and the simulator.
+//! Aggregations on GPUs and in the simulator.
 
 mod finish;
 mod kernels;

@@ -76,7 +76,7 @@ pub fn prepared<V: HasKernels>(
     };
     let arguments = (preparation, values.buffer().slice(), prepared.slice_mut());
     let config = tuning::grid_stride(values.len());
-    // SAFETY: as many timestamps, values and places. Buffers as above.
+    // SAFETY: the timestamps, the values and `prepared` have the same length. Buffers as above.
     unsafe { device.launch(MODULE, V::KERNELS.prepare, config, arguments)? };
     Ok(prepared)
 }
