@@ -70,8 +70,8 @@ impl MatMul {
     ///
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if A's columns and B's rows, or the batches, differ.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 in kernels, and
-    ///   for a set of no devices.
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a size above 2³¹ − 1 in kernels,
+    ///   and for a set of no devices.
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if the device lacks the instructions.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.
     /// - On GPUs, [`Error::Driver`](crate::Error::Driver) if the driver fails and

@@ -32,8 +32,8 @@ pub enum Instructions {
     WarpGroup,
 }
 
-/// A configurable matrix multiplication. [`matmul()`](super::matmul()) and [`gemm`](super::gemm) use
-/// the defaults.
+/// A configurable matrix multiplication. [`matmul()`](super::matmul()) and [`gemm`](super::gemm)
+/// use the defaults.
 ///
 /// ```
 /// use gridstride::Device;

@@ -76,8 +76,8 @@ impl<T: Entry> TensorSketch<T> {
         self.host_into(job, devices, sequences, self.shape(sequences.len()), out)
     }
 
-    /// Computes all rows T\[0\] to T\[t\] of N sequences, N×(t+1)×D: row k is the sketch with tuples
-    /// of k letters, for the first k columns of the tables.
+    /// Computes all rows T\[0\] to T\[t\] of N sequences, N×(t+1)×D: row k is the sketch with
+    /// tuples of k letters, for the first k columns of the tables.
     ///
     /// # Errors
     /// As [`sketch`](Self::sketch).
@@ -197,8 +197,8 @@ impl<T: Entry> TensorSketch<T> {
     /// The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    /// As [`sketch_device`](Self::sketch_device), [`Error::DifferentDevices`] if `out` is on another
-    /// device, and [`Error::Shape`] if `out` has another shape.
+    /// As [`sketch_device`](Self::sketch_device), [`Error::DifferentDevices`] if `out` is on
+    /// another device, and [`Error::Shape`] if `out` has another shape.
     ///
     /// ```
     /// use gridstride::Device;

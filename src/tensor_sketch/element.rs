@@ -15,7 +15,7 @@ pub trait Entry: Real + Dispatch {}
 impl Entry for f32 {}
 impl Entry for f64 {}
 
-/// The implementations for a type of entries: `dispatch.rs` compiles them, so that callers need not.
+/// The implementations for a type of entries, compiled in `dispatch.rs`, not by callers.
 pub trait Dispatch: Vector + HasKernels {
     /// Writes the rows of all sequences in the host's memory.
     fn host(

@@ -1,14 +1,14 @@
 //! The Fourier form of the tensor sketch, as far as it is the same on all devices.
 //!
 //! # Lanes
-//! A row of the recurrence is an element of R\[z\]/(z^D − 1): entry l is the coefficient of z^l, and a
-//! roll by h multiplies by z^h. This ring is a product of fields: the real numbers for z = 1, the
-//! real numbers for z = −1 if D is even, and the complex numbers for each root of unity
+//! A row of the recurrence is an element of R\[z\]/(z^D − 1): entry l is the coefficient of z^l,
+//! and a roll by h multiplies by z^h. This ring is a product of fields: the real numbers for z = 1,
+//! the real numbers for z = −1 if D is even, and the complex numbers for each root of unity
 //! exp(−2πi·j/D) with 0 < j < D/2. The recurrence runs independently in ⌈D/2⌉ *lanes*:
 //!
 //! - Lane j > 0 has the complex value at frequency j.
-//! - Lane 0 has both real values, as a + b·z in R\[z\]/(z² − 1). Products differ from complex products
-//!   in one sign, z² = 1 instead of i² = −1. For odd D, b = 0.
+//! - Lane 0 has both real values, as a + b·z in R\[z\]/(z² − 1). Products differ from complex
+//!   products in one sign, z² = 1 instead of i² = −1. For odd D, b = 0.
 //!
 //! So D real numbers remain D real numbers.
 //!
@@ -57,7 +57,7 @@ pub const fn pairs(tuple: usize) -> usize {
     tuple * (tuple + 1) / 2
 }
 
-/// Returns exp(−2πi·k/D) for k = 0, …, D − 1, as (real, imaginary), correct except for the last bit.
+/// Returns exp(−2πi·k/D) for k = 0, …, D − 1, as (real, imaginary), correct but for the last bit.
 pub fn roots(dim: usize) -> Vec<[f64; 2]> {
     let root = |k: usize| {
         // By symmetry, angles of at most π/4 suffice. They are more accurate than large angles, and
@@ -121,7 +121,7 @@ impl Finish {
         Finish::after::<T>(0, tables, length, k, normalize)
     }
 
-    /// As [`new`](Self::new), after `products` more products of matrices than to compose the chunks.
+    /// As [`new`](Self::new), with `products` products besides those that compose the chunks.
     pub fn after<T: Real>(
         products: usize,
         tables: &Tables,
@@ -158,18 +158,19 @@ impl Finish {
 /// Every tuple adds a number of modulus 1 to a lane: the product of the contributions of its
 /// sections to the matrices of blocks. There are at most t sections, in at most t blocks. Within a
 /// block a section has at most two roundings per letter, since adding a product to a sum has two in
-/// each component; operators of several letters have no more. Each of at most t moves of a tuple has
-/// up to two more roundings, of the operator's entry and, without fused operations, of the product.
-/// Operators are made in `f64`, with up to three roundings per letter and two for a root of unity. If
-/// complex products and sums have relative roundings of at most γ, the error is at most √2·γ times
-/// the product of the moduli. A product of matrices has at most 2t + 2 roundings in `f64`; a section
-/// takes part in at most [`FAN_IN`] products on each of four levels and in one per segment. The
-/// inverse transform has D + 4 roundings as a plain sum, and fewer as a fast transform.
+/// each component; operators of several letters have no more. Each of at most t moves of a tuple
+/// has up to two more roundings, of the operator's entry and, without fused operations, of the
+/// product. Operators are made in `f64`, with up to three roundings per letter and two for a root
+/// of unity. If complex products and sums have relative roundings of at most γ, the error is at
+/// most √2·γ times the product of the moduli. A product of matrices has at most 2t + 2 roundings in
+/// `f64`; a section takes part in at most [`FAN_IN`] products on each of four levels and in one per
+/// segment. The inverse transform has D + 4 roundings as a plain sum, and fewer as a fast
+/// transform.
 ///
-/// A GPU has blocks of 32 words of m letters, and composes the 64/m blocks of a chunk in the type of
-/// the result, with at most 2t − 1 roundings each. A chunk then has at most
-/// 64·m + (64/m − 1)·(2t − 1) roundings, less than the 2·[`BLOCK`] of the bound. A short text has at
-/// most two for each letter, and 2t for a last block that is not full.
+/// A GPU has blocks of 32 words of m letters, and composes the 64/m blocks of a chunk in the type
+/// of the result, with at most 2t − 1 roundings each. A chunk then has at most
+/// 64·m + (64/m − 1)·(2t − 1) roundings, less than the 2·[`BLOCK`] of the bound. A short text has
+/// at most two for each letter, and 2t for a last block that is not full.
 pub fn error_bound<T: Real>(dim: usize, tuple: usize, length: u64) -> f64 {
     let in_blocks = 2.0 * (length as f64).min((tuple * BLOCK) as f64) + (6 * tuple) as f64;
     let operators = (tuple * (3 * LONGEST_WORD + 2)) as f64;

@@ -1,10 +1,10 @@
 //! The tensor sketch: short vectors whose distances estimate the similarity of sequences, without
 //! aligning them.
 //!
-//! The sketch of a sequence over an alphabet of A letters is a sum over all tuples: its subsequences
-//! of t letters, not necessarily adjacent. Each tuple adds ±1 at one of D places; its letters
-//! determine place and sign at random. Tuples survive insertions, deletions and substitutions, and
-//! sequences with many common tuples have sketches close to each other.
+//! The sketch of a sequence over an alphabet of A letters is a sum over all tuples: its
+//! subsequences of t letters, not necessarily adjacent. Each tuple adds ±1 at one of D places; its
+//! letters determine place and sign at random. Tuples survive insertions, deletions and
+//! substitutions, and sequences with many common tuples have sketches close to each other.
 //!
 //! Source: A. Joudaki, G. Rätsch, A. Kahles, 'Fast Alignment-Free Similarity Estimation by Tensor
 //! Sketching'. Row T\[0\] starts as (1, 0, …, 0), all other rows as zero. With `hashes` and `signs`
@@ -40,12 +40,12 @@
 //! letters. [Windows](TensorSketch::windows) are divided too.
 //!
 //! # Memory
-//! On a GPU, calls with host arrays need memory for the sketches, for a table of operators (its size
-//! depends on the alphabet, the tuples and the dimension), and for a batch of letters. With less
-//! memory, or a lower [limit](crate::Device::with_memory_limit), batches have fewer letters, then
-//! fewer sequences. A long sequence is cut, but needs memory for at least 2048 letters if it has up
-//! to 32 Ki letters, for 32 Ki if it has up to 512 Ki, for 512 Ki if it has up to 8 Mi, and for 8 Mi
-//! beyond. [`Form::Direct`] needs memory for the whole sequence. The same holds for
+//! On a GPU, calls with host arrays need memory for the sketches, for a table of operators (its
+//! size depends on the alphabet, the tuples and the dimension), and for a batch of letters. With
+//! less memory, or a lower [limit](crate::Device::with_memory_limit), batches have fewer letters,
+//! then fewer sequences. A long sequence is cut, but needs memory for at least 2048 letters if it
+//! has up to 32 Ki letters, for 32 Ki if it has up to 512 Ki, for 512 Ki if it has up to 8 Mi, and
+//! for 8 Mi beyond. [`Form::Direct`] needs memory for the whole sequence. The same holds for
 //! [`SketchSession`].
 //!
 //! The sketches are the same, bit by bit, as with enough memory on one device of the same kind.

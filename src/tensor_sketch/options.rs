@@ -31,15 +31,16 @@ use super::tables::Tables;
 ///
 /// # Accuracy
 ///
-/// In the Fourier form the error of an entry of row k is at most about 1500·t·2⁻²⁴·C(n, k) in `f32`,
-/// and (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. If this bound is below 1/2, the entry, a whole number, is
-/// exact. In practice the error of a sketch is 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and 10⁻¹⁴ in `f64`.
+/// In the Fourier form the error of an entry of row k is at most about 1500·t·2⁻²⁴·C(n, k) in
+/// `f32`, and (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. If this bound is below 1/2, the entry, a whole
+/// number, is exact. In practice the error of a sketch is 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and
+/// 10⁻¹⁴ in `f64`.
 ///
 /// In the direct form the CPU sums in `f64` and rounds once at the end. Other devices sum in `f32`:
 /// the error of an entry is at most about n·2⁻²⁴ times the sum of its terms' absolute values.
 ///
-/// Results are deterministic: they depend neither on the number of threads nor on other sequences of
-/// the call. Instruction sets differ in the last bits.
+/// Results are deterministic: they depend neither on the number of threads nor on other sequences
+/// of the call. Instruction sets differ in the last bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorSketch<T = f32> {
     pub(super) tables: Tables,
@@ -56,11 +57,11 @@ pub enum Form {
     Auto,
     /// Letter by letter in the real domain, as in the definition, on one core or one block of
     /// threads per sequence: slow for long sequences. Sums are whole numbers until they are
-    /// normalised, so results are exact while C(n, k) is below 2²⁴ for all rows k; on the CPU, below
-    /// 2⁵³ except for the last rounding. GPUs and the simulator support only `f32`.
+    /// normalised, so results are exact while C(n, k) is below 2²⁴ for all rows k; on the CPU,
+    /// below 2⁵³ except for the last rounding. GPUs and the simulator support only `f32`.
     Direct,
-    /// Several letters at a time in the Fourier domain, in chunks of the sequences that are computed
-    /// in parallel and then composed.
+    /// Several letters at a time in the Fourier domain, in chunks of the sequences that are
+    /// computed in parallel and then composed.
     Fourier,
 }
 
@@ -93,8 +94,8 @@ impl<T> TensorSketch<T> {
         self
     }
 
-    /// Sets whether row k is divided by C(n, k), the number of tuples in a sequence of n letters. The
-    /// default is `false`.
+    /// Sets whether row k is divided by C(n, k), the number of tuples in a sequence of n letters.
+    /// The default is `false`.
     ///
     /// Normalised sketches are those of the paper, and comparable between sequences of different
     /// lengths. A sequence shorter than k has no tuples, and a row k of zeros in either case.
@@ -136,7 +137,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Returns the binomial coefficient C(`n`, `k`), the number of ways to choose `k` of `n`; 0 if `k > n`.
+/// Returns the binomial coefficient C(`n`, `k`): the ways to choose `k` of `n` items, 0 if `k > n`.
 ///
 /// While C(n, k)·min(k, n − k) is below 2¹²⁸ (about 3.4·10³⁸), the result is the exact coefficient,
 /// rounded once to the nearest `f64`. Beyond that the relative error is at most
@@ -173,8 +174,8 @@ pub fn binomial(n: u64, k: u64) -> f64 {
     exact as f64
 }
 
-/// Returns the divisor of row `k` of the sketch of `length` letters: C(length, k) if normalised, else
-/// 1. A row without tuples is zero whatever the divisor is.
+/// Returns the divisor of row `k` of the sketch of `length` letters: C(length, k) if sketches are
+/// normalised, otherwise 1. A row without tuples is zero whatever the divisor is.
 pub fn divisor(normalize: bool, length: u64, k: usize) -> f64 {
     match normalize {
         true => binomial(length, k as u64).max(1.0),

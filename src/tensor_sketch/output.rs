@@ -15,7 +15,7 @@ pub fn require_shape(operation: &'static str, result: &[usize], out: &[usize]) -
     })
 }
 
-/// Calls `compute` with `out`, or if `out` is not row-major with a temporary array, and copies that.
+/// Calls `compute` with `out`, or with a temporary array that is copied if `out` is not row-major.
 pub fn write_to<T: Element, D: Dimension>(
     mut out: ArrayViewMut<T, D>,
     compute: impl FnOnce(&mut [T]) -> Result<()>,
@@ -33,8 +33,8 @@ pub fn write_to<T: Element, D: Dimension>(
 /// Numbers that a task checks.
 const NUMBERS_PER_TASK: usize = 1 << 14;
 
-/// Refuses the first sketch with an entry beyond the range of `T`. The `sketches` have `size` numbers
-/// each, and belong to consecutive sequences or windows (`of`) from index `first` on.
+/// Refuses the first sketch with an entry beyond the range of `T`. The `sketches` have `size`
+/// numbers each, and belong to consecutive sequences or windows (`of`) from index `first` on.
 pub fn check_range<T: Real>(
     operation: &'static str,
     sketches: &[T],

@@ -6,7 +6,7 @@ use super::options::binomial;
 use super::tables::Tables;
 
 /// Computes all rows T\[0\] to T\[t\] of the tensor sketch of one sequence, (t+1)×D; T\[t\] is the
-/// sketch. All entries of a sequence of n letters are exact while C(n, k) is below 2⁵³ for all k ≤ t.
+/// sketch. The entries for a sequence of n letters are exact if C(n, k) is below 2⁵³ for all k ≤ t.
 ///
 /// # Panics
 /// If a code is not below the alphabet size of the tables.
@@ -36,8 +36,8 @@ pub fn tensor_sketch(codes: ArrayView1<u8>, tables: &Tables) -> Array2<f64> {
     rows
 }
 
-/// Divides each row k of the (t+1)×D `rows` of a sequence of `length` letters by C(`length`, k), the
-/// number of its tuples. Rows without tuples stay zero.
+/// Divides each row k of the (t+1)×D `rows` of a sequence of `length` letters by C(`length`, k),
+/// the number of its tuples. Rows without tuples stay zero.
 ///
 /// ```
 /// use gridstride::tensor_sketch::{Tables, reference};

@@ -33,10 +33,10 @@ const MAX_DIM: usize = 4096;
 /// # Choosing the length of tuples and the dimension
 ///
 /// A tuple of t letters survives where none of its letters was edited. If a fraction p of the
-/// letters differs, about (1 − p)ᵗ of the tuples remain: t = 6 keeps half of them at p = 10 %, t = 3
-/// at p = 20 %. Longer tuples tell more of the order of letters, and unrelated sequences have fewer
-/// of them in common. So take the longest t at which sequences that should be found similar still
-/// share a good part of their tuples: 3 to 6 for DNA, 2 or 3 for the 20 letters of proteins.
+/// letters differs, about (1 − p)ᵗ of the tuples remain: t = 6 keeps half of them at p = 10 %,
+/// t = 3 at p = 20 %. Longer tuples tell more of the order of letters, and unrelated sequences have
+/// fewer of them in common. So take the longest t at which sequences that should be found similar
+/// still share a good part of their tuples: 3 to 6 for DNA, 2 or 3 for the 20 letters of proteins.
 ///
 /// A sketch projects the counts of all Aᵗ tuples to D numbers. The error of a distance falls as
 /// 1/√D: half the error takes four times the dimension, and about four times the time and memory. A
@@ -56,8 +56,8 @@ impl Tables {
     ///
     /// # Errors
     /// - [`Error::Shape`] if the shapes differ, or A is not in 1..=256 or t not in 1..=8.
-    /// - [`Error::InvalidInput`] if `dim` is not in 1..=4096, a hash is not in `[0, dim)`, or a sign
-    ///   is not 1 or −1.
+    /// - [`Error::InvalidInput`] if `dim` is not in 1..=4096, a hash is not in `[0, dim)`, or a
+    ///   sign is not 1 or −1.
     pub fn new(hashes: ArrayView2<i64>, signs: ArrayView2<i64>, dim: usize) -> Result<Tables> {
         const OPERATION: &str = "Tables::new";
         let (shape, of_signs) = (hashes.dim(), signs.dim());

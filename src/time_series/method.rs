@@ -99,9 +99,9 @@ impl Method {
     ///
     /// As by default in numpy, the percentile of n values in ascending order is at the index
     /// h = (n − 1)·percent/100, interpolated linearly between the neighbours v₀ and v₁ of h as
-    /// v₀ + (h − ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside an
-    /// infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the percentile
-    /// is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
+    /// v₀ + (h − ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside
+    /// an infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the
+    /// percentile is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
     pub const fn percentile(percent: f64) -> Method {
         Method::new(Kind::Percentile(percent))
     }

@@ -10,8 +10,8 @@ use super::method::{Kind, Method};
 use super::options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
 use super::output::Aggregates;
 
-/// As [`TimeBuckets::aggregate_series`], but on one core, step by step: labels by division of 128-bit
-/// integers, the values of each bucket in a list, sums and variances from exact arithmetic.
+/// As [`TimeBuckets::aggregate_series`], but on one core, step by step: labels by division of
+/// 128-bit integers, the values of each bucket in a list, sums and variances from exact arithmetic.
 ///
 /// For finite values, and unless results overflow or underflow, sums are exact sums rounded once,
 /// and means, variances and deviations are off by at most three roundings; all other results are

@@ -122,9 +122,9 @@ pub(super) fn fits<T>(factor: &Factor<T>, outer: usize, k: usize, pattern: Patte
 const ROW_MULTIPLE: usize = 8;
 
 /// Copies the matrices of a factor, with zeros behind each row: `batch`, `outer` indices, and `k`.
-/// Returns the copy, as a buffer and as a factor. Elements along k are contiguous in the factor, and
-/// its rows begin at multiples of 16 bytes. The kernel takes the elements as `KT` and writes them as `KU`, types of
-/// the same sizes and alignments.
+/// Returns the copy, as a buffer and as a factor. Elements along k are contiguous in the factor,
+/// and its rows begin at multiples of 16 bytes. The kernel takes the elements as `KT` and writes
+/// them as `KU`, types of the same sizes and alignments.
 ///
 /// # Safety
 /// The factor is in the device's memory.

@@ -45,8 +45,8 @@ pub fn sketch<T: Vector>(
     })
 }
 
-/// Appends a letter to all rows in place, given its (hash, sign) for each place of a tuple. The last
-/// row comes first, since each row reads the old values of the row before it.
+/// Appends a letter to all rows in place, given its (hash, sign) for each place of a tuple. The
+/// last row comes first, since each row reads the old values of the row before it.
 fn add_letter(rows: &mut [f64], dim: usize, steps: &[(usize, f64)]) {
     for k in (1..steps.len()).rev() {
         let (shift, sign) = steps[k];

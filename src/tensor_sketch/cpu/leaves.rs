@@ -78,8 +78,9 @@ impl Text {
     }
 }
 
-/// Returns the letters per section of a chunk. Sections are summed in `T` and composed in `f64` like
-/// chunks: in `f32`, shorter sections are more accurate. Longer tuples take more work to compose.
+/// Returns the letters per section of a chunk. Sections are summed in `T` and composed in `f64`
+/// like chunks: in `f32`, shorter sections are more accurate. Longer tuples take more work to
+/// compose.
 fn section_letters<T: Vector>(tuple: usize, length: usize) -> usize {
     let double = T::UNIT_ROUNDOFF == f64::UNIT_ROUNDOFF;
     match (tuple, length) {

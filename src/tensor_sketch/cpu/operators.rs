@@ -143,7 +143,7 @@ impl<T: Vector> WithSimd for Fill<'_, T> {
         let squares = squares(self.block);
         let letter_values = letter_values(self.tables, self.roots, self.block);
 
-        // Each pass appends a letter: P_{a,b}(wc) = P_{a,b}(w) + P_{a,b−1}(w) · value of c in row b−1.
+        // A pass appends a letter: P_{a,b}(wc) = P_{a,b}(w) + P_{a,b−1}(w) · value of c in row b−1.
         let mut operators = vec![[[0.0; BLOCK]; 2]; entries];
         for _ in 0..self.letters {
             let mut longer = Vec::new();

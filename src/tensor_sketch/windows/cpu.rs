@@ -2,9 +2,9 @@
 //!
 //! An *anchor* is the beginning of every q-th stride, so that a window that does not begin at an
 //! anchor contains exactly one anchor. The products of all strides between two anchors may not fit
-//! in memory. The strides after an anchor are therefore cut into runs. All windows that begin in the
-//! same run share the text between the end of their first run and the beginning of their last run:
-//! a middle factor, computed once.
+//! in memory. The strides after an anchor are therefore cut into runs. All windows that begin in
+//! the same run share the text between the end of their first run and the beginning of their last
+//! run: a middle factor, computed once.
 //!
 //! Names with `step` here, such as `steps` and [`Step`], mean strides; `stride` is their length.
 

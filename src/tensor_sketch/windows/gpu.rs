@@ -1,5 +1,5 @@
-//! Sliding windows on GPUs and in the simulator: the matrices of the segments, the products of whole
-//! runs, then the windows of all runs. [`windows`](super) defines these words.
+//! Sliding windows on GPUs and in the simulator: the matrices of the segments, the products of
+//! whole runs, then the windows of all runs. [`windows`](super) defines these words.
 
 use std::ops::Range;
 

@@ -86,8 +86,9 @@ impl TimeBuckets {
     /// S + 1 `offsets`, series i has the points from offset i to offset i + 1. Series may be empty.
     ///
     /// # Errors
-    /// Those of [`aggregate`](Self::aggregate), and [`Error::InvalidInput`](crate::Error::InvalidInput) for the
-    /// first bad offset: offsets must ascend from 0 to N.
+    /// Those of [`aggregate`](Self::aggregate), and
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for the first bad offset: offsets must
+    /// ascend from 0 to N.
     ///
     /// ```
     /// use gridstride::Device;
@@ -97,7 +98,8 @@ impl TimeBuckets {
     /// let timestamps = array![0, 1, 9, 0, 1];
     /// let values = array![1.0, 2.0, 4.0, 8.0, 16.0];
     /// let sums = TimeBuckets::every(5).methods(&[Method::SUM]);
-    /// let found = sums.aggregate_series(&Device::auto(), &[0, 3, 5], timestamps.view(), values.view())?;
+    /// let device = Device::auto();
+    /// let found = sums.aggregate_series(&device, &[0, 3, 5], timestamps.view(), values.view())?;
     /// assert_eq!(found.starts(), array![0, 5, 0]);
     /// assert_eq!(found.column(0), array![3.0, 4.0, 24.0]);
     /// assert_eq!(found.series(1), 2..3);
@@ -119,8 +121,9 @@ impl TimeBuckets {
     /// [skipped](Nan::Skip), so the result of a bucket may come from no points.
     ///
     /// # Errors
-    /// Those of [`aggregate`](Self::aggregate), and [`Error::Unavailable`](crate::Error::Unavailable) on a
-    /// device that runs kernels if the aggregate has no kernels.
+    /// Those of [`aggregate`](Self::aggregate), and
+    /// [`Error::Unavailable`](crate::Error::Unavailable) on a device that runs kernels if the
+    /// aggregate has no kernels.
     pub fn custom<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         &self,
         devices: &(impl DeviceSet + ?Sized),

@@ -16,7 +16,8 @@ use crate::time_series::input::DeviceSeries;
 use crate::time_series::options::TimeBuckets;
 
 impl TimeBuckets {
-    /// As [`aggregate`](Self::aggregate), but takes arrays in a device's memory and leaves the result there.
+    /// As [`aggregate`](Self::aggregate), but takes arrays in a device's memory and leaves the
+    /// result there.
     ///
     /// The call waits for the device, since the number of buckets is part of the result's shape. On
     /// the CPU the arrays are copied.

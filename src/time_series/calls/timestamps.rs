@@ -97,8 +97,8 @@ pub fn round_timestamps_inplace(
         .during(ROUND_INPLACE)
 }
 
-/// As [`round_timestamps`], but takes an array in a device's memory and leaves the result there. The
-/// call waits for the device, which checks the timestamps.
+/// As [`round_timestamps`], but takes an array in a device's memory and leaves the result there.
+/// The call waits for the device, which checks the timestamps.
 ///
 /// ```
 /// use gridstride::{Device, time_series::round_timestamps_device};

@@ -19,8 +19,8 @@ pub struct Timeline<'a> {
     /// A bit for each point: whether a series begins with it. Empty for one series.
     pub starts: Buffer<u32>,
     pub floor: Floor,
-    /// The largest possible number of buckets. Each series counts with its number of points, or with
-    /// the number of buckets from its first to its last point if that is smaller.
+    /// The largest possible number of buckets. Each series counts with its number of points, or
+    /// with the number of buckets from its first to its last point if that is smaller.
     pub max_buckets: usize,
 }
 
