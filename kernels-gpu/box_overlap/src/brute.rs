@@ -105,22 +105,6 @@ pub struct BruteCount<T> {
     pub tiles_with_pairs: DeviceSliceMut<u32>,
 }
 
-/// Arguments of the kernels that write pairs.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, DeviceParam)]
-pub struct BruteFill<T> {
-    /// The boxes.
-    pub sets: Sets<T>,
-    /// Their codes.
-    pub codes: DeviceSlice<f32>,
-    /// The prefix sums of the counts.
-    pub sums: DeviceSlice<u64>,
-    /// As counted.
-    pub tiles_with_pairs: DeviceSlice<u32>,
-    /// Room for the pairs of the rows that the parameters name.
-    pub indices: DeviceSliceMut<u32>,
-}
-
 /// The code of a box: of its minima, and of its maxima without guards.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
@@ -354,14 +338,14 @@ unsafe fn count<T: Number>(parameters: BruteParameters, arguments: BruteCount<T>
 /// # Safety
 /// As of the kernels below.
 #[inline(always)]
-unsafe fn fill<T: Number>(parameters: BruteParameters, arguments: BruteFill<T>) {
-    let BruteFill {
-        sets,
-        codes,
-        sums,
-        tiles_with_pairs,
-        indices,
-    } = arguments;
+unsafe fn fill<T: Number>(
+    parameters: BruteParameters,
+    sets: Sets<T>,
+    codes: DeviceSlice<f32>,
+    sums: DeviceSlice<u64>,
+    tiles_with_pairs: DeviceSlice<u32>,
+    indices: DeviceSliceMut<u32>,
+) {
     // [box of a thread][thread]
     let places = shared_array![u64; BRUTE_ROWS as usize];
     let me = thread::thread_idx_x();
@@ -492,11 +476,20 @@ macro_rules! entries {
         #[doc = concat!("Writes the pairs of rows of `", stringify!($type), "`, ascending in each.")]
         ///
         /// # Safety
-        /// As for the counts; the grid covers the rows that the parameters name.
+        /// As for the counts, whose prefix sums are `sums`; the grid covers the rows that the parameters
+        /// name, and `indices` has room for their pairs.
+        // No two parameters have one type. As a struct they are loaded elsewhere, which takes 6% longer.
         #[kernel(block = 256)]
-        pub unsafe fn $fill(parameters: BruteParameters, arguments: BruteFill<$type>) {
+        pub unsafe fn $fill(
+            parameters: BruteParameters,
+            sets: Sets<$type>,
+            codes: DeviceSlice<f32>,
+            sums: DeviceSlice<u64>,
+            tiles_with_pairs: DeviceSlice<u32>,
+            indices: DeviceSliceMut<u32>,
+        ) {
             // SAFETY: passed on to the caller.
-            unsafe { fill(parameters, arguments) }
+            unsafe { fill(parameters, sets, codes, sums, tiles_with_pairs, indices) }
         }
     )*};
 }

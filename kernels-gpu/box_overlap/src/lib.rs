@@ -18,7 +18,7 @@ mod tree;
 
 pub use boxes::Sets;
 pub use brute::{
-    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BruteCount, BruteFill, BruteParameters, brute_count_f32,
+    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BruteCount, BruteParameters, brute_count_f32,
     brute_count_f64, brute_count_i32, brute_fill_f32, brute_fill_f64, brute_fill_i32, codes_f32,
     codes_f64, codes_i32,
 };

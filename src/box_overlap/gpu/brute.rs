@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use box_overlap_kernels::{
-    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteCount, BruteFill, BruteParameters,
-    Counters,
+    self as box_kernels, BRUTE_ROWS, BRUTE_THREADS, BruteCount, BruteParameters, Counters,
 };
 
 use super::counting::{Counted, Counting, MODULE, Rows};
@@ -91,16 +90,17 @@ impl Brute {
             first_row: rows.start,
             end_row: rows.end,
         };
-        let arrays = BruteFill {
-            sets: search.sets,
-            codes: self.codes.slice(),
-            sums: self.sums.slice(),
-            tiles_with_pairs: self.tiles_with_pairs.slice(),
-            indices: indices.slice_mut(),
-        };
+        let arguments = (
+            parameters,
+            search.sets,
+            self.codes.slice(),
+            self.sums.slice(),
+            self.tiles_with_pairs.slice(),
+            indices.slice_mut(),
+        );
         let config = LaunchConfig::new((blocks, self.shape.chunks), BRUTE_THREADS);
         let (device, kernel) = (&search.device, T::KERNELS.brute_fill);
         // SAFETY: as in `count`; the blocks cover the rows, and `indices` has room for their pairs.
-        unsafe { device.launch(MODULE, kernel, config, (parameters, arrays)) }
+        unsafe { device.launch(MODULE, kernel, config, arguments) }
     }
 }

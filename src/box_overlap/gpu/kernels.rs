@@ -1,8 +1,8 @@
 //! The kernels for each type of coordinates.
 
 use box_overlap_kernels::{
-    self as kernels, BruteCount, BruteFill, BruteParameters, Find, Keys, Leaves, RowParameters,
-    RowSearch, Sets,
+    self as kernels, BruteCount, BruteParameters, Find, Keys, Leaves, RowParameters, RowSearch,
+    Sets,
 };
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
@@ -26,8 +26,19 @@ pub struct Kernels<T: 'static> {
     pub fill_rows: &'static Kernel<FillRows<T>>,
     pub codes: &'static Kernel<(Sets<T>, DeviceSlice<u64>, DeviceSliceMut<f32>)>,
     pub brute_count: &'static Kernel<(BruteParameters, BruteCount<T>)>,
-    pub brute_fill: &'static Kernel<(BruteParameters, BruteFill<T>)>,
+    pub brute_fill: &'static Kernel<BruteFill<T>>,
 }
+
+/// The parameters, the sets, their codes, the prefix sums of the counts, the tiles with pairs, and room for
+/// the indices.
+type BruteFill<T> = (
+    BruteParameters,
+    Sets<T>,
+    DeviceSlice<f32>,
+    DeviceSlice<u64>,
+    DeviceSlice<u32>,
+    DeviceSliceMut<u32>,
+);
 
 /// A type of coordinates with kernels.
 pub trait HasKernels: Number {

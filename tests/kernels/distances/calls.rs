@@ -440,20 +440,20 @@ fn results_of_another_shape_are_refused() {
         let there = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         let mut out_there = device.upload(&out).unwrap();
         let (a, b) = (a.view(), b.view());
-        let refused = |found: [Result<()>; 2], text: &str| {
-            for found in found {
+        let refused = |found: [Result<()>; 2], name: &str, text: &str| {
+            for (found, form) in found.into_iter().zip(["into", "device_into"]) {
                 assert_error!(&found, Error::Shape { .. });
-                fails_with(found, text);
+                fails_with(found, &format!("{name}_{form}: {text}"));
             }
         };
         let on_host = with.distances_into(&device, a, b, out.view_mut());
         let on_device = with.distances_device_into(&there.0, &there.1, &mut out_there);
-        let text = "distances: the distances are 2×4, but out is 4×2";
-        refused([on_host, on_device], text);
+        let text = "the distances are 2×4, but out is 4×2";
+        refused([on_host, on_device], "distances", text);
         let on_host = with.pairwise_into(&device, a, out.view_mut());
         let on_device = with.pairwise_device_into(&there.0, &mut out_there);
-        let text = "pairwise: the distances are 2×2, but out is 4×2";
-        refused([on_host, on_device], text);
+        let text = "the distances are 2×2, but out is 4×2";
+        refused([on_host, on_device], "pairwise", text);
     }
 }
 

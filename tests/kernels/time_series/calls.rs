@@ -317,7 +317,7 @@ fn arrays_on_the_device<T: Number>() {
         if !other.same_as(&device) {
             let elsewhere = other.upload(&values).unwrap();
             let error = summarised.aggregate_series_device(&offsets, &on_device, &elsewhere);
-            assert_error!(error, Error::DifferentDevices { operation: of, .. } if *of == "aggregate");
+            assert_error!(error, Error::DifferentDevices { operation: of, .. } if *of == "aggregate_series_device");
         }
     }
 }
@@ -432,15 +432,15 @@ fn counts_and_rounding() {
         fails(error, &["round_timestamps_into: ", "at index 1"]);
         let mut on_device = device.upload(&timestamps).unwrap();
         let error = round_timestamps_device_inplace(&mut on_device, 35, 0);
-        fails(error, &["round_timestamps_inplace", "at index 1"]);
+        fails(error, &["round_timestamps_device_inplace: ", "at index 1"]);
         let unchanged = device.upload(&timestamps).unwrap();
         let error = round_timestamps_device(&unchanged, 35, 0);
-        fails(error, &["round_timestamps: ", "at index 1"]);
+        fails(error, &["round_timestamps_device: ", "at index 1"]);
         let mut short = device.upload(&array![1i64]).unwrap();
         let error = round_timestamps_device_into(&unchanged, 35, 0, &mut short);
-        fails(error, &["round_timestamps_into: ", "1 elements"]);
+        fails(error, &["round_timestamps_device_into: ", "1 elements"]);
         let error = bucket_counts_device(&unchanged, 35, 0);
-        fails(error, &["bucket_counts: ", "at index 1"]);
+        fails(error, &["bucket_counts_device: ", "at index 1"]);
         // A timestamp without a label is kept.
         assert_eq!(on_device.download().unwrap()[1], i64::MIN);
     }
@@ -638,7 +638,7 @@ fn mistakes_are_named_with_their_place() {
         for granularity in [0, -1, i64::MIN] {
             let name = format!("the granularity is {granularity}, and has to be 1 at least");
             let found = run(TimeBuckets::every(granularity), &[0, 0], &[]);
-            fails(found, &["aggregate: ", &name]);
+            fails(found, &["aggregate_series: ", &name]);
             let none = Array1::zeros(0);
             let found = round_timestamps(&device, none.view(), granularity, 0);
             fails(found, &["round_timestamps: ", &name]);
@@ -672,7 +672,7 @@ fn mistakes_are_named_with_their_place() {
         let points = device.upload(&points).unwrap();
         let zeros = device.upload(&zeros).unwrap();
         let error = plain().summaries_device(&points, &zeros);
-        fails(error, &["summaries: ", "at index 1"]);
+        fails(error, &["summaries_device: ", "at index 1"]);
         for (offsets, timestamps, parts) in [
             (&[][..], &[][..], &["there are no offsets"][..]),
             (&[0, 1], &[], &["from 0 to 1", "points, 0"]),
