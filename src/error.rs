@@ -19,8 +19,8 @@ pub enum Error {
     InvalidInput {
         /// The operation that the caller called.
         operation: &'static str,
-        /// The index of the element of the argument: a row, a point or a sequence, counted from 0.
-        /// `None` if the error does not concern a single element.
+        /// The index of the element of the argument: a row, a point, a sequence or a code, counted
+        /// from 0. `None` if the error does not concern a single element.
         index: Option<usize>,
         /// The value, its place, and the accepted values.
         message: String,

@@ -263,7 +263,8 @@ impl Encoder {
         let (shown, byte) = (text[here].escape_ascii(), text[here]);
         let position = self.place.position + here as u64;
         Some(Error::msg(format!(
-            "'{shown}' (byte {byte}) at position {position} is not a letter"
+            "'{shown}' (byte {byte}) at position {position} is not a letter of the alphabet: \
+             --unknown skip leaves such bytes out"
         )))
     }
 

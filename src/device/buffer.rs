@@ -144,22 +144,28 @@ impl<T: Element> Buffer<T> {
         started.and(device.synchronize())
     }
 
-    /// Starts a copy of another buffer of the same length, on the stream of `on`, a handle to the
-    /// device of both.
+    /// Fills the buffer with the elements of another buffer from `start` on: starts the copy on the
+    /// stream of `on`, a handle to the device of both.
     ///
     /// # Safety
     /// The streams of both buffers wait for the stream of `on` before they write to the buffers or
     /// free them: see [`Device::ordered_with`].
-    pub(crate) unsafe fn start_copy_of(&mut self, on: &Device, source: &Buffer<T>) -> Result<()> {
-        self.require_length(COPY_TO, source.len())?;
+    pub(crate) unsafe fn start_copy_of(
+        &mut self,
+        on: &Device,
+        source: &Buffer<T>,
+        start: usize,
+    ) -> Result<()> {
+        assert!(start + self.length <= source.length);
+        let first_byte = start * size_of::<T>();
         match (&self.memory, &source.memory, &on.backend) {
             // SAFETY: passed on to the caller.
             (Memory::Cuda(allocation), Memory::Cuda(source), Backend::Cuda(gpu)) => unsafe {
-                allocation.start_copy_of(gpu, source, self.bytes())?;
+                allocation.start_copy_of(gpu, source, first_byte, self.bytes())?;
             },
             // SAFETY: both have these bytes, and `&mut self` excludes other accesses.
             _ => unsafe {
-                let from = source.address() as *const u8;
+                let from = source.address().add(first_byte);
                 self.address().copy_from_nonoverlapping(from, self.bytes());
             },
         }

@@ -59,7 +59,9 @@ impl Device {
     fn runs_no_kernels(&self, kernel: &str) -> Error {
         Error::Unavailable {
             device: self.to_string(),
-            reason: format!("the CPU cannot launch the kernel {kernel}"),
+            reason: format!(
+                "the CPU runs no kernels such as {kernel}: use Device::simulator() or a GPU"
+            ),
         }
     }
 }

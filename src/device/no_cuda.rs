@@ -91,7 +91,7 @@ impl Allocation {
         match self.0 {}
     }
 
-    pub unsafe fn start_copy_of(&self, _: &Gpu, _: &Allocation, _: usize) -> Result<()> {
+    pub unsafe fn start_copy_of(&self, _: &Gpu, _: &Allocation, _: usize, _: usize) -> Result<()> {
         match self.0 {}
     }
 

@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 const DOWNLOAD: &str = "download of a device array";
+const TO_ARRAY: &str = "copy of a device view";
 
 /// A view of a [`DeviceArray`]: a slice, or the axes in another order. No elements are moved.
 ///
@@ -35,20 +36,25 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// Returns a view of the whole array.
     pub fn view(&self) -> DeviceView<'_, T, D> {
         let shape = self.raw_dim();
-        let mut strides = D::zeros(shape.ndim());
-        let mut distance = 1usize;
-        for axis in (0..shape.ndim()).rev() {
-            strides[axis] = distance;
-            // Arrays without elements may overflow, but never use the distance.
-            distance = distance.saturating_mul(shape[axis]);
-        }
         DeviceView {
             buffer: self.buffer(),
             start: 0,
+            strides: row_major(&shape),
             shape,
-            strides,
         }
     }
+}
+
+/// Returns the strides of row-major order without gaps.
+fn row_major<D: Dimension>(shape: &D) -> D {
+    let mut strides = D::zeros(shape.ndim());
+    let mut distance = 1usize;
+    for axis in (0..shape.ndim()).rev() {
+        strides[axis] = distance;
+        // Arrays without elements may overflow, but never use the distance.
+        distance = distance.saturating_mul(shape[axis]);
+    }
+    strides
 }
 
 impl<'a, T: Element, D: Dimension> From<&'a DeviceArray<T, D>> for DeviceView<'a, T, D> {
@@ -131,6 +137,40 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         }
         let array = Array::from_shape_vec(self.shape.clone(), elements);
         Ok(array.expect("packed elements have the view's length"))
+    }
+
+    /// Copies the view's elements to a new array on the same device, for calls that take a
+    /// [`DeviceArray`].
+    ///
+    /// The device copies a view in row-major order without gaps, such as a range of rows, and may
+    /// still be copying when this returns. Other views go through the host.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`] if the device's memory does not suffice, [`Error::Driver`] if the copy
+    /// fails; for views that go through the host also those of [`download`](Self::download).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use ndarray::array;
+    ///
+    /// let there = Device::auto().upload(&array![[1, 2], [3, 4], [5, 6]])?;
+    /// let rows = there.view().slice_axis(0, 1..3)?.to_array()?;
+    /// assert_eq!(rows.download()?, array![[3, 4], [5, 6]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn to_array(&self) -> Result<DeviceArray<T, D>> {
+        let (device, size) = (self.device(), self.shape.size());
+        let strides = row_major(&self.shape);
+        // The stride of an axis of length 1 is never used.
+        let is_packed = |axis| self.shape[axis] == 1 || self.strides[axis] == strides[axis];
+        if size == 0 || !(0..strides.ndim()).all(is_packed) {
+            let uploaded = self.download().and_then(|array| device.upload(&array));
+            return uploaded.during(TO_ARRAY);
+        }
+        let mut buffer = device.alloc(size).during(TO_ARRAY)?;
+        // SAFETY: both buffers are ordered on the stream of `device`.
+        unsafe { buffer.start_copy_of(device, self.buffer, self.start)? };
+        DeviceArray::from_buffer(buffer, self.shape.clone())
     }
 
     fn require_axis(&self, axis: usize) -> Result<()> {

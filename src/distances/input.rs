@@ -68,7 +68,9 @@ pub fn largest<T: Number>(operation: &'static str, name: &str, view: ArrayView2<
 }
 
 pub fn not_finite(operation: &'static str, name: &str, row: usize) -> Error {
-    let message = format!("row {row} of {name} has a value that is NaN or infinite");
+    let message = format!(
+        "row {row} of {name} has a value that is NaN or infinite: all numbers must be finite"
+    );
     Error::input_at(operation, row, message)
 }
 

@@ -128,7 +128,9 @@ pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()
     if !devices.is_empty() {
         return Ok(());
     }
-    Err(Error::input(operation, "there is no device in the set"))
+    let message =
+        "there is no device in the set (Device::gpus() is empty without a GPU: use Device::auto())";
+    Err(Error::input(operation, message))
 }
 
 /// The most partitions per device that [`run`] makes at first. They are split later if necessary.
@@ -315,7 +317,11 @@ mod tests {
             assert!(sums.is_sorted());
         }
         let error = sum(&[], 3).unwrap_err();
-        assert_eq!(error.to_string(), "sum: there is no device in the set");
+        assert_eq!(
+            error.to_string(),
+            "sum: there is no device in the set (Device::gpus() is empty without a GPU: \
+             use Device::auto())"
+        );
     }
 
     #[cfg(feature = "simulator")]

@@ -28,6 +28,9 @@ const UNKNOWN: u16 = 0x100;
 /// Bytes that are encoded as one unit.
 const BLOCK: usize = 1024;
 
+/// The most letters of an alphabet that an error message lists.
+const LETTERS_SHOWN: usize = 32;
+
 /// How to treat a byte that is not in the alphabet, such as `N`, another IUPAC code, or a blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
@@ -203,8 +206,28 @@ impl Alphabet {
         let letters = (text[start..].iter()).take_while(|byte| self.code(**byte).is_some());
         let position = start + letters.count();
         let byte = name(text[position]);
-        let message = format!("{byte} at position {position} is not a letter");
+        let letters = self.letters();
+        let message = format!(
+            "{byte} at position {position} is not a letter of the alphabet {letters}: \
+             Unknown::Skip leaves such bytes out"
+        );
         Error::input_at(operation, position, message)
+    }
+
+    /// Returns the first letters in the order of their codes, for an error message, without
+    /// lower-case letters whose upper case has the same code.
+    fn letters(&self) -> String {
+        let is_repeated = |byte: &u8| {
+            byte.is_ascii_lowercase() && self.code(*byte) == self.code(byte.to_ascii_uppercase())
+        };
+        let known = (0..=255).filter(|byte| self.code(*byte).is_some() && !is_repeated(byte));
+        let mut letters: Vec<u8> = known.collect();
+        letters.sort_by_key(|&byte| self.code(byte));
+        let shown = letters[..letters.len().min(LETTERS_SHOWN)].escape_ascii();
+        match letters.len() {
+            ..=LETTERS_SHOWN => shown.to_string(),
+            _ => format!("{shown}…"),
+        }
     }
 }
 
@@ -259,8 +282,23 @@ mod tests {
         let encoded = dna.encode(b"NA-C\n", Unknown::Skip).unwrap();
         assert_eq!((encoded.codes, encoded.skipped), (vec![0, 1], 3));
         let error = dna.encode(b"AC\x00T", Unknown::Error).unwrap_err();
-        let (message, expected) = (error.to_string(), "'\\x00' (byte 0) at position 2");
-        assert!(message.contains(expected), "{message}");
+        assert_eq!(
+            error.to_string(),
+            "Alphabet::encode: '\\x00' (byte 0) at position 2 is not a letter of the alphabet \
+             ACGTU: Unknown::Skip leaves such bytes out"
+        );
+        let most: Vec<u8> = (b'0'..b'z').collect();
+        for (alphabet, letters) in [
+            (Alphabet::protein(), "alphabet ACDEFGHIKLMNPQRSTVWY: "),
+            (Alphabet::new(b"ba\n").unwrap(), "alphabet ba\\n: "),
+            (
+                Alphabet::new(&most).unwrap(),
+                "alphabet 0123456789:;<=>?@ABCDEFGHIJKLMNO…: ",
+            ),
+        ] {
+            let error = alphabet.encode(b" ", Unknown::Error).unwrap_err();
+            assert!(error.to_string().contains(letters), "{error}");
+        }
         assert_eq!(codes(&dna, b""), []);
     }
 

@@ -134,7 +134,7 @@ impl<T: Entry> TensorSketch<T> {
         devices: &(impl DeviceSet + ?Sized),
         codes: ArrayView1<u8>,
     ) -> Result<Array1<T>> {
-        let job = self.job("sketch_one", Rows::Last);
+        let job = self.job_of_one("sketch_one");
         let sequence = Sequences::try_from_iter([codes]).during(job.operation)?;
         self.host(job, devices, &sequence, Ix1(self.tables.dim()))
     }
@@ -159,7 +159,7 @@ impl<T: Entry> TensorSketch<T> {
         codes: ArrayView1<u8>,
         out: ArrayViewMut1<T>,
     ) -> Result<()> {
-        let job = self.job("sketch_one_into", Rows::Last);
+        let job = self.job_of_one("sketch_one_into");
         let sequence = Sequences::try_from_iter([codes]).during(job.operation)?;
         self.host_into(job, devices, &sequence, Ix1(self.tables.dim()), out)
     }
@@ -267,6 +267,15 @@ impl<T: Entry> TensorSketch<T> {
             rows,
             normalize: self.normalize,
             form: self.form,
+            is_of_one: false,
+        }
+    }
+
+    /// As [`job`](Self::job), but for a call that takes one view of codes.
+    pub(super) fn job_of_one(&self, operation: &'static str) -> Job<'_> {
+        Job {
+            is_of_one: true,
+            ..self.job(operation, Rows::Last)
         }
     }
 

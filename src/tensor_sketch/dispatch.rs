@@ -199,6 +199,7 @@ impl<T: Vector + HasKernels> Engine<T> for WholeSequences {
             rows: Rows::Last,
             normalize: self.normalize,
             form: Form::Direct,
+            is_of_one: false,
         };
         let mut sketches = zeroed_lazily(sequences.len().saturating_mul(job.entries()))?;
         let devices = slice::from_ref(&self.device);

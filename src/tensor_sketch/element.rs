@@ -1,8 +1,6 @@
 //! The types of a sketch's entries.
 
-use super::cpu::Vector;
 use super::device_input::DeviceSequences;
-use super::gpu::HasKernels;
 use super::input::{Job, SequencesView, Windows};
 use super::options::Plan;
 use super::session::batch::Engine;
@@ -16,7 +14,7 @@ impl Entry for f32 {}
 impl Entry for f64 {}
 
 /// The implementations for a type of entries, compiled in `dispatch.rs`, not by callers.
-pub trait Dispatch: Vector + HasKernels {
+pub trait Dispatch: Real {
     /// Writes the rows of all sequences in the host's memory.
     fn host(
         job: &Job,

@@ -24,6 +24,8 @@ pub struct Job<'a> {
     pub rows: Rows,
     pub normalize: bool,
     pub form: Form,
+    /// Whether the argument is one view of codes, not [`Sequences`].
+    pub is_of_one: bool,
 }
 
 /// The rows of a sketch that a caller asks for.
@@ -60,7 +62,10 @@ impl Job<'_> {
     }
 
     /// Refuses a code that is not below the alphabet size of the tables.
-    pub fn check_code(&self, code: Option<CodeAt>) -> Result<()> {
+    pub fn check_code(&self, mut code: Option<CodeAt>) -> Result<()> {
+        if let (Some(at), true) = (&mut code, self.is_of_one) {
+            at.sequence = None;
+        }
         check_code(self.operation, code, self.tables.alphabet_size())
     }
 }
@@ -68,7 +73,8 @@ impl Job<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct CodeAt {
     pub code: u8,
-    pub sequence: usize,
+    /// `None` if the argument is one view of codes.
+    pub sequence: Option<usize>,
     pub position: usize,
 }
 
@@ -85,15 +91,16 @@ pub fn check_code(
         letter if letter.is_ascii_graphic() => format!(", the letter '{letter}' in ASCII"),
         _ => String::new(),
     };
+    let of_sequence = (at.sequence).map_or(String::new(), |index| format!(" of sequence {index}"));
     let message = format!(
-        "the code at position {} of sequence {} is {}{letter}, but the tables have \
+        "the code at position {}{of_sequence} is {}{letter}, but the tables have \
          {alphabet_size} letters, with the codes 0 to {}: Alphabet::encode turns text into codes",
         at.position,
-        at.sequence,
         at.code,
         alphabet_size - 1
     );
-    Err(Error::input_at(operation, at.sequence, message))
+    let index = at.sequence.unwrap_or(at.position);
+    Err(Error::input_at(operation, index, message))
 }
 
 /// Returns the largest code. Reading the whole block without a branch is many times faster than a
@@ -369,7 +376,7 @@ impl<'a> SequencesView<'a> {
         let sequence = (self.offsets).partition_point(|&offset| offset <= place) - 1;
         Some(CodeAt {
             code: self.codes[place],
-            sequence,
+            sequence: Some(sequence),
             position: place - self.offsets[sequence],
         })
     }

@@ -54,8 +54,10 @@ pub fn check_range<T: Real>(
     let Some(index) = overflowed.map(|index| first + index) else {
         return Ok(());
     };
+    let double = if T::NAME == "f32" { ", double()" } else { "" };
     let message = format!(
-        "the sketch of {of} {index} leaves the range of {}: normalise it, or use shorter tuples",
+        "the sketch of {of} {index} leaves the range of {}: \
+         use normalize(true){double} or shorter tuples",
         T::NAME
     );
     Err(Error::Overflow {

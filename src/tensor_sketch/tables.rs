@@ -73,7 +73,7 @@ impl Tables {
         let refuse = |what, (row, column), value: i64, accepted: String| {
             let message =
                 format!("{what} at row {row}, column {column} is {value}, not {accepted}");
-            Err(Error::input(OPERATION, message))
+            Err(Error::input_at(OPERATION, row, message))
         };
         for (place, &hash) in hashes.indexed_iter() {
             if !(0..dim as i64).contains(&hash) {
@@ -234,6 +234,7 @@ mod tests {
     use ndarray::{Array2, ArrayView2, array};
 
     use super::{SplitMix64, Tables};
+    use crate::Error;
 
     #[test]
     fn seeded_tables_never_change() {
@@ -296,6 +297,11 @@ mod tests {
             let (hashes, signs) = (Array2::zeros(shape), Array2::ones(shape));
             refused(&hashes, &signs, 2, &expected);
         }
+        let refused = Tables::new(array![[0, 1], [-7, 0]].view(), signs.view(), 2);
+        assert!(matches!(
+            refused,
+            Err(Error::InvalidInput { index: Some(1), .. })
+        ));
         assert!(Tables::from_seed(0, 4, 96, 0).is_err());
         assert!(Tables::from_seed(4, 9, 96, 0).is_err());
         assert!(Tables::from_seed(4, 4, 0, 0).is_err());

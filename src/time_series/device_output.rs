@@ -6,7 +6,9 @@ use time_series_kernels::Summary;
 
 use super::method::Method;
 use super::options::TimeBuckets;
-use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries, index_of};
+use super::output::{
+    Aggregates, BucketCounts, CustomAggregates, Summaries, index_of, require_column,
+};
 use crate::Result;
 use crate::device::{Buffer, Device, DeviceArray, DeviceView, Element, collected, copied, reserve};
 
@@ -57,12 +59,13 @@ impl DeviceAggregates {
     }
 
     /// Returns the column of the method with an index: a number for each bucket.
+    /// [`DeviceView::to_array`] copies the column, for calls that take a [`DeviceArray`].
     ///
     /// # Panics
-    /// If there is no such method.
+    /// If `index` is not below the number of methods.
+    #[track_caller]
     pub fn column(&self, index: usize) -> DeviceView<'_, f64, Ix1> {
-        let count = self.methods.len();
-        assert!(index < count, "there are {count} columns");
+        require_column(index, self.methods.len());
         let DeviceColumns { elements, stride } = &self.columns;
         DeviceView::part(elements, index * stride, self.len())
     }

@@ -9,9 +9,10 @@ use super::device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
 use super::element::Dispatch;
+use super::gpu::{self, HasKernels};
 use super::input::{DeviceSeries, Rounding, Series, require_labels};
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
-use super::{gpu, partition};
+use super::partition;
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_lazily};
 use crate::partition::{recheck, run};
 use crate::{Device, Real, Result};
@@ -38,29 +39,50 @@ macro_rules! dispatch {
             }
 
             fn summaries_device(series: &DeviceSeries<$type>) -> Result<DeviceSummaries> {
-                let found = custom_device(&summaries(), series)?;
+                let found = Self::custom_device(&summaries(), series)?;
                 Ok(DeviceSummaries::new(series.options, found))
+            }
+
+            fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+                custom: &Custom<A>,
+                devices: &[Device],
+                series: &Series<$type>,
+            ) -> Result<CustomAggregates<A::Output>> {
+                let on = |device: &Device, series: &Series<$type>| custom_on(custom, device, series);
+                partition::custom(devices, series, size_of::<A::State>(), &on)
+            }
+
+            fn custom_device<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+                custom: &Custom<A>,
+                series: &DeviceSeries<$type>,
+            ) -> Result<DeviceCustomAggregates<A::Output>> {
+                let device = series.device();
+                if device.kind() != DeviceKind::Cpu {
+                    return gpu::custom(custom.launches(device)?, series);
+                }
+                let found = cpu::custom(&custom.aggregate, &on_host(series)?)?;
+                DeviceCustomAggregates::upload(device, found)
             }
         }
     )*};
 }
 dispatch! { f32 f64 }
 
-fn aggregate_on<T: Dispatch>(device: &Device, series: &Series<T>) -> Result<Aggregates> {
+fn aggregate_on<T: Real + HasKernels>(device: &Device, series: &Series<T>) -> Result<Aggregates> {
     match device.kind() {
         DeviceKind::Cpu => cpu::aggregate(series),
         _ => gpu::on_device(device, series, |series| gpu::aggregate(series)?.download()),
     }
 }
 
-fn summaries_on<T: Dispatch>(
+fn summaries_on<T: Real + HasKernels>(
     device: &Device,
     series: &Series<T>,
 ) -> Result<CustomAggregates<Summary>> {
     custom_on(&summaries(), device, series)
 }
 
-fn custom_on<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+fn custom_on<T: Real + HasKernels, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     custom: &Custom<A>,
     device: &Device,
     series: &Series<T>,
@@ -72,27 +94,6 @@ fn custom_on<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sy
     gpu::on_device(device, series, |series| {
         gpu::custom(launches, series)?.download()
     })
-}
-
-pub fn custom<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-    custom: &Custom<A>,
-    devices: &[Device],
-    series: &Series<T>,
-) -> Result<CustomAggregates<A::Output>> {
-    let on = |device: &Device, series: &Series<T>| custom_on(custom, device, series);
-    partition::custom(devices, series, size_of::<A::State>(), &on)
-}
-
-pub fn custom_device<T: Dispatch, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-    custom: &Custom<A>,
-    series: &DeviceSeries<T>,
-) -> Result<DeviceCustomAggregates<A::Output>> {
-    let device = series.device();
-    if device.kind() != DeviceKind::Cpu {
-        return gpu::custom(custom.launches(device)?, series);
-    }
-    let found = cpu::custom(&custom.aggregate, &on_host(series)?)?;
-    DeviceCustomAggregates::upload(device, found)
 }
 
 /// Copies series from arrays of the CPU's handle.

@@ -1,9 +1,12 @@
 //! The types of values.
 
-use super::device_output::{DeviceAggregates, DeviceSummaries};
-use super::gpu::HasKernels;
+use time_series_kernels::Aggregate;
+
+use super::custom::Custom;
+use super::device_output::{DeviceAggregates, DeviceCustomAggregates, DeviceSummaries};
 use super::input::{DeviceSeries, Series};
-use super::output::{Aggregates, Summaries};
+use super::output::{Aggregates, CustomAggregates, Summaries};
+use crate::device::Element;
 use crate::{Device, Real, Result};
 
 /// A type of values: `f64` or `f32`. Everything is computed in `f64`.
@@ -13,7 +16,7 @@ impl Value for f64 {}
 impl Value for f32 {}
 
 /// The implementations for a type of values: `dispatch.rs` compiles them, so that callers need not.
-pub trait Dispatch: Real + HasKernels {
+pub trait Dispatch: Real {
     /// Aggregates series on the host, with all of the devices.
     fn host(devices: &[Device], series: &Series<Self>) -> Result<Aggregates>;
 
@@ -25,4 +28,17 @@ pub trait Dispatch: Real + HasKernels {
 
     /// Summarises series in the memory of a device.
     fn summaries_device(series: &DeviceSeries<Self>) -> Result<DeviceSummaries>;
+
+    /// Aggregates series on the host by a user-defined aggregate, with all of the devices.
+    fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+        custom: &Custom<A>,
+        devices: &[Device],
+        series: &Series<Self>,
+    ) -> Result<CustomAggregates<A::Output>>;
+
+    /// Aggregates series in the memory of a device by a user-defined aggregate.
+    fn custom_device<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+        custom: &Custom<A>,
+        series: &DeviceSeries<Self>,
+    ) -> Result<DeviceCustomAggregates<A::Output>>;
 }

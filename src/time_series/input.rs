@@ -245,9 +245,14 @@ pub fn out_of_order(
         2 => String::new(),
         _ => format!(" of series {series}"),
     };
+    let advice = match operation {
+        // These calls have no options.
+        "bucket_counts" | "bucket_counts_device" => "sort them first",
+        _ => "sort them, or use TimeBuckets::order(Order::Sort)",
+    };
     let message = format!(
         "timestamp {timestamp} at index {index}{of_series} is below the one before it, {before}: \
-         points have to be in the order of time (for options, Order::Sort sorts them)"
+         points have to be in the order of time: {advice}"
     );
     Error::input_at(operation, index, message)
 }

@@ -42,8 +42,10 @@ impl Aggregates {
     /// Returns the column of the method with an index: a number for each bucket.
     ///
     /// # Panics
-    /// If there is no such method.
+    /// If `index` is not below the number of methods.
+    #[track_caller]
     pub fn column(&self, index: usize) -> ArrayView1<'_, f64> {
+        require_column(index, self.columns.len());
         self.columns[index].view()
     }
 
@@ -103,6 +105,15 @@ impl Aggregates {
     pub fn into_parts(self) -> (Array1<i64>, Vec<Array1<f64>>) {
         (self.starts, self.columns)
     }
+}
+
+/// Panics unless there is a column with an index.
+#[track_caller]
+pub(super) fn require_column(index: usize, count: usize) {
+    assert!(
+        index < count,
+        "no column {index}: there are {count}, one for each method: set methods with TimeBuckets::methods"
+    );
 }
 
 /// Returns the index of the first column of a method.

@@ -153,6 +153,10 @@ pub fn fails_with<T>(result: Result<T>, message: impl AsRef<str>) {
     assert_eq!(error.to_string(), message.as_ref());
 }
 
+/// The message for a set of no devices, behind the name of the call.
+pub const NO_DEVICE: &str =
+    "there is no device in the set (Device::gpus() is empty without a GPU: use Device::auto())";
+
 /// Expects an error of the kind of a pattern.
 macro_rules! assert_error {
     ($result:expr, $error:pat $(if $condition:expr)?) => {

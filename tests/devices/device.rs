@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{DeviceArray, DeviceKind, Image, LaunchConfig, Module};
 use gridstride::{Device, Error};
-use ndarray::{Array, Array3, Ix2, arr0, array, s};
+use ndarray::{Array, Array3, Ix1, Ix2, arr0, array, s};
 use rayon::prelude::*;
 
 use crate::common::{
@@ -77,6 +77,39 @@ fn views_of_any_layout_come_back_as_they_went() {
         assert_eq!(one.download().unwrap(), arr0(2.5));
         let none = device.upload(&Array3::<u8>::zeros((0, 3, 2))).unwrap();
         assert!(none.is_empty());
+    }
+}
+
+#[test]
+fn views_are_copied_to_arrays_on_their_device() {
+    let cube = Array::from_shape_fn((4, 5, 6), |(i, j, k)| (i * 100 + j * 10 + k) as i32);
+    for device in devices() {
+        let there = device.upload(&cube).unwrap();
+        let slices = [(0, 1..3), (0, 2..3), (0, 4..4), (1, 1..4), (2, 5..6)];
+        for (axis, range) in slices {
+            let view = there.view().slice_axis(axis, range).unwrap();
+            for view in [view.clone(), view.swap_axes(0, 2).unwrap()] {
+                let copied = view.to_array().unwrap();
+                assert_eq!(copied.shape(), view.shape());
+                assert!(copied.device().same_as(&device));
+                assert_eq!(copied.download().unwrap(), view.download().unwrap());
+            }
+        }
+        // The copy is an array of its own.
+        let numbers = DeviceArray::from_buffer(there.into_buffer(), Ix1(120)).unwrap();
+        let mut copied = numbers
+            .view()
+            .slice_axis(0, 7..107)
+            .unwrap()
+            .to_array()
+            .unwrap();
+        copied.buffer_mut().fill_zero().unwrap();
+        assert_eq!(copied.download().unwrap(), Array::zeros(100));
+        let all = numbers.download().unwrap();
+        assert_eq!(all.as_slice().unwrap(), cube.as_slice().unwrap());
+        let limited = device.with_memory_limit(480);
+        let whole = limited.upload(&all).unwrap();
+        assert_error!(whole.view().to_array(), Error::Allocation { .. });
     }
 }
 
@@ -221,7 +254,9 @@ fn the_cpu_runs_no_kernels() {
     let config = LaunchConfig::new(1, 32);
     // SAFETY: nothing is launched.
     let launched = unsafe { device.launch(&MODULE, &add_to_all, config, (values.slice_mut(), 1)) };
-    assert!(matches!(launched, Err(Error::Unavailable { .. })));
+    assert_error!(&launched, Error::Unavailable { .. });
+    let advice = "runs no kernels such as add_to_all: use Device::simulator() or a GPU";
+    fails(launched, &[advice]);
 }
 
 #[test]

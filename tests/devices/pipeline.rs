@@ -11,7 +11,7 @@ use gridstride::{Device, Error, Result};
 use ndarray::{Array1, s};
 use rayon::prelude::*;
 
-use crate::common::{devices, fails, fails_with, module, several, small, with_kernels};
+use crate::common::{NO_DEVICE, devices, fails, fails_with, module, several, small, with_kernels};
 
 static MODULE: Module = module!("pipeline_test", "stream", "sm_70");
 
@@ -58,7 +58,7 @@ fn several_devices_add_what_one_does() {
     let none: [Device; 0] = [];
     let (a, mut to) = (numbers(1000, 1), Array1::zeros(1000));
     let added = add(&Pipeline::new(&none), &a, &a, &mut to);
-    fails_with(added, "add: there is no device in the set");
+    fails_with(added, format!("add: {NO_DEVICE}"));
 }
 
 #[test]

@@ -511,7 +511,8 @@ fn unknown_letters() {
     let fasta = folder.file("a.fa", ">a\nACGT\n>b note\nAC\nGRT\n");
     let place = [
         "cannot read ",
-        "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter",
+        "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter of the alphabet",
+        "--unknown skip leaves such bytes out",
     ];
     EXAMPLE.refuse(&["--unknown", "error", &fasta], &place);
     EXAMPLE.refuse(&["--unknown", "error", "--per-file", &fasta], &place);

@@ -253,14 +253,21 @@ impl Allocation {
         unsafe { staging.copy_in(&on.stream, source, address) }
     }
 
-    /// Starts a copy of the first `bytes` bytes of `source`, on the stream of `on`.
+    /// Starts a copy of `bytes` bytes of `source`, from byte `start` on, on the stream of `on`.
     ///
     /// # Safety
     /// Before the stream has done this, neither is freed, and nothing else writes to them.
-    pub unsafe fn start_copy_of(&self, on: &Gpu, source: &Allocation, bytes: usize) -> Result<()> {
-        assert!(bytes as u64 <= self.bytes.min(source.bytes));
-        // SAFETY: both have `bytes` bytes, and allocations do not overlap; the rest is passed on.
-        unsafe { on.stream.copy_within(source.address, self.address, bytes)? };
+    pub unsafe fn start_copy_of(
+        &self,
+        on: &Gpu,
+        source: &Allocation,
+        start: usize,
+        bytes: usize,
+    ) -> Result<()> {
+        assert!(bytes as u64 <= self.bytes && (start + bytes) as u64 <= source.bytes);
+        let from = source.address + start as u64;
+        // SAFETY: both have these bytes, and allocations do not overlap; the rest is passed on.
+        unsafe { on.stream.copy_within(from, self.address, bytes)? };
         on.publish()
     }
 

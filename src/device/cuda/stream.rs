@@ -28,26 +28,31 @@ unsafe impl Sync for Stream {}
 
 impl Stream {
     pub fn new(primary: &Arc<Primary>) -> Result<Stream> {
-        // SAFETY: a null pointer stands for the default stream, which always exists.
-        let mut stream = unsafe { Stream::from_raw(primary, null_mut())? };
+        // Made first: if this failed later, nothing would destroy the stream.
+        let end = Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        let mut raw = null_mut();
         // SAFETY: writes one handle.
-        let create = || unsafe { sys::cuStreamCreateWithPriority(&mut stream.raw, flags, 0) };
+        let create = || unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
         primary.call("creating a stream", create)?;
-        stream.is_foreign = false;
-        Ok(stream)
+        Ok(Stream::with(raw, false, end))
     }
 
     /// # Safety
     /// `raw` is a stream of the context, and exists as long as the result.
     pub unsafe fn from_raw(primary: &Arc<Primary>, raw: *mut c_void) -> Result<Stream> {
-        Ok(Stream {
-            raw: raw.cast(),
-            is_foreign: true,
-            end: Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?,
+        let end = Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
+        Ok(Stream::with(raw.cast(), true, end))
+    }
+
+    fn with(raw: sys::CUstream, is_foreign: bool, end: Event) -> Stream {
+        Stream {
+            raw,
+            is_foreign,
             last_kernel: Mutex::new(None),
-            primary: primary.clone(),
-        })
+            primary: end.primary.clone(),
+            end,
+        }
     }
 
     pub fn raw(&self) -> sys::CUstream {

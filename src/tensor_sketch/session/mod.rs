@@ -295,7 +295,7 @@ impl<T: Entry> SketchSession<T> {
         let here = codes.iter().position(|&code| is_too_large(code));
         let at = here.map(|here| CodeAt {
             code: codes[here],
-            sequence: self.ended,
+            sequence: Some(self.ended),
             position: self.filling.open_length() as usize + here,
         });
         check_code(SESSION, at, self.alphabet_size)

@@ -146,7 +146,7 @@ impl<T: Entry> TensorSketch<T> {
         windows: Windows,
         out: &mut [T],
     ) -> Result<()> {
-        let job = self.job(operation, Rows::Last);
+        let job = self.job_of_one(operation);
         let codes = match codes.to_slice() {
             Some(codes) => Cow::Borrowed(codes),
             None => Cow::Owned(packed(&codes).during(operation)?),

@@ -14,7 +14,6 @@ pub use timestamps::{
 };
 
 use super::custom::Custom;
-use super::dispatch;
 use super::element::Value;
 use super::input::Series;
 use super::method::Method;
@@ -133,7 +132,7 @@ impl TimeBuckets {
     ) -> Result<CustomAggregates<A::Output>> {
         let offsets = [0, timestamps.len()];
         let series = Series::new("custom", self, &offsets, timestamps, values)?;
-        dispatch::custom(custom, devices.devices(), &series).during(series.operation)
+        T::custom(custom, devices.devices(), &series).during(series.operation)
     }
 
     /// As [`custom`](Self::custom), but for several series, with the offsets and errors of
@@ -147,7 +146,7 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<CustomAggregates<A::Output>> {
         let series = Series::new("custom_series", self, offsets, timestamps, values)?;
-        dispatch::custom(custom, devices.devices(), &series).during(series.operation)
+        T::custom(custom, devices.devices(), &series).during(series.operation)
     }
 
     /// Summarises each bucket of one series: all statistics except percentiles and rates, in a form

@@ -10,7 +10,6 @@ use crate::time_series::custom::Custom;
 use crate::time_series::device_output::{
     DeviceAggregates, DeviceCustomAggregates, DeviceSummaries,
 };
-use crate::time_series::dispatch;
 use crate::time_series::element::Value;
 use crate::time_series::input::DeviceSeries;
 use crate::time_series::options::TimeBuckets;
@@ -74,7 +73,7 @@ impl TimeBuckets {
         let offsets = [0, timestamps.len()];
         let series = DeviceSeries::new("custom_device", self, &offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        dispatch::custom_device(custom, &series).during(series.operation)
+        T::custom_device(custom, &series).during(series.operation)
     }
 
     /// As [`custom_series`](Self::custom_series), but for arrays in a device's memory: see
@@ -91,7 +90,7 @@ impl TimeBuckets {
     ) -> Result<DeviceCustomAggregates<A::Output>> {
         let series = DeviceSeries::new("custom_series_device", self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
-        dispatch::custom_device(custom, &series).during(series.operation)
+        T::custom_device(custom, &series).during(series.operation)
     }
 
     /// As [`summaries`](Self::summaries), but for arrays in a device's memory: see

@@ -151,7 +151,7 @@ fn round_device_into(
     let _ordered = device.ordered_with(&[out.device()])?;
     let out = out.buffer_mut();
     // SAFETY: the guard orders the streams of both arrays with that of `device`.
-    unsafe { out.start_copy_of(device, timestamps.buffer())? };
+    unsafe { out.start_copy_of(device, timestamps.buffer(), 0)? };
     dispatch::round_device(operation, floor, device, out).during(operation)
 }
 

@@ -5,7 +5,9 @@ use gridstride::{Device, DeviceSet, Error};
 use ndarray::{Array2, s};
 
 use super::{Number, assert_same, is_slow, numbers, pipes, set, uniform};
-use crate::common::{assert_error, cuda, devices, fails_with, several, simulator, with_kernels};
+use crate::common::{
+    NO_DEVICE, assert_error, cuda, devices, fails_with, several, simulator, with_kernels,
+};
 
 /// Boxes that overlap in part.
 fn some(count: usize, seed: u64) -> Array2<i64> {
@@ -221,5 +223,5 @@ fn a_set_of_no_devices() {
     let set = numbers::<f32>(&some(5, 1));
     let none: [Device; 0] = [];
     let found = overlaps(&none, set.view(), set.view());
-    fails_with(found, "overlaps: there is no device in the set");
+    fails_with(found, format!("overlaps: {NO_DEVICE}"));
 }

@@ -5,7 +5,9 @@ use gridstride::{Device, Error};
 use ndarray::{Array2, ArrayView2, s};
 
 use crate::common::sketch::codes;
-use crate::common::{assert_error, devices, fails_with, least_memory, several, with_kernels};
+use crate::common::{
+    NO_DEVICE, assert_error, devices, fails_with, least_memory, several, with_kernels,
+};
 
 /// Rows of small whole numbers, whose distances are exact.
 fn rows(count: usize, seed: u64) -> Array2<f64> {
@@ -73,16 +75,16 @@ fn errors_of_distances_count_all_rows() {
             let error = distances(&set, good, bad);
             fails_with(
                 error,
-                "distances: row 7 of b has a value that is NaN or infinite",
+                "distances: row 7 of b has a value that is NaN or infinite: all numbers must be finite",
             );
             let error = pairwise(&set, bad);
             fails_with(
                 error,
-                "pairwise: row 7 of a has a value that is NaN or infinite",
+                "pairwise: row 7 of a has a value that is NaN or infinite: all numbers must be finite",
             );
         }
     }
     let none: [Device; 0] = [];
     let error = pairwise(&none, good.view());
-    fails_with(error, "pairwise: there is no device in the set");
+    fails_with(error, format!("pairwise: {NO_DEVICE}"));
 }

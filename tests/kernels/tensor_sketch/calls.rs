@@ -231,7 +231,9 @@ fn codes_outside_the_alphabet_are_named() {
         let place = "the code at position 69000 of sequence 3 is 4, but the tables have 4 letters";
         fails(sketcher.sketch(&device, &texts), &[place]);
         assert!(sketcher.sketch_rows(&device, &texts).is_err());
-        assert!(sketcher.sketch_one(&device, array![0, 255].view()).is_err());
+        let error = sketcher.sketch_one(&device, array![0, 255].view());
+        assert_error!(&error, Error::InvalidInput { index: Some(1), .. });
+        fails(error, &["sketch_one: the code at position 1 is 255, but"]);
     }
 }
 
@@ -266,7 +268,11 @@ fn a_sketch_beyond_f32_is_an_error() {
             let sketcher = TensorSketch::new(tables.clone()).form(form);
             let error = sketcher.sketch(&device, &texts);
             assert_error!(&error, Error::Overflow { .. });
-            fails(error, &["the sketch of sequence 1 "]);
+            let place = "the sketch of sequence 1 leaves the range of f32";
+            fails(
+                error,
+                &[place, "use normalize(true), double() or shorter tuples"],
+            );
         }
     }
 }

@@ -167,7 +167,7 @@ fn what_is_refused() {
             fails(error, &[&format!("{call}: {place}")]);
         }
         let error = sketcher.windows_into(&device, (&[0, 9, 0]).into(), 2, 1, out.view_mut());
-        let text = "windows_into: the code at position 1 of sequence 0 is 9";
+        let text = "windows_into: the code at position 1 is 9";
         fails(error, &[text]);
     }
     let [.., last] = &devices()[..] else { return };

@@ -4,6 +4,7 @@
 //! statistics made of sums up to the bounds beside `super::compare`.
 
 use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuda_std::warp::WarpValue;
 use gridstride::time_series::{
@@ -687,7 +688,7 @@ fn mistakes_are_named_with_their_place() {
                 &[0, 3, 2, 1],
                 &[
                     "timestamp 2 at index 2 is below the one before it, 3",
-                    "Order::Sort",
+                    "sort them, or use TimeBuckets::order(Order::Sort)",
                 ],
             ),
             (
@@ -700,7 +701,29 @@ fn mistakes_are_named_with_their_place() {
         }
         let found = bucket_counts(&device, array![5, 7, 6].view(), 5, 0);
         let place = "timestamp 6 at index 2 is below the one before it, 7";
-        fails(found, &["bucket_counts: ", place]);
+        let advice = "in the order of time: sort them first";
+        fails(found, &["bucket_counts: ", place, advice]);
+        let found = bucket_counts_device(&points, 5, 0);
+        fails(found, &["bucket_counts_device: ", advice]);
+        // A column that is not there.
+        let (points, zeros) = (array![0, 1], array![0.0, 0.0]);
+        let none = TimeBuckets::every(5).aggregate(&device, points.view(), zeros.view());
+        let points = device.upload(&points).unwrap();
+        let zeros = device.upload(&zeros).unwrap();
+        let (none, one) = (
+            none.unwrap(),
+            plain().aggregate_device(&points, &zeros).unwrap(),
+        );
+        let panics = |column: &dyn Fn() -> usize, text: &str| {
+            let panic = catch_unwind(AssertUnwindSafe(column)).unwrap_err();
+            let advice = "one for each method: set methods with TimeBuckets::methods";
+            assert_eq!(
+                *panic.downcast::<String>().unwrap(),
+                format!("{text}, {advice}")
+            );
+        };
+        panics(&|| none.column(0).len(), "no column 0: there are 0");
+        panics(&|| one.column(1).shape()[0], "no column 1: there are 1");
         // The first mistake is named, at each border between the points of two threads or tiles.
         let count = size(&device, 40_000, 5000);
         for index in [1, 7, 8, 255, 256, 2047, 2048, 2049, 4096, count - 1] {

@@ -9,7 +9,9 @@ use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array};
 
 use super::{STATISTICS, all_methods, ascending, compare, values};
-use crate::common::{Random, assert_error, devices, fails, several, small, with_kernels};
+use crate::common::{
+    NO_DEVICE, Random, assert_error, devices, fails, several, small, with_kernels,
+};
 
 /// Offsets of series, some of them empty, among this many points.
 fn offsets(points: usize) -> Vec<usize> {
@@ -198,7 +200,7 @@ fn mistakes_are_named_with_their_place() {
         with.aggregate(&none, timestamps.view(), values.view()),
         with.aggregate(&none, empty, ArrayView1::<f64>::from(&[])),
     ] {
-        fails(found, &["no device in the set"]);
+        fails(found, &[NO_DEVICE]);
     }
 }
 
