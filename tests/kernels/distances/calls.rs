@@ -443,7 +443,7 @@ fn results_of_another_shape_are_refused() {
         let refused = |found: [Result<()>; 2], name: &str, text: &str| {
             for (found, form) in found.into_iter().zip(["into", "device_into"]) {
                 assert_error!(&found, Error::Shape { .. });
-                fails_with(found, &format!("{name}_{form}: {text}"));
+                fails_with(found, format!("{name}_{form}: {text}"));
             }
         };
         let on_host = with.distances_into(&device, a, b, out.view_mut());
