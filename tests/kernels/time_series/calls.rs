@@ -664,7 +664,7 @@ fn mistakes_are_named_with_their_place() {
         ] {
             let error = run(plain(), offsets, &[1, 2, 3]);
             assert_error!(&error, Error::InvalidInput { index, .. } if *index == expected);
-            assert_error!(error, Error::InvalidInput { operation: of, .. } if *of == "aggregate");
+            assert_error!(error, Error::InvalidInput { operation: of, .. } if *of == "aggregate_series");
         }
         // Errors name what was called.
         let (points, zeros) = (array![3i64, 1], array![0.0, 0.0]);
