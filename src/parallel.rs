@@ -12,7 +12,7 @@ use ndarray::Axis;
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::device::{into_inner, lock, reserve};
+use crate::device::{collected, into_inner, lock};
 
 /// Calls `task` with each number below `tasks`. Neighbours are mostly called by the same thread.
 pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
@@ -81,19 +81,19 @@ pub(crate) fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T)
 
 /// Calls `task` with each item. Returns the error of the first item that fails.
 pub(crate) fn try_each<T: Send>(
-    items: impl IntoIterator<Item = T>,
+    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     task: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let items = Slots::try_full(items)?;
+    let items = Slots::try_full(items.into_iter())?;
     try_in(for_each, items.len(), &|number| task(items.take(number)))
 }
 
 /// As [`try_each`], but in the order of [`for_each_in_order`].
 pub(crate) fn try_each_in_order<T: Send>(
-    items: impl IntoIterator<Item = T>,
+    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     task: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let items = Slots::try_full(items)?;
+    let items = Slots::try_full(items.into_iter())?;
     try_in(for_each_in_order, items.len(), &|number| {
         task(items.take(number))
     })
@@ -114,11 +114,11 @@ pub(crate) fn map<T: Send, R: Send>(
 
 /// As [`map`]. Returns the error of the first item that fails.
 pub(crate) fn try_map<T: Send, R: Send>(
-    items: impl IntoIterator<Item = T>,
+    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     task: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let items = Slots::try_full(items)?;
-    let results = Slots::empty(items.len());
+    let items = Slots::try_full(items.into_iter())?;
+    let results = Slots::try_empty(items.len())?;
     try_in(for_each, items.len(), &|number| {
         results.put(number, task(items.take(number))?);
         Ok(())
@@ -135,15 +135,12 @@ impl<T> Slots<T> {
         Slots(slots.collect())
     }
 
-    fn try_full(items: impl IntoIterator<Item = T>) -> Result<Self> {
-        let items = items.into_iter();
-        let mut slots = Vec::new();
-        reserve(&mut slots, items.size_hint().0)?;
-        for item in items {
-            reserve(&mut slots, 1)?;
-            slots.push(Mutex::new(Some(item)));
-        }
-        Ok(Slots(slots))
+    fn try_full(items: impl ExactSizeIterator<Item = T>) -> Result<Self> {
+        collected(items.map(|item| Mutex::new(Some(item)))).map(Slots)
+    }
+
+    fn try_empty(count: usize) -> Result<Self> {
+        collected((0..count).map(|_| Mutex::default())).map(Slots)
     }
 
     pub fn empty(count: usize) -> Self {
