@@ -42,6 +42,19 @@ pub struct DeviceOverlapMatrix {
     pub counts: DeviceArray<u32, Ix1>,
 }
 
+impl DeviceOverlapMatrix {
+    /// Copies both to the host.
+    ///
+    /// # Errors
+    /// Those of [`DeviceArray::download`].
+    pub fn download(&self) -> Result<OverlapMatrix> {
+        Ok(OverlapMatrix {
+            indices: self.indices.download()?,
+            counts: self.counts.download()?,
+        })
+    }
+}
+
 impl DeviceOverlaps {
     pub(super) fn new(offsets: Buffer<u64>, indices: Buffer<u32>) -> Result<Self> {
         let (rows, pairs) = (offsets.len(), indices.len());

@@ -1,5 +1,7 @@
 //! Results in the memory of a device.
 
+use std::ops::Range;
+
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use ndarray::Ix1;
 use time_series_kernels::Summary;
@@ -83,6 +85,19 @@ impl DeviceAggregates {
     /// Whether there are no buckets.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
+    }
+
+    /// Returns the number of series.
+    pub fn series_count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Returns the buckets of the series with an index.
+    ///
+    /// # Panics
+    /// If there is no such series.
+    pub fn series(&self, index: usize) -> Range<usize> {
+        self.offsets[index]..self.offsets[index + 1]
     }
 
     /// Returns the index of each series' first bucket, and at the end the number of buckets.

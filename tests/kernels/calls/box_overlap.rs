@@ -58,7 +58,9 @@ fn every_form_gives_the_same() {
         is_counts(&search.counts_device(&a, &b).unwrap().download().unwrap());
         is_self_counts(&search.self_counts_device(&a).unwrap().download().unwrap());
         let found = search.matrix_device(&a, &b, 1).unwrap();
-        is_matrix(&found.indices.download().unwrap());
+        let found = found.download().unwrap();
+        is_matrix(&found.indices);
+        is_counts(&found.counts);
         let mut out = device.upload(&Array1::from_elem(3, u32::MAX)).unwrap();
         search.counts_device_into(&a, &b, &mut out).unwrap();
         is_counts(&out.download().unwrap());

@@ -42,8 +42,12 @@ fn every_form_of_aggregation_gives_the_same() {
             buckets.aggregate_device(&t, &v),
             buckets.aggregate_series_device(&offsets, &t, &v),
         ] {
-            let found = found.unwrap().download().unwrap();
+            let on_device = found.unwrap();
+            let found = on_device.download().unwrap();
             assert_eq!(found.column(0), sums, "{device}");
+            let series = found.series_count();
+            assert_eq!(on_device.series_count(), series);
+            assert_eq!(on_device.series(series - 1), found.series(series - 1));
         }
         for found in [
             buckets.summaries_device(&t, &v),
