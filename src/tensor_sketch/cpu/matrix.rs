@@ -154,12 +154,14 @@ pub fn append_block<S: Simd>(
     block: usize,
 ) {
     let squares = squares(block);
-    let left = left.chunks_exact_mut(entries(tuple, rows) * 2 * S::F64_LANES);
-    let right = right.chunks_exact(pairs(tuple) * 2 * S::F64_LANES);
-    for (vector, (left, right)) in left.zip(right).enumerate() {
+    let size = entries(tuple, rows) * 2 * S::F64_LANES;
+    let right_size = pairs(tuple) * 2 * S::F64_LANES;
+    // Zipped chunks take two divisions per block, which cost 5% of a sketch.
+    for vector in 0..BLOCK / S::F64_LANES {
+        let left = &mut left[vector * size..][..size];
         let words = Words {
             words: &[0],
-            operators: right,
+            operators: &right[vector * right_size..][..right_size],
             entries: pairs(tuple),
             depth: tuple,
             squares: (block == 0 && vector == 0).then_some(&squares[..]),
