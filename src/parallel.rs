@@ -204,21 +204,21 @@ pub(crate) fn sort(numbers: &mut [u64]) {
 
 /// Sorts numbers by some of their bits, stably.
 pub(crate) fn sort_by_bits(numbers: &mut [u64], bits: Range<u32>) {
-    let (shift, mask) = shift_and_mask(&bits);
-    numbers.par_sort_by_key(|number| (number >> shift) & mask);
+    let mask = mask(&bits);
+    numbers.par_sort_by_key(|number| number & mask);
 }
 
 /// Sorts pairs by some of the bits of their first number, stably.
 pub(crate) fn sort_pairs_by_bits(pairs: &mut [[u64; 2]], bits: Range<u32>) {
-    let (shift, mask) = shift_and_mask(&bits);
-    pairs.par_sort_by_key(|pair| (pair[0] >> shift) & mask);
+    let mask = mask(&bits);
+    pairs.par_sort_by_key(|pair| pair[0] & mask);
 }
 
-/// Returns the shift to the right and the mask that extract a range of bits.
-fn shift_and_mask(bits: &Range<u32>) -> (u32, u64) {
+/// Returns a number whose bits in a range are 1, and all others 0.
+fn mask(bits: &Range<u32>) -> u64 {
     match bits.len() {
-        0 => (0, 0),
-        count => (bits.start, u64::MAX >> (u64::BITS as usize - count)),
+        0 => 0,
+        count => u64::MAX >> (u64::BITS as usize - count) << bits.start,
     }
 }
 
