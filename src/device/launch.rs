@@ -38,7 +38,7 @@ impl Device {
             Backend::Simulator(simulator) => unsafe { simulator.launch(kernel, config, arguments) },
             // SAFETY: the addresses point to values of the kernel's parameter types, in order; the
             // rest is passed on to the caller.
-            Backend::Cuda(gpu) => arguments.with_addresses(|addresses| unsafe {
+            Backend::Cuda(gpu) => kernel.with_addresses(arguments, |addresses| unsafe {
                 gpu.launch(module, kernel.name(), config, addresses)
             }),
         }

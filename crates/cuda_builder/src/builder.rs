@@ -42,9 +42,12 @@ const UNROLL: &str = "-unroll-threshold=600";
 
 /// Features of the compiler that every kernel crate needs, so that none has to name them; one that
 /// does is fine.
-const CRATE_FEATURES: [&str; 2] = [
+const CRATE_FEATURES: [&str; 4] = [
     "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch)",
     "-Aduplicate-features",
+    // A kernel crate may, but need not, say so.
+    "-Zcrate-attr=no_std",
+    "-Aunused-attributes",
 ];
 
 /// Compiles a kernel crate to PTX.

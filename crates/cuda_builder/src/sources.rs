@@ -22,7 +22,7 @@ const RECIPE: &[(&str, &str)] = &[
     ("ir/line.rs", include_str!("ir/line.rs")),
     ("ir/mod.rs", include_str!("ir/mod.rs")),
     ("ir/parameters.rs", include_str!("ir/parameters.rs")),
-    ("ir/shared.rs", include_str!("ir/shared.rs")),
+    ("ir/statics.rs", include_str!("ir/statics.rs")),
 ];
 
 /// What `#[cfg(…)]` sees on the GPU's target; decides which dependencies belong to a kernel crate.

@@ -40,6 +40,39 @@ unsafe impl<T: 'static> DeviceParam for DeviceSlice<T> {}
 // SAFETY: as above.
 unsafe impl<T: 'static> DeviceParam for DeviceSliceMut<T> {}
 
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T> DeviceSlice<T> {
+    /// Used by `#[kernel]`.
+    ///
+    /// # Safety
+    /// The elements are initialised, and nobody writes to them while the kernel runs.
+    #[doc(hidden)]
+    pub unsafe fn into_slice<'a>(self) -> &'a [T] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's promise.
+        unsafe { core::slice::from_raw_parts(self.pointer, self.length) }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T> DeviceSliceMut<T> {
+    /// Used by `#[kernel]`.
+    ///
+    /// # Safety
+    /// The elements are initialised. As on a GPU, all threads of a kernel have the slice: none may access an
+    /// element that another one writes to.
+    #[doc(hidden)]
+    pub unsafe fn into_slice<'a>(self) -> &'a mut [T] {
+        if self.length == 0 {
+            return &mut [];
+        }
+        // SAFETY: the caller's promise.
+        unsafe { core::slice::from_raw_parts_mut(self.pointer, self.length) }
+    }
+}
+
 impl<T: Copy> DeviceSlice<T> {
     /// The `length` elements that start at `pointer`, an address of the device.
     ///

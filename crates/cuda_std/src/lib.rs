@@ -136,7 +136,7 @@ pub mod wgmma;
 /// ```
 pub use cuda_std_macros::kernel;
 
-pub use cuda_std_macros::DeviceParam;
+pub use cuda_std_macros::{DeviceParam, address_space, externally_visible, gpu_only};
 pub use global::{DeviceSlice, DeviceSliceMut};
 pub use param::DeviceParam;
 

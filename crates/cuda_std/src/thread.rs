@@ -53,18 +53,104 @@ position! {
 
 /// Index of the thread in a one-dimensional grid: `block_idx_x · block_dim_x + thread_idx_x`.
 ///
-/// It is 64 bits wide: a grid can have 2³¹ blocks of 1024 threads.
+/// It is 32 bits wide and wraps around beyond: see [`global_index`] for larger grids.
 #[inline(always)]
-pub fn index_1d() -> usize {
+pub fn index_1d() -> u32 {
+    along(block_idx_x(), block_dim_x(), thread_idx_x())
+}
+
+/// Index of the thread in a one-dimensional grid, 64 bits wide: a grid can have 2³¹ blocks of 1024
+/// threads.
+#[inline(always)]
+pub fn global_index() -> usize {
     block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize
 }
 
-/// Indices `(x, y)` of the thread in a two-dimensional grid.
+/// Index of the thread in its grid, unique for any shape of the grid and its blocks. It wraps around beyond
+/// 32 bits.
+///
+/// Threads of a block are neighbours, x fastest, then y, then z; then blocks in the same order.
 #[inline(always)]
-pub fn index_2d() -> (usize, usize) {
-    let y = block_idx_y() as usize * block_dim_y() as usize + thread_idx_y() as usize;
-    (index_1d(), y)
+pub fn index() -> u32 {
+    let block = along(
+        along(block_idx_z(), grid_dim_y(), block_idx_y()),
+        grid_dim_x(),
+        block_idx_x(),
+    );
+    let threads = block_dim_x() * block_dim_y() * block_dim_z();
+    along(block, threads, index_in_block())
 }
+
+#[inline(always)]
+fn along(block: u32, size: u32, thread: u32) -> u32 {
+    block.wrapping_mul(size).wrapping_add(thread)
+}
+
+/// Whether the thread is the first of the grid.
+#[inline(always)]
+pub fn first() -> bool {
+    let indices = [
+        block_idx_x(),
+        block_idx_y(),
+        block_idx_z(),
+        thread_idx_x(),
+        thread_idx_y(),
+        thread_idx_z(),
+    ];
+    indices.iter().all(|&index| index == 0)
+}
+
+/// Threads in a warp: 32 on every GPU.
+#[inline(always)]
+pub fn warp_size() -> u32 {
+    crate::warp::WARP_SIZE
+}
+
+#[cfg(feature = "glam")]
+mod vectors {
+    use super::*;
+    use glam::{UVec2, UVec3};
+
+    /// Index of the thread in its block.
+    #[inline(always)]
+    pub fn thread_idx() -> UVec3 {
+        UVec3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
+    }
+
+    /// Index of the block in its grid.
+    #[inline(always)]
+    pub fn block_idx() -> UVec3 {
+        UVec3::new(block_idx_x(), block_idx_y(), block_idx_z())
+    }
+
+    /// Threads in a block along each axis.
+    #[inline(always)]
+    pub fn block_dim() -> UVec3 {
+        UVec3::new(block_dim_x(), block_dim_y(), block_dim_z())
+    }
+
+    /// Blocks in the grid along each axis.
+    #[inline(always)]
+    pub fn grid_dim() -> UVec3 {
+        UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
+    }
+
+    /// Indices of the thread in a two-dimensional grid.
+    #[inline(always)]
+    pub fn index_2d() -> UVec2 {
+        let y = along(block_idx_y(), block_dim_y(), thread_idx_y());
+        UVec2::new(index_1d(), y)
+    }
+
+    /// Indices of the thread in a three-dimensional grid.
+    #[inline(always)]
+    pub fn index_3d() -> UVec3 {
+        let z = along(block_idx_z(), block_dim_z(), thread_idx_z());
+        index_2d().extend(z)
+    }
+}
+#[cfg(feature = "glam")]
+pub use vectors::*;
 
 /// Index of the thread in its block, x fastest, then y, then z: threads of a warp are neighbours.
 #[inline(always)]
@@ -77,7 +163,7 @@ pub fn index_in_block() -> u32 {
 #[inline(always)]
 pub fn grid_stride(len: usize) -> GridStride {
     GridStride {
-        next: index_1d(),
+        next: global_index(),
         len,
         stride: grid_dim_x() as usize * block_dim_x() as usize,
     }
@@ -124,17 +210,72 @@ pub fn sync_threads() {
     crate::host::lane().sync_threads(core::panic::Location::caller());
 }
 
-/// Orders this thread's earlier memory accesses before its later ones for every thread of the
-/// device. It waits for nobody.
-#[inline(always)]
-pub fn fence_device() {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: a fence has no preconditions.
-    unsafe {
-        core::arch::asm!("membar.gl;")
-    };
-    #[cfg(not(target_arch = "nvptx64"))]
-    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+macro_rules! sync_threads_with {
+    ($($(#[$doc:meta])* $name:ident = $instruction:literal, $result:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn $name(predicate: u32) -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let result: u32;
+                // SAFETY: as in `sync_threads`.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("{{ .reg .pred %in; setp.ne.u32 %in, {predicate}, 0; ", $instruction, " }}"),
+                        predicate = in(reg32) predicate, result = out(reg32) result,
+                    );
+                }
+                result
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let (count, threads) =
+                    crate::host::sync_threads_count(predicate != 0, core::panic::Location::caller());
+                let result: fn(u32, u32) -> u32 = $result;
+                result(count, threads)
+            }
+        }
+    )*};
+}
+
+sync_threads_with! {
+    /// [`sync_threads`], which also returns the number of threads whose `predicate` is not 0.
+    sync_threads_count = "bar.red.popc.u32 {result}, 0, %in;", |count, _| count;
+    /// [`sync_threads`], which also returns whether the `predicate` of every thread is not 0: 1 or 0.
+    sync_threads_and = "{{ .reg .pred %all; bar.red.and.pred %all, 0, %in; selp.u32 {result}, 1, 0, %all; }}",
+        |count, threads| u32::from(count == threads);
+    /// [`sync_threads`], which also returns whether the `predicate` of some thread is not 0: 1 or 0.
+    sync_threads_or = "{{ .reg .pred %any; bar.red.or.pred %any, 0, %in; selp.u32 {result}, 1, 0, %any; }}",
+        |count, _| u32::from(count > 0);
+}
+
+macro_rules! fence {
+    ($($(#[$doc:meta])* $name:ident = $instruction:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: a fence has no preconditions.
+            unsafe {
+                core::arch::asm!($instruction)
+            };
+            #[cfg(not(target_arch = "nvptx64"))]
+            core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+        }
+    )*};
+}
+
+fence! {
+    /// Orders this thread's earlier memory accesses before its later ones for every thread of the
+    /// device. It waits for nobody.
+    device_fence = "membar.gl;";
+    /// Orders this thread's earlier memory accesses before its later ones for every thread of the
+    /// grid: the same as [`device_fence`].
+    grid_fence = "membar.gl;";
+    /// Orders this thread's earlier memory accesses before its later ones for every thread of all devices and of the
+    /// host.
+    system_fence = "membar.sys;";
 }
 
 /// Lets other threads run for up to `2 · nanoseconds`, within a loop that waits for what another block

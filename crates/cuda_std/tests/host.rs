@@ -23,6 +23,7 @@ fn functions_outside_of_a_kernel_panic_clearly() {
         ("thread_idx_x", || _ = thread::thread_idx_x()),
         ("grid_dim_z", || _ = thread::grid_dim_z()),
         ("index_1d", || _ = thread::index_1d()),
+        ("global_index", || _ = thread::global_index()),
         ("grid_stride", || _ = thread::grid_stride(3)),
         ("sync_threads", thread::sync_threads),
         ("ballot", || _ = warp::ballot(1, true)),
@@ -63,7 +64,7 @@ fn slices_are_checked_outside_of_a_kernel_too() {
 
 #[test]
 fn fences_and_atomics_need_no_kernel() {
-    thread::fence_device();
+    thread::device_fence();
     let mut value = 5_u32;
     // SAFETY: a live variable that only this thread uses.
     assert_eq!(unsafe { atomic::add(&raw mut value, 2) }, 5);
@@ -316,7 +317,7 @@ fn a_lane_is_current_while_it_is_entered() {
     let (outer, inner) = (Alone::at(3), Alone::at(5));
     enter(&outer, || {
         assert!(is_inside_kernel());
-        assert_eq!(thread::index_1d(), 2 * 8 + 3);
+        assert_eq!(thread::global_index(), 2 * 8 + 3);
         assert_eq!(enter(&inner, thread::thread_idx_x), 5);
         // Also back when it unwinds.
         panic_message(|| enter(&inner, || panic!("on purpose")));

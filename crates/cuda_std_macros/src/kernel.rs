@@ -1,10 +1,13 @@
 //! The expansion of `#[kernel]`.
 
 use crate::bound::Bound;
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{FnArg, ItemFn, ReturnType, Safety};
+use syn::{
+    FnArg, GenericParam, ItemFn, Pat, PatType, ReturnType, Token, Type, TypeReference, TypeSlice,
+};
 
 /// As many as `cuda_std::host::KernelArgs` has tuples for.
 const MAX_PARAMETERS: usize = 24;
@@ -18,17 +21,18 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         block,
         ..
     } = function;
-    let name = &sig.ident;
+    let (name, safety) = (&sig.ident, &sig.safety);
     let name_text = name.to_string();
+    let lifetimes = &sig.generics;
     let inputs = &sig.inputs;
-    let types: Vec<_> = inputs
-        .iter()
-        .filter_map(|input| match input {
-            FnArg::Typed(typed) => Some(&typed.ty),
-            FnArg::Receiver(_) => None,
-        })
-        .collect();
-    let numbers: Vec<_> = (0..types.len()).map(syn::Index::from).collect();
+    let parameters: Vec<Parameter> = typed(inputs)
+        .map(Parameter::new)
+        .collect::<Result<_, _>>()?;
+    let types: Vec<_> = parameters.iter().map(Parameter::host_type).collect();
+    let arguments = parameters.iter().enumerate();
+    let arguments: Vec<_> = arguments.map(|(i, one)| one.host_argument(i)).collect();
+    let slices = parameters.iter().enumerate();
+    let slices = slices.fold(0u32, |set, (i, one)| set | u32::from(one.is_slice()) << i);
     let bound_value = bound.value();
     let marker = bound.marker().map(|text| {
         quote! {
@@ -41,13 +45,19 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
     let in_ptx = if is_dependency() {
         quote! {
             #[allow(clippy::too_many_arguments)]
-            #vis unsafe fn #name(#inputs) #block
+            #vis #safety fn #name #lifetimes(#inputs) #block
         }
     } else {
+        let entry = parameters.iter().enumerate();
+        let entry = entry.map(|(i, one)| one.entry_parameters(i));
+        let bindings = parameters.iter().enumerate();
+        let bindings = bindings.filter_map(|(i, one)| one.binding(i));
         quote! {
             #[unsafe(no_mangle)]
-            #vis unsafe extern "ptx-kernel" fn #name(#inputs) {
+            #[allow(improper_ctypes_definitions)]
+            #vis #safety extern "ptx-kernel" fn #name #lifetimes(#(#entry),*) {
                 #marker
+                #(#bindings)*
                 #block
             }
         }
@@ -62,14 +72,141 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         #[allow(non_upper_case_globals)]
         #vis static #name: ::cuda_std::host::Kernel<(#(#types,)*)> = {
             #[allow(clippy::too_many_arguments)]
-            unsafe fn #name(#inputs) #block
+            #safety fn #name #lifetimes(#inputs) #block
             unsafe fn thread(arguments: (#(#types,)*)) {
                 // SAFETY: passed on to the caller.
-                unsafe { #name(#(arguments.#numbers),*) }
+                #[allow(unused_unsafe)]
+                unsafe { #name(#(#arguments),*) }
             }
-            ::cuda_std::host::Kernel::new(#name_text, #bound_value, thread)
+            ::cuda_std::host::Kernel::new(#name_text, #bound_value, #slices, thread)
         };
     })
+}
+
+fn typed(inputs: &Punctuated<FnArg, Token![,]>) -> impl Iterator<Item = &PatType> {
+    inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(typed),
+        FnArg::Receiver(_) => None,
+    })
+}
+
+/// A kernel's parameter, and the forms that it takes in the PTX's entry and on the host.
+struct Parameter<'a> {
+    pattern: &'a Pat,
+    ty: &'a Type,
+    kind: Kind<'a>,
+}
+
+enum Kind<'a> {
+    /// Passed as it is.
+    Value,
+    /// `&T` or `&mut T`: passed as an address.
+    Reference { to: &'a Type, is_mut: bool },
+    /// `&[T]` or `&mut [T]`: passed as an address and a length, two parameters of the entry.
+    Slice { of: &'a Type, is_mut: bool },
+}
+
+impl<'a> Parameter<'a> {
+    fn new(PatType { pat, ty, .. }: &'a PatType) -> syn::Result<Self> {
+        let kind = match &**ty {
+            Type::Reference(TypeReference {
+                mutability, elem, ..
+            }) => {
+                let is_mut = mutability.is_some();
+                match &**elem {
+                    Type::Slice(TypeSlice { elem: of, .. }) => Kind::Slice { of, is_mut },
+                    Type::TraitObject(_) => return Err(unsized_reference(elem)),
+                    Type::Path(path) if path.path.is_ident("str") => {
+                        return Err(unsized_reference(elem));
+                    }
+                    to => Kind::Reference { to, is_mut },
+                }
+            }
+            _ => Kind::Value,
+        };
+        Ok(Self {
+            pattern: pat,
+            ty,
+            kind,
+        })
+    }
+
+    fn is_slice(&self) -> bool {
+        matches!(self.kind, Kind::Slice { .. })
+    }
+
+    /// The type of the argument that a launch takes.
+    fn host_type(&self) -> TokenStream {
+        let ty = self.ty;
+        match self.kind {
+            Kind::Value => quote!(#ty),
+            Kind::Reference { to, is_mut: false } => quote!(*const #to),
+            Kind::Reference { to, is_mut: true } => quote!(*mut #to),
+            Kind::Slice { of, is_mut: false } => quote!(::cuda_std::DeviceSlice<#of>),
+            Kind::Slice { of, is_mut: true } => quote!(::cuda_std::DeviceSliceMut<#of>),
+        }
+    }
+
+    /// The argument of the kernel's function, from the tuple `arguments` of a launch.
+    fn host_argument(&self, number: usize) -> TokenStream {
+        let number = syn::Index::from(number);
+        match self.kind {
+            Kind::Value => quote!(arguments.#number),
+            Kind::Reference { is_mut: false, .. } => quote!(&*arguments.#number),
+            Kind::Reference { is_mut: true, .. } => quote!(&mut *arguments.#number),
+            Kind::Slice { .. } => quote!(arguments.#number.into_slice()),
+        }
+    }
+
+    /// The parameters of the entry in the PTX.
+    ///
+    /// The address of a slice is a reference to no elements, by which rustc tells LLVM whether anybody writes
+    /// to what is behind it: the optimiser then reads it through the texture cache (`ld.global.nc`).
+    fn entry_parameters(&self, number: usize) -> TokenStream {
+        let (pattern, ty) = (self.pattern, self.ty);
+        let Kind::Slice { of, is_mut } = self.kind else {
+            return quote!(#pattern: #ty);
+        };
+        let (address, length) = names(number);
+        let mutability = is_mut.then(|| quote!(mut));
+        quote!(#address: ::core::option::Option<&#mutability [#of; 0]>, #length: usize)
+    }
+
+    /// What the entry makes of the parameters that stand for a slice.
+    fn binding(&self, number: usize) -> Option<TokenStream> {
+        let Kind::Slice { of, is_mut } = self.kind else {
+            return None;
+        };
+        let (pattern, ty) = (self.pattern, self.ty);
+        let (address, length) = names(number);
+        let (pointer, from_raw_parts) = match is_mut {
+            false => (quote!(*const), quote!(from_raw_parts)),
+            true => (quote!(*mut), quote!(from_raw_parts_mut)),
+        };
+        Some(quote! {
+            // SAFETY: whoever launches the kernel vouches for the slice.
+            let #pattern: #ty = unsafe {
+                ::core::slice::#from_raw_parts(
+                    ::core::mem::transmute::<_, #pointer #of>(#address),
+                    #length,
+                )
+            };
+        })
+    }
+}
+
+fn unsized_reference(ty: &Type) -> syn::Error {
+    let message =
+        "a kernel's parameter cannot be a reference to this type: pass a slice, such as `&[u8]`";
+    syn::Error::new(ty.span(), message)
+}
+
+/// The names of the entry's parameters that stand for slice `number`.
+fn names(number: usize) -> (Ident, Ident) {
+    (
+        format_ident!("slice_{number}"),
+        format_ident!("slice_{number}_length"),
+    )
 }
 
 /// Whether cargo compiles the crate for the sake of another one.
@@ -80,13 +217,8 @@ fn is_dependency() -> bool {
 fn check(function: &ItemFn) -> syn::Result<()> {
     let signature = &function.sig;
     let fail = |span: proc_macro2::Span, message: &str| Err(syn::Error::new(span, message));
-    if !matches!(signature.safety, Safety::Unsafe(_)) {
-        return fail(
-            signature.span(),
-            "a kernel must be an `unsafe fn`: its launch vouches for its pointers",
-        );
-    }
-    if !signature.generics.params.is_empty() {
+    let is_lifetime = |one: &GenericParam| matches!(one, GenericParam::Lifetime(_));
+    if !signature.generics.params.iter().all(is_lifetime) {
         return fail(
             signature.generics.span(),
             "a kernel cannot be generic: call a generic function from it",
@@ -99,7 +231,7 @@ fn check(function: &ItemFn) -> syn::Result<()> {
         );
     }
     if signature.asyncness.is_some() || signature.constness.is_some() || signature.abi.is_some() {
-        return fail(signature.span(), "a kernel is a plain `unsafe fn`");
+        return fail(signature.span(), "a kernel is a plain `fn` or `unsafe fn`");
     }
     if signature.inputs.len() > MAX_PARAMETERS {
         return fail(
@@ -135,13 +267,14 @@ mod tests {
     fn other_functions_are_refused_with_the_reason() {
         let many = (0..25).map(|i| format!("p{i}: u32,")).collect::<String>();
         for (function, reason) in [
-            ("fn k() {}", "must be an `unsafe fn`"),
             ("unsafe fn k<T>(x: T) {}", "cannot be generic"),
-            ("unsafe fn k<'a>() {}", "cannot be generic"),
+            ("unsafe fn k<const N: usize>() {}", "cannot be generic"),
+            ("unsafe fn k(x: &str) {}", "pass a slice"),
+            ("unsafe fn k(x: &dyn Fn()) {}", "pass a slice"),
             ("unsafe fn k() -> u32 { 0 }", "returns nothing"),
-            ("async unsafe fn k() {}", "a plain `unsafe fn`"),
-            ("const unsafe fn k() {}", "a plain `unsafe fn`"),
-            ("unsafe extern \"C\" fn k() {}", "a plain `unsafe fn`"),
+            ("async unsafe fn k() {}", "a plain `fn`"),
+            ("const unsafe fn k() {}", "a plain `fn`"),
+            ("unsafe extern \"C\" fn k() {}", "a plain `fn`"),
             (
                 &format!("unsafe fn k({many}) {{}}"),
                 "at most 24 parameters",
@@ -151,7 +284,12 @@ mod tests {
             let complaint = complaint("", function).unwrap_or_default();
             assert!(complaint.contains(reason), "{function}: {complaint}");
         }
-        assert_eq!(complaint("", "unsafe fn k(x: u32, y: f32) {}"), None);
+        for function in [
+            "unsafe fn k(x: u32, y: f32) {}",
+            "fn k<'a>(x: &'a [u32], y: &mut [f32], z: &(u8, u8), w: *mut f32) {}",
+        ] {
+            assert_eq!(complaint("", function), None, "{function}");
+        }
     }
 
     #[test]

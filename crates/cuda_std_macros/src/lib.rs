@@ -1,5 +1,6 @@
 //! The attribute `#[kernel]` and the derive macro `DeviceParam` of `cuda_std`.
 
+mod address_space;
 mod bound;
 mod device_param;
 mod kernel;
@@ -12,10 +13,14 @@ use proc_macro::TokenStream;
 /// `static` of the same name, of type `cuda_std::host::Kernel<(parameter types…)>`, which launches
 /// take: so a launch with the wrong arguments does not compile.
 ///
-/// The function must be `unsafe` (whoever launches it vouches for its pointers and its launch
-/// shape), without generics, without a result, with at most 24 parameters of types that implement
-/// `DeviceParam`. A call gives arguments by place: pass several buffers of one type, or more than
-/// about four arguments, as a struct with `#[derive(DeviceParam)]`, whose fields have names.
+/// The function has no generics, no result, and at most 24 parameters:
+/// - numbers, pointers, `DeviceSlice`s, and structs with `#[derive(DeviceParam)]`, passed by value;
+/// - `&T` and `&mut T`, which a launch gives as `*const T` and `*mut T`;
+/// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In the PTX each is two
+///   parameters, an address and a length.
+///
+/// A call gives arguments by place: pass several buffers of one type, or more than about four
+/// arguments, as a struct, whose fields have names.
 ///
 /// - `#[kernel(block = 256)]`, `#[kernel(block = (16, 16))]`: blocks of exactly this shape.
 /// - `#[kernel(max_block = 512)]`: blocks of at most so many threads;
@@ -28,6 +33,37 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let bound = syn::parse_macro_input!(attribute as bound::Bound);
     let function = syn::parse_macro_input!(item as syn::ItemFn);
     kernel::expand(&bound, &function)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Puts a `static` into a memory of the GPU: `#[address_space(shared)]`, `#[address_space(constant)]` or, as is usual
+/// for statics, `#[address_space(global)]`.
+///
+/// - A shared static exists once in each block, and is not initialised when a block starts: its initial value is
+///   ignored. The simulator fills it with other bytes, and runs one block at a time in a program that has one.
+/// - A constant static has at most 64 KiB together with all others. To set it from the host, give it a name in the PTX with
+///   `#[unsafe(no_mangle)]`.
+#[proc_macro_attribute]
+pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let space = syn::parse_macro_input!(attribute as syn::Ident);
+    let item = syn::parse_macro_input!(item as syn::ItemStatic);
+    address_space::address_space(&space, &item)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Compiles a function for the GPU only. On the host a function of the same signature panics when it is called.
+#[proc_macro_attribute]
+pub fn gpu_only(_: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::gpu_only(&syn::parse_macro_input!(item as syn::ItemFn)).into()
+}
+
+/// Keeps a function in the PTX that no kernel calls, for other modules that are linked to it. The function must be
+/// `#[unsafe(no_mangle)]`.
+#[proc_macro_attribute]
+pub fn externally_visible(_: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::externally_visible(&syn::parse_macro_input!(item as syn::ItemFn))
         .unwrap_or_else(|error| error.to_compile_error())
         .into()
 }

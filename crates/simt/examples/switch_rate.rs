@@ -24,7 +24,7 @@ pub unsafe fn barriers(rounds: u32, sums: DeviceSliceMut<u32>) {
             thread::sync_threads();
             sum = sum.wrapping_add(tile.add(half + (i + 1) % threads).read());
         }
-        sums.set(thread::index_1d(), sum);
+        sums.set(thread::global_index(), sum);
     }
 }
 
@@ -36,14 +36,14 @@ pub unsafe fn shuffles(rounds: u32, sums: DeviceSliceMut<u32>) {
         sum = sum.wrapping_add(warp::shuffle_xor(warp::FULL_MASK, sum, 1));
     }
     // SAFETY: there is an element for each thread.
-    unsafe { sums.set(thread::index_1d(), sum) };
+    unsafe { sums.set(thread::global_index(), sum) };
 }
 
 /// Nothing but the start and the end of each thread.
 #[kernel]
 pub unsafe fn starts(rounds: u32, sums: DeviceSliceMut<u32>) {
     // SAFETY: there is an element for each thread.
-    unsafe { sums.set(thread::index_1d(), rounds) };
+    unsafe { sums.set(thread::global_index(), rounds) };
 }
 
 fn measure(

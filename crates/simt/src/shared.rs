@@ -1,6 +1,7 @@
 //! Shared memory: the arrays of a block, filled with poison when the block starts.
 
 use crate::order::Random;
+use cuda_std::host::SHARED_STATICS;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
@@ -13,6 +14,32 @@ const GUARD: u8 = 0xa5;
 pub(crate) struct Poison {
     pub(crate) seed: u64,
     pub(crate) block: u64,
+}
+
+impl Poison {
+    /// Fills memory with bytes that differ from `stream` to `stream`.
+    ///
+    /// # Safety
+    /// `start` points to `size` bytes that nobody else accesses.
+    unsafe fn fill(self, start: *mut u8, size: usize, stream: u64) {
+        // SAFETY: within the memory that the caller vouches for.
+        unsafe {
+            if self.seed == 0 {
+                start.write_bytes(0xff, size);
+                return;
+            }
+            let mut random = Random::new(self.seed ^ stream.rotate_left(32), self.block);
+            let mut done = 0;
+            while done < size {
+                let bytes = random.next().to_ne_bytes();
+                let count = bytes.len().min(size - done);
+                start
+                    .add(done)
+                    .copy_from_nonoverlapping(bytes.as_ptr(), count);
+                done += count;
+            }
+        }
+    }
 }
 
 /// The shared memory of a worker's blocks, which run one after the other.
@@ -58,6 +85,10 @@ impl SharedMemory {
     /// Begins a block.
     pub(crate) fn start(&mut self, poison: Poison) {
         self.dynamic.fill(poison, 0);
+        for (number, array) in SHARED_STATICS.iter().enumerate() {
+            // SAFETY: a static of that size, which no thread of a kernel uses now: blocks run one at a time.
+            unsafe { poison.fill(array.as_mut_ptr(), array.bytes(), u64::MAX - number as u64) };
+        }
         for array in &mut self.statics {
             array.live = false;
         }
@@ -155,20 +186,7 @@ impl Array {
         // so nothing else accesses it.
         unsafe {
             start.add(size).write_bytes(GUARD, GUARD_BYTES);
-            if poison.seed == 0 {
-                start.write_bytes(0xff, size);
-                return;
-            }
-            let mut random = Random::new(poison.seed ^ stream.rotate_left(32), poison.block);
-            let mut done = 0;
-            while done < size {
-                let bytes = random.next().to_ne_bytes();
-                let count = bytes.len().min(size - done);
-                start
-                    .add(done)
-                    .copy_from_nonoverlapping(bytes.as_ptr(), count);
-                done += count;
-            }
+            poison.fill(start, size, stream);
         }
     }
 

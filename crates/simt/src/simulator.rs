@@ -8,7 +8,7 @@ use crate::shared::SharedMemory;
 use crate::stacks::{MAX_STACKS, Stacks};
 use crate::watch::Watch;
 use crate::worker::Worker;
-use cuda_std::host::{self, BlockBound, Kernel, KernelArgs, LaunchConfig};
+use cuda_std::host::{self, BlockBound, Kernel, KernelArgs, LaunchConfig, SHARED_STATICS};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -161,6 +161,9 @@ impl Simulator {
     }
 
     fn run(&self, launch: &Launch<'_>) -> Result<(), SimError> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _guard = (!SHARED_STATICS.is_empty())
+            .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
         let count = launch.config.grid.count();
         let order = BlockOrder::new(self.seed, count);
         let next = AtomicU64::new(0);
@@ -204,7 +207,7 @@ impl Simulator {
 
     /// Returns the number of OS threads that share the blocks.
     fn workers(&self, launch: &Launch<'_>) -> usize {
-        if !self.parallel {
+        if !self.parallel || !SHARED_STATICS.is_empty() {
             return 1;
         }
         let resident = MAX_STACKS / launch.config.block.count() as usize;

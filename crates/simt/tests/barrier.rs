@@ -14,7 +14,7 @@ unsafe fn block_sum(input: DeviceSlice<u32>, sums: DeviceSliceMut<u32>) {
     let i = thread::thread_idx_x() as usize;
     // SAFETY: indices are below 128, and a barrier lies between each write and the reads of it.
     unsafe {
-        tile.add(i).write(input.at(thread::index_1d()));
+        tile.add(i).write(input.at(thread::global_index()));
         let mut distance = 64;
         while distance > 0 {
             thread::sync_threads();
@@ -36,7 +36,7 @@ unsafe fn block_sum_without_barrier(input: DeviceSlice<u32>, sums: DeviceSliceMu
     let i = thread::thread_idx_x() as usize;
     // SAFETY: indices are below 128; the race is what the test is about.
     unsafe {
-        tile.add(i).write(input.at(thread::index_1d()));
+        tile.add(i).write(input.at(thread::global_index()));
         let mut distance = 64;
         while distance > 0 {
             if i < distance {
@@ -126,7 +126,7 @@ fn threads_at_different_barriers_are_an_error() {
 
 #[kernel]
 unsafe fn early_return(len: u32) {
-    if thread::index_1d() >= len as usize {
+    if thread::global_index() >= len as usize {
         return;
     }
     thread::sync_threads();

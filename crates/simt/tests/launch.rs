@@ -315,7 +315,7 @@ fn deep(top: usize) -> u32 {
 unsafe fn recursive(out: DeviceSliceMut<u32>) {
     let top = std::hint::black_box(0_u8);
     // SAFETY: there is an element for each thread.
-    unsafe { out.set(thread::index_1d(), deep(&raw const top as usize)) };
+    unsafe { out.set(thread::global_index(), deep(&raw const top as usize)) };
 }
 
 #[test]

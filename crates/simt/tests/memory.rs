@@ -9,7 +9,7 @@ use simt::{SimError, Simulator};
 
 #[kernel]
 unsafe fn read_at(data: DeviceSlice<u32>, index: usize) {
-    if thread::index_1d() == 70 {
+    if thread::global_index() == 70 {
         // SAFETY: past the end when the test wants the simulator to find it.
         unsafe { data.at(index) };
     }
@@ -65,7 +65,7 @@ fn accesses_past_the_end_are_found() {
 
 #[kernel]
 unsafe fn read_get(data: DeviceSlice<u32>, empty: DeviceSlice<u32>, out: DeviceSliceMut<u32>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: inside a kernel whose buffers live.
     let value = unsafe { data.get(i) }.unwrap_or(77);
     // SAFETY: as above.
@@ -94,7 +94,7 @@ macro_rules! atomics_test {
     ($($name:ident, $kernel:ident, $type:ty, $lowest:expr;)*) => {$(
         #[kernel]
         unsafe fn $kernel(out: DeviceSliceMut<$type>, before: DeviceSliceMut<$type>) {
-            let i = thread::index_1d();
+            let i = thread::global_index();
             let value = i as $type + 1;
             // SAFETY: `out` has 9 elements, only touched by atomics; `before` one a thread.
             unsafe {
@@ -179,9 +179,9 @@ unsafe fn last_block_sums(parts: DeviceSliceMut<u32>, arrived: DeviceSliceMut<u3
     // last to arrive reads them, after the counter and the fences.
     unsafe {
         parts.set(thread::block_idx_x() as usize, thread::block_idx_x() + 1);
-        thread::fence_device();
+        thread::device_fence();
         if atomic::add(arrived.address(0), 1) == blocks - 1 {
-            thread::fence_device();
+            thread::device_fence();
             let sum = (0..blocks as usize).map(|block| parts.at(block)).sum();
             parts.set(blocks as usize, sum);
         }
@@ -204,7 +204,7 @@ unsafe fn floats(
     single: DeviceSliceMut<f32>,
     double: DeviceSliceMut<f64>,
 ) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: `input` has an element for each thread, `single` eleven and `double` six.
     unsafe {
         let x = input.at(i);

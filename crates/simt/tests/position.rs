@@ -98,7 +98,7 @@ unsafe fn end_of_range(count: DeviceSliceMut<u64>) {
     // The first two only: all would take years.
     let sum = visits.take(2).sum::<u64>();
     // SAFETY: there is an element for each thread.
-    unsafe { count.set(thread::index_1d(), sum) };
+    unsafe { count.set(thread::global_index(), sum) };
 }
 
 #[test]

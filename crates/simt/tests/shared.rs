@@ -14,7 +14,7 @@ unsafe fn addresses(out: DeviceSliceMut<[usize; 4]>) {
     let second = shared_array![u64; 16];
     let addresses = [first as usize, second as usize, helper(), helper()];
     // SAFETY: there is an element for each thread.
-    unsafe { out.set(thread::index_1d(), addresses) };
+    unsafe { out.set(thread::global_index(), addresses) };
 }
 
 fn helper() -> usize {
@@ -48,9 +48,9 @@ unsafe fn reverse(out: DeviceSliceMut<u32>) {
     );
     // SAFETY: the launch gives four bytes a thread; the barrier separates writes from reads.
     unsafe {
-        tile.add(i).write(thread::index_1d() as u32);
+        tile.add(i).write(thread::global_index());
         thread::sync_threads();
-        out.set(thread::index_1d(), same.add(threads - 1 - i).read());
+        out.set(thread::global_index(), same.add(threads - 1 - i).read());
     }
 }
 

@@ -12,7 +12,7 @@ macro_rules! shuffle_test {
     ($($name:ident, $kernel:ident, $type:ty, $make:expr;)*) => {$(
         #[kernel]
         unsafe fn $kernel(input: DeviceSlice<$type>, argument: u32, out: DeviceSliceMut<$type>) {
-            let i = thread::index_1d();
+            let i = thread::global_index();
             // SAFETY: `input` has an element for each thread, and `out` four.
             unsafe {
                 let value = input.at(i);
@@ -61,7 +61,7 @@ shuffle_test! {
 /// Each lane gives the lane that it reads from.
 #[kernel]
 unsafe fn gather(sources: DeviceSlice<u32>, out: DeviceSliceMut<u32>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: both have an element for each thread.
     unsafe {
         let value = warp::lane_id() * 10;
@@ -147,7 +147,7 @@ unsafe fn halves(out: DeviceSliceMut<u32>) {
         warp::shuffle_idx(0xffff_0000, lane, 31)
     };
     // SAFETY: there is an element for each thread.
-    unsafe { out.set(thread::index_1d(), value) };
+    unsafe { out.set(thread::global_index(), value) };
 }
 
 #[test]
@@ -167,7 +167,7 @@ macro_rules! reduce_test {
     ($($name:ident, $kernel:ident, $type:ty, $make:expr, $sum:expr, $min:expr, $max:expr;)*) => {$(
         #[kernel]
         unsafe fn $kernel(input: DeviceSlice<$type>, out: DeviceSliceMut<$type>) {
-            let i = thread::index_1d();
+            let i = thread::global_index();
             // SAFETY: `input` has an element for each thread, and `out` three.
             unsafe {
                 let value = input.at(i);
@@ -240,7 +240,7 @@ unsafe fn exchange(out: DeviceSliceMut<u32>) {
     unsafe {
         tile.add(i).write(i as u32);
         warp::sync_warp(warp::FULL_MASK);
-        out.set(thread::index_1d(), tile.add(i ^ 31).read());
+        out.set(thread::global_index(), tile.add(i ^ 31).read());
     }
 }
 

@@ -100,7 +100,7 @@ unsafe fn find<T: Number>(arguments: Find<T>) {
         )
     };
     let queries = sets.rows1 as usize;
-    let query = thread::index_1d();
+    let query = thread::global_index();
     if query >= queries {
         return;
     }
@@ -220,7 +220,7 @@ pub unsafe fn write_rows(range: RowRange, arguments: WriteRows) {
         offsets,
         indices,
     } = arguments;
-    let query = thread::index_1d();
+    let query = thread::global_index();
     let queries = queries as usize;
     if query >= queries {
         return;

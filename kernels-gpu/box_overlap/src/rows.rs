@@ -126,7 +126,7 @@ unsafe fn search<T: Number>(
 
     let warps = thread::grid_dim_x() as usize * (thread::block_dim_x() / WARP_SIZE) as usize;
     let tasks = count as usize * subtrees as usize;
-    let mut task = thread::index_1d() / WARP_SIZE as usize;
+    let mut task = thread::global_index() / WARP_SIZE as usize;
     while task < tasks {
         let number = (task / subtrees as usize) as u32;
         let subtree = (task % subtrees as usize) as u32;

@@ -42,7 +42,7 @@ macro_rules! integers {
         /// `cells` has [`CELLS`] elements, `values` and `found` one per thread.
         #[kernel(max_block = 128)]
         pub unsafe fn $global(cells: DeviceSliceMut<$type>, values: DeviceSlice<$type>, found: DeviceSliceMut<$type>) {
-            let i = thread::index_1d();
+            let i = thread::global_index();
             // SAFETY: CELLS cells; an element per thread.
             unsafe {
                 let bit = i as u32 % <$type>::BITS;
@@ -58,7 +58,7 @@ macro_rules! integers {
         #[kernel(max_block = 128)]
         pub unsafe fn $shared(cells: DeviceSliceMut<$type>, values: DeviceSlice<$type>, found: DeviceSliceMut<$type>) {
             let tile = shared_array![$type; CELLS];
-            let (i, thread) = (thread::index_1d(), thread::thread_idx_x() as usize);
+            let (i, thread) = (thread::global_index(), thread::thread_idx_x() as usize);
             let cell = thread::block_idx_x() as usize * CELLS + thread;
             // SAFETY: CELLS cells a block, with barriers around the atomics; an element per thread.
             unsafe {
@@ -92,7 +92,7 @@ macro_rules! floats {
         /// `sum` has an element, `values` and `found` one per thread.
         #[kernel(max_block = 128)]
         pub unsafe fn $global(sum: DeviceSliceMut<$type>, values: DeviceSlice<$type>, found: DeviceSliceMut<$type>) {
-            let i = thread::index_1d();
+            let i = thread::global_index();
             // SAFETY: an element, and an element per thread.
             unsafe { found.set(i, atomic::$add(sum.address(0), values.at(i))) };
         }
@@ -104,7 +104,7 @@ macro_rules! floats {
         #[kernel(max_block = 128)]
         pub unsafe fn $shared(sums: DeviceSliceMut<$type>, values: DeviceSlice<$type>, found: DeviceSliceMut<$type>) {
             let sum = shared_array![$type; 1];
-            let (i, block) = (thread::index_1d(), thread::block_idx_x() as usize);
+            let (i, block) = (thread::global_index(), thread::block_idx_x() as usize);
             // SAFETY: an element per block and per thread, with barriers around the atomics.
             unsafe {
                 if thread::thread_idx_x() == 0 {

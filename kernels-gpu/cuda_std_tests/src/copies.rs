@@ -27,7 +27,7 @@ macro_rules! copies {
             out: DeviceSliceMut<[u32; $words]>,
         ) {
             let tile = shared::dynamic_shared_mem::<[u32; $words]>();
-            let (i, global) = (thread::thread_idx_x(), thread::index_1d());
+            let (i, global) = (thread::thread_idx_x(), thread::global_index());
             // SAFETY: an element per thread; the barrier follows the wait.
             unsafe {
                 let to = shared::address(tile).offset($bytes * i);

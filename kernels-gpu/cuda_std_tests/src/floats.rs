@@ -10,7 +10,7 @@ macro_rules! exact {
         /// `operands` and `out` have an element per thread.
         #[kernel(max_block = 128)]
         pub unsafe fn $name(operands: DeviceSlice<[$type; 3]>, out: DeviceSliceMut<[$type; 8]>) {
-            let i = thread::index_1d();
+            let i = thread::global_index();
             // SAFETY: an element per thread.
             unsafe {
                 let [a, b, c] = operands.at(i);
@@ -41,7 +41,7 @@ exact! {
 /// `input` and `out` have an element per thread.
 #[kernel(max_block = 128)]
 pub unsafe fn approximate(input: DeviceSlice<f32>, out: DeviceSliceMut<[f32; 5]>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe {
         let x = input.at(i);

@@ -8,7 +8,7 @@ use cuda_std::prelude::*;
 /// The slice is valid.
 #[kernel(max_block = 256)]
 pub unsafe fn add_to_all(values: DeviceSliceMut<u32>, amount: u32) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     if i < values.len() {
         // SAFETY: below the length, and one thread per index.
         unsafe { values.set(i, values.at(i) + amount) };
@@ -57,7 +57,7 @@ pub unsafe fn scalars(
         l as u64,
     ];
     for (at, bits) in bits.into_iter().enumerate() {
-        if thread::index_1d() == at {
+        if thread::global_index() == at {
             // SAFETY: there are 12 elements.
             unsafe { out.set(at, bits) };
         }
@@ -208,7 +208,7 @@ pub unsafe fn structs(
 /// `out` has an element per thread.
 #[kernel(max_block = 128)]
 pub unsafe fn table(table: Table, out: DeviceSliceMut<u16>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe { out.set(i, table.entries[i % 33]) };
 }

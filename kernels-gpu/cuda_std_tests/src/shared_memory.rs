@@ -28,7 +28,7 @@ pub unsafe fn shared_arrays(input: DeviceSlice<u32>, out: DeviceSliceMut<[u64; 5
     let longs = shared_array![u64; LEN];
     let singles = shared_array![f32; LEN];
     let structs = shared_array![Padded; LEN];
-    let (i, global) = (thread::thread_idx_x() as usize, thread::index_1d());
+    let (i, global) = (thread::thread_idx_x() as usize, thread::global_index());
     let next = (i + 1) % LEN;
     // SAFETY: `i` and `next` are below LEN, and the barrier separates the writes from the reads.
     unsafe {
@@ -79,7 +79,7 @@ fn from_neighbour_called(value: u32) -> u32 {
 /// `data` has an element per thread.
 #[kernel(block = 64)]
 pub unsafe fn shared_in_a_helper(data: DeviceSliceMut<u32>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe { data.set(i, from_neighbour(from_neighbour(data.at(i)))) };
 }
@@ -90,7 +90,7 @@ pub unsafe fn shared_in_a_helper(data: DeviceSliceMut<u32>) {
 /// `data` has an element per thread.
 #[kernel(block = 64)]
 pub unsafe fn shared_in_a_call(data: DeviceSliceMut<u32>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe {
         data.set(i, from_neighbour_called(from_neighbour_called(data.at(i))));
@@ -104,7 +104,7 @@ pub unsafe fn shared_in_a_call(data: DeviceSliceMut<u32>) {
 #[kernel]
 pub unsafe fn dynamic_ring(steps: u32, data: DeviceSliceMut<u64>) {
     let threads = thread::block_dim_x() as usize;
-    let (i, global) = (thread::thread_idx_x() as usize, thread::index_1d());
+    let (i, global) = (thread::thread_idx_x() as usize, thread::global_index());
     // SAFETY: two rows of `threads` elements; one is read while the other is written, and the
     // barrier stands between.
     unsafe {
@@ -129,7 +129,7 @@ pub unsafe fn static_and_dynamic(out: DeviceSliceMut<u32>) {
     let words = shared::dynamic_shared_mem::<u32>();
     let bytes = shared::dynamic_shared_mem::<u8>();
     let tile = shared_array![u32; LEN];
-    let (i, global) = (thread::thread_idx_x(), thread::index_1d());
+    let (i, global) = (thread::thread_idx_x(), thread::global_index());
     // SAFETY: `i` is below LEN, and barriers stand between writes and reads of others' elements.
     unsafe {
         words
@@ -154,7 +154,7 @@ pub unsafe fn block_sums(input: DeviceSlice<i64>, sums: DeviceSliceMut<i64>) {
     let (i, block) = (thread::thread_idx_x(), thread::block_idx_x());
     // SAFETY: `i + half` is below LEN, and a barrier stands between the levels.
     unsafe {
-        tile.add(i as usize).write(input.at(thread::index_1d()));
+        tile.add(i as usize).write(input.at(thread::global_index()));
         let mut half = thread::block_dim_x() / 2;
         while half > 0 {
             thread::sync_threads();

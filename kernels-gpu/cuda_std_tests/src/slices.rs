@@ -21,7 +21,7 @@ pub unsafe fn read_slice(
     empty: DeviceSlice<u32>,
     out: DeviceSliceMut<[u64; READS]>,
 ) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     let is_inside = i < input.len();
     // Inside, past the end, and of nothing.
     input.prefetch(i);
@@ -63,7 +63,7 @@ pub unsafe fn write_slice(
     empty: DeviceSliceMut<u32>,
     lengths: DeviceSliceMut<u64>,
 ) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     if i >= data.len() {
         return;
     }
@@ -95,7 +95,7 @@ pub unsafe fn element_widths(
     byte_out: DeviceSliceMut<u8>,
     single_out: DeviceSliceMut<f32>,
 ) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe {
         short_out.set(i, bytes.at(i) as i16 * 3);

@@ -44,7 +44,7 @@ pub unsafe fn positions(out: DeviceSliceMut<[u32; 14]>) {
 /// `out` has an element per thread.
 #[kernel]
 pub unsafe fn indices_1d(out: DeviceSliceMut<u64>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe { out.set(i, i as u64) };
 }
@@ -55,7 +55,7 @@ pub unsafe fn indices_1d(out: DeviceSliceMut<u64>) {
 /// `out` has an element per thread.
 #[kernel]
 pub unsafe fn indices_2d(width: usize, out: DeviceSliceMut<[u64; 2]>) {
-    let (x, y) = thread::index_2d();
+    let (x, y) = thread::index_2d().as_usizevec2().into();
     // SAFETY: an element per thread.
     unsafe { out.set(y * width + x, [x as u64, y as u64]) };
 }
@@ -70,7 +70,7 @@ pub unsafe fn strides(visits: DeviceSliceMut<u32>, visitors: DeviceSliceMut<u64>
         // SAFETY: below the length, and the count does not depend on who else comes.
         unsafe {
             atomic::add(visits.address(i), 1);
-            visitors.set(i, thread::index_1d() as u64);
+            visitors.set(i, thread::global_index() as u64);
         }
     }
 }
@@ -83,7 +83,7 @@ pub unsafe fn strides(visits: DeviceSliceMut<u32>, visitors: DeviceSliceMut<u64>
 pub unsafe fn first_strides(length: usize, out: DeviceSliceMut<u64>) {
     let first = thread::grid_stride(length).next();
     // SAFETY: an element per thread.
-    unsafe { out.set(thread::index_1d(), first.map_or(u64::MAX, |i| i as u64)) };
+    unsafe { out.set(thread::global_index(), first.map_or(u64::MAX, |i| i as u64)) };
 }
 
 /// The sum of the first two indices that fall to each thread of all indices that there are.
@@ -94,7 +94,7 @@ pub unsafe fn first_strides(length: usize, out: DeviceSliceMut<u64>) {
 pub unsafe fn endless_strides(out: DeviceSliceMut<u64>) {
     let indices = thread::grid_stride(usize::MAX).map(|i| i as u64);
     // SAFETY: an element per thread.
-    unsafe { out.set(thread::index_1d(), indices.take(2).sum()) };
+    unsafe { out.set(thread::global_index(), indices.take(2).sum()) };
 }
 
 /// The last block to arrive adds up what all blocks have written: the pattern that fences are for.
@@ -114,9 +114,9 @@ pub unsafe fn last_block_sums(parts: DeviceSliceMut<u32>, arrived: DeviceSliceMu
             thread::block_idx_x() as usize,
             3 * thread::block_idx_x() + 1,
         );
-        thread::fence_device();
+        thread::device_fence();
         if atomic::add(arrived.address(0), 1) == blocks - 1 {
-            thread::fence_device();
+            thread::device_fence();
             let mut sum = 0;
             for block in 0..blocks as usize {
                 sum += parts.at(block);

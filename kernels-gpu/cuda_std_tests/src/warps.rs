@@ -17,7 +17,7 @@ macro_rules! shuffles {
         /// `input` and `out` have an element per thread.
         #[kernel(block = 64)]
         pub unsafe fn $shuffles(input: DeviceSlice<$type>, argument: u32, out: DeviceSliceMut<[$type; 8]>) {
-            let (i, lane) = (thread::index_1d(), warp::lane_id());
+            let (i, lane) = (thread::global_index(), warp::lane_id());
             let (mask, in_half) = (half_mask(lane), lane % 16);
             // SAFETY: an element per thread.
             unsafe {
@@ -43,7 +43,7 @@ macro_rules! shuffles {
         /// `input` and `out` have an element per thread.
         #[kernel(block = 64)]
         pub unsafe fn $reductions(input: DeviceSlice<$type>, out: DeviceSliceMut<[$type; 3]>) {
-            let i = thread::index_1d();
+            let i = thread::global_index();
             // SAFETY: an element per thread.
             unsafe {
                 let value = input.at(i);
@@ -71,7 +71,7 @@ shuffles! {
 /// `data` has an element per thread.
 #[kernel(block = 64)]
 pub unsafe fn products(data: DeviceSliceMut<u32>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe { data.set(i, warp::reduce(data.at(i), u32::wrapping_mul)) };
 }
@@ -83,7 +83,7 @@ pub unsafe fn products(data: DeviceSliceMut<u32>) {
 /// `values` and `out` have an element per thread.
 #[kernel(max_block = 128)]
 pub unsafe fn votes(values: DeviceSlice<u32>, limit: u32, out: DeviceSliceMut<[u32; 8]>) {
-    let (i, lane) = (thread::index_1d(), warp::lane_id());
+    let (i, lane) = (thread::global_index(), warp::lane_id());
     let lanes = thread::block_dim_x() - (thread::thread_idx_x() - lane);
     let full = if lanes < warp::WARP_SIZE {
         (1 << lanes) - 1
@@ -115,7 +115,7 @@ pub unsafe fn votes(values: DeviceSlice<u32>, limit: u32, out: DeviceSliceMut<[u
 /// `data` has an element per thread.
 #[kernel(block = 64)]
 pub unsafe fn divergent_halves(data: DeviceSliceMut<u32>) {
-    let (i, lane) = (thread::index_1d(), warp::lane_id());
+    let (i, lane) = (thread::global_index(), warp::lane_id());
     // SAFETY: an element per thread.
     unsafe {
         let value = data.at(i);
@@ -137,7 +137,7 @@ pub unsafe fn divergent_halves(data: DeviceSliceMut<u32>) {
 /// `data` has an element per thread.
 #[kernel(block = 64)]
 pub unsafe fn first_odd(data: DeviceSliceMut<u32>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     // SAFETY: an element per thread.
     unsafe {
         let value = data.at(i);
@@ -155,7 +155,11 @@ pub unsafe fn first_odd(data: DeviceSliceMut<u32>) {
 #[kernel(block = 64)]
 pub unsafe fn warp_exchange(data: DeviceSliceMut<u32>) {
     let tile = shared_array![u32; 64];
-    let (i, thread, lane) = (thread::index_1d(), thread::thread_idx_x(), warp::lane_id());
+    let (i, thread, lane) = (
+        thread::global_index(),
+        thread::thread_idx_x(),
+        warp::lane_id(),
+    );
     // SAFETY: below 64, and `sync_warp` separates the writes from the reads, which stay in a warp.
     unsafe {
         tile.add(thread as usize).write(data.at(i));

@@ -29,7 +29,7 @@ pub unsafe fn overlaps_plain(
     set2: DeviceSlice<f32>,
     matches: DeviceSliceMut<i32>,
 ) {
-    let row = thread::index_1d();
+    let row = thread::global_index();
     if row >= set1.len() / NUMBERS {
         return;
     }
@@ -62,7 +62,7 @@ pub unsafe fn overlaps_shared(
         thread::thread_idx_x() as usize,
         thread::block_dim_x() as usize,
     );
-    let row = thread::index_1d();
+    let row = thread::global_index();
     let (boxes1, boxes2) = (set1.len() / NUMBERS, set2.len() / NUMBERS);
     let mut found = Found::new(matches, row);
     // SAFETY: the sets have the boxes, the tile one for each thread, barriers separate its writes from its reads,
@@ -108,7 +108,7 @@ pub unsafe fn overlaps_shared_items(
         thread::thread_idx_x() as usize,
         thread::block_dim_x() as usize,
     );
-    let row = thread::index_1d();
+    let row = thread::global_index();
     let (boxes1, boxes2) = (set1.len() / NUMBERS, set2.len() / NUMBERS);
     let boxes_of_tile = threads * items as usize;
     let mut found = Found::new(matches, row);
@@ -158,7 +158,7 @@ pub unsafe fn overlaps_half(
         thread::thread_idx_x() as usize,
         thread::block_dim_x() as usize,
     );
-    let row = thread::index_1d();
+    let row = thread::global_index();
     let (boxes1, boxes2) = (set1.len() / NUMBERS, set2.len() / NUMBERS);
     let boxes_of_tile = threads * items as usize;
     let mut found = Found::new(matches, row);

@@ -34,7 +34,7 @@ pub unsafe fn matmul_naive(
     b: DeviceSlice<f32>,
     c: DeviceSliceMut<f32>,
 ) {
-    let (row, column) = thread::index_2d();
+    let (row, column) = thread::index_2d().as_usizevec2().into();
     let (m, k, n) = (sizes.m as usize, sizes.k as usize, sizes.n as usize);
     if row >= m || column >= n {
         return;
@@ -117,7 +117,7 @@ pub unsafe fn block_shape(
     b: DeviceSlice<f64>,
     c: DeviceSliceMut<f64>,
 ) {
-    let (row, column) = thread::index_2d();
+    let (row, column) = thread::index_2d().as_usizevec2().into();
     let (m, k, n) = (sizes.m as usize, sizes.k as usize, sizes.n as usize);
     if row >= m || column >= n {
         return;

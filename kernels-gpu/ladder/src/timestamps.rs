@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 /// There are ⌈values / points⌉ sums, and as many threads; `points` is not 0.
 #[kernel]
 pub unsafe fn sum_neighbours(points: u32, values: DeviceSlice<f64>, sums: DeviceSliceMut<f64>) {
-    let bucket = thread::index_1d();
+    let bucket = thread::global_index();
     if bucket >= sums.len() {
         return;
     }
@@ -46,7 +46,7 @@ pub unsafe fn sum_staged_neighbours(
         i += threads;
     }
     thread::sync_threads();
-    let bucket = thread::index_1d();
+    let bucket = thread::global_index();
     if bucket >= sums.len() {
         return;
     }
@@ -68,7 +68,7 @@ pub unsafe fn sum_staged_neighbours(
 pub unsafe fn round_timestamps(granularity: i64, timestamps: DeviceSliceMut<i64>) {
     // SAFETY: as the caller says. A division by 0 would need a panic.
     unsafe { core::hint::assert_unchecked(granularity > 0) };
-    let i = thread::index_1d();
+    let i = thread::global_index();
     if i < timestamps.len() {
         // SAFETY: below the length, and a thread for each.
         unsafe {
@@ -85,7 +85,7 @@ pub unsafe fn round_timestamps(granularity: i64, timestamps: DeviceSliceMut<i64>
 /// A count for each timestamp, and as many threads.
 #[kernel]
 pub unsafe fn count_runs(rounded: DeviceSlice<i64>, counts: DeviceSliceMut<u32>) {
-    let i = thread::index_1d();
+    let i = thread::global_index();
     if i < rounded.len() {
         // SAFETY: below the length, and a thread for each.
         unsafe {
@@ -107,7 +107,7 @@ pub unsafe fn sum_runs(
     counts: DeviceSliceMut<u32>,
     sums: DeviceSliceMut<f64>,
 ) {
-    let first = thread::index_1d();
+    let first = thread::global_index();
     if first >= rounded.len() {
         return;
     }

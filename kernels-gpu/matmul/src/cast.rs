@@ -144,7 +144,7 @@ unsafe fn cast<T: Copy + Default, U: Copy, const WIDTH: usize>(
         first += thread::grid_dim_x() as usize * PIECES * threads;
     }
     // What is less than a piece.
-    let index = pieces * WIDTH + thread::index_1d();
+    let index = pieces * WIDTH + thread::global_index();
     if index < to.len() {
         // SAFETY: below the lengths.
         unsafe { to.set(index, convert(from.at(index))) };

@@ -117,7 +117,7 @@ pub struct MoveKeys {
 #[kernel(max_block = 256)]
 pub unsafe fn digit_places(blocks: u32, arrays: DigitPlaces) {
     let DigitPlaces { counts, totals } = arrays;
-    let digit = thread::index_1d() / WARP_SIZE as usize;
+    let digit = thread::global_index() / WARP_SIZE as usize;
     let lane = warp::lane_id();
     let mut before = 0u32;
     let mut first = 0;

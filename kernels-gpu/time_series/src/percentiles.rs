@@ -227,7 +227,7 @@ impl<V: Value> Range<V> {
 #[inline(always)]
 unsafe fn of_middle<V: Value>(points: Bucketed<V>, to: Percentiles, buckets: DeviceSlice<u32>) {
     let warps = thread::grid_dim_x() as usize * (thread::block_dim_x() / WARP_SIZE) as usize;
-    let mut entry = thread::index_1d() / WARP_SIZE as usize;
+    let mut entry = thread::global_index() / WARP_SIZE as usize;
     while entry < buckets.len() {
         // SAFETY: below the length; they are buckets.
         let (bucket, (first, end)) = unsafe {

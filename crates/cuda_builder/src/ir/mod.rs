@@ -9,7 +9,7 @@ mod convergent;
 mod launch_bounds;
 mod line;
 mod parameters;
-mod shared;
+mod statics;
 
 use crate::BuildError;
 
@@ -18,7 +18,7 @@ pub(crate) fn rewrite(ir: &str) -> Result<String, BuildError> {
     let ir = parameters::by_value(ir);
     // The markers are inline assembly: they go before inline assembly is marked.
     let ir = launch_bounds::from_markers(&ir)?;
-    let ir = shared::to_shared_memory(&ir)?;
+    let ir = statics::to_address_spaces(&ir)?;
     let ir = atomics::of_device_scope(&ir);
     Ok(convergent::mark(&ir))
 }

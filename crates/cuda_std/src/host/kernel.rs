@@ -107,16 +107,24 @@ pub enum BlockBound {
 pub struct Kernel<A> {
     name: &'static str,
     bound: BlockBound,
+    /// The parameters that are slices in Rust, a bit each: two parameters of the entry.
+    slices: u32,
     thread: unsafe fn(A),
 }
 
-impl<A: KernelArgs> Kernel<A> {
+impl<A: Copy> Kernel<A> {
     /// Used by `#[kernel]`.
     #[doc(hidden)]
-    pub const fn new(name: &'static str, bound: BlockBound, thread: unsafe fn(A)) -> Self {
+    pub const fn new(
+        name: &'static str,
+        bound: BlockBound,
+        slices: u32,
+        thread: unsafe fn(A),
+    ) -> Self {
         Self {
             name,
             bound,
+            slices,
             thread,
         }
     }
@@ -139,6 +147,41 @@ impl<A: KernelArgs> Kernel<A> {
         // SAFETY: passed on to the caller.
         unsafe { (self.thread)(args) }
     }
+
+    /// Calls `f` with the address of each parameter of the entry, in order: the form that the driver takes. A slice
+    /// is two parameters, the address of its elements and their number.
+    pub fn with_addresses<Output>(
+        &self,
+        args: A,
+        f: impl FnOnce(&mut [*mut c_void]) -> Output,
+    ) -> Output
+    where
+        A: KernelArgs,
+    {
+        args.with_addresses(|arguments| {
+            let (mut parameters, count) = entry_parameters(arguments, self.slices);
+            f(&mut parameters[..count])
+        })
+    }
+}
+
+/// Returns the addresses of the entry's parameters, and their number, for those of a launch's arguments.
+fn entry_parameters(
+    arguments: &[*mut c_void],
+    slices: u32,
+) -> ([*mut c_void; 2 * MAX_PARAMETERS], usize) {
+    let mut parameters = [core::ptr::null_mut(); 2 * MAX_PARAMETERS];
+    let mut count = 0;
+    for (i, &argument) in arguments.iter().enumerate() {
+        parameters[count] = argument;
+        count += 1;
+        if slices >> i & 1 == 1 {
+            // The length lies behind the address.
+            parameters[count] = argument.wrapping_byte_add(size_of::<usize>());
+            count += 1;
+        }
+    }
+    (parameters, count)
 }
 
 impl<A> fmt::Debug for Kernel<A> {
@@ -150,9 +193,12 @@ impl<A> fmt::Debug for Kernel<A> {
     }
 }
 
+/// The most parameters of a kernel.
+const MAX_PARAMETERS: usize = 24;
+
 /// A tuple of kernel arguments.
 pub trait KernelArgs: Copy + 'static {
-    /// Calls `f` with the address of each argument, in order: the form that the driver takes.
+    /// Calls `f` with the address of each argument, in order.
     fn with_addresses<Output>(self, f: impl FnOnce(&mut [*mut c_void]) -> Output) -> Output;
 }
 

@@ -160,6 +160,41 @@ pub(crate) fn lane<'a>() -> &'a dyn Lane {
     unsafe { &*pointer }
 }
 
+/// The block's barrier: returns in how many of its threads `predicate` is set, and how many threads it has.
+pub(crate) fn sync_threads_count(predicate: bool, site: &'static Location<'static>) -> (u32, u32) {
+    /// A bit for each thread of a block.
+    type Bits = [u32; 32];
+    static KEY: u8 = 0;
+    let lane = lane();
+    let Position {
+        thread, block_dim, ..
+    } = *lane.position();
+    let bits = lane.shared_static(&raw const KEY as usize, Layout::new::<Bits>()) as *mut u32;
+    let index = thread.x + block_dim.x * (thread.y + block_dim.y * thread.z);
+    let threads = block_dim.count() as u32;
+    let (word, bit) = ((index / 32) as usize, 1 << (index % 32));
+    // SAFETY: shared memory of that layout. Threads of a block run in turn, so that none writes meanwhile.
+    let set = |is_set: bool| unsafe {
+        let word = bits.add(word);
+        word.write(if is_set {
+            word.read() | bit
+        } else {
+            word.read() & !bit
+        });
+    };
+    set(predicate);
+    lane.sync_threads(site);
+    let is_set = |index: u32| {
+        // SAFETY: as above; all threads have written their bits.
+        let word = unsafe { bits.add((index / 32) as usize).read() };
+        word >> (index % 32) & 1
+    };
+    let count = (0..threads).map(is_set).sum();
+    // Nobody writes for the next barrier before all have read.
+    lane.sync_threads(site);
+    (count, threads)
+}
+
 /// The dynamic shared memory of the lane's block.
 pub(super) fn dynamic_shared(lane: &dyn Lane) -> DynamicShared {
     // SAFETY: by the promise of `Lane`.

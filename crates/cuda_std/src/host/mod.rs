@@ -8,14 +8,18 @@ mod misuse;
 pub(crate) mod mma;
 mod numbers;
 mod shared;
+mod statics;
 mod tiles;
 pub(crate) mod wgmma;
 
 pub use kernel::{BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
 pub use lane::{Lane, Perform, Position, enter, is_inside_kernel};
-pub(crate) use lane::{lane, out_of_bounds};
+pub(crate) use lane::{lane, out_of_bounds, sync_threads_count};
 pub use limits::{LaunchError, MAX_THREADS};
+#[doc(hidden)]
+pub use linkme;
 pub use misuse::Misuse;
+pub use statics::{SHARED_STATICS, SharedStatic};
 pub use tiles::Pending as PendingWgmma;
 
 pub use crate::warp::WarpOperation;
