@@ -33,6 +33,9 @@ const RUSTFLAGS: &[&str] = &[
     // LLVM's optimisations wait for the rewriting: before it, LLVM does not know what is
     // convergent and what is shared.
     "-Cno-prepopulate-passes",
+    // A crate that kernels use may, but need not, say so.
+    "-Zcrate-attr=no_std",
+    "-Aunused-attributes",
 ];
 
 /// LLVM's size in instructions up to which a loop of a known number of rounds is unrolled as a whole.
@@ -42,12 +45,11 @@ const UNROLL: &str = "-unroll-threshold=600";
 
 /// Features of the compiler that every kernel crate needs, so that none has to name them; one that
 /// does is fine.
-const CRATE_FEATURES: [&str; 4] = [
-    "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch)",
+const CRATE_FEATURES: [&str; 3] = [
+    "-Zcrate-attr=feature(abi_ptx,asm_experimental_arch,register_tool)",
+    // Rust-CUDA's own attributes, where a crate writes them out.
+    "-Zcrate-attr=register_tool(nvvm_internal)",
     "-Aduplicate-features",
-    // A kernel crate may, but need not, say so.
-    "-Zcrate-attr=no_std",
-    "-Aunused-attributes",
 ];
 
 /// Compiles a kernel crate to PTX.
@@ -263,7 +265,12 @@ impl Steps<'_> {
             self.run_cargo(clean)?;
         }
         let mut rustc = self.cargo("rustc");
-        rustc.args(["--lib", "--crate-type", "staticlib", "-Zbuild-std=core"]);
+        rustc.args([
+            "--lib",
+            "--crate-type",
+            "staticlib",
+            "-Zbuild-std=core,alloc",
+        ]);
         rustc.args(["--", "--emit=llvm-ir"]).args(CRATE_FEATURES);
         self.run_cargo(rustc)?;
         let [path] = &self.emitted_ir()?[..] else {

@@ -34,16 +34,26 @@
     allow(internal_features)
 )]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod async_copy;
 pub mod atomic;
+pub mod cfg;
 pub mod float;
 mod global;
+#[cfg(feature = "libm")]
+mod gpu_float;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod host;
+pub mod io;
+pub mod mem;
+pub mod misc;
 pub mod mma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod operand;
 mod param;
+pub mod ptr;
 pub mod shared;
 pub mod thread;
 mod unrolled;
@@ -137,14 +147,34 @@ pub mod wgmma;
 pub use cuda_std_macros::kernel;
 
 pub use cuda_std_macros::{DeviceParam, address_space, externally_visible, gpu_only};
+#[cfg(feature = "glam")]
+pub use glam;
 pub use global::{DeviceSlice, DeviceSliceMut};
+#[cfg(feature = "libm")]
+pub use gpu_float::GpuFloat;
+#[cfg(feature = "half")]
+pub use half::{self, bf16, f16};
 pub use param::DeviceParam;
 
 /// What nearly every kernel needs: `use cuda_std::prelude::*;`.
 pub mod prelude {
+    #[cfg(feature = "half")]
+    pub use crate::f16;
     pub use crate::{
         DeviceParam, DeviceSlice, DeviceSliceMut, atomic, float, kernel, shared, shared_array,
         thread, unrolled, warp,
+    };
+    #[cfg(feature = "alloc")]
+    pub use crate::{assert_eq, assert_ne, print, println};
+    #[cfg(feature = "alloc")]
+    pub use alloc::{
+        borrow::ToOwned,
+        boxed::Box,
+        format,
+        rc::Rc,
+        string::{String, ToString},
+        vec,
+        vec::Vec,
     };
 }
 

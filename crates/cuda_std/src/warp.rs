@@ -4,6 +4,10 @@
 //! call the same operation with the same mask, and the caller must be one of them: otherwise the
 //! result is undefined on a GPU, and an error in the simulator.
 
+mod functions;
+
+pub use functions::*;
+
 /// The mask of all 32 lanes.
 pub const FULL_MASK: u32 = u32::MAX;
 
@@ -371,6 +375,44 @@ float_order! {
     f32, smaller_f32, larger_f32;
     f64, smaller_f64, larger_f64;
 }
+
+macro_rules! narrow_value {
+    ($($type:ty, $to:expr, $from:expr;)*) => {$(
+        impl WarpValue for $type {
+            #[inline(always)]
+            fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+                $from(f($to(self)))
+            }
+        }
+    )*};
+}
+
+narrow_value! {
+    u8, u32::from, |word| word as u8;
+    i8, |value| value as u32, |word| word as i8;
+    u16, u32::from, |word| word as u16;
+    i16, |value| value as u32, |word| word as i16;
+    bool, u32::from, |word| word != 0;
+}
+
+#[cfg(feature = "half")]
+narrow_value! {
+    half::f16, |value: half::f16| u32::from(value.to_bits()), |word| half::f16::from_bits(word as u16);
+    half::bf16, |value: half::bf16| u32::from(value.to_bits()), |word| half::bf16::from_bits(word as u16);
+}
+
+macro_rules! wide_value {
+    ($($type:ty)*) => {$(
+        impl WarpValue for $type {
+            #[inline(always)]
+            fn map_words(self, f: impl FnMut(u32) -> u32) -> Self {
+                let [low, high] = [self as u64, (self as u128 >> 64) as u64].map_words(f);
+                (u128::from(high) << 64 | u128::from(low)) as $type
+            }
+        }
+    )*};
+}
+wide_value! { u128 i128 }
 
 warp_value! {
     u32, |v| v, |v| v, u32, u32::wrapping_add, Ord::min, Ord::max;

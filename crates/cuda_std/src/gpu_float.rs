@@ -1,0 +1,213 @@
+//! The methods of `f32` and `f64` that `core` lacks.
+
+/// The methods of [`f32`] and [`f64`] from `std`, for kernels.
+///
+/// Results are the same on every device, bit for bit, but for NaNs. `floor`, `ceil`, `round`, `trunc`, `sqrt`, `mul_add`, `abs` and
+/// `copysign` are exact or correctly rounded, in one or a few instructions. The others are those of the crate `libm`, whose errors are
+/// within 1 ulp or a little more.
+pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
+    /// Returns the greatest integer up to `self`.
+    #[must_use]
+    fn floor(self) -> Self;
+    /// Returns the least integer from `self` on.
+    #[must_use]
+    fn ceil(self) -> Self;
+    /// Returns the nearest integer, and the one further from 0 between two.
+    #[must_use]
+    fn round(self) -> Self;
+    /// Returns `self` without its fraction.
+    #[must_use]
+    fn trunc(self) -> Self;
+    /// Returns the fraction.
+    #[must_use]
+    fn fract(self) -> Self;
+    /// Returns the absolute value.
+    #[must_use]
+    fn abs(self) -> Self;
+    /// Returns 1 with the sign of `self`, or NaN.
+    #[must_use]
+    fn signum(self) -> Self;
+    /// Returns `self` with the sign of `sign`.
+    #[must_use]
+    fn copysign(self, sign: Self) -> Self;
+    /// Returns `self · a + b` with one rounding.
+    #[must_use]
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// Returns the quotient of the Euclidean division.
+    #[must_use]
+    fn div_euclid(self, rhs: Self) -> Self;
+    /// Returns the remainder of the Euclidean division.
+    #[must_use]
+    fn rem_euclid(self, rhs: Self) -> Self;
+    /// Returns `self` to the power of an integer.
+    #[must_use]
+    fn powi(self, n: i32) -> Self;
+    /// Returns `self` to the power of `n`.
+    #[must_use]
+    fn powf(self, n: Self) -> Self;
+    /// Returns the square root.
+    #[must_use]
+    fn sqrt(self) -> Self;
+    /// Returns e to the power of `self`.
+    #[must_use]
+    fn exp(self) -> Self;
+    /// Returns 2 to the power of `self`.
+    #[must_use]
+    fn exp2(self) -> Self;
+    /// Returns the natural logarithm.
+    #[must_use]
+    fn ln(self) -> Self;
+    /// Returns the logarithm to a base.
+    #[must_use]
+    fn log(self, base: Self) -> Self;
+    /// Returns the logarithm to base 2.
+    #[must_use]
+    fn log2(self) -> Self;
+    /// Returns the logarithm to base 10.
+    #[must_use]
+    fn log10(self) -> Self;
+    /// Returns the cube root.
+    #[must_use]
+    fn cbrt(self) -> Self;
+    /// Returns √(`self`² + `other`²).
+    #[must_use]
+    fn hypot(self, other: Self) -> Self;
+    /// Returns the sine.
+    #[must_use]
+    fn sin(self) -> Self;
+    /// Returns the cosine.
+    #[must_use]
+    fn cos(self) -> Self;
+    /// Returns the tangent.
+    #[must_use]
+    fn tan(self) -> Self;
+    /// Returns the arcsine.
+    #[must_use]
+    fn asin(self) -> Self;
+    /// Returns the arccosine.
+    #[must_use]
+    fn acos(self) -> Self;
+    /// Returns the arctangent.
+    #[must_use]
+    fn atan(self) -> Self;
+    /// Returns the angle of the point (`other`, `self`).
+    #[must_use]
+    fn atan2(self, other: Self) -> Self;
+    /// Returns sine and cosine.
+    #[must_use]
+    fn sin_cos(self) -> (Self, Self);
+    /// Returns e to the power of `self`, less 1.
+    #[must_use]
+    fn exp_m1(self) -> Self;
+    /// Returns the natural logarithm of 1 + `self`.
+    #[must_use]
+    fn ln_1p(self) -> Self;
+    /// Returns the hyperbolic sine.
+    #[must_use]
+    fn sinh(self) -> Self;
+    /// Returns the hyperbolic cosine.
+    #[must_use]
+    fn cosh(self) -> Self;
+    /// Returns the hyperbolic tangent.
+    #[must_use]
+    fn tanh(self) -> Self;
+    /// Returns the inverse of the hyperbolic sine.
+    #[must_use]
+    fn asinh(self) -> Self;
+    /// Returns the inverse of the hyperbolic cosine.
+    #[must_use]
+    fn acosh(self) -> Self;
+    /// Returns the inverse of the hyperbolic tangent.
+    #[must_use]
+    fn atanh(self) -> Self;
+}
+
+pub(crate) mod private {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+macro_rules! gpu_float {
+    ($($type:ident {
+        { $($instruction:ident($($operand:ident),*) = $float:ident;)* }
+        libm { $($name:ident($($argument:ident),*) = $function:ident;)* }
+        powi: $power:ident, sin_cos: $sincos:ident
+    })*) => {$(
+        impl GpuFloat for $type {
+            $(
+                #[inline(always)]
+                fn $instruction(self, $($operand: Self),*) -> Self {
+                    crate::float::$float(self, $($operand),*)
+                }
+            )*
+            $(
+                #[inline]
+                fn $name(self, $($argument: Self),*) -> Self {
+                    libm::$function(self, $($argument),*)
+                }
+            )*
+            #[inline(always)]
+            fn fract(self) -> Self {
+                self - GpuFloat::trunc(self)
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                <$type>::abs(self)
+            }
+            #[inline(always)]
+            fn signum(self) -> Self {
+                <$type>::signum(self)
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                <$type>::copysign(self, sign)
+            }
+            #[inline]
+            fn div_euclid(self, rhs: Self) -> Self {
+                let quotient = GpuFloat::trunc(self / rhs);
+                match self % rhs < 0.0 {
+                    true if rhs > 0.0 => quotient - 1.0,
+                    true => quotient + 1.0,
+                    false => quotient,
+                }
+            }
+            #[inline]
+            fn rem_euclid(self, rhs: Self) -> Self {
+                let remainder = self % rhs;
+                if remainder < 0.0 { remainder + <$type>::abs(rhs) } else { remainder }
+            }
+            #[inline]
+            fn powi(self, n: i32) -> Self {
+                libm::$power(self.into(), f64::from(n)) as $type
+            }
+            #[inline]
+            fn log(self, base: Self) -> Self {
+                GpuFloat::ln(self) / GpuFloat::ln(base)
+            }
+            #[inline]
+            fn sin_cos(self) -> (Self, Self) {
+                libm::$sincos(self)
+            }
+        }
+    )*};
+}
+
+gpu_float! {
+    f32 {
+        { floor() = floor_f32; ceil() = ceil_f32; trunc() = trunc_f32; sqrt() = sqrt_f32; mul_add(a, b) = fma_f32; }
+        libm { round() = roundf; powf(n) = powf; exp() = expf; exp2() = exp2f; ln() = logf; log2() = log2f; log10() = log10f;
+            cbrt() = cbrtf; hypot(other) = hypotf; sin() = sinf; cos() = cosf; tan() = tanf; asin() = asinf; acos() = acosf;
+            atan() = atanf; atan2(other) = atan2f; exp_m1() = expm1f; ln_1p() = log1pf; sinh() = sinhf; cosh() = coshf;
+            tanh() = tanhf; asinh() = asinhf; acosh() = acoshf; atanh() = atanhf; }
+        powi: pow, sin_cos: sincosf
+    }
+    f64 {
+        { floor() = floor_f64; ceil() = ceil_f64; trunc() = trunc_f64; sqrt() = sqrt_f64; mul_add(a, b) = fma_f64; }
+        libm { round() = round; powf(n) = pow; exp() = exp; exp2() = exp2; ln() = log; log2() = log2; log10() = log10;
+            cbrt() = cbrt; hypot(other) = hypot; sin() = sin; cos() = cos; tan() = tan; asin() = asin; acos() = acos;
+            atan() = atan; atan2(other) = atan2; exp_m1() = expm1; ln_1p() = log1p; sinh() = sinh; cosh() = cosh;
+            tanh() = tanh; asinh() = asinh; acosh() = acosh; atanh() = atanh; }
+        powi: pow, sin_cos: sincos
+    }
+}

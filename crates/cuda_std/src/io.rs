@@ -1,0 +1,148 @@
+//! Text from kernels, and assertions.
+//!
+//! On a GPU the driver collects the text in a buffer of 1 MiB (`CU_LIMIT_PRINTF_FIFO_SIZE`) and prints it when the host waits
+//! for the device. In the simulator it goes to the host's standard output at once.
+
+#[cfg(target_arch = "nvptx64")]
+unsafe extern "C" {
+    fn vprintf(format: *const u8, arguments: *const core::ffi::c_void) -> i32;
+
+    fn __assertfail(
+        message: *const u8,
+        file: *const u8,
+        line: u32,
+        function: *const u8,
+        character_size: usize,
+    );
+}
+
+/// Prints text.
+#[cfg(feature = "alloc")]
+#[doc(hidden)]
+pub fn print(arguments: core::fmt::Arguments) {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let text = with_end(arguments);
+        let pointer = text.as_ptr();
+        // SAFETY: the format takes one pointer, to a text that ends with 0 and lives until the call has copied it.
+        unsafe { vprintf(c"%s".as_ptr().cast(), (&raw const pointer).cast()) };
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    std::print!("{arguments}");
+}
+
+/// Ends the launch with a message, the place, and the thread.
+#[cfg(feature = "alloc")]
+#[doc(hidden)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn fail(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let (message, file) = (with_end(arguments), with_end(format_args!("{file}")));
+        // SAFETY: texts that end with 0.
+        unsafe {
+            __assertfail(
+                message.as_ptr(),
+                file.as_ptr(),
+                line,
+                c"".as_ptr().cast(),
+                1,
+            );
+            core::arch::nvptx::trap()
+        }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    panic!("{arguments}, at {file}:{line}")
+}
+
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+fn with_end(arguments: core::fmt::Arguments) -> alloc::vec::Vec<u8> {
+    let mut text = alloc::fmt::format(arguments).into_bytes();
+    text.push(0);
+    text
+}
+
+/// Prints text from a kernel.
+///
+/// ```
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// pub unsafe fn hello(greeting: u32) {
+///     if thread::first() {
+///         cuda_std::print!("hello {greeting} ");
+///         println!("from {} threads", thread::block_dim_x());
+///     }
+/// }
+/// # fn main() {}
+/// ```
+#[cfg(feature = "alloc")]
+#[macro_export]
+macro_rules! print {
+    ($($arguments:tt)*) => {
+        $crate::io::print(::core::format_args!($($arguments)*))
+    };
+}
+
+/// Prints text and the end of a line from a kernel; see [`print!`](crate::print).
+#[cfg(feature = "alloc")]
+#[macro_export]
+macro_rules! println {
+    () => {
+        $crate::print!("\n")
+    };
+    ($format:literal $($arguments:tt)*) => {
+        $crate::print!("{}\n", ::core::format_args!($format $($arguments)*))
+    };
+}
+
+/// Ends the launch unless the condition holds, with a message that names file, line, block and thread.
+///
+/// The driver prints it to the standard error output, and the launch fails with `CUDA_ERROR_ASSERT`; in the simulator
+/// the launch returns an error.
+#[cfg(feature = "alloc")]
+#[macro_export]
+macro_rules! assert {
+    ($condition:expr $(,)?) => {
+        $crate::assert!($condition, "assertion failed: {}", ::core::stringify!($condition))
+    };
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            $crate::io::fail(::core::format_args!($($message)+), ::core::file!(), ::core::line!());
+        }
+    };
+}
+
+#[cfg(feature = "alloc")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! assert_compared {
+    ($left:expr, $right:expr, $operator:tt $(, $($message:tt)+)?) => {
+        match (&$left, &$right) {
+            (left, right) => $crate::assert!(
+                *left $operator *right,
+                "assertion failed: {} {} {}\n  left: {left:?}\n right: {right:?}",
+                ::core::stringify!($left),
+                ::core::stringify!($operator),
+                ::core::stringify!($right),
+            ),
+        }
+    };
+}
+
+/// Ends the launch unless both are equal; see [`assert!`](crate::assert).
+#[cfg(feature = "alloc")]
+#[macro_export]
+macro_rules! assert_eq {
+    ($left:expr, $right:expr $(, $($message:tt)*)?) => {
+        $crate::assert_compared!($left, $right, ==)
+    };
+}
+
+/// Ends the launch if both are equal; see [`assert!`](crate::assert).
+#[cfg(feature = "alloc")]
+#[macro_export]
+macro_rules! assert_ne {
+    ($left:expr, $right:expr $(, $($message:tt)*)?) => {
+        $crate::assert_compared!($left, $right, !=)
+    };
+}

@@ -1,0 +1,101 @@
+//! Allocations in kernels, and the sizes of shared memory.
+
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+use core::alloc::{GlobalAlloc, Layout};
+
+/// Allocates on the device's heap, of 8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`.
+///
+/// It is the global allocator of kernels, so that `alloc`'s types work in them. An allocation takes microseconds: it is for what
+/// happens seldom. Where there is no room left, a launch that needs it ends with a trap.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CUDAAllocator;
+
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+mod heap {
+    use core::ffi::c_void;
+
+    unsafe extern "C" {
+        /// Returns addresses that are multiples of 16, or null.
+        pub fn malloc(bytes: usize) -> *mut c_void;
+        pub fn free(pointer: *mut c_void);
+    }
+    pub const ALIGN: usize = 16;
+}
+
+// SAFETY: blocks of the device's heap, which are apart, large enough and aligned: where more alignment is asked for than the
+// heap gives, the block is larger, and the word before the returned address says where it begins.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+unsafe impl GlobalAlloc for CUDAAllocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.align() <= heap::ALIGN {
+            // SAFETY: it has no preconditions.
+            return unsafe { heap::malloc(layout.size()) }.cast();
+        }
+        let Some(bytes) = layout.size().checked_add(layout.align()) else {
+            return core::ptr::null_mut();
+        };
+        // SAFETY: as above.
+        let block: *mut u8 = unsafe { heap::malloc(bytes) }.cast();
+        if block.is_null() {
+            return block;
+        }
+        // At least 16 bytes further, since both are multiples of 16 and the second is not the first.
+        let offset = layout.align() - block as usize % layout.align();
+        // SAFETY: `offset` is at most the alignment, so that both are in the block.
+        unsafe {
+            let start = block.add(offset);
+            start.cast::<*mut u8>().sub(1).write(block);
+            start
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        let block = if layout.align() <= heap::ALIGN {
+            start
+        } else {
+            // SAFETY: `alloc` wrote it.
+            unsafe { start.cast::<*mut u8>().sub(1).read() }
+        };
+        // SAFETY: `malloc` returned it, and nobody uses it any more.
+        unsafe { heap::free(block.cast()) }
+    }
+}
+
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[global_allocator]
+static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
+
+macro_rules! sizes {
+    ($($(#[$doc:meta])* $name:ident = $register:literal, $host:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let bytes: u32;
+                // SAFETY: it reads a special register.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("mov.u32 {}, ", $register, ";"), out(reg32) bytes, options(pure, nomem),
+                    )
+                };
+                bytes
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                $host
+            }
+        }
+    )*};
+}
+
+sizes! {
+    /// Bytes of dynamic shared memory of the block.
+    dynamic_smem_size = "%dynamic_smem_size", crate::host::lane().shared_dynamic_bytes() as u32;
+    /// Bytes of shared memory of the block, static and dynamic. The simulator, where static shared memory is
+    /// made on first use, returns the dynamic ones.
+    total_smem_size = "%total_smem_size", crate::host::lane().shared_dynamic_bytes() as u32;
+}
