@@ -41,6 +41,8 @@ pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
 pub mod float;
+#[cfg(feature = "libm")]
+mod float_ext;
 mod global;
 #[cfg(feature = "libm")]
 mod gpu_float;
@@ -150,11 +152,11 @@ pub use cuda_std_macros::{DeviceParam, address_space, externally_visible, gpu_on
 #[cfg(feature = "glam")]
 pub use glam;
 pub use global::{DeviceSlice, DeviceSliceMut};
-#[cfg(feature = "libm")]
-pub use gpu_float::GpuFloat;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use param::DeviceParam;
+#[cfg(feature = "libm")]
+pub use {float_ext::FloatExt, gpu_float::GpuFloat};
 
 /// What nearly every kernel needs: `use cuda_std::prelude::*;`.
 pub mod prelude {
