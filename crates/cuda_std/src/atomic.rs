@@ -4,6 +4,10 @@
 //! stood there before. Float addition gives results that depend on the order in which threads
 //! arrive: it is not the same from run to run.
 
+mod floats;
+
+pub use floats::*;
+
 use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Integers with atomic operations in GPU hardware: 32 and 64 bits, signed and unsigned.

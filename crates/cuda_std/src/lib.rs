@@ -155,6 +155,9 @@ pub use global::{DeviceSlice, DeviceSliceMut};
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use param::DeviceParam;
+#[cfg(feature = "vek")]
+#[deprecated(note = "use `glam`")]
+pub use vek;
 #[cfg(feature = "libm")]
 pub use {float_ext::FloatExt, gpu_float::GpuFloat};
 
