@@ -169,8 +169,9 @@ pub mod prelude {
         DeviceParam, DeviceSlice, DeviceSliceMut, atomic, float, kernel, shared, shared_array,
         thread, unrolled, warp,
     };
-    #[cfg(feature = "alloc")]
-    pub use crate::{assert_eq, assert_ne, print, println};
+    // On the host `std` has them, in its prelude.
+    #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+    pub use crate::{print, println};
     #[cfg(feature = "alloc")]
     pub use alloc::{
         borrow::ToOwned,

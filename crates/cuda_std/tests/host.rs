@@ -19,7 +19,7 @@ fn panic_message<R>(f: impl FnOnce() -> R) -> String {
 
 #[test]
 fn functions_outside_of_a_kernel_panic_clearly() {
-    let calls: [(&str, fn()); 9] = [
+    let calls: [(&str, fn()); 10] = [
         ("thread_idx_x", || _ = thread::thread_idx_x()),
         ("grid_dim_z", || _ = thread::grid_dim_z()),
         ("index_1d", || _ = thread::index_1d()),
@@ -127,6 +127,36 @@ fn arguments_keep_their_order() {
 }
 
 #[test]
+fn slices_are_two_parameters() {
+    #[kernel]
+    unsafe fn sum(_: u8, a: &[u32], b: DeviceSlice<u32>, c: &mut [u64], _: &u32) {
+        assert_eq!((a.len(), b.len(), c.len()), (3, 3, 1));
+    }
+    let (a, mut c, d) = ([1, 2, 3], [5], 6);
+    // SAFETY: arrays that live longer.
+    let args = unsafe {
+        let a = DeviceSlice::from_raw_parts(a.as_ptr(), a.len());
+        let c = DeviceSliceMut::from_raw_parts(c.as_mut_ptr(), c.len());
+        (7, a, a, c, &raw const d)
+    };
+    sum.with_addresses(args, |addresses| {
+        assert_eq!(addresses.len(), 7);
+        // SAFETY: each address is that of the parameter at its place, of that type.
+        unsafe {
+            assert_eq!(addresses[0].cast::<u8>().read(), 7);
+            assert_eq!(addresses[1].cast::<*const u32>().read(), a.as_ptr());
+            assert_eq!(addresses[2].cast::<usize>().read(), 3);
+            assert_eq!(addresses[3].cast::<DeviceSlice<u32>>().read().len(), 3);
+            assert_eq!(addresses[4].cast::<*const u64>().read(), c.as_ptr());
+            assert_eq!(addresses[5].cast::<usize>().read(), 1);
+            assert_eq!(addresses[6].cast::<*const u32>().read(), &raw const d);
+        }
+    });
+    // SAFETY: the slices are valid.
+    unsafe { sum.run_thread(args) };
+}
+
+#[test]
 fn there_may_be_24_arguments() {
     #[kernel]
     #[allow(clippy::too_many_arguments)]
@@ -157,8 +187,8 @@ fn there_may_be_24_arguments() {
         _: u64,
     ) {
     }
-    fn count<A: KernelArgs>(_: &Kernel<A>, args: A) -> usize {
-        args.with_addresses(|addresses| addresses.len())
+    fn count<A: KernelArgs>(kernel: &Kernel<A>, args: A) -> usize {
+        kernel.with_addresses(args, |addresses| addresses.len())
     }
     let args = (
         0,

@@ -336,14 +336,22 @@ pub enum SimError {
         bytes: usize,
     },
 
-    /// The kernel panicked.
-    #[error("{place} panicked: {message}")]
+    /// The kernel panicked, for example at an index past the end of a slice.
+    #[error("{place} panicked{}: {message}", at(site))]
     Panic {
         /// The thread.
         place: Place,
+        /// File, line and column, unless the program has set a panic hook since.
+        site: Option<String>,
         /// The panic's message.
         message: String,
     },
+}
+
+fn at(site: &Option<String>) -> String {
+    site.as_ref()
+        .map(|site| format!(" at {site}"))
+        .unwrap_or_default()
 }
 
 impl SimError {

@@ -41,6 +41,7 @@ mod error;
 mod group;
 mod limits;
 mod order;
+mod panics;
 mod schedule;
 mod schedules;
 mod shared;

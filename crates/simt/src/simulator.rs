@@ -4,11 +4,12 @@ use crate::block::Launch;
 use crate::error::SimError;
 use crate::limits::Limits;
 use crate::order::BlockOrder;
+use crate::panics;
 use crate::shared::SharedMemory;
 use crate::stacks::{MAX_STACKS, Stacks};
 use crate::watch::Watch;
 use crate::worker::Worker;
-use cuda_std::host::{self, BlockBound, Kernel, KernelArgs, LaunchConfig, SHARED_STATICS};
+use cuda_std::host::{self, BlockBound, Kernel, LaunchConfig, SHARED_STATICS};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -113,7 +114,7 @@ impl Simulator {
     /// Fails before anything runs if the device or the kernel does not allow the shape. Otherwise
     /// returns the first mistake of a thread: see [`SimError`]. After a block has failed, no more
     /// blocks are started. If several parallel blocks fail, the error is that of the lowest block.
-    pub unsafe fn launch<A: KernelArgs>(
+    pub unsafe fn launch<A: Copy + 'static>(
         &self,
         kernel: &Kernel<A>,
         config: LaunchConfig,
@@ -135,6 +136,7 @@ impl Simulator {
         body: &(dyn Fn() + Sync),
     ) -> Result<(), SimError> {
         self.check(kernel, bound, config)?;
+        panics::watch();
         let watch = Watch::default();
         self.run(&Launch {
             watch: &watch,
@@ -247,4 +249,4 @@ impl<A: Copy> Shareable<A> {
 
 // SAFETY: arguments are `Copy` plain data: numbers, and addresses that every OS thread may use as
 // the kernel does, by the contract of `launch`.
-unsafe impl<A: KernelArgs> Sync for Shareable<A> {}
+unsafe impl<A> Sync for Shareable<A> {}

@@ -3,13 +3,13 @@
 use crate::block::{Block, Launch};
 use crate::copies::CopyTime;
 use crate::error::{Place, SimError};
+use crate::panics;
 use crate::schedule::{Ending, Routine, Schedule};
 use crate::shared::{Overrun, Poison, SharedMemory};
 use crate::stacks::Stacks;
 use crate::thread::Thread;
 use corosensei::Coroutine;
 use cuda_std::host::{self, Dim3};
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -71,7 +71,7 @@ impl Worker {
                 return Err(block
                     .error
                     .take()
-                    .unwrap_or_else(|| panicked(place, &*payload)));
+                    .unwrap_or_else(|| panics::error(place, &*payload)));
             }
         }
         let Place { kernel, block, .. } = place;
@@ -94,15 +94,4 @@ fn index_of(linear: u64, shape: Dim3) -> Dim3 {
         y: (linear / x % y) as u32,
         z: (linear / x / y) as u32,
     }
-}
-
-fn panicked(place: Place, payload: &(dyn Any + Send)) -> SimError {
-    let message = if let Some(message) = payload.downcast_ref::<&str>() {
-        (*message).to_owned()
-    } else if let Some(message) = payload.downcast_ref::<String>() {
-        message.clone()
-    } else {
-        "with a payload that is not text".to_owned()
-    };
-    SimError::Panic { place, message }
 }

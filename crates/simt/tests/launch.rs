@@ -109,7 +109,12 @@ fn a_panic_names_its_thread() {
     for seed in SEEDS {
         let simulator = Simulator::with_seed(seed);
         let error = launch(&simulator, &panics, LaunchConfig::new(3, 40), (1, 33)).unwrap_err();
-        let SimError::Panic { place, message } = &error else {
+        let SimError::Panic {
+            place,
+            message,
+            site,
+        } = &error
+        else {
             panic!("{error}");
         };
         assert_eq!(message, "thread 33 had enough");
@@ -117,7 +122,10 @@ fn a_panic_names_its_thread() {
         assert_eq!(place.thread, Dim3::from((33, 0, 0)));
         assert_eq!(
             error.to_string(),
-            "kernel `panics`, block (1, 0, 0), thread (33, 0, 0) panicked: thread 33 had enough"
+            format!(
+                "kernel `panics`, block (1, 0, 0), thread (33, 0, 0) panicked at {}: thread 33 had enough",
+                site.as_ref().unwrap()
+            )
         );
     }
 }

@@ -60,7 +60,7 @@ fn every_thread_knows_its_place_in_three_dimensions() {
 
 #[kernel]
 unsafe fn index_2d(out: DeviceSliceMut<u32>) {
-    let (x, y) = thread::index_2d();
+    let (x, y) = thread::index_2d().as_usizevec2().into();
     let width = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
     // SAFETY: there is an element for each thread of the grid.
     unsafe { out.set(y * width + x, (y * 1000 + x) as u32) };

@@ -48,7 +48,7 @@ unsafe fn reverse(out: DeviceSliceMut<u32>) {
     );
     // SAFETY: the launch gives four bytes a thread; the barrier separates writes from reads.
     unsafe {
-        tile.add(i).write(thread::global_index());
+        tile.add(i).write(thread::index_1d());
         thread::sync_threads();
         out.set(thread::global_index(), same.add(threads - 1 - i).read());
     }

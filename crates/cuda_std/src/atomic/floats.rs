@@ -3,20 +3,25 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering;
 
-/// An instruction on memory in the given order, followed or preceded by what makes it sequentially consistent.
+/// An instruction on memory in the given order.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! ordered {
     ($ordering:ident, $scope:literal, $instruction:literal, $rest:literal,
-        [$($order:pat => $name:literal),*], $($operands:tt)*) => {{
+        [$($order:pat => $name:literal),*], $operands:tt) => {{
         if matches!($ordering, Ordering::SeqCst) {
             core::arch::asm!(concat!("fence.sc.", $scope, ";"));
         }
         match $ordering {
-            $($order => core::arch::asm!(
-                concat!($instruction, ".", $name, ".", $scope, $rest), $($operands)*
+            $($order => with_operands!(
+                concat!($instruction, ".", $name, ".", $scope, $rest), $operands
             ),)*
         }
     }};
+}
+
+#[cfg(target_arch = "nvptx64")]
+macro_rules! with_operands {
+    ($text:expr, [$($operands:tt)*]) => { core::arch::asm!($text, $($operands)*) };
 }
 
 /// What a failed compare-and-swap on the host does in the place of `order`.
@@ -48,8 +53,10 @@ macro_rules! operation {
                             Ordering::Relaxed => "relaxed", Ordering::Acquire => "acquire",
                             Ordering::Release => "release", _ => "acq_rel"
                         ],
-                        before = out($register) before, address = in(reg64) self.0.get(),
-                        val = in($register) val.to_bits(),
+                        [
+                            before = out($register) before, address = in(reg64) self.0.get(),
+                            val = in($register) val.to_bits(),
+                        ]
                     );
                 }
                 <$float>::from_bits(before)
@@ -146,7 +153,7 @@ macro_rules! atomic_float {
                     unsafe {
                         ordered!(
                             order, $scope, "ld", $load, [Ordering::Relaxed => "relaxed", _ => "acquire"],
-                            bits = out($register) bits, address = in(reg64) self.0.get(),
+                            [bits = out($register) bits, address = in(reg64) self.0.get()]
                         );
                     }
                     <$float>::from_bits(bits)
@@ -167,7 +174,7 @@ macro_rules! atomic_float {
                 unsafe {
                     ordered!(
                         order, $scope, "st", $store, [Ordering::Relaxed => "relaxed", _ => "release"],
-                        address = in(reg64) self.0.get(), bits = in($register) val.to_bits(),
+                        [address = in(reg64) self.0.get(), bits = in($register) val.to_bits()]
                     );
                 }
                 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,0 +1,49 @@
+//! Where kernels panic.
+
+use cuda_std::host::is_inside_kernel;
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic;
+use std::sync::Once;
+
+use crate::error::{Place, SimError};
+
+thread_local! {
+    static SITE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Has panics of kernels noted: they are errors of their launch, which nobody needs to read twice. Other panics are left to the
+/// hook that was there before.
+pub(crate) fn watch() {
+    static HOOK: Once = Once::new();
+    if std::thread::panicking() {
+        // A hook cannot be set meanwhile.
+        return;
+    }
+    HOOK.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !is_inside_kernel() {
+                return previous(info);
+            }
+            SITE.set(info.location().map(ToString::to_string));
+        }));
+    });
+}
+
+/// Returns the error for the panic that a thread just unwound with.
+pub(crate) fn error(place: Place, payload: &(dyn Any + Send)) -> SimError {
+    let message = if let Some(message) = payload.downcast_ref::<&str>() {
+        (*message).to_owned()
+    } else if let Some(message) = payload.downcast_ref::<String>() {
+        message.clone()
+    } else {
+        "with a payload that is not text".to_owned()
+    };
+    let site = SITE.take();
+    SimError::Panic {
+        place,
+        site,
+        message,
+    }
+}
