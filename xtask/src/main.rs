@@ -11,6 +11,7 @@ mod machines;
 mod plot;
 mod ptx;
 mod ptxas;
+mod rust_cuda;
 mod table;
 
 use std::error::Error;
@@ -59,6 +60,11 @@ enum Chore {
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
     /// compile their kernels.
     Guide,
+    /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this workspace's cuda_std.
+    RustCuda {
+        /// The folder of the checkout.
+        path: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
@@ -74,6 +80,7 @@ fn main() -> ExitCode {
         Chore::Bundle => bundle::gather(),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
         Chore::Guide => guide::check(),
+        Chore::RustCuda { path } => rust_cuda::check(&path),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
