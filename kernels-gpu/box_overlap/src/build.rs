@@ -178,7 +178,7 @@ unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
         leaves: sets.rows2,
         root_level,
     };
-    let leaf = thread::global_index();
+    let leaf = thread::index_1d();
     let mut entry = NOTHING;
     if leaf < sets.rows2 {
         // The second set's rows are the last in the order, and counted behind those of the first.
@@ -218,7 +218,7 @@ pub unsafe fn levels(
         root_level,
     };
     let mut entry = NOTHING;
-    if let Some(place) = target.place(level, thread::global_index()) {
+    if let Some(place) = target.place(level, thread::index_1d()) {
         unrolled! { axis in [0 1 2] {
             // SAFETY: the node's numbers, written by an earlier launch.
             unsafe {
