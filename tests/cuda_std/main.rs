@@ -5,6 +5,7 @@ mod among_lanes;
 mod atomic;
 #[path = "../common/mod.rs"]
 mod common;
+mod constants;
 mod copies;
 mod float;
 mod matrices;

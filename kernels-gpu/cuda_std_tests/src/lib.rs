@@ -7,6 +7,7 @@
 #![no_std]
 
 pub mod atomics;
+pub mod constants;
 pub mod copies;
 pub mod floats;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
