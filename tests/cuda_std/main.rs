@@ -11,6 +11,7 @@ mod float;
 mod matrices;
 mod parameters;
 mod positions;
+mod random;
 mod shared;
 mod slice;
 
