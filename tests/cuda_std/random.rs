@@ -1,14 +1,21 @@
 //! Random numbers of `gpu_rand`: every device gives those of the host, bit for bit.
 
 use super::*;
-use cuda_std_tests_kernels::random::{self, BITS, bits, draw};
-use gpu_rand::rand_core::SeedableRng;
+use cuda_std_tests_kernels::random::{self, DRAWS, draw};
+use gpu_rand::rand_core::{RngCore, SeedableRng};
 use gpu_rand::xoroshiro::{Xoroshiro128StarStar, Xoshiro128PlusPlus, Xoshiro256StarStar};
 use gpu_rand::{DefaultRand, Philox};
 
 /// Returns the number of threads: the last block is not full.
 fn threads() -> usize {
     64 * blocks() as usize - 5
+}
+
+/// Returns what a thread draws.
+fn drawn(random: &mut impl RngCore) -> [u64; DRAWS] {
+    let mut all = [0; DRAWS];
+    draw(random, |place, bits| all[place] = bits);
+    all
 }
 
 #[test]
@@ -25,14 +32,14 @@ fn states_go_on_in_the_next_launch() {
             next.jump();
         }
         for launches in 0..3 {
-            let mut out = device.zeros::<[u64; BITS]>(threads()).unwrap();
+            let mut out = device.zeros::<[u64; DRAWS]>(threads()).unwrap();
             let arguments = (on_device.slice_mut().as_mut_ptr(), out.slice_mut());
             // SAFETY: a state and an element per thread.
             unsafe { launch(&device, &random::random_states, config, arguments) };
-            let drawn = expected.iter_mut().map(|state| bits(&draw(state)));
+            let expected_bits = expected.iter_mut().map(|state| drawn(state));
             assert_eq!(
                 out.to_vec().unwrap(),
-                Vec::from_iter(drawn),
+                Vec::from_iter(expected_bits),
                 "{device}, {launches}"
             );
         }
@@ -44,13 +51,17 @@ fn streams_need_no_states() {
     let config = LaunchConfig::for_len(threads(), 64);
     for device in with_kernels() {
         for (seed, block) in [(0, 0), (u64::MAX, 1 << 33), (1 << 32, 7)] {
-            let mut out = device.zeros::<[u64; BITS]>(threads()).unwrap();
+            let mut out = device.zeros::<[u64; DRAWS]>(threads()).unwrap();
             let arguments = (seed, block, out.slice_mut());
             // SAFETY: the slice is that of the buffer.
             unsafe { launch(&device, &random::random_streams, config, arguments) };
-            let drawn = (0..threads() as u64)
-                .map(|stream| bits(&draw(&mut Philox::new(seed, stream).at(block))));
-            assert_eq!(out.to_vec().unwrap(), Vec::from_iter(drawn), "{device}");
+            let expected_bits =
+                (0..threads() as u64).map(|stream| drawn(&mut Philox::new(seed, stream).at(block)));
+            assert_eq!(
+                out.to_vec().unwrap(),
+                Vec::from_iter(expected_bits),
+                "{device}"
+            );
         }
     }
 }
@@ -59,7 +70,7 @@ fn streams_need_no_states() {
 fn kernels_take_generators_of_other_crates() {
     let config = LaunchConfig::for_len(threads(), 64);
     for device in with_kernels() {
-        let mut out = device.zeros::<[u64; BITS]>(threads()).unwrap();
+        let mut out = device.zeros::<[u64; DRAWS]>(threads()).unwrap();
         // SAFETY: the slice is that of the buffer.
         unsafe {
             launch(
@@ -69,12 +80,14 @@ fn kernels_take_generators_of_other_crates() {
                 (3, out.slice_mut()),
             )
         };
-        let drawn = (0..threads() as u64).map(|i| {
-            bits(&match i % 2 {
-                0 => draw(&mut Xoshiro256StarStar::seed_from_u64(3 + i)),
-                _ => draw(&mut Xoshiro128PlusPlus::seed_from_u64(3 + i)),
-            })
+        let expected_bits = (0..threads() as u64).map(|i| match i % 2 {
+            0 => drawn(&mut Xoshiro256StarStar::seed_from_u64(3 + i)),
+            _ => drawn(&mut Xoshiro128PlusPlus::seed_from_u64(3 + i)),
         });
-        assert_eq!(out.to_vec().unwrap(), Vec::from_iter(drawn), "{device}");
+        assert_eq!(
+            out.to_vec().unwrap(),
+            Vec::from_iter(expected_bits),
+            "{device}"
+        );
     }
 }

@@ -87,9 +87,9 @@ pub unsafe fn read_coefficients(out: &mut [f32]) {
 pub unsafe fn set_numbers(out: &mut [u64]) {
     let i = thread::index_1d() as usize;
     if let Some(out) = out.get_mut(i) {
-        // SAFETY: the caller vouches for it.
-        let settings = unsafe { SETTINGS };
-        let odd = settings.odd[i / 2 % 2] as u64 * (i % 2) as u64;
+        // SAFETY: the caller vouches for it. The array is read where it is, as its index is not constant.
+        let (settings, odd) = unsafe { (SETTINGS, SETTINGS.odd[i / 2 % 2]) };
+        let odd = odd as u64 * (i % 2) as u64;
         *out = i as u64 * settings.factor + settings.low as u64 + settings.offset as u64 + odd;
     }
 }
