@@ -397,6 +397,25 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
     }
 }
 
+/// The host can set a constant only if it has its own name, and if no kernel has its initial value instead.
+#[test]
+fn constants_are_visible_and_read() {
+    for ptx in images("cuda_std_tests") {
+        for name in ["COEFFICIENTS", "SETTINGS", "UNTOUCHED", "VISIBLE"] {
+            let mut lines = ptx.lines();
+            let is_definition = |line: &str| {
+                line.starts_with(".visible .const .align ") && line.contains(&format!(" {name}["))
+            };
+            assert!(lines.any(is_definition), "{name}");
+            let is_read = |line: &str| {
+                line.trim_start().starts_with("ld.const") && line.contains(&format!("[{name}"))
+                    || line.contains(&format!(", {name};"))
+            };
+            assert!(ptx.lines().any(is_read), "{name}");
+        }
+    }
+}
+
 /// Finds accidental generic accesses and local memory, which are slow. The kernels of [`CUSTOM`]
 /// have both, from the table in the `exp` of libm and from slices of the hash functions.
 #[test]

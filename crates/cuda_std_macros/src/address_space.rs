@@ -39,7 +39,10 @@ fn constant(item: &ItemStatic) -> TokenStream {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".constant"))]
     };
     if matches!(item.mutability, StaticMutability::None) {
-        return quote!(#in_constant_memory #item);
+        return match item.attrs.iter().any(is_no_mangle) {
+            true => visible_constant(item),
+            false => quote!(#in_constant_memory #item),
+        };
     }
     let name = &item.ident;
     let name_text = name.to_string();
@@ -55,6 +58,39 @@ fn constant(item: &ItemStatic) -> TokenStream {
             #[linkme(crate = ::cuda_std::host::linkme)]
             static CONSTANT: ::cuda_std::host::ConstantStatic =
                 ::cuda_std::host::ConstantStatic::new(#name_text, &raw mut #name);
+        };
+    }
+}
+
+/// Puts a `static` with a name in the PTX into constant memory, where programs that call the driver may set it.
+///
+/// rustc replaces reads of an immutable static by its initial value. So kernels read it through a declaration, which has
+/// none.
+fn visible_constant(item: &ItemStatic) -> TokenStream {
+    let ItemStatic {
+        attrs,
+        vis,
+        ident,
+        ty,
+        expr,
+        ..
+    } = item;
+    let other_attrs = attrs.iter().filter(|attribute| !is_no_mangle(attribute));
+    quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #item
+
+        #[cfg(target_arch = "nvptx64")]
+        unsafe extern "C" {
+            #(#other_attrs)*
+            #[allow(improper_ctypes)]
+            #vis safe static #ident: #ty;
+        }
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = {
+            #[unsafe(no_mangle)]
+            #[unsafe(link_section = ".constant")]
+            static mut #ident: #ty = #expr;
         };
     }
 }

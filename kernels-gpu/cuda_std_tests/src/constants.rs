@@ -35,6 +35,11 @@ pub static mut SETTINGS: Settings = Settings {
 #[unsafe(no_mangle)]
 pub static mut UNTOUCHED: u32 = 0x1234_5678;
 
+/// A number that programs that call the driver can set: kernels must not take its initial value for it.
+#[address_space(constant)]
+#[unsafe(no_mangle)]
+pub static VISIBLE: u32 = 77;
+
 /// Elements of [`TABLE`].
 pub const TABLE_LEN: usize = 256;
 
@@ -100,7 +105,7 @@ pub fn initial_values(untouched: &mut [u32], squares: &mut [u32]) {
     let i = thread::index_1d() as usize;
     if let (Some(untouched), Some(square)) = (untouched.get_mut(i), squares.get_mut(i)) {
         // SAFETY: nothing sets it.
-        *untouched = unsafe { UNTOUCHED };
+        *untouched = unsafe { UNTOUCHED } + VISIBLE;
         *square = TABLE[i % TABLE_LEN];
     }
 }
