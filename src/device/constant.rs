@@ -13,8 +13,8 @@ impl Device {
     /// work on the handle's stream: kernels launched through this handle from now on read `value`.
     ///
     /// The pointer names the static and gives its type, and is not followed. A GPU looks up the
-    /// static by its name in `module`, which is loaded if necessary. Each GPU has its own value. All
-    /// simulators of a process share one value, which the host can read too.
+    /// static by its name in `module`, which is loaded if necessary. Each GPU has its own value.
+    /// All simulators of a process share one value, which the host can read too.
     ///
     /// ```
     /// use cuda_std::address_space;

@@ -36,7 +36,7 @@ fn states_go_on_in_the_next_launch() {
             let arguments = (on_device.slice_mut().as_mut_ptr(), out.slice_mut());
             // SAFETY: a state and an element per thread.
             unsafe { launch(&device, &random::random_states, config, arguments) };
-            let expected_bits = expected.iter_mut().map(|state| drawn(state));
+            let expected_bits = expected.iter_mut().map(drawn);
             assert_eq!(
                 out.to_vec().unwrap(),
                 Vec::from_iter(expected_bits),

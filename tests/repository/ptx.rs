@@ -397,7 +397,8 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
     }
 }
 
-/// The host can set a constant only if it has its own name, and if no kernel has its initial value instead.
+/// The host can set a constant only if it has its own name, and if no kernel has its initial value
+/// instead.
 #[test]
 fn constants_are_visible_and_read() {
     for ptx in images("cuda_std_tests") {
@@ -428,8 +429,8 @@ fn accesses_know_their_memory() {
         ("stream", vec![]),
         ("tensor_sketch", vec![]),
         ("time_series", vec![]),
-        // `table` looks up a place of its parameter that only the thread knows, and generators of `rand_xoshiro` make their
-        // states of bytes.
+        // `table` looks up a place of its parameter that only the thread knows, and generators of
+        // `rand_xoshiro` make their states of bytes.
         ("cuda_std_tests", vec!["table", "random_others"]),
     ] {
         let images = images(name).join("\n");

@@ -23,8 +23,8 @@ impl Kernels {
     }
 }
 
-/// The kernel crates that carry their PTX themselves, as those outside of this workspace do: their names, their folders and
-/// those of the PTX.
+/// The kernel crates that carry their PTX themselves, as those outside of this workspace do: their
+/// names, their folders and those of the PTX.
 const CUSTOM: [(&str, &str, &str); 2] = [
     (
         "custom_aggregate",

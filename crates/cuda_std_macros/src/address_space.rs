@@ -32,8 +32,8 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     }
 }
 
-/// Puts a static into constant memory. A `static mut` also gets its own name in the PTX, by which the host sets it, and
-/// registers with the host.
+/// Puts a static into constant memory. A `static mut` also gets its own name in the PTX, by which
+/// the host sets it, and registers with the host.
 fn constant(item: &ItemStatic) -> TokenStream {
     let in_constant_memory = quote! {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".constant"))]
@@ -62,10 +62,11 @@ fn constant(item: &ItemStatic) -> TokenStream {
     }
 }
 
-/// Puts a `static` with a name in the PTX into constant memory, where programs that call the driver may set it.
+/// Puts a `static` with a name in the PTX into constant memory, where programs that call the driver
+/// may set it.
 ///
-/// rustc replaces reads of an immutable static by its initial value. So kernels read it through a declaration, which has
-/// none.
+/// rustc replaces reads of an immutable static by its initial value. So kernels read it through a
+/// declaration, which has none.
 fn visible_constant(item: &ItemStatic) -> TokenStream {
     let ItemStatic {
         attrs,

@@ -4,7 +4,8 @@ use crate::device::Device;
 use crate::error::CudaResult;
 use crate::sys::{self, CUcontext};
 
-/// A device's primary context, which all CUDA libraries of the process share. Kept until it is dropped.
+/// A device's primary context, which all CUDA libraries of the process share. Kept until it is
+/// dropped.
 #[derive(Debug)]
 pub struct Context {
     inner: CUcontext,

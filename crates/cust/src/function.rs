@@ -93,8 +93,9 @@ impl Function<'_> {
         self.inner
     }
 
-    /// Returns the least number of blocks that fill the device, and the number of threads in a block that gives the
-    /// highest occupancy: at most `block_size_limit`, or any number if that is 0.
+    /// Returns the least number of blocks that fill the device, and the number of threads in a
+    /// block that gives the highest occupancy: at most `block_size_limit`, or any number if that is
+    /// 0.
     ///
     /// # Errors
     ///
@@ -122,16 +123,17 @@ impl Function<'_> {
     }
 }
 
-/// Starts a kernel on a stream, written as in CUDA C++: `kernel<<<grid, block, shared, stream>>>(arguments)`, where `kernel`
-/// is a [`Function`] or `module.name`. `grid` and `block` are numbers, pairs or triples, `shared` the bytes of dynamic
+/// Starts a kernel on a stream, written as in CUDA C++:
+/// `kernel<<<grid, block, shared, stream>>>(arguments)`, where `kernel` is a [`Function`] or
+/// `module.name`. `grid` and `block` are numbers, pairs or triples, `shared` the bytes of dynamic
 /// shared memory.
 ///
 /// A slice of the kernel takes two arguments: its device pointer and its length as a `usize`.
 ///
 /// # Safety
 ///
-/// The arguments have the types of the kernel's parameters, and stay valid until the kernel has finished. See
-/// [`Stream::launch`](crate::stream::Stream::launch).
+/// The arguments have the types of the kernel's parameters, and stay valid until the kernel has
+/// finished. See [`Stream::launch`](crate::stream::Stream::launch).
 ///
 /// ```no_run
 /// use cust::prelude::*;

@@ -13,7 +13,8 @@ use crate::sys::{self, CUdeviceptr};
 ///
 /// # Safety
 ///
-/// The type holds no pointers to memory that the device cannot access, and has the same layout on both sides.
+/// The type holds no pointers to memory that the device cannot access, and has the same layout on
+/// both sides.
 pub unsafe trait DeviceCopy: Copy {}
 
 macro_rules! device_copy {
@@ -80,14 +81,16 @@ impl<T: DeviceCopy> fmt::Debug for DevicePointer<T> {
     }
 }
 
-/// Memory that values can be copied to and from. A copy waits for its end, and for nothing on streams that are
-/// [`NON_BLOCKING`](crate::stream::StreamFlags::NON_BLOCKING): synchronise them first.
+/// Memory that values can be copied to and from. A copy waits for its end, and for nothing on
+/// streams that are [`NON_BLOCKING`](crate::stream::StreamFlags::NON_BLOCKING): synchronise them
+/// first.
 pub trait CopyDestination<O: ?Sized> {
     /// Copies from the host.
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](CudaError::InvalidValue) for slices of different lengths, and what the driver returns.
+    /// [`InvalidValue`](CudaError::InvalidValue) for slices of different lengths, and what the
+    /// driver returns.
     fn copy_from(&mut self, source: &O) -> CudaResult<()>;
 
     /// Copies to the host.
@@ -120,7 +123,8 @@ pub(crate) unsafe fn copy_in<T: DeviceCopy>(
 ///
 /// # Safety
 ///
-/// `address` is that of `count` elements in the device's memory, and `target` that of as many on the host.
+/// `address` is that of `count` elements in the device's memory, and `target` that of as many on
+/// the host.
 pub(crate) unsafe fn copy_out<T: DeviceCopy>(
     target: *mut T,
     address: CUdeviceptr,

@@ -30,8 +30,9 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](CudaError::InvalidValue) if the text contains a zero byte, and what the driver returns.
-    /// [`driver::last_error`](crate::driver::last_error) tells for example an unsupported PTX version.
+    /// [`InvalidValue`](CudaError::InvalidValue) if the text contains a zero byte, and what the
+    /// driver returns. [`driver::last_error`](crate::driver::last_error) tells for example an
+    /// unsupported PTX version.
     pub fn from_ptx<T: AsRef<str>>(string: T, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let ptx = CString::new(string.as_ref()).map_err(|_| CudaError::InvalidValue)?;
         Self::from_ptx_cstr(&ptx, options)
@@ -56,7 +57,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](CudaError::NotFound) if the module has no such kernel, and what else the driver returns.
+    /// [`NotFound`](CudaError::NotFound) if the module has no such kernel, and what else the driver
+    /// returns.
     pub fn get_function<T: AsRef<str>>(&self, name: T) -> CudaResult<Function<'_>> {
         let name = CString::new(name.as_ref()).map_err(|_| CudaError::NotFound)?;
         let mut function = null_mut();
@@ -83,7 +85,8 @@ impl Module {
     /// # Errors
     ///
     /// [`NotFound`](CudaError::NotFound) if the module has no such variable,
-    /// [`InvalidValue`](CudaError::InvalidValue) if its size is not that of `T`, and what else the driver returns.
+    /// [`InvalidValue`](CudaError::InvalidValue) if its size is not that of `T`, and what else the
+    /// driver returns.
     pub fn get_global<'a, T: DeviceCopy>(&'a self, name: &CStr) -> CudaResult<Symbol<'a, T>> {
         let (mut address, mut bytes) = (0, 0);
         // SAFETY: the name ends with a zero, and two numbers are written.

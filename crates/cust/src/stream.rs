@@ -30,7 +30,8 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// Makes a stream, always as [`NON_BLOCKING`](StreamFlags::NON_BLOCKING). Lower numbers have a higher priority.
+    /// Makes a stream, always as [`NON_BLOCKING`](StreamFlags::NON_BLOCKING). Lower numbers have a
+    /// higher priority.
     ///
     /// # Errors
     ///
@@ -62,8 +63,8 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// `arguments` point to values of the kernel's parameter types, in order. The kernel's own contract holds until it has
-    /// finished.
+    /// `arguments` point to values of the kernel's parameter types, in order. The kernel's own
+    /// contract holds until it has finished.
     pub unsafe fn launch<G: Into<GridSize>, B: Into<BlockSize>>(
         &self,
         function: &Function<'_>,
@@ -73,7 +74,8 @@ impl Stream {
         arguments: &[*mut c_void],
     ) -> CudaResult<()> {
         let (grid, block) = (grid_size.into(), block_size.into());
-        // SAFETY: the function and the stream live, and the driver writes to no argument; the rest is passed on.
+        // SAFETY: the function and the stream live, and the driver writes to no argument; the rest
+        // is passed on.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function.to_raw(),

@@ -1,5 +1,6 @@
-//! A library that plays the driver of a GPU whose memory is the host's, with one module: the kernel `add` of two slices, and
-//! the variable `SCALE`. It checks that the host part of cust passes everything on as the driver wants it. Needs no GPU.
+//! A library that plays the driver of a GPU whose memory is the host's, with one module: the kernel
+//! `add` of two slices, and the variable `SCALE`. It checks that the host part of cust passes
+//! everything on as the driver wants it. Needs no GPU.
 //!
 //! See `with_fake_driver` for how the loader finds the library.
 

@@ -3,11 +3,12 @@
 use rand_core::impls::fill_bytes_via_next;
 use rand_core::{RngCore, SeedableRng};
 
-/// The default generator, xoroshiro128**: 16 bytes, a period of 2¹²⁸ − 1, and a few instructions for a number.
+/// The default generator, xoroshiro128**: 16 bytes, a period of 2¹²⁸ − 1, and a few instructions
+/// for a number.
 ///
-/// The host makes a state for each thread with [`initialize_states`](Self::initialize_states) and copies them to the
-/// device. A kernel takes them as `*mut DefaultRand`, and continues with them in the next launch. It copies its
-/// state to a variable, and stores it at the end:
+/// The host makes a state for each thread with [`initialize_states`](Self::initialize_states) and
+/// copies them to the device. A kernel takes them as `*mut DefaultRand`, and continues with them in
+/// the next launch. It copies its state to a variable, and stores it at the end:
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -43,7 +44,8 @@ use rand_core::{RngCore, SeedableRng};
 /// # }
 /// ```
 ///
-/// Source of the algorithm: Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021.
+/// Source of the algorithm: Blackman and Vigna, "Scrambled linear pseudorandom number generators",
+/// 2021.
 #[cfg_attr(
     not(target_arch = "nvptx64"),
     derive(bytemuck::Pod, bytemuck::Zeroable)
@@ -55,8 +57,9 @@ pub struct DefaultRand {
 }
 
 impl DefaultRand {
-    /// Returns `num_states` generators for the threads of a kernel. Each begins 2⁶⁴ numbers behind the one before it in
-    /// the sequence of `seed`, so that they share no numbers before one has given 2⁶⁴.
+    /// Returns `num_states` generators for the threads of a kernel. Each begins 2⁶⁴ numbers behind
+    /// the one before it in the sequence of `seed`, so that they share no numbers before one has
+    /// given 2⁶⁴.
     ///
     /// Takes about 0.2 µs for each state. [`Philox`](crate::Philox) needs no states.
     ///
@@ -84,7 +87,8 @@ impl DefaultRand {
 
     /// Skips 2⁶⁴ numbers.
     pub fn jump(&mut self) {
-        // The coefficients of x^(2^64) modulo the characteristic polynomial of the state's transition, the lowest first.
+        // The coefficients of x^(2^64) modulo the characteristic polynomial of the state's
+        // transition, the lowest first.
         const JUMP: u128 = 0x1708_65df_4b32_01fc_df90_0294_d8f5_54a5;
         let mut sum = [0; 2];
         for bit in 0..u128::BITS {
@@ -122,8 +126,8 @@ impl RngCore for DefaultRand {
 impl SeedableRng for DefaultRand {
     type Seed = [u8; 16];
 
-    /// Makes a generator of the bytes of its state. A seed of zeros, which would give zeros only, stands for
-    /// `seed_from_u64(0)`.
+    /// Makes a generator of the bytes of its state. A seed of zeros, which would give zeros only,
+    /// stands for `seed_from_u64(0)`.
     fn from_seed(seed: Self::Seed) -> Self {
         if seed == [0; 16] {
             return Self::seed_from_u64(0);

@@ -5,13 +5,14 @@ use rand_core::RngCore;
 
 /// Uniform and normal numbers of `f32` and `f64`, from every generator.
 ///
-/// A `f32` takes one [`next_u32`](RngCore::next_u32), a `f64` one [`next_u64`](RngCore::next_u64). The results are the
-/// same on every device, bit for bit.
+/// A `f32` takes one [`next_u32`](RngCore::next_u32), a `f64` one [`next_u64`](RngCore::next_u64).
+/// The results are the same on every device, bit for bit.
 ///
-/// Normal numbers, of mean 0 and variance 1, are those of Box and Muller's transform of two uniform numbers, u and v:
-/// √(−2 ln (1 − u)) · cos 2πv, and a second one with the sine. Their magnitude is at most √(48 ln 2) = 5.8 for
-/// `f32` and √(106 ln 2) = 8.6 for `f64`, since 1 − u is at least 2⁻²⁴ or 2⁻⁵³. They differ from the exact
-/// transform of u and v by less than 2 · 10⁻⁶ for `f32` and 6 · 10⁻¹⁵ for `f64`.
+/// Normal numbers, of mean 0 and variance 1, are those of Box and Muller's transform of two uniform
+/// numbers, u and v: √(−2 ln (1 − u)) · cos 2πv, and a second one with the sine. Their magnitude is
+/// at most √(48 ln 2) = 5.8 for `f32` and √(106 ln 2) = 8.6 for `f64`, since 1 − u is at least 2⁻²⁴
+/// or 2⁻⁵³. They differ from the exact transform of u and v by less than 2 · 10⁻⁶ for `f32` and
+/// 6 · 10⁻¹⁵ for `f64`.
 pub trait GpuRand: RngCore {
     /// Returns a number of [0, 1): a multiple of 2⁻²⁴, all equally likely.
     fn uniform_f32(&mut self) -> f32;
@@ -64,8 +65,9 @@ impl<T: RngCore> GpuRand for T {
     }
 }
 
-/// Defines a function for the cosine and the sine of `turns` of [0, 1), by the Taylor series in [−π/4, π/4]. `libm` has them
-/// with a reduction of large angles, which needs local memory and is slow.
+/// Defines a function for the cosine and the sine of `turns` of [0, 1), by the Taylor series in
+/// [−π/4, π/4]. `libm` has them with a reduction of large angles, which needs local memory and is
+/// slow.
 macro_rules! cosine_and_sine {
     ($name:ident, $type:ident, $fma:ident, sine: $sine:expr, cosine: $cosine:expr) => {
         #[inline]
@@ -88,7 +90,8 @@ macro_rules! cosine_and_sine {
     };
 }
 
-/// (−1)^((n − n mod 2) / 2) / n! for n = `last`, `last` − 2, …: the coefficients of the sine or the cosine, the highest first.
+/// (−1)^((n − n mod 2) / 2) / n! for n = `last`, `last` − 2, …: the coefficients of the sine or the
+/// cosine, the highest first.
 const fn taylor<const N: usize>(last: u32) -> [f64; N] {
     let mut coefficients = [0.0; N];
     let (mut i, mut n) = (0, last);
@@ -115,6 +118,6 @@ const fn to_f32<const N: usize>(values: [f64; N]) -> [f32; N] {
     singles
 }
 
-// The term of degree n + 2 behind the last one is below 2 · 10⁻⁹ for `f32` and 2 · 10⁻¹⁸ for `f64`.
+// The first term that is left out is below 2 · 10⁻⁹ for `f32` and 2 · 10⁻¹⁸ for `f64`.
 cosine_and_sine!(cosine_and_sine_f32, f32, fma_f32, sine: const { to_f32(taylor::<4>(9)) }, cosine: const { to_f32(taylor::<6>(10)) });
 cosine_and_sine!(cosine_and_sine_f64, f64, fma_f64, sine: const { taylor::<8>(17) }, cosine: const { taylor::<9>(16) });

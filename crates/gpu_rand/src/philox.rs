@@ -3,10 +3,12 @@
 use rand_core::RngCore;
 use rand_core::impls::fill_bytes_via_next;
 
-/// The counter-based generator Philox4x32-10: number n of a stream is a function of the seed, the stream and n.
+/// The counter-based generator Philox4x32-10: number n of a stream is a function of the seed, the
+/// stream and n.
 ///
-/// Each thread takes its index as its stream, and needs no state of an earlier launch: a launch that continues a stream
-/// begins [`at`](Self::at) another number. A seed has 2⁶⁴ streams of 2⁶⁶ numbers of 32 bits.
+/// Each thread takes its index as its stream, and needs no state of an earlier launch: a launch
+/// that continues a stream begins [`at`](Self::at) another number. A seed has 2⁶⁴ streams of 2⁶⁶
+/// numbers of 32 bits.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -34,8 +36,8 @@ use rand_core::impls::fill_bytes_via_next;
 /// # }
 /// ```
 ///
-/// Source of the algorithm: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. The
-/// seed is the key, and the stream the upper half of the counter.
+/// Source of the algorithm: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1,
+/// 2, 3", 2011. The seed is the key, and the stream the upper half of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Philox {
     key: [u32; 2],
@@ -61,8 +63,8 @@ impl Philox {
         }
     }
 
-    /// Returns the generator of the same stream that begins with number `4 · block` of 32 bits. Any number of them can
-    /// be skipped at no cost.
+    /// Returns the generator of the same stream that begins with number `4 · block` of 32 bits. Any
+    /// number of them can be skipped at no cost.
     ///
     /// ```
     /// use gpu_rand::Philox;

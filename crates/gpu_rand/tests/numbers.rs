@@ -1,7 +1,7 @@
 //! The generators against `rand_xoshiro`, and what their numbers are like.
 //!
-//! Statistical bounds are 5 standard deviations of the statistic over independent numbers, which one test in two million
-//! exceeds by chance. The seeds are fixed, so a test always gives the same.
+//! Statistical bounds are 5 standard deviations of the statistic over independent numbers, which
+//! one test in two million exceeds by chance. The seeds are fixed, so a test always gives the same.
 
 use gpu_rand::rand_core::{RngCore, SeedableRng};
 use gpu_rand::xoroshiro::Xoroshiro128StarStar;
@@ -25,7 +25,8 @@ fn generators() -> Vec<(&'static str, Box<dyn RngCore>)> {
     ]
 }
 
-/// Fails unless the mean of the values is within 5 standard deviations of what is expected of independent ones.
+/// Fails unless the mean of the values is within 5 standard deviations of what is expected of
+/// independent ones.
 fn check_mean(what: &str, values: impl Iterator<Item = f64>, mean: f64, variance: f64) {
     let (mut sum, mut count) = (0.0, 0.0);
     for value in values {
@@ -132,7 +133,8 @@ fn normal_numbers_have_the_moments_of_the_normal_distribution() {
         let double: Vec<f64> = (0..COUNT / 2).flat_map(|_| random.normal_f64_2()).collect();
         for values in [&single, &double] {
             let power = |n| values.iter().map(move |value: &f64| value.powi(n));
-            // The mean of x²ⁿ is (2n − 1)!!, and its variance that of x⁴ⁿ without the square of that.
+            // The mean of x²ⁿ is (2n − 1)!!, and its variance that of x⁴ⁿ without the square of
+            // that.
             check_mean(name, power(1), 0.0, 1.0);
             check_mean(name, power(2), 1.0, 2.0);
             check_mean(name, power(3), 0.0, 15.0);
@@ -150,11 +152,13 @@ fn normal_numbers_have_the_moments_of_the_normal_distribution() {
     }
 }
 
-/// The sum of errors of a `f32`, with the unit roundoff e = 2⁻²⁴. 1 − u is exact. The logarithm is wrong by 2 e (1 ulp), which the
-/// root halves and adds e to, so that the radius r has the relative error 2 e. The turns are exact in their quadrant; the
-/// angle, of at most π/4, is rounded by e, with 2π as a `f32` by another e/2: 1.5 e · π/4 < 1.2 e. The series are cut
-/// off at 2 · 10⁻⁹, and their last step is rounded by e, the steps before it by at most e (π/4)² / 2 together. The product is
-/// rounded by e. For `f64` all of that is smaller by 2²⁹, but for 2π, which is rounded by less than e.
+/// The sum of errors of a `f32`, with the unit roundoff e = 2⁻²⁴. 1 − u is exact. The logarithm is
+/// wrong by 2 e (1 ulp), which the root halves and adds e to, so that the radius r has the relative
+/// error 2 e. The turns are exact in their quadrant; the angle, of at most π/4, is rounded by e,
+/// with 2π as a `f32` by another e/2: 1.5 e · π/4 < 1.2 e. The series are cut off at 2 · 10⁻⁹, and
+/// their last step is rounded by e, the steps before it by at most e (π/4)² / 2 together. The
+/// product is rounded by e. For `f64` all of that is smaller by 2²⁹, but for 2π, which is rounded
+/// by less than e.
 #[test]
 fn normal_numbers_are_near_the_exact_transform() {
     let roundoff = f64::from(f32::EPSILON) / 2.0;

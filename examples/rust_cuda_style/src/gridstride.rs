@@ -1,5 +1,5 @@
-//! Adds vectors and hashes messages with the kernels of `rust_cuda_style`, through gridstride: on a GPU if there is one and
-//! the feature `cuda` is on, else in the simulator.
+//! Adds vectors and hashes messages with the kernels of `rust_cuda_style`, through gridstride: on a
+//! GPU if there is one and the feature `cuda` is on, else in the simulator.
 //!
 //! ```text
 //! cargo run --release -p rust_cuda_style --bin rust_cuda_style_gridstride
@@ -87,8 +87,7 @@ fn sha256(device: &Device) -> Result<(), Box<dyn Error>> {
         device.synchronize()?;
         times.push(start.elapsed());
     }
-    times.sort();
-    let (expected, on_the_cpu) = messages::on_the_cpu(&messages);
+    let (expected, on_the_cpu) = messages::on_the_cpu(&messages, REPEATS);
     if digests.to_vec()? != expected {
         return Err("sha256: the digests differ from those of the CPU".into());
     }
@@ -96,7 +95,7 @@ fn sha256(device: &Device) -> Result<(), Box<dyn Error>> {
     messages::print(
         &format!("{device}, without copies"),
         &messages,
-        times[repeats / 2],
+        messages::median(times),
     );
     messages::print("CPU, all cores", &messages, on_the_cpu);
     Ok(())

@@ -4,8 +4,8 @@
 //! cargo run --release -p rust_cuda_style
 //! ```
 //!
-//! `cust` is the fork `gridstride_cust`, which needs no CUDA toolkit to compile. Without a driver, this program says so.
-//! `rust_cuda_style_gridstride` runs the same kernels in the simulator too.
+//! `cust` is the fork `gridstride_cust`, which needs no CUDA toolkit to compile. Without a driver,
+//! this program says so. `rust_cuda_style_gridstride` runs the same kernels in the simulator too.
 
 mod messages;
 
@@ -58,7 +58,8 @@ fn vecadd(module: &Module, stream: &Stream) -> Result<(), Box<dyn Error>> {
     let vecadd = module.get_function("vecadd")?;
     let (_, block_size) = vecadd.suggested_launch_configuration(0, 0.into())?;
     let grid_size = (NUMBERS_LEN as u32).div_ceil(block_size);
-    // SAFETY: the arguments are those of the kernel, a slice as pointer and length, and the buffers outlive the launch.
+    // SAFETY: the arguments are those of the kernel, a slice as pointer and length, and the buffers
+    // outlive the launch.
     unsafe {
         launch!(
             vecadd<<<grid_size, block_size, 0, stream>>>(
@@ -101,14 +102,13 @@ fn sha256(module: &Module, stream: &Stream) -> Result<(), Box<dyn Error>> {
         stream.synchronize()?;
         times.push(start.elapsed());
     }
-    times.sort();
     digests_gpu.copy_to(&mut digests)?;
-    let (expected, on_the_cpu) = messages::on_the_cpu(&messages);
+    let (expected, on_the_cpu) = messages::on_the_cpu(&messages, REPEATS);
     if digests != expected {
         return Err("sha256: the digests differ from those of the CPU".into());
     }
     println!("sha256: {MESSAGES} digests are those of the CPU");
-    messages::print("GPU, without copies", &messages, times[REPEATS / 2]);
+    messages::print("GPU, without copies", &messages, messages::median(times));
     messages::print("CPU, all cores", &messages, on_the_cpu);
     Ok(())
 }

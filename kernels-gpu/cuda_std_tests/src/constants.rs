@@ -35,7 +35,8 @@ pub static mut SETTINGS: Settings = Settings {
 #[unsafe(no_mangle)]
 pub static mut UNTOUCHED: u32 = 0x1234_5678;
 
-/// A number that programs that call the driver can set: kernels must not take its initial value for it.
+/// A number that programs that call the driver can set: kernels must not take its initial value for
+/// it.
 #[address_space(constant)]
 #[unsafe(no_mangle)]
 pub static VISIBLE: u32 = 77;
@@ -70,8 +71,8 @@ pub unsafe fn polynomial(values: &mut [f32]) {
     }
 }
 
-/// Gives thread i coefficient i modulo 4: another kernel with the same static, and an index that differs within a
-/// warp.
+/// Gives thread i coefficient i modulo 4: another kernel with the same static, and an index that
+/// differs within a warp.
 ///
 /// # Safety
 /// Nothing sets `COEFFICIENTS` during the launch.
@@ -92,7 +93,8 @@ pub unsafe fn read_coefficients(out: &mut [f32]) {
 pub unsafe fn set_numbers(out: &mut [u64]) {
     let i = thread::index_1d() as usize;
     if let Some(out) = out.get_mut(i) {
-        // SAFETY: the caller vouches for it. The array is read where it is, as its index is not constant.
+        // SAFETY: the caller vouches for it. The array is read where it is, as its index is not
+        // constant.
         let (settings, odd) = unsafe { (SETTINGS, SETTINGS.odd[i / 2 % 2]) };
         let odd = odd as u64 * (i % 2) as u64;
         *out = i as u64 * settings.factor + settings.low as u64 + settings.offset as u64 + odd;

@@ -44,7 +44,8 @@ pub fn random_streams(seed: u64, block: u64, out: &mut [[u64; DRAWS]]) {
     }
 }
 
-/// Draws with generators of the crate `rand_xoshiro`: of one kind in even threads, of another in odd ones.
+/// Draws with generators of the crate `rand_xoshiro`: of one kind in even threads, of another in
+/// odd ones.
 #[kernel]
 pub fn random_others(seed: u64, out: &mut [[u64; DRAWS]]) {
     let i = thread::index_1d() as usize;

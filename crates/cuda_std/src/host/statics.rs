@@ -2,8 +2,8 @@
 
 /// The statics with `#[address_space(shared)]` of the whole program.
 ///
-/// On the host each is one static, whereas each block of a GPU has its own. An executor that finds any runs one block at a
-/// time in the whole process, and fills them when a block starts.
+/// On the host each is one static, whereas each block of a GPU has its own. An executor that finds
+/// any runs one block at a time in the whole process, and fills them when a block starts.
 #[linkme::distributed_slice]
 #[linkme(crate = linkme)]
 pub static SHARED_STATICS: [SharedStatic];
@@ -39,7 +39,8 @@ impl SharedStatic {
     }
 }
 
-/// The statics with `#[address_space(constant)]` of the whole program that the host may set, which are the `static mut`s.
+/// The statics with `#[address_space(constant)]` of the whole program that the host may set, which
+/// are the `static mut`s.
 #[linkme::distributed_slice]
 #[linkme(crate = linkme)]
 pub static CONSTANT_STATICS: [ConstantStatic];
@@ -79,7 +80,8 @@ impl ConstantStatic {
         }
     }
 
-    /// Returns the static at this address; `None` if no `#[address_space(constant)] static mut` is there.
+    /// Returns the static at this address; `None` if no `#[address_space(constant)] static mut` is
+    /// there.
     pub fn find<T>(constant: *const T) -> Option<&'static Self> {
         let is_found = |one: &&Self| {
             std::ptr::addr_eq(one.pointer, constant) && one.bytes == size_of::<T>() && one.bytes > 0
@@ -100,8 +102,8 @@ impl ConstantStatic {
     /// Sets the host's static, which simulated kernels read.
     ///
     /// # Safety
-    /// `value` points to a value of the static's type, and no other thread accesses the static during the call: no
-    /// simulated kernel that reads it runs.
+    /// `value` points to a value of the static's type, and no other thread accesses the static
+    /// during the call: no simulated kernel that reads it runs.
     pub unsafe fn set(&self, value: *const u8) {
         // SAFETY: the static has these bytes and is mutable; the rest is passed on to the caller.
         unsafe { self.pointer.copy_from_nonoverlapping(value, self.bytes) };
