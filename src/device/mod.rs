@@ -42,6 +42,7 @@
 mod array;
 mod available;
 mod buffer;
+mod constant;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
 mod element;

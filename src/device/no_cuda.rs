@@ -84,6 +84,16 @@ impl Gpu {
     ) -> Result<()> {
         match self.0 {}
     }
+
+    pub unsafe fn set_constant(
+        &self,
+        _: &'static Module,
+        _: &'static str,
+        _: *const u8,
+        _: usize,
+    ) -> Result<()> {
+        match self.0 {}
+    }
 }
 
 impl Allocation {

@@ -35,7 +35,11 @@ impl Split {
                 if let Some((_, rest)) = line.split_once(".entry ") {
                     let name = rest.split(['(', ' ', '\n']).next();
                     entry = name.map(|name| (name, start));
-                } else if line.contains(".global ") && !line.contains(".extern ") {
+                } else if [".global ", ".const "]
+                    .iter()
+                    .any(|space| line.contains(space))
+                    && !line.contains(".extern ")
+                {
                     return None;
                 }
             }
@@ -101,10 +105,16 @@ mod tests {
         );
         assert!(!second.contains("first("));
         assert_eq!(split.ptx_of("third"), None);
-        static VARIABLE: Image = Image::new(
-            "sm_70",
-            ".global .u32 counter;\n.visible .entry first()\n{\n}\n",
-        );
-        assert!(Split::new(&VARIABLE).is_none());
+        static VARIABLES: [Image; 2] = [
+            Image::new(
+                "sm_70",
+                ".global .u32 counter;\n.visible .entry first()\n{\n}\n",
+            ),
+            Image::new(
+                "sm_70",
+                ".visible .const .u32 limit;\n.visible .entry first()\n{\n}\n",
+            ),
+        ];
+        assert!(VARIABLES.iter().all(|image| Split::new(image).is_none()));
     }
 }

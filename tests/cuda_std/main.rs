@@ -5,11 +5,13 @@ mod among_lanes;
 mod atomic;
 #[path = "../common/mod.rs"]
 mod common;
+mod constants;
 mod copies;
 mod float;
 mod matrices;
 mod parameters;
 mod positions;
+mod random;
 mod shared;
 mod slice;
 

@@ -11,18 +11,20 @@ fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels-gpu")
 }
 
-/// The example of a kernel crate outside of kernels-gpu, which carries its PTX itself.
-const CUSTOM: &str = "custom_aggregate";
+/// The examples of kernel crates outside of kernels-gpu, which carry their PTX themselves.
+const CUSTOM: [&str; 2] = ["custom_aggregate", "rust_cuda_style"];
 
-fn custom() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/custom_aggregate")
+fn custom(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("examples")
+        .join(name)
 }
 
 /// Returns the folder of a kernel crate and the folder of its PTX.
 fn folders(name: &str) -> [PathBuf; 2] {
-    match name {
-        CUSTOM => [custom().join("kernels"), custom().join("ptx")],
-        _ => [kernels().join(name), kernels().join("ptx")],
+    match CUSTOM.contains(&name) {
+        true => [custom(name).join("kernels"), custom(name).join("ptx")],
+        false => [kernels().join(name), kernels().join("ptx")],
     }
 }
 
@@ -50,7 +52,7 @@ fn workspace_crates() -> BTreeSet<String> {
 #[test]
 fn the_ptx_is_not_older_than_its_sources() {
     let names = workspace_crates();
-    for name in names.iter().map(String::as_str).chain([CUSTOM]) {
+    for name in names.iter().map(String::as_str).chain(CUSTOM) {
         let record = record(name);
         let (_, recorded) = record.crates().find(|(known, _)| *known == name).unwrap();
         let [folder, ptx] = folders(name);
@@ -66,7 +68,9 @@ fn the_ptx_is_not_older_than_its_sources() {
 #[test]
 fn every_kernel_crate_has_its_ptx() {
     assert_eq!(workspace_crates(), recorded_beside("matmul"));
-    assert_eq!(BTreeSet::from([CUSTOM.to_owned()]), recorded_beside(CUSTOM));
+    for name in CUSTOM {
+        assert_eq!(BTreeSet::from([name.to_owned()]), recorded_beside(name));
+    }
 }
 
 /// Returns the PTX of a kernel crate for each of its architectures.
@@ -337,7 +341,7 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
         ],
     );
     check_barriers(
-        CUSTOM,
+        "custom_aggregate",
         &[
             ("geometric_mean_reduce", 1, of_reduce),
             ("geometric_mean_join", 1, of_join),
@@ -393,8 +397,28 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
     }
 }
 
+/// The host can set a constant only if it has its own name, and if no kernel has its initial value
+/// instead.
+#[test]
+fn constants_are_visible_and_read() {
+    for ptx in images("cuda_std_tests") {
+        for name in ["COEFFICIENTS", "SETTINGS", "UNTOUCHED", "VISIBLE"] {
+            let mut lines = ptx.lines();
+            let is_definition = |line: &str| {
+                line.starts_with(".visible .const .align ") && line.contains(&format!(" {name}["))
+            };
+            assert!(lines.any(is_definition), "{name}");
+            let is_read = |line: &str| {
+                line.trim_start().starts_with("ld.const") && line.contains(&format!("[{name}"))
+                    || line.contains(&format!(", {name};"))
+            };
+            assert!(ptx.lines().any(is_read), "{name}");
+        }
+    }
+}
+
 /// Finds accidental generic accesses and local memory, which are slow. The kernels of [`CUSTOM`]
-/// have both, from the table in the `exp` of libm.
+/// have both, from the table in the `exp` of libm and from slices of the hash functions.
 #[test]
 fn accesses_know_their_memory() {
     for (name, local) in [
@@ -405,26 +429,33 @@ fn accesses_know_their_memory() {
         ("stream", vec![]),
         ("tensor_sketch", vec![]),
         ("time_series", vec![]),
-        // It looks up a place of its parameter that only the thread knows.
-        ("cuda_std_tests", vec!["table"]),
+        // `table` looks up a place of its parameter that only the thread knows, and generators of
+        // `rand_xoshiro` make their states of bytes.
+        ("cuda_std_tests", vec!["table", "random_others"]),
     ] {
         let images = images(name).join("\n");
         let mut entry = "";
         for line in images.lines().map(str::trim) {
             if let Some((_, rest)) = line.split_once(".entry ") {
                 entry = rest.trim_end_matches(['(', ')']);
+            } else if let Some((_, rest)) = line.split_once(".func ") {
+                entry = rest;
             }
+            let may_be_local = local.contains(&entry) || entry.contains("rand_xoshiro");
             if line.contains("__local_depot") {
-                assert!(local.contains(&entry), "{name}: {entry} uses local memory");
+                assert!(may_be_local, "{name}: {entry} uses local memory");
             }
             let operation = line.split_whitespace().next().unwrap_or_default();
             let is_access = ["ld.", "st.", "atom.", "red."]
                 .iter()
                 .any(|start| operation.starts_with(start));
-            let is_known = ["global", "shared", "param", "local"]
+            let is_known = ["global", "shared", "param", "local", "const"]
                 .iter()
                 .any(|memory| operation.split('.').any(|part| part == *memory));
-            assert!(!is_access || is_known, "{name}, {entry}: {line}");
+            assert!(
+                !is_access || is_known || may_be_local,
+                "{name}, {entry}: {line}"
+            );
         }
     }
 }

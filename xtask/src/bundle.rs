@@ -47,7 +47,8 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "--package=gridstride",
             "--package=ladder",
             "--package=custom_aggregate",
-            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda,custom_aggregate/cuda",
+            "--package=rust_cuda_style",
+            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda,custom_aggregate/cuda,rust_cuda_style/cuda",
         ],
         &["bin", "example"],
     ),
@@ -117,8 +118,17 @@ fn place(program: &Program) -> Option<String> {
         "lib" => (TESTS, format!("{name}-unit")),
         "example" => (EXAMPLES, name.clone()),
         "bench" => (BENCHES, name.clone()),
-        // It runs without arguments, as the examples do.
-        "bin" if name == "custom_aggregate" => (EXAMPLES, name.clone()),
+        // They run without arguments, as the examples do.
+        "bin"
+            if [
+                "custom_aggregate",
+                "rust_cuda_style",
+                "rust_cuda_style_gridstride",
+            ]
+            .contains(&name.as_str()) =>
+        {
+            (EXAMPLES, name.clone())
+        }
         "bin" => (BIN, name.clone()),
         _ => return None,
     };

@@ -23,13 +23,20 @@ impl Kernels {
     }
 }
 
-/// A kernel crate that carries its PTX itself, as one outside of this workspace does: its name, its folder and that
-/// of the PTX.
-const CUSTOM: (&str, &str, &str) = (
-    "custom_aggregate",
-    "examples/custom_aggregate/kernels",
-    "examples/custom_aggregate/ptx",
-);
+/// The kernel crates that carry their PTX themselves, as those outside of this workspace do: their
+/// names, their folders and those of the PTX.
+const CUSTOM: [(&str, &str, &str); 2] = [
+    (
+        "custom_aggregate",
+        "examples/custom_aggregate/kernels",
+        "examples/custom_aggregate/ptx",
+    ),
+    (
+        "rust_cuda_style",
+        "examples/rust_cuda_style/kernels",
+        "examples/rust_cuda_style/ptx",
+    ),
+];
 
 /// The kernel crates with the given names, or all of them.
 pub fn find(names: &[String]) -> Result<Vec<Kernels>> {
@@ -57,18 +64,21 @@ pub fn find(names: &[String]) -> Result<Vec<Kernels>> {
 }
 
 /// The folders that hold checked-in PTX.
-pub fn ptx_folders() -> [PathBuf; 2] {
-    [folder().join("ptx"), workspace().join(CUSTOM.2)]
+pub fn ptx_folders() -> Vec<PathBuf> {
+    let custom = CUSTOM.map(|(_, _, ptx)| workspace().join(ptx));
+    [folder().join("ptx")].into_iter().chain(custom).collect()
 }
 
 /// The name of each kernel crate, its folder and that of its PTX.
 fn all_folders() -> Result<Vec<(String, PathBuf, PathBuf)>> {
-    let (name, kernels, ptx) = CUSTOM;
-    let mut folders = vec![(
-        name.to_owned(),
-        workspace().join(kernels),
-        workspace().join(ptx),
-    )];
+    let custom = CUSTOM.map(|(name, kernels, ptx)| {
+        (
+            name.to_owned(),
+            workspace().join(kernels),
+            workspace().join(ptx),
+        )
+    });
+    let mut folders = custom.to_vec();
     for entry in fs::read_dir(folder())? {
         let path = entry?.path();
         if path.join("Cargo.toml").is_file() {

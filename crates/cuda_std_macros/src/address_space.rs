@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Ident, ItemFn, ItemStatic, Meta};
+use syn::{Attribute, Ident, ItemFn, ItemStatic, Meta, StaticMutability};
 
 /// Puts a static into the memory that `space` names.
 pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStream> {
@@ -20,10 +20,7 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
                     ::cuda_std::host::SharedStatic::new::<#ty>((&raw const #name).cast_mut());
             };
         }),
-        "constant" => Ok(quote! {
-            #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".constant"))]
-            #item
-        }),
+        "constant" => Ok(constant(item)),
         "local" => Err(syn::Error::new(
             space.span(),
             "a static cannot be in local memory, which each thread has for itself: use a variable",
@@ -32,6 +29,70 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
             space.span(),
             "expected `global`, `shared` or `constant`",
         )),
+    }
+}
+
+/// Puts a static into constant memory. A `static mut` also gets its own name in the PTX, by which
+/// the host sets it, and registers with the host.
+fn constant(item: &ItemStatic) -> TokenStream {
+    let in_constant_memory = quote! {
+        #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".constant"))]
+    };
+    if matches!(item.mutability, StaticMutability::None) {
+        return match item.attrs.iter().any(is_no_mangle) {
+            true => visible_constant(item),
+            false => quote!(#in_constant_memory #item),
+        };
+    }
+    let name = &item.ident;
+    let name_text = name.to_string();
+    let visible = (!item.attrs.iter().any(is_no_mangle))
+        .then(|| quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle))]));
+    quote! {
+        #in_constant_memory
+        #visible
+        #item
+        #[cfg(not(target_arch = "nvptx64"))]
+        const _: () = {
+            #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::CONSTANT_STATICS)]
+            #[linkme(crate = ::cuda_std::host::linkme)]
+            static CONSTANT: ::cuda_std::host::ConstantStatic =
+                ::cuda_std::host::ConstantStatic::new(#name_text, &raw mut #name);
+        };
+    }
+}
+
+/// Puts a `static` with a name in the PTX into constant memory, where programs that call the driver
+/// may set it.
+///
+/// rustc replaces reads of an immutable static by its initial value. So kernels read it through a
+/// declaration, which has none.
+fn visible_constant(item: &ItemStatic) -> TokenStream {
+    let ItemStatic {
+        attrs,
+        vis,
+        ident,
+        ty,
+        expr,
+        ..
+    } = item;
+    let other_attrs = attrs.iter().filter(|attribute| !is_no_mangle(attribute));
+    quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #item
+
+        #[cfg(target_arch = "nvptx64")]
+        unsafe extern "C" {
+            #(#other_attrs)*
+            #[allow(improper_ctypes)]
+            #vis safe static #ident: #ty;
+        }
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = {
+            #[unsafe(no_mangle)]
+            #[unsafe(link_section = ".constant")]
+            static mut #ident: #ty = #expr;
+        };
     }
 }
 

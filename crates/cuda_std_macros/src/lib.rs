@@ -42,8 +42,14 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// - A shared static exists once in each block, and is not initialised when a block starts: its initial value is
 ///   ignored. The simulator fills it with other bytes, and runs one block at a time in a program that has one.
-/// - A constant static has at most 64 KiB together with all others. To set it from the host, give it a name in the PTX with
-///   `#[unsafe(no_mangle)]`.
+/// - Constant statics have at most 64 KiB together. Reads are fastest if all lanes of a warp read
+///   the same address.
+///   - The host sets a `static mut` before a launch; no kernel writes to it. In the PTX the name of
+///     the static is visible: cust's `Module::get_global` finds the static, and gridstride's
+///     `Device::set_constant` takes a pointer to it.
+///   - A `static` with `#[unsafe(no_mangle)]` is set through the driver alone, for example by
+///     `Module::get_global`. The simulator has the initial value.
+///   - Any other `static` keeps its initial value, and the compiler may replace reads by the value.
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let space = syn::parse_macro_input!(attribute as syn::Ident);

@@ -1,4 +1,9 @@
-//! The part of [cust] 0.3.2 that gridstride uses, built without a CUDA toolkit.
+//! The part of [cust] 0.3.2 that gridstride and plain hosts of kernels use, built without a CUDA
+//! toolkit.
+//!
+//! A host that loads PTX, copies buffers and launches kernels with cust compiles here unchanged:
+//! [`quick_init`], [`Module`](module::Module), [`Stream`](stream::Stream),
+//! [`DeviceBuffer`](memory::DeviceBuffer) and [`launch!`] have cust's names and signatures.
 //!
 //! # Why a fork
 //!
@@ -15,8 +20,11 @@
 //!
 //! # Differences from cust
 //!
-//! - [`sys`] has the functions, types and constants that gridstride uses. To add one, copy the
-//!   declaration from `cust_raw`.
+//! - [`sys`] has the functions, types and constants that this crate and gridstride use. To add one,
+//!   copy the declaration from `cust_raw`.
+//! - The safe part has contexts, modules, kernels, streams, and memory of the device with copies
+//!   that wait. Events, graphs, textures, unified and page-locked memory, asynchronous copies and
+//!   the derive macro of [`DeviceCopy`](memory::DeviceCopy) are missing.
 //! - Without a driver every function returns `CUDA_ERROR_NO_DEVICE` (100). A function that the
 //!   installed driver lacks returns `CUDA_ERROR_NOT_SUPPORTED` (801).
 //! - `CUresult` knows the codes of CUDA 11.4. cust reads other codes as undefined values of that
@@ -41,12 +49,21 @@ macro_rules! c_name {
     };
 }
 
+pub mod context;
 pub mod device;
 pub mod driver;
 pub mod error;
+pub mod function;
 mod library;
+pub mod memory;
+pub mod module;
+pub mod prelude;
+pub mod stream;
 pub mod sys;
+pub mod util;
 
+use context::Context;
+use device::Device;
 use error::CudaResult;
 
 /// Flags for [`init`]. The driver defines none.
@@ -74,4 +91,24 @@ impl CudaFlags {
 pub fn init(_flags: CudaFlags) -> CudaResult<()> {
     // SAFETY: cuInit has no preconditions.
     unsafe { sys::cuInit(0) }.to_result()
+}
+
+/// Initialises the driver and makes the context of device 0 current on this thread. Keep the
+/// context as long as the device is used.
+///
+/// # Errors
+///
+/// As [`init`], and what else the driver returns.
+///
+/// ```
+/// match cust::quick_init() {
+///     Ok(_context) => println!("{}", cust::device::Device::get_device(0)?.name()?),
+///     Err(error) => println!("no GPU: {error}"),
+/// }
+/// # Ok::<(), cust::error::CudaError>(())
+/// ```
+#[must_use = "calls fail after the context is dropped"]
+pub fn quick_init() -> CudaResult<Context> {
+    init(CudaFlags::empty())?;
+    Context::new(Device::get_device(0)?)
 }

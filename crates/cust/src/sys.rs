@@ -139,6 +139,7 @@ functions! {
     fn cuCtxPushCurrent_v2(ctx: CUcontext);
     fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
     fn cuCtxSynchronize();
+    fn cuCtxSetCurrent(ctx: CUcontext);
 
     // Modules and kernels.
     fn cuModuleLoadDataEx(
@@ -147,8 +148,16 @@ functions! {
     );
     fn cuModuleUnload(hmod: CUmodule);
     fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char);
+    fn cuModuleGetGlobal_v2(
+        dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char,
+    );
     fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction);
     fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: c_int);
+    fn cuOccupancyMaxPotentialBlockSize(
+        minGridSize: *mut c_int, blockSize: *mut c_int, func: CUfunction,
+        blockSizeToDynamicSMemSize: Option<unsafe extern "C" fn(c_int) -> usize>,
+        dynamicSMemSize: usize, blockSizeLimit: c_int,
+    );
     fn cuLaunchKernel(
         f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint,
         blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream,
@@ -172,6 +181,8 @@ functions! {
     fn cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
 
     // Copies and fills.
+    fn cuMemcpyHtoD_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize);
+    fn cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize);
     fn cuMemcpyHtoDAsync_v2(
         dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize, hStream: CUstream,
     );

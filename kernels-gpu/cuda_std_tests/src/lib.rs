@@ -7,6 +7,7 @@
 #![no_std]
 
 pub mod atomics;
+pub mod constants;
 pub mod copies;
 pub mod floats;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -14,6 +15,7 @@ pub mod groups;
 pub mod launches;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub mod matrices;
+pub mod random;
 pub mod shared_memory;
 pub mod slices;
 pub mod threads;

@@ -137,6 +137,22 @@ impl Gpu {
         unsafe { modules.launch(stream, module, kernel, config, addresses) }
     }
 
+    /// Starts a copy to a variable of a module.
+    ///
+    /// # Safety
+    /// As [`Modules::set`].
+    pub unsafe fn set_constant(
+        &self,
+        module: &'static Module,
+        name: &'static str,
+        value: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        let (modules, stream) = (&self.owner.modules, &self.stream);
+        // SAFETY: passed on to the caller.
+        unsafe { modules.set(stream, module, name, value, bytes) }
+    }
+
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
     /// waits for each allocation, and freeing waits for the stream, on the GPU.
     pub fn use_any_buffer(&self) -> Result<()> {

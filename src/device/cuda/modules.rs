@@ -113,18 +113,7 @@ impl Modules {
         shared_bytes: u32,
     ) -> Result<sys::CUfunction> {
         let mut modules = lock(&self.present);
-        let present = match modules.entry(std::ptr::from_ref(module) as usize) {
-            Entry::Occupied(present) => present.into_mut(),
-            Entry::Vacant(place) => {
-                let image = self.image(module)?;
-                place.insert(PresentModule {
-                    image,
-                    split: Split::new(image),
-                    loaded: HashMap::new(),
-                    functions: HashMap::new(),
-                })
-            }
-        };
+        let present = self.present(&mut modules, module)?;
         let image = present.image;
         let function = match present.functions.entry(kernel) {
             Entry::Occupied(function) => function.into_mut(),
@@ -164,6 +153,80 @@ impl Modules {
             function.shared_bytes = wanted;
         }
         Ok(function.raw)
+    }
+
+    /// Returns the module, of which nothing is loaded before it is needed.
+    fn present<'a>(
+        &self,
+        modules: &'a mut HashMap<usize, PresentModule>,
+        module: &'static Module,
+    ) -> Result<&'a mut PresentModule> {
+        match modules.entry(std::ptr::from_ref(module) as usize) {
+            Entry::Occupied(present) => Ok(present.into_mut()),
+            Entry::Vacant(place) => {
+                let image = self.image(module)?;
+                Ok(place.insert(PresentModule {
+                    image,
+                    split: Split::new(image),
+                    loaded: HashMap::new(),
+                    functions: HashMap::new(),
+                }))
+            }
+        }
+    }
+
+    /// Starts a copy to a variable in constant memory.
+    ///
+    /// # Safety
+    /// `value` points to `bytes` bytes, which may be padding, in memory that is not page-locked. No
+    /// kernel on another stream reads the variable.
+    pub unsafe fn set(
+        &self,
+        stream: &Stream,
+        module: &'static Module,
+        name: &'static str,
+        value: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        let _bound = self.primary.bind()?;
+        let mut modules = lock(&self.present);
+        let present = self.present(&mut modules, module)?;
+        let missing = || {
+            let message = format!("the module {} has no variable {name}", module.name());
+            Error::input("set a constant", message)
+        };
+        // A module with variables is loaded as a whole.
+        if present.split.is_some() {
+            return Err(missing());
+        }
+        let loaded = match present.loaded.entry(None) {
+            Entry::Occupied(loaded) => *loaded.get(),
+            Entry::Vacant(place) => {
+                *place.insert(self.load(module, present.image, present.image.ptx())?)
+            }
+        };
+        let symbol = CString::new(name).map_err(|_| missing())?;
+        let (mut address, mut size) = (0, 0);
+        // SAFETY: the module lives, the name ends with a zero, and two numbers are written.
+        let result =
+            unsafe { sys::cuModuleGetGlobal_v2(&mut address, &mut size, loaded, symbol.as_ptr()) };
+        if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
+            return Err(missing());
+        }
+        let operation = format!("looking up {name} in the module {}", module.name());
+        self.primary.check(result, &operation)?;
+        if size != bytes {
+            let message = format!(
+                "{name} has {size} bytes in the module {}, but {bytes} in this program",
+                module.name()
+            );
+            return Err(Error::input("set a constant", message));
+        }
+        // SAFETY: both have `bytes` bytes, and the driver has taken the value when this returns,
+        // since the memory is pageable; the rest is passed on to the caller.
+        let result =
+            unsafe { sys::cuMemcpyHtoDAsync_v2(address, value.cast(), bytes, stream.raw()) };
+        self.primary.check(result, &format!("setting {name}"))
     }
 
     /// Looks up a kernel in a loaded module. The context must be current.

@@ -19,7 +19,7 @@ pub use limits::{LaunchError, MAX_THREADS};
 #[doc(hidden)]
 pub use linkme;
 pub use misuse::Misuse;
-pub use statics::{SHARED_STATICS, SharedStatic};
+pub use statics::{CONSTANT_STATICS, ConstantStatic, SHARED_STATICS, SharedStatic};
 pub use tiles::Pending as PendingWgmma;
 
 pub use crate::warp::WarpOperation;

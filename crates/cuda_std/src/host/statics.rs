@@ -1,9 +1,9 @@
-//! Statics in shared memory, on the host.
+//! Statics in shared and constant memory, on the host.
 
 /// The statics with `#[address_space(shared)]` of the whole program.
 ///
-/// On the host each is one static, whereas each block of a GPU has its own. An executor that finds any runs one block at a
-/// time in the whole process, and fills them when a block starts.
+/// On the host each is one static, whereas each block of a GPU has its own. An executor that finds
+/// any runs one block at a time in the whole process, and fills them when a block starts.
 #[linkme::distributed_slice]
 #[linkme(crate = linkme)]
 pub static SHARED_STATICS: [SharedStatic];
@@ -36,5 +36,76 @@ impl SharedStatic {
     /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+/// The statics with `#[address_space(constant)]` of the whole program that the host may set, which
+/// are the `static mut`s.
+#[linkme::distributed_slice]
+#[linkme(crate = linkme)]
+pub static CONSTANT_STATICS: [ConstantStatic];
+
+/// A `static mut` with `#[address_space(constant)]`.
+///
+/// ```
+/// use cuda_std::address_space;
+/// use cuda_std::host::ConstantStatic;
+///
+/// #[address_space(constant)]
+/// pub static mut WEIGHTS: [f32; 3] = [0.25, 0.5, 0.25];
+///
+/// # fn main() {
+/// let constant = ConstantStatic::find(&raw const WEIGHTS).expect("the macro has registered it");
+/// assert_eq!((constant.name(), constant.bytes()), ("WEIGHTS", 12));
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ConstantStatic {
+    name: &'static str,
+    pointer: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: an address, which only `set` writes to. The caller of `set` excludes concurrent accesses.
+unsafe impl Sync for ConstantStatic {}
+
+impl ConstantStatic {
+    /// Used by `#[address_space(constant)]`.
+    #[doc(hidden)]
+    pub const fn new<T>(name: &'static str, pointer: *mut T) -> Self {
+        Self {
+            name,
+            pointer: pointer.cast(),
+            bytes: size_of::<T>(),
+        }
+    }
+
+    /// Returns the static at this address; `None` if no `#[address_space(constant)] static mut` is
+    /// there.
+    pub fn find<T>(constant: *const T) -> Option<&'static Self> {
+        let is_found = |one: &&Self| {
+            std::ptr::addr_eq(one.pointer, constant) && one.bytes == size_of::<T>() && one.bytes > 0
+        };
+        CONSTANT_STATICS.iter().find(is_found)
+    }
+
+    /// Returns the name in the PTX.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Returns the size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Sets the host's static, which simulated kernels read.
+    ///
+    /// # Safety
+    /// `value` points to a value of the static's type, and no other thread accesses the static
+    /// during the call: no simulated kernel that reads it runs.
+    pub unsafe fn set(&self, value: *const u8) {
+        // SAFETY: the static has these bytes and is mutable; the rest is passed on to the caller.
+        unsafe { self.pointer.copy_from_nonoverlapping(value, self.bytes) };
     }
 }

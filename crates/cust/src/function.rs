@@ -1,0 +1,175 @@
+//! Kernels, and the shapes of their launches.
+
+use std::marker::PhantomData;
+
+use crate::error::CudaResult;
+use crate::module::Module;
+use crate::sys::{self, CUfunction};
+
+/// Defines a size in up to three dimensions.
+macro_rules! sizes {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        pub struct $name {
+            /// The fastest dimension.
+            pub x: u32,
+            /// The second dimension.
+            pub y: u32,
+            /// The slowest dimension.
+            pub z: u32,
+        }
+
+        impl $name {
+            /// Returns a size of one dimension.
+            pub fn x(x: u32) -> Self {
+                Self { x, y: 1, z: 1 }
+            }
+
+            /// Returns a size of two dimensions.
+            pub fn xy(x: u32, y: u32) -> Self {
+                Self { x, y, z: 1 }
+            }
+
+            /// Returns a size of three dimensions.
+            pub fn xyz(x: u32, y: u32, z: u32) -> Self {
+                Self { x, y, z }
+            }
+        }
+
+        impl From<u32> for $name {
+            fn from(x: u32) -> Self {
+                Self::x(x)
+            }
+        }
+
+        impl From<(u32, u32)> for $name {
+            fn from((x, y): (u32, u32)) -> Self {
+                Self::xy(x, y)
+            }
+        }
+
+        impl From<(u32, u32, u32)> for $name {
+            fn from((x, y, z): (u32, u32, u32)) -> Self {
+                Self::xyz(x, y, z)
+            }
+        }
+
+        impl From<&Self> for $name {
+            fn from(other: &Self) -> Self {
+                *other
+            }
+        }
+    )*};
+}
+
+sizes! {
+    /// The blocks of a grid.
+    GridSize
+    /// The threads of a block.
+    BlockSize
+}
+
+/// A kernel of a loaded module.
+#[derive(Debug)]
+pub struct Function<'a> {
+    inner: CUfunction,
+    module: PhantomData<&'a Module>,
+}
+
+// SAFETY: the driver's functions may be used from any thread.
+unsafe impl Send for Function<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Function<'_> {}
+
+impl Function<'_> {
+    pub(crate) fn new(inner: CUfunction, _module: &Module) -> Function<'_> {
+        let module = PhantomData;
+        Function { inner, module }
+    }
+
+    /// Returns the driver's handle.
+    pub fn to_raw(&self) -> CUfunction {
+        self.inner
+    }
+
+    /// Returns the least number of blocks that fill the device, and the number of threads in a
+    /// block that gives the highest occupancy: at most `block_size_limit`, or any number if that is
+    /// 0.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn suggested_launch_configuration(
+        &self,
+        dynamic_smem_size: usize,
+        block_size_limit: BlockSize,
+    ) -> CudaResult<(u32, u32)> {
+        let (mut grid, mut block) = (0, 0);
+        let BlockSize { x, y, z } = block_size_limit;
+        // SAFETY: it writes two integers; the function's module lives.
+        let result = unsafe {
+            sys::cuOccupancyMaxPotentialBlockSize(
+                &mut grid,
+                &mut block,
+                self.inner,
+                None,
+                dynamic_smem_size,
+                (x * y * z) as i32,
+            )
+        };
+        result.to_result()?;
+        Ok((grid as u32, block as u32))
+    }
+}
+
+/// Starts a kernel on a stream, written as in CUDA C++:
+/// `kernel<<<grid, block, shared, stream>>>(arguments)`, where `kernel` is a [`Function`] or
+/// `module.name`. `grid` and `block` are numbers, pairs or triples, `shared` the bytes of dynamic
+/// shared memory.
+///
+/// A slice of the kernel takes two arguments: its device pointer and its length as a `usize`.
+///
+/// # Safety
+///
+/// The arguments have the types of the kernel's parameters, and stay valid until the kernel has
+/// finished. See [`Stream::launch`](crate::stream::Stream::launch).
+///
+/// ```no_run
+/// use cust::prelude::*;
+///
+/// # fn main() -> Result<(), cust::error::CudaError> {
+/// # let ptx = "";
+/// let _context = cust::quick_init()?;
+/// let module = Module::from_ptx(ptx, &[])?;
+/// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+/// let values = [1.0f32, 2.0, 3.0].as_dbuf()?;
+/// // SAFETY: the kernel takes one slice of f32, which `values` outlives.
+/// unsafe {
+///     launch!(module.double<<<1, 32, 0, stream>>>(values.as_device_ptr(), values.len()))?;
+/// }
+/// stream.synchronize()?;
+/// println!("{:?}", values.as_host_vec()?);
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! launch {
+    ($module:ident . $function:ident <<<$grid:expr, $block:expr, $shared:expr, $stream:ident>>>($($argument:expr),* $(,)?)) => {
+        match $module.get_function(stringify!($function)) {
+            Ok(function) => $crate::launch!(function<<<$grid, $block, $shared, $stream>>>($($argument),*)),
+            Err(error) => Err(error),
+        }
+    };
+    ($function:ident <<<$grid:expr, $block:expr, $shared:expr, $stream:ident>>>($($argument:expr),* $(,)?)) => {
+        $stream.launch(&$function, $grid, $block, $shared, &[
+            $($crate::function::address(&$argument)),*
+        ])
+    };
+}
+
+/// Returns the address of a kernel's argument. Used by [`launch!`](crate::launch).
+#[doc(hidden)]
+pub fn address<T: crate::memory::DeviceCopy>(argument: &T) -> *mut std::ffi::c_void {
+    std::ptr::from_ref(argument).cast_mut().cast()
+}
