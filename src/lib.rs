@@ -99,6 +99,7 @@ struct Readme;
 /// Programs of the guide; `cargo xtask guide` tests those that are crates of several files.
 #[cfg(all(doctest, feature = "simulator"))]
 #[doc = include_str!("../docs/guide/calls.md")]
+#[doc = include_str!("../docs/guide/coming-from-rust-cuda.md")]
 #[doc = include_str!("../docs/guide/matmul.md")]
 #[doc = include_str!("../docs/guide/profiling.md")]
 #[doc = include_str!("../docs/guide/streaming.md")]

@@ -60,11 +60,9 @@ enum Chore {
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
     /// compile their kernels.
     Guide,
-    /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this workspace's cuda_std.
-    RustCuda {
-        /// The folder of the checkout.
-        path: PathBuf,
-    },
+    /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this workspace's cuda_std,
+    /// and run the examples' kernels in the simulator.
+    RustCuda(rust_cuda::Options),
 }
 
 fn main() -> ExitCode {
@@ -80,7 +78,7 @@ fn main() -> ExitCode {
         Chore::Bundle => bundle::gather(),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
         Chore::Guide => guide::check(),
-        Chore::RustCuda { path } => rust_cuda::check(&path),
+        Chore::RustCuda(options) => rust_cuda::check(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

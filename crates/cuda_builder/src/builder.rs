@@ -1,24 +1,25 @@
 //! From a kernel crate to PTX.
 
-use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::{env, fs};
 
+use crate::options::{self, EmitOption, Options};
 use crate::ptx::PtxSummary;
 use crate::ptxas::{Ptxas, Resources};
 use crate::sources::{self, KernelCrate, Sources};
-use crate::{Arch, BuildError, DeviceCompiler, PtxVersion, TARGET, environment, ir};
+use crate::{
+    Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, environment, ir, report,
+};
 
-/// The release profile that a kernel is compiled with, whatever its workspace says. Fat LTO makes
-/// the IR the whole program.
+/// The release profile that a kernel is compiled with, whatever its workspace says, beside what
+/// [`Options::profile`] sets. Fat LTO makes the IR the whole program.
 const PROFILE: &[(&str, &str)] = &[
     ("CODEGEN_UNITS", "1"),
-    ("DEBUG", "false"),
-    ("DEBUG_ASSERTIONS", "false"),
     ("INCREMENTAL", "false"),
     ("LTO", "fat"),
     ("OPT_LEVEL", "3"),
-    ("OVERFLOW_CHECKS", "false"),
     ("PANIC", "abort"),
     ("STRIP", "none"),
 ];
@@ -67,7 +68,8 @@ const CRATE_FEATURES: [&str; 3] = [
 #[must_use = "nothing is compiled before `build`"]
 pub struct CudaBuilder {
     pub(crate) kernel_crate: PathBuf,
-    pub(crate) arch: Arch,
+    pub(crate) arch: NvvmArch,
+    pub(crate) options: Options,
     ptx_version: Option<PtxVersion>,
     target_dir: Option<PathBuf>,
     pub(crate) copy_to: Option<PathBuf>,
@@ -77,6 +79,8 @@ pub struct CudaBuilder {
 }
 
 /// A kernel crate's PTX and how it came about.
+///
+/// Stands for the path of the PTX where a path is asked for, as Rust-CUDA's builder returns.
 #[derive(Clone, Debug)]
 pub struct Build {
     /// The kernel crate's package.
@@ -95,6 +99,26 @@ pub struct Build {
     pub sources: Sources,
 }
 
+impl AsRef<Path> for Build {
+    fn as_ref(&self) -> &Path {
+        &self.ptx_path
+    }
+}
+
+impl Deref for Build {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.ptx_path
+    }
+}
+
+impl From<Build> for PathBuf {
+    fn from(build: Build) -> Self {
+        build.ptx_path
+    }
+}
+
 impl Build {
     /// Assembles the PTX for `arch` with the ptxas of this machine.
     ///
@@ -111,7 +135,8 @@ impl CudaBuilder {
     pub fn new(kernel_crate: impl Into<PathBuf>) -> Self {
         Self {
             kernel_crate: kernel_crate.into(),
-            arch: Arch::Sm70,
+            arch: NvvmArch::Compute70,
+            options: Options::default(),
             ptx_version: None,
             target_dir: None,
             copy_to: None,
@@ -121,9 +146,12 @@ impl CudaBuilder {
         }
     }
 
-    /// The oldest architecture that the PTX has to run on.
-    pub fn arch(mut self, arch: Arch) -> Self {
-        self.arch = arch;
+    /// The oldest architecture that the PTX has to run on: an [`Arch`], or Rust-CUDA's name of
+    /// one.
+    ///
+    /// In kernels `#[cfg(target_feature = "compute_80")]` holds if it is 8.0 or later.
+    pub fn arch(mut self, arch: impl Into<NvvmArch>) -> Self {
+        self.arch = arch.into();
         self
     }
 
@@ -166,35 +194,58 @@ impl CudaBuilder {
 
     /// Compiles the kernel crate.
     ///
+    /// In a build script, also tells cargo which files and variables the PTX depends on.
+    ///
     /// # Errors
     ///
     /// [`BuildError`] says which step failed and carries what its program printed.
     pub fn build(self) -> Result<Build, BuildError> {
+        let build = self.compile()?;
+        // cargo sets `NUM_JOBS` for build scripts alone.
+        if env::var_os("NUM_JOBS").is_some() && env::var_os("OUT_DIR").is_some() {
+            report::dependencies(&build.sources.files);
+        }
+        Ok(build)
+    }
+
+    pub(crate) fn compile(self) -> Result<Build, BuildError> {
+        self.options.check()?;
+        let arch = Arch::try_from(self.arch)?;
         let compiler = self
             .compiler
             .clone()
             .map_or_else(DeviceCompiler::discover, Ok)?;
         let kernels = KernelCrate::read(&self.kernel_crate)?;
-        let sources = sources::source_hash(&self.kernel_crate)?;
+        let sources = self.sources()?;
         // The flags differ from architecture to architecture, and with them all of `core`.
         let target_dir = self
             .target_dir
             .clone()
             .unwrap_or_else(|| kernels.target_directory.join("cuda-builder"))
-            .join(self.arch.name());
-        fs::create_dir_all(&target_dir).map_err(BuildError::io("create", &target_dir))?;
+            .join(self.options.rust_folder(arch));
+        let output_dir = target_dir.join(self.options.llvm_folder());
+        fs::create_dir_all(&output_dir).map_err(BuildError::io("create", &output_dir))?;
         let steps = Steps {
-            options: &self,
+            builder: &self,
+            options: &self.options,
+            arch,
             compiler: &compiler,
             kernels: &kernels,
             target_dir,
+            output_dir,
         };
         let _lock = steps.lock()?;
-        let ir = ir::rewrite(&steps.emit_ir()?)?;
+        let ptx_path = self.copy_to.clone().unwrap_or_else(|| steps.file("ptx"));
+        let ir = steps.emit_ir()?;
+        steps.write_ir(&ir, &ptx_path)?;
+        let ir = ir::rewrite(&ir, self.options.constant_memory)?;
+        if let Some(path) = &self.options.final_module_path {
+            write_if_changed(path, &ir)?;
+        }
         let ptx = format!(
             "// The kernels of {} for {}, made by cuda_builder. Do not edit.\n{}",
             kernels.package,
-            self.arch,
+            arch,
             steps.ir_to_ptx(&ir)?
         );
         let summary = PtxSummary::of(&ptx);
@@ -210,12 +261,11 @@ impl CudaBuilder {
                 package: kernels.package,
             });
         }
-        let ptx_path = self.copy_to.clone().unwrap_or_else(|| steps.file("ptx"));
         write_if_changed(&ptx_path, &ptx)?;
         let package = kernels.package.clone();
         Ok(Build {
             package,
-            arch: self.arch,
+            arch,
             ptx_path,
             ptx,
             summary,
@@ -223,14 +273,26 @@ impl CudaBuilder {
             compiler: compiler.clone(),
         })
     }
+
+    /// The sources, with the options in their hash.
+    pub(crate) fn sources(&self) -> Result<Sources, BuildError> {
+        let mut sources = sources::source_hash(&self.kernel_crate)?;
+        sources.hash = self.options.hash_with(sources.hash);
+        Ok(sources)
+    }
 }
 
 /// The steps of one build.
 struct Steps<'a> {
-    options: &'a CudaBuilder,
+    builder: &'a CudaBuilder,
+    options: &'a Options,
+    arch: Arch,
     compiler: &'a DeviceCompiler,
     kernels: &'a KernelCrate,
+    /// What rustc leaves behind, and the lock.
     target_dir: PathBuf,
+    /// What LLVM leaves behind.
+    output_dir: PathBuf,
 }
 
 impl Steps<'_> {
@@ -243,7 +305,7 @@ impl Steps<'_> {
     }
 
     fn file(&self, extension: &str) -> PathBuf {
-        self.target_dir
+        self.output_dir
             .join(format!("{}.{extension}", self.kernels.library))
     }
 
@@ -265,6 +327,7 @@ impl Steps<'_> {
             self.run_cargo(clean)?;
         }
         let mut rustc = self.cargo("rustc");
+        rustc.args(&self.options.build_args);
         rustc.args([
             "--lib",
             "--crate-type",
@@ -302,11 +365,12 @@ impl Steps<'_> {
     fn cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.compiler.cargo);
         environment::clear_outer_cargo(&mut command);
-        for (key, value) in PROFILE {
+        for (key, value) in PROFILE.iter().chain(&self.options.profile()) {
             command.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
         }
-        let target_cpu = format!("-Ctarget-cpu={}", self.options.arch);
-        let flags: Vec<&str> = [&[target_cpu.as_str()], RUSTFLAGS].concat();
+        let mut flags = vec![format!("-Ctarget-cpu={}", self.arch)];
+        flags.extend(RUSTFLAGS.iter().map(|&flag| flag.to_owned()));
+        flags.extend(options::capability_cfgs(self.arch));
         command
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTC", &self.compiler.rustc)
@@ -315,12 +379,13 @@ impl Steps<'_> {
             .env("RUSTC_WORKSPACE_WRAPPER", "")
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
             .env("CARGO_BUILD_BUILD_DIR", self.cargo_dir())
+            .env("CUDA_ARCH", options::cuda_arch(self.arch).to_string())
             .current_dir(&self.kernels.folder)
             .args([subcommand, "--release", "--target", TARGET, "--target-dir"])
             .arg(self.cargo_dir());
         for (flag, is_set) in [
-            ("--locked", self.options.locked),
-            ("--offline", self.options.offline),
+            ("--locked", self.builder.locked),
+            ("--offline", self.builder.offline),
         ] {
             command.args(is_set.then_some(flag));
         }
@@ -334,33 +399,54 @@ impl Steps<'_> {
         }
         Err(BuildError::Compile {
             package: self.kernels.package.clone(),
-            arch: self.options.arch,
+            arch: self.arch,
             compiler: self.compiler.rustc_version.clone(),
             stderr: stderr(&output),
         })
     }
 
+    /// Writes rustc's IR beside the PTX, if that is asked for.
+    fn write_ir(&self, ir: &str, ptx: &Path) -> Result<(), BuildError> {
+        match self.options.emit {
+            None => Ok(()),
+            Some(EmitOption::LlvmIr) => write_if_changed(&ptx.with_extension("ll"), ir),
+            Some(EmitOption::Bitcode) => {
+                let text = self.file("rustc.ll");
+                write_if_changed(&text, ir)?;
+                let mut assembler = Command::new(&self.compiler.opt);
+                let bitcode = ptx.with_extension("bc");
+                assembler
+                    .args(["-passes=verify", "-o"])
+                    .args([bitcode, text]);
+                run_llvm(assembler)
+            }
+        }
+    }
+
     /// LLVM's optimiser, then its code generator.
     fn ir_to_ptx(&self, ir: &str) -> Result<String, BuildError> {
-        let (rewritten, optimised, ptx) = (self.file("ll"), self.file("opt.ll"), self.file("ptx"));
+        let (rewritten, optimised) = (self.file("rewritten.ll"), self.file("opt.ll"));
+        let ptx = self.file("ptx");
         fs::write(&rewritten, ir).map_err(BuildError::io("write", &rewritten))?;
-        let version = self.options.ptx_version;
-        let version = version.unwrap_or(self.options.arch.default_ptx_version());
+        let version = self.builder.ptx_version;
+        let version = version.unwrap_or(self.arch.default_ptx_version());
         let target = [
-            format!("-mcpu={}", self.options.arch),
+            format!("-mcpu={}", self.arch),
             format!("-mattr=+{}", version.llvm_feature()),
         ];
 
         let mut opt = Command::new(&self.compiler.opt);
-        opt.args(["-passes=default<O3>", UNROLL, "-S"])
+        opt.args([self.options.passes(), UNROLL, "-S"])
             .args(&target)
+            .args(self.options.llvm_flags())
             .arg(&rewritten)
             .arg("-o")
             .arg(&optimised);
         run_llvm(opt)?;
         let mut llc = Command::new(&self.compiler.llc);
-        llc.arg("-O3")
+        llc.args(self.options.llc_flags())
             .args(&target)
+            .args(self.options.llvm_flags())
             .arg(&optimised)
             .arg("-o")
             .arg(&ptx);

@@ -4,11 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use crate::builder::write_if_changed;
-use crate::sources::{self, Sources};
-use crate::{
-    BuildError, CARGO_VARIABLE, CudaBuilder, LLVM_BIN_VARIABLE, RUSTC_VARIABLE, Record,
-    ptx_file_name,
-};
+use crate::sources::Sources;
+use crate::{Arch, BuildError, CudaBuilder, Record, ptx_file_name, report};
 
 /// A kernel crate whose PTX is checked in: made by [`CudaBuilder::checked_in`].
 #[derive(Clone, Debug)]
@@ -61,8 +58,8 @@ impl CudaBuilder {
     /// cuda_builder::CudaBuilder::new("kernels").build_script("my_kernels.ptx");
     /// ```
     pub fn build_script(self, file_name: &str) {
-        report(out_file(file_name).and_then(|file| {
-            let build = self.copy_to(file).build()?;
+        report::outcome(out_file(file_name).and_then(|file| {
+            let build = self.copy_to(file).compile()?;
             Ok(build.sources.files)
         }));
     }
@@ -77,20 +74,22 @@ impl CheckedIn {
     /// [`BuildError::Record`] if the checked-in PTX is missing or differs from the record,
     /// [`BuildError::Outdated`] if the sources have changed and compiling them failed.
     pub fn provide(self) -> Result<Provided, BuildError> {
-        let sources = sources::source_hash(&self.builder.kernel_crate)?;
+        let arch = Arch::try_from(self.builder.arch)?;
+        let sources = self.builder.sources()?;
         let record_path = self.folder.join("record.toml");
         let record = Record::load(&record_path)?;
-        let ptx_path = self
-            .folder
-            .join(ptx_file_name(&self.name, self.builder.arch));
+        let ptx_path = self.folder.join(ptx_file_name(&self.name, arch));
         let mut files = sources.files.clone();
         files.extend([record_path.clone(), ptx_path.clone()]);
-        if !self.is_recorded(&record, &sources) {
-            let build = self.builder.build().map_err(|error| BuildError::Outdated {
-                name: self.name,
-                folder: self.folder,
-                source: Box::new(error),
-            })?;
+        if !self.is_recorded(&record, &sources, arch) {
+            let build = self
+                .builder
+                .compile()
+                .map_err(|error| BuildError::Outdated {
+                    name: self.name,
+                    folder: self.folder,
+                    source: Box::new(error),
+                })?;
             return Ok(Provided {
                 ptx_path: build.ptx_path,
                 is_checked_in: false,
@@ -123,17 +122,17 @@ impl CheckedIn {
     ///
     /// Reports files, variables and errors to cargo as [`CudaBuilder::build_script`] does.
     pub fn build_script(mut self, file_name: &str) {
-        report(out_file(file_name).and_then(|file| {
+        report::outcome(out_file(file_name).and_then(|file| {
             self.builder = self.builder.copy_to(file);
             Ok(self.provide()?.files)
         }));
     }
 
-    fn is_recorded(&self, record: &Record, sources: &Sources) -> bool {
+    fn is_recorded(&self, record: &Record, sources: &Sources, arch: Arch) -> bool {
         record.crates().any(|(name, recorded)| {
             name == self.name
                 && recorded.sources == sources.hash
-                && recorded.ptx.contains_key(self.builder.arch.name())
+                && recorded.ptx.contains_key(arch.name())
         })
     }
 }
@@ -143,30 +142,10 @@ fn out_file(name: &str) -> Result<PathBuf, BuildError> {
     Ok(Path::new(&folder).join(name))
 }
 
-/// Tells cargo what the result of a build script depends on, or its error.
-fn report(files: Result<Vec<PathBuf>, BuildError>) {
-    for variable in [RUSTC_VARIABLE, CARGO_VARIABLE, LLVM_BIN_VARIABLE] {
-        println!("cargo::rerun-if-env-changed={variable}");
-    }
-    match files {
-        Ok(files) => {
-            for file in files {
-                println!("cargo::rerun-if-changed={}", file.display());
-            }
-        }
-        // A build script that has reported an error runs again in any case.
-        Err(error) => {
-            for line in error.to_string().lines() {
-                println!("cargo::error={line}");
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeviceCompiler, source_hash};
+    use crate::{DeviceCompiler, source_hash, sources};
 
     const PTX: &str = ".visible .entry k()\n{\nret;\n}\n";
 

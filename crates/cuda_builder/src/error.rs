@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Arch;
 use crate::discover::{Rejected, TESTED, is_tested};
+use crate::{Arch, NvvmArch};
 
 /// Why a kernel crate did not become PTX.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,20 @@ pub enum BuildError {
     UnknownArch {
         /// What was asked for.
         given: String,
+    },
+
+    /// Rust-CUDA's name of an architecture that the builder does not compile for.
+    #[error("cuda_builder does not compile for {given}; {}", instead_of(*.given))]
+    UnsupportedArch {
+        /// The architecture.
+        given: NvvmArch,
+    },
+
+    /// An option of Rust-CUDA's builder that this one does not have.
+    #[error("cuda_builder cannot compile with `{option}`: OptiX is not supported")]
+    Unsupported {
+        /// The option.
+        option: &'static str,
     },
 
     /// A file or folder could not be read or written.
@@ -194,6 +208,18 @@ fn untested(rustc_version: &str) -> String {
 fn known_architectures() -> String {
     let names: Vec<_> = Arch::ALL.iter().map(|arch| arch.name()).collect();
     names.join(", ")
+}
+
+/// What to ask for in place of an architecture.
+fn instead_of(given: NvvmArch) -> String {
+    let (oldest, number) = (NvvmArch::Compute70, given.number());
+    if number < oldest.number() {
+        return format!(
+            "the oldest is {oldest} ({}), and its PTX runs on every GPU from Volta on",
+            Arch::Sm70
+        );
+    }
+    format!("known are {}", known_architectures())
 }
 
 fn quoted(names: &[String]) -> String {

@@ -23,6 +23,8 @@ impl PtxSummary {
     pub fn of(ptx: &str) -> Self {
         let mut summary = Self::default();
         let mut function = None;
+        // Calls, and inline assembly, have braces of their own.
+        let mut open_braces = 0;
         for line in ptx.lines() {
             let line = line.split("//").next().unwrap_or_default().trim();
             if let Some(external) = line.strip_prefix(".extern ") {
@@ -34,7 +36,11 @@ impl PtxSummary {
                 function = Some(name.to_owned());
             } else if let Some(name) = function.as_ref().filter(|_| is_barrier(line)) {
                 *summary.barriers.entry(name.clone()).or_default() += 1;
-            } else if line == "}" {
+            }
+            open_braces += line.matches('{').count();
+            let closed = line.matches('}').count();
+            open_braces = open_braces.saturating_sub(closed);
+            if closed > 0 && open_braces == 0 {
                 function = None;
             }
         }
@@ -123,6 +129,10 @@ mod tests {
 {
 	// bar.sync 0;
 	bar.sync 	0;
+	{ // callseq 0, 0
+	call.uni missing, ();
+	} // callseq 0, 0
+	st.v2.b32 [%rd1], {%r1, %r2};
 	@%p1 bar.sync 	0;
 	ret;
 }

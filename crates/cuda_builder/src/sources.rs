@@ -16,7 +16,10 @@ use crate::{Arch, BuildError, TARGET, environment};
 const RECIPE: &[(&str, &str)] = &[
     ("arch.rs", include_str!("arch.rs")),
     ("builder.rs", include_str!("builder.rs")),
+    ("options.rs", include_str!("options.rs")),
+    ("nvvm_arch.rs", include_str!("nvvm_arch.rs")),
     ("ir/atomics.rs", include_str!("ir/atomics.rs")),
+    ("ir/constants.rs", include_str!("ir/constants.rs")),
     ("ir/convergent.rs", include_str!("ir/convergent.rs")),
     ("ir/launch_bounds.rs", include_str!("ir/launch_bounds.rs")),
     ("ir/line.rs", include_str!("ir/line.rs")),

@@ -2,35 +2,18 @@
 //!
 //! Where no device compiler is installed the tests say so and pass, unless `CUDA_BUILDER_REQUIRE=1`.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use common::{device_compiler, entry};
 use cuda_builder::{Arch, Build, BuildError, CudaBuilder, DeviceCompiler, Ptxas};
 use tempfile::TempDir;
 
-fn device_compiler() -> Option<DeviceCompiler> {
-    match DeviceCompiler::discover() {
-        Ok(compiler) => Some(compiler),
-        Err(error) if std::env::var("CUDA_BUILDER_REQUIRE").is_ok_and(|value| value == "1") => {
-            panic!("CUDA_BUILDER_REQUIRE is set, but {error}")
-        }
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
-}
-
 /// A copy of the smoke kernels, with `extra` behind their source.
 fn smoke_kernels(extra: &str) -> (TempDir, PathBuf) {
-    let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/smoke");
-    let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("kernels");
-    fs::create_dir_all(copy.join("src")).unwrap();
-    fs::copy(original.join("Cargo.toml"), copy.join("Cargo.toml")).unwrap();
-    let source = fs::read_to_string(original.join("src/lib.rs")).unwrap();
-    fs::write(copy.join("src/lib.rs"), source + extra).unwrap();
-    (folder, copy)
+    common::kernels("smoke", extra)
 }
 
 /// Builds in a target folder that stays between runs, so that `core` is compiled once.
@@ -40,13 +23,6 @@ fn build(kernels: &Path, compiler: DeviceCompiler) -> Result<Build, BuildError> 
         .compiler(compiler)
         .target_dir(target)
         .build()
-}
-
-/// The text of one kernel.
-fn entry<'a>(ptx: &'a str, name: &str) -> &'a str {
-    let start = ptx.find(&format!(".entry {name}(")).unwrap();
-    let end = ptx[start..].find("\n}").unwrap();
-    &ptx[start..start + end]
 }
 
 #[test]

@@ -44,5 +44,7 @@ capabilities! {
     Compute90 "sm_90" "900"
     Compute100 "sm_100" "1000"
     Compute103 "sm_103" "1030"
+    Compute110 "sm_110" "1100"
     Compute120 "sm_120" "1200"
+    Compute121 "sm_121" "1210"
 }

@@ -69,6 +69,7 @@ enums! {
     CUjit_option {
         CU_JIT_ERROR_LOG_BUFFER = 5,
         CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+        CU_JIT_GENERATE_LINE_INFO = 13,
     }
     CUstream_flags {
         CU_STREAM_NON_BLOCKING = 1,

@@ -275,6 +275,7 @@ impl Modules {
 
     /// Loads `ptx`, the text of an image or a part of it. The context must be current.
     fn load(&self, module: &Module, image: &Image, ptx: &str) -> Result<sys::CUmodule> {
+        let has_lines = ptx.contains(".loc\t");
         let ptx = CString::new(ptx).map_err(|_| {
             let reason = "its text contains a zero byte".to_string();
             self.load_error(module, Some(image), reason, String::new())
@@ -283,11 +284,18 @@ impl Modules {
         let mut options = [
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            // For profilers, if the PTX has lines.
+            CUjit_option::CU_JIT_GENERATE_LINE_INFO,
         ];
-        // The driver takes sizes in place of pointers here.
-        let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
+        let has_lines = usize::from(has_lines);
+        // The driver takes numbers in place of pointers here.
+        let mut values = [
+            log.as_mut_ptr().cast::<c_void>(),
+            LOG_BYTES as *mut c_void,
+            has_lines as *mut c_void,
+        ];
         let mut raw = null_mut();
-        // SAFETY: the text ends with a zero, and the options' values are the log and its size.
+        // SAFETY: the text ends with a zero, and the options' values are the log, its size and a flag.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut raw,

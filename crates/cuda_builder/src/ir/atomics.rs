@@ -42,8 +42,12 @@ fn float_addition(text: &str) -> Option<String> {
     // The attributes between type and value are of no use to an instruction.
     let (address, value) = text[open + 1..close].rsplit_once(',')?;
     let (address, value) = (operand(address)?, operand(value)?);
+    // The line in the source, if the IR has lines.
+    let line = text[close..]
+        .find(", !dbg ")
+        .map_or("", |at| &text[close + at..]);
     Some(format!(
-        "{result} atomicrmw fadd ptr {address}, {ty} {value} {SCOPE} monotonic"
+        "{result} atomicrmw fadd ptr {address}, {ty} {value} {SCOPE} monotonic{line}"
     ))
 }
 

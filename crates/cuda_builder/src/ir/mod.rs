@@ -5,6 +5,7 @@
 //! and LLVM's `opt` then optimises with full knowledge.
 
 mod atomics;
+mod constants;
 mod convergent;
 mod launch_bounds;
 mod line;
@@ -13,9 +14,14 @@ mod statics;
 
 use crate::BuildError;
 
-/// All the rewriting, in the order in which it has to happen.
-pub(crate) fn rewrite(ir: &str) -> Result<String, BuildError> {
+/// All the rewriting, in the order in which it has to happen; `constant_memory`: with immutable
+/// statics in constant memory.
+pub(crate) fn rewrite(ir: &str, constant_memory: bool) -> Result<String, BuildError> {
     let ir = parameters::by_value(ir);
+    let ir = match constant_memory {
+        true => constants::to_section(&ir),
+        false => ir,
+    };
     // The markers are inline assembly: they go before inline assembly is marked.
     let ir = launch_bounds::from_markers(&ir)?;
     let ir = statics::to_address_spaces(&ir)?;

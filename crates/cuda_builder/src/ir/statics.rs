@@ -11,6 +11,9 @@ const DYNAMIC: &str = "__dynamic_smem";
 /// The widest load is of 16 bytes, so that nothing in shared memory is aligned to less.
 const MIN_ALIGN: u32 = 16;
 
+/// The section of immutable statics that only the kernels read.
+pub(super) const IMMUTABLE_SECTION: &str = ", section \".constant.immutable\"";
+
 /// Where a static goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
@@ -20,23 +23,31 @@ enum Memory {
     SharedStatic,
     /// To constant memory, where the host may set it before a launch.
     Constant,
+    /// To constant memory, with a value that LLVM may use.
+    Immutable,
 }
 
 impl Memory {
-    const ALL: [Self; 3] = [Self::Shared, Self::SharedStatic, Self::Constant];
+    const ALL: [Self; 4] = [
+        Self::Shared,
+        Self::SharedStatic,
+        Self::Constant,
+        Self::Immutable,
+    ];
 
     fn section(self) -> &'static str {
         match self {
             Self::Shared => ", section \".shared\"",
             Self::SharedStatic => ", section \".shared.static\"",
             Self::Constant => ", section \".constant\"",
+            Self::Immutable => IMMUTABLE_SECTION,
         }
     }
 
     fn address_space(self) -> u32 {
         match self {
             Self::Shared | Self::SharedStatic => 3,
-            Self::Constant => 4,
+            Self::Constant | Self::Immutable => 4,
         }
     }
 }
@@ -81,7 +92,9 @@ fn definition(name: &str, memory: Memory, text: &str) -> Result<String, BuildErr
         message: format!("`{text}` is not a definition"),
     };
     // Metadata, which newer LLVMs attach, is of no use behind the rewriting.
-    let text = text.split(", !").next().unwrap_or_default();
+    let strings = text.rfind('"').unwrap_or(0);
+    let end = text[strings..].find(", !").map(|at| strings + at);
+    let text = &text[..end.unwrap_or(text.len())];
     let text = text.replacen(memory.section(), "", 1);
     let is_constant = |head: &&str| !head.contains(" global ");
     let (head, value) = match text
@@ -122,6 +135,7 @@ fn definition(name: &str, memory: Memory, text: &str) -> Result<String, BuildErr
         }
         // The host may set it before a launch: no load becomes the initial value.
         Memory::Constant => format!("externally_initialized constant {value}, align {align}"),
+        Memory::Immutable => format!("constant {value}, align {align}"),
     };
     Ok(format!(
         "{head} addrspace({}) {value}",

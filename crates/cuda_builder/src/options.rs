@@ -1,0 +1,385 @@
+//! Rust-CUDA's options of a build.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::{Arch, BuildError, CudaBuilder, NvvmArch, sources};
+
+/// What the PTX says about the source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DebugInfo {
+    /// Nothing.
+    #[default]
+    None,
+    /// The file and line of every instruction, as with nvcc's `-lineinfo`.
+    LineTables,
+}
+
+/// What is written beside the PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EmitOption {
+    LlvmIr,
+    Bitcode,
+}
+
+/// What Rust-CUDA's builder lets a caller choose.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    release: bool,
+    debug: DebugInfo,
+    generate_line_info: bool,
+    nvvm_opts: bool,
+    ftz: bool,
+    fast_sqrt: bool,
+    fast_div: bool,
+    fma_contraction: bool,
+    optix: bool,
+    pub(crate) constant_memory: bool,
+    pub(crate) emit: Option<EmitOption>,
+    pub(crate) final_module_path: Option<PathBuf>,
+    pub(crate) build_args: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            release: true,
+            debug: DebugInfo::None,
+            generate_line_info: true,
+            nvvm_opts: true,
+            ftz: false,
+            fast_sqrt: false,
+            fast_div: false,
+            fma_contraction: false,
+            optix: false,
+            constant_memory: false,
+            emit: None,
+            final_module_path: None,
+            build_args: Vec::new(),
+        }
+    }
+}
+
+/// The options of Rust-CUDA's `CudaBuilder`.
+///
+/// Those that change code are `false` by default. A build with other options has its own folder
+/// below the target folder.
+impl CudaBuilder {
+    /// Whether the kernels are compiled without debug assertions and overflow checks; `true` by
+    /// default.
+    ///
+    /// Also sets [`nvvm_opts`](Self::nvvm_opts), and `release(false)` gives line information, see
+    /// [`generate_line_info`](Self::generate_line_info).
+    pub fn release(mut self, release: bool) -> Self {
+        self.options.release = release;
+        self.options.nvvm_opts = release;
+        self
+    }
+
+    /// What the PTX says about the source; [`DebugInfo::None`] by default.
+    ///
+    /// With [`DebugInfo::LineTables`], ncu and compute-sanitizer show Rust's source lines. The
+    /// driver drops them unless the program that loads the PTX sets its option
+    /// `CU_JIT_GENERATE_LINE_INFO` (cust's `ModuleJitOption::GenerateLineInfo(true)`). `ptxas
+    /// -lineinfo` keeps them in a cubin. The instructions stay the same. The PTX then contains
+    /// the paths of the sources on this machine.
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.options.debug = debug;
+        self
+    }
+
+    /// Whether a build with `release(false)` has line information; `true` by default.
+    ///
+    /// In a release build only [`debug`](Self::debug) gives line information.
+    pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
+        self.options.generate_line_info = generate_line_info;
+        self
+    }
+
+    /// Whether LLVM optimises; `true` by default. The last call of this and of
+    /// [`release`](Self::release) counts.
+    ///
+    /// Without it LLVM only removes functions that nothing calls.
+    pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
+        self.options.nvvm_opts = nvvm_opts;
+        self
+    }
+
+    /// Whether operations on `f32` take denormal numbers as zeros and return zeros in place of
+    /// denormal numbers; `false` by default.
+    ///
+    /// Functions that cuda_std makes of inline assembly say themselves what they do.
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.options.ftz = ftz;
+        self
+    }
+
+    /// Whether the square root of an `f32` is `sqrt.approx`, of relative error at most 2⁻²³,
+    /// instead of the correctly rounded `sqrt.rn`; `false` by default.
+    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
+        self.options.fast_sqrt = fast_sqrt;
+        self
+    }
+
+    /// Whether a division of `f32` is `div.full`, of error at most 2 ulp, instead of the correctly
+    /// rounded `div.rn`; `false` by default.
+    pub fn fast_div(mut self, fast_div: bool) -> Self {
+        self.options.fast_div = fast_div;
+        self
+    }
+
+    /// Whether a product and a sum become one `fma`, which rounds once; `false` by default.
+    ///
+    /// Rust-CUDA's default is `true`. Here the default keeps the results those of the CPU and of
+    /// the simulator, bit for bit. `mul_add` is an `fma` either way.
+    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.options.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Whether rustc's LLVM IR of the whole program is written beside the PTX, with the extension
+    /// `ll`; `false` by default. The last call of this and of
+    /// [`emit_llvm_bitcode`](Self::emit_llvm_bitcode) counts.
+    pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
+        self.options.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
+        self
+    }
+
+    /// Whether rustc's LLVM IR is written beside the PTX as bitcode of the device compiler's LLVM,
+    /// with the extension `bc`; `false` by default.
+    pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
+        self.options.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
+        self
+    }
+
+    /// A file for the LLVM IR that goes to LLVM's optimiser: rustc's with shared memory,
+    /// convergence, launch bounds and the scopes of atomics in it.
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.options.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Further arguments of the `cargo rustc` that compiles the kernel crate, such as
+    /// `["--features", "double"]`.
+    pub fn build_args(mut self, arguments: &[impl AsRef<str>]) -> Self {
+        let arguments = arguments
+            .iter()
+            .map(|argument| argument.as_ref().to_owned());
+        self.options.build_args.extend(arguments);
+        self
+    }
+
+    /// Whether immutable statics go to constant memory, in the order of the IR and up to its 64
+    /// KiB; `false` by default, which leaves them in global memory.
+    ///
+    /// Constant memory is fast if all lanes of a warp read the same address, and slow if they do
+    /// not. Statics that hold pointers to other statics stay in global memory.
+    /// `#[address_space(constant)]` places a single static.
+    pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
+        self.options.constant_memory = use_constant_memory_space;
+        self
+    }
+
+    /// Has no effect: calls of the crate `libm` are compiled from its sources.
+    ///
+    /// Rust-CUDA replaces them with calls of NVIDIA's libdevice, which is part of the CUDA
+    /// toolkit. Without it their results are those of the CPU, bit for bit.
+    pub fn override_libm(self, _: bool) -> Self {
+        self
+    }
+
+    /// Unsupported: [`build`](Self::build) returns [`BuildError::Unsupported`] after `optix(true)`.
+    pub fn optix(mut self, optix: bool) -> Self {
+        self.options.optix = optix;
+        self
+    }
+}
+
+impl Options {
+    /// # Errors
+    ///
+    /// [`BuildError::Unsupported`] names an option that cannot be had.
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
+        match self.optix {
+            true => Err(BuildError::Unsupported { option: "optix" }),
+            false => Ok(()),
+        }
+    }
+
+    fn has_line_info(&self) -> bool {
+        self.debug == DebugInfo::LineTables || (!self.release && self.generate_line_info)
+    }
+
+    /// The settings of cargo's release profile that a caller can change.
+    pub(crate) fn profile(&self) -> [(&'static str, &'static str); 3] {
+        let checks = if self.release { "false" } else { "true" };
+        // Line tables would mark the PTX as compiled for a debugger; directives give the same lines.
+        let debug = match self.has_line_info() {
+            true => "line-directives-only",
+            false => "false",
+        };
+        [
+            ("DEBUG", debug),
+            ("DEBUG_ASSERTIONS", checks),
+            ("OVERFLOW_CHECKS", checks),
+        ]
+    }
+
+    /// The passes of LLVM's optimiser.
+    pub(crate) fn passes(&self) -> &'static str {
+        match self.nvvm_opts {
+            true => "-passes=default<O3>",
+            // Without a pass that removes them, all functions of `core` would be in the PTX.
+            false => "-passes=globaldce,default<O0>",
+        }
+    }
+
+    /// Flags of both LLVM's optimiser and its code generator.
+    pub(crate) fn llvm_flags(&self) -> impl Iterator<Item = &'static str> {
+        self.ftz
+            .then_some("-denormal-fp-math-f32=preserve-sign")
+            .into_iter()
+    }
+
+    /// Flags of LLVM's code generator.
+    pub(crate) fn llc_flags(&self) -> impl Iterator<Item = &'static str> {
+        let level = if self.nvvm_opts { "-O3" } else { "-O0" };
+        let flags = [
+            (true, level),
+            (self.fast_sqrt, "-nvptx-prec-sqrtf32=0"),
+            (self.fast_div, "-nvptx-prec-divf32=1"),
+            (self.fma_contraction, "-fp-contract=fast"),
+        ];
+        flags
+            .into_iter()
+            .filter_map(|(is_set, flag)| is_set.then_some(flag))
+    }
+
+    /// The folder of builds that share what cargo compiled. It depends on the options that change
+    /// `core` too.
+    pub(crate) fn rust_folder(&self, arch: Arch) -> String {
+        let mut name = arch.name().to_owned();
+        if !self.release {
+            name += "-checked";
+        }
+        if self.has_line_info() {
+            name += "-lines";
+        }
+        name
+    }
+
+    /// The folder below it for files that depend on the other options too.
+    pub(crate) fn llvm_folder(&self) -> String {
+        let flags = [
+            (!self.nvvm_opts, "unoptimised"),
+            (self.ftz, "ftz"),
+            (self.fast_sqrt, "fast_sqrt"),
+            (self.fast_div, "fast_div"),
+            (self.fma_contraction, "fma"),
+            (self.constant_memory, "constant"),
+        ];
+        let set = flags.into_iter().filter(|(is_set, _)| *is_set);
+        let mut names: Vec<_> = set.map(|(_, name)| name.to_owned()).collect();
+        if !self.build_args.is_empty() {
+            // With the quotes `["a b"]` and `["a", "b"]` differ.
+            let hash = sources::text_hash(&format!("{:?}", self.build_args));
+            names.push(hash[..16].to_owned());
+        }
+        names.join("-")
+    }
+
+    /// The hash of sources that are compiled with these options: `sources` if no option that
+    /// changes the PTX is set.
+    pub(crate) fn hash_with(&self, sources: String) -> String {
+        let arch = Arch::Sm70;
+        let folders = (self.rust_folder(arch), self.llvm_folder());
+        let default = Self::default();
+        if folders == (default.rust_folder(arch), default.llvm_folder()) {
+            return sources;
+        }
+        sources::text_hash(&format!("{sources}\n{}\n{}", folders.0, folders.1))
+    }
+}
+
+/// rustc's flags for `#[cfg(target_feature = "compute_70")]`.
+pub(crate) fn capability_cfgs(arch: Arch) -> Vec<String> {
+    let quoted: Vec<_> = NvvmArch::all_features()
+        .map(|feature| format!("\"{feature}\""))
+        .collect();
+    let known = format!("cfg(target_feature, values({}))", quoted.join(", "));
+    let mut flags = vec![
+        "-Aexplicit_builtin_cfgs_in_flags".to_owned(),
+        format!("--check-cfg={known}"),
+    ];
+    let features = NvvmArch::from(arch).features();
+    flags.extend(features.map(|feature| format!("--cfg=target_feature=\"{feature}\"")));
+    flags
+}
+
+/// The value of `CUDA_ARCH`, which `cuda_std::cfg` reads: 860 for [`Arch::Sm86`].
+pub(crate) fn cuda_arch(arch: Arch) -> impl fmt::Display {
+    NvvmArch::from(arch).number() * 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_that_changes_the_ptx_changes_folder_and_hash() {
+        let new = || CudaBuilder::new("kernels");
+        let builders = [
+            new(),
+            new().release(false),
+            new().release(false).generate_line_info(false),
+            new().debug(DebugInfo::LineTables),
+            new().nvvm_opts(false),
+            new().ftz(true),
+            new().fast_sqrt(true),
+            new().fast_div(true),
+            new().fma_contraction(true),
+            new().use_constant_memory_space(true),
+            new().build_args(&["--features", "a"]),
+            new().build_args(&["--features a"]),
+        ];
+        let mut seen = Vec::new();
+        for CudaBuilder { options, .. } in builders {
+            let place = (
+                options.rust_folder(Arch::Sm80),
+                options.llvm_folder(),
+                options.hash_with("sources".to_owned()),
+            );
+            for other in &seen {
+                let (rust, llvm, hash): &(String, String, String) = other;
+                assert_ne!((rust, llvm), (&place.0, &place.1));
+                assert_ne!(hash, &place.2);
+            }
+            seen.push(place);
+        }
+        assert_eq!(seen[0].2, "sources");
+    }
+
+    #[test]
+    fn line_information_is_for_checked_builds_and_on_request() {
+        let debug = |builder: CudaBuilder| builder.options.profile()[0].1;
+        let new = || CudaBuilder::new("kernels");
+        assert_eq!(debug(new()), "false");
+        assert_eq!(
+            debug(new().debug(DebugInfo::LineTables)),
+            "line-directives-only"
+        );
+        assert_eq!(debug(new().release(false)), "line-directives-only");
+        assert_eq!(
+            debug(new().release(false).generate_line_info(false)),
+            "false"
+        );
+    }
+
+    #[test]
+    fn cuda_arch_is_what_cuda_std_reads() {
+        assert_eq!(cuda_arch(Arch::Sm70).to_string(), "700");
+        assert_eq!(cuda_arch(Arch::Sm90a).to_string(), "900");
+        assert_eq!(cuda_arch(Arch::Sm121).to_string(), "1210");
+    }
+}
