@@ -1,21 +1,21 @@
 //! Compares every function of cuda_std, in kernels that run on every device, with results computed
 //! without cuda_std.
 
-mod among_lanes;
-mod atomic;
+mod atomics;
 #[path = "../common/mod.rs"]
 mod common;
 mod copies;
-mod float;
+mod floats;
+mod launches;
 mod matrices;
-mod parameters;
-mod positions;
-mod shared;
-mod slice;
+mod shared_memory;
+mod slices;
+mod threads;
+mod warps;
 
 use common::{fails, module, simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};
-use cuda_std_tests_kernels::{atomics, floats, launches, shared_memory, slices, threads, warps};
+use cuda_std_tests_kernels as kernels;
 use gridstride::Device;
 use gridstride::device::{Buffer, LaunchConfig, Module};
 

@@ -7,7 +7,7 @@ use cuda_std_tests_kernels::launches::{Aligned, Bytes, Mixed, Nested, Single, Ta
 fn a_kernel_needs_no_parameters() {
     for device in with_kernels() {
         // SAFETY: it does nothing.
-        unsafe { launch(&device, &launches::nothing, LaunchConfig::new(3, 40), ()) };
+        unsafe { launch(&device, &kernels::launches::nothing, LaunchConfig::new(3, 40), ()) };
         device.synchronize().unwrap();
     }
 }
@@ -33,7 +33,7 @@ fn scalars_of_every_width_arrive() {
         );
         let config = LaunchConfig::new(1, 32);
         // SAFETY: there are 12 elements.
-        unsafe { launch(&device, &launches::scalars, config, arguments) };
+        unsafe { launch(&device, &kernels::launches::scalars, config, arguments) };
         let expected = [
             0xa1,
             (-1.5e300_f64).to_bits(),
@@ -93,7 +93,7 @@ fn twenty_four_parameters_arrive() {
             23
         ];
         // SAFETY: an element.
-        unsafe { launch(&device, &launches::many, LaunchConfig::new(1, 1), arguments) };
+        unsafe { launch(&device, &kernels::launches::many, LaunchConfig::new(1, 1), arguments) };
         assert_eq!(out.to_vec().unwrap(), [expected], "{device}");
     }
 }
@@ -129,7 +129,7 @@ fn structs_arrive_with_their_padding() {
         );
         let config = LaunchConfig::new(1, 1);
         // SAFETY: an element, and 13.
-        unsafe { launch(&device, &launches::structs, config, arguments) };
+        unsafe { launch(&device, &kernels::launches::structs, config, arguments) };
         let expected = [
             200,
             -3_i64 as u64,
@@ -160,7 +160,7 @@ fn structs_hold_tables() {
         let arguments = (table, out.slice_mut());
         let config = LaunchConfig::new(2, 50);
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &launches::table, config, arguments) };
+        unsafe { launch(&device, &kernels::launches::table, config, arguments) };
         let expected: Vec<u16> = (0..100).map(|i| table.entries[i % 33]).collect();
         assert_eq!(out.to_vec().unwrap(), expected, "{device}");
     }
@@ -175,7 +175,7 @@ fn pointers_are_parameters() {
         let (from, to) = (source.slice().as_ptr(), target.slice_mut().as_mut_ptr());
         let config = LaunchConfig::new(2, 64);
         // SAFETY: both have 300 elements.
-        unsafe { launch(&device, &launches::raw_pointers, config, (from, to, 300)) };
+        unsafe { launch(&device, &kernels::launches::raw_pointers, config, (from, to, 300)) };
         assert_eq!(target.to_vec().unwrap(), input, "{device}");
     }
 }
@@ -197,12 +197,12 @@ fn counts(
 #[test]
 fn bounds_admit_what_they_say() {
     for device in with_kernels() {
-        let exact = |block| counts(&device, &launches::exact_block, 5, block);
+        let exact = |block| counts(&device, &kernels::launches::exact_block, 5, block);
         assert_eq!(exact((4, 2, 3)).unwrap(), [24; 5], "{device}");
         for other in [(24, 1, 1), (4, 3, 2), (4, 2, 2)] {
             fails(exact(other), &["blocks of (4, 2, 3) alone"]);
         }
-        let bounded = |block| counts(&device, &launches::bounded_block, 3, block);
+        let bounded = |block| counts(&device, &kernels::launches::bounded_block, 3, block);
         for block in [(128, 1, 1), (8, 4, 4), (1, 127, 1), (1, 1, 1)] {
             let threads = block.0 * block.1 * block.2;
             assert_eq!(bounded(block).unwrap(), [threads; 3], "{device}");
@@ -219,7 +219,7 @@ fn panics_that_do_not_happen_change_nothing() {
         let arguments = (1000, values.slice_mut());
         let config = LaunchConfig::new(2, 64);
         // SAFETY: the slice is valid.
-        unsafe { launch(&device, &launches::panics_at, config, arguments) };
+        unsafe { launch(&device, &kernels::launches::panics_at, config, arguments) };
         let expected: Vec<u32> = input.iter().map(|value| value + 1).collect();
         assert_eq!(values.to_vec().unwrap(), expected, "{device}");
     }
@@ -232,6 +232,6 @@ fn a_panic_names_its_thread() {
     let mut values = device.buffer_from(&[3_u32, 4, 5, 6]).unwrap();
     let (config, arguments) = (LaunchConfig::new(1, 4), (5, values.slice_mut()));
     // SAFETY: the slice is valid.
-    let launched = unsafe { device.launch(&MODULE, &launches::panics_at, config, arguments) };
+    let launched = unsafe { device.launch(&MODULE, &kernels::launches::panics_at, config, arguments) };
     fails(launched, &["panics_at", "5 is forbidden", "(2, 0, 0)"]);
 }

@@ -23,7 +23,7 @@ fn every_thread_knows_its_place() {
             let mut out = device.zeros::<[u32; 14]>(expected.len()).unwrap();
             let config = LaunchConfig::new(grid, block);
             // SAFETY: an element per thread.
-            unsafe { launch(&device, &threads::positions, config, (out.slice_mut(),)) };
+            unsafe { launch(&device, &kernels::threads::positions, config, (out.slice_mut(),)) };
             assert_eq!(out.to_vec().unwrap(), expected, "{device} {config:?}");
         }
     }
@@ -42,7 +42,7 @@ fn indices_cover_lines_and_planes() {
         let mut line = device.zeros::<u64>(len).unwrap();
         let config = LaunchConfig::new(blocks(), 37);
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &threads::indices_1d, config, (line.slice_mut(),)) };
+        unsafe { launch(&device, &kernels::threads::indices_1d, config, (line.slice_mut(),)) };
         assert_eq!(line.to_vec().unwrap(), (0..len as u64).collect::<Vec<_>>());
 
         let (width, height) = (3 * 16, 5 * 6);
@@ -50,7 +50,7 @@ fn indices_cover_lines_and_planes() {
         let config = LaunchConfig::new((3, 5), (16, 6));
         let arguments = (width, plane.slice_mut());
         // SAFETY: an element per thread, `width` threads wide.
-        unsafe { launch(&device, &threads::indices_2d, config, arguments) };
+        unsafe { launch(&device, &kernels::threads::indices_2d, config, arguments) };
         for (i, place) in plane.to_vec().unwrap().into_iter().enumerate() {
             assert_eq!(place, [(i % width) as u64, (i / width) as u64]);
         }
@@ -66,7 +66,7 @@ fn strides_visit_every_index_once() {
             let arguments = (visits.slice_mut(), visitors.slice_mut());
             let config = LaunchConfig::new(grid, block);
             // SAFETY: as long as each other.
-            unsafe { launch(&device, &threads::strides, config, arguments) };
+            unsafe { launch(&device, &kernels::threads::strides, config, arguments) };
             assert_eq!(visits.to_vec().unwrap(), vec![1; len]);
             let all = u64::from(grid * block);
             let expected: Vec<u64> = (0..len as u64).map(|i| i % all).collect();
@@ -82,12 +82,12 @@ fn strides_end_at_the_end_of_all_indices() {
         let mut out = device.zeros::<u64>(40).unwrap();
         let arguments = (out.slice_mut(),);
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &threads::endless_strides, config, arguments) };
+        unsafe { launch(&device, &kernels::threads::endless_strides, config, arguments) };
         let expected: Vec<u64> = (0..40).map(|i| i + (i + 40)).collect();
         assert_eq!(out.to_vec().unwrap(), expected);
         let arguments = (33, out.slice_mut());
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &threads::first_strides, config, arguments) };
+        unsafe { launch(&device, &kernels::threads::first_strides, config, arguments) };
         let first = |i| if i < 33 { i } else { u64::MAX };
         let expected: Vec<u64> = (0..40).map(first).collect();
         assert_eq!(out.to_vec().unwrap(), expected);
@@ -103,7 +103,7 @@ fn fences_show_writes_to_the_last_block() {
         let config = LaunchConfig::new(count as u32, 32);
         let arguments = (parts.slice_mut(), arrived.slice_mut());
         // SAFETY: an element per block and one more.
-        unsafe { launch(&device, &threads::last_block_sums, config, arguments) };
+        unsafe { launch(&device, &kernels::threads::last_block_sums, config, arguments) };
         let sum: u32 = (0..count as u32).map(|block| 3 * block + 1).sum();
         assert_eq!(parts.to_vec().unwrap()[count], sum);
         assert_eq!(arrived.to_vec().unwrap(), [count as u32]);
