@@ -10,6 +10,7 @@ mod launches;
 mod matrices;
 mod shared_memory;
 mod slices;
+mod std_floats;
 mod threads;
 mod warps;
 
