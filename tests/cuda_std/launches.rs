@@ -7,7 +7,14 @@ use cuda_std_tests_kernels::launches::{Aligned, Bytes, Mixed, Nested, Single, Ta
 fn a_kernel_needs_no_parameters() {
     for device in with_kernels() {
         // SAFETY: it does nothing.
-        unsafe { launch(&device, &kernels::launches::nothing, LaunchConfig::new(3, 40), ()) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::launches::nothing,
+                LaunchConfig::new(3, 40),
+                (),
+            )
+        };
         device.synchronize().unwrap();
     }
 }
@@ -93,7 +100,14 @@ fn twenty_four_parameters_arrive() {
             23
         ];
         // SAFETY: an element.
-        unsafe { launch(&device, &kernels::launches::many, LaunchConfig::new(1, 1), arguments) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::launches::many,
+                LaunchConfig::new(1, 1),
+                arguments,
+            )
+        };
         assert_eq!(out.to_vec().unwrap(), [expected], "{device}");
     }
 }
@@ -175,7 +189,14 @@ fn pointers_are_parameters() {
         let (from, to) = (source.slice().as_ptr(), target.slice_mut().as_mut_ptr());
         let config = LaunchConfig::new(2, 64);
         // SAFETY: both have 300 elements.
-        unsafe { launch(&device, &kernels::launches::raw_pointers, config, (from, to, 300)) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::launches::raw_pointers,
+                config,
+                (from, to, 300),
+            )
+        };
         assert_eq!(target.to_vec().unwrap(), input, "{device}");
     }
 }
@@ -232,6 +253,7 @@ fn a_panic_names_its_thread() {
     let mut values = device.buffer_from(&[3_u32, 4, 5, 6]).unwrap();
     let (config, arguments) = (LaunchConfig::new(1, 4), (5, values.slice_mut()));
     // SAFETY: the slice is valid.
-    let launched = unsafe { device.launch(&MODULE, &kernels::launches::panics_at, config, arguments) };
+    let launched =
+        unsafe { device.launch(&MODULE, &kernels::launches::panics_at, config, arguments) };
     fails(launched, &["panics_at", "5 is forbidden", "(2, 0, 0)"]);
 }

@@ -9,7 +9,9 @@ fn reads_find_every_element_and_the_end() {
             let input = random_u32(25, len);
             let values = device.buffer_from(&input).unwrap();
             let empty = device.buffer_from::<u32>(&[]).unwrap();
-            let mut out = device.zeros::<[u64; kernels::slices::READS]>(block).unwrap();
+            let mut out = device
+                .zeros::<[u64; kernels::slices::READS]>(block)
+                .unwrap();
             let arguments = (values.slice(), empty.slice(), out.slice_mut());
             let config = LaunchConfig::new(1, block as u32);
             // SAFETY: an element per thread, more than `len`.

@@ -23,7 +23,14 @@ fn every_thread_knows_its_place() {
             let mut out = device.zeros::<[u32; 14]>(expected.len()).unwrap();
             let config = LaunchConfig::new(grid, block);
             // SAFETY: an element per thread.
-            unsafe { launch(&device, &kernels::threads::positions, config, (out.slice_mut(),)) };
+            unsafe {
+                launch(
+                    &device,
+                    &kernels::threads::positions,
+                    config,
+                    (out.slice_mut(),),
+                )
+            };
             assert_eq!(out.to_vec().unwrap(), expected, "{device} {config:?}");
         }
     }
@@ -42,7 +49,14 @@ fn indices_cover_lines_and_planes() {
         let mut line = device.zeros::<u64>(len).unwrap();
         let config = LaunchConfig::new(blocks(), 37);
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &kernels::threads::indices_1d, config, (line.slice_mut(),)) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::threads::indices_1d,
+                config,
+                (line.slice_mut(),),
+            )
+        };
         assert_eq!(line.to_vec().unwrap(), (0..len as u64).collect::<Vec<_>>());
 
         let (width, height) = (3 * 16, 5 * 6);
@@ -82,7 +96,14 @@ fn strides_end_at_the_end_of_all_indices() {
         let mut out = device.zeros::<u64>(40).unwrap();
         let arguments = (out.slice_mut(),);
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &kernels::threads::endless_strides, config, arguments) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::threads::endless_strides,
+                config,
+                arguments,
+            )
+        };
         let expected: Vec<u64> = (0..40).map(|i| i + (i + 40)).collect();
         assert_eq!(out.to_vec().unwrap(), expected);
         let arguments = (33, out.slice_mut());
@@ -103,9 +124,125 @@ fn fences_show_writes_to_the_last_block() {
         let config = LaunchConfig::new(count as u32, 32);
         let arguments = (parts.slice_mut(), arrived.slice_mut());
         // SAFETY: an element per block and one more.
-        unsafe { launch(&device, &kernels::threads::last_block_sums, config, arguments) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::threads::last_block_sums,
+                config,
+                arguments,
+            )
+        };
         let sum: u32 = (0..count as u32).map(|block| 3 * block + 1).sum();
         assert_eq!(parts.to_vec().unwrap()[count], sum);
         assert_eq!(arrived.to_vec().unwrap(), [count as u32]);
+    }
+}
+
+#[test]
+fn vectors_are_the_place() {
+    for (grid, block) in [((2, 3, 4), (4, 3, 2)), ((3, 1, 2), (7, 5, 3))] {
+        let ((gw, gh, gd), (w, h, d)) = (grid, block);
+        let mut expected = Vec::new();
+        for (i, (bz, by, bx)) in each(grid).enumerate() {
+            for (j, (z, y, x)) in each(block).enumerate() {
+                let (column, row, layer) = (bx * w + x, by * h + y, bz * d + z);
+                let index = i as u32 * (w * h * d) + j as u32;
+                expected.push(
+                    [
+                        [x, y, z].as_slice(),
+                        &[
+                            bx, by, bz, w, h, d, gw, gh, gd, column, row, layer, column, row,
+                        ],
+                        &[index, column, u32::from(index == 0), 32, j as u32],
+                    ]
+                    .concat(),
+                );
+            }
+        }
+        for device in with_kernels() {
+            let mut out = device.zeros::<[u32; 22]>(expected.len()).unwrap();
+            let config = LaunchConfig::new(grid, block);
+            // SAFETY: an element per thread.
+            unsafe {
+                launch(
+                    &device,
+                    &kernels::threads::vectors,
+                    config,
+                    (out.slice_mut(),),
+                )
+            };
+            assert_eq!(
+                out.to_vec().unwrap().concat(),
+                expected.concat(),
+                "{device}"
+            );
+        }
+    }
+}
+
+#[test]
+fn barriers_count() {
+    for device in with_kernels() {
+        for (block, threads) in [((7, 10, 1), 70), ((1, 1, 1), 1), ((32, 2, 4), 256)] {
+            for limit in [0, 1, 33, threads - 1, threads, 1000] {
+                let count = threads * blocks();
+                let mut out = device.zeros::<[u32; 6]>(count as usize).unwrap();
+                let config = LaunchConfig::new(blocks(), block);
+                let arguments = (limit, out.slice_mut());
+                // SAFETY: an element per thread.
+                unsafe {
+                    launch(
+                        &device,
+                        &kernels::threads::counting_barriers,
+                        config,
+                        arguments,
+                    )
+                };
+                let below = limit.min(threads);
+                let found = |count: u32| [count, u32::from(count == threads), u32::from(count > 0)];
+                let [a, b, c] = found(below);
+                let [d, e, f] = found(threads - below);
+                let expected = vec![[a, b, c, d, e, f]; count as usize];
+                assert_eq!(
+                    out.to_vec().unwrap(),
+                    expected,
+                    "{device}, {limit} of {threads}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn fences_order_what_blocks_pass_on() {
+    let count = if small() { 5 } else { 100 };
+    let first = |value: u32| {
+        let mut all = vec![0; count + 1];
+        all[0] = value;
+        all
+    };
+    let numbers = 0..=count as u32;
+    let expected: Vec<u32> = numbers.map(|i| 9 + i * i.saturating_sub(1) / 2).collect();
+    for device in with_kernels() {
+        for kernel in [
+            &kernels::threads::pass_on_device_fence,
+            &kernels::threads::pass_on_grid_fence,
+            &kernels::threads::pass_on_system_fence,
+        ] {
+            let mut values = device.buffer_from(&first(9)).unwrap();
+            let mut flags = device.buffer_from(&first(1)).unwrap();
+            let mut started = device.zeros::<u32>(1).unwrap();
+            let arguments = (values.slice_mut(), flags.slice_mut(), started.slice_mut());
+            // SAFETY: an element per block and one more, of which the first are set.
+            unsafe {
+                launch(
+                    &device,
+                    kernel,
+                    LaunchConfig::new(count as u32, 1),
+                    arguments,
+                )
+            };
+            assert_eq!(values.to_vec().unwrap(), expected, "{device} {kernel:?}");
+        }
     }
 }

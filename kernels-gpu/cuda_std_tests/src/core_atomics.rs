@@ -70,7 +70,7 @@ pub fn histogram(
         counts[value % counts.len()].fetch_add(1, Ordering::Relaxed);
         narrow[value % narrow.len()].fetch_add(1, Ordering::Relaxed);
         total.fetch_add(value, Ordering::Relaxed);
-        any_even.fetch_or(value % 2 == 0, Ordering::Relaxed);
+        any_even.fetch_or(value.is_multiple_of(2), Ordering::Relaxed);
     }
 }
 
