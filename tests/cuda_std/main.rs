@@ -1,23 +1,35 @@
 //! Compares every function of cuda_std, in kernels that run on every device, with results computed
 //! without cuda_std.
 
-mod among_lanes;
-mod atomic;
+mod atomic_floats;
+mod atomics;
+mod children;
 #[path = "../common/mod.rs"]
 mod common;
 mod constants;
 mod copies;
-mod float;
+mod core_atomics;
+mod floats;
+mod heap;
+mod launches;
+mod machine;
 mod matrices;
+mod ordered_atomics;
 mod parameters;
-mod positions;
 mod random;
-mod shared;
-mod slice;
+mod shared_memory;
+mod slices;
+mod statics;
+mod std_floats;
+mod text;
+mod threads;
+mod vectors;
+mod warp_functions;
+mod warps;
 
 use common::{fails, module, simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};
-use cuda_std_tests_kernels::{atomics, floats, launches, shared_memory, slices, threads, warps};
+use cuda_std_tests_kernels as kernels;
 use gridstride::Device;
 use gridstride::device::{Buffer, LaunchConfig, Module};
 
@@ -28,6 +40,9 @@ static MODULE: Module = module!(
     "sm_80",
     "sm_90a"
 );
+
+/// The kernels with the same instructions on all architectures, which are in the PTX of the oldest one alone.
+static COMMON: Module = module!("cuda_std_tests", "cuda_std_tests", "sm_70");
 
 /// Returns the devices that run kernels and whose compute capability has the instructions of a
 /// test. Says on stderr which devices are skipped.
@@ -51,7 +66,20 @@ unsafe fn launch<A: KernelArgs>(
     arguments: A,
 ) {
     // SAFETY: passed on to the caller.
-    unsafe { device.launch(&MODULE, kernel, config, arguments) }.unwrap();
+    unsafe { launch_of(&MODULE, device, kernel, config, arguments) }
+}
+
+/// # Safety
+/// As of [`Device::launch`].
+unsafe fn launch_of<A: KernelArgs>(
+    module: &'static Module,
+    device: &Device,
+    kernel: &Kernel<A>,
+    config: LaunchConfig,
+    arguments: A,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { device.launch(module, kernel, config, arguments) }.unwrap();
 }
 
 /// Returns the number of blocks of a large launch.

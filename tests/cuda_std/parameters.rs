@@ -1,237 +1,200 @@
-//! Parameters of kernels, and bounds of blocks.
+//! Parameters as Rust-CUDA's kernels have them.
 
+use super::children::in_children;
 use super::*;
-use cuda_std_tests_kernels::launches::{Aligned, Bytes, Mixed, Nested, Single, Table};
+use cuda_std_tests_kernels::parameters::{self, Line};
 
 #[test]
-fn a_kernel_needs_no_parameters() {
+fn slices_are_parameters() {
     for device in with_kernels() {
-        // SAFETY: it does nothing.
-        unsafe { launch(&device, &launches::nothing, LaunchConfig::new(3, 40), ()) };
-        device.synchronize().unwrap();
+        for (len, more) in [(0, 3), (1, 0), (100, 5)] {
+            let (values, factors) = (random_u32(40, len), random(41, more));
+            let factors: Vec<u64> = factors.iter().map(|factor| factor >> 32).collect();
+            let input = device.buffer_from(&values).unwrap();
+            let others = device.buffer_from(&factors).unwrap();
+            let mut output = device.buffer_from(&vec![7_u64; 100]).unwrap();
+            let arguments = (input.slice(), 200, others.slice(), output.slice_mut());
+            let config = LaunchConfig::new(4, 32);
+            // SAFETY: an element for each of `input`.
+            unsafe { launch(&device, &parameters::scaled, config, arguments) };
+            let scaled = values
+                .iter()
+                .map(|&v| u64::from(v) + 200 * factors.iter().sum::<u64>());
+            let expected: Vec<u64> = scaled.chain(std::iter::repeat(7)).take(100).collect();
+            assert_eq!(output.to_vec().unwrap(), expected, "{device}");
+        }
     }
 }
 
 #[test]
-fn scalars_of_every_width_arrive() {
+fn slices_know_their_lengths() {
     for device in with_kernels() {
-        let mut out = device.zeros::<u64>(12).unwrap();
-        let arguments = (
-            0xa1_u8,
-            -1.5e300_f64,
-            -2_i8,
-            0xbeef_u16,
-            i64::MIN + 5,
-            -30_000_i16,
-            -0.0_f32,
-            255_u8,
-            0x0123_4567_89ab_cdef_u64,
-            -7_i32,
-            0xdead_beef_u32,
-            out.slice_mut(),
-            -9_isize,
-        );
-        let config = LaunchConfig::new(1, 32);
-        // SAFETY: there are 12 elements.
-        unsafe { launch(&device, &launches::scalars, config, arguments) };
-        let expected = [
-            0xa1,
-            (-1.5e300_f64).to_bits(),
-            -2_i64 as u64,
-            0xbeef,
-            (i64::MIN + 5) as u64,
-            -30_000_i64 as u64,
-            0x8000_0000,
-            255,
-            0x0123_4567_89ab_cdef,
-            -7_i64 as u64,
-            0xdead_beef,
-            -9_i64 as u64,
-        ];
-        assert_eq!(out.to_vec().unwrap(), expected, "{device}");
+        for (bytes, triples, none) in [(3, 2, 0), (0, 0, 1), (17, 100, 5)] {
+            let bytes = device.buffer_from(&vec![1_u8; bytes]).unwrap();
+            let triples = device.buffer_from(&vec![[1_f32; 3]; triples]).unwrap();
+            let mut doubles = device.zeros::<f64>(none).unwrap();
+            let mut out = device.zeros::<u64>(7).unwrap();
+            let arguments = (
+                bytes.slice(),
+                triples.slice(),
+                doubles.slice_mut(),
+                out.slice_mut(),
+            );
+            // SAFETY: seven elements.
+            unsafe {
+                launch(
+                    &device,
+                    &parameters::lengths,
+                    LaunchConfig::new(1, 1),
+                    arguments,
+                )
+            };
+            let (b, t) = (bytes.len() as u64, triples.len() as u64);
+            let expected = [
+                b,
+                t,
+                none as u64,
+                u64::from(b == 0),
+                u64::from(none == 0),
+                0,
+                12 * t,
+            ];
+            assert_eq!(out.to_vec().unwrap(), expected, "{device}");
+            assert_eq!(doubles.to_vec().unwrap(), vec![1.0; none], "{device}");
+        }
     }
 }
 
-/// Expands to the numbers as arguments of the kernel, followed by `$target`, and to the array that
-/// the kernel writes.
-macro_rules! numbers {
-    ($target:ident, $($number:expr),*) => {
-        (($(($number) as _,)* $target), [$($number),*])
+#[test]
+fn references_are_parameters() {
+    let line = Line {
+        slope: 0.5,
+        start: -3.0,
+        times: 3,
     };
-}
-
-#[test]
-fn twenty_four_parameters_arrive() {
+    // The bytes of a `Line`: 8, 4 and 1, then padding.
+    let mut bytes = [[0_u8; 8]; 2];
+    bytes[0] = line.slope.to_ne_bytes();
+    bytes[1][..4].copy_from_slice(&line.start.to_ne_bytes());
+    bytes[1][4] = line.times;
     for device in with_kernels() {
-        let mut out = device.zeros::<[u64; 23]>(1).unwrap();
-        let target = out.slice_mut();
-        let (wide, high) = (0xf0f1_f2f3_f4f5_f6f7_u64, 0xf000_0000);
-        let (arguments, expected) = numbers![
-            target,
-            1,
-            wide + 2,
-            3,
-            4,
-            0xf005,
-            6,
-            high + 7,
-            8,
-            wide + 9,
-            0xf00a,
-            0xf00b,
-            wide + 12,
-            13,
-            14,
-            15,
-            high + 16,
-            17,
-            wide + 18,
-            high + 19,
-            0xf014,
-            21,
-            wide + 22,
-            23
-        ];
-        // SAFETY: an element.
-        unsafe { launch(&device, &launches::many, LaunchConfig::new(1, 1), arguments) };
-        assert_eq!(out.to_vec().unwrap(), [expected], "{device}");
-    }
-}
-
-#[test]
-fn structs_arrive_with_their_padding() {
-    for device in with_kernels() {
-        let input = device.buffer_from(&[1_000_000_u32]).unwrap();
-        let mut out = device.zeros::<u64>(13).unwrap();
+        let line_there = device.buffer_from(&bytes.map(u64::from_ne_bytes)).unwrap();
+        let mut powers = device.zeros::<[f64; 4]>(1).unwrap();
+        let mut count = device.buffer_from(&[10_i16]).unwrap();
         let arguments = (
-            Bytes {
-                first: 200,
-                second: -3,
-                third: 7,
-            },
-            Mixed {
-                byte: 9,
-                double: -0.1,
-                short: 0xfedc,
-                singles: [1.0, 2.0, 3.0],
-                last: -100,
-            },
-            0x77,
-            Single { number: 2.5 },
-            Nested {
-                input: input.slice(),
-                factor: 0xffff,
-                out: out.slice_mut(),
-            },
-            Aligned {
-                words: [11, 12, 13, 14, 15],
-            },
+            line_there.slice().as_ptr().cast(),
+            powers.slice_mut().as_mut_ptr(),
+            count.slice_mut().as_mut_ptr(),
         );
         let config = LaunchConfig::new(1, 1);
-        // SAFETY: an element, and 13.
-        unsafe { launch(&device, &launches::structs, config, arguments) };
-        let expected = [
-            200,
-            -3_i64 as u64,
-            7,
-            9,
-            (-0.1_f64).to_bits(),
-            0xfedc,
-            321,
-            -100_i64 as u64,
-            0x77,
-            2.5_f32.to_bits().into(),
-            1_000_000 * 0xffff,
-            11,
-            15,
-        ];
+        // SAFETY: addresses of one element each.
+        unsafe { launch(&device, &parameters::references, config, arguments) };
+        let mut value = -3.0;
+        let expected = [(); 4].map(|()| {
+            (0..3).for_each(|_| value = value * 0.5 + 1.0);
+            value
+        });
+        assert_eq!(powers.to_vec().unwrap(), [expected], "{device}");
+        assert_eq!(count.to_vec().unwrap(), [-2], "{device}");
+    }
+}
+
+#[test]
+fn arrays_are_parameters() {
+    for device in with_kernels() {
+        let byte = device.buffer_from(&[250_u8]).unwrap();
+        let mut out = device.zeros::<i64>(8).unwrap();
+        let pairs = [[1, 255], [128, 4]];
+        let (byte, target) = (byte.slice().as_ptr(), out.slice_mut().as_mut_ptr());
+        let arguments = ([-1, 300, i16::MIN], pairs, byte, target);
+        // SAFETY: one element, and eight.
+        unsafe {
+            launch(
+                &device,
+                &parameters::arrays,
+                LaunchConfig::new(1, 1),
+                arguments,
+            )
+        };
+        let expected = [-1, 300, -32768, 1, 255, 128, 4, 250];
         assert_eq!(out.to_vec().unwrap(), expected, "{device}");
     }
 }
 
 #[test]
-fn structs_hold_tables() {
-    let mut table = Table { entries: [0; 33] };
-    for (entry, i) in table.entries.iter_mut().zip(0..) {
-        *entry = 60_000 - 1000 * i;
-    }
+fn the_widest_and_the_narrowest_are_parameters() {
+    let (wide, negative) = (
+        0x0123_4567_89ab_cdef_fedc_ba98_7654_3210_u128,
+        -5_i128 << 70,
+    );
     for device in with_kernels() {
-        let mut out = device.zeros::<u16>(100).unwrap();
-        let arguments = (table, out.slice_mut());
-        let config = LaunchConfig::new(2, 50);
-        // SAFETY: an element per thread.
-        unsafe { launch(&device, &launches::table, config, arguments) };
-        let expected: Vec<u16> = (0..100).map(|i| table.entries[i % 33]).collect();
-        assert_eq!(out.to_vec().unwrap(), expected, "{device}");
-    }
-}
-
-#[test]
-fn pointers_are_parameters() {
-    let input = random_u32(28, 300);
-    for device in with_kernels() {
-        let source = device.buffer_from(&input).unwrap();
-        let mut target = device.zeros::<u32>(300).unwrap();
-        let (from, to) = (source.slice().as_ptr(), target.slice_mut().as_mut_ptr());
-        let config = LaunchConfig::new(2, 64);
-        // SAFETY: both have 300 elements.
-        unsafe { launch(&device, &launches::raw_pointers, config, (from, to, 300)) };
-        assert_eq!(target.to_vec().unwrap(), input, "{device}");
-    }
-}
-
-/// Launches a kernel that counts the threads of each of `grid` blocks.
-fn counts(
-    device: &Device,
-    kernel: &Kernel<(cuda_std::DeviceSliceMut<u32>,)>,
-    grid: u32,
-    block: (u32, u32, u32),
-) -> gridstride::Result<Vec<u32>> {
-    let config = LaunchConfig::new(grid, block);
-    let mut counts: Buffer<u32> = device.zeros(grid as usize)?;
-    // SAFETY: an element per block.
-    unsafe { device.launch(&MODULE, kernel, config, (counts.slice_mut(),)) }?;
-    counts.to_vec()
-}
-
-#[test]
-fn bounds_admit_what_they_say() {
-    for device in with_kernels() {
-        let exact = |block| counts(&device, &launches::exact_block, 5, block);
-        assert_eq!(exact((4, 2, 3)).unwrap(), [24; 5], "{device}");
-        for other in [(24, 1, 1), (4, 3, 2), (4, 2, 2)] {
-            fails(exact(other), &["blocks of (4, 2, 3) alone"]);
+        for (yes, no) in [(true, false), (false, true), (true, true)] {
+            let mut out = device.zeros::<u64>(8).unwrap();
+            let arguments = (yes, wide, no, negative, 'Ω', out.slice_mut());
+            // SAFETY: eight elements.
+            unsafe {
+                launch(
+                    &device,
+                    &parameters::extremes,
+                    LaunchConfig::new(1, 1),
+                    arguments,
+                )
+            };
+            let expected = [
+                u64::from(yes),
+                wide as u64,
+                (wide >> 64) as u64,
+                u64::from(no),
+                negative as u64,
+                (negative >> 64) as u64,
+                0x3a9,
+                if yes && !no { 1 } else { 2 },
+            ];
+            assert_eq!(out.to_vec().unwrap(), expected, "{device}");
         }
-        let bounded = |block| counts(&device, &launches::bounded_block, 3, block);
-        for block in [(128, 1, 1), (8, 4, 4), (1, 127, 1), (1, 1, 1)] {
-            let threads = block.0 * block.1 * block.2;
-            assert_eq!(bounded(block).unwrap(), [threads; 3], "{device}");
-        }
-        fails(bounded((129, 1, 1)), &["more than the 128 threads"]);
     }
 }
 
-#[test]
-fn panics_that_do_not_happen_change_nothing() {
-    for device in with_kernels() {
-        let input: Vec<u32> = random_u32(29, 500).iter().map(|v| v % 1000).collect();
-        let mut values = device.buffer_from(&input).unwrap();
-        let arguments = (1000, values.slice_mut());
-        let config = LaunchConfig::new(2, 64);
-        // SAFETY: the slice is valid.
-        unsafe { launch(&device, &launches::panics_at, config, arguments) };
-        let expected: Vec<u32> = input.iter().map(|value| value + 1).collect();
-        assert_eq!(values.to_vec().unwrap(), expected, "{device}");
-    }
+fn past_the_end(device: &Device) -> gridstride::Result<()> {
+    let mut values = device.zeros::<u32>(65).unwrap();
+    let config = LaunchConfig::new(3, 22);
+    // SAFETY: the kernel looks at the length.
+    unsafe {
+        device.launch(
+            &MODULE,
+            &parameters::unchecked_index,
+            config,
+            (values.slice_mut(),),
+        )
+    }?;
+    device.synchronize()
 }
 
-/// In the simulator alone: a trap leaves CUDA's context, which the other tests share, useless.
 #[test]
-fn a_panic_names_its_thread() {
-    let device = simulator();
-    let mut values = device.buffer_from(&[3_u32, 4, 5, 6]).unwrap();
-    let (config, arguments) = (LaunchConfig::new(1, 4), (5, values.slice_mut()));
-    // SAFETY: the slice is valid.
-    let launched = unsafe { device.launch(&MODULE, &launches::panics_at, config, arguments) };
-    fails(launched, &["panics_at", "5 is forbidden", "(2, 0, 0)"]);
+fn an_index_past_the_end_names_thread_and_line() {
+    fails(
+        past_the_end(&simulator()),
+        &[
+            "`unchecked_index`",
+            "block (2, 0, 0)",
+            "thread (21, 0, 0)",
+            "cuda_std_tests/src/parameters.rs:23:",
+            "the len is 65 but the index is 65",
+        ],
+    );
+}
+
+/// On a GPU it is a trap, after which the context is useless.
+#[test]
+fn an_index_past_the_end_fails_the_launch() {
+    let work = |device: &Device| assert!(past_the_end(device).is_err(), "{device}");
+    let check = |device: &Device, output: &std::process::Output| {
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{device}: {text}");
+    };
+    in_children(
+        "parameters::an_index_past_the_end_fails_the_launch",
+        work,
+        check,
+    );
 }

@@ -5,6 +5,7 @@
 //! arrive: it is not the same from run to run.
 
 mod floats;
+pub mod mid;
 
 pub use floats::*;
 

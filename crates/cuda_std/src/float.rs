@@ -6,6 +6,9 @@
 //! `core` has no such functions without `std`, and a GPU has no C library. What is not here
 //! (sine, exponential, …) a kernel crate takes from the crate `libm`.
 
+#[cfg(feature = "libm")]
+pub use crate::GpuFloat;
+
 macro_rules! float {
     ($($type:ident { $($(#[$doc:meta])* $name:ident($($argument:ident),*) = $function:ident;)* })*) => {$($(
         $(#[$doc])*

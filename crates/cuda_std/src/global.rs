@@ -73,7 +73,7 @@ impl<T> DeviceSliceMut<T> {
     }
 }
 
-impl<T: Copy> DeviceSlice<T> {
+impl<T> DeviceSlice<T> {
     /// The `length` elements that start at `pointer`, an address of the device.
     ///
     /// # Safety
@@ -89,7 +89,10 @@ impl<T: Copy> DeviceSlice<T> {
     /// `index` must be below the length. The GPU does not check; the simulator does.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub unsafe fn at(&self, index: usize) -> T {
+    pub unsafe fn at(&self, index: usize) -> T
+    where
+        T: Copy,
+    {
         check("read", index, self.length);
         // SAFETY: the index is below the length by the caller's promise, and the elements are
         // initialised by that of `from_raw_parts`.
@@ -151,7 +154,10 @@ impl<T: Copy> DeviceSlice<T> {
     /// Only inside a kernel, and while the elements are allocated: on the host the address may
     /// be one of a GPU's memory, and the slice does not keep its buffer alive.
     #[inline(always)]
-    pub unsafe fn get(&self, index: usize) -> Option<T> {
+    pub unsafe fn get(&self, index: usize) -> Option<T>
+    where
+        T: Copy,
+    {
         // SAFETY: below the length; the rest is the caller's promise.
         (index < self.length).then(|| unsafe { self.pointer.add(index).read() })
     }
@@ -175,7 +181,7 @@ impl<T: Copy> DeviceSlice<T> {
     }
 }
 
-impl<T: Copy> DeviceSliceMut<T> {
+impl<T> DeviceSliceMut<T> {
     /// The `length` elements that start at `pointer`, an address of the device.
     ///
     /// # Safety
@@ -192,7 +198,10 @@ impl<T: Copy> DeviceSliceMut<T> {
     /// initialised, and no other thread may write it at the same time.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub unsafe fn at(&self, index: usize) -> T {
+    pub unsafe fn at(&self, index: usize) -> T
+    where
+        T: Copy,
+    {
         check("read", index, self.length);
         // SAFETY: in range, initialised and unshared by the caller's promise.
         unsafe { self.pointer.add(index).read() }
@@ -205,7 +214,10 @@ impl<T: Copy> DeviceSliceMut<T> {
     /// thread may read or write the element at the same time.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub unsafe fn set(&self, index: usize, value: T) {
+    pub unsafe fn set(&self, index: usize, value: T)
+    where
+        T: Copy,
+    {
         check("write", index, self.length);
         // SAFETY: in range and unshared by the caller's promise.
         unsafe { self.pointer.add(index).write(value) }

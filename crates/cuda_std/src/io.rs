@@ -52,7 +52,11 @@ pub fn fail(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
         }
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    panic!("{arguments}, at {file}:{line}")
+    {
+        // The simulator names the place.
+        let _ = (file, line);
+        panic!("{arguments}")
+    }
 }
 
 #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
@@ -90,8 +94,8 @@ macro_rules! println {
     () => {
         $crate::print!("\n")
     };
-    ($format:literal $($arguments:tt)*) => {
-        $crate::print!("{}\n", ::core::format_args!($format $($arguments)*))
+    ($($arguments:tt)+) => {
+        $crate::print!("{}\n", ::core::format_args!($($arguments)+))
     };
 }
 
@@ -116,14 +120,23 @@ macro_rules! assert {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! assert_compared {
-    ($left:expr, $right:expr, $operator:tt $(, $($message:tt)+)?) => {
+    ($left:expr, $right:expr, $operator:tt) => {
+        $crate::assert_compared!(@with $left, $right, $operator, "")
+    };
+    ($left:expr, $right:expr, $operator:tt, $($message:tt)+) => {
+        $crate::assert_compared!(
+            @with $left, $right, $operator, ": {}", ::core::format_args!($($message)+)
+        )
+    };
+    (@with $left:expr, $right:expr, $operator:tt, $($message:tt)+) => {
         match (&$left, &$right) {
             (left, right) => $crate::assert!(
                 *left $operator *right,
-                "assertion failed: {} {} {}\n  left: {left:?}\n right: {right:?}",
+                "assertion failed: {} {} {}{}\n  left: {left:?}\n right: {right:?}",
                 ::core::stringify!($left),
                 ::core::stringify!($operator),
                 ::core::stringify!($right),
+                ::core::format_args!($($message)+),
             ),
         }
     };
@@ -133,8 +146,8 @@ macro_rules! assert_compared {
 #[cfg(feature = "alloc")]
 #[macro_export]
 macro_rules! assert_eq {
-    ($left:expr, $right:expr $(, $($message:tt)*)?) => {
-        $crate::assert_compared!($left, $right, ==)
+    ($left:expr, $right:expr $(, $($($message:tt)+)?)?) => {
+        $crate::assert_compared!($left, $right, == $($(, $($message)+)?)?)
     };
 }
 
@@ -142,7 +155,7 @@ macro_rules! assert_eq {
 #[cfg(feature = "alloc")]
 #[macro_export]
 macro_rules! assert_ne {
-    ($left:expr, $right:expr $(, $($message:tt)*)?) => {
-        $crate::assert_compared!($left, $right, !=)
+    ($left:expr, $right:expr $(, $($($message:tt)+)?)?) => {
+        $crate::assert_compared!($left, $right, != $($(, $($message)+)?)?)
     };
 }

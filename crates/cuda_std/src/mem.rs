@@ -2,6 +2,7 @@
 
 #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
 use core::alloc::{GlobalAlloc, Layout};
+use core::ffi::c_void;
 
 /// Allocates on the device's heap, of 8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`.
 ///
@@ -11,16 +12,23 @@ use core::alloc::{GlobalAlloc, Layout};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CUDAAllocator;
 
+/// Addresses of [`malloc`] are multiples of this.
 #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
-mod heap {
-    use core::ffi::c_void;
+const ALIGN: usize = 16;
 
-    unsafe extern "C" {
-        /// Returns addresses that are multiples of 16, or null.
-        pub fn malloc(bytes: usize) -> *mut c_void;
-        pub fn free(pointer: *mut c_void);
-    }
-    pub const ALIGN: usize = 16;
+// On the host, the functions of the C library.
+unsafe extern "C" {
+    /// Returns the address of `size` bytes of the device's heap, a multiple of 16, or null if there is no room left.
+    ///
+    /// # Safety
+    /// Always.
+    pub fn malloc(size: usize) -> *mut c_void;
+
+    /// Gives back what [`malloc`] returned in any thread, or does nothing for null.
+    ///
+    /// # Safety
+    /// Nobody uses the memory any more.
+    pub fn free(ptr: *mut c_void);
 }
 
 // SAFETY: blocks of the device's heap, which are apart, large enough and aligned: where more alignment is asked for than the
@@ -29,15 +37,15 @@ mod heap {
 unsafe impl GlobalAlloc for CUDAAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.align() <= heap::ALIGN {
+        if layout.align() <= ALIGN {
             // SAFETY: it has no preconditions.
-            return unsafe { heap::malloc(layout.size()) }.cast();
+            return unsafe { malloc(layout.size()) }.cast();
         }
         let Some(bytes) = layout.size().checked_add(layout.align()) else {
             return core::ptr::null_mut();
         };
         // SAFETY: as above.
-        let block: *mut u8 = unsafe { heap::malloc(bytes) }.cast();
+        let block: *mut u8 = unsafe { malloc(bytes) }.cast();
         if block.is_null() {
             return block;
         }
@@ -53,20 +61,38 @@ unsafe impl GlobalAlloc for CUDAAllocator {
 
     #[inline]
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        let block = if layout.align() <= heap::ALIGN {
+        let block = if layout.align() <= ALIGN {
             start
         } else {
             // SAFETY: `alloc` wrote it.
             unsafe { start.cast::<*mut u8>().sub(1).read() }
         };
         // SAFETY: `malloc` returned it, and nobody uses it any more.
-        unsafe { heap::free(block.cast()) }
+        unsafe { free(block.cast()) }
     }
 }
 
+/// The global allocator of kernels.
 #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
 #[global_allocator]
-static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
+pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
+
+/// What `==` and `cmp` of strings and slices of bytes call, as a C library has it.
+///
+/// # Safety
+/// Both addresses are those of `size` bytes.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, size: usize) -> i32 {
+    for i in 0..size {
+        // SAFETY: below the size.
+        let (a, b) = unsafe { (*a.add(i), *b.add(i)) };
+        if a != b {
+            return a as i32 - b as i32;
+        }
+    }
+    0
+}
 
 macro_rules! sizes {
     ($($(#[$doc:meta])* $name:ident = $register:literal, $host:expr;)*) => {$(

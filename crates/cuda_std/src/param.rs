@@ -70,7 +70,21 @@ macro_rules! params {
         unsafe impl DeviceParam for $type {}
     )*};
 }
-params! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
+params! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char }
+
+#[cfg(feature = "half")]
+params! { half::f16 half::bf16 }
+
+// With its feature `cuda`, glam's vectors have the alignment of CUDA's, on the host too. Only `Mat2` and `Affine2` have
+// another one there, that of SIMD registers.
+#[cfg(feature = "glam")]
+params! {
+    glam::Vec2 glam::Vec3 glam::Vec3A glam::Vec4 glam::Quat glam::Mat3 glam::Mat3A glam::Mat4 glam::Affine3A
+    glam::DVec2 glam::DVec3 glam::DVec4 glam::DQuat glam::DMat2 glam::DMat3 glam::DMat4 glam::DAffine2 glam::DAffine3
+    glam::IVec2 glam::IVec3 glam::IVec4 glam::UVec2 glam::UVec3 glam::UVec4
+    glam::I64Vec2 glam::I64Vec3 glam::I64Vec4 glam::U64Vec2 glam::U64Vec3 glam::U64Vec4
+    glam::USizeVec2 glam::USizeVec3 glam::USizeVec4
+}
 // SAFETY: a pointer is 64 bits wide on both sides.
 unsafe impl<T: 'static> DeviceParam for *const T {}
 // SAFETY: as above.

@@ -16,7 +16,7 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
             const _: () = {
                 #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::SHARED_STATICS)]
                 #[linkme(crate = ::cuda_std::host::linkme)]
-                static SHARED: ::cuda_std::host::SharedStatic =
+                static __CUDA_STD_SHARED_STATIC: ::cuda_std::host::SharedStatic =
                     ::cuda_std::host::SharedStatic::new::<#ty>((&raw const #name).cast_mut());
             };
         }),

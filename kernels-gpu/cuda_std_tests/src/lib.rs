@@ -13,10 +13,23 @@ pub mod floats;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod groups;
 pub mod launches;
+pub mod machine;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub mod matrices;
+pub mod parameters;
 pub mod random;
 pub mod shared_memory;
 pub mod slices;
+pub mod statics;
 pub mod threads;
 pub mod warps;
+
+/// Declares modules whose instructions are the same on all architectures: the PTX of the oldest one is enough.
+macro_rules! common {
+    ($($name:ident)*) => {$(
+        #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]
+        pub mod $name;
+    )*};
+}
+
+common! { atomic_floats core_atomics heap ordered_atomics std_floats text vectors warp_functions }

@@ -125,3 +125,90 @@ pub unsafe fn last_block_sums(parts: DeviceSliceMut<u32>, arrived: DeviceSliceMu
         }
     }
 }
+
+/// The vectors of a thread's place, by element: thread, block, their dimensions, the place in three and two dimensions,
+/// then the numbers that are derived from them.
+///
+/// # Safety
+/// `out` has an element per thread.
+#[kernel]
+pub unsafe fn vectors(out: DeviceSliceMut<[u32; 22]>) {
+    let (plane, space) = (thread::index_2d(), thread::index_3d());
+    let mut place = [0; 22];
+    let vectors = [
+        thread::thread_idx(),
+        thread::block_idx(),
+        thread::block_dim(),
+        thread::grid_dim(),
+        space,
+    ];
+    for (elements, vector) in place.chunks_exact_mut(3).zip(vectors) {
+        vector.write_to_slice(elements);
+    }
+    plane.write_to_slice(&mut place[15..]);
+    place[17] = thread::index();
+    place[18] = thread::index_1d();
+    place[19] = thread::first() as u32;
+    place[20] = thread::warp_size();
+    place[21] = thread::index_in_block();
+    // SAFETY: an element per thread.
+    unsafe { out.set(linear_index(), place) };
+}
+
+/// The barriers that count, one behind the other: of the threads whose number in the block is below `limit`, and of all
+/// others.
+///
+/// # Safety
+/// `out` has an element per thread.
+#[kernel]
+pub unsafe fn counting_barriers(limit: u32, out: DeviceSliceMut<[u32; 6]>) {
+    let is_below = thread::index_in_block() < limit;
+    // Any number but 0 is true.
+    let (below, above) = (7 * is_below as u32, 8 * !is_below as u32);
+    let found = [
+        thread::sync_threads_count(below),
+        thread::sync_threads_and(below),
+        thread::sync_threads_or(below),
+        thread::sync_threads_count(above),
+        thread::sync_threads_and(above),
+        thread::sync_threads_or(above),
+    ];
+    // SAFETY: an element per thread.
+    unsafe { out.set(linear_index(), found) };
+}
+
+macro_rules! passes_on {
+    ($($(#[$doc:meta])* $name:ident, $fence:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Each block waits for the one before it, in the order in which they start, and adds to what that one wrote.
+        ///
+        /// # Safety
+        /// `values` has an element per block and one more, the first of which is set; `flags` as many, all 0 but the first;
+        /// `started` one.
+        #[kernel(block = 1)]
+        pub unsafe fn $name(values: DeviceSliceMut<u32>, flags: DeviceSliceMut<u32>, started: DeviceSliceMut<u32>) {
+            // SAFETY: a block reads the value of another one after its flag, and the fences; it writes its own.
+            unsafe {
+                let number = atomic::add(started.address(0), 1) as usize;
+                while atomic::load(flags.address(number)) == 0 {
+                    thread::nanosleep(40);
+                }
+                $fence();
+                let value = values.as_mut_ptr().add(number).read_volatile();
+                values.as_mut_ptr().add(number + 1).write_volatile(value + number as u32);
+                $fence();
+                atomic::store(flags.address(number + 1), 1);
+            }
+        }
+    )*};
+}
+
+passes_on! {
+    /// Ordered by the fence of a device.
+    pass_on_device_fence, thread::device_fence;
+    /// Ordered by the fence of a grid.
+    pass_on_grid_fence, thread::grid_fence;
+    /// Ordered by the fence of all devices and the host.
+    pass_on_system_fence, thread::system_fence;
+}

@@ -9,11 +9,13 @@ fn reads_find_every_element_and_the_end() {
             let input = random_u32(25, len);
             let values = device.buffer_from(&input).unwrap();
             let empty = device.buffer_from::<u32>(&[]).unwrap();
-            let mut out = device.zeros::<[u64; slices::READS]>(block).unwrap();
+            let mut out = device
+                .zeros::<[u64; kernels::slices::READS]>(block)
+                .unwrap();
             let arguments = (values.slice(), empty.slice(), out.slice_mut());
             let config = LaunchConfig::new(1, block as u32);
             // SAFETY: an element per thread, more than `len`.
-            unsafe { launch(&device, &slices::read_slice, config, arguments) };
+            unsafe { launch(&device, &kernels::slices::read_slice, config, arguments) };
             for (i, found) in out.to_vec().unwrap().into_iter().enumerate() {
                 let value = input.get(i).copied().map_or(0, u64::from);
                 let within = |len: usize| if i < len { value } else { u64::MAX };
@@ -46,7 +48,7 @@ fn writes_reach_every_element() {
             let arguments = (data.slice_mut(), empty.slice_mut(), lengths.slice_mut());
             let config = LaunchConfig::for_len(len, 128);
             // SAFETY: not empty, empty, and four elements.
-            unsafe { launch(&device, &slices::write_slice, config, arguments) };
+            unsafe { launch(&device, &kernels::slices::write_slice, config, arguments) };
             let expected: Vec<u32> = input.iter().map(|v| 3 * (2 * v + 1001)).collect();
             assert_eq!(data.to_vec().unwrap(), expected, "{device}");
             assert_eq!(lengths.to_vec().unwrap(), [len as u64, 0, 0, 1], "{device}");
@@ -77,7 +79,7 @@ fn elements_have_their_width() {
         );
         let config = LaunchConfig::new(2, 64);
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &slices::element_widths, config, arguments) };
+        unsafe { launch(&device, &kernels::slices::element_widths, config, arguments) };
         let expected: Vec<i16> = bytes.iter().map(|&v| 3 * i16::from(v)).collect();
         assert_eq!(short_out.to_vec().unwrap(), expected, "{device}");
         let expected: Vec<u8> = shorts.iter().map(|&v| (v >> 4) as u8).collect();

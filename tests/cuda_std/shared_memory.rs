@@ -2,7 +2,7 @@
 
 use super::*;
 
-const LEN: usize = shared_memory::BLOCK as usize;
+const LEN: usize = kernels::shared_memory::BLOCK as usize;
 
 /// Returns the index of the element `steps` after that of thread i, within its block of LEN.
 fn neighbour(i: usize, steps: usize) -> usize {
@@ -19,7 +19,14 @@ fn arrays_of_all_elements_are_apart() {
         let config = LaunchConfig::new(blocks(), LEN as u32);
         let arguments = (values.slice(), out.slice_mut());
         // SAFETY: an element per thread.
-        unsafe { launch(&device, &shared_memory::shared_arrays, config, arguments) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::shared_memory::shared_arrays,
+                config,
+                arguments,
+            )
+        };
         for (i, read) in out.to_vec().unwrap().into_iter().enumerate() {
             let value = u64::from(input[neighbour(i, 1)]);
             let (byte, inverse) = (value % 256, 255 - value % 256);
@@ -43,8 +50,8 @@ fn functions_have_arrays_and_barriers() {
     let expected: Vec<u32> = (0..count).map(|i| input[neighbour(i, 2)]).collect();
     for device in with_kernels() {
         for kernel in [
-            &shared_memory::shared_in_a_helper,
-            &shared_memory::shared_in_a_call,
+            &kernels::shared_memory::shared_in_a_helper,
+            &kernels::shared_memory::shared_in_a_call,
         ] {
             let mut data = device.buffer_from(&input).unwrap();
             let config = LaunchConfig::new(blocks(), LEN as u32);
@@ -66,7 +73,14 @@ fn dynamic_memory_is_as_large_as_the_launch_says() {
             let config = config.with_shared_bytes(16 * block as u32);
             let arguments = (steps, data.slice_mut());
             // SAFETY: an element and 16 bytes per thread.
-            unsafe { launch(&device, &shared_memory::dynamic_ring, config, arguments) };
+            unsafe {
+                launch(
+                    &device,
+                    &kernels::shared_memory::dynamic_ring,
+                    config,
+                    arguments,
+                )
+            };
             let from = |i| i - i % block + (i + steps as usize) % block;
             let expected: Vec<u64> = (0..count).map(|i| input[from(i)]).collect();
             assert_eq!(data.to_vec().unwrap(), expected, "{device}");
@@ -80,7 +94,7 @@ fn static_and_dynamic_memory_are_apart() {
         let count = LEN * blocks() as usize;
         let mut out = device.zeros::<u32>(count).unwrap();
         let config = LaunchConfig::new(blocks(), LEN as u32).with_shared_bytes(4 * LEN as u32);
-        let kernel = &shared_memory::static_and_dynamic;
+        let kernel = &kernels::shared_memory::static_and_dynamic;
         // SAFETY: an element and 4 bytes per thread.
         unsafe { launch(&device, kernel, config, (out.slice_mut(),)) };
         let expected: Vec<u32> = (0..count)
@@ -102,7 +116,14 @@ fn trees_add_up_blocks() {
         let config = LaunchConfig::new(blocks(), LEN as u32);
         let arguments = (values.slice(), sums.slice_mut());
         // SAFETY: an element per thread, and one per block.
-        unsafe { launch(&device, &shared_memory::block_sums, config, arguments) };
+        unsafe {
+            launch(
+                &device,
+                &kernels::shared_memory::block_sums,
+                config,
+                arguments,
+            )
+        };
         assert_eq!(sums.to_vec().unwrap(), expected, "{device}");
     }
 }

@@ -9,7 +9,7 @@ macro_rules! integers {
     ($($name:ident, $type:ty, $global:ident, $shared:ident, $value:expr;)*) => {$(
         #[test]
         fn $name() {
-            const CELLS: usize = atomics::CELLS;
+            const CELLS: usize = kernels::atomics::CELLS;
             let bits = <$type>::BITS;
             let block = 96;
             let count = block * blocks() as usize;
@@ -50,14 +50,14 @@ macro_rules! integers {
                 let mut cells = device.buffer_from(&initial).unwrap();
                 let arguments = (cells.slice_mut(), input.slice(), found.slice_mut());
                 // SAFETY: CELLS cells, and an element per thread.
-                unsafe { launch(&device, &atomics::$global, config, arguments) };
+                unsafe { launch(&device, &kernels::atomics::$global, config, arguments) };
                 check(&device, 0, &values, &cells.to_vec().unwrap());
                 check_chain(&device, &values, &found.to_vec().unwrap());
 
                 let mut cells = device.buffer_from(&initial.repeat(blocks() as usize)).unwrap();
                 let arguments = (cells.slice_mut(), input.slice(), found.slice_mut());
                 // SAFETY: CELLS cells per block, and an element per thread.
-                unsafe { launch(&device, &atomics::$shared, config, arguments) };
+                unsafe { launch(&device, &kernels::atomics::$shared, config, arguments) };
                 let (cells, found) = (cells.to_vec().unwrap(), found.to_vec().unwrap());
                 for (i, values) in values.chunks(block).enumerate() {
                     check(&device, block * i, values, &cells[CELLS * i..][..CELLS]);
@@ -100,13 +100,13 @@ macro_rules! floats {
                 let mut sum = device.buffer_from::<$type>(&[0.5]).unwrap();
                 let arguments = (sum.slice_mut(), input.slice(), found.slice_mut());
                 // SAFETY: an element, and one per thread.
-                unsafe { launch(&device, &atomics::$global, config, arguments) };
+                unsafe { launch(&device, &kernels::atomics::$global, config, arguments) };
                 check(&device, &values, &found.to_vec().unwrap(), sum.to_vec().unwrap()[0]);
 
                 let mut sums = device.buffer_from::<$type>(&vec![0.5; blocks() as usize]).unwrap();
                 let arguments = (sums.slice_mut(), input.slice(), found.slice_mut());
                 // SAFETY: an element per block, and one per thread.
-                unsafe { launch(&device, &atomics::$shared, config, arguments) };
+                unsafe { launch(&device, &kernels::atomics::$shared, config, arguments) };
                 let (sums, found) = (sums.to_vec().unwrap(), found.to_vec().unwrap());
                 for (i, values) in values.chunks(block).enumerate() {
                     check(&device, values, &found[block * i..][..block], sums[i]);
@@ -135,7 +135,7 @@ macro_rules! relays {
                 let mut places = device.buffer_from(&places).unwrap();
                 let arguments = (ticket.slice_mut(), places.slice_mut());
                 // SAFETY: a place for each block and one more, all but the first 0.
-                unsafe { launch(&device, &atomics::$name, LaunchConfig::new(count, 64), arguments) };
+                unsafe { launch(&device, &kernels::atomics::$name, LaunchConfig::new(count, 64), arguments) };
                 let expected: Vec<$type> = (0..=count as $type).map(|place| first + 3 * place).collect();
                 assert_eq!(places.to_vec().unwrap(), expected, "{device}");
             }

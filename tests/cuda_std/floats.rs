@@ -50,7 +50,7 @@ macro_rules! exact {
                 let config = LaunchConfig::new((operands.len() / 128) as u32, 128);
                 let arguments = (input.slice(), out.slice_mut());
                 // SAFETY: an element per thread.
-                unsafe { launch(&device, &floats::$kernel, config, arguments) };
+                unsafe { launch(&device, &kernels::floats::$kernel, config, arguments) };
                 let names = ["fma", "sqrt", "floor", "ceil", "trunc", "round_ties_even", "a * b + c", "a / b"];
                 for (i, found) in out.to_vec().unwrap().iter().take(expected.len()).enumerate() {
                     for ((name, found), expected) in names.iter().zip(found).zip(expected[i]) {
@@ -79,7 +79,7 @@ fn approximations(inputs: &[f32]) -> Vec<(Device, Vec<[f32; 5]>)> {
             let config = LaunchConfig::new((padded.len() / 128) as u32, 128);
             let arguments = (input.slice(), out.slice_mut());
             // SAFETY: an element per thread.
-            unsafe { launch(&device, &floats::approximate, config, arguments) };
+            unsafe { launch(&device, &kernels::floats::approximate, config, arguments) };
             let mut results = out.to_vec().unwrap();
             results.truncate(inputs.len());
             (device, results)

@@ -56,7 +56,7 @@ macro_rules! of_type {
                         let arguments = (values.slice(), argument, out.slice_mut());
                         let config = LaunchConfig::new(1, LEN as u32);
                         // SAFETY: an element per thread.
-                        unsafe { launch(&device, &warps::$shuffles, config, arguments) };
+                        unsafe { launch(&device, &kernels::warps::$shuffles, config, arguments) };
                         for (i, read) in out.to_vec().unwrap().into_iter().enumerate() {
                             let expected = sources_wrapping(i, argument).map(|source| input[source]);
                             assert_eq!(bits(&read), bits(&expected), "{device}, thread {i}, argument {argument}");
@@ -77,7 +77,7 @@ macro_rules! of_type {
                     let config = LaunchConfig::new(1, LEN as u32);
                     let arguments = (values.slice(), out.slice_mut());
                     // SAFETY: an element per thread.
-                    unsafe { launch(&device, &warps::$reductions, config, arguments) };
+                    unsafe { launch(&device, &kernels::warps::$reductions, config, arguments) };
                     for (i, (read, expected)) in out.to_vec().unwrap().iter().zip(&expected).enumerate() {
                         #[allow(clippy::eq_op, reason = "NaN is what differs from itself")]
                         let same = read.iter().zip(expected).all(|(a, b)| {
@@ -191,7 +191,7 @@ fn any_operation_reduces() {
     let input = random_u32(10, LEN * blocks() as usize);
     let product = |warp: &[u32]| [warp.iter().fold(1, |all: u32, &v| all.wrapping_mul(v)); 32];
     let expected: Vec<u32> = input.chunks(32).flat_map(product).collect();
-    check_in_place(&warps::products, &input, &expected);
+    check_in_place(&kernels::warps::products, &input, &expected);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn votes_count_the_lanes_of_the_mask() {
             let config = LaunchConfig::new(blocks(), block as u32);
             let arguments = (values.slice(), limit, out.slice_mut());
             // SAFETY: an element per thread.
-            unsafe { launch(&device, &warps::votes, config, arguments) };
+            unsafe { launch(&device, &kernels::warps::votes, config, arguments) };
             let found = out.to_vec().unwrap();
             for i in 0..count {
                 let (thread, first) = (i % block, i - i % block);
@@ -262,7 +262,7 @@ fn lanes_in_two_branches_do_not_mix() {
             _ => ballot(i, 5) ^ input[i ^ 4],
         })
         .collect();
-    check_in_place(&warps::divergent_halves, &input, &expected);
+    check_in_place(&kernels::warps::divergent_halves, &input, &expected);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_ballot_is_a_mask() {
             }
         })
         .collect();
-    check_in_place(&warps::first_odd, &input, &expected);
+    check_in_place(&kernels::warps::first_odd, &input, &expected);
 }
 
 #[test]
@@ -287,5 +287,5 @@ fn a_warp_synchronises_without_its_block() {
     let expected: Vec<u32> = (0..input.len())
         .map(|i| input[i ^ 15 ^ 31].wrapping_mul(3))
         .collect();
-    check_in_place(&warps::warp_exchange, &input, &expected);
+    check_in_place(&kernels::warps::warp_exchange, &input, &expected);
 }

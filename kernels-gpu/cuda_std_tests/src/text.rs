@@ -1,0 +1,39 @@
+//! Text from kernels, and assertions.
+
+use cuda_std::prelude::*;
+
+/// Prints a line for the first thread of each block, in two pieces, an empty line, and text that is no format.
+#[kernel]
+pub fn prints(values: &[f32]) {
+    let block = thread::block_idx_x();
+    if thread::thread_idx_x() == 0 {
+        cuda_std::println!(
+            "block {block}: {:?}, {:>6.2}% %d",
+            &values[..2],
+            values[block as usize]
+        );
+        if block == 0 {
+            cuda_std::print!("no end");
+            cuda_std::print!(" of {0}{0}\n", 'x');
+            cuda_std::println!();
+        }
+    }
+}
+
+/// Asserts in each way, with values for which all hold but the one of number `broken`.
+#[kernel]
+pub fn asserts(broken: u32, values: &[u32]) {
+    let i = thread::global_index();
+    let value = values[i];
+    cuda_std::assert!(broken != 0 || value != 5);
+    cuda_std::assert!(broken != 1 || value != 5, "{value} at {i} is not allowed");
+    cuda_std::assert_eq!(value.min(5 - (broken == 2) as u32), value);
+    cuda_std::assert_eq!(
+        value.min(5 - (broken == 3) as u32),
+        value,
+        "of {}",
+        "thread"
+    );
+    cuda_std::assert_ne!(value + (broken == 4) as u32, 6);
+    cuda_std::assert_ne!(value + (broken == 5) as u32, 6, "never {}", 6);
+}
