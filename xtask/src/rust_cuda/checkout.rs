@@ -147,7 +147,7 @@ fn dependency(line: &str) -> Option<String> {
     match name {
         // Continues in the next line: only in a host program that is not built.
         _ if line.ends_with('[') => Some(line.to_owned()),
-        "cuda_std" | "cuda_builder" => Some(ours(name)),
+        "cuda_std" | "cuda_builder" | "gpu_rand" => Some(ours(name)),
         "cust" => Some(CUST.to_owned()),
         _ if CUBLAS_DEPENDENCIES.contains(&name) => None,
         _ => Some(line.to_owned()),
