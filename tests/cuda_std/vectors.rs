@@ -5,8 +5,40 @@ use cuda_std::glam::{DVec2, DVec3, Mat4, Vec2, Vec3, Vec3A, Vec4};
 use cuda_std::{bf16, f16};
 use cuda_std_tests_kernels::vectors::{self, LAYOUTS, Nested};
 
+/// Size and alignment on a GPU, as CUDA has them for vectors of these names, where it has any.
+const CUDA: [[u32; 2]; LAYOUTS] = [
+    [8, 8],
+    [12, 4],
+    [16, 16],
+    [16, 16],
+    [16, 16],
+    [36, 4],
+    [48, 16],
+    [64, 16],
+    [64, 16],
+    [16, 16],
+    [24, 8],
+    [32, 16],
+    [32, 8],
+    [32, 16],
+    [72, 8],
+    [128, 16],
+    [48, 16],
+    [96, 8],
+    [8, 8],
+    [12, 4],
+    [16, 16],
+    [8, 8],
+    [12, 4],
+    [16, 16],
+    [2, 2],
+    [2, 2],
+    [112, 16],
+];
+
 #[test]
 fn layouts_are_those_of_the_host() {
+    assert_eq!(vectors::sizes(), CUDA);
     for device in with_kernels() {
         let mut out = device.zeros::<[[u32; 2]; LAYOUTS]>(1).unwrap();
         // SAFETY: an element.
@@ -19,7 +51,7 @@ fn layouts_are_those_of_the_host() {
                 (out.slice_mut(),),
             )
         };
-        assert_eq!(out.to_vec().unwrap(), [vectors::sizes()], "{device}");
+        assert_eq!(out.to_vec().unwrap(), [CUDA], "{device}");
     }
 }
 

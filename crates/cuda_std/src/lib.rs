@@ -114,13 +114,8 @@ pub mod wgmma;
 /// #[kernel]
 /// unsafe fn greet(name: &'static str) {}
 /// ```
-/// A kernel that is safe, generic, returns something, is a method or no plain function, or has a
+/// A kernel that is generic, returns something, is a method or no plain function, or has a
 /// bound that no GPU can meet:
-/// ```compile_fail
-/// # use cuda_std::prelude::*;
-/// #[kernel]
-/// fn safe(out: DeviceSliceMut<f32>) {}
-/// ```
 /// ```compile_fail
 /// # use cuda_std::prelude::*;
 /// #[kernel]

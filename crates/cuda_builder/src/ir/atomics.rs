@@ -6,6 +6,9 @@
 //!
 //! rustc's own atomics are of system scope, that is, atomic towards the host too. They become of
 //! device scope: it is all that cuda_std promises, and cheaper.
+//!
+//! LLVM 22 drops the order of `atomicrmw` for NVPTX: `atom.add` is relaxed. Fences around a relaxed
+//! one give the order.
 
 use super::line;
 
@@ -69,8 +72,23 @@ fn scoped(text: &str) -> Option<String> {
     if !is_atomic || text.contains("syncscope(") {
         return None;
     }
-    let order = ORDERS.iter().filter_map(|order| text.find(order)).min()?;
-    Some(format!("{} {SCOPE}{}", &text[..order], &text[order..]))
+    let at = ORDERS.iter().filter_map(|order| text.find(order)).min()?;
+    let (operands, rest) = text.split_at(at);
+    if instruction.starts_with("cmpxchg ") {
+        return Some(format!("{operands} {SCOPE}{rest}"));
+    }
+    let order = ORDERS.iter().find(|order| rest.starts_with(**order))?;
+    let relaxed = format!("{operands} {SCOPE} monotonic{}", &rest[order.len()..]);
+    let (before, after) = match *order {
+        " acquire" => (None, Some("acquire")),
+        " release" => (Some("release"), None),
+        " acq_rel" => (Some("release"), Some("acquire")),
+        " seq_cst" => (Some("seq_cst"), Some("acquire")),
+        _ => (None, None),
+    };
+    let fence = |order: &str| format!("  fence {SCOPE} {order}");
+    let lines = [before.map(fence), Some(relaxed), after.map(fence)];
+    Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
@@ -106,6 +124,32 @@ mod tests {
             ),
         ] {
             assert_eq!(of_device_scope(before), expected);
+        }
+    }
+
+    #[test]
+    fn fences_give_the_order() {
+        for (order, before, after) in [
+            ("acquire", "", "\n  fence syncscope(\"device\") acquire"),
+            ("release", "  fence syncscope(\"device\") release\n", ""),
+            (
+                "acq_rel",
+                "  fence syncscope(\"device\") release\n",
+                "\n  fence syncscope(\"device\") acquire",
+            ),
+            (
+                "seq_cst",
+                "  fence syncscope(\"device\") seq_cst\n",
+                "\n  fence syncscope(\"device\") acquire",
+            ),
+        ] {
+            let text = format!("  %3 = atomicrmw xchg ptr %p, i32 1 {order}, align 4");
+            let relaxed =
+                "  %3 = atomicrmw xchg ptr %p, i32 1 syncscope(\"device\") monotonic, align 4";
+            assert_eq!(
+                of_device_scope(&text),
+                format!("{before}{relaxed}{after}\n")
+            );
         }
     }
 
