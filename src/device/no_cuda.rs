@@ -41,6 +41,7 @@ never! {
         fn with_new_stream(self) -> Result<Gpu>;
         fn shares_stream(self, &Gpu) -> bool;
         fn event(self) -> Result<Event>;
+        fn set_stack_size(self, usize) -> Result<()>;
         fn use_any_buffer(self) -> Result<()>;
         fn use_own_buffers(self);
         fn allocate(self, usize) -> Result<Allocation>;

@@ -59,9 +59,10 @@ fn counters_of_all_widths_count() {
     for device in with_kernels() {
         let input = device.buffer_from(&values).unwrap();
         let mut counts = device.zeros::<u32>(7).unwrap();
-        let mut narrow = device.zeros::<u8>(5).unwrap();
+        // A GPU accesses the whole aligned word that has the byte: whole words keep memcheck quiet.
+        let mut narrow = device.zeros::<u8>(8).unwrap();
         let mut total = device.zeros::<u64>(1).unwrap();
-        let mut any_even = device.zeros::<u8>(1).unwrap();
+        let mut any_even = device.zeros::<u8>(4).unwrap();
         let arguments = (
             input.slice(),
             shared(&mut counts),
@@ -82,11 +83,11 @@ fn counters_of_all_widths_count() {
         let count = |kinds: u32, kind: u32| values.iter().filter(|&v| v % kinds == kind).count();
         let expected: Vec<u32> = (0..7).map(|kind| count(7, kind) as u32).collect();
         assert_eq!(counts.to_vec().unwrap(), expected, "{device}");
-        let expected: Vec<u8> = (0..5).map(|kind| count(5, kind) as u8).collect();
+        let expected: Vec<u8> = (0..8).map(|kind| count(8, kind) as u8).collect();
         assert_eq!(narrow.to_vec().unwrap(), expected, "{device}");
         let sum = values.iter().map(|&v| u64::from(v)).sum::<u64>();
         assert_eq!(total.to_vec().unwrap(), [sum], "{device}");
-        assert_eq!(any_even.to_vec().unwrap(), [1], "{device}");
+        assert_eq!(any_even.to_vec().unwrap(), [1, 0, 0, 0], "{device}");
     }
 }
 

@@ -103,12 +103,8 @@ fn functions_of_the_gpu_are_refused_elsewhere() {
 
 #[test]
 fn visible_functions_are_in_the_ptx() {
-    for arch in ["sm_70", "sm_80", "sm_90a"] {
-        let path = format!(
-            "{}/kernels-gpu/ptx/cuda_std_tests.{arch}.ptx",
-            env!("CARGO_MANIFEST_DIR")
-        );
-        let ptx = std::fs::read_to_string(path).unwrap();
+    for image in MODULE.images() {
+        let (arch, ptx) = (image.architecture(), image.ptx());
         assert!(ptx.contains(".visible .func"), "{arch}");
         assert!(ptx.contains("visible_in_the_ptx("), "{arch}");
         // Counters of profilers, and the breakpoint.

@@ -7,6 +7,8 @@ use cuda_std_tests_kernels::text;
 #[test]
 fn kernels_print() {
     let work = |device: &Device| {
+        // For the text of an `f32`.
+        device.set_stack_size(8 << 10).unwrap();
         let values = device.buffer_from(&[1.5_f32, -0.25, 100.0]).unwrap();
         let config = LaunchConfig::new(3, 2);
         // SAFETY: a value for each block.
@@ -15,7 +17,8 @@ fn kernels_print() {
     };
     let check = |device: &Device, output: &std::process::Output| {
         let printed = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{device}: {printed}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{device}: {printed}{errors}");
         for line in [
             "block 0: [1.5, -0.25],   1.50% %d\n",
             "block 1: [1.5, -0.25],  -0.25% %d\n",

@@ -150,7 +150,7 @@ macro_rules! gpu_float {
     ($($type:ident {
         { $($instruction:ident($($operand:ident),*) = $float:ident;)* }
         libm { $($name:ident($($argument:ident),*) = $function:ident;)* }
-        powi: $power:ident, sin_cos: $sincos:ident
+        powi: $power:ident, sin_cos: $sincos:ident, remainder: $fmod:ident
     })*) => {$(
         impl GpuFloat for $type {
             $(
@@ -184,7 +184,7 @@ macro_rules! gpu_float {
             #[inline]
             fn div_euclid(self, rhs: Self) -> Self {
                 let quotient = GpuFloat::trunc(self / rhs);
-                match self % rhs < 0.0 {
+                match libm::$fmod(self, rhs) < 0.0 {
                     true if rhs > 0.0 => quotient - 1.0,
                     true => quotient + 1.0,
                     false => quotient,
@@ -192,7 +192,7 @@ macro_rules! gpu_float {
             }
             #[inline]
             fn rem_euclid(self, rhs: Self) -> Self {
-                let remainder = self % rhs;
+                let remainder = libm::$fmod(self, rhs);
                 if remainder < 0.0 { remainder + <$type>::abs(rhs) } else { remainder }
             }
             #[inline]
@@ -218,7 +218,7 @@ gpu_float! {
             cbrt() = cbrtf; hypot(other) = hypotf; sin() = sinf; cos() = cosf; tan() = tanf; asin() = asinf; acos() = acosf;
             atan() = atanf; atan2(other) = atan2f; exp_m1() = expm1f; ln_1p() = log1pf; sinh() = sinhf; cosh() = coshf;
             tanh() = tanhf; asinh() = asinhf; acosh() = acoshf; atanh() = atanhf; }
-        powi: pow, sin_cos: sincosf
+        powi: pow, sin_cos: sincosf, remainder: fmodf
     }
     f64 {
         { floor() = floor_f64; ceil() = ceil_f64; trunc() = trunc_f64; sqrt() = sqrt_f64; mul_add(a, b) = fma_f64; }
@@ -226,6 +226,6 @@ gpu_float! {
             cbrt() = cbrt; hypot(other) = hypot; sin() = sin; cos() = cos; tan() = tan; asin() = asin; acos() = acos;
             atan() = atan; atan2(other) = atan2; exp_m1() = expm1; ln_1p() = log1p; sinh() = sinh; cosh() = cosh;
             tanh() = tanh; asinh() = asinh; acosh() = acosh; atanh() = atanh; }
-        powi: pow, sin_cos: sincos
+        powi: pow, sin_cos: sincos, remainder: fmod
     }
 }

@@ -56,6 +56,9 @@ enums! {
         CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
     }
+    CUlimit {
+        CU_LIMIT_STACK_SIZE = 0,
+    }
     CUfunction_attribute {
         CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
@@ -141,6 +144,7 @@ functions! {
     fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
     fn cuCtxSynchronize();
     fn cuCtxSetCurrent(ctx: CUcontext);
+    fn cuCtxSetLimit(limit: CUlimit, value: usize);
 
     // Modules and kernels.
     fn cuModuleLoadDataEx(

@@ -41,7 +41,7 @@ pub static mut UNTOUCHED: u32 = 0x1234_5678;
 #[unsafe(no_mangle)]
 pub static VISIBLE: u32 = 77;
 
-/// Elements of [`TABLE`].
+/// The number of squares in the table of constant memory.
 pub const TABLE_LEN: usize = 256;
 
 /// The squares of 0, 1, …, which no host changes.

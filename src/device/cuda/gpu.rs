@@ -153,6 +153,15 @@ impl Gpu {
         unsafe { modules.set(stream, module, name, value, bytes) }
     }
 
+    /// Sets the stack of each thread whose kernel calls functions that the compiler cannot know.
+    pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
+        let primary = &self.owner.primary;
+        let _bound = primary.bind()?;
+        // SAFETY: the context is current.
+        let result = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, bytes) };
+        primary.check(result, &format!("setting stacks of {bytes} bytes"))
+    }
+
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
     /// waits for each allocation, and freeing waits for the stream, on the GPU.
     pub fn use_any_buffer(&self) -> Result<()> {
