@@ -168,7 +168,7 @@ impl Device {
     /// The driver gives a kernel as much as it needs if the compiler knows which functions it
     /// calls. Otherwise a thread has 1 KiB by default, and the launch fails if it takes more, as
     /// `println!` of an `f32` does. The GPU reserves the memory for all threads that it can run at
-    /// the same time: 2.1 GiB for 8 KiB on an H200.
+    /// the same time, such as 132 · 2048 on an H200.
     ///
     /// Has no effect on the CPU, which runs no kernels, nor in the simulator, whose stacks are
     /// larger.

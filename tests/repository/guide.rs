@@ -46,7 +46,8 @@ fn generalised(message: &str) -> String {
     parts.fold(first, |text, part| {
         let part = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
         // The colon behind a place belongs to the message.
-        let is_followed = part.starts_with(' ') && text.ends_with(", at ");
+        let is_followed =
+            part.starts_with(' ') && (text.ends_with(", at ") || text.ends_with(" panicked at "));
         text + "SITE" + if is_followed { ":" } else { "" } + part
     })
 }

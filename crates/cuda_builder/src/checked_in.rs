@@ -74,6 +74,7 @@ impl CheckedIn {
     /// [`BuildError::Record`] if the checked-in PTX is missing or differs from the record,
     /// [`BuildError::Outdated`] if the sources have changed and compiling them failed.
     pub fn provide(self) -> Result<Provided, BuildError> {
+        self.builder.options.check()?;
         let arch = Arch::try_from(self.builder.arch)?;
         let sources = self.builder.sources()?;
         let record_path = self.folder.join("record.toml");

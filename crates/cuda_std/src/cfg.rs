@@ -16,7 +16,11 @@ macro_rules! capabilities {
             /// Returns the one that `cuda_builder` compiles the kernel for; on the host, the lowest that it compiles for.
             #[inline(always)]
             pub fn from_cuda_arch_env() -> Self {
-                match option_env!("CUDA_ARCH") {
+                let arch = match cfg!(target_arch = "nvptx64") {
+                    true => option_env!("CUDA_ARCH"),
+                    false => None,
+                };
+                match arch {
                     $(Some($arch) => Self::$name,)*
                     _ => Self::Compute70,
                 }

@@ -56,7 +56,7 @@ fn constant(item: &ItemStatic) -> TokenStream {
         const _: () = {
             #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::CONSTANT_STATICS)]
             #[linkme(crate = ::cuda_std::host::linkme)]
-            static CONSTANT: ::cuda_std::host::ConstantStatic =
+            static __CUDA_STD_CONSTANT_STATIC: ::cuda_std::host::ConstantStatic =
                 ::cuda_std::host::ConstantStatic::new(#name_text, &raw mut #name);
         };
     }

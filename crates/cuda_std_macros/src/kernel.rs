@@ -1,12 +1,13 @@
 //! The expansion of `#[kernel]`.
 
 use crate::bound::Bound;
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    FnArg, GenericParam, ItemFn, Pat, PatType, ReturnType, Token, Type, TypeReference, TypeSlice,
+    FnArg, GenericParam, ItemFn, Pat, PatType, ReturnType, Token, Type, TypeGroup, TypeParen,
+    TypeReference, TypeSlice,
 };
 
 /// As many as `cuda_std::host::KernelArgs` has tuples for.
@@ -108,12 +109,12 @@ enum Kind<'a> {
 
 impl<'a> Parameter<'a> {
     fn new(PatType { pat, ty, .. }: &'a PatType) -> syn::Result<Self> {
-        let kind = match &**ty {
+        let kind = match peeled(ty) {
             Type::Reference(TypeReference {
                 mutability, elem, ..
             }) => {
                 let is_mut = mutability.is_some();
-                match &**elem {
+                match peeled(elem) {
                     Type::Slice(TypeSlice { elem: of, .. }) => Kind::Slice { of, is_mut },
                     Type::TraitObject(_) => return Err(unsized_reference(elem)),
                     Type::Path(path) if path.path.is_ident("str") => {
@@ -184,7 +185,7 @@ impl<'a> Parameter<'a> {
             true => (quote!(*mut), quote!(from_raw_parts_mut)),
         };
         Some(quote! {
-            // SAFETY: whoever launches the kernel vouches for the slice.
+            // SAFETY: the launch passes a valid slice.
             let #pattern: #ty = unsafe {
                 ::core::slice::#from_raw_parts(
                     ::core::mem::transmute::<_, #pointer #of>(#address),
@@ -195,6 +196,14 @@ impl<'a> Parameter<'a> {
     }
 }
 
+/// Returns the type without parentheses and the invisible groups that macros add.
+fn peeled(mut ty: &Type) -> &Type {
+    while let Type::Paren(TypeParen { elem, .. }) | Type::Group(TypeGroup { elem, .. }) = ty {
+        ty = elem;
+    }
+    ty
+}
+
 fn unsized_reference(ty: &Type) -> syn::Error {
     let message =
         "a kernel's parameter cannot be a reference to this type: pass a slice, such as `&[u8]`";
@@ -203,9 +212,10 @@ fn unsized_reference(ty: &Type) -> syn::Error {
 
 /// The names of the entry's parameters that stand for slice `number`.
 fn names(number: usize) -> (Ident, Ident) {
+    let name = |text: String| Ident::new(&text, Span::mixed_site());
     (
-        format_ident!("slice_{number}"),
-        format_ident!("slice_{number}_length"),
+        name(format!("slice_{number}")),
+        name(format!("slice_{number}_length")),
     )
 }
 

@@ -115,7 +115,10 @@ impl Function<'_> {
                 self.inner,
                 None,
                 dynamic_smem_size,
-                (x * y * z) as i32,
+                x.saturating_mul(y)
+                    .saturating_mul(z)
+                    .try_into()
+                    .unwrap_or(i32::MAX),
             )
         };
         result.to_result()?;
