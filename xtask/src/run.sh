@@ -47,7 +47,8 @@ case $mode in
             echo "error: there is no $sanitizer: install it, or set COMPUTE_SANITIZER" >&2
             exit 1
         fi
-        under="$sanitizer --tool $mode --error-exitcode 1"
+        # Child processes of tests trap on purpose.
+        under="$sanitizer --tool $mode --target-processes application-only --error-exitcode 1"
         # Tests provoke errors of the driver on purpose, and check them themselves.
         [ "$mode" = memcheck ] && under="$under --report-api-errors no"
         # A sanitizer is slow, it sees the GPU alone, and tests that run at once would share that.

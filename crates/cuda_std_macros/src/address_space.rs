@@ -7,10 +7,19 @@ use syn::{Attribute, Ident, ItemFn, ItemStatic, Meta, StaticMutability};
 /// Puts a static into the memory that `space` names.
 pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStream> {
     let (name, ty) = (&item.ident, &item.ty);
+    // The simulator writes to the static before each block, whether it is `mut` or not.
+    let in_writable_memory = quote! {
+        #[cfg_attr(
+            all(not(target_arch = "nvptx64"), not(target_vendor = "apple")),
+            unsafe(link_section = ".data")
+        )]
+        #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__data"))]
+    };
     match space.to_string().as_str() {
         "global" => Ok(quote!(#item)),
         "shared" => Ok(quote! {
             #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".shared.static"))]
+            #in_writable_memory
             #item
             #[cfg(not(target_arch = "nvptx64"))]
             const _: () = {

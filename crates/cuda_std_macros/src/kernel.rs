@@ -161,8 +161,8 @@ impl<'a> Parameter<'a> {
 
     /// The parameters of the entry in the PTX.
     ///
-    /// The address of a slice is a reference to no elements, by which rustc tells LLVM whether anybody writes
-    /// to what is behind it: the optimiser then reads it through the texture cache (`ld.global.nc`).
+    /// The address of a slice is a reference to no elements: it tells LLVM that the elements of a
+    /// `&[T]` do not change, so that they are read through the texture cache (`ld.global.nc`).
     fn entry_parameters(&self, number: usize) -> TokenStream {
         let (pattern, ty) = (self.pattern, self.ty);
         let Kind::Slice { of, is_mut } = self.kind else {
@@ -185,12 +185,12 @@ impl<'a> Parameter<'a> {
             true => (quote!(*mut), quote!(from_raw_parts_mut)),
         };
         Some(quote! {
-            // SAFETY: the launch passes a valid slice.
+            // SAFETY: the launch passes a valid slice, whose address may be null if it is empty. An
+            // offset keeps what LLVM knows about the parameter.
             let #pattern: #ty = unsafe {
-                ::core::slice::#from_raw_parts(
-                    ::core::mem::transmute::<_, #pointer #of>(#address),
-                    #length,
-                )
+                let address = ::core::mem::transmute::<_, #pointer #of>(#address);
+                let offset = address.is_null() as usize * ::core::mem::align_of::<#of>();
+                ::core::slice::#from_raw_parts(address.wrapping_byte_add(offset), #length)
             };
         })
     }

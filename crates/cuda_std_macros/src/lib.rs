@@ -13,11 +13,15 @@ use proc_macro::TokenStream;
 /// `static` of the same name, of type `cuda_std::host::Kernel<(parameter types…)>`, which launches
 /// take: so a launch with the wrong arguments does not compile.
 ///
-/// The function has no generics, no result, and at most 24 parameters:
+/// The function has no generics but lifetimes, no result, and at most 24 parameters:
 /// - numbers, pointers, `DeviceSlice`s, and structs with `#[derive(DeviceParam)]`, passed by value;
 /// - `&T` and `&mut T`, which a launch gives as `*const T` and `*mut T`;
-/// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In the PTX each is two
-///   parameters, an address and a length.
+/// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In the
+///   PTX each is two parameters, an address and a length.
+///
+/// All threads get the same `&mut`. So no thread may access an element that another thread writes in
+/// the same launch, even behind a barrier: the compiler may keep such an element in a register.
+/// Threads that exchange values take a `DeviceSliceMut`, a pointer, or a slice of atomics.
 ///
 /// A call gives arguments by place: pass several buffers of one type, or more than about four
 /// arguments, as a struct, whose fields have names.

@@ -12,8 +12,8 @@ thread_local! {
     static SITE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Has panics of kernels noted: they are errors of their launch, which nobody needs to read twice. Other panics are left to the
-/// hook that was there before.
+/// Records where kernels panic, and does not print it: the error of the launch says it. Panics
+/// outside of kernels, and all that end the process, go to the previous panic hook.
 pub(crate) fn watch() {
     static HOOK: Once = Once::new();
     if std::thread::panicking() {
@@ -23,7 +23,7 @@ pub(crate) fn watch() {
     HOOK.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if !is_inside_kernel() {
+            if cfg!(panic = "abort") || !is_inside_kernel() {
                 return previous(info);
             }
             SITE.set(info.location().map(ToString::to_string));
