@@ -9,9 +9,10 @@ use crate::common::device_names::DeviceNames;
 
 /// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
 ///
-/// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order; other columns
-/// are ignored. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch overlap. Pairs are
-/// found and written slice by slice, so there may be more of them than fit in memory.
+/// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order; other
+/// columns are ignored. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch
+/// overlap. Pairs are found and written slice by slice, so there may be more of them than fit in
+/// memory.
 #[derive(Parser)]
 #[command(name = "box_overlap")]
 pub struct Args {
@@ -19,8 +20,8 @@ pub struct Args {
     #[arg(long, value_name = "CSV")]
     pub out: Option<PathBuf>,
 
-    /// Write the overlapping boxes of each box of the first set to this NPY file: i32, boxes × LIMIT,
-    /// padded with -1.
+    /// Write the overlapping boxes of each box of the first set to this NPY file: i32,
+    /// boxes × LIMIT, padded with -1.
     #[arg(long, value_name = "NPY")]
     pub matrix: Option<PathBuf>,
 
@@ -40,12 +41,13 @@ pub struct Args {
     #[arg(long, default_value = "auto")]
     pub device: DeviceNames,
 
-    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by default.
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
+    /// default.
     #[arg(long, value_name = "MIB")]
     pub memory: Option<u32>,
 
-    /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to set2.csv, in a
-    /// folder.
+    /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to
+    /// set2.csv, in a folder.
     #[arg(long, value_name = "N", conflicts_with_all = ["out", "matrix"])]
     pub generate: Option<usize>,
 

@@ -1,7 +1,7 @@
 //! From CSV files to boxes.
 //!
-//! A thread of its own divides each file into records; numbers are parsed by all threads, a batch of
-//! records at a time.
+//! A thread of its own divides each file into records; numbers are parsed by all threads, a batch
+//! of records at a time.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

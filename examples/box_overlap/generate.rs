@@ -22,7 +22,8 @@ const WELD: i64 = 80;
 /// Lengths of segments.
 const LENGTHS: Range<u64> = 1000..9001;
 
-/// Where pipes start, for so many segments; the extent grows with their number, the density does not.
+/// Where pipes start, for so many segments; the extent grows with their number, the density does
+/// not.
 const STARTS: [(i64, f64); 3] = [
     (200_000, 200_000.0),
     (200_000, 200_000.0),

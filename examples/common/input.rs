@@ -14,8 +14,8 @@ pub const LONG_INPUT: u64 = 16 << 20;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The decompressed text of a file; `-` stands for stdin. The bytes read, as they are in the file, are
-/// added to `read`.
+/// The decompressed text of a file; `-` stands for stdin. The bytes read, as they are in the file,
+/// are added to `read`.
 pub fn open(path: &Path, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
     let inner: Box<dyn Read + Send> = match path == Path::new("-") {
         true => Box::new(io::stdin()),

@@ -1,4 +1,5 @@
-//! Brings the PTX of the kernels, if they are to run on GPUs: what the folder `ptx` holds, unless a kernel has changed.
+//! Brings the PTX of the kernels, if they are to run on GPUs: what the folder `ptx` holds, unless a
+//! kernel has changed.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -16,8 +16,8 @@ const SIMULATED: [usize; 3] = [64, 48, 40];
 const REPEAT: usize = 5;
 const REPEAT_SIMULATED: usize = 1;
 
-/// Multiplies two matrices, C = A·B, M×K · K×N → M×N, measures how long that takes on the device and with copies,
-/// and compares some rows of the product with f64, within the error bound.
+/// Multiplies two matrices, C = A·B, M×K · K×N → M×N, measures how long that takes on the device
+/// and with copies, and compares some rows of the product with f64, within the error bound.
 ///
 /// The matrices are random, uniform in [-1, 1), or read from NPY files.
 #[derive(Parser)]
@@ -43,7 +43,8 @@ pub struct Args {
     #[arg(long, value_name = "NPY", requires = "a")]
     pub b: Option<PathBuf>,
 
-    /// The type of A and B; numbers of a file are rounded to it. C is f64 if A and B are f64, and f32 otherwise.
+    /// The type of A and B; numbers of a file are rounded to it. C is f64 if A and B are f64, and
+    /// f32 otherwise.
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
     pub number: TypeName,
 

@@ -38,9 +38,10 @@ pub struct Checked {
 impl Check {
     /// Computes rows that are spread evenly, among them the first and the last.
     ///
-    /// An element is at most `error_factor` times Σ|a·b| off, and so is the reference, which sums up in f64, as
-    /// are these magnitudes. Each product that underflows can add the least number of C's type. Sums that go
-    /// beyond the range of C's type, and those with NaN or infinities in them, have no bound.
+    /// An element is at most `error_factor` times Σ|a·b| off, and so is the reference, which sums
+    /// up in f64, as are these magnitudes. Each product that underflows can add the least number of
+    /// C's type. Sums that go beyond the range of C's type, and those with NaN or infinities in
+    /// them, have no bound.
     pub fn new<T: Real>(matmul: &MatMul, a: ArrayView2<T>, b: ArrayView2<T>) -> Check {
         let (m, k, n) = (a.nrows(), a.ncols(), b.ncols());
         let count = m.min(ROWS);

@@ -13,7 +13,8 @@ use crate::common::report::bar;
 use crate::factors::Factors;
 use crate::number::Real;
 
-/// Multiplications and additions that take long enough for a progress bar: on the CPU, on a GPU, in the simulator.
+/// Multiplications and additions that take long enough for a progress bar: on the CPU, on a GPU, in
+/// the simulator.
 const LONG_ON_CPU: f64 = 1e12;
 const LONG_ON_GPU: f64 = 1e15;
 const LONG_IN_SIMULATOR: f64 = 1e8;

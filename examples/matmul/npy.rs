@@ -1,7 +1,7 @@
 //! Matrices from NumPy's files.
 //!
-//! ndarray-npy reads the header. The numbers are read as they come, so that a header that promises more than
-//! there is costs no memory.
+//! ndarray-npy reads the header. The numbers are read as they come, so that a header that promises
+//! more than there is costs no memory.
 
 use std::io::Read;
 use std::path::Path;

@@ -10,7 +10,8 @@ use crate::number::Real;
 /// Numbers that a thread makes in one go.
 const SHARE: usize = 1 << 12;
 
-/// A matrix of numbers uniform in [-1, 1), rounded to the type; another one for each seed and each `stream`.
+/// A matrix of numbers uniform in [-1, 1), rounded to the type; another one for each seed and each
+/// `stream`.
 pub fn matrix<T: Real>(
     seed: u64,
     stream: u64,

@@ -14,8 +14,8 @@ pub const DEFAULT_TUPLE: usize = 4;
 
 /// Sketches the sequences of FASTA files, and computes the distances between the sketches.
 ///
-/// Reading, parsing and computing run at the same time. Memory use does not grow with the input, even if the input
-/// is one record of many gigabytes.
+/// Reading, parsing and computing run at the same time. Memory use does not grow with the input,
+/// even if the input is one record of many gigabytes.
 #[derive(Parser)]
 #[command(name = "tensor_sketch")]
 pub struct Args {

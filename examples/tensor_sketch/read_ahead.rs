@@ -77,8 +77,8 @@ fn read_files(paths: &[PathBuf], to_user: &SyncSender<Piece>, spent: &Receiver<V
     }
 }
 
-/// Hands the text over block by block, also what comes before an error. `hand_over` gives a block to
-/// fill next, or nothing if nobody wants more.
+/// Hands the text over block by block, also what comes before an error. `hand_over` gives a block
+/// to fill next, or nothing if nobody wants more.
 fn read_file(
     path: &Path,
     read: &Arc<AtomicU64>,

@@ -14,8 +14,8 @@ const NUMBERS: usize = 1 << 22;
 /// Numbers where windows are so long that few of them would share little.
 const MOST_NUMBERS: usize = 1 << 26;
 
-/// Letters that all windows of a sequence have together, counted as often as they are in one, that are
-/// sketched faster window by window, with those of other sequences.
+/// Letters that all windows of a sequence have together, counted as often as they are in one, that
+/// are sketched faster window by window, with those of other sequences.
 const FEW_LETTERS: usize = 1 << 22;
 
 /// What becomes of windows.
@@ -64,8 +64,8 @@ impl<'a, T: Entry> Windows<'a, T> {
         }
     }
 
-    /// Adds letters to the sequence `name`, and calls `visit` with what was found and the place where
-    /// it begins.
+    /// Adds letters to the sequence `name`, and calls `visit` with what was found and the place
+    /// where it begins.
     pub fn add(
         &mut self,
         name: &str,

@@ -11,9 +11,9 @@ use crate::time::{Every, Origin};
 
 /// Aggregates the time series of a CSV file in buckets of time.
 ///
-/// The header names the columns timestamp, value and, for several series, series, in any case and order; other
-/// columns are ignored. Timestamps are nanoseconds since 1970 or RFC 3339, such as 2026-01-31T12:00:00.5+01:00. An
-/// empty value is NaN. Rows of several series may be interleaved.
+/// The header names the columns timestamp, value and, for several series, series, in any case and
+/// order; other columns are ignored. Timestamps are nanoseconds since 1970 or RFC 3339, such as
+/// 2026-01-31T12:00:00.5+01:00. An empty value is NaN. Rows of several series may be interleaved.
 #[derive(Parser)]
 #[command(name = "time_series")]
 pub struct Args {
@@ -21,8 +21,9 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", required_unless_present = "generate")]
     pub every: Option<Every>,
 
-    /// What to compute: count, sum, mean, min, max, first, last, std, var, median, a percentile such as p95 or p74.5,
-    /// or rate: followed by one of these, for the differences between successive values.
+    /// What to compute: count, sum, mean, min, max, first, last, std, var, median, a percentile
+    /// such as p95 or p74.5, or rate: followed by one of these, for the differences between
+    /// successive values.
     #[arg(
         long,
         value_name = "METHODS",
@@ -60,8 +61,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = DuplicatesName::Keep)]
     pub duplicates: DuplicatesName,
 
-    /// Value of all columns of buckets without points: null (NaN), previous (the value of the bucket before), or a
-    /// number. Without this option empty buckets are left out.
+    /// Value of all columns of buckets without points: null (NaN), previous (the value of the
+    /// bucket before), or a number. Without this option empty buckets are left out.
     #[arg(long, value_name = "null|previous|NUMBER", allow_hyphen_values = true)]
     pub fill: Option<FillName>,
 
@@ -77,7 +78,8 @@ pub struct Args {
     #[arg(long, default_value = "auto")]
     pub device: DeviceNames,
 
-    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by default.
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
+    /// default.
     #[arg(long, value_name = "MIB")]
     pub memory: Option<u32>,
 

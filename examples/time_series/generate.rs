@@ -25,7 +25,8 @@ const OFF: Range<i64> = 74 * HOUR..80 * HOUR;
 /// Hours of the day at which somebody cooks, and by how much that warms the kitchen at most.
 const MEALS: [(f64, f64); 3] = [(7.0, 1.5), (12.5, 2.5), (18.5, 5.0)];
 
-/// One in so many values is missing, and one in so many of the kitchen's was taken beside an open oven.
+/// One in so many values is missing, and one in so many of the kitchen's was taken beside an open
+/// oven.
 const MISSING: u64 = 400;
 const OVEN: u64 = 250;
 
@@ -81,8 +82,8 @@ impl Week {
         text
     }
 
-    /// When a row was written, since the start: the rows are spread over the week, and are late by up to half of
-    /// what is between them.
+    /// When a row was written, since the start: the rows are spread over the week, and are late by
+    /// up to half of what is between them.
     fn time(&self, row: u64, random: &mut Random) -> i64 {
         let active = (WEEK - (OFF.end - OFF.start)) as u64;
         let between = active / self.count;
@@ -102,7 +103,8 @@ impl Week {
         }
     }
 
-    /// In degrees Celsius. Of sums, products and quotients alone, so that it is the same on every machine.
+    /// In degrees Celsius. Of sums, products and quotients alone, so that it is the same on every
+    /// machine.
     fn temperature(&self, room: usize, time: i64, random: &mut Random) -> f64 {
         let hours = time as f64 / HOUR as f64;
         let day = (hours / 24.0).floor();

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Displays a number in the fewest digits that read back the same, with an exponent where that is shorter by far.
+/// Displays a number in the fewest digits that read back the same, with an exponent where that is
+/// shorter by far.
 pub struct Number(pub f64);
 
 impl fmt::Display for Number {

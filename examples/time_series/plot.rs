@@ -1,7 +1,7 @@
 //! A plot of points, and of their buckets over them.
 //!
-//! Each series has a panel of its own, and below it strips for methods whose numbers are no values: deviations,
-//! sums, counts, rates.
+//! Each series has a panel of its own, and below it strips for methods whose numbers are no values:
+//! deviations, sums, counts, rates.
 
 use std::ops::Range;
 
@@ -21,8 +21,8 @@ use crate::time_axis::TimeAxis;
 /// Series that are drawn.
 const SERIES: usize = 4;
 
-/// Sizes in pixels: all, the title, the name of a series, a panel, a strip, the labels below each series and on the
-/// left, and what is written on the right.
+/// Sizes in pixels: all, the title, the name of a series, a panel, a strip, the labels below each
+/// series and on the left, and what is written on the right.
 const WIDTH: u32 = 1000;
 const TITLE: u32 = 52;
 const NAME: u32 = 22;

@@ -1,6 +1,7 @@
 //! From a CSV file to points, those of each series together.
 //!
-//! The text is not kept: a point takes 16 bytes, and while the file is read 4 more if it has a column of series.
+//! The text is not kept: a point takes 16 bytes, and while the file is read 4 more if it has a
+//! column of series.
 
 use std::collections::HashMap;
 use std::mem;

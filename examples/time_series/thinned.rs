@@ -13,12 +13,14 @@ pub struct Column {
     pub count: u64,
 }
 
-/// Whether a number can be drawn: NaN and infinities cannot, nor numbers whose differences may be infinite.
+/// Whether a number can be drawn: NaN and infinities cannot, nor numbers whose differences may be
+/// infinite.
 pub fn is_drawn(place: &Place) -> bool {
     place.1.abs() <= 1e300
 }
 
-/// The lowest and the highest of the points in each of `count` parts of a range of time, so that peaks stay.
+/// The lowest and the highest of the points in each of `count` parts of a range of time, so that
+/// peaks stay.
 pub fn columns(
     times: &Range<i64>,
     count: usize,
@@ -50,8 +52,9 @@ pub fn columns(
     columns
 }
 
-/// Lines over buckets of so much time: each is flat within its bucket, and the lines of those that follow each other
-/// are joined. Where there are more buckets than columns, they go through the lowest and the highest of each.
+/// Lines over buckets of so much time: each is flat within its bucket, and the lines of those that
+/// follow each other are joined. Where there are more buckets than columns, they go through the
+/// lowest and the highest of each.
 pub fn lines(
     times: &Range<i64>,
     count: usize,

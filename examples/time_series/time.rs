@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// A time from a whole number of nanoseconds since 1970 or RFC 3339, or what is wrong with the text.
+/// A time from a whole number of nanoseconds since 1970 or RFC 3339, or what is wrong with the
+/// text.
 pub fn parse(text: &[u8]) -> Result<i64, &'static str> {
     if let Some(time) = of_utc(text) {
         return Ok(time);
@@ -31,8 +32,8 @@ pub fn parse(text: &[u8]) -> Result<i64, &'static str> {
     }
 }
 
-/// A time as 2026-01-31T12:00:00Z or with digits behind a point, which is what most files have: the same as jiff's
-/// in a fraction of the time. `None` for all else, right or wrong.
+/// A time as 2026-01-31T12:00:00Z or with digits behind a point, which is what most files have: the
+/// same as jiff's in a fraction of the time. `None` for all else, right or wrong.
 fn of_utc(text: &[u8]) -> Option<i64> {
     let (whole, rest) = text.split_at_checked(19)?;
     let fraction = match rest {

@@ -13,7 +13,8 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// Steps between labels, of the clock in nanoseconds and of the calendar in months, and how times look there.
+/// Steps between labels, of the clock in nanoseconds and of the calendar in months, and how times
+/// look there.
 const CLOCK: [i64; 49] = {
     let mut steps = [0; 49];
     let mut i = 0;

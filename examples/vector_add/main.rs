@@ -1,4 +1,5 @@
-//! Adds two vectors on several streams, from ordinary and from page-locked memory, and checks every sum.
+//! Adds two vectors on several streams, from ordinary and from page-locked memory, and checks every
+//! sum.
 //!
 //! ```text
 //! cargo run --release --example vector_add -- --streams 1,2,5
@@ -20,8 +21,8 @@ use common::device_names::DeviceNames;
 use common::random::Random;
 use common::report::{exit_code, milliseconds, print};
 
-/// Adds two vectors of random integers into one of f64, in chunks that go to the device and back on several streams
-/// at the same time, and checks every sum.
+/// Adds two vectors of random integers into one of f64, in chunks that go to the device and back on
+/// several streams at the same time, and checks every sum.
 #[derive(Parser)]
 #[command(name = "vector_add")]
 struct Args {

@@ -35,7 +35,8 @@ macro_rules! atomic_floats {
                     let input = device.buffer_from(&numbers).unwrap();
                     let mut cells = device.zeros::<$type>(blocks() as usize).unwrap();
                     let cells_there = cells.slice_mut();
-                    // SAFETY: atomic floats have the layout of floats, and the buffer outlives the launch.
+                    // SAFETY: atomic floats have the layout of floats, and the buffer outlives the
+                    // launch.
                     let slice = unsafe {
                         cuda_std::DeviceSlice::from_raw_parts(cells_there.as_mut_ptr().cast_const().cast(), cells_there.len())
                     };

@@ -1,4 +1,5 @@
-//! Tests in a process of their own: of what kernels print, and of launches that leave a GPU's context useless.
+//! Tests in a process of their own: of what kernels print, and of launches that leave a GPU's
+//! context useless.
 
 use super::common::devices;
 use gridstride::Device;
@@ -7,7 +8,8 @@ use std::process::{Command, Output};
 
 const VARIABLE: &str = "GRIDSTRIDE_TEST_CHILD";
 
-/// Calls `work` for each device that runs kernels in a child process, and `check` on what the child printed.
+/// Calls `work` for each device that runs kernels in a child process, and `check` on what the child
+/// printed.
 ///
 /// `test` is the path of the calling test, which the child runs again.
 pub fn in_children(test: &str, work: impl Fn(&Device), check: impl Fn(&Device, &Output)) {

@@ -50,7 +50,8 @@ methods! {
 /// The buffer's elements as what an atomic type of their layout is to a kernel.
 fn shared<T: bytemuck::Pod + Send + Sync, A: 'static>(buffer: &mut Buffer<T>) -> DeviceSlice<A> {
     let slice = buffer.slice_mut();
-    // SAFETY: elements of the same size and alignment; the buffers of this module outlive their launches.
+    // SAFETY: elements of the same size and alignment; the buffers of this module outlive their
+    // launches.
     unsafe { DeviceSlice::from_raw_parts(slice.as_mut_ptr().cast_const().cast(), slice.len()) }
 }
 

@@ -41,7 +41,8 @@ static MODULE: Module = module!(
     "sm_90a"
 );
 
-/// The kernels with the same instructions on all architectures, which are in the PTX of the oldest one alone.
+/// The kernels with the same instructions on all architectures, which are in the PTX of the oldest
+/// one alone.
 static COMMON: Module = module!("cuda_std_tests", "cuda_std_tests", "sm_70");
 
 /// Returns the devices that run kernels and whose compute capability has the instructions of a

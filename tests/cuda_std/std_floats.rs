@@ -47,7 +47,8 @@ fn amplitude(x: f64) -> f64 {
     (2.0 / (PI * x.abs())).sqrt().min(1.0)
 }
 
-/// Left of 0, ln |Γ(x)| is a difference, of ln (π / |x·sin πx|) and ln Γ(−x): up to |x|·(1 + ln |x|).
+/// Left of 0, ln |Γ(x)| is a difference, of ln (π / |x·sin πx|) and ln Γ(−x): up to |x|·(1 + ln
+/// |x|).
 fn reflected(x: f64) -> f64 {
     if x < 0.0 {
         -x * (1.0 + (1.0 - x).ln())
@@ -189,7 +190,8 @@ macro_rules! errors {
     }};
 }
 
-/// The table has results of normal numbers; such arguments of `f64` only as have normal numbers of `f32` for a result.
+/// The table has results of normal numbers; such arguments of `f64` only as have normal numbers of
+/// `f32` for a result.
 fn is_single(one: &Reference) -> bool {
     let is_single = |x: f64| f64::from(x as f32) == x;
     let is_normal =
@@ -234,7 +236,8 @@ macro_rules! limits {
             const INF: $type = $type::INFINITY;
             const NAN: $type = $type::NAN;
             let pi = std::$type::consts::PI;
-            // Functions, arguments and the result, whose sign counts if it is 0 only for an argument of −0.
+            // Functions, arguments and the result, whose sign counts if it is 0 only for an
+            // argument of −0.
             let cases: &[(&str, &[($type, $type, $type)])] = &[
                 ("powi", &[(0.0, 0.0, 1.0), (-2.0, 3.0, -8.0), (2.0, -2.0, 0.25), (0.0, -1.0, INF), (INF, -1.0, 0.0)]),
                 ("powf", &[(0.0, 0.0, 1.0), (1.0, NAN, 1.0), (NAN, 0.0, 1.0), (-2.0, 3.0, -8.0), (-2.0, 0.5, NAN),
@@ -304,7 +307,8 @@ macro_rules! limits {
                 on_devices!(function.$kernel, $type, &triples, |device: &Device, [x, y, _]: [$type; 3], [found, _]: [$type; 2]| {
                     let expected = expected.next().unwrap();
                     let is_signed = x.to_bits() == (-0.0 as $type).to_bits();
-                    // Where the result is no exact one, such as π / 2, one of its neighbours will do.
+                    // Where the result is no exact one, such as π / 2, one of its neighbours will
+                    // do.
                     let is_near = (found - expected).abs() <= expected.abs() * $type::EPSILON;
                     let same = found.is_nan() && expected.is_nan()
                         || found == expected && (!is_signed || found.is_sign_negative() == expected.is_sign_negative())

@@ -97,7 +97,7 @@ fn broken_assertions_are_printed() {
     let check = |device: &Device, output: &std::process::Output| {
         let printed = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{device}: {printed}");
-        for part in ["== value: of thread", "text.rs:31"] {
+        for part in ["== value: of thread", "text.rs:32"] {
             assert!(printed.contains(part), "{device}: {part} in {printed}");
         }
     };

@@ -164,7 +164,8 @@ fn halves_round_to_the_nearest() {
             .zip(wide.to_vec().unwrap());
         for ((&x, &other), (found, wide)) in input.iter().zip(&others).zip(results) {
             let (half, brain) = (f16::from_f32(x), bf16::from_f32(x));
-            // f32 holds sums and products of two halves closely enough that the second rounding changes nothing.
+            // f32 holds sums and products of two halves closely enough that the second rounding
+            // changes nothing.
             let (a, b) = (half.to_f32(), other.to_f32());
             let expected = [
                 half.to_bits(),

@@ -6,7 +6,8 @@ use cuda_std_tests_kernels::warp_functions;
 
 const LANES: usize = 32;
 
-/// The lane that each shuffle reads: idx, up, down, xor; nothing where the group of `width` lanes has none.
+/// The lane that each shuffle reads: idx, up, down, xor; nothing where the group of `width` lanes
+/// has none.
 fn sources(lane: usize, argument: usize, width: usize) -> [Option<usize>; 4] {
     let (start, argument) = (lane / width * width, argument % LANES);
     let end = start + width;

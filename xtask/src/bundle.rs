@@ -12,8 +12,8 @@ use crate::{Result, workspace};
 const LIMIT: u64 = 64 << 20;
 const RUN: &str = include_str!("run.sh");
 
-/// All programs contain the library: with a dictionary that holds them all, they shrink to a fifth of what they take
-/// one by one.
+/// All programs contain the library: with a dictionary that holds them all, they shrink to a fifth
+/// of what they take one by one.
 const PACKER: &str = "xz --lzma2=preset=3,dict=256MiB";
 
 const TESTS: &str = "tests";
@@ -22,8 +22,8 @@ const BENCHES: &str = "benches";
 const BIN: &str = "bin";
 const FOLDERS: [&str; 4] = [TESTS, EXAMPLES, BENCHES, BIN];
 
-/// What is built, with which arguments, and which kinds of it are taken: building tests also builds the programs that
-/// they may start.
+/// What is built, with which arguments, and which kinds of it are taken: building tests also builds
+/// the programs that they may start.
 const PARTS: [(&[&str], &[&str]); 4] = [
     (
         &[
@@ -65,8 +65,8 @@ const PARTS: [(&[&str], &[&str]); 4] = [
     (&["build", "--release", "--package=xtask"], &["bin"]),
 ];
 
-/// Builds the programs and gathers them in `gpu-bundle`, packed, with a script that unpacks and runs
-/// them.
+/// Builds the programs and gathers them in `gpu-bundle`, packed, with a script that unpacks and
+/// runs them.
 pub fn gather() -> Result<()> {
     let bundle = workspace().join("gpu-bundle");
     let programs = workspace().join("target/gpu-bundle");

@@ -76,7 +76,8 @@ const CRATES: [Crate; 5] = [
 /// file on, all files belong only to the shipped crate.
 const SHIPPED: &str = ", to be shipped";
 
-/// Makes each crate of the guide from its page, against the packages of this workspace, and has cargo test it.
+/// Makes each crate of the guide from its page, against the packages of this workspace, and has
+/// cargo test it.
 pub fn check() -> Result<()> {
     let pages = pages()?;
     let library = fs::read_to_string(workspace().join("src/lib.rs"))?;
@@ -184,7 +185,8 @@ fn file_name(line: &str) -> Option<String> {
     Some(format!("{name}{rest}"))
 }
 
-/// The files of a tree: a line for each file or folder, which are indented by two, and may be explained.
+/// The files of a tree: a line for each file or folder, which are indented by two, and may be
+/// explained.
 fn listed(lines: &[&str]) -> BTreeSet<String> {
     let mut folders = Vec::new();
     let mut files = BTreeSet::new();
@@ -234,8 +236,8 @@ fn files(of_guide: &Crate, page: &Page) -> Result<BTreeMap<String, String>> {
     Ok(files)
 }
 
-/// Writes a crate anew, such that cargo takes the packages of this workspace for those of the checkout beside it, and of
-/// others the versions that this workspace has.
+/// Writes a crate anew, such that cargo takes the packages of this workspace for those of the
+/// checkout beside it, and of others the versions that this workspace has.
 fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -261,8 +263,8 @@ fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The manifest `name` of a crate, with the folder `workspace` in place of the checkout that the guide expects beside the
-/// crate.
+/// The manifest `name` of a crate, with the folder `workspace` in place of the checkout that the
+/// guide expects beside the crate.
 fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String> {
     let up = "../".repeat(name.split('/').count());
     let own = format!("path = \"{}", workspace.display());

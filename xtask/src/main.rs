@@ -35,8 +35,8 @@ struct Arguments {
 enum Chore {
     /// Rebuild the PTX of the kernel crates, and the record of it.
     Ptx {
-        /// Change nothing: rebuild elsewhere, and fail unless the checked-in PTX is what its sources
-        /// give.
+        /// Change nothing: rebuild elsewhere, and fail unless the checked-in PTX is what its
+        /// sources give.
         #[arg(long)]
         check: bool,
         /// Kernel crates, by the names of their folders; all by default.
@@ -52,16 +52,16 @@ enum Chore {
     Barriers,
     /// Print the tables of BENCHMARKS.md, including the peers', and draw the plots.
     Bench(bench::Options),
-    /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in gpu-bundle, to run
-    /// them on a machine with a GPU and without a toolchain.
+    /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in
+    /// gpu-bundle, to run them on a machine with a GPU and without a toolchain.
     Bundle,
     /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
     Plot,
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
     /// compile their kernels.
     Guide,
-    /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this workspace's cuda_std,
-    /// and run the examples' kernels in the simulator.
+    /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this
+    /// workspace's cuda_std, and run the examples' kernels in the simulator.
     RustCuda(rust_cuda::Options),
 }
 

@@ -124,9 +124,9 @@ pub fn barriers() -> Result<()> {
     fail_with(&failures)
 }
 
-/// Builds the PTX of each crate for each of its architectures into the crate's `folder`, and returns the builds of each
-/// crate, or the first error among them; `locked`: fail rather than change Cargo.lock. All are started at once:
-/// those for the same architecture wait for each other.
+/// Builds the PTX of each crate for each of its architectures into the crate's `folder`, and
+/// returns the builds of each crate, or the first error among them; `locked`: fail rather than
+/// change Cargo.lock. All are started at once: those for the same architecture wait for each other.
 fn build_all(
     chosen: &[Kernels],
     folder: impl Fn(&Kernels) -> PathBuf + Sync,

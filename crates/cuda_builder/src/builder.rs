@@ -39,9 +39,9 @@ const RUSTFLAGS: &[&str] = &[
     "-Aunused-attributes",
 ];
 
-/// LLVM's size in instructions up to which a loop of a known number of rounds is unrolled as a whole.
-/// A thread's array can be in registers only if every loop over it is, and the alternative, local
-/// memory, costs a kernel far more than its size: so twice of what LLVM does by itself.
+/// LLVM's size in instructions up to which a loop of a known number of rounds is unrolled as a
+/// whole. A thread's array can be in registers only if every loop over it is, and the alternative,
+/// local memory, costs a kernel far more than its size: so twice of what LLVM does by itself.
 const UNROLL: &str = "-unroll-threshold=600";
 
 /// Features of the compiler that every kernel crate needs, so that none has to name them; one that

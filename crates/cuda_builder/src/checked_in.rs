@@ -19,7 +19,8 @@ pub struct CheckedIn {
 /// PTX from [`CheckedIn::provide`].
 #[derive(Clone, Debug)]
 pub struct Provided {
-    /// The PTX file: the last [`CudaBuilder::copy_to`], else the file that is checked in or was compiled.
+    /// The PTX file: the last [`CudaBuilder::copy_to`], else the file that is checked in or was
+    /// compiled.
     pub ptx_path: PathBuf,
     /// Whether the PTX is the one that is checked in.
     pub is_checked_in: bool,
@@ -28,10 +29,11 @@ pub struct Provided {
 }
 
 impl CudaBuilder {
-    /// Takes PTX from `folder` while its sources are those of the record, so that a device compiler is needed only
-    /// after a kernel has changed.
+    /// Takes PTX from `folder` while its sources are those of the record, so that a device compiler
+    /// is needed only after a kernel has changed.
     ///
-    /// The folder holds `<name>.<architecture>.ptx` and `record.toml`. [`Record`] shows how to write both.
+    /// The folder holds `<name>.<architecture>.ptx` and `record.toml`. [`Record`] shows how to
+    /// write both.
     ///
     /// ```no_run
     /// use cuda_builder::{Arch, CudaBuilder};
@@ -50,8 +52,9 @@ impl CudaBuilder {
 
     /// Compiles the kernel crate from a build script, into `file_name` in cargo's `OUT_DIR`.
     ///
-    /// Tells cargo which files and variables the PTX depends on. An error becomes `cargo::error` lines: cargo prints
-    /// them and stops once the build script has ended, and there is no panic with a backtrace.
+    /// Tells cargo which files and variables the PTX depends on. An error becomes `cargo::error`
+    /// lines: cargo prints them and stops once the build script has ended, and there is no panic
+    /// with a backtrace.
     ///
     /// ```no_run
     /// // In the `main` of build.rs:
@@ -66,8 +69,8 @@ impl CudaBuilder {
 }
 
 impl CheckedIn {
-    /// Returns the checked-in PTX if the record has the hash of the sources as they are now, and compiles the kernel
-    /// crate otherwise.
+    /// Returns the checked-in PTX if the record has the hash of the sources as they are now, and
+    /// compiles the kernel crate otherwise.
     ///
     /// # Errors
     ///

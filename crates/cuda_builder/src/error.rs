@@ -146,7 +146,8 @@ pub enum BuildError {
     )]
     NoPtxas,
 
-    /// The sources of a kernel crate have changed since its PTX was checked in, and do not compile here.
+    /// The sources of a kernel crate have changed since its PTX was checked in, and do not compile
+    /// here.
     #[error(
         "the PTX of `{name}` in {} was not made from its sources as they are now, and these do not compile here: {source}",
         .folder.display()

@@ -2,13 +2,13 @@
 //!
 //! A kernel crate is a `no_std` library whose kernels are marked `#[kernel]` (from `cuda_std`).
 //! [`CudaBuilder`] compiles it with rustc's own `nvptx64-nvidia-cuda` target, puts into the IR what
-//! rustc cannot say (shared memory, convergence, launch bounds, the scope of atomics, where pointers
-//! in structs point), and lets LLVM make PTX of it.
+//! rustc cannot say (shared memory, convergence, launch bounds, the scope of atomics, where
+//! pointers in structs point), and lets LLVM make PTX of it.
 //!
 //! # What it needs
 //!
-//! A [`DeviceCompiler`]: a rustc from 1.95 on with the sources of `core`, and LLVM's `opt` and `llc`
-//! of the same LLVM. On Debian that is
+//! A [`DeviceCompiler`]: a rustc from 1.95 on with the sources of `core`, and LLVM's `opt` and
+//! `llc` of the same LLVM. On Debian that is
 //! `apt-get install rustc-web cargo-web rust-web-src rust-web-llvm`, after `apt-get update`: older
 //! package lists have rustc 1.85. Elsewhere it is
 //! `rustup toolchain install nightly -c rust-src -c llvm-tools`. The environment variables

@@ -6,7 +6,8 @@ use crate::{Arch, BuildError};
 
 macro_rules! names {
     (supported { $($compute:ident = $arch:ident,)+ } unsupported { $($other:ident,)+ }) => {
-        /// The names that Rust-CUDA gives to architectures, for [`CudaBuilder::arch`](crate::CudaBuilder::arch).
+        /// The names that Rust-CUDA gives to architectures, for
+        /// [`CudaBuilder::arch`](crate::CudaBuilder::arch).
         ///
         /// Each name stands for the [`Arch`] of the same number. The names of architectures that
         /// `cuda_builder` does not compile for exist too, and

@@ -214,7 +214,8 @@ impl Options {
     /// The settings of cargo's release profile that a caller can change.
     pub(crate) fn profile(&self) -> [(&'static str, &'static str); 3] {
         let checks = if self.release { "false" } else { "true" };
-        // Line tables would mark the PTX as compiled for a debugger; directives give the same lines.
+        // Line tables would mark the PTX as compiled for a debugger; directives give the same
+        // lines.
         let debug = match self.has_line_info() {
             true => "line-directives-only",
             false => "false",

@@ -21,7 +21,8 @@ const CALLED_FUNCTIONS: &str = "called functions";
 /// PTX depends on its sources and on the compiler, and the compiler moves on in time. So a rebuild
 /// is held against the record in three ways, see [`Record::check`].
 ///
-/// A program that writes PTX and record for [`CudaBuilder::checked_in`](crate::CudaBuilder::checked_in):
+/// A program that writes PTX and record for
+/// [`CudaBuilder::checked_in`](crate::CudaBuilder::checked_in):
 ///
 /// ```no_run
 /// use std::path::Path;
@@ -78,8 +79,8 @@ pub enum Verdict {
         recorded: String,
         /// The compiler of the rebuild.
         present: String,
-        /// Each kernel with more or fewer barriers than recorded, as a sentence. Empty if both compilers have the
-        /// same LLVM: then other barriers are [`CheckError::Barriers`].
+        /// Each kernel with more or fewer barriers than recorded, as a sentence. Empty if both
+        /// compilers have the same LLVM: then other barriers are [`CheckError::Barriers`].
         barriers: Vec<String>,
     },
 }
@@ -197,8 +198,8 @@ impl Record {
         self.crates.retain(|name, _| names.contains(name));
     }
 
-    /// Holds a rebuild against the record: other sources fail; with the recorded compiler the PTX has
-    /// to be the same; another compiler is said.
+    /// Holds a rebuild against the record: other sources fail; with the recorded compiler the PTX
+    /// has to be the same; another compiler is said.
     ///
     /// Other barriers fail if both compilers have the same major version of LLVM. Between versions
     /// they are said only: LLVM 23 unrolls a loop with a barrier where all threads go through it

@@ -1,6 +1,7 @@
 //! Rust-CUDA's options: the instructions and files of builds that have them.
 //!
-//! Where no device compiler is installed the tests say so and pass, unless `CUDA_BUILDER_REQUIRE=1`.
+//! Where no device compiler is installed the tests say so and pass, unless
+//! `CUDA_BUILDER_REQUIRE=1`.
 
 mod common;
 

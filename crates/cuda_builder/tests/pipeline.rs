@@ -1,6 +1,7 @@
 //! From a kernel crate to PTX with a real compiler.
 //!
-//! Where no device compiler is installed the tests say so and pass, unless `CUDA_BUILDER_REQUIRE=1`.
+//! Where no device compiler is installed the tests say so and pass, unless
+//! `CUDA_BUILDER_REQUIRE=1`.
 
 mod common;
 

@@ -4,9 +4,9 @@
 //! [`commit`], and waits with [`wait`] until all but its latest groups have arrived. What others of
 //! its block copied is there after they have waited and a barrier has followed.
 //!
-//! On GPUs before compute capability 8.0 a copy is done when its call returns. In the simulator each
-//! block draws from the seed whether it does its copies so, or as late as it may: when they are waited
-//! for. Until then the target has bytes that are no sensible number.
+//! On GPUs before compute capability 8.0 a copy is done when its call returns. In the simulator
+//! each block draws from the seed whether it does its copies so, or as late as it may: when they
+//! are waited for. Until then the target has bytes that are no sensible number.
 //!
 //! ```
 //! use cuda_std::prelude::*;

@@ -14,8 +14,9 @@ macro_rules! float {
         $(#[$doc])*
         #[inline(always)]
         pub fn $name($($argument: $type),*) -> $type {
-            // `std` has these functions as methods; `core` has them in `core_float_math` (rust-lang/rust#137578), from
-            // 1.89 on. The intrinsics beneath them were renamed in 2026.
+            // `std` has these functions as methods; `core` has them in `core_float_math`
+            // (rust-lang/rust#137578), from 1.89 on. The intrinsics beneath them were renamed in
+            // 2026.
             #[cfg(target_arch = "nvptx64")]
             {
                 core::$type::math::$function($($argument),*)

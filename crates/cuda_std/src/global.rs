@@ -61,8 +61,8 @@ impl<T> DeviceSliceMut<T> {
     /// Used by `#[kernel]`.
     ///
     /// # Safety
-    /// The elements are initialised. As on a GPU, all threads of a kernel have the slice: none may access an
-    /// element that another one writes to.
+    /// The elements are initialised. As on a GPU, all threads of a kernel have the slice: none may
+    /// access an element that another one writes to.
     #[doc(hidden)]
     pub unsafe fn into_slice<'a>(self) -> &'a mut [T] {
         if self.length == 0 {
@@ -111,8 +111,8 @@ impl<T> DeviceSlice<T> {
         unsafe { self.pointer.add(index) }
     }
 
-    /// Has the memory of element `index` brought into the L2 cache, while the thread goes on. Past the end it does
-    /// nothing. What a kernel reads a few microseconds later then arrives sooner.
+    /// Has the memory of element `index` brought into the L2 cache, while the thread goes on. Past
+    /// the end it does nothing. What a kernel reads a few microseconds later then arrives sooner.
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -134,7 +134,8 @@ impl<T> DeviceSlice<T> {
     pub fn prefetch(&self, index: usize) {
         #[cfg(target_arch = "nvptx64")]
         if index < self.length {
-            // SAFETY: the element is allocated, by the promise of `from_raw_parts`; nothing is read or written.
+            // SAFETY: the element is allocated, by the promise of `from_raw_parts`; nothing is read
+            // or written.
             unsafe {
                 let address = self.pointer.add(index);
                 core::arch::asm!(

@@ -1,7 +1,8 @@
 //! Text from kernels, and assertions.
 //!
-//! On a GPU the driver collects the text in a buffer of 1 MiB (`CU_LIMIT_PRINTF_FIFO_SIZE`) and prints it when the host waits
-//! for the device. In the simulator it goes to the host's standard output at once.
+//! On a GPU the driver collects the text in a buffer of 1 MiB (`CU_LIMIT_PRINTF_FIFO_SIZE`) and
+//! prints it when the host waits for the device. In the simulator it goes to the host's standard
+//! output at once.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
@@ -24,7 +25,8 @@ pub fn print(arguments: core::fmt::Arguments) {
     {
         let text = with_end(arguments);
         let pointer = text.as_ptr();
-        // SAFETY: the format takes one pointer, to a text that ends with 0 and lives until the call has copied it.
+        // SAFETY: the format takes one pointer, to a text that ends with 0 and lives until the call
+        // has copied it.
         unsafe { vprintf(c"%s".as_ptr().cast(), (&raw const pointer).cast()) };
     }
     #[cfg(not(target_arch = "nvptx64"))]
@@ -99,10 +101,11 @@ macro_rules! println {
     };
 }
 
-/// Ends the launch unless the condition holds, with a message that names file, line, block and thread.
+/// Ends the launch unless the condition holds, with a message that names file, line, block and
+/// thread.
 ///
-/// The driver prints it to the standard error output, and the launch fails with `CUDA_ERROR_ASSERT`; in the simulator
-/// the launch returns an error.
+/// The driver prints it to the standard error output, and the launch fails with
+/// `CUDA_ERROR_ASSERT`; in the simulator the launch returns an error.
 #[cfg(feature = "alloc")]
 #[macro_export]
 macro_rules! assert {

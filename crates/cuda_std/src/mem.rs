@@ -6,8 +6,9 @@ use core::ffi::c_void;
 
 /// Allocates on the device's heap, of 8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`.
 ///
-/// It is the global allocator of kernels, so that `alloc`'s types work in them. An allocation takes microseconds: it is for what
-/// happens seldom. Where there is no room left, a launch that needs it ends with a trap.
+/// It is the global allocator of kernels, so that `alloc`'s types work in them. Allocations
+/// are slow, since all threads of the device share the heap. If the heap has no room left, the
+/// launch ends with a trap.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CUDAAllocator;
@@ -18,7 +19,8 @@ const ALIGN: usize = 16;
 
 // On the host, the functions of the C library.
 unsafe extern "C" {
-    /// Returns the address of `size` bytes of the device's heap, a multiple of 16, or null if there is no room left.
+    /// Returns the address of `size` bytes of the device's heap, a multiple of 16, or null if there
+    /// is no room left.
     ///
     /// # Safety
     /// Always.
@@ -31,8 +33,9 @@ unsafe extern "C" {
     pub fn free(ptr: *mut c_void);
 }
 
-// SAFETY: blocks of the device's heap, which are apart, large enough and aligned: where more alignment is asked for than the
-// heap gives, the block is larger, and the word before the returned address says where it begins.
+// SAFETY: blocks of the device's heap, which are apart, large enough and aligned: where more
+// alignment is asked for than the heap gives, the block is larger, and the word before the returned
+// address says where it begins.
 #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
 unsafe impl GlobalAlloc for CUDAAllocator {
     #[inline]
@@ -49,7 +52,8 @@ unsafe impl GlobalAlloc for CUDAAllocator {
         if block.is_null() {
             return block;
         }
-        // At least 16 bytes further, since both are multiples of 16 and the second is not the first.
+        // At least 16 bytes further, since both are multiples of 16 and the second is not the
+        // first.
         let offset = layout.align() - block as usize % layout.align();
         // SAFETY: `offset` is at most the alignment, so that both are in the block.
         unsafe {
@@ -121,7 +125,7 @@ macro_rules! sizes {
 sizes! {
     /// Bytes of dynamic shared memory of the block.
     dynamic_smem_size = "%dynamic_smem_size", crate::host::lane().shared_dynamic_bytes() as u32;
-    /// Bytes of shared memory of the block, static and dynamic. The simulator, where static shared memory is
-    /// made on first use, returns the dynamic ones.
+    /// Bytes of shared memory of the block, static and dynamic. The simulator, where static shared
+    /// memory is made on first use, returns the dynamic ones.
     total_smem_size = "%total_smem_size", crate::host::lane().shared_dynamic_bytes() as u32;
 }

@@ -34,7 +34,8 @@ pub fn profiler_counter(counter: u32) {
     }
 }
 
-/// Returns a counter of the multiprocessor's clock cycles; in the simulator, nanoseconds since the first call.
+/// Returns a counter of the multiprocessor's clock cycles; in the simulator, nanoseconds since the
+/// first call.
 #[inline(always)]
 pub fn clock() -> u64 {
     #[cfg(target_arch = "nvptx64")]

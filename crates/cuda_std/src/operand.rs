@@ -7,15 +7,15 @@ use crate::shared::SharedAddress;
 pub struct Operand(u64);
 
 impl Operand {
-    /// Rows along k: `stride` bytes lie between atoms whose rows of A or columns of B follow each other.
-    /// What an instruction takes of k must be in one row of the atom.
+    /// Rows along k: `stride` bytes lie between atoms whose rows of A or columns of B follow each
+    /// other. What an instruction takes of k must be in one row of the atom.
     #[inline(always)]
     pub fn along_k(start: SharedAddress, stride: u32) -> Operand {
         Operand::new(start, 16, stride)
     }
 
-    /// Rows across k: `stride` bytes lie between atoms whose rows of A or columns of B follow each other,
-    /// and `stride_k` bytes between atoms whose k do. For 16-bit numbers only.
+    /// Rows across k: `stride` bytes lie between atoms whose rows of A or columns of B follow each
+    /// other, and `stride_k` bytes between atoms whose k do. For 16-bit numbers only.
     #[inline(always)]
     pub fn across_k(start: SharedAddress, stride: u32, stride_k: u32) -> Operand {
         Operand::new(start, stride, stride_k)
@@ -35,8 +35,8 @@ impl Operand {
         Operand(self.0 + (bytes >> 4) as u64)
     }
 
-    /// The form that the instruction takes: from bit 0 the address, from bit 16 the first distance and
-    /// from bit 32 the second, all in pieces of 16 bytes.
+    /// The form that the instruction takes: from bit 0 the address, from bit 16 the first distance
+    /// and from bit 32 the second, all in pieces of 16 bytes.
     #[inline(always)]
     pub fn bits(self) -> u64 {
         self.0

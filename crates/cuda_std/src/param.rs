@@ -2,8 +2,8 @@
 
 use core::marker::PhantomData;
 
-/// A type that can be a kernel's parameter: passed by value, with the same layout on the host and on
-/// the GPU.
+/// A type that can be a kernel's parameter: passed by value, with the same layout on the host and
+/// on the GPU.
 ///
 /// Derive it for structs:
 ///
@@ -75,8 +75,8 @@ params! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char 
 #[cfg(feature = "half")]
 params! { half::f16 half::bf16 }
 
-// With its feature `cuda`, glam's vectors have the alignment of CUDA's, on the host too. Only `Mat2` and `Affine2` have
-// another one there, that of SIMD registers.
+// With its feature `cuda`, glam's vectors have the alignment of CUDA's, on the host too. Only
+// `Mat2` and `Affine2` have another one there, that of SIMD registers.
 #[cfg(feature = "glam")]
 params! {
     glam::Vec2 glam::Vec3 glam::Vec3A glam::Vec4 glam::Quat glam::Mat3 glam::Mat3A glam::Mat4 glam::Affine3A

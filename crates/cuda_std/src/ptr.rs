@@ -25,8 +25,8 @@ macro_rules! of_space {
     };
 }
 
-/// Whether the pointer is an address in the memory. On the host, where there is one memory, pointers are
-/// [`Global`](AddressSpace::Global).
+/// Whether the pointer is an address in the memory. On the host, where there is one memory,
+/// pointers are [`Global`](AddressSpace::Global).
 ///
 /// # Safety
 /// The pointer is one that may be dereferenced.

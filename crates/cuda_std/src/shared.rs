@@ -71,8 +71,8 @@ impl<T> Tile<T> {
 
 /// The block's dynamic shared memory, whose size the launch gives, as a pointer to `T`.
 ///
-/// All calls give the same memory. It is aligned to 16 bytes, so `T` must not ask for more; in a block
-/// without static shared memory it begins at a multiple of 1024 bytes.
+/// All calls give the same memory. It is aligned to 16 bytes, so `T` must not ask for more; in a
+/// block without static shared memory it begins at a multiple of 1024 bytes.
 #[inline(always)]
 pub fn dynamic_shared_mem<T>() -> *mut T {
     const {

@@ -66,8 +66,8 @@ pub fn global_index() -> usize {
     block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize
 }
 
-/// Index of the thread in its grid, unique for any shape of the grid and its blocks. It wraps around beyond
-/// 32 bits.
+/// Index of the thread in its grid, unique for any shape of the grid and its blocks. It wraps
+/// around beyond 32 bits.
 ///
 /// Threads of a block are neighbours, x fastest, then y, then z; then blocks in the same order.
 #[inline(always)]
@@ -242,10 +242,12 @@ macro_rules! sync_threads_with {
 sync_threads_with! {
     /// [`sync_threads`], which also returns the number of threads whose `predicate` is not 0.
     sync_threads_count = "bar.red.popc.u32 {result}, 0, %in;", |count, _| count;
-    /// [`sync_threads`], which also returns whether the `predicate` of every thread is not 0: 1 or 0.
+    /// [`sync_threads`], which also returns whether the `predicate` of every thread is not 0: 1 or
+    /// 0.
     sync_threads_and = "{{ .reg .pred %all; bar.red.and.pred %all, 0, %in; selp.u32 {result}, 1, 0, %all; }}",
         |count, threads| u32::from(count == threads);
-    /// [`sync_threads`], which also returns whether the `predicate` of some thread is not 0: 1 or 0.
+    /// [`sync_threads`], which also returns whether the `predicate` of some thread is not 0: 1 or
+    /// 0.
     sync_threads_or = "{{ .reg .pred %any; bar.red.or.pred %any, 0, %in; selp.u32 {result}, 1, 0, %any; }}",
         |count, _| u32::from(count > 0);
 }
@@ -273,22 +275,23 @@ fence! {
     /// Orders this thread's earlier memory accesses before its later ones for every thread of the
     /// grid: the same as [`device_fence`].
     grid_fence = "membar.gl;";
-    /// Orders this thread's earlier memory accesses before its later ones for every thread of all devices and of the
-    /// host.
+    /// Orders this thread's earlier memory accesses before its later ones for every thread of all
+    /// devices and of the host.
     system_fence = "membar.sys;";
 }
 
-/// Lets other threads run for up to `2 · nanoseconds`, within a loop that waits for what another block
-/// writes.
+/// Lets other threads run for up to `2 · nanoseconds`, within a loop that waits for what another
+/// block writes.
 ///
-/// A GPU runs as many blocks at once as fit, in an order of its own: a block may wait only for one that is known to
-/// have started, for example because it has drawn a lower number from an atomic counter. The simulator reports a
-/// launch in which all blocks wait.
+/// A GPU runs as many blocks at once as fit, in an order of its own: a block may wait only for one
+/// that is known to have started, for example because it has drawn a lower number from an atomic
+/// counter. The simulator reports a launch in which all blocks wait.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn nanosleep(nanoseconds: u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: it touches no memory of its own, but what other threads write in the meantime is to be seen.
+    // SAFETY: it touches no memory of its own, but what other threads write in the meantime is to
+    // be seen.
     unsafe {
         core::arch::asm!("nanosleep.u32 {};", in(reg32) nanoseconds)
     };

@@ -3,8 +3,8 @@
 /// The body, once for each number in the list, which is a constant of type `usize` there:
 /// `unrolled! { i in [0 1 2] { … } }`.
 ///
-/// A thread's array can be in registers only if every index into it is known. On the host it is a loop, which
-/// compiles faster.
+/// A thread's array can be in registers only if every index into it is known. On the host it is a
+/// loop, which compiles faster.
 ///
 /// ```
 /// use cuda_std::unrolled;

@@ -78,8 +78,8 @@ pub enum WarpOperation {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl WarpOperation {
-    /// The threads that it is an operation of, whose indices in the block begin at a multiple of their
-    /// number: those of a warp, or of a warp group.
+    /// The threads that it is an operation of, whose indices in the block begin at a multiple of
+    /// their number: those of a warp, or of a warp group.
     pub fn threads(self) -> u32 {
         match self {
             Self::WgmmaN128 | Self::WgmmaN256 => 4 * WARP_SIZE,
@@ -266,8 +266,8 @@ pub fn reduce_max<T: WarpNumber>(value: T) -> T {
     reduce(value, T::maximum)
 }
 
-/// What a shuffle can move: numbers of 32 or 64 bits (the latter take two shuffles), pairs and arrays of such, and
-/// structs that say how.
+/// What a shuffle can move: numbers of 32 or 64 bits (the latter take two shuffles), pairs and
+/// arrays of such, and structs that say how.
 ///
 /// ```
 /// use cuda_std::warp::WarpValue;

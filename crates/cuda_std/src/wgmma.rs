@@ -1,23 +1,24 @@
-//! Matrix instructions of a warp group, the 128 threads of four warps: D = A·B + D with A (64×K) and B
-//! (K×N) in shared memory, for compute capability 9.0 alone.
+//! Matrix instructions of a warp group, the 128 threads of four warps: D = A·B + D with A (64×K)
+//! and B (K×N) in shared memory, for compute capability 9.0 alone.
 //!
-//! They run while the threads go on: a group of them begins with [`fence`], ends with [`commit`], and its
-//! sums, and the memory of its A and B, may be touched after [`wait`]. What was written to that memory,
-//! by stores or asynchronous copies, must be made visible with [`publish`] by the threads that wrote it,
-//! before the barrier that precedes the instructions.
+//! They run while the threads go on: a group of them begins with [`fence`], ends with [`commit`],
+//! and its sums, and the memory of its A and B, may be touched after [`wait`]. What was written to
+//! that memory, by stores or asynchronous copies, must be made visible with [`publish`] by the
+//! threads that wrote it, before the barrier that precedes the instructions.
 //!
-//! All 128 threads must call the same functions at the same places. Warp w of the group has rows 16w to
-//! 16w + 15 of D: with lane = 4·g + t, element 4j + 2h + i of a thread's sums is that of row 16w + g + 8h
-//! and column 8j + 2t + i.
+//! All 128 threads must call the same functions at the same places. Warp w of the group has rows
+//! 16w to 16w + 15 of D: with lane = 4·g + t, element 4j + 2h + i of a thread's sums is that of row
+//! 16w + g + 8h and column 8j + 2t + i.
 //!
 //! # Operands
-//! A tile consists of atoms of 1024 bytes, aligned to that: 8 rows of 128 bytes, whose eight pieces of 16
-//! bytes stand at places that are exclusive or'ed with the row's number. The rows run along k (a row holds
-//! 128 bytes of k for one row of A or column of B), or across k (a row holds 128 bytes of the rows of A or
-//! columns of B for one k). An [`Operand`] says where the first atom is and how far the others are.
+//! A tile consists of atoms of 1024 bytes, aligned to that: 8 rows of 128 bytes, whose eight pieces
+//! of 16 bytes stand at places that are exclusive or'ed with the row's number. The rows run along k
+//! (a row holds 128 bytes of k for one row of A or column of B), or across k (a row holds 128 bytes
+//! of the rows of A or columns of B for one k). An [`Operand`] says where the first atom is and how
+//! far the others are.
 //!
-//! On the host the instructions are performed at once; a wait checks that their operands have not changed
-//! since.
+//! On the host the instructions are performed at once; a wait checks that their operands have not
+//! changed since.
 
 pub use crate::operand::Operand;
 
@@ -53,8 +54,8 @@ pub fn publish() {
     };
 }
 
-/// Waits until all but the latest `PENDING` groups of this warp group are finished. The sums of a group
-/// that is not must not be touched.
+/// Waits until all but the latest `PENDING` groups of this warp group are finished. The sums of a
+/// group that is not must not be touched.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn wait<const PENDING: u32>() {

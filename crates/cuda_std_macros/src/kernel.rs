@@ -41,8 +41,8 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             unsafe { ::core::arch::asm!(#text) };
         }
     });
-    // What is compiled for a GPU has the kernels of the crate that was asked for. Those of kernel crates that it
-    // depends on are in PTX of their own, and here functions that nobody calls.
+    // What is compiled for a GPU has the kernels of the crate that was asked for. Those of kernel
+    // crates that it depends on are in PTX of their own, and here functions that nobody calls.
     let in_ptx = if is_dependency() {
         quote! {
             #[allow(clippy::too_many_arguments)]

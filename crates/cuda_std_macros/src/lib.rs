@@ -16,11 +16,11 @@ use proc_macro::TokenStream;
 /// The function has no generics but lifetimes, no result, and at most 24 parameters:
 /// - numbers, pointers, `DeviceSlice`s, and structs with `#[derive(DeviceParam)]`, passed by value;
 /// - `&T` and `&mut T`, which a launch gives as `*const T` and `*mut T`;
-/// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In the
-///   PTX each is two parameters, an address and a length.
+/// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In
+///   the PTX each is two parameters, an address and a length.
 ///
-/// All threads get the same `&mut`. So no thread may access an element that another thread writes in
-/// the same launch, even behind a barrier: the compiler may keep such an element in a register.
+/// All threads get the same `&mut`. So no thread may access an element that another thread writes
+/// in the same launch, even behind a barrier: the compiler may keep such an element in a register.
 /// Threads that exchange values take a `DeviceSliceMut`, a pointer, or a slice of atomics.
 ///
 /// A call gives arguments by place: pass several buffers of one type, or more than about four
@@ -41,11 +41,12 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Puts a `static` into a memory of the GPU: `#[address_space(shared)]`, `#[address_space(constant)]` or, as is usual
-/// for statics, `#[address_space(global)]`.
+/// Puts a `static` into a memory of the GPU: `#[address_space(shared)]`,
+/// `#[address_space(constant)]` or, as is usual for statics, `#[address_space(global)]`.
 ///
-/// - A shared static exists once in each block, and is not initialised when a block starts: its initial value is
-///   ignored. The simulator fills it with other bytes, and runs one block at a time in a program that has one.
+/// - A shared static exists once in each block, and is not initialised when a block starts: its
+///   initial value is ignored. The simulator fills it with other bytes, and runs one block at a
+///   time in a program that has one.
 /// - Constant statics have at most 64 KiB together. Reads are fastest if all lanes of a warp read
 ///   the same address.
 ///   - The host sets a `static mut` before a launch; no kernel writes to it. In the PTX the name of
@@ -63,14 +64,15 @@ pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Compiles a function for the GPU only. On the host a function of the same signature panics when it is called.
+/// Compiles a function for the GPU only. On the host a function of the same signature panics when
+/// it is called.
 #[proc_macro_attribute]
 pub fn gpu_only(_: TokenStream, item: TokenStream) -> TokenStream {
     address_space::gpu_only(&syn::parse_macro_input!(item as syn::ItemFn)).into()
 }
 
-/// Keeps a function in the PTX that no kernel calls, for other modules that are linked to it. The function must be
-/// `#[unsafe(no_mangle)]`.
+/// Keeps a function in the PTX that no kernel calls, for other modules that are linked to it. The
+/// function must be `#[unsafe(no_mangle)]`.
 #[proc_macro_attribute]
 pub fn externally_visible(_: TokenStream, item: TokenStream) -> TokenStream {
     address_space::externally_visible(&syn::parse_macro_input!(item as syn::ItemFn))

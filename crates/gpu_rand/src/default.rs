@@ -61,7 +61,7 @@ impl DefaultRand {
     /// the one before it in the sequence of `seed`, so that they share no numbers before one has
     /// given 2⁶⁴.
     ///
-    /// Takes about 0.2 µs for each state. [`Philox`](crate::Philox) needs no states.
+    /// [`Philox`](crate::Philox) needs no states.
     ///
     /// ```
     /// use gpu_rand::DefaultRand;

@@ -86,7 +86,8 @@ impl SharedMemory {
     pub(crate) fn start(&mut self, poison: Poison) {
         self.dynamic.fill(poison, 0);
         for (number, array) in SHARED_STATICS.iter().enumerate() {
-            // SAFETY: a static of that size, which no thread of a kernel uses now: blocks run one at a time.
+            // SAFETY: a static of that size, which no thread of a kernel uses now: blocks run one
+            // at a time.
             unsafe { poison.fill(array.as_mut_ptr(), array.bytes(), u64::MAX - number as u64) };
         }
         for array in &mut self.statics {

@@ -8,8 +8,8 @@ use cuda_std::prelude::*;
 use cuda_std::{async_copy, shared};
 use simt::{SimError, Simulator, differing_seeds};
 
-/// Copies an element, and another one in a second group; waits for all but `PENDING` groups and gives
-/// what is there then.
+/// Copies an element, and another one in a second group; waits for all but `PENDING` groups and
+/// gives what is there then.
 unsafe fn copy_two<const PENDING: u32>(input: DeviceSlice<u32>, out: DeviceSliceMut<[u32; 2]>) {
     let tile = shared::dynamic_shared_mem::<u32>();
     let i = thread::thread_idx_x() as usize;

@@ -1,12 +1,13 @@
-//! Aggregates a time series by a user-defined aggregate, the geometric mean: on the CPU, in the simulator, and, with
-//! the feature `cuda`, on a GPU.
+//! Aggregates a time series by a user-defined aggregate, the geometric mean: on the CPU, in the
+//! simulator, and, with the feature `cuda`, on a GPU.
 //!
 //! ```text
 //! cargo run --release -p custom_aggregate
 //! cargo run --release -p custom_aggregate --features cuda
 //! ```
 //!
-//! The aggregate and its kernels are in the folder `kernels`, a crate of its own, since it is compiled for GPUs too.
+//! The aggregate and its kernels are in the folder `kernels`, a crate of its own, since it is
+//! compiled for GPUs too.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! One naive matrix product in blocks of four shapes: threads without work, scattered writes, reuse by caches.
+//! One naive matrix product in blocks of four shapes: threads without work, scattered writes, reuse
+//! by caches.
 
 use anyhow::Result;
 use gridstride::device::LaunchConfig;
@@ -121,8 +122,8 @@ fn run(
     climb.kernel(
         name,
         changed,
-        // SAFETY: the matrices have the sizes and live until the result has been read, and the grid has a thread
-        // for each element of C, rows along x.
+        // SAFETY: the matrices have the sizes and live until the result has been read, and the grid
+        // has a thread for each element of C, rows along x.
         || Ok(unsafe { device.launch(&KERNELS, &block_shape, config, arguments) }?),
         |()| expected.check(&c.to_vec()?),
     )

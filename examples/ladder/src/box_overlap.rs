@@ -1,4 +1,5 @@
-//! Overlapping boxes of two sets, every pair tested: plain, through shared memory, and in half precision.
+//! Overlapping boxes of two sets, every pair tested: plain, through shared memory, and in half
+//! precision.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -41,7 +42,8 @@ pub struct Options {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub boxes: Option<u32>,
 
-    /// Sweep the threads of a block in steps of 16, and the boxes that each brings to shared memory.
+    /// Sweep the threads of a block in steps of 16, and the boxes that each brings to shared
+    /// memory.
     #[arg(long)]
     pub sweep: bool,
 }
@@ -166,8 +168,8 @@ fn kernels(
         "a thread per box of the first set, a loop over the second",
         || {
             let arguments = (set1.slice(), set2.slice(), out);
-            // SAFETY: the sets have whole boxes, each one of the first a thread and places; all live until the
-            // matches have been read.
+            // SAFETY: the sets have whole boxes, each one of the first a thread and places; all
+            // live until the matches have been read.
             Ok(unsafe { device.launch(&KERNELS, &overlaps_plain, config, arguments) }?)
         },
         |()| expected.check(&matches.to_vec()?),
@@ -235,8 +237,9 @@ impl Tiled<'_> {
         match items {
             None => {
                 let arguments = (set1, set2, out);
-                // SAFETY: the sets have whole boxes, each one of the first a thread and places, and shared memory has
-                // room for a tile; the main stream runs what follows only when this is done, freeing too.
+                // SAFETY: the sets have whole boxes, each one of the first a thread and places, and
+                // shared memory has room for a tile; the main stream runs what follows only when
+                // this is done, freeing too.
                 unsafe { (self.device).launch(&KERNELS, &overlaps_shared, config, arguments) }
             }
             Some(items) => {

@@ -15,7 +15,8 @@ const LONG: Duration = Duration::from_secs(1);
 pub struct Setup {
     /// The device of the kernels. On the CPU there are the CPU's versions alone.
     pub device: Device,
-    /// Timed runs of each version, of which the median counts, after one that does not; if there are none, that one.
+    /// Timed runs of each version, of which the median counts, after one that does not; if there
+    /// are none, that one.
     pub runs: usize,
     /// Where random numbers start.
     pub seed: u64,
@@ -143,8 +144,8 @@ impl<'a> Climb<'a> {
         self.bar.set_message(what.to_owned());
     }
 
-    /// A version on the CPU; none if they were not asked for. `check` fails if the result is wrong, else it returns
-    /// a remark or nothing.
+    /// A version on the CPU; none if they were not asked for. `check` fails if the result is wrong,
+    /// else it returns a remark or nothing.
     ///
     /// # Errors
     /// Those of `work` and `check`.
@@ -178,7 +179,8 @@ impl<'a> Climb<'a> {
         }
     }
 
-    /// A version of which copies or other streams are a part; when `work` returns all has to be done.
+    /// A version of which copies or other streams are a part; when `work` returns all has to be
+    /// done.
     ///
     /// # Errors
     /// Those of `work` and `check`.
@@ -235,7 +237,8 @@ impl<'a> Climb<'a> {
         Ok(())
     }
 
-    /// Fails if the check of the version that has just run failed: for results that its work has borrowed.
+    /// Fails if the check of the version that has just run failed: for results that its work has
+    /// borrowed.
     ///
     /// # Errors
     /// That of the check.
@@ -269,7 +272,8 @@ fn not_right(version: &str) -> String {
     format!("the version {version} is not right")
 }
 
-/// The times of so many runs, sorted, after one that is not timed because it loads kernels, and the last result.
+/// The times of so many runs, sorted, after one that is not timed because it loads kernels, and the
+/// last result.
 fn times<R>(
     setup: &Setup,
     clock: Clock,

@@ -5,8 +5,9 @@
 //! cargo run --release -p ladder --features cuda -- matmul
 //! ```
 //!
-//! A ladder runs its versions in order, compares each result with the reference, and tells how long each took and
-//! what it changed. The last row is the library's own. The kernels are in `kernels-gpu/ladder`.
+//! A ladder runs its versions in order, compares each result with the reference, and tells how long
+//! each took and what it changed. The last row is the library's own. The kernels are in
+//! `kernels-gpu/ladder`.
 
 pub mod block_shape;
 pub mod box_overlap;

@@ -35,12 +35,13 @@ use output::OutputFile;
 const RUNS: usize = 5;
 const RUNS_SIMULATED: usize = 1;
 
-/// Runs every version of a computation, from a plain one to the library's, checks each against the reference,
-/// and prints what each version changed and how long it took.
+/// Runs every version of a computation, from a plain one to the library's, checks each against the
+/// reference, and prints what each version changed and how long it took.
 ///
-/// The default sizes keep a GPU busy, and are smaller on other devices. Without a GPU the CPU versions are timed,
-/// and then all kernels run in the simulator, whose times say nothing about a GPU. With the feature cuda, kernels
-/// that you have changed are compiled during the build, which needs a device compiler (see CONTRIBUTING.md).
+/// The default sizes keep a GPU busy, and are smaller on other devices. Without a GPU the CPU
+/// versions are timed, and then all kernels run in the simulator, whose times say nothing about a
+/// GPU. With the feature cuda, kernels that you have changed are compiled during the build, which
+/// needs a device compiler (see CONTRIBUTING.md).
 #[derive(Parser)]
 #[command(name = "ladder")]
 struct Args {
@@ -51,8 +52,8 @@ struct Args {
     #[arg(long, global = true, default_value = "auto")]
     device: DeviceName,
 
-    /// Timed runs of each version, after one that is not timed; the median is printed. A version that takes a second
-    /// runs once. 5 by default, 1 in the simulator.
+    /// Timed runs of each version, after one that is not timed; the median is printed. A version
+    /// that takes a second runs once. 5 by default, 1 in the simulator.
     #[arg(long, global = true, value_name = "R")]
     runs: Option<usize>,
 

@@ -75,8 +75,8 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
             changed,
             || {
                 let arguments = (sizes, factors.0, factors.1, out);
-                // SAFETY: the matrices have the sizes, C lives until the result has been read, and the grid has a
-                // block for each 16×16 elements of C, rows along x.
+                // SAFETY: the matrices have the sizes, C lives until the result has been read, and
+                // the grid has a block for each 16×16 elements of C, rows along x.
                 Ok(unsafe { device.launch(&KERNELS, kernel, config, arguments) }?)
             },
             |()| expected.check(&c.to_vec()?),

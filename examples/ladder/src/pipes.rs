@@ -10,8 +10,8 @@ const BOXES: f64 = 200_000.0;
 
 /// So many welds and so many segments, rows of minX, minY, minZ, maxX, maxY, maxZ in metres.
 ///
-/// Chains of 20 segments start anywhere in [200, 400]² × [200, 250] m. Each segment goes along a random axis, is 1 to
-/// 9 m long and 150 mm thick, and has a weld of 160 mm around its start.
+/// Chains of 20 segments start anywhere in [200, 400]² × [200, 250] m. Each segment goes along a
+/// random axis, is 1 to 9 m long and 150 mm thick, and has a weld of 160 mm around its start.
 pub fn welds_and_segments(boxes: usize, seed: u64) -> [Vec<f32>; 2] {
     let mut random = Random::new(seed, 0);
     let side = (boxes as f64 / BOXES).cbrt();

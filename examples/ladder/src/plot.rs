@@ -14,7 +14,8 @@ use crate::table::time;
 /// Of lines.
 const COLORS: [RGBColor; 7] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK];
 
-/// Sizes in pixels: all, the title, a bar with the space around it, the names on the left, the times on the right.
+/// Sizes in pixels: all, the title, a bar with the space around it, the names on the left, the
+/// times on the right.
 const WIDTH: u32 = 900;
 const HEIGHT: u32 = 480;
 const TITLE: u32 = 60;

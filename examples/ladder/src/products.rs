@@ -31,7 +31,8 @@ pub fn random_matrix<T>(
     Array2::from_shape_simple_fn(shape, || of(2.0 * random.unit() - 1.0))
 }
 
-/// The library's own product: of matrices on the device, or for the CPU of those of the host, without a copy.
+/// The library's own product: of matrices on the device, or for the CPU of those of the host,
+/// without a copy.
 pub fn library<T: Scalar<Sum = T> + Into<f64>>(
     climb: &mut Climb,
     setup: &Setup,
@@ -64,9 +65,10 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Every version sums up k products of the type's numbers in some order: in the type itself the error is at most
-    /// f·Σ|a|·|b|, f being [`MatMul::error_factor`]. The reference and Σ|a|·|b| are in `f64` and each have the factor
-    /// g of that: f·Σ + g·Σ, and as f is below 1, another g·Σ for what the computed Σ lacks.
+    /// Every version sums up k products of the type's numbers in some order: in the type itself the
+    /// error is at most f·Σ|a|·|b|, f being [`MatMul::error_factor`]. The reference and Σ|a|·|b|
+    /// are in `f64` and each have the factor g of that: f·Σ + g·Σ, and as f is below 1, another g·Σ
+    /// for what the computed Σ lacks.
     pub fn new<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Expected {
         let k = a.ncols();
         let factor =

@@ -146,8 +146,8 @@ fn neighbours(
                 part.values.copy_from(values)?;
                 let (kernel, config) = part.kernel(is_staged);
                 let arguments = part.arguments();
-                // SAFETY: a sum and a thread for each bucket, the shared memory that the config gives, and buffers
-                // that live until the sums have been read.
+                // SAFETY: a sum and a thread for each bucket, the shared memory that the config
+                // gives, and buffers that live until the sums have been read.
                 unsafe { device.launch(&KERNELS, kernel, config, arguments) }?;
                 Ok(part.sums.copy_to(&mut sums)?)
             },
@@ -226,8 +226,8 @@ fn sum_on_streams(
         scope.upload(values, &mut part.values)?;
         let (kernel, config) = part.kernel(true);
         let arguments = part.arguments();
-        // SAFETY: a sum and a thread for each bucket, the shared memory that the config gives, and the scope waits
-        // for the stream before the buffers can go.
+        // SAFETY: a sum and a thread for each bucket, the shared memory that the config gives, and
+        // the scope waits for the stream before the buffers can go.
         unsafe { scope.stream().launch(&KERNELS, kernel, config, arguments) }?;
         scope.download(&part.sums, sums)?;
         sum_on_streams(other_parts, other_values, other_sums)
@@ -246,8 +246,8 @@ fn runs(
     let config = LaunchConfig::for_len(n, THREADS);
     let mut rounded = device.buffer_from(timestamps)?;
     let to_round = rounded.slice_mut();
-    // Of rounded timestamps it changes nothing, so that it can run many times.
-    // SAFETY: a thread for each timestamp, none of which is near the limits of i64; the buffer lives through this
+    // Of rounded timestamps it changes nothing, so that it can run many times. SAFETY: a thread for
+    // each timestamp, none of which is near the limits of i64; the buffer lives through this
     // function, at the end of which the results of all launches have been read.
     let round =
         || unsafe { device.launch(&KERNELS, &round_timestamps, config, (GRANULARITY, to_round)) };
@@ -308,8 +308,9 @@ struct Expected {
 }
 
 impl Expected {
-    /// A sum of m values in any order is off by (m − 1)·u·Σ|x| at most but for terms of u², the reference by
-    /// u·Σ|x|, and Σ|x| itself is computed with a relative error of u: (m + 2)·u·Σ|x| covers all, u being 2⁻⁵³.
+    /// A sum of m values in any order is off by (m − 1)·u·Σ|x| at most but for terms of u², the
+    /// reference by u·Σ|x|, and Σ|x| itself is computed with a relative error of u: (m + 2)·u·Σ|x|
+    /// covers all, u being 2⁻⁵³.
     fn new(
         aggregation: &TimeBuckets,
         timestamps: ArrayView1<i64>,

@@ -1,11 +1,12 @@
-//! Every ladder with sizes around those of blocks, in the simulator, and on a GPU if there is one. A ladder fails if
-//! one of its versions is wrong.
+//! Every ladder with sizes around those of blocks, in the simulator, and on a GPU if there is one.
+//! A ladder fails if one of its versions is wrong.
 
 use gridstride::Device;
 use ladder::climb::{Ladder, Setup};
 use ladder::{block_shape, box_overlap, matmul, tensor_sketch, timestamps, vector_add};
 
-/// On the CPU and in the simulator, whose schedule is drawn from `GRIDSTRIDE_SIMULATOR_SEED` (default 1).
+/// On the CPU and in the simulator, whose schedule is drawn from `GRIDSTRIDE_SIMULATOR_SEED`
+/// (default 1).
 fn setup() -> Setup {
     let seed = std::env::var("GRIDSTRIDE_SIMULATOR_SEED").map_or(1, |seed| {
         seed.parse().expect("GRIDSTRIDE_SIMULATOR_SEED is a number")
@@ -15,7 +16,8 @@ fn setup() -> Setup {
     ))
 }
 
-/// And on the first GPU, in builds with `cuda`; with `GRIDSTRIDE_REQUIRE_CUDA=1` it has to be there.
+/// And on the first GPU, in builds with `cuda`; with `GRIDSTRIDE_REQUIRE_CUDA=1` it has to be
+/// there.
 fn setups() -> impl Iterator<Item = Setup> {
     let is_required = std::env::var("GRIDSTRIDE_REQUIRE_CUDA").is_ok_and(|value| value == "1");
     let gpu = match cfg!(feature = "cuda") {
@@ -131,7 +133,8 @@ fn points_of_whole_and_broken_buckets() {
 
 #[test]
 fn sequences_of_all_lengths() {
-    // Shorter than tuples, around the 64 letters that a block brings at a time, and more sequences than streams.
+    // Shorter than tuples, around the 64 letters that a block brings at a time, and more sequences
+    // than streams.
     for (sequences, letters) in [(1, 0), (3, 9), (6, 6 * 64), (1, 129), (35, 70)] {
         let options = tensor_sketch::Options {
             sequences: Some(sequences),

@@ -1,17 +1,17 @@
 //! Boxes as they come, and as the searches use them.
 //!
-//! Most tests are made on *filter boxes*: six `f32` each, made of the numbers by a map that never falls
-//! (the same for minima and maxima). If two boxes overlap, so do their filter boxes. For `f32` the map is
-//! the identity, and nothing is left to do; for other types what the filter lets through is tested on the
-//! numbers themselves.
+//! Most tests are made on *filter boxes*: six `f32` each, made of the numbers by a map that never
+//! falls (the same for minima and maxima). If two boxes overlap, so do their filter boxes. For
+//! `f32` the map is the identity, and nothing is left to do; for other types what the filter lets
+//! through is tested on the numbers themselves.
 
 use core::cmp::PartialOrd;
 use cuda_std::prelude::*;
 
 use crate::domain::Domain;
 
-/// Two sets of boxes, row-major without gaps, minima before maxima. For the search within a set the second
-/// is the first again, with `above` set.
+/// Two sets of boxes, row-major without gaps, minima before maxima. For the search within a set the
+/// second is the first again, with `above` set.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Sets<T> {
@@ -89,11 +89,11 @@ impl<T> Sets<T> {
 }
 
 impl<T: Number> Sets<T> {
-    /// Calls `f` for this thread's rows of both sets, or of one alone if they are the same: with whether it is
-    /// the second set, the row's number there, and its numbers.
+    /// Calls `f` for this thread's rows of both sets, or of one alone if they are the same: with
+    /// whether it is the second set, the row's number there, and its numbers.
     ///
-    /// One set after the other: of an address in one or the other LLVM would not know that it is global
-    /// memory.
+    /// One set after the other: of an address in one or the other LLVM would not know that it is
+    /// global memory.
     ///
     /// # Safety
     /// The sets are as they say.
@@ -137,7 +137,8 @@ impl<T: Number> Sets<T> {
         unsafe { BoxRow::read(self.set2, row as usize, axes) }.filtered(domain, axes)
     }
 
-    /// Whether row i of the first set and j of the second are a pair, if their filter boxes overlap.
+    /// Whether row i of the first set and j of the second are a pair, if their filter boxes
+    /// overlap.
     ///
     /// # Safety
     /// There are such rows.

@@ -1,26 +1,26 @@
 //! The test of every pair.
 //!
-//! A block takes [`BRUTE_ROWS`] boxes of the first set, each thread several in its registers, and a tile of
-//! the second after the other in shared memory.
+//! A block takes [`BRUTE_ROWS`] boxes of the first set, each thread several in its registers, and a
+//! tile of the second after the other in shared memory.
 //!
-//! Six comparisons a pair would be the limit: GPUs compare half as many numbers in a cycle as they add. So
-//! boxes are replaced by *codes* first: their coordinates in 128 steps over the domain, the three of a
-//! corner in one `f32` that has 24 bits:
+//! Six comparisons a pair would be the limit: GPUs compare half as many numbers in a cycle as they
+//! add. So boxes are replaced by *codes* first: their coordinates in 128 steps over the domain, the
+//! three of a corner in one `f32` that has 24 bits:
 //!
 //! ```text
 //! bit 23     22 … 16    15        14 … 8     7         6 … 0
 //! guard of z, step of z, guard of y, step of y, guard of x, step of x
 //! ```
 //!
-//! With the guards of the maxima set, maxima₂ − minima₁ is a single exact subtraction that leaves a guard
-//! set exactly if no step of the minimum is above that of the maximum, and borrows nothing from the next
-//! axis. So two subtractions and an *and* of their bits tell whether two codes overlap. That the highest guard
-//! is set shows in the exponent: the difference is at least 2²³ then. What passes, and every pair does
-//! that overlaps, is tested on the numbers.
+//! With the guards of the maxima set, maxima₂ − minima₁ is a single exact subtraction that leaves a
+//! guard set exactly if no step of the minimum is above that of the maximum, and borrows nothing
+//! from the next axis. So two subtractions and an *and* of their bits tell whether two codes
+//! overlap. That the highest guard is set shows in the exponent: the difference is at least 2²³
+//! then. What passes, and every pair does that overlaps, is tested on the numbers.
 //!
-//! The first pass counts, and notes for each warp in which tiles it found something; the second goes only
-//! through those. A row that overlaps much of a chunk is left to its whole warp there, which tests 32 boxes
-//! side by side and writes their numbers side by side.
+//! The first pass counts, and notes for each warp in which tiles it found something; the second
+//! goes only through those. A row that overlaps much of a chunk is left to its whole warp there,
+//! which tests 32 boxes side by side and writes their numbers side by side.
 
 use core::cmp::min;
 use cuda_std::prelude::*;
@@ -53,19 +53,20 @@ const TELLING: u32 = 0xff80_0000 | 1 << 15 | 1 << 7;
 /// What they are if all guards are set: the exponent is that of 2²³.
 const PASSED: u32 = ((1 << 23) as f32).to_bits() | 1 << 15 | 1 << 7;
 
-/// A row that overlaps more than one in so many boxes of a chunk is written by a whole warp: that tests every
-/// box on its numbers, but writes neighbours together.
+/// A row that overlaps more than one in so many boxes of a chunk is written by a whole warp: that
+/// tests every box on its numbers, but writes neighbours together.
 const DENSE: u64 = 8;
 
-/// In the place of a minimum of what is no box, and negative of a maximum: both differences are negative.
+/// In the place of a minimum of what is no box, and negative of a maximum: both differences are
+/// negative.
 const BEYOND: f32 = (1 << 25) as f32;
 
 /// What is the same for all pairs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct BruteParameters {
-    /// Tiles of the second set that a block goes through: its chunk, the number of which is the block's
-    /// index along y.
+    /// Tiles of the second set that a block goes through: its chunk, the number of which is the
+    /// block's index along y.
     pub tiles: u32,
     /// The block along x that the first one of the grid stands for.
     pub first_block: u32,
@@ -134,8 +135,8 @@ fn passes(a: Code, b: Code) -> bool {
 /// Writes the codes of all rows, those of the first set before those of the second.
 ///
 /// # Safety
-/// The sets are as they say, `counters` are those that `examine` has left, and `codes` has two elements for
-/// each row.
+/// The sets are as they say, `counters` are those that `examine` has left, and `codes` has two
+/// elements for each row.
 #[inline(always)]
 unsafe fn make_codes<T: Number>(
     sets: Sets<T>,
@@ -449,8 +450,8 @@ macro_rules! entries {
         #[doc = concat!("The codes of all rows of `", stringify!($type), "`.")]
         ///
         /// # Safety
-        /// The sets are as they say, `counters` are those that `examine` has left, and `codes` has two
-        /// elements for each row of both sets, or of one if they are the same.
+        /// The sets are as they say, `counters` are those that `examine` has left, and `codes` has
+        /// two elements for each row of both sets, or of one if they are the same.
         #[kernel(max_block = 256)]
         pub unsafe fn $codes(
             sets: Sets<$type>,
@@ -464,9 +465,9 @@ macro_rules! entries {
         #[doc = concat!("Counts the pairs of each row of `", stringify!($type), "` with each chunk of the second set.")]
         ///
         /// # Safety
-        /// The sets are as they say, and `codes` are theirs. A block has exactly [`BRUTE_THREADS`] threads;
-        /// the grid has one for [`BRUTE_ROWS`] rows of the first set along x, for each chunk of the second
-        /// along y.
+        /// The sets are as they say, and `codes` are theirs. A block has exactly [`BRUTE_THREADS`]
+        /// threads; the grid has one for [`BRUTE_ROWS`] rows of the first set along x, for each
+        /// chunk of the second along y.
         #[kernel(max_block = 256, min_blocks = 4)]
         pub unsafe fn $count(parameters: BruteParameters, arguments: BruteCount<$type>) {
             // SAFETY: passed on to the caller.
@@ -476,9 +477,10 @@ macro_rules! entries {
         #[doc = concat!("Writes the pairs of rows of `", stringify!($type), "`, ascending in each.")]
         ///
         /// # Safety
-        /// As for the counts, whose prefix sums are `sums`; the grid covers the rows that the parameters
-        /// name, and `indices` has room for their pairs.
-        // No two parameters have one type. As a struct they are loaded elsewhere, which takes 6% longer.
+        /// As for the counts, whose prefix sums are `sums`; the grid covers the rows that the
+        /// parameters name, and `indices` has room for their pairs.
+        // No two parameters have one type. As a struct they are loaded elsewhere, which takes 6%
+        // longer.
         #[kernel(block = 256)]
         pub unsafe fn $fill(
             parameters: BruteParameters,

@@ -1,8 +1,8 @@
-//! Builds the tree, four levels at a time: first over the sorted boxes, then over entries of the highest
-//! level that is there.
+//! Builds the tree, four levels at a time: first over the sorted boxes, then over entries of the
+//! highest level that is there.
 //!
-//! Each thread has an entry. Threads of neighbours combine theirs within a warp up to 16, and for each block
-//! up to 256 through shared memory.
+//! Each thread has an entry. Threads of neighbours combine theirs within a warp up to 16, and for
+//! each block up to 256 through shared memory.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WarpNumber};
@@ -24,8 +24,8 @@ pub const LEVELS_A_LAUNCH: u32 = 4;
 pub struct Leaves<T> {
     /// The boxes, of which the second set is not empty.
     pub sets: Sets<T>,
-    /// The rows of both sets (of one if they are the same) in the order of the tree, those of the second
-    /// behind the first.
+    /// The rows of both sets (of one if they are the same) in the order of the tree, those of the
+    /// second behind the first.
     pub order: DeviceSlice<u32>,
     /// The counters of the search.
     pub counters: DeviceSlice<u64>,
@@ -105,8 +105,8 @@ const NOTHING: FilterBox = FilterBox {
 /// Writes the entries of the four levels above those that the threads of the grid have.
 ///
 /// # Safety
-/// The target's nodes are there; `entry` is that of the thread's number in the grid, whose blocks have
-/// [`BUILD_THREADS`] threads; `of_sixteens` points to 16 · 6 elements of shared memory.
+/// The target's nodes are there; `entry` is that of the thread's number in the grid, whose blocks
+/// have [`BUILD_THREADS`] threads; `of_sixteens` points to 16 · 6 elements of shared memory.
 #[inline(always)]
 unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut f32) {
     let me = thread::thread_idx_x();
@@ -197,9 +197,9 @@ unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
 /// Writes the four levels above `level`.
 ///
 /// # Safety
-/// `counters` and `nodes` are those of the tree, and the nodes of the level have been written. The grid has as
-/// many threads as the level has entries, and a multiple of four blocks of [`BUILD_THREADS`], so that all nodes
-/// of all these levels are filled up.
+/// `counters` and `nodes` are those of the tree, and the nodes of the level have been written. The
+/// grid has as many threads as the level has entries, and a multiple of four blocks of
+/// [`BUILD_THREADS`], so that all nodes of all these levels are filled up.
 #[kernel(block = 256)]
 pub unsafe fn levels(
     Levels {

@@ -35,7 +35,8 @@ impl Counters {
     pub const NO_FAULT: u64 = u64::MAX;
 }
 
-/// Sets all counters to what they are at the start of a search in a tree of `leaves`; it may have none.
+/// Sets all counters to what they are at the start of a search in a tree of `leaves`; it may have
+/// none.
 ///
 /// # Safety
 /// `counters` has [`Counters::COUNT`] elements; one block of as many threads at least.

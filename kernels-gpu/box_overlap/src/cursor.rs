@@ -1,6 +1,7 @@
-//! The way through the tree, depth first, without a stack in memory: for each level four bits tell which
-//! entries of the node on the way are still to be visited. The nodes themselves follow from where the
-//! search stands, since an ancestor's number is this one's without its lowest base-4 digits.
+//! The way through the tree, depth first, without a stack in memory: for each level four bits tell
+//! which entries of the node on the way are still to be visited. The nodes themselves follow from
+//! where the search stands, since an ancestor's number is this one's without its lowest base-4
+//! digits.
 
 /// Where a search stands, and what is still to be visited.
 #[derive(Clone, Copy)]

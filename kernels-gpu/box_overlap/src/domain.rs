@@ -24,7 +24,8 @@ pub struct Domain {
     low: [f64; 3],
     /// What brings half an extent of the domain to 1.
     scale: [f64; 3],
-    /// The mean of half the boxes' extents along their longest axis, infinite ones counted as nothing.
+    /// The mean of half the boxes' extents along their longest axis, infinite ones counted as
+    /// nothing.
     pub mean_extent: f64,
 }
 
@@ -60,9 +61,9 @@ impl Domain {
         }
     }
 
-    /// Where a coordinate is between the lowest centre, 0, and the highest, 1: never falling, and of
-    /// a number never NaN, since the half of any is finite or infinite itself, and the scale is neither 0 nor
-    /// infinite.
+    /// Where a coordinate is between the lowest centre, 0, and the highest, 1: never falling, and
+    /// of a number never NaN, since the half of any is finite or infinite itself, and the scale is
+    /// neither 0 nor infinite.
     #[inline(always)]
     pub fn place(&self, coordinate: f64, axis: usize) -> f64 {
         (0.5 * coordinate - self.low[axis]) * self.scale[axis]

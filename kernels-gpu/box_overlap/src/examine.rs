@@ -7,11 +7,12 @@ use crate::boxes::{BoxRow, Number, Sets};
 use crate::counters::Counters;
 use crate::domain::{half_extent, ordered};
 
-/// Looks at the rows of both sets (of one alone if they are the same): notes the first that is no box, the
-/// range of the centres, and the sum of the extents.
+/// Looks at the rows of both sets (of one alone if they are the same): notes the first that is no
+/// box, the range of the centres, and the sum of the extents.
 ///
 /// # Safety
-/// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256 threads.
+/// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256
+/// threads.
 #[inline(always)]
 unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
     const WARPS: usize = 8;
@@ -21,7 +22,8 @@ unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
     let look_at = |is_second: bool, index: usize, row: BoxRow<T>| {
         let mut is_box = true;
         unrolled! { axis in [0 1 2] {
-            // A third axis that there is not has the first number twice, which then is at fault already.
+            // A third axis that there is not has the first number twice, which then is at fault
+            // already.
             let (lowest, highest) = (row.min[axis], row.max[axis]);
             is_box &= lowest <= highest;
             // An infinite limit gives an infinite centre, or none.
@@ -95,8 +97,8 @@ macro_rules! entries {
         #[doc = concat!("Looks at all rows of `", stringify!($type), "`: which is no box, where the centres are, how large boxes are.")]
         ///
         /// # Safety
-        /// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256
-        /// threads.
+        /// The sets are as they say; `counters` are those that [`crate::start`] has left; a block
+        /// has 256 threads.
         #[kernel(block = 256)]
         pub unsafe fn $name(sets: Sets<$type>, counters: DeviceSliceMut<u64>) {
             // SAFETY: passed on to the caller.

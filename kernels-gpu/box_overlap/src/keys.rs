@@ -1,13 +1,13 @@
 //! The order in which boxes are put: neighbours in space become neighbours in memory.
 //!
-//! A key has, from its highest bit down: the set; the class of the box's size; the place of its centre on
-//! Hilbert's curve (J. Skilling, 'Programming the Hilbert curve', AIP Conference Proceedings 707, 2004). What
-//! follows each other there is next to each other in space, without the jumps of a Morton curve: searches
-//! visit half as many nodes.
+//! A key has, from its highest bit down: the set; the class of the box's size; the place of its
+//! centre on Hilbert's curve (J. Skilling, 'Programming the Hilbert curve', AIP Conference
+//! Proceedings 707, 2004). What follows each other there is next to each other in space, without
+//! the jumps of a Morton curve: searches visit half as many nodes.
 //!
-//! Classes keep boxes that are many times larger than most apart: as they come before all others, they get
-//! subtrees of their own, and the bounding boxes of all other nodes stay small. Without that a few giants
-//! would make every query look at all their ancestors.
+//! Classes keep boxes that are many times larger than most apart: as they come before all others,
+//! they get subtrees of their own, and the bounding boxes of all other nodes stay small. Without
+//! that a few giants would make every query look at all their ancestors.
 
 use cuda_std::prelude::*;
 
@@ -35,8 +35,8 @@ pub const fn key_bits(axes: u32, bits: u32) -> u32 {
 
 const CLASS_BITS: u32 = 2;
 
-/// Each class has boxes up to so many times larger than the one behind it, the last one up to so many times
-/// larger than the mean.
+/// Each class has boxes up to so many times larger than the one behind it, the last one up to so
+/// many times larger than the mean.
 const CLASS_RATIO: f64 = 8.0;
 
 /// The class of a box's size, the largest ones first.
@@ -58,8 +58,8 @@ fn class(extent: f64, mean: f64) -> u64 {
 /// The place on Hilbert's curve of a cell whose `AXES` coordinates have `bits` bits each.
 #[inline(always)]
 fn place_on_curve<const AXES: usize>(mut x: [u32; 3], bits: u32) -> u64 {
-    // From the coarsest grid to the finest but one: what lies in a cell is turned and mirrored as the curve
-    // runs through it.
+    // From the coarsest grid to the finest but one: what lies in a cell is turned and mirrored as
+    // the curve runs through it.
     let mut side = 1u32 << (bits - 1);
     while side > 1 {
         let within = side - 1;
@@ -76,7 +76,8 @@ fn place_on_curve<const AXES: usize>(mut x: [u32; 3], bits: u32) -> u64 {
         }}
         side >>= 1;
     }
-    // Along the curve neighbouring cells differ in one coordinate, as numbers of a Gray code in one bit.
+    // Along the curve neighbouring cells differ in one coordinate, as numbers of a Gray code in one
+    // bit.
     x[1] ^= x[0];
     if AXES == 3 {
         x[2] ^= x[1];
@@ -119,8 +120,8 @@ fn spread(value: u32, axes: u32) -> u64 {
     x
 }
 
-/// Writes each row's key and number. Rows are counted through both sets; within one set each has a single
-/// key, as one of the second.
+/// Writes each row's key and number. Rows are counted through both sets; within one set each has a
+/// single key, as one of the second.
 ///
 /// # Safety
 /// As of the kernels below.

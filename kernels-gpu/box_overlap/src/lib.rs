@@ -1,5 +1,5 @@
-//! The GPU kernels of gridstride's box overlap. `gridstride::box_overlap` launches them and states what
-//! they find.
+//! The GPU kernels of gridstride's box overlap. `gridstride::box_overlap` launches them and states
+//! what they find.
 #![no_std]
 
 mod boxes;

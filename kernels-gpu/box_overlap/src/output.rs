@@ -2,11 +2,12 @@
 
 use cuda_std::prelude::*;
 
-/// Makes of where each part of each row begins, `parts` parts a row, where each row begins and how many pairs
-/// it has.
+/// Makes of where each part of each row begins, `parts` parts a row, where each row begins and how
+/// many pairs it has.
 ///
 /// # Safety
-/// `sums` has an element for each part and one for the end, `counts` one for each row, `offsets` one more.
+/// `sums` has an element for each part and one for the end, `counts` one for each row, `offsets`
+/// one more.
 #[kernel(max_block = 256)]
 pub unsafe fn row_offsets(
     parts: u32,
@@ -56,7 +57,8 @@ pub unsafe fn matrix(
 /// Writes the pairs (row, index).
 ///
 /// # Safety
-/// `offsets` say where the rows of `indices` begin and end; `pairs` has two elements for each index.
+/// `offsets` say where the rows of `indices` begin and end; `pairs` has two elements for each
+/// index.
 #[kernel(max_block = 256)]
 pub unsafe fn pair_list(
     offsets: DeviceSlice<u64>,
@@ -64,8 +66,8 @@ pub unsafe fn pair_list(
     pairs: DeviceSliceMut<u32>,
 ) {
     for place in thread::grid_stride(indices.len()) {
-        // The last row that begins at or before the place has it: rows before that are empty if they begin
-        // there too.
+        // The last row that begins at or before the place has it: rows before that are empty if
+        // they begin there too.
         let (mut low, mut high) = (0, offsets.len() - 1);
         while low + 1 < high {
             let middle = low + (high - low) / 2;

@@ -1,9 +1,9 @@
-//! The search of one thread for each box of the first set, in the order of the tree, so that neighbours
-//! in a warp take nearly the same way.
+//! The search of one thread for each box of the first set, in the order of the tree, so that
+//! neighbours in a warp take nearly the same way.
 //!
-//! What a thread finds goes to an array of slots, so that the tree need not be walked again when it is
-//! known where each row begins. A query that has more pairs than slots, or visits too many nodes, is left to
-//! whole warps: alone it would keep its warp and the GPU waiting.
+//! What a thread finds goes to an array of slots, so that the tree need not be walked again when it
+//! is known where each row begins. A query that has more pairs than slots, or visits too many
+//! nodes, is left to whole warps: alone it would keep its warp and the GPU waiting.
 
 use cuda_std::prelude::*;
 
@@ -160,8 +160,8 @@ macro_rules! entries {
         #[doc = concat!("Searches for the pairs of each box of the first set, of `", stringify!($type), "`.")]
         ///
         /// # Safety
-        /// The arguments are as they say, and belong to one tree; the grid has a thread for each query, in
-        /// whole warps.
+        /// The arguments are as they say, and belong to one tree; the grid has a thread for each
+        /// query, in whole warps.
         #[kernel(max_block = 128)]
         pub unsafe fn $name(arguments: Find<$type>) {
             // SAFETY: passed on to the caller.
@@ -185,7 +185,8 @@ macro_rules! exchange {
     )*};
 }
 
-/// Sorts by Batcher's odd-even merge network for 8, all indices known, so that values are in registers.
+/// Sorts by Batcher's odd-even merge network for 8, all indices known, so that values are in
+/// registers.
 #[inline(always)]
 fn sort_8(v: &mut [u32; SLOTS]) {
     exchange!(v: (0 1)(2 3)(4 5)(6 7) (0 2)(1 3)(4 6)(5 7) (1 2)(5 6) (0 4)(1 5)(2 6)(3 7)

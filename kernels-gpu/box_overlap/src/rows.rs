@@ -1,11 +1,12 @@
-//! The search of whole warps for rows that a thread alone has left: those with many pairs, or a long way.
+//! The search of whole warps for rows that a thread alone has left: those with many pairs, or a
+//! long way.
 //!
-//! The tree below a row is cut at a level into subtrees, a task for each, so that even a single giant that
-//! overlaps everything occupies the whole GPU. All lanes walk the same way down to nodes of 64 leaves, and
-//! then test those side by side.
+//! The tree below a row is cut at a level into subtrees, a task for each, so that even a single
+//! giant that overlaps everything occupies the whole GPU. All lanes walk the same way down to nodes
+//! of 64 leaves, and then test those side by side.
 //!
-//! Rows are searched twice, first to count and then to note the pairs, as keys that are sorted afterwards. Before
-//! that, a sample of the rows can tell how long both would take.
+//! Rows are searched twice, first to count and then to note the pairs, as keys that are sorted
+//! afterwards. Before that, a sample of the rows can tell how long both would take.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -82,10 +83,10 @@ pub struct PlaceRows {
     pub indices: DeviceSliceMut<u32>,
 }
 
-/// Walks through the tasks. `found` gets the task, the row's number from the parameters' first one on, the
-/// pair's place among those of the task, and the row of the second set. The first lane of each warp calls `finish`
-/// with the task, the number of its pairs, and the number of its steps: nodes above [`PACKET_LEVEL`], and tests
-/// of 32 leaves side by side.
+/// Walks through the tasks. `found` gets the task, the row's number from the parameters' first one
+/// on, the pair's place among those of the task, and the row of the second set. The first lane of
+/// each warp calls `finish` with the task, the number of its pairs, and the number of its steps:
+/// nodes above [`PACKET_LEVEL`], and tests of 32 leaves side by side.
 ///
 /// # Safety
 /// As of the kernels below.
@@ -189,7 +190,8 @@ unsafe fn search<T: Number>(
 macro_rules! entries {
     ($($type:ty, $sample:ident, $count:ident, $fill:ident;)*) => {$(
         #[doc = concat!("Adds up the pairs and steps of the tasks of some rows of `", stringify!($type), "` that were left,")]
-        /// in [`Counters::SAMPLE_PAIRS`] and [`Counters::SAMPLE_STEPS`] of `counters`, those of the search.
+        /// in [`Counters::SAMPLE_PAIRS`] and [`Counters::SAMPLE_STEPS`] of `counters`, those of the
+        /// search.
         ///
         /// # Safety
         /// As for the counts; other threads only add to these counters.
@@ -200,7 +202,8 @@ macro_rules! entries {
             counters: DeviceSliceMut<u64>,
         ) {
             let (mut all_pairs, mut all_steps) = (0, 0);
-            // SAFETY: passed on to the caller; what the search reads of the counters is not written any more.
+            // SAFETY: passed on to the caller; what the search reads of the counters is not written
+            // any more.
             unsafe {
                 search(parameters, arrays, |_, _, _, _| (), |_, pairs, steps| {
                     all_pairs += pairs as u64;
@@ -216,8 +219,8 @@ macro_rules! entries {
         #[doc = concat!("Counts the pairs of each task, of rows of `", stringify!($type), "` that were left.")]
         ///
         /// # Safety
-        /// The arguments are as they say, and belong to one tree; `counts` has an element for each task: each
-        /// row with each subtree. Blocks are whole warps.
+        /// The arguments are as they say, and belong to one tree; `counts` has an element for each
+        /// task: each row with each subtree. Blocks are whole warps.
         #[kernel(max_block = 128)]
         pub unsafe fn $count(
             parameters: RowParameters,
@@ -232,8 +235,8 @@ macro_rules! entries {
         /// the row's number among those that the parameters name, then that in the second set.
         ///
         /// # Safety
-        /// As for the counts, with stride 1; `sums` are how many pairs stand before each task of all rows that
-        /// were left, `keys` has room for those of the parameters' rows.
+        /// As for the counts, with stride 1; `sums` are how many pairs stand before each task of
+        /// all rows that were left, `keys` has room for those of the parameters' rows.
         #[kernel(max_block = 128)]
         pub unsafe fn $fill(
             parameters: RowParameters,
@@ -242,7 +245,8 @@ macro_rules! entries {
             keys: DeviceSliceMut<u64>,
         ) {
             let first_task = parameters.first as usize * parameters.subtrees as usize;
-            // SAFETY: passed on to the caller; a sum for each task, and a place for each of its pairs.
+            // SAFETY: passed on to the caller; a sum for each task, and a place for each of its
+            // pairs.
             unsafe {
                 search(
                     parameters,

@@ -1,12 +1,14 @@
-//! The tree of bounding boxes over the sorted second set: where what stands, and one step of a search.
+//! The tree of bounding boxes over the sorted second set: where what stands, and one step of a
+//! search.
 //!
-//! Boxes are *entries* of levels: those of level 0 are the leaves, the boxes themselves, and an entry of
-//! level l + 1 is the bounding box of four neighbours of level l, which make a *node*. So the tree has no
-//! pointers: child c of node i of level l is entry 4i + c of that level, and below it lies node 4i + c of
-//! level l − 1. The one node of the highest level is the root. Nodes that are not full have NaN for the
-//! missing entries, which overlaps nothing.
+//! Boxes are *entries* of levels: those of level 0 are the leaves, the boxes themselves, and an
+//! entry of level l + 1 is the bounding box of four neighbours of level l, which make a *node*. So
+//! the tree has no pointers: child c of node i of level l is entry 4i + c of that level, and below
+//! it lies node 4i + c of level l − 1. The one node of the highest level is the root. Nodes that
+//! are not full have NaN for the missing entries, which overlaps nothing.
 //!
-//! A node is an array of 24 `f32`: the four entries' minima along x, then along y and z, then the maxima.
+//! A node is an array of 24 `f32`: the four entries' minima along x, then along y and z, then the
+//! maxima.
 
 use cuda_std::prelude::*;
 
@@ -31,8 +33,8 @@ impl Tree {
     /// Brings to shared memory where the levels begin; has a barrier.
     ///
     /// # Safety
-    /// `nodes` are those of a tree, and `counters` those of its search; `firsts`
-    /// points to [`MAX_LEVELS`] elements of shared memory; all threads of the block, a warp at least, call
+    /// `nodes` are those of a tree, and `counters` those of its search; `firsts` points to
+    /// [`MAX_LEVELS`] elements of shared memory; all threads of the block, a warp at least, call
     /// this.
     #[inline(always)]
     pub unsafe fn load(

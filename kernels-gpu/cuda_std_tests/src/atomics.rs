@@ -131,8 +131,8 @@ macro_rules! relays {
         #[doc = concat!("Passes a `", stringify!($type), "` on from block to block, in the order in which they begin.")]
         ///
         /// # Safety
-        /// `ticket` has an element, 0 at first, and `places` one for each block and one more: the first is not 0, the
-        /// others are.
+        /// `ticket` has an element, 0 at first, and `places` one for each block and one more: the
+        /// first is not 0, the others are.
         #[kernel(max_block = 64)]
         pub unsafe fn $name(ticket: DeviceSliceMut<u32>, places: DeviceSliceMut<$type>) {
             if thread::thread_idx_x() != 0 {

@@ -19,7 +19,8 @@ macro_rules! copies {
         /// nothing.
         ///
         /// # Safety
-        /// `input` and `out` have an element per thread; dynamic shared memory has room for a block's.
+        /// `input` and `out` have an element per thread; dynamic shared memory has room for a
+        /// block's.
         #[kernel(block = 64)]
         pub unsafe fn $mirrored(
             input: DeviceSlice<[u32; $words]>,
@@ -43,8 +44,8 @@ macro_rules! copies {
         #[doc = concat!("Adds, for each thread, the elements of ", stringify!($bytes), " bytes of its neighbour over `rounds` tiles of a block each, which come while earlier ones are added.")]
         ///
         /// # Safety
-        /// `out` has an element per thread of the only block and `input` that of each round; dynamic
-        /// shared memory has room for the elements of `STAGES` rounds.
+        /// `out` has an element per thread of the only block and `input` that of each round;
+        /// dynamic shared memory has room for the elements of `STAGES` rounds.
         #[kernel(block = 64)]
         pub unsafe fn $summed(
             input: DeviceSlice<[u32; $words]>,
@@ -57,8 +58,8 @@ macro_rules! copies {
             let start = |round: usize| {
                 if round < rounds {
                     let to = shared::address(tiles).offset(($bytes * (round % STAGES * LEN + i)) as u32);
-                    // SAFETY: an element per thread and round; a barrier follows the last reads of the
-                    // place, and the next ones come after the wait.
+                    // SAFETY: an element per thread and round; a barrier follows the last reads of
+                    // the place, and the next ones come after the wait.
                     unsafe {
                         let from = input.address(round * LEN + i).cast();
                         async_copy::copy::<$bytes>(to, from, true);
@@ -73,8 +74,8 @@ macro_rules! copies {
             }
             for round in 0..rounds {
                 async_copy::wait::<1>();
-                // It also says that the tile of the round before has been read, in whose place the next
-                // one comes.
+                // It also says that the tile of the round before has been read, in whose place the
+                // next one comes.
                 thread::sync_threads();
                 start(round + STAGES - 1);
                 // SAFETY: in the tile.

@@ -53,7 +53,8 @@ methods! {
     methods_of_atomic_i64, i64, AtomicI64;
 }
 
-/// A histogram in the memory of the caller, with counters of several widths, and a flag for whether anything was even.
+/// A histogram in the memory of the caller, with counters of several widths, and a flag for whether
+/// anything was even.
 ///
 /// # Safety
 /// Always.
@@ -78,7 +79,8 @@ macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident: $load:expr, {$($after:expr;)?}, {$($before:expr;)?}, $store:expr;)*) => {$(
         $(#[$doc])*
         ///
-        /// Each block waits for the number of the one before it, and adds to the data that came with it.
+        /// Each block waits for the number of the one before it, and adds to the data that came
+        /// with it.
         ///
         /// # Safety
         /// `data` and `flags` have an element per block and one more, the first of which are set.
@@ -89,7 +91,8 @@ macro_rules! messages {
                 thread::nanosleep(40);
             }
             $($after;)?
-            // SAFETY: the block before this one has written the data, and nobody but this one writes the next.
+            // SAFETY: the block before this one has written the data, and nobody but this one
+            // writes the next.
             unsafe {
                 let value = data.as_mut_ptr().add(i).read();
                 data.as_mut_ptr().add(i + 1).write(value + 3 * i as u64);

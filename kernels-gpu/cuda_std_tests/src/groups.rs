@@ -62,8 +62,8 @@ macro_rules! products {
             "); A across k: ", stringify!($a), ", B across k: ", stringify!($b), ".")]
         ///
         /// # Safety
-        /// `a` has `ROWS` rows of `K_BYTES` bytes, `b` as long columns, one after the other, and `d` a row
-        /// for each of A; dynamic shared memory has room for `a` and `b`.
+        /// `a` has `ROWS` rows of `K_BYTES` bytes, `b` as long columns, one after the other, and
+        /// `d` a row for each of A; dynamic shared memory has room for `a` and `b`.
         #[kernel(block = 256)]
         pub unsafe fn $kernel(
             a: DeviceSlice<$numbers>,

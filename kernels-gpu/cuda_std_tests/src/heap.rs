@@ -3,8 +3,8 @@
 use cuda_std::mem;
 use cuda_std::prelude::*;
 
-/// The numbers below the thread's value, their squares in a list of lists, a text, and a value on the heap with a large
-/// alignment: what became of them.
+/// The numbers below the thread's value, their squares in a list of lists, a text, and a value on
+/// the heap with a large alignment: what became of them.
 ///
 /// # Safety
 /// `out` has an element per element of `values`.
@@ -57,7 +57,8 @@ pub unsafe fn many_allocations(rounds: u32, bytes: usize, out: DeviceSliceMut<u6
     unsafe { out.set(thread::global_index(), sum) };
 }
 
-/// One block of the heap for each thread, freed by the next thread: whether it was there, and what it held.
+/// One block of the heap for each thread, freed by the next thread: whether it was there, and what
+/// it held.
 ///
 /// # Safety
 /// `out` has an element per thread.
@@ -65,7 +66,8 @@ pub unsafe fn many_allocations(rounds: u32, bytes: usize, out: DeviceSliceMut<u6
 pub unsafe fn mallocs(bytes: usize, out: DeviceSliceMut<u64>) {
     let pointers = shared_array![*mut u64; 64];
     let i = thread::thread_idx_x() as usize;
-    // SAFETY: below 64; barriers separate the writes from the reads, and each block of the heap is freed once.
+    // SAFETY: below 64; barriers separate the writes from the reads, and each block of the heap is
+    // freed once.
     unsafe {
         let pointer = mem::malloc(bytes) as *mut u64;
         if !pointer.is_null() {

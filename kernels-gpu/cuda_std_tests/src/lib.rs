@@ -24,7 +24,8 @@ pub mod statics;
 pub mod threads;
 pub mod warps;
 
-/// Declares modules whose instructions are the same on all architectures: the PTX of the oldest one is enough.
+/// Declares modules whose instructions are the same on all architectures: the PTX of the oldest one
+/// is enough.
 macro_rules! common {
     ($($name:ident)*) => {$(
         #[cfg(any(not(target_arch = "nvptx64"), not(target_feature = "sm_80")))]

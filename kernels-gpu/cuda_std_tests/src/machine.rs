@@ -4,7 +4,8 @@ use cuda_std::cfg::ComputeCapability;
 use cuda_std::prelude::*;
 use cuda_std::{externally_visible, gpu_only, misc};
 
-/// Reads the clock before and after work that takes its time, then counts up each counter of a profiler.
+/// Reads the clock before and after work that takes its time, then counts up each counter of a
+/// profiler.
 ///
 /// # Safety
 /// `out` has an element per thread.

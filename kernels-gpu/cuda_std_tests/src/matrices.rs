@@ -83,14 +83,14 @@ macro_rules! tiles {
         #[doc = concat!("Four 8×8 tiles through shared memory, transposed: ", stringify!($transposed), ".")]
         ///
         /// # Safety
-        /// `tiles` and `out` have 32 elements, `tiles` the rows of four tiles; dynamic shared memory has
-        /// 512 bytes.
+        /// `tiles` and `out` have 32 elements, `tiles` the rows of four tiles; dynamic shared
+        /// memory has 512 bytes.
         #[kernel(block = 32)]
         pub unsafe fn $kernel(tiles: DeviceSlice<[u32; 4]>, out: DeviceSliceMut<[u32; 4]>) {
             let rows = shared::dynamic_shared_mem::<u32>();
             let lane = warp::lane_id() as usize;
-            // SAFETY: each lane has a row of its own, since 5 and 32 have no common factor; the barrier
-            // separates writes and reads.
+            // SAFETY: each lane has a row of its own, since 5 and 32 have no common factor; the
+            // barrier separates writes and reads.
             unsafe {
                 let place = (5 * lane + 3) % 32;
                 let row = tiles.at(lane);

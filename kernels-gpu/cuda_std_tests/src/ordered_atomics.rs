@@ -122,15 +122,15 @@ operations! {
 
 macro_rules! transfers {
     ($($name:ident, $type:ty: $load:ident $store:ident $fence:ident;)*) => {$(
-        /// Passes a number from block to block in the order in which they start: each waits for the word of the one before
-        /// it, and adds to the number that it wrote.
+        /// Passes a number from block to block in the order in which they start: each waits for the
+        /// word of the one before it, and adds to the number that it wrote.
         ///
-        /// With `order` 0 the words are relaxed and the fences order; else the words do, by acquire and release or by
-        /// sequential consistency.
+        /// With `order` 0 the words are relaxed and the fences order; else the words do, by acquire
+        /// and release or by sequential consistency.
         ///
         /// # Safety
-        /// `numbers` and `words` have an element per block and one more, the first of which are set, and the other words 0;
-        /// `started` has one.
+        /// `numbers` and `words` have an element per block and one more, the first of which are
+        /// set, and the other words 0; `started` has one.
         #[kernel(block = 1)]
         pub unsafe fn $name(
             order: u32,

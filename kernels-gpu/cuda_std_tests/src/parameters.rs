@@ -1,4 +1,5 @@
-//! Parameters as Rust-CUDA's kernels have them: slices, references, arrays, structs and numbers of any width.
+//! Parameters as Rust-CUDA's kernels have them: slices, references, arrays, structs and numbers of
+//! any width.
 
 use cuda_std::prelude::*;
 

@@ -72,7 +72,8 @@ pub unsafe fn global_statics(out: DeviceSliceMut<u32>) {
     }
 }
 
-/// Whether each kind of static, a variable and a parameter's memory are in global, shared, constant and local memory.
+/// Whether each kind of static, a variable and a parameter's memory are in global, shared, constant
+/// and local memory.
 ///
 /// # Safety
 /// `out` has five elements.
@@ -105,7 +106,8 @@ pub unsafe fn memories(out: DeviceSliceMut<[u32; 4]>) {
     }
 }
 
-/// Writes through addresses of each memory that are converted there and back, and reads the values themselves.
+/// Writes through addresses of each memory that are converted there and back, and reads the values
+/// themselves.
 ///
 /// # Safety
 /// `out` has four elements.
@@ -118,7 +120,8 @@ pub unsafe fn converted_addresses(out: DeviceSliceMut<u32>) {
     #[address_space(shared)]
     static mut SHARED: u32 = 0;
     let mut local = core::hint::black_box([7, thread::grid_dim_x()]);
-    // SAFETY: the conversions are between the memory that an address is in and generic ones; there are four elements.
+    // SAFETY: the conversions are between the memory that an address is in and generic ones; there
+    // are four elements.
     unsafe {
         let there_and_back = |address: *const u32, space| generic(specific(address, space), space);
         let shared = there_and_back(&raw const SHARED, AddressSpace::Shared).cast_mut();

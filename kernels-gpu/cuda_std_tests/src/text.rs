@@ -2,7 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Prints a line for the first thread of each block, in two pieces, an empty line, and text that is no format.
+/// Prints a line for the first thread of each block, in two pieces, an empty line, and text that is
+/// no format.
 #[kernel]
 pub fn prints(values: &[f32]) {
     let block = thread::block_idx_x();

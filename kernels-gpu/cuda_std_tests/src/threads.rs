@@ -126,8 +126,8 @@ pub unsafe fn last_block_sums(parts: DeviceSliceMut<u32>, arrived: DeviceSliceMu
     }
 }
 
-/// The vectors of a thread's place, by element: thread, block, their dimensions, the place in three and two dimensions,
-/// then the numbers that are derived from them.
+/// The vectors of a thread's place, by element: thread, block, their dimensions, the place in three
+/// and two dimensions, then the numbers that are derived from them.
 ///
 /// # Safety
 /// `out` has an element per thread.
@@ -155,8 +155,8 @@ pub unsafe fn vectors(out: DeviceSliceMut<[u32; 22]>) {
     unsafe { out.set(linear_index(), place) };
 }
 
-/// The barriers that count, one behind the other: of the threads whose number in the block is below `limit`, and of all
-/// others.
+/// The barriers that count, one behind the other: of the threads whose number in the block is below
+/// `limit`, and of all others.
 ///
 /// # Safety
 /// `out` has an element per thread.
@@ -181,14 +181,16 @@ macro_rules! passes_on {
     ($($(#[$doc:meta])* $name:ident, $fence:expr;)*) => {$(
         $(#[$doc])*
         ///
-        /// Each block waits for the one before it, in the order in which they start, and adds to what that one wrote.
+        /// Each block waits for the one before it, in the order in which they start, and adds to
+        /// what that one wrote.
         ///
         /// # Safety
-        /// `values` has an element per block and one more, the first of which is set; `flags` as many, all 0 but the first;
-        /// `started` one.
+        /// `values` has an element per block and one more, the first of which is set; `flags` as
+        /// many, all 0 but the first; `started` one.
         #[kernel(block = 1)]
         pub unsafe fn $name(values: DeviceSliceMut<u32>, flags: DeviceSliceMut<u32>, started: DeviceSliceMut<u32>) {
-            // SAFETY: a block reads the value of another one after its flag, and the fences; it writes its own.
+            // SAFETY: a block reads the value of another one after its flag, and the fences; it
+            // writes its own.
             unsafe {
                 let number = atomic::add(started.address(0), 1) as usize;
                 while atomic::load(flags.address(number)) == 0 {

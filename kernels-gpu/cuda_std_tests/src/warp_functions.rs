@@ -68,7 +68,8 @@ shuffles! {
     warp_shuffles_bf16, bf16;
 }
 
-/// Votes on whether a value is odd, among the lanes of two masks, then the lanes that are here and this lane's number.
+/// Votes on whether a value is odd, among the lanes of two masks, then the lanes that are here and
+/// this lane's number.
 ///
 /// # Safety
 /// An element per thread.

@@ -1,7 +1,7 @@
 //! All pairs of overlapping boxes, by testing each pair.
 //!
-//! Boxes are rows of 6 numbers: minX, minY, minZ, maxX, maxY, maxZ. Each box of the first set has places for the
-//! numbers of [`MATCHES`] boxes of the second.
+//! Boxes are rows of 6 numbers: minX, minY, minZ, maxX, maxY, maxZ. Each box of the first set has
+//! places for the numbers of [`MATCHES`] boxes of the second.
 
 use cuda_std::prelude::*;
 
@@ -17,12 +17,12 @@ pub const OVERFLOW: i32 = -2;
 /// Numbers of a box.
 pub const NUMBERS: usize = 6;
 
-/// Plain: a thread has a box of the first set and goes through the whole second set in global memory.
-/// All threads read the same box at the same time, which the caches serve.
+/// Plain: a thread has a box of the first set and goes through the whole second set in global
+/// memory. All threads read the same box at the same time, which the caches serve.
 ///
 /// # Safety
-/// The sets have 6 numbers a box, and the first one at least a box; `matches` has 6 places for each box of the first
-/// set, and there is a thread for each.
+/// The sets have 6 numbers a box, and the first one at least a box; `matches` has 6 places for each
+/// box of the first set, and there is a thread for each.
 #[kernel(max_block = 1024)]
 pub unsafe fn overlaps_plain(
     set1: DeviceSlice<f32>,
@@ -46,8 +46,8 @@ pub unsafe fn overlaps_plain(
     }
 }
 
-/// v1: a block brings tiles of the second set to shared memory, each thread one box of a tile.
-/// So each box is read from global memory once a block, and threads without a box of their own help.
+/// v1: a block brings tiles of the second set to shared memory, each thread one box of a tile. So
+/// each box is read from global memory once a block, and threads without a box of their own help.
 ///
 /// # Safety
 /// As of [`overlaps_plain`]; dynamic shared memory has 6 `f32` for each thread of a block.
@@ -65,8 +65,8 @@ pub unsafe fn overlaps_shared(
     let row = thread::global_index();
     let (boxes1, boxes2) = (set1.len() / NUMBERS, set2.len() / NUMBERS);
     let mut found = Found::new(matches, row);
-    // SAFETY: the sets have the boxes, the tile one for each thread, barriers separate its writes from its reads,
-    // and the thread's places are its own.
+    // SAFETY: the sets have the boxes, the tile one for each thread, barriers separate its writes
+    // from its reads, and the thread's places are its own.
     unsafe {
         let own = box_of(set1, core::cmp::min(row, boxes1 - 1));
         let mut first = 0;
@@ -95,7 +95,8 @@ pub unsafe fn overlaps_shared(
 /// How many pay depends on the threads of a block: both are swept together.
 ///
 /// # Safety
-/// As of [`overlaps_plain`]; dynamic shared memory has 6 `f32` for each box of a tile, `items` a thread.
+/// As of [`overlaps_plain`]; dynamic shared memory has 6 `f32` for each box of a tile, `items` a
+/// thread.
 #[kernel(max_block = 1024)]
 pub unsafe fn overlaps_shared_items(
     items: u32,
@@ -112,8 +113,8 @@ pub unsafe fn overlaps_shared_items(
     let (boxes1, boxes2) = (set1.len() / NUMBERS, set2.len() / NUMBERS);
     let boxes_of_tile = threads * items as usize;
     let mut found = Found::new(matches, row);
-    // SAFETY: the sets have the boxes, the tile as many as it says, barriers separate its writes from its reads, and
-    // the thread's places are its own.
+    // SAFETY: the sets have the boxes, the tile as many as it says, barriers separate its writes
+    // from its reads, and the thread's places are its own.
     unsafe {
         let own = box_of(set1, core::cmp::min(row, boxes1 - 1));
         let mut first = 0;
@@ -141,11 +142,13 @@ pub unsafe fn overlaps_shared_items(
     }
 }
 
-/// v3: v2 in half precision, of which `u16` are the bits: half the memory, and twice the boxes of a tile.
-/// Rounding keeps the order of numbers, so no pair is lost, but boxes that are only near each other become pairs.
+/// v3: v2 in half precision, of which `u16` are the bits: half the memory, and twice the boxes of a
+/// tile. Rounding keeps the order of numbers, so no pair is lost, but boxes that are only near each
+/// other become pairs.
 ///
 /// # Safety
-/// As of [`overlaps_plain`]; dynamic shared memory has 6 `u16` for each box of a tile, `items` a thread.
+/// As of [`overlaps_plain`]; dynamic shared memory has 6 `u16` for each box of a tile, `items` a
+/// thread.
 #[kernel(max_block = 1024)]
 pub unsafe fn overlaps_half(
     items: u32,

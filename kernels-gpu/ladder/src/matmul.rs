@@ -1,7 +1,7 @@
 //! Matrix products, C = A·B, row-major: a thread computes an element of C.
 //!
-//! The first index of a thread, along which the threads of a warp are neighbours, is its row: this is the order in
-//! which one writes an index, and what the study of block shapes is about.
+//! The first index of a thread, along which the threads of a warp are neighbours, is its row: this
+//! is the order in which one writes an index, and what the study of block shapes is about.
 
 use cuda_std::prelude::*;
 
@@ -48,8 +48,9 @@ pub unsafe fn matmul_naive(
     unsafe { c.set(row * n + column, sum) };
 }
 
-/// Tiles: a block brings 16×16 tiles of A and B to shared memory, and each number read serves 16 threads.
-/// What lies outside of the matrices is zero, so that every thread meets every barrier, whatever the sizes.
+/// Tiles: a block brings 16×16 tiles of A and B to shared memory, and each number read serves 16
+/// threads. What lies outside of the matrices is zero, so that every thread meets every barrier,
+/// whatever the sizes.
 ///
 /// # Safety
 /// The matrices have the sizes, and the grid has a block for each tile of C, rows of tiles along x.
@@ -73,8 +74,8 @@ pub unsafe fn matmul_tiled(
     let mut sum = 0.0;
     let mut first = 0;
     while first < k {
-        // SAFETY: reads are inside of the matrices; x, y and i are below 16; barriers separate the writes of the
-        // tiles from the reads.
+        // SAFETY: reads are inside of the matrices; x, y and i are below 16; barriers separate the
+        // writes of the tiles from the reads.
         unsafe {
             let is_in_a = row < m && first + x < k;
             let is_in_b = first + y < k && column < n;

@@ -1,11 +1,13 @@
-//! Conversions between types of numbers, element by element: results of one product become factors of the next.
+//! Conversions between types of numbers, element by element: results of one product become factors
+//! of the next.
 //!
-//! Kernels take and return bits, and do not compute with NaN, so that every device returns the same bits. A number
-//! rounds to the nearest of the narrower type, ties to even, and beyond the largest to infinity. NaN keeps its sign
-//! and the upper bits of its payload, and becomes quiet, as x86 and the crate `half` have it.
+//! Kernels take and return bits, and do not compute with NaN, so that every device returns the same
+//! bits. A number rounds to the nearest of the narrower type, ties to even, and beyond the largest
+//! to infinity. NaN keeps its sign and the upper bits of its payload, and becomes quiet, as x86 and
+//! the crate `half` have it.
 //!
-//! What takes time is memory. A thread reads or writes 16 bytes of the wider type at a time, neighbouring threads
-//! neighbouring ones, and has four such pieces on their way.
+//! What takes time is memory. A thread reads or writes 16 bytes of the wider type at a time,
+//! neighbouring threads neighbouring ones, and has four such pieces on their way.
 
 use cuda_std::prelude::*;
 
@@ -40,8 +42,8 @@ pub fn f16_of_f32(bits: u32) -> u16 {
         // Halfway between the largest number and what would be the next.
         0x7c00
     } else if magnitude >= (1.0f32 / 16384.0).to_bits() {
-        // Exponents are smaller by 112. A half is added at the last place that stays; a tie goes up only to an even
-        // number, and a carry into the exponent is right.
+        // Exponents are smaller by 112. A half is added at the last place that stays; a tie goes up
+        // only to an even number, and a carry into the exponent is right.
         let odd = (magnitude >> 13) & 1;
         (magnitude - (112 << 23) + 0x0fff + odd) >> 13
     } else {
@@ -156,8 +158,8 @@ macro_rules! kernels {
         #[doc = concat!("Converts each element, bits of a number, by [`", stringify!($convert), "`]: for any launch in the x direction.")]
         ///
         /// # Safety
-        /// Both slices are equally long, begin at multiples of 16 bytes, and do not overlap; a block has
-        /// [`CAST_THREADS`] threads.
+        /// Both slices are equally long, begin at multiples of 16 bytes, and do not overlap; a
+        /// block has [`CAST_THREADS`] threads.
         #[kernel(block = 256)]
         pub unsafe fn $name(from: DeviceSlice<$from>, to: DeviceSliceMut<$to>) {
             // SAFETY: passed on to the caller.

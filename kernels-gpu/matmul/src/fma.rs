@@ -1,9 +1,10 @@
 //! Products by fused multiply-adds.
 //!
-//! A multiprocessor can start one instruction of a warp per clock and quarter, and a multiply-add of a warp
-//! takes just that: what else is executed is lost. So a thread has as many sums as registers allow, 8×16
-//! in f32, which for each k need 6 reads of 16 bytes and 128 multiply-adds. What the next k needs is read
-//! while this one's is multiplied, across the barrier between tiles too.
+//! A multiprocessor can start one instruction of a warp per clock and quarter, and a multiply-add
+//! of a warp takes just that: what else is executed is lost. So a thread has as many sums as
+//! registers allow, 8×16 in f32, which for each k need 6 reads of 16 bytes and 128 multiply-adds.
+//! What the next k needs is read while this one's is multiplied, across the barrier between tiles
+//! too.
 
 use cuda_std::prelude::*;
 
@@ -27,7 +28,8 @@ struct Fragment<T> {
 }
 
 impl<T: Sum> Fragment<T> {
-    /// The elements that follow each other in pieces of `VECTOR` for each lane, from the thread's first ones.
+    /// The elements that follow each other in pieces of `VECTOR` for each lane, from the thread's
+    /// first ones.
     ///
     /// # Safety
     /// They have arrived, at multiples of 16 bytes.
@@ -66,7 +68,8 @@ impl<T: Sum> Fragment<T> {
     }
 }
 
-/// The tile of this block: `WARPS_DOWN`×`WARPS_ACROSS` warps of 8×4 lanes, each with `DOWN`×`ACROSS` sums.
+/// The tile of this block: `WARPS_DOWN`×`WARPS_ACROSS` warps of 8×4 lanes, each with
+/// `DOWN`×`ACROSS` sums.
 ///
 /// # Safety
 /// The launch is as [`Product`] says, with the shared memory of [`shared_bytes`].

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Tiles in a column that blocks of neighbouring numbers take before they go on to the next column: what
-/// runs at the same time then shares tiles of A and B in the cache.
+/// Tiles in a column that blocks of neighbouring numbers take before they go on to the next column:
+/// what runs at the same time then shares tiles of A and B in the cache.
 const GROUP: u32 = 8;
 
 /// Row and column of the first element of this block's tile, of `rows`×`columns` elements.

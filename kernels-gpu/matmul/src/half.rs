@@ -1,10 +1,10 @@
-//! Products of f16 and bf16 by the matrix instructions of warps, for compute capability 8.0 and later, where
-//! those of warp groups do not exist.
+//! Products of f16 and bf16 by the matrix instructions of warps, for compute capability 8.0 and
+//! later, where those of warp groups do not exist.
 //!
-//! A warp has 64×32 sums. For a step of 16 k it reads tiles of 16 outer indices, 4 of A and 2 of B, each with
-//! one instruction. A tile of the next step takes the registers of one of this step as soon as those have been
-//! multiplied: the other tiles' instructions take longer than reading, and the registers suffice for two blocks
-//! at a time on a multiprocessor.
+//! A warp has 64×32 sums. For a step of 16 k it reads tiles of 16 outer indices, 4 of A and 2 of B,
+//! each with one instruction. A tile of the next step takes the registers of one of this step as
+//! soon as those have been multiplied: the other tiles' instructions take longer than reading, and
+//! the registers suffice for two blocks at a time on a multiprocessor.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{SharedAddress, address, dynamic_shared_mem};
@@ -47,8 +47,9 @@ fn with_neighbours<const PATTERN: u32>(factor: &Factor<u16>) -> Factor<u16> {
     }
 }
 
-/// Where in a tile this lane's row of 16 bytes is, of the 16×16 elements from outer index `outer` on, a
-/// multiple of 32: in the half `half` of their outer indices and the half `half_k` of their k.
+/// Where in a tile this lane's row of 16 bytes is, of the 16×16 elements from outer index `outer`
+/// on, a multiple of 32: in the half `half` of their outer indices and the half `half_k` of their
+/// k.
 #[inline(always)]
 fn place<const PATTERN: u32>(outer: u32, half: u32, half_k: u32) -> u32 {
     let row = thread::thread_idx_x() % 8;
@@ -61,8 +62,9 @@ fn place<const PATTERN: u32>(outer: u32, half: u32, half_k: u32) -> u32 {
     }
 }
 
-/// The words of this lane, whose row is at `place`, of the 16×16 elements `number` from there on in step `step`
-/// of k: one of each of their quarters, in the order of the lanes that have the quarter's rows.
+/// The words of this lane, whose row is at `place`, of the 16×16 elements `number` from there on in
+/// step `step` of k: one of each of their quarters, in the order of the lanes that have the
+/// quarter's rows.
 ///
 /// # Safety
 /// `tile` has arrived.
@@ -73,8 +75,8 @@ unsafe fn read<const PATTERN: u32>(
     number: u32,
     step: u32,
 ) -> [u32; 4] {
-    // What goes on within the rows changes upper bits of the piece's number, which are zero in `place` before
-    // the row's number is or'ed to them; what goes on from atom to atom is added.
+    // What goes on within the rows changes upper bits of the piece's number, which are zero in
+    // `place` before the row's number is or'ed to them; what goes on from atom to atom is added.
     let (within, beyond) = match PATTERN {
         PIECES_OF_K => (step, number),
         _ => (number, step),
@@ -128,7 +130,8 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
 
     let mut left = count as i32;
     let (mut free, mut current) = (0, 0);
-    // Starts to load the stage that is `$ahead` stages before the one whose first k is the first of `left`.
+    // Starts to load the stage that is `$ahead` stages before the one whose first k is the first of
+    // `left`.
     macro_rules! load {
         ($ahead:literal) => {
             let to_load = left - ($ahead * DEPTH) as i32;
@@ -152,8 +155,8 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
 
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let (my_row, my_column) = (warp / 4 * 64, warp % 4 * 32);
-    // The instructions take what is in neighbouring registers: four quarters of A, those of the same k first,
-    // and two of B, of the same columns.
+    // The instructions take what is in neighbouring registers: four quarters of A, those of the
+    // same k first, and two of B, of the same columns.
     let (upper, lower) = (lane / 16, lane / 8 % 2);
     let places = [
         place::<A>(my_row, lower, upper),
@@ -182,12 +185,14 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
                 next_step = 0;
                 async_copy::wait::<1>();
                 thread::sync_threads();
-                // After the last stage, which is followed by nothing that has arrived, it is read once more.
+                // After the last stage, which is followed by nothing that has arrived, it is read
+                // once more.
                 if left > DEPTH as i32 {
                     current = next(current);
                 }
             }
-            // What has been multiplied for the last time in this step makes place for the next step's.
+            // What has been multiplied for the last time in this step makes place for the next
+            // step's.
             unrolled! { j in [0 1] {
                 unrolled! { i in [0 1 2 3] {
                     let [b0, b1, b2, b3] = b[j];
@@ -200,7 +205,8 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
                 b[j] = read_b(current, j, next_step);
             }}
             if step == 0 {
-                // To the stage before this one: all have been at the barrier since they read from there.
+                // To the stage before this one: all have been at the barrier since they read from
+                // there.
                 load!(2);
             }
         }}

@@ -1,16 +1,16 @@
-//! The GPU kernels of gridstride's matrix multiplication. `gridstride::matmul` launches them and states
-//! what a product is.
+//! The GPU kernels of gridstride's matrix multiplication. `gridstride::matmul` launches them and
+//! states what a product is.
 //!
-//! A block computes a tile of C. It brings tiles of A and B to shared memory by asynchronous copies, a few
-//! steps of k ahead of those that its threads multiply:
+//! A block computes a tile of C. It brings tiles of A and B to shared memory by asynchronous
+//! copies, a few steps of k ahead of those that its threads multiply:
 //! - `fma`: by fused multiply-adds, with a part of the tile in each thread's registers;
 //! - `mma`: by the matrix instructions of warps (compute capability 8.0);
 //! - `half`: the same of 16-bit numbers, whole tiles of which are read from shared memory at once;
 //! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone).
 //!
-//! Four more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts of k,
-//! `pack` to lay out factors as the others need them, and `cast` to convert results to the type of the next
-//! product's factors.
+//! Four more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts
+//! of k, `pack` to lay out factors as the others need them, and `cast` to convert results to the
+//! type of the next product's factors.
 #![no_std]
 
 mod cast;

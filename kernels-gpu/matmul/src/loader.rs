@@ -1,12 +1,13 @@
 //! Tiles of A and B, element by element or in pieces of 16 bytes, to shared memory.
 //!
-//! There a tile has a row for each k, of the tile's outer indices, or, if pieces of 16 bytes of k are copied,
-//! a row for each outer index. Behind each row are [`PAD`] elements that are not used: with these, threads that
-//! read 4 k of neighbouring outer indices, or write 32 bytes of k each, use different banks.
+//! There a tile has a row for each k, of the tile's outer indices, or, if pieces of 16 bytes of k
+//! are copied, a row for each outer index. Behind each row are [`PAD`] elements that are not used:
+//! with these, threads that read 4 k of neighbouring outer indices, or write 32 bytes of k each,
+//! use different banks.
 //!
-//! A thread's copies follow a pattern with two strides. Its first copy is of outer index and k (o, k); the
-//! others are of o + i·d, k + i·e + j·L with (d, e) either (0, e) or (d, 0), and L as many elements as 32
-//! bytes have, the smallest piece that memory is read in.
+//! A thread's copies follow a pattern with two strides. Its first copy is of outer index and k
+//! (o, k); the others are of o + i·d, k + i·e + j·L with (d, e) either (0, e) or (d, 0), and L as
+//! many elements as 32 bytes have, the smallest piece that memory is read in.
 
 use cuda_std::async_copy;
 use cuda_std::prelude::*;
@@ -23,7 +24,8 @@ pub struct Loader<T, const OUTER: u32, const DEPTH: u32, const THREADS: u32, con
     elements: DeviceSlice<T>,
     /// Where its first element of the next tile is.
     next: *const u8,
-    /// What it goes on by in bytes: from copy to copy, from sector to sector, and from tile to tile.
+    /// What it goes on by in bytes: from copy to copy, from sector to sector, and from tile to
+    /// tile.
     steps: [isize; 3],
     /// Its place in a tile of shared memory, and what that goes on by from copy to copy, in bytes.
     place: u32,
@@ -74,8 +76,8 @@ impl<T: Copy, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATT
 
     /// For tiles from outer index `first` of `extent` and from `k` on.
     ///
-    /// For pieces of 16 bytes their elements are neighbours; the number of them, the other stride and the
-    /// place where each matrix starts are multiples of 16 bytes.
+    /// For pieces of 16 bytes their elements are neighbours; the number of them, the other stride
+    /// and the place where each matrix starts are multiples of 16 bytes.
     #[inline(always)]
     pub fn new(factor: &Factor<T>, first: u32, extent: u32, k: u32) -> Self {
         const {
@@ -133,8 +135,8 @@ impl<T: Copy, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATT
     /// Starts the copies of the next tile, of which the first `k_left` k are there, to `tile`.
     ///
     /// # Safety
-    /// `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies have
-    /// arrived.
+    /// `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
+    /// have arrived.
     #[inline(always)]
     pub unsafe fn load(&mut self, tile: SharedAddress, k_left: u32) {
         // SAFETY: passed on to the caller.
@@ -162,8 +164,8 @@ impl<T: Copy, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATT
                     if (copy as u32) < Self::COPIES {
                         let k = self.k + copy as u32 * self.k_step + sector as u32 * Self::SECTOR;
                         let is_there = WHOLE || self.is_there >> copy & 1 == 1 && k < k_left;
-                        // SAFETY: in the tile, as the caller says; in the matrix if it is there, and
-                        // aligned as `new` asks for.
+                        // SAFETY: in the tile, as the caller says; in the matrix if it is there,
+                        // and aligned as `new` asks for.
                         unsafe { start(self.elements, Self::WIDTH, from, to, is_there) };
                         from = from.wrapping_offset(self.steps[0]);
                         to = to.offset(self.place_step);

@@ -1,8 +1,8 @@
-//! Products by the matrix instructions of warps, of elements that are read from shared memory one by one:
-//! f64, and f32 in tf32.
+//! Products by the matrix instructions of warps, of elements that are read from shared memory one
+//! by one: f64, and f32 in tf32.
 //!
-//! A warp has 4×4 tiles of 16×8 sums. For a step of k, 4 in f64 and 8 in tf32, it reads 4 tiles of A and 4 of
-//! B, the next ones while it multiplies these.
+//! A warp has 4×4 tiles of 16×8 sums. For a step of k, 4 in f64 and 8 in tf32, it reads 4 tiles of
+//! A and 4 of B, the next ones while it multiplies these.
 
 use cuda_std::mma;
 use cuda_std::prelude::*;
@@ -230,7 +230,8 @@ macro_rules! kernels {
     };
 }
 
-// Two blocks fit in a multiprocessor: while one waits at a barrier or writes its tile, the other multiplies.
+// Two blocks fit in a multiprocessor: while one waits at a barrier or writes its tile, the other
+// multiplies.
 kernels! {
     /// Tiles in f64.
     MMA_F64: f64, 128 x 64 tile, 16 deep, 3 stages, 128 threads;

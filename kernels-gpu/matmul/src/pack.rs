@@ -1,11 +1,13 @@
-//! Factors laid out anew: row-major without gaps, as the other kernels can read them in pieces of 16 bytes.
+//! Factors laid out anew: row-major without gaps, as the other kernels can read them in pieces of
+//! 16 bytes.
 //!
-//! A block copies a square of [`PACK_TILE`]×[`PACK_TILE`] elements. If their k are neighbours, or closer to
-//! each other than the rows are, they go straight from memory to memory. Otherwise neighbouring threads read
-//! neighbouring rows, and the square is turned in shared memory.
+//! A block copies a square of [`PACK_TILE`]×[`PACK_TILE`] elements. If their k are neighbours, or
+//! closer to each other than the rows are, they go straight from memory to memory. Otherwise
+//! neighbouring threads read neighbouring rows, and the square is turned in shared memory.
 //!
-//! All threads' reads are on their way before the first write: 16 KB (f32) or 8 KB for a block, of which a
-//! multiprocessor has 8. Elements of 16 bits move in pairs, so that a warp's access still has 128 bytes.
+//! All threads' reads are on their way before the first write: 16 KB (f32) or 8 KB for a block, of
+//! which a multiprocessor has 8. Elements of 16 bits move in pairs, so that a warp's access still
+//! has 128 bytes.
 
 use cuda_std::prelude::*;
 
@@ -13,14 +15,15 @@ use crate::product::Factor;
 
 /// A copy of a factor, or of a batch of them.
 ///
-/// A launch has a block in the x direction for each square of [`PACK_TILE`] rows and `k_padded`, see
-/// [`pack_blocks`], and one in the z direction for each matrix of the batch.
+/// A launch has a block in the x direction for each square of [`PACK_TILE`] rows and `k_padded`,
+/// see [`pack_blocks`], and one in the z direction for each matrix of the batch.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Packing<T, U> {
     /// What is copied, with any strides; the memory begins at a multiple of 16 bytes.
     pub from: Factor<T>,
-    /// The copies: a row of `k_padded` for each outer index, matrices without gaps, aligned to 16 bytes.
+    /// The copies: a row of `k_padded` for each outer index, matrices without gaps, aligned to 16
+    /// bytes.
     pub to: DeviceSliceMut<U>,
     /// How many outer indices there are.
     pub outer: u32,
@@ -121,8 +124,8 @@ pub unsafe fn pack_f32(task: Packing<u32, u32>) {
     }}
 }
 
-/// Copies 16 bits per element: pairs of neighbouring k go to `write` as they lie in memory, with the place of
-/// the first in the copy.
+/// Copies 16 bits per element: pairs of neighbouring k go to `write` as they lie in memory, with
+/// the place of the first in the copy.
 ///
 /// # Safety
 /// The launch is as [`Packing`] says.
@@ -133,7 +136,8 @@ unsafe fn pack_pairs<U: Copy>(task: &Packing<u16, U>, write: impl Fn(usize, u32)
     let tile = shared_array![u32; (PACK_TILE * PAIRS_STRIDE) as usize];
     let from = &task.from;
     let is_along_k = task.is_along_k();
-    // Whether two neighbours can be read at once: in the direction of lanes 1 apart, else an even number.
+    // Whether two neighbours can be read at once: in the direction of lanes 1 apart, else an even
+    // number.
     let (near, far) = if is_along_k {
         (from.stride_k, from.stride)
     } else {
@@ -159,7 +163,8 @@ unsafe fn pack_pairs<U: Copy>(task: &Packing<u16, U>, write: impl Fn(usize, u32)
             }
         }}
         unrolled! { i in [0 1 2 3] {
-            // Rows of even and of odd numbers apart: neighbouring lanes then write to neighbouring banks.
+            // Rows of even and of odd numbers apart: neighbouring lanes then write to neighbouring
+            // banks.
             let place = lane * PAIRS_STRIDE + warp + i as u32 * WARPS;
             let [low, high] = of_outer[i];
             // SAFETY: the thread's own places.
@@ -185,8 +190,8 @@ unsafe fn pack_pairs<U: Copy>(task: &Packing<u16, U>, write: impl Fn(usize, u32)
     }}
 }
 
-/// An element and its neighbour in the direction of `next`, with 0 for those that are not there; in one access
-/// if `is_even` and both are there.
+/// An element and its neighbour in the direction of `next`, with 0 for those that are not there; in
+/// one access if `is_even` and both are there.
 ///
 /// # Safety
 /// If `is_even`, neighbours lie next to each other, and the first at a multiple of 4 bytes.
@@ -229,7 +234,8 @@ unsafe fn read_pair<U: Copy>(
 /// The launch is as [`Packing`] says.
 #[kernel(block = 256)]
 pub unsafe fn pack_u16(task: Packing<u16, u16>) {
-    // SAFETY: passed on to the caller; rows have an even length, so that both are there, at a multiple of 4.
+    // SAFETY: passed on to the caller; rows have an even length, so that both are there, at a
+    // multiple of 4.
     unsafe {
         pack_pairs(&task, |place, pair| {
             task.to.address(place + 1);
@@ -277,8 +283,9 @@ pub unsafe fn widen_bf16(task: Packing<u16, f32>) {
 /// The number with these bits of an f16.
 #[inline(always)]
 pub(crate) fn value_of_f16(bits: u32) -> f32 {
-    // The bits where an f32 has them make a number that is 2^112 times too small, as the exponents of f32 are
-    // larger by 112 for the same number; that goes for subnormal ones too, and the product is exact.
+    // The bits where an f32 has them make a number that is 2^112 times too small, as the exponents
+    // of f32 are larger by 112 for the same number; that goes for subnormal ones too, and the
+    // product is exact.
     let small = f32::from_bits((bits & 0x7fff) << 13);
     let value = (small * f32::from_bits((127 + 112) << 23)).to_bits();
     // Infinities and NaN have all bits of the exponent.

@@ -4,8 +4,8 @@ use cuda_std::prelude::*;
 
 use crate::product::{Sum, read, write};
 
-/// C = alpha·Σ P + beta·C, element by element, of parts that follow each other without gaps. Both slices begin
-/// at multiples of 16 bytes.
+/// C = alpha·Σ P + beta·C, element by element, of parts that follow each other without gaps. Both
+/// slices begin at multiples of 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parts<T> {

@@ -3,7 +3,8 @@
 use core::ops::{Add, Mul};
 use cuda_std::prelude::*;
 
-/// A or B of a product. The index that is not k, a row of A or a column of B, is the *outer* one here.
+/// A or B of a product. The index that is not k, a row of A or a column of B, is the *outer* one
+/// here.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Factor<T> {
@@ -27,7 +28,8 @@ pub struct Product<T, S> {
     pub a: Factor<T>,
     /// The right factor.
     pub b: Factor<T>,
-    /// Row-major without gaps; parts of k follow each other if there are several, each a whole batch.
+    /// Row-major without gaps; parts of k follow each other if there are several, each a whole
+    /// batch.
     pub c: DeviceSliceMut<S>,
     /// Rows of A and C.
     pub m: u32,
@@ -35,8 +37,8 @@ pub struct Product<T, S> {
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
-    /// How many of k each part sums, a multiple of what a kernel takes at once. There is a part for each
-    /// block in the y direction.
+    /// How many of k each part sums, a multiple of what a kernel takes at once. There is a part for
+    /// each block in the y direction.
     pub k_part: u32,
     /// Factor of A·B.
     pub alpha: S,
@@ -124,11 +126,11 @@ impl<S: Sum> Target<S> {
         }
     }
 
-    /// Whether the tile of `rows`×`columns` elements from `row` and `column` on is written as a whole, in
-    /// pieces of `width` elements and without reading C.
+    /// Whether the tile of `rows`×`columns` elements from `row` and `column` on is written as a
+    /// whole, in pieces of `width` elements and without reading C.
     ///
-    /// Each such tile's writes are few instructions, and that matters: code that is executed once is slow,
-    /// since the instructions themselves have to be fetched.
+    /// Each such tile's writes are few instructions, and that matters: code that is executed once
+    /// is slow, since the instructions themselves have to be fetched.
     #[inline(always)]
     pub fn is_plain(&self, row: u32, column: u32, rows: u32, columns: u32, width: u32) -> bool {
         self.beta == S::ZERO
@@ -154,8 +156,9 @@ impl<S: Sum> Target<S> {
             return;
         }
         let place = self.start + row as usize * self.n as usize + column as usize + offset;
-        // SAFETY: within C, whose memory is aligned to more than that many elements: with a multiple of so
-        // many columns every row begins at a multiple, and the row has all of them or none.
+        // SAFETY: within C, whose memory is aligned to more than that many elements: with a
+        // multiple of so many columns every row begins at a multiple, and the row has all of them
+        // or none.
         unsafe {
             if PLAIN {
                 write(self.c.address(place), sums.map(|sum| self.alpha * sum));

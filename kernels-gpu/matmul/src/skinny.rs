@@ -1,28 +1,29 @@
 //! Products of a tall factor, of many rows, with a thin one, of at most 16 columns.
 //!
-//! What takes time is to read the tall factor, once: 2·N operations per element are fewer than a GPU
-//! performs while it reads one. So all here serves to have many bytes of it on their way at any time, about
-//! 40 KB per multiprocessor, and to do the rest beside that:
+//! What takes time is to read the tall factor, once: 2·N operations per element are fewer than a
+//! GPU performs while it reads one. So all here serves to have many bytes of it on their way at any
+//! time, about 40 KB per multiprocessor, and to do the rest beside that:
 //!
-//! - Registers cannot hold so many bytes beside the sums (4 rows × 16 columns in f64 are 128 registers). So
-//!   the elements come by asynchronous copies to a ring in shared memory of [`STAGES`] stages. Each thread
-//!   copies what it alone reads, so it waits for its own copies and never for other threads.
-//! - Blocks stay: each takes the next tile of rows until there are none, and the copies run ahead over the
-//!   ends of tiles. The thin factor, or as much of its k as the launch has shared memory for, is brought
-//!   there once per block if that is all of k.
-//! - A value of the thin factor is used for each piece of 16 bytes that a thread takes at once, and the same
-//!   16 bytes go to four lanes of a warp or to all of them, so that reading them costs less than the tall
-//!   factor's own way through shared memory.
+//! - Registers cannot hold so many bytes beside the sums (4 rows × 16 columns in f64 are 128
+//!   registers). So the elements come by asynchronous copies to a ring in shared memory of
+//!   [`STAGES`] stages. Each thread copies what it alone reads, so it waits for its own copies and
+//!   never for other threads.
+//! - Blocks stay: each takes the next tile of rows until there are none, and the copies run ahead
+//!   over the ends of tiles. The thin factor, or as much of its k as the launch has shared memory
+//!   for, is brought there once per block if that is all of k.
+//! - A value of the thin factor is used for each piece of 16 bytes that a thread takes at once, and
+//!   the same 16 bytes go to four lanes of a warp or to all of them, so that reading them costs
+//!   less than the tall factor's own way through shared memory.
 //!
 //! There are two forms:
-//! - *along*: the tall factor's k are neighbours. A warp reads 512 bytes of a row at once, of 4 rows in turn: with
-//!   128 bytes of each row, memory gave 1.75 TB/s, with 512 it gives all it has. Each lane has sums of its own k;
-//!   at the end these are added up among the lanes.
-//! - *across*: its rows are neighbours. A warp reads 512 bytes of a k, and the warps of a block take turns in
-//!   k; at the end their sums are added up through shared memory.
+//! - *along*: the tall factor's k are neighbours. A warp reads 512 bytes of a row at once, of 4
+//!   rows in turn: with 128 bytes of each row, memory gave 1.75 TB/s, with 512 it gives all it has.
+//!   Each lane has sums of its own k; at the end these are added up among the lanes.
+//! - *across*: its rows are neighbours. A warp reads 512 bytes of a k, and the warps of a block
+//!   take turns in k; at the end their sums are added up through shared memory.
 //!
-//! Both read pieces of 16 bytes, or (`_any_`) element by element with any strides: *along* with neighbouring
-//! lanes at neighbouring k, *across* at neighbouring rows.
+//! Both read pieces of 16 bytes, or (`_any_`) element by element with any strides: *along* with
+//! neighbouring lanes at neighbouring k, *across* at neighbouring rows.
 
 use cuda_std::async_copy;
 use cuda_std::prelude::*;
@@ -32,16 +33,17 @@ use cuda_std::warp::{FULL_MASK, WarpValue, shuffle_xor};
 use crate::loader::start;
 use crate::product::{Factor, Sum, read, write};
 
-/// C(i, j) = alpha·Σ tall(i, k)·thin(j, k) + beta·C(i, j) for a batch of matrices, or a part of the sums
-/// over k.
+/// C(i, j) = alpha·Σ tall(i, k)·thin(j, k) + beta·C(i, j) for a batch of matrices, or a part of the
+/// sums over k.
 ///
-/// A launch has any number of blocks in the x direction, which share the tiles of [`skinny_rows`] rows, one
-/// in the y direction for each part of k, and one in the z direction for each matrix of the batch.
+/// A launch has any number of blocks in the x direction, which share the tiles of [`skinny_rows`]
+/// rows, one in the y direction for each part of k, and one in the z direction for each matrix of
+/// the batch.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Skinny<T> {
-    /// The factor of many rows. Except for the kernels `_any_`, its neighbours are *along* k or *across* the
-    /// rows, and its start and other strides are multiples of 16 bytes.
+    /// The factor of many rows. Except for the kernels `_any_`, its neighbours are *along* k or
+    /// *across* the rows, and its start and other strides are multiples of 16 bytes.
     pub tall: Factor<T>,
     /// The factor of few columns, which are its outer index, with any strides.
     pub thin: Factor<T>,
@@ -69,7 +71,8 @@ pub struct Skinny<T> {
     pub k: u32,
     /// How many of k each part sums, a multiple of [`skinny_k_step`].
     pub k_part: u32,
-    /// How many k of the thin factor are in shared memory at a time, a multiple of [`skinny_k_step`].
+    /// How many k of the thin factor are in shared memory at a time, a multiple of
+    /// [`skinny_k_step`].
     pub k_chunk: u32,
 }
 /// Threads of a block.
@@ -87,8 +90,8 @@ const RING_BYTES: u32 = STAGES * STAGE_BYTES;
 
 /// Lanes that share rows (*along*): all of a warp.
 const LANES_OF_K: u32 = 32;
-/// Bytes between columns of the thin factor (*along*): those of all lanes' pieces, and 16 that move the next
-/// column's to other banks, for the threads that write all columns of a k.
+/// Bytes between columns of the thin factor (*along*): those of all lanes' pieces, and 16 that move
+/// the next column's to other banks, for the threads that write all columns of a k.
 const COLUMN_BYTES: u32 = 16 * LANES_OF_K + 16;
 
 /// Columns whose sums go through shared memory together (*across*).
@@ -112,14 +115,15 @@ pub const fn skinny_k_step(is_across: bool, size: u32) -> u32 {
     }
 }
 
-/// The dynamic shared memory of a block, for a kernel of `columns` columns of `size` bytes and a chunk of
-/// `k_chunk`.
+/// The dynamic shared memory of a block, for a kernel of `columns` columns of `size` bytes and a
+/// chunk of `k_chunk`.
 pub const fn skinny_shared_bytes(is_across: bool, size: u32, columns: u32, k_chunk: u32) -> u32 {
     let steps = k_chunk / skinny_k_step(is_across, size);
     thin_offset(is_across, columns) + steps * thin_step_bytes(is_across, size, columns)
 }
 
-/// The largest chunk that `k` can make use of and `bytes` of shared memory have room for; 0 if there is none.
+/// The largest chunk that `k` can make use of and `bytes` of shared memory have room for; 0 if
+/// there is none.
 pub const fn skinny_k_chunk(is_across: bool, size: u32, columns: u32, k: u32, bytes: u32) -> u32 {
     let step = skinny_k_step(is_across, size);
     let room = bytes.saturating_sub(thin_offset(is_across, columns));
@@ -175,8 +179,8 @@ struct Tall<T, const VECTOR: usize, const ACROSS: bool, const ANY: bool> {
     /// How many there are.
     rows: u32,
     k_count: u32,
-    /// What `next` goes on by in bytes: from piece to piece, from element to element of a piece, from step to
-    /// step, and from the last step of a tile to the first of this block's next tile.
+    /// What `next` goes on by in bytes: from piece to piece, from element to element of a piece,
+    /// from step to step, and from the last step of a tile to the first of this block's next tile.
     piece_step: isize,
     element_step: isize,
     step: isize,
@@ -195,8 +199,8 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
     const SIZE: u32 = size_of::<T>() as u32;
     const TILE: u32 = skinny_rows(ACROSS, Self::SIZE);
     const STEP: u32 = skinny_k_step(ACROSS, Self::SIZE);
-    /// How far the elements of a piece are from each other in the matrix. Where they are copied one by one,
-    /// neighbouring lanes have neighbours instead.
+    /// How far the elements of a piece are from each other in the matrix. Where they are copied one
+    /// by one, neighbouring lanes have neighbours instead.
     const DISTANCE: u32 = match (ANY, ACROSS) {
         (false, _) => 1,
         (true, false) => LANES_OF_K,
@@ -296,8 +300,8 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
     /// Starts the copies of the pieces from `row` and `k` on, element by element if `SINGLE`.
     ///
     /// # Safety
-    /// As of [`load`](Self::load); pieces that are not copied element by element are there as a whole or not
-    /// at all.
+    /// As of [`load`](Self::load); pieces that are not copied element by element are there as a
+    /// whole or not at all.
     #[inline(always)]
     unsafe fn copy<const SINGLE: bool>(&self, row: u32, k: u32) {
         let stage = self.place.offset(self.free);
@@ -340,7 +344,8 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
         }}
     }
 
-    /// The thread's pieces of the current step, and starts the copies of the last one that there is room for.
+    /// The thread's pieces of the current step, and starts the copies of the last one that there is
+    /// room for.
     ///
     /// # Safety
     /// There is a step.
@@ -360,8 +365,9 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
     }
 }
 
-/// Brings `count` of the part's k, from `first` on, of the thin factor to shared memory, with zeros for columns
-/// and k that are not there; `place` says how many bytes behind `memory` a k and column go.
+/// Brings `count` of the part's k, from `first` on, of the thin factor to shared memory, with zeros
+/// for columns and k that are not there; `place` says how many bytes behind `memory` a k and column
+/// go.
 ///
 /// # Safety
 /// `memory` has room for them, and all have read what was there.
@@ -377,8 +383,8 @@ unsafe fn load_thin<T: Sum, const COLUMNS: usize>(
     let (k_first, k_count) = part_of_k(product);
     let matrix = thin.start as isize + thread::block_idx_z() as isize * thin.stride_batch as isize;
     let to = address(memory);
-    // Neighbouring threads read what is neighbouring in memory. Either way a thread has many copies on their
-    // way: that is what makes this short.
+    // Neighbouring threads read what is neighbouring in memory. Either way a thread has many copies
+    // on their way: that is what makes this short.
     let is_along_k = thin.stride_k == 1 && thin.stride != 1;
     let of_column = count.next_multiple_of(32);
     let mut index = thread::thread_idx_x();
@@ -513,8 +519,9 @@ unsafe fn along<T: Sum + WarpValue, const VECTOR: usize, const COLUMNS: usize, c
 
 /// Adds the sums of a warp's lanes, and writes them. `row` is the warp's first one.
 ///
-/// Each of five steps halves the sums that a lane has: it gives away those of one half and gets those of the
-/// other. That takes not even one shuffle per sum, where five for each would bring all to every lane.
+/// Each of five steps halves the sums that a lane has: it gives away those of one half and gets
+/// those of the other. That takes not even one shuffle per sum, where five for each would bring all
+/// to every lane.
 ///
 /// # Safety
 /// All lanes of the warp call it, with rows of their own.
@@ -535,7 +542,8 @@ unsafe fn add_lanes<T: Sum + WarpValue, const COLUMNS: usize>(
     }}
     let count = PIECES as usize * COLUMNS;
     let padded = count.next_power_of_two();
-    // Which sum the lane's first one is; lanes that differ in the bits of `same` have the same ones.
+    // Which sum the lane's first one is; lanes that differ in the bits of `same` have the same
+    // ones.
     let (mut first, mut same) = (0, 0);
     unrolled! { level in [0 1 2 3 4] {
         let half = padded >> (level + 1);
@@ -662,8 +670,8 @@ unsafe fn read_columns<T: Sum, const VECTOR: usize, const COLUMNS: usize>(
 /// Adds the sums of the warps, in their order, and writes them; `row` is the tile's first one.
 ///
 /// # Safety
-/// All threads call it; `memory` has room for [`COLUMNS_ADDED`] columns of all warps, and nobody uses it
-/// otherwise.
+/// All threads call it; `memory` has room for [`COLUMNS_ADDED`] columns of all warps, and nobody
+/// uses it otherwise.
 #[inline(always)]
 unsafe fn add_warps<T: Sum, const VECTOR: usize, const COLUMNS: usize, const ANY: bool>(
     product: &Skinny<T>,

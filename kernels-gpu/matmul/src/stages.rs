@@ -14,7 +14,8 @@ pub fn part_of_k<T: Copy, S: Copy>(product: &Product<T, S>) -> (u32, u32) {
     (first, product.k_part.min(product.k - first))
 }
 
-/// The stages: dynamic shared memory for `STAGES` tiles of A (`ROWS`×`DEPTH`) and of B (`DEPTH`×`COLUMNS`).
+/// The stages: dynamic shared memory for `STAGES` tiles of A (`ROWS`×`DEPTH`) and of B
+/// (`DEPTH`×`COLUMNS`).
 pub struct Stages<
     T,
     const ROWS: u32,
@@ -64,8 +65,8 @@ impl<
     /// Bytes of all stages.
     pub const BYTES: u32 = STAGES * Self::STAGE;
 
-    /// Starts to load the first tiles of the block's part of k, for the tile of C that begins at `row` and
-    /// `column`, and waits for the very first.
+    /// Starts to load the first tiles of the block's part of k, for the tile of C that begins at
+    /// `row` and `column`, and waits for the very first.
     ///
     /// # Safety
     /// The launch is as [`Product`] says, with [`BYTES`](Self::BYTES) of dynamic shared memory.

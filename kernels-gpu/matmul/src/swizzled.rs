@@ -1,10 +1,10 @@
-//! Tiles of A and B in shared memory as matrix instructions of warp groups, and whole tiles of warps, are read
-//! from it without conflicts of banks.
+//! Tiles of A and B in shared memory as matrix instructions of warp groups, and whole tiles of
+//! warps, are read from it without conflicts of banks.
 //!
-//! A tile consists of atoms of 1024 bytes: 8 rows of 128 bytes, whose eight pieces of 16 bytes stand at places
-//! that are exclusive or'ed with the row's number. Rows run along k, one for each outer index, with an atom for
-//! each eight of those; or across k, with 128 bytes of outer indices for each k, and then the atoms that follow
-//! each other in k come first.
+//! A tile consists of atoms of 1024 bytes: 8 rows of 128 bytes, whose eight pieces of 16 bytes
+//! stand at places that are exclusive or'ed with the row's number. Rows run along k, one for each
+//! outer index, with an atom for each eight of those; or across k, with 128 bytes of outer indices
+//! for each k, and then the atoms that follow each other in k come first.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::SharedAddress;
@@ -46,8 +46,8 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
 
     /// For tiles from outer index `first`, of `extent` in all, and from `k` on.
     ///
-    /// For pieces of 16 bytes their elements are neighbours; the number of them, the other stride and the
-    /// place where each matrix starts are multiples of 16 bytes.
+    /// For pieces of 16 bytes their elements are neighbours; the number of them, the other stride
+    /// and the place where each matrix starts are multiples of 16 bytes.
     #[inline(always)]
     pub fn new(factor: &Factor<T>, first: u32, extent: u32, k: u32) -> Self {
         const { assert!(PATTERN == PIECES_OF_K || PATTERN == PIECES_ACROSS) };
@@ -60,8 +60,8 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
                 (outer, piece * Self::PIECE, place, THREADS / 8, 0)
             }
             _ => {
-                // Eight threads for 128 bytes of outer indices, four atoms of eight k at once; then the other
-                // four, then the next 128 bytes.
+                // Eight threads for 128 bytes of outer indices, four atoms of eight k at once; then
+                // the other four, then the next 128 bytes.
                 let (piece, k) = (me % 8, me / 8);
                 let place = k / 8 * ATOM + k % 8 * ROW_BYTES + (piece ^ (k % 8)) * 16;
                 (piece * Self::PIECE, k, place, Self::DEPTH, THREADS / 8)
@@ -85,12 +85,12 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
         }
     }
 
-    /// Starts the copies of the next tile, of which the first `k_left` k are there, to `tile`. That all are there
-    /// may be said by `is_whole`, or found for each.
+    /// Starts the copies of the next tile, of which the first `k_left` k are there, to `tile`. That
+    /// all are there may be said by `is_whole`, or found for each.
     ///
     /// # Safety
-    /// `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies have
-    /// arrived.
+    /// `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
+    /// have arrived.
     #[allow(unused_assignments, reason = "the last copy steps on like the others")]
     #[inline(always)]
     pub unsafe fn load(&mut self, tile: SharedAddress, k_left: u32, is_whole: bool) {

@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Pattern {
-    /// Element by element, with any strides: neighbouring threads take what the strides say is closer.
+    /// Element by element, with any strides: neighbouring threads take what the strides say is
+    /// closer.
     Elements = ELEMENTS,
     /// Element by element, of which the next k are neighbours in memory.
     ElementsOfK = ELEMENTS_OF_K,

@@ -1,8 +1,9 @@
-//! Products by the matrix instructions of warp groups, which read both factors from shared memory: f16, bf16,
-//! and f32 in tf32.
+//! Products by the matrix instructions of warp groups, which read both factors from shared memory:
+//! f16, bf16, and f32 in tf32.
 //!
-//! Each of the block's warp groups has 64 rows and all columns of its tile. While the instructions for one
-//! stage run, the threads bring tiles for a later one; instructions of two stages are on their way at a time.
+//! Each of the block's warp groups has 64 rows and all columns of its tile. While the instructions
+//! for one stage run, the threads bring tiles for a later one; instructions of two stages are on
+//! their way at a time.
 
 use cuda_std::async_copy;
 use cuda_std::prelude::*;
@@ -152,7 +153,8 @@ unsafe fn multiply<
             unsafe { I::multiply::<A, B>(&mut sums, a, b) };
         }}
         wgmma::commit();
-        // Two stages back: all have been at this round's barrier since they waited for its instructions.
+        // Two stages back: all have been at this round's barrier since they waited for its
+        // instructions.
         load!();
         wgmma::wait::<1>();
         current += stage_bytes;

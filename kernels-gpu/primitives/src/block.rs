@@ -36,12 +36,12 @@ pub fn warp_inclusive_sum<T: Summand>(value: T) -> T {
 
 /// The sum of the values of all lower threads of a one-dimensional block, and that of all threads.
 ///
-/// It has a barrier before it writes to `warp_sums`, which may be in use until then; it is to be used for
-/// something else only behind the next barrier.
+/// It has a barrier before it writes to `warp_sums`, which may be in use until then; it is to be
+/// used for something else only behind the next barrier.
 ///
 /// # Safety
-/// `warp_sums` points to an element of shared memory for each warp of the block, which consists of whole
-/// warps; all its threads call this.
+/// `warp_sums` points to an element of shared memory for each warp of the block, which consists of
+/// whole warps; all its threads call this.
 #[inline(always)]
 pub unsafe fn exclusive_sum<T: Summand>(value: T, warp_sums: *mut T) -> (T, T) {
     let thread = thread::thread_idx_x();

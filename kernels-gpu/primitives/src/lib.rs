@@ -1,5 +1,5 @@
-//! GPU kernels that others build on: prefix sums and radix sort, and the parts of them that work within a
-//! block. `gridstride::primitives` launches them.
+//! GPU kernels that others build on: prefix sums and radix sort, and the parts of them that work
+//! within a block. `gridstride::primitives` launches them.
 #![no_std]
 
 pub mod block;

@@ -1,8 +1,8 @@
-//! Prefix sums over an array, in two launches: each block adds its part up, then each block adds the sums of
-//! the parts below its own and goes through its part again.
+//! Prefix sums over an array, in two launches: each block adds its part up, then each block adds
+//! the sums of the parts below its own and goes through its part again.
 //!
-//! An element is read twice, the second time mostly from the cache: what a single pass would save does not
-//! matter beside what makes the numbers, and no block ever waits for another.
+//! An element is read twice, the second time mostly from the cache: what a single pass would save
+//! does not matter beside what makes the numbers, and no block ever waits for another.
 
 use crate::block;
 use cuda_std::prelude::*;

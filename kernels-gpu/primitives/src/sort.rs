@@ -1,12 +1,13 @@
-//! A pass of radix sort: moves keys, and values with them, into the order of one digit of 8 bits, those
-//! with the same digit in the order in which they were. Passes from the lowest digit up sort.
+//! A pass of radix sort: moves keys, and values with them, into the order of one digit of 8 bits,
+//! those with the same digit in the order in which they were. Passes from the lowest digit up sort.
 //!
-//! Three launches: each block counts the digits in its part of the keys; the counts are added up, so that
-//! each block knows where its keys with each digit begin; each block moves its keys. There a tile is sorted
-//! within shared memory first, so that neighbours in the output are written by neighbouring threads.
+//! Three launches: each block counts the digits in its part of the keys; the counts are added up,
+//! so that each block knows where its keys with each digit begin; each block moves its keys. There
+//! a tile is sorted within shared memory first, so that neighbours in the output are written by
+//! neighbouring threads.
 //!
-//! Within a warp the place of a key among those with the same digit is found by ballots (one for each bit of
-//! the digit), without atomic operations, so that the order is kept.
+//! Within a warp the place of a key among those with the same digit is found by ballots (one for
+//! each bit of the digit), without atomic operations, so that the order is kept.
 
 use crate::block;
 use cuda_std::prelude::*;
@@ -57,8 +58,8 @@ impl SortParameters {
 /// Counts how many keys of each block's part have each digit: `counts` is \[digit\]\[block\].
 ///
 /// # Safety
-/// A block has [`SORT_THREADS`] threads, the blocks together have all keys, and `counts` has a place for
-/// each digit of each block.
+/// A block has [`SORT_THREADS`] threads, the blocks together have all keys, and `counts` has a
+/// place for each digit of each block.
 #[kernel(block = 256)]
 pub unsafe fn digit_counts(
     parameters: SortParameters,
@@ -109,8 +110,8 @@ pub struct MoveKeys {
     pub moved_keys: DeviceSliceMut<u64>,
 }
 
-/// Makes of the counts of `blocks` blocks, for each digit, how many keys with that digit the lower blocks
-/// have, and of `totals` how many keys have each digit. One warp for each digit.
+/// Makes of the counts of `blocks` blocks, for each digit, how many keys with that digit the lower
+/// blocks have, and of `totals` how many keys have each digit. One warp for each digit.
 ///
 /// # Safety
 /// The arrays are as they say; there are as many warps as digits, in whole blocks.
@@ -188,8 +189,8 @@ unsafe fn move_part<const VALUES: bool>(
     // SAFETY: a place for each digit in each warp.
     let in_warp = unsafe { in_warps.add((warp * DIGITS) as usize) };
 
-    // Thread d keeps where the block's next key with digit d goes. Places wrap at 2³², no array does.
-    // SAFETY: a place for each digit, and of each block.
+    // Thread d keeps where the block's next key with digit d goes. Places wrap at 2³², no array
+    // does. SAFETY: a place for each digit, and of each block.
     let (total, in_lower_blocks) = unsafe {
         let place = me as usize * thread::grid_dim_x() as usize + thread::block_idx_x() as usize;
         (totals.at(me as usize), counts.at(place))
@@ -208,15 +209,15 @@ unsafe fn move_part<const VALUES: bool>(
         };
         let mut digit = 0;
         while digit < DIGITS {
-            // SAFETY: 32 lanes write the places of their warp. Those who read the last tile's have been
-            // at a barrier since.
+            // SAFETY: 32 lanes write the places of their warp. Those who read the last tile's have
+            // been at a barrier since.
             unsafe { in_warp.add((digit + lane) as usize).write(0) };
             digit += WARP_SIZE;
         }
         warp::sync_warp(FULL_MASK);
 
-        // A warp takes neighbouring keys, so that its order and that of the warps is theirs. What is
-        // past the end counts as the highest key and comes to stand behind all others.
+        // A warp takes neighbouring keys, so that its order and that of the warps is theirs. What
+        // is past the end counts as the highest key and comes to stand behind all others.
         let first = warp * (WARP_SIZE * PER_THREAD as u32) + lane;
         let mut mine = [u64::MAX; PER_THREAD];
         let mut ranks = [0u32; PER_THREAD];
@@ -248,7 +249,8 @@ unsafe fn move_part<const VALUES: bool>(
         let mut of_digit = 0;
         let mut other = 0;
         while other < WARPS {
-            // SAFETY: a place for each digit in each warp, which nobody else uses between the barriers.
+            // SAFETY: a place for each digit in each warp, which nobody else uses between the
+            // barriers.
             unsafe {
                 let counter = in_warps.add((other * DIGITS + me) as usize);
                 let count = counter.read();
@@ -259,7 +261,8 @@ unsafe fn move_part<const VALUES: bool>(
         }
         // SAFETY: an element for each warp, and all threads are here.
         let (in_tile, _) = unsafe { block::exclusive_sum(of_digit, warp_sums) };
-        // SAFETY: a place for each digit. Who read it for the last tile has been at a barrier since.
+        // SAFETY: a place for each digit. Who read it for the last tile has been at a barrier
+        // since.
         unsafe { to_output.add(me as usize).write(next.wrapping_sub(in_tile)) };
         let mut other = 0;
         while other < WARPS {
@@ -292,8 +295,8 @@ unsafe fn move_part<const VALUES: bool>(
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             let place = me + i as u32 * SORT_THREADS;
             if place < count {
-                // SAFETY: below the tile's number of keys, all of which stand before what is past the
-                // end; the place in the output is the key's own.
+                // SAFETY: below the tile's number of keys, all of which stand before what is past
+                // the end; the place in the output is the key's own.
                 unsafe {
                     let key = tile_keys.add(place as usize).read();
                     let digit = parameters.digit(key);
@@ -312,8 +315,9 @@ unsafe fn move_part<const VALUES: bool>(
 /// Moves keys, and values with them, to where [`digit_places`] says.
 ///
 /// # Safety
-/// A block has [`SORT_THREADS`] threads, blocks are those of [`digit_counts`]; the arrays are as they say;
-/// there are as many values as keys, and room for as many in other memory; there are at most 2³² keys.
+/// A block has [`SORT_THREADS`] threads, blocks are those of [`digit_counts`]; the arrays are as
+/// they say; there are as many values as keys, and room for as many in other memory; there are at
+/// most 2³² keys.
 #[kernel(block = 256)]
 pub unsafe fn move_pairs(
     parameters: SortParameters,

@@ -13,12 +13,13 @@ pub struct Point {
 
 /// How the points of a bucket become one result, on every device.
 ///
-/// A state stands for some neighbouring points of a series. Points are pushed in their order, and states merged
-/// in theirs, but where a bucket is cut into states depends on its place and on the device: merging must give what
-/// pushing all the points would, up to rounding, and merging with [`empty`](Self::empty) must change nothing.
+/// A state stands for some neighbouring points of a series. Points are pushed in their order, and
+/// states merged in theirs, but where a bucket is cut into states depends on its place and on the
+/// device: merging must give what pushing all the points would, up to rounding, and merging with
+/// [`empty`](Self::empty) must change nothing.
 ///
-/// The value itself is a parameter of the kernel, the same for all buckets. A state should be small, some dozens
-/// of bytes: each thread keeps several, and they wander between threads.
+/// The value itself is a parameter of the kernel, the same for all buckets. A state should be
+/// small, some dozens of bytes: each thread keeps several, and they wander between threads.
 ///
 /// ```
 /// use time_series_kernels::{Aggregate, Point};
@@ -48,8 +49,8 @@ pub struct Point {
 /// # assert_eq!(Peak.push(Peak.push(Peak.empty(), point(-2.0)), point(1.0)), 2.0);
 /// ```
 pub trait Aggregate: Copy + 'static {
-    /// What is known of some points. Lanes of a warp hand it to each other: numbers, pairs and arrays of them can
-    /// be, and a struct says with [`WarpValue`] how it is.
+    /// What is known of some points. Lanes of a warp hand it to each other: numbers, pairs and
+    /// arrays of them can be, and a struct says with [`WarpValue`] how it is.
     type State: WarpValue + 'static;
 
     /// What comes out for a bucket.
@@ -58,20 +59,22 @@ pub trait Aggregate: Copy + 'static {
     /// The state of no points.
     fn empty(&self) -> Self::State;
 
-    /// The state of no points, for a bucket that has this value: [`empty`](Self::empty) unless the aggregate keeps
-    /// deviations from a value. Most states that are merged begin with the same value.
+    /// The state of no points, for a bucket that has this value: [`empty`](Self::empty) unless the
+    /// aggregate keeps deviations from a value. Most states that are merged begin with the same
+    /// value.
     #[inline(always)]
     fn empty_near(&self, _value: f64) -> Self::State {
         self.empty()
     }
 
-    /// The state with a point added, later than those that it stands for or as late. Before an error comes back for
-    /// points that are out of order, some of them may be added as they stand.
+    /// The state with a point added, later than those that it stands for or as late. Before an
+    /// error comes back for points that are out of order, some of them may be added as they stand.
     fn push(&self, state: Self::State, point: Point) -> Self::State;
 
-    /// Whether a state that [`push`](Self::push) made of some points is right. Where it is not, it is dropped, and the
-    /// points are added again to an empty state, by [`push_carefully`](Self::push_carefully). So `push` may leave checks
-    /// of single points to one check of all.
+    /// Whether a state that [`push`](Self::push) made of some points is right. Where it is not, it
+    /// is dropped, and the points are added again to an empty state, by
+    /// [`push_carefully`](Self::push_carefully). So `push` may leave checks of single points to one
+    /// check of all.
     #[inline(always)]
     fn is_valid(&self, _state: &Self::State) -> bool {
         true
@@ -86,6 +89,7 @@ pub trait Aggregate: Copy + 'static {
     /// The state of the points of both.
     fn merge(&self, earlier: Self::State, later: Self::State) -> Self::State;
 
-    /// The result. A bucket has points, but all of them may have been passed over because of their values.
+    /// The result. A bucket has points, but all of them may have been passed over because of their
+    /// values.
     fn finish(&self, state: Self::State) -> Self::Output;
 }

@@ -4,9 +4,9 @@ use cuda_std::DeviceParam;
 
 /// The buckets \[origin + k·width, origin + (k + 1)·width) for whole k.
 ///
-/// Timestamps t are taken as t + 2⁶³, which is unsigned, and the division by the width is a multiplication by
-/// its reciprocal, exact for all numbers of 64 bits: T. Granlund, P. Montgomery, 'Division by Invariant Integers
-/// using Multiplication' (1994).
+/// Timestamps t are taken as t + 2⁶³, which is unsigned, and the division by the width is a
+/// multiplication by its reciprocal, exact for all numbers of 64 bits: T. Granlund, P. Montgomery,
+/// 'Division by Invariant Integers using Multiplication' (1994).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub struct Floor {
@@ -48,13 +48,14 @@ impl Floor {
         self.width as i64
     }
 
-    /// The first timestamp of the first bucket that begins with a timestamp. Earlier ones have no label.
+    /// The first timestamp of the first bucket that begins with a timestamp. Earlier ones have no
+    /// label.
     pub const fn lowest(&self) -> i64 {
         (self.phase ^ SIGN) as i64
     }
 
-    /// The number of the timestamp's bucket, counted from the one that begins at [`lowest`](Self::lowest), below
-    /// which no timestamp may be.
+    /// The number of the timestamp's bucket, counted from the one that begins at
+    /// [`lowest`](Self::lowest), below which no timestamp may be.
     #[inline(always)]
     pub const fn bucket(&self, timestamp: i64) -> u64 {
         let number = (timestamp as u64 ^ SIGN).wrapping_sub(self.phase);

@@ -1,8 +1,8 @@
 //! Buckets that lie in several tiles, put together from their pieces.
 //!
-//! A thread has a unit, a block [`THREADS`] neighbouring ones: first of a tile each, then, in further launches, of as
-//! many tiles as a block had, until one block is enough. So the order of merging depends on places alone, and it is
-//! that of a tree.
+//! A thread has a unit, a block [`THREADS`] neighbouring ones: first of a tile each, then, in
+//! further launches, of as many tiles as a block had, until one block is enough. So the order of
+//! merging depends on places alone, and it is that of a tree.
 
 use cuda_std::prelude::*;
 use cuda_std::shared;
@@ -52,10 +52,12 @@ pub const fn shared_bytes<S>() -> u32 {
     Exchange::<S>::BYTES as u32
 }
 
-/// Joins the units of a block. What it does not complete goes to `joined`; the only block completes all.
+/// Joins the units of a block. What it does not complete goes to `joined`; the only block completes
+/// all.
 ///
 /// # Safety
-/// - A block has [`THREADS`] threads and [`shared_bytes`] of shared memory; the blocks together have all units.
+/// - A block has [`THREADS`] threads and [`shared_bytes`] of shared memory; the blocks together
+///   have all units.
 /// - There is room for what each block leaves, and in `results` for the buckets.
 #[inline(always)]
 pub unsafe fn join<A: Aggregate, R: Results<A>>(

@@ -146,7 +146,8 @@ impl<A> Parameter<A> {
     }
 }
 
-/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as [`reduce`](crate::reduce).
+/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as
+/// [`reduce`](crate::reduce).
 ///
 /// # Safety
 /// As there.
@@ -173,7 +174,8 @@ pub unsafe fn reduce_rows<A: Aggregate>(
     }
 }
 
-/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as [`join`](crate::join).
+/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as
+/// [`join`](crate::join).
 ///
 /// # Safety
 /// As there.
@@ -189,8 +191,9 @@ pub unsafe fn join_rows<A: Aggregate>(
     unsafe { join(aggregate, units, pieces, Rows::<A>(results)) }
 }
 
-/// Makes the kernels of an [`Aggregate`] in a kernel crate of one's own, under names of which each must be the only one
-/// in its crate, and on the host a static that names them for `gridstride::time_series::Custom`.
+/// Makes the kernels of an [`Aggregate`] in a kernel crate of one's own, under names of which each
+/// must be the only one in its crate, and on the host a static that names them for
+/// `gridstride::time_series::Custom`.
 ///
 /// ```
 /// use cuda_std::prelude::*;

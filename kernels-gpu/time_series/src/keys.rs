@@ -31,8 +31,8 @@ fn value(key: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// Where a percentile stands among `count` values in order: the index of the value below or at it, and how far it is
-/// on the way to the next one.
+/// Where a percentile stands among `count` values in order: the index of the value below or at it,
+/// and how far it is on the way to the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct Rank {
     /// The index of the lower value.
@@ -53,7 +53,8 @@ impl Rank {
         }
     }
 
-    /// The percentile, between the value at the index and the next one. If there is none, `upper` may be any.
+    /// The percentile, between the value at the index and the next one. If there is none, `upper`
+    /// may be any.
     #[inline(always)]
     pub fn between(self, lower: u64, upper: u64) -> f64 {
         interpolated(value(lower), value(upper), self.fraction)
@@ -63,7 +64,8 @@ impl Rank {
 /// The number at `fraction`, from 0 to below 1, of the way from `low` up to `high`.
 #[inline(always)]
 pub fn interpolated(low: f64, high: f64, fraction: f64) -> f64 {
-    // The difference of equal infinities is not a number, and neither is a part 0 of one that is infinite.
+    // The difference of equal infinities is not a number, and neither is a part 0 of one that is
+    // infinite.
     if fraction == 0.0 || low == high {
         return low;
     }

@@ -1,6 +1,7 @@
-//! Percentiles of buckets: those of up to [`SHORT`] points are sorted by a thread, in its registers; in those of up to
-//! [`MIDDLE`] a warp looks for the values, bit by bit; longer ones are sorted all together by radix sort, first by value,
-//! then by bucket. All are exact, so that it does not matter which way a bucket takes.
+//! Percentiles of buckets: those of up to [`SHORT`] points are sorted by a thread, in its
+//! registers; in those of up to [`MIDDLE`] a warp looks for the values, bit by bit; longer ones are
+//! sorted all together by radix sort, first by value, then by bucket. All are exact, so that it
+//! does not matter which way a bucket takes.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
@@ -106,7 +107,8 @@ unsafe fn of_short<V: Value>(points: Bucketed<V>, to: Percentiles, others: LongB
 /// Percentiles of buckets up to [`SHORT`] points, of `f64`; lists the others.
 ///
 /// # Safety
-/// There is room for each bucket in each column, and in the lists for as many as there can be of their length.
+/// There is room for each bucket in each column, and in the lists for as many as there can be of
+/// their length.
 #[kernel(max_block = 128)]
 pub unsafe fn short_f64(points: Bucketed<f64>, to: Percentiles, others: LongBuckets) {
     // SAFETY: passed on to the caller.
@@ -140,7 +142,8 @@ struct Extent {
 }
 
 impl<V: Value> Range<V> {
-    /// The number of keys that are there, and the lowest and highest of those above `floor`, or of all.
+    /// The number of keys that are there, and the lowest and highest of those above `floor`, or of
+    /// all.
     #[inline(always)]
     fn extent(&self, floor: Option<u64>) -> Extent {
         let mut extent = Extent {
@@ -192,7 +195,8 @@ impl<V: Value> Range<V> {
         warp::reduce_sum(count)
     }
 
-    /// The key at a rank, and the next higher one or the same again, of the keys within the extent of all.
+    /// The key at a rank, and the next higher one or the same again, of the keys within the extent
+    /// of all.
     #[inline(always)]
     fn select(&self, all: Extent, rank: u32) -> (u64, u64) {
         let mut bit = u64::BITS - (all.lowest ^ all.highest).leading_zeros();

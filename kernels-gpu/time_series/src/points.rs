@@ -66,7 +66,8 @@ pub trait Value: Copy {
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<T>(pub [T; 2]);
 
-/// The halves of what is read at once as a number of 128 bits: of other types compilers make two reads.
+/// The halves of what is read at once as a number of 128 bits: of other types compilers make two
+/// reads.
 #[inline(always)]
 pub(crate) fn halves(bits: u128) -> [u64; 2] {
     [bits as u64, (bits >> 64) as u64]
@@ -113,8 +114,8 @@ pub struct Points<V> {
     pub timestamps: DeviceSlice<i64>,
     /// As many, aligned to those of a pair. None if only timestamps matter.
     pub values: DeviceSlice<V>,
-    /// A bit for each point, from the lowest of the first word on: whether a series begins with it. Without words only
-    /// the first one.
+    /// A bit for each point, from the lowest of the first word on: whether a series begins with it.
+    /// Without words only the first one.
     pub series_starts: DeviceSlice<u32>,
     /// The buckets.
     pub floor: Floor,
@@ -122,8 +123,9 @@ pub struct Points<V> {
     pub absent: Absent,
 }
 
-/// A block's points in shared memory, with a gap behind those of each thread: so no two of 8 threads use the same banks,
-/// neither when they write neighbouring pairs, as they come from global memory, nor when each reads its own.
+/// A block's points in shared memory, with a gap behind those of each thread: so no two of 8
+/// threads use the same banks, neither when they write neighbouring pairs, as they come from global
+/// memory, nor when each reads its own.
 #[derive(Clone, Copy)]
 pub struct Tile {
     timestamps: *mut Pair<i64>,
@@ -143,10 +145,12 @@ fn place_of_point(point: u32) -> usize {
 }
 
 impl Tile {
-    /// Loads the tile that begins with point `start`. Without `VALUES` there are none. It ends with a barrier.
+    /// Loads the tile that begins with point `start`. Without `VALUES` there are none. It ends with
+    /// a barrier.
     ///
     /// # Safety
-    /// All threads of a block of [`THREADS`] call this, once; `start` is below the number of points.
+    /// All threads of a block of [`THREADS`] call this, once; `start` is below the number of
+    /// points.
     #[inline(always)]
     pub unsafe fn load<V: Value, const VALUES: bool>(points: &Points<V>, start: usize) -> Tile {
         let tile = Tile {
@@ -160,7 +164,8 @@ impl Tile {
             unrolled! { round in [0 1] {
                 let read = |k: u32| {
                     let from = start + 2 * ((4 * round as u32 + k) * THREADS + me) as usize;
-                    // SAFETY: the tile is whole, and what is aligned at its start is so at even points.
+                    // SAFETY: the tile is whole, and what is aligned at its start is so at even
+                    // points.
                     unsafe { points.timestamps.address(from).cast::<u128>().read() }
                 };
                 let timestamps = [read(0), read(1), read(2), read(3)];
@@ -316,8 +321,8 @@ impl Mine {
         mine
     }
 
-    /// For points of one series, behind `before`: a new bucket is mostly the next one, which takes no division.
-    /// Whether they are in order, or perhaps not.
+    /// For points of one series, behind `before`: a new bucket is mostly the next one, which takes
+    /// no division. Whether they are in order, or perhaps not.
     #[inline(always)]
     fn find_quickly(&mut self, floor: &Floor, tile: &Tile, before: i64) -> bool {
         let mut before = before;

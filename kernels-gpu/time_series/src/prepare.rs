@@ -1,4 +1,5 @@
-//! Values as the options make them, where that takes more than a look at each: duplicates left out, rates.
+//! Values as the options make them, where that takes more than a look at each: duplicates left out,
+//! rates.
 
 use cuda_std::prelude::*;
 
@@ -78,8 +79,8 @@ unsafe fn prepare<V: Value>(
         let mut value = unsafe { values.at(index) }.to_f64();
         let mut is_there = preparation.has(index, value);
         if is_there && preparation.makes_rates != 0 {
-            // The nearest lower point of the series that is there. Each run of points that are not is passed
-            // over by one thread, so that all together look at each point once.
+            // The nearest lower point of the series that is there. Each run of points that are not
+            // is passed over by one thread, so that all together look at each point once.
             let mut other = index;
             loop {
                 if preparation.begins_series(other) {

@@ -1,11 +1,13 @@
-//! What the blocks of a launch tell each other: which tile comes next, and how many buckets begin in lower ones.
+//! What the blocks of a launch tell each other: which tile comes next, and how many buckets begin
+//! in lower ones.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 /// Words, all 0 at first, that the blocks of a launch use atomically.
 ///
-/// Tiles are taken in ascending order, by blocks that have started: so a block may wait for those of lower tiles.
+/// Tiles are taken in ascending order, by blocks that have started: so a block may wait for those
+/// of lower tiles.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Progress {
@@ -19,7 +21,8 @@ pub const HEADER: usize = 4;
 /// Where the number of buckets stands in the end.
 pub const TOTAL: usize = 3;
 
-/// What a block found wrong. The word that it stands in has 2⁶⁴ − 1 less the lowest index of a point, or 0.
+/// What a block found wrong. The word that it stands in has 2⁶⁴ − 1 less the lowest index of a
+/// point, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A timestamp below that before it.
@@ -76,7 +79,8 @@ impl Progress {
         unsafe { atomic::store(self.word(tile), flag | u64::from(heads)) };
     }
 
-    /// How many buckets begin in lower tiles, for the 32 lanes of one warp. Then others can see it too.
+    /// How many buckets begin in lower tiles, for the 32 lanes of one warp. Then others can see it
+    /// too.
     ///
     /// # Safety
     /// As of [`tell`](Self::tell), which a lane of this warp has done.

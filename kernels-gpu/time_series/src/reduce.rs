@@ -1,9 +1,10 @@
 //! The pass over all points.
 //!
-//! A block has a tile of [`TILE`] points, a thread some neighbours. Buckets that begin and end in a tile are complete
-//! there; what they are the number of is known by decoupled look-back, for which only *numbers* of buckets are passed
-//! on: states would be merged in an order that differs from run to run. What a tile has of buckets that lie in
-//! several goes to [`Pieces`], which [`join`](crate::join) puts together, always in the same order.
+//! A block has a tile of [`TILE`] points, a thread some neighbours. Buckets that begin and end in a
+//! tile are complete there; what they are the number of is known by decoupled look-back, for which
+//! only *numbers* of buckets are passed on: states would be merged in an order that differs from
+//! run to run. What a tile has of buckets that lie in several goes to [`Pieces`], which
+//! [`join`](crate::join) puts together, always in the same order.
 
 use core::hint::cold_path;
 
@@ -46,8 +47,8 @@ pub const fn shared_bytes<S>() -> u32 {
 /// How many tiles ahead points are brought into the L2 cache: about a microsecond.
 const PREFETCHED: u32 = 64;
 
-/// Where the last head of each warp stands in the words that a block's threads share: behind the tile's number, the number
-/// of buckets in lower tiles, and the flag for long buckets.
+/// Where the last head of each warp stands in the words that a block's threads share: behind the
+/// tile's number, the number of buckets in lower tiles, and the flag for long buckets.
 const LAST_HEADS: usize = 3;
 
 /// A tile on its way.
@@ -68,9 +69,11 @@ struct Work<A: Aggregate, V> {
 /// Aggregates a tile. Without `VALUES` there are none, and all points have 0.
 ///
 /// # Safety
-/// - A block has [`THREADS`] threads and [`shared_bytes`] of shared memory; there are as many blocks as tiles.
-/// - `points` has as many values as timestamps, `progress` a word for each tile, all 0 at first, and `pieces` and
-///   `buckets` room for each tile; `results` have as much room as `starts`, and so have `firsts` if there are any.
+/// - A block has [`THREADS`] threads and [`shared_bytes`] of shared memory; there are as many
+///   blocks as tiles.
+/// - `points` has as many values as timestamps, `progress` a word for each tile, all 0 at first,
+///   and `pieces` and `buckets` room for each tile; `results` have as much room as `starts`, and so
+///   have `firsts` if there are any.
 #[inline(always)]
 pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, const VALUES: bool>(
     aggregate: A,
@@ -94,8 +97,8 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, const VALUES: bool>(
     // SAFETY: written before the barrier.
     let index = unsafe { common.read() } as usize;
     let start = index * TILE as usize;
-    // What a tile a little later will read: of 8 bytes a line of the cache for each thread. Too far ahead it would be gone again
-    // before it is read.
+    // What a tile a little later will read: of 8 bytes a line of the cache for each thread. Too far
+    // ahead it would be gone again before it is read.
     let later = start + (PREFETCHED * TILE + me * PER_THREAD) as usize;
     points.timestamps.prefetch(later);
     if VALUES {
@@ -325,8 +328,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         }
     }
 
-    /// A tile with a long bucket, and so mostly with few: a thread aggregates its own points, and those of buckets that
-    /// lie in several threads are merged.
+    /// A tile with a long bucket, and so mostly with few: a thread aggregates its own points, and
+    /// those of buckets that lie in several threads are merged.
     ///
     /// # Safety
     /// As of [`reduce`]; `common` is shared memory.
@@ -356,7 +359,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         let is_whole = warp::all(FULL_MASK, is_whole);
         let mut before_me = empty;
         let mut before = 0;
-        // Some buckets at a time go out, mostly all at once: `from` and up, as many as there are heads that end them.
+        // Some buckets at a time go out, mostly all at once: `from` and up, as many as there are
+        // heads that end them.
         let mut from = 0;
         loop {
             let to = from + LAST;
@@ -422,7 +426,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
             while place < LAST && from + place < self.heads {
                 let bucket = before + (from + place) as usize;
                 if self.has_room(bucket) {
-                    // SAFETY: written before the barrier; this thread's bucket. The last one may go on in the next tile.
+                    // SAFETY: written before the barrier; this thread's bucket. The last one may go
+                    // on in the next tile.
                     unsafe {
                         self.write_head(bucket, stage.firsts.add(place as usize).read());
                         if from + place + 1 < self.heads {
@@ -441,8 +446,9 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         }
     }
 
-    /// A point of the tile that belongs to the bucket open before this thread's points: its first one there, so that all
-    /// threads with that bucket take the same. It has a barrier if there are heads.
+    /// A point of the tile that belongs to the bucket open before this thread's points: its first
+    /// one there, so that all threads with that bucket take the same. It has a barrier if there are
+    /// heads.
     ///
     /// # Safety
     /// All threads call this; `last_heads` points to an element of shared memory for each warp.
@@ -483,9 +489,10 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         0
     }
 
-    /// Goes through a thread's points, and returns the state of those from its last head on, or of all, and whether all
-    /// states are valid. At each head the bucket before it goes to the stage, as far as this thread knows it, and the head
-    /// itself: at `place` and up, as far as there is room. `state` is that of no points of the bucket open before.
+    /// Goes through a thread's points, and returns the state of those from its last head on, or of
+    /// all, and whether all states are valid. At each head the bucket before it goes to the stage,
+    /// as far as this thread knows it, and the head itself: at `place` and up, as far as there is
+    /// room. `state` is that of no points of the bucket open before.
     #[inline(always)]
     fn walk<const VALUES: bool, const CAREFULLY: bool>(
         &self,
@@ -531,7 +538,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         (state, are_valid & self.aggregate.is_valid(&state))
     }
 
-    /// The state of a thread's points if there are as many as a thread can have, and no head among them.
+    /// The state of a thread's points if there are as many as a thread can have, and no head among
+    /// them.
     #[inline(always)]
     fn walk_through<const VALUES: bool>(&self, state: A::State) -> A::State {
         let me = thread::thread_idx_x();
@@ -557,10 +565,11 @@ impl<A: Aggregate, V: Value> Work<A, V> {
 const STAGE: usize = 64;
 const LAST: u32 = STAGE as u32 - 1;
 
-/// Some buckets on their way out: neighbours in memory are written by neighbouring threads. A head's place is its
-/// number among those of the tile less that of the first one that is here.
+/// Some buckets on their way out: neighbours in memory are written by neighbouring threads. A
+/// head's place is its number among those of the tile less that of the first one that is here.
 struct Stage<S> {
-    /// Of the bucket that ends at the head: at place 0, of what goes out before or belongs to an earlier tile.
+    /// Of the bucket that ends at the head: at place 0, of what goes out before or belongs to an
+    /// earlier tile.
     states: *mut S,
     /// The head, as a point of the tile.
     firsts: *mut u32,

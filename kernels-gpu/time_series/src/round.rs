@@ -11,8 +11,8 @@ const AT_ONCE: usize = 4;
 /// Threads of a block that rounds.
 pub const ROUND_THREADS: u32 = 256;
 
-/// Rounds timestamps in place. Of those whose bucket has no label, which stay what they are, `failure` gets 2⁶⁴ − 1
-/// less the lowest index.
+/// Rounds timestamps in place. Of those whose bucket has no label, which stay what they are,
+/// `failure` gets 2⁶⁴ − 1 less the lowest index.
 ///
 /// # Safety
 /// The timestamps are aligned to 16 bytes; `failure` has an element, 0 at first.

@@ -1,4 +1,5 @@
-//! Powers of two that keep sums and squares of very large and very small values within the range of `f64`.
+//! Powers of two that keep sums and squares of very large and very small values within the range of
+//! `f64`.
 
 use core::hint::cold_path;
 
@@ -6,10 +7,10 @@ use cuda_std::warp::WarpValue;
 
 /// The power of two by which a state multiplies the values that it adds.
 ///
-/// Values from 2⁻⁴⁰⁰ to 2⁴⁸⁰ in magnitude are *ordinary*: 2³² squares of them do not overflow, and no square loses bits that
-/// matter, since two ordinary values differ by 2⁻⁴⁵³ at least. A state with a larger value multiplies by 2⁻⁶⁰⁰,
-/// and one whose values are all smaller by 2⁶⁰⁰. The order is that of the values, so a state that merges two takes the
-/// higher scale of both.
+/// Values from 2⁻⁴⁰⁰ to 2⁴⁸⁰ in magnitude are *ordinary*: 2³² squares of them do not overflow, and
+/// no square loses bits that matter, since two ordinary values differ by 2⁻⁴⁵³ at least. A state
+/// with a larger value multiplies by 2⁻⁶⁰⁰, and one whose values are all smaller by 2⁶⁰⁰. The order
+/// is that of the values, so a state that merges two takes the higher scale of both.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scale(u32);
@@ -25,7 +26,8 @@ unsafe impl bytemuck::Pod for Scale {}
 const LARGE: f64 = f64::from_bits((1023 + 600) << 52);
 const SMALL: f64 = f64::from_bits((1023 - 600) << 52);
 
-/// The upper halves of the smallest ordinary number and of the smallest one above all ordinary ones.
+/// The upper halves of the smallest ordinary number and of the smallest one above all ordinary
+/// ones.
 const LOWEST: u32 = (1023 - 400) << 20;
 const BEYOND: u32 = (1023 + 480) << 20;
 
@@ -102,7 +104,8 @@ impl Scale {
     /// The power of two that brings a number from this scale to another one.
     #[inline(always)]
     pub fn to(self, other: Scale) -> f64 {
-        // A step back is for zeros alone. Two steps make zeros of numbers that are too small to matter.
+        // A step back is for zeros alone. Two steps make zeros of numbers that are too small to
+        // matter.
         match other.0.wrapping_sub(self.0) {
             1 => SMALL,
             2 => 0.0,

@@ -2,7 +2,8 @@
 
 use core::ops::Range;
 
-/// The first index of a range for which `is_before` does not hold, or its end: it holds for all up to some index.
+/// The first index of a range for which `is_before` does not hold, or its end: it holds for all up
+/// to some index.
 #[inline(always)]
 pub fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let Range {

@@ -34,8 +34,8 @@ impl<S> Exchange<S> {
     }
 }
 
-/// States of open buckets at a thread. In a warp without a head `before` means nothing, and `after` does so only in the
-/// last warp: nobody needs the others.
+/// States of open buckets at a thread. In a warp without a head `before` means nothing, and `after`
+/// does so only in the last warp: nobody needs the others.
 #[derive(Clone, Copy)]
 pub struct Open<S> {
     /// Of the points in lower threads, back to the last head or to the block's start.
@@ -44,12 +44,13 @@ pub struct Open<S> {
     pub after: S,
 }
 
-/// From each thread's state, of all its points or, if there is a head among them, of those from its last head on, what
-/// is open before and after it. `empty` is a state of no points of the bucket that is open before it. There is one
-/// barrier.
+/// From each thread's state, of all its points or, if there is a head among them, of those from its
+/// last head on, what is open before and after it. `empty` is a state of no points of the bucket
+/// that is open before it. There is one barrier.
 ///
 /// # Safety
-/// All [`THREADS`] threads of the block call this, with the same `exchange`, which nobody uses until the next barrier.
+/// All [`THREADS`] threads of the block call this, with the same `exchange`, which nobody uses
+/// until the next barrier.
 #[inline(always)]
 pub unsafe fn states_before<A: Aggregate>(
     aggregate: &A,
@@ -135,8 +136,8 @@ pub unsafe fn states_before<A: Aggregate>(
     }
 }
 
-/// What a launch leaves of buckets that lie in several of its units, a tile or some hundred of them: of each unit what
-/// stands before its first head, and from its last head on.
+/// What a launch leaves of buckets that lie in several of its units, a tile or some hundred of
+/// them: of each unit what stands before its first head, and from its last head on.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Pieces<S> {

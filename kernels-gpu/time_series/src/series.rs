@@ -22,11 +22,12 @@ pub unsafe fn mark_series(offsets: DeviceSlice<u64>, points: usize, starts: Devi
     }
 }
 
-/// Adds to `sum` the number of buckets that each series can have at most: as many as it has points, or as there are
-/// from its first to its last one. What is not sorted gets some number.
+/// Adds to `sum` the number of buckets that each series can have at most: as many as it has points,
+/// or as there are from its first to its last one. What is not sorted gets some number.
 ///
 /// # Safety
-/// Offsets ascend up to the number of timestamps; `sum` has an element, 0 at first. Blocks are of whole warps.
+/// Offsets ascend up to the number of timestamps; `sum` has an element, 0 at first. Blocks are of
+/// whole warps.
 #[kernel(block = 256)]
 pub unsafe fn bound_buckets(
     offsets: DeviceSlice<u64>,
@@ -61,7 +62,8 @@ pub unsafe fn bound_buckets(
     }
 }
 
-/// Finds the first bucket of each series: the number of buckets that begin with points of lower ones.
+/// Finds the first bucket of each series: the number of buckets that begin with points of lower
+/// ones.
 ///
 /// # Safety
 /// `firsts` has the index of each bucket's first point; `buckets` has room for each offset.

@@ -71,10 +71,12 @@ unsafe fn keys_of<V: Value>(
     }
 }
 
-/// The keys of the points of some buckets, of `f64`, one bucket after the other, and which one each is of.
+/// The keys of the points of some buckets, of `f64`, one bucket after the other, and which one each
+/// is of.
 ///
 /// # Safety
-/// `offsets` has where each bucket's points go, and behind it their number: there is room for as many.
+/// `offsets` has where each bucket's points go, and behind it their number: there is room for as
+/// many.
 #[kernel]
 pub unsafe fn keys_f64(
     points: Bucketed<f64>,

@@ -1,4 +1,5 @@
-//! What the states of the library's own statistics have in common, and the aggregate that is made of one.
+//! What the states of the library's own statistics have in common, and the aggregate that is made
+//! of one.
 
 use core::marker::PhantomData;
 
@@ -24,12 +25,13 @@ pub trait Statistics: WarpValue {
     fn merge(self, later: Self) -> Self;
     /// Whether this state has a statistic.
     fn has(statistic: Statistic) -> bool;
-    /// A statistic that this state has; `ddof` is what the variance's divisor is below the number of values.
+    /// A statistic that this state has; `ddof` is what the variance's divisor is below the number
+    /// of values.
     fn statistic(self, statistic: Statistic, ddof: f64) -> f64;
 }
 
-/// Statistics as an aggregate whose results are its states: a column of each statistic is made of them, or they are
-/// merged into coarser buckets.
+/// Statistics as an aggregate whose results are its states: a column of each statistic is made of
+/// them, or they are merged into coarser buckets.
 #[repr(C)]
 #[derive(DeviceParam)]
 pub struct StatesOf<S>(PhantomData<fn() -> S>);

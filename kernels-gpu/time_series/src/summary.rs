@@ -12,11 +12,12 @@ use crate::statistics::{StatesOf, Statistics};
 
 /// All that the statistics need.
 ///
-/// Variances come from sums of deviations d = x − s from a *shift* s, a value of the bucket (T. Chan, G. Golub,
-/// R. LeVeque, 'Algorithms for Computing the Sample Variance', 1983), so that the size of the mean does not matter. With
-/// D = Σ(x − mean)² of n values, Σd² = D + n·(s − mean)² ≤ n·D, since s is one of the values. So Σd², summed with its
-/// rounding errors, tells D: the errors that are left are below u²·Σd², u = 2⁻⁵³, times a small power of the number of
-/// additions.
+/// Variances come from sums of deviations d = x − s from a *shift* s, a value of the bucket (T.
+/// Chan, G. Golub, R. LeVeque, 'Algorithms for Computing the Sample Variance', 1983), so that the
+/// size of the mean does not matter. With D = Σ(x − mean)² of n values,
+/// Σd² = D + n·(s − mean)² ≤ n·D, since s is one of the values. So Σd², summed with its rounding
+/// errors, tells D: the errors that are left are below u²·Σd², u = 2⁻⁵³, times a small power of the
+/// number of additions.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
@@ -129,7 +130,8 @@ impl Summary {
         if is_zero { Scale::UP } else { self.scale }
     }
 
-    /// The same with deviations from another shift: Σ(d + δ)² = Σd² + δ·(2·Σd + n·δ), δ = shift − other shift.
+    /// The same with deviations from another shift: Σ(d + δ)² = Σd² + δ·(2·Σd + n·δ),
+    /// δ = shift − other shift.
     #[inline(always)]
     fn about(self, shift: f64) -> Summary {
         let count = self.count as f64;

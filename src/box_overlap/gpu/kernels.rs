@@ -29,8 +29,8 @@ pub struct Kernels<T: 'static> {
     pub brute_fill: &'static Kernel<BruteFill<T>>,
 }
 
-/// The parameters, the sets, their codes, the prefix sums of the counts, the tiles with pairs, and room for
-/// the indices.
+/// The parameters, the sets, their codes, the prefix sums of the counts, the tiles with pairs, and
+/// room for the indices.
 type BruteFill<T> = (
     BruteParameters,
     Sets<T>,

@@ -295,7 +295,8 @@ impl Modules {
             has_lines as *mut c_void,
         ];
         let mut raw = null_mut();
-        // SAFETY: the text ends with a zero, and the options' values are the log, its size and a flag.
+        // SAFETY: the text ends with a zero, and the options' values are the log, its size and a
+        // flag.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut raw,

@@ -36,8 +36,8 @@ pub struct Options {
     /// Show the steps and their commands, and run nothing.
     #[arg(long)]
     list: bool,
-    /// Take the programs of this folder, that of `cargo xtask bundle`, instead of building them; its parent has the
-    /// folders benches, docs and examples.
+    /// Take the programs of this folder, that of `cargo xtask bundle`, instead of building them;
+    /// its parent has the folders benches, docs and examples.
     #[arg(long, value_name = "FOLDER")]
     bundle: Option<PathBuf>,
     /// Write the tables to this file too.

@@ -1,7 +1,7 @@
 //! Several outputs of one program, as one.
 
-/// The first output, with the median, the least and the most of each number that differs in others. Those with
-/// other lines or numbers of words are left out.
+/// The first output, with the median, the least and the most of each number that differs in others.
+/// Those with other lines or numbers of words are left out.
 pub fn merge(outputs: &[String]) -> String {
     let words = |text: &str| -> Vec<Vec<String>> {
         let of_line = |line: &str| line.split_whitespace().map(str::to_owned).collect();

@@ -26,8 +26,8 @@ impl Bar {
     }
 }
 
-/// Sizes in pixels: all, the title, a bar with the space around it, the axis below, the names on the left, and what
-/// the times on the right may take.
+/// Sizes in pixels: all, the title, a bar with the space around it, the axis below, the names on
+/// the left, and what the times on the right may take.
 const WIDTH: u32 = 1000;
 const TITLE: u32 = 64;
 const BAR: u32 = 30;

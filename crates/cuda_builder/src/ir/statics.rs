@@ -1,5 +1,5 @@
-//! Statics in the sections `.shared`, `.shared.static` and `.constant`, and the extern static `__dynamic_smem`, move to
-//! shared or constant memory.
+//! Statics in the sections `.shared`, `.shared.static` and `.constant`, and the extern static
+//! `__dynamic_smem`, move to shared or constant memory.
 
 use std::collections::HashMap;
 

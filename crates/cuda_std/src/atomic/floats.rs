@@ -56,9 +56,11 @@ macro_rules! atomic_floats {
             }
 
             operations! { $float $unsafety;
-                /// Adds `val`, and returns the value before.
+                /// Adds `val`, and returns the value before. For `f32` in the global memory of a GPU,
+                /// subnormal numbers and sums count as zero.
                 fetch_add = $add;
-                /// Subtracts `val`, and returns the value before.
+                /// Subtracts `val`, and returns the value before. For `f32` in the global memory of a
+                /// GPU, subnormal numbers and differences count as zero.
                 fetch_sub = $sub;
                 /// Keeps the bits that `val` has too, and returns the value before.
                 fetch_and = $and;

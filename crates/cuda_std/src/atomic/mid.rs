@@ -1,13 +1,14 @@
-//! Atomic operations on memory in a given order, for threads of a block, a device or all devices: Rust-CUDA's module of
-//! this name.
+//! Atomic operations on memory in a given order, for threads of a block, a device or all devices:
+//! Rust-CUDA's module of this name.
 //!
-//! Every operation returns the value before. The order is best a constant, so that the call is one instruction, after a
-//! fence for [`SeqCst`](Ordering::SeqCst). Float sums depend on the order in which threads arrive: they are not the same
-//! from run to run.
+//! Every operation returns the value before. The order is best a constant, so that the call is one
+//! instruction, after a fence for [`SeqCst`](Ordering::SeqCst). Float sums depend on the order in
+//! which threads arrive: they are not the same from run to run.
 //!
 //! # Safety
-//! Of all functions here: the address is valid and aligned, and while threads use it atomically, no thread accesses it
-//! otherwise. All threads that use it meanwhile are of one block, or of one device, where the function says so.
+//! Of all functions here: the address is valid and aligned, and while threads use it atomically, no
+//! thread accesses it otherwise. All threads that use it meanwhile are of one block, or of one
+//! device, where the function says so.
 #![allow(clippy::missing_safety_doc, reason = "above, for all of them")]
 
 use core::sync::atomic::{self, Ordering};

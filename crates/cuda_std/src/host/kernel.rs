@@ -148,8 +148,8 @@ impl<A: Copy> Kernel<A> {
         unsafe { (self.thread)(args) }
     }
 
-    /// Calls `f` with the address of each parameter of the entry, in order: the form that the driver takes. A slice
-    /// is two parameters, the address of its elements and their number.
+    /// Calls `f` with the address of each parameter of the entry, in order: the form that the
+    /// driver takes. A slice is two parameters, the address of its elements and their number.
     pub fn with_addresses<Output>(
         &self,
         args: A,
@@ -165,7 +165,8 @@ impl<A: Copy> Kernel<A> {
     }
 }
 
-/// Returns the addresses of the entry's parameters, and their number, for those of a launch's arguments.
+/// Returns the addresses of the entry's parameters, and their number, for those of a launch's
+/// arguments.
 fn entry_parameters(
     arguments: &[*mut c_void],
     slices: u32,

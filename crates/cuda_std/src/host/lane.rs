@@ -20,8 +20,8 @@ pub struct Position {
     pub grid_dim: Dim3,
 }
 
-/// What an operation does with the words of all its threads, in their order. A mistake comes with the
-/// index of the thread that made it.
+/// What an operation does with the words of all its threads, in their order. A mistake comes with
+/// the index of the thread that made it.
 pub type Perform<'a> = dyn Fn(&mut [&mut [u32]]) -> Result<(), (usize, Misuse)> + 'a;
 
 /// One thread of a kernel on the CPU, as seen by the functions of this crate. The simulator
@@ -42,8 +42,8 @@ pub unsafe trait Lane {
     /// The block's barrier, called at `site`.
     fn sync_threads(&self, site: &'static Location<'static>);
 
-    /// Lets other threads run, of this block and of others, since the thread waits for what one of them
-    /// writes.
+    /// Lets other threads run, of this block and of others, since the thread waits for what one of
+    /// them writes.
     fn pause(&self, site: &'static Location<'static>);
 
     /// An operation among the lanes of `mask`: hands in `value` and `argument`, returns this
@@ -57,8 +57,8 @@ pub unsafe trait Lane {
         site: &'static Location<'static>,
     ) -> u32;
 
-    /// An operation of all [threads](WarpOperation::threads) of a warp or warp group: when they have
-    /// arrived, `perform` of one of them gets the `words` of each, and changes them.
+    /// An operation of all [threads](WarpOperation::threads) of a warp or warp group: when they
+    /// have arrived, `perform` of one of them gets the `words` of each, and changes them.
     fn collective(
         &self,
         operation: WarpOperation,
@@ -67,13 +67,13 @@ pub unsafe trait Lane {
         site: &'static Location<'static>,
     );
 
-    /// Starts a copy of `bytes` bytes to the dynamic shared memory, `to` bytes from its start; of zeros
-    /// if there is nothing to copy `from`. Addresses that are out of range or no multiples of `bytes` are
-    /// a mistake.
+    /// Starts a copy of `bytes` bytes to the dynamic shared memory, `to` bytes from its start; of
+    /// zeros if there is nothing to copy `from`. Addresses that are out of range or no multiples of
+    /// `bytes` are a mistake.
     ///
     /// # Safety
-    /// What is to be copied must be initialised, and nobody may write it before the copy has been waited
-    /// for or the thread has ended.
+    /// What is to be copied must be initialised, and nobody may write it before the copy has been
+    /// waited for or the thread has ended.
     unsafe fn copy_async(
         &self,
         to: u32,
@@ -88,7 +88,8 @@ pub unsafe trait Lane {
     /// Waits for all groups of copies but the latest `pending`.
     fn wait_for_copies(&self, pending: u32);
 
-    /// The matrix instructions of the thread's warp group that it has not waited for: at first none.
+    /// The matrix instructions of the thread's warp group that it has not waited for: at first
+    /// none.
     fn pending_wgmma(&self) -> &RefCell<PendingWgmma>;
 
     /// The block's shared array known by `key`, made on first use.
@@ -160,7 +161,8 @@ pub(crate) fn lane<'a>() -> &'a dyn Lane {
     unsafe { &*pointer }
 }
 
-/// The block's barrier: returns in how many of its threads `predicate` is set, and how many threads it has.
+/// The block's barrier: returns in how many of its threads `predicate` is set, and how many threads
+/// it has.
 pub(crate) fn sync_threads_count(predicate: bool, site: &'static Location<'static>) -> (u32, u32) {
     /// A bit for each thread of a block.
     type Bits = [u32; 32];
@@ -173,7 +175,8 @@ pub(crate) fn sync_threads_count(predicate: bool, site: &'static Location<'stati
     let index = thread.x + block_dim.x * (thread.y + block_dim.y * thread.z);
     let threads = block_dim.count() as u32;
     let (word, bit) = ((index / 32) as usize, 1 << (index % 32));
-    // SAFETY: shared memory of that layout. Threads of a block run in turn, so that none writes meanwhile.
+    // SAFETY: shared memory of that layout. Threads of a block run in turn, so that none writes
+    // meanwhile.
     let set = |is_set: bool| unsafe {
         let word = bits.add(word);
         word.write(if is_set {

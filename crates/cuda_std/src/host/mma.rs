@@ -26,8 +26,8 @@ struct Instruction {
 }
 
 impl Instruction {
-    /// Which of four lanes has the elements of this k, and as which of its elements the first row or
-    /// column has it if `groups` registers have the same k.
+    /// Which of four lanes has the elements of this k, and as which of its elements the first row
+    /// or column has it if `groups` registers have the same k.
     fn find(&self, k: usize, groups: usize) -> (usize, usize) {
         if self.in_pairs {
             (k % 8 / 2, k / 8 * 2 * groups + k % 2)
@@ -36,9 +36,10 @@ impl Instruction {
         }
     }
 
-    /// Multiplies the matrices that the lanes hold, D, A and B one after the other. The products are
-    /// exact; each is added, in the order of k, with one rounding of f64; sums in f32 are rounded once,
-    /// at the end. A GPU that sums in f32 rounds or cuts after some products, which is left open.
+    /// Multiplies the matrices that the lanes hold, D, A and B one after the other. The products
+    /// are exact; each is added, in the order of k, with one rounding of f64; sums in f32 are
+    /// rounded once, at the end. A GPU that sums in f32 rounds or cuts after some products, which
+    /// is left open.
     fn perform(&self, lanes: &mut [&mut [u32]]) {
         let mut a = [[0.0; 8]; LANES];
         let mut b = [[0.0; 4]; LANES];

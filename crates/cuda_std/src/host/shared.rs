@@ -37,8 +37,9 @@ impl DynamicShared {
                 alignment: N,
             });
         }
-        // SAFETY: the bytes are inside of the memory, which by the promise made to `new` is initialised and
-        // there while the block runs; its threads wait while an operation of theirs is performed.
+        // SAFETY: the bytes are inside of the memory, which by the promise made to `new` is
+        // initialised and there while the block runs; its threads wait while an operation of theirs
+        // is performed.
         Ok(unsafe { self.start.add(address).cast::<[u8; N]>().read() })
     }
 }

@@ -41,8 +41,8 @@ impl Type {
 pub(super) struct Tile {
     name: &'static str,
     start: usize,
-    /// Bytes between atoms whose rows of A or columns of B follow each other, and between those whose
-    /// k do.
+    /// Bytes between atoms whose rows of A or columns of B follow each other, and between those
+    /// whose k do.
     stride: usize,
     stride_k: usize,
     across: bool,

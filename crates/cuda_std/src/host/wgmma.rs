@@ -59,9 +59,9 @@ pub(crate) fn multiply(
     }
 }
 
-/// Gives every thread the hash of the operands and its sums. The products are exact; each is added, in
-/// the order of k, with one rounding of f64, and the sum is rounded to f32 at the end. A GPU rounds or
-/// cuts after some products, which is left open.
+/// Gives every thread the hash of the operands and its sums. The products are exact; each is added,
+/// in the order of k, with one rounding of f64, and the sum is rounded to f32 at the end. A GPU
+/// rounds or cuts after some products, which is left open.
 fn perform(
     tiles: impl Fn() -> Result<[Tile; 2], Misuse>,
     unpack: Unpack,

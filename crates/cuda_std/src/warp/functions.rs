@@ -1,5 +1,5 @@
-//! The functions of a warp under Rust-CUDA's names: shuffles that tell whether the source lane exists, votes,
-//! matches and reductions.
+//! The functions of a warp under Rust-CUDA's names: shuffles that tell whether the source lane
+//! exists, votes, matches and reductions.
 
 use super::{FULL_MASK, WARP_SIZE, WarpNumber, WarpValue, ballot, lane_id, match_any, shuffle_idx};
 
@@ -20,8 +20,8 @@ pub enum WarpShuffleMode {
 }
 
 impl WarpShuffleMode {
-    /// Returns the lane that `lane` reads in groups of `width` lanes, and whether its group has it. A lane whose group
-    /// lacks it reads itself.
+    /// Returns the lane that `lane` reads in groups of `width` lanes, and whether its group has it.
+    /// A lane whose group lacks it reads itself.
     fn source(self, lane: u32, b: u32, width: u32) -> (u32, bool) {
         let (first, b) = (lane & !(width - 1), b % WARP_SIZE);
         let last = first + width - 1;
@@ -35,8 +35,8 @@ impl WarpShuffleMode {
     }
 }
 
-/// Returns the value of another lane in groups of `width` lanes, and whether there is such a lane: else the value is
-/// this lane's.
+/// Returns the value of another lane in groups of `width` lanes, and whether there is such a lane:
+/// else the value is this lane's.
 ///
 /// # Panics
 /// If `width` is not a power of two up to 32.
@@ -61,8 +61,8 @@ macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident($argument:ident) = $mode:ident;)*) => {$(
         $(#[$doc])*
         ///
-        /// Groups have `width` lanes, a power of two up to 32. The second result tells whether the lane is in
-        /// the group; if it is not, the first is this lane's `value`.
+        /// Groups have `width` lanes, a power of two up to 32. The second result tells whether the
+        /// lane is in the group; if it is not, the first is this lane's `value`.
         ///
         /// # Panics
         /// If `width` is not a power of two up to 32.
@@ -178,8 +178,8 @@ pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u
     (lanes == mask).then_some(mask)
 }
 
-/// Returns the lanes of the warp that run together at this moment. It says nothing about a moment later: functions that take a
-/// mask bring its lanes together.
+/// Returns the lanes of the warp that run together at this moment. It says nothing about a moment
+/// later: functions that take a mask bring its lanes together.
 ///
 /// The simulator runs lanes in turn: each sees itself alone.
 #[inline(always)]

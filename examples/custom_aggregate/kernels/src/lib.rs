@@ -1,12 +1,13 @@
-//! The geometric mean of the values in each bucket, and how many there are: written once, for the CPU, the simulator
-//! and GPUs.
+//! The geometric mean of the values in each bucket, and how many there are: written once, for the
+//! CPU, the simulator and GPUs.
 #![no_std]
 
 use cuda_std::DeviceParam;
 use cuda_std::warp::WarpValue;
 use time_series_kernels::{Aggregate, Point, aggregate_kernels};
 
-/// The n-th root of the product of n values. Those below `least`, and with them 0 and negative ones, are left out.
+/// The n-th root of the product of n values. Those below `least`, and with them 0 and negative
+/// ones, are left out.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct GeometricMean {

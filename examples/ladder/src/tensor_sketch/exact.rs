@@ -110,8 +110,9 @@ impl Expected {
         self.check(found.len(), |i| found[i] == self.sketches[i])
     }
 
-    /// Letter by letter in `f32`: what a tuple adds goes through one rounding a letter at most, whatever rows it
-    /// passes through, and one more for each row: γ(n + t)·Σ|terms|, γ(m) = m·u / (1 − m·u), u = 2⁻²⁴.
+    /// Letter by letter in `f32`: what a tuple adds goes through one rounding a letter at most,
+    /// whatever rows it passes through, and one more for each row: γ(n + t)·Σ|terms|,
+    /// γ(m) = m·u / (1 − m·u), u = 2⁻²⁴.
     pub fn check_rounded(&self, found: &[f32]) -> Result<String> {
         self.check(found.len(), |i| {
             let gamma = gamma(self.lengths[i / DIM] + TUPLE);
@@ -119,9 +120,10 @@ impl Expected {
         })
     }
 
-    /// In the Fourier domain what a tuple adds goes through at most three roundings a letter, those of complex
-    /// products and sums, and fewer than a thousand where pieces are composed and transformed back, which spreads
-    /// errors over the sketch: γ(3n + 1000)·C(n, t), twice for the two parts of complex numbers.
+    /// In the Fourier domain what a tuple adds goes through at most three roundings a letter, those
+    /// of complex products and sums, and fewer than a thousand where pieces are composed and
+    /// transformed back, which spreads errors over the sketch: γ(3n + 1000)·C(n, t), twice for the
+    /// two parts of complex numbers.
     pub fn check_transformed(&self, found: &[f32]) -> Result<String> {
         self.check(found.len(), |i| {
             let length = self.lengths[i / DIM];

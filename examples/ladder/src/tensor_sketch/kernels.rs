@@ -142,8 +142,8 @@ fn wide(
                     signs_slice,
                     sketch.slice_mut(),
                 );
-                // SAFETY: letters and tables are in the ranges that the kernel has, the sketch has D numbers, and all
-                // live until it has been read.
+                // SAFETY: letters and tables are in the ranges that the kernel has, the sketch has
+                // D numbers, and all live until it has been read.
                 unsafe { device.launch(&KERNELS, &sketch_sequence, one_block, arguments) }?;
                 found.extend(sketch.to_vec()?);
             }
@@ -247,8 +247,8 @@ impl Data<'_> {
             self.signs.slice(),
             sketches,
         );
-        // SAFETY: letters and tables are in the ranges that the kernel has, a block and D numbers for each sequence;
-        // all live until the sketches have been read.
+        // SAFETY: letters and tables are in the ranges that the kernel has, a block and D numbers
+        // for each sequence; all live until the sketches have been read.
         Ok(unsafe { self.device.launch(&KERNELS, kernel, config, arguments) }?)
     }
 }
@@ -312,7 +312,8 @@ fn pointers(climb: &mut Climb, data: &Data, letters: &Letters, expected: &Expect
             let (hashes, signs) = (data.hashes.slice(), data.signs.slice());
             let arguments = (addresses.slice(), lengths.slice(), hashes, signs, out);
             let config = LaunchConfig::new(data.count as u32, SIX_PLACES);
-            // SAFETY: the addresses are those of sequences that live through this function; the rest as of `launch`.
+            // SAFETY: the addresses are those of sequences that live through this function; the
+            // rest as of `launch`.
             Ok(unsafe { device.launch(&KERNELS, &sketch_pointers, config, arguments) }?)
         },
         |()| expected.check_rounded(&sketches.to_vec()?),

@@ -26,7 +26,8 @@ pub struct Options {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
     pub letters: Option<u32>,
 
-    /// Give all sequences the same length. By default lengths vary from half to one and a half of the mean.
+    /// Give all sequences the same length. By default lengths vary from half to one and a half of
+    /// the mean.
     #[arg(long)]
     pub equal: bool,
 }

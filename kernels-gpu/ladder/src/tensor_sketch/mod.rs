@@ -1,7 +1,8 @@
 //! Tensor sketches, one letter after the other.
 //!
-//! A sketch has rows T\[0\] to T\[t\] of D numbers. A letter c adds, for all k, T\[k\] times `signs[c][k]` to T\[k+1\],
-//! rolled by `hashes[c][k]`: number l moves to l + hash, modulo D. T\[0\] is 1, 0, 0, …, and T\[t\] is the sketch.
+//! A sketch has rows T\[0\] to T\[t\] of D numbers. A letter c adds, for all k, T\[k\] times
+//! `signs[c][k]` to T\[k+1\], rolled by `hashes[c][k]`: number l moves to l + hash, modulo D.
+//! T\[0\] is 1, 0, 0, …, and T\[t\] is the sketch.
 //!
 //! Tables have the entries of a letter side by side, one for each k.
 

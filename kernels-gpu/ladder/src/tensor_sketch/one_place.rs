@@ -8,8 +8,8 @@ use super::{DIM, LAYER, TUPLE};
 /// GPUs have units of 32 bits; those for more are few, or the work is done in several steps.
 ///
 /// # Safety
-/// Letters are below 4, hashes below 96, 4 tables' entries for each letter; a block and 96 numbers for each sequence,
-/// from one offset to the next.
+/// Letters are below 4, hashes below 96, 4 tables' entries for each letter; a block and 96 numbers
+/// for each sequence, from one offset to the next.
 #[kernel(block = (4, 96))]
 pub unsafe fn sketch_32_bits(
     letters: DeviceSlice<u8>,
@@ -23,8 +23,8 @@ pub unsafe fn sketch_32_bits(
     let sequence = thread::block_idx_x() as usize;
     let (row, position) = (thread::thread_idx_x(), thread::thread_idx_y());
     let own = ((row + 1) * DIM as u32 + position) as usize;
-    // SAFETY: rows and places are below their numbers, barriers separate what one thread writes from what another
-    // reads, and slices are what the caller says.
+    // SAFETY: rows and places are below their numbers, barriers separate what one thread writes
+    // from what another reads, and slices are what the caller says.
     unsafe {
         rows_in.add(own).write(0.0);
         if row == 0 {

@@ -40,12 +40,13 @@ impl RunTimeSizes {
     }
 }
 
-/// V15: V11 with the sizes as arguments, in dynamic shared memory that is cut into parts.
-/// One kernel serves every alphabet and sketch, but the compiler unrolls nothing and divides nothing ahead.
+/// V15: V11 with the sizes as arguments, in dynamic shared memory that is cut into parts. One
+/// kernel serves every alphabet and sketch, but the compiler unrolls nothing and divides nothing
+/// ahead.
 ///
 /// # Safety
-/// As of [`sketch_six_places`](super::sketch_six_places) with other sizes; the block and its dynamic shared memory
-/// are those that the sizes give.
+/// As of [`sketch_six_places`](super::sketch_six_places) with other sizes; the block and its
+/// dynamic shared memory are those that the sizes give.
 #[kernel]
 pub unsafe fn sketch_run_time_sizes(
     sizes: RunTimeSizes,
@@ -67,8 +68,9 @@ pub unsafe fn sketch_run_time_sizes(
     let row = thread::thread_idx_y();
     let first = thread::thread_idx_x() * places;
     let end = core::cmp::min(first + places, dim);
-    // SAFETY: the parts are as long as what is written to them, places are below the lengths, barriers separate what
-    // one thread writes from what another reads, and slices are what the caller says.
+    // SAFETY: the parts are as long as what is written to them, places are below the lengths,
+    // barriers separate what one thread writes from what another reads, and slices are what the
+    // caller says.
     unsafe {
         let mut now = shared::dynamic_shared_mem::<f32>();
         let mut next = now.add(layer as usize);

@@ -14,8 +14,8 @@ const THREADS: usize = DIM / PLACES * TUPLE;
 /// Two warps are left of twelve, and barriers are cheaper.
 ///
 /// # Safety
-/// Letters are below 4, hashes below 96, 4 tables' entries for each letter; a block and 96 numbers for each sequence,
-/// from one offset to the next.
+/// Letters are below 4, hashes below 96, 4 tables' entries for each letter; a block and 96 numbers
+/// for each sequence, from one offset to the next.
 #[kernel(block = (16, 4))]
 pub unsafe fn sketch_six_places(
     letters: DeviceSlice<u8>,
@@ -38,8 +38,9 @@ pub unsafe fn sketch_six_places(
     }
 }
 
-/// V10: a block brings as many letters as it has threads to shared memory, each thread one.
-/// Without it all threads wait for the same letter from global memory each time. The last letters may be fewer.
+/// V10: a block brings as many letters as it has threads to shared memory, each thread one. Without
+/// it all threads wait for the same letter from global memory each time. The last letters may be
+/// fewer.
 ///
 /// # Safety
 /// As of [`sketch_six_places`].
@@ -64,8 +65,8 @@ pub unsafe fn sketch_staged_letters(
     }
 }
 
-/// V11 and V12: the tables too are in shared memory, and threads that are neighbours write neighbouring results.
-/// V12 launches it for four sequences at a time, on streams.
+/// V11 and V12: the tables too are in shared memory, and threads that are neighbours write
+/// neighbouring results. V12 launches it for four sequences at a time, on streams.
 ///
 /// # Safety
 /// As of [`sketch_six_places`].
@@ -90,7 +91,8 @@ pub unsafe fn sketch_staged_tables(
 /// They can be uploaded, and freed, one by one.
 ///
 /// # Safety
-/// As of [`sketch_six_places`], with the address of each sequence's letters and their number in place of offsets.
+/// As of [`sketch_six_places`], with the address of each sequence's letters and their number in
+/// place of offsets.
 #[kernel(block = (16, 4))]
 pub unsafe fn sketch_pointers(
     addresses: DeviceSlice<u64>,
@@ -155,8 +157,8 @@ unsafe fn advance(layers: Layers, row: u32, first: u32, hash: i32, sign: f32) ->
     if from < 0 {
         from += DIM as i32;
     }
-    // SAFETY: rows and places are below their numbers; the layer that is read is not the one that is written, and the
-    // barrier separates this from the next letter.
+    // SAFETY: rows and places are below their numbers; the layer that is read is not the one that
+    // is written, and the barrier separates this from the next letter.
     unsafe {
         let before = now.add((row * DIM as u32) as usize);
         let own = ((row + 1) * DIM as u32 + first) as usize;
@@ -190,8 +192,8 @@ unsafe fn stage(
 ) -> Layers {
     let staged = shared_array![u8; THREADS];
     let me = thread::index_in_block();
-    // SAFETY: places are below the number of threads; a barrier stands between the write of letters and their
-    // reads, and each letter ends with one, before the next ones are written.
+    // SAFETY: places are below the number of threads; a barrier stands between the write of letters
+    // and their reads, and each letter ends with one, before the next ones are written.
     unsafe {
         let mut layers = start();
         let mut begin = 0;
@@ -230,8 +232,8 @@ unsafe fn with_tables(
     let me = thread::index_in_block() as usize;
     let row = thread::thread_idx_y();
     let first = thread::thread_idx_x() * PLACES as u32;
-    // SAFETY: places are below the lengths; the first barrier of `stage` stands between the writes of the tables and
-    // their reads, the last one before the sketch is read.
+    // SAFETY: places are below the lengths; the first barrier of `stage` stands between the writes
+    // of the tables and their reads, the last one before the sketch is read.
     unsafe {
         if me < LETTERS * TUPLE {
             shared_hashes.add(me).write(hashes.at(me));

@@ -1,14 +1,17 @@
-//! The first forms, with integers of 64 bits. Rows go from one array of shared memory to another and back.
+//! The first forms, with integers of 64 bits. Rows go from one array of shared memory to another
+//! and back.
 
 use cuda_std::prelude::*;
 
 use super::{DIM, LAYER, TUPLE};
 
 /// V3 and V4: a launch for each sequence, one block, a thread for each place of T\[1\] to T\[t\].
-/// Two barriers a letter: after the new rows are written, and after they are copied back. Rows run along x.
+/// Two barriers a letter: after the new rows are written, and after they are copied back. Rows run
+/// along x.
 ///
 /// # Safety
-/// Letters are below 4, hashes below 96, 4 tables' entries for each letter, and the sketch has 96 numbers.
+/// Letters are below 4, hashes below 96, 4 tables' entries for each letter, and the sketch has 96
+/// numbers.
 #[kernel(block = (4, 96))]
 pub unsafe fn sketch_sequence(
     sequence: DeviceSlice<u8>,
@@ -24,7 +27,8 @@ pub unsafe fn sketch_sequence(
 /// The GPU has all blocks to choose from, and the host waits once.
 ///
 /// # Safety
-/// As of [`sketch_sequence`]; a block and 96 numbers for each sequence, from one offset to the next.
+/// As of [`sketch_sequence`]; a block and 96 numbers for each sequence, from one offset to the
+/// next.
 #[kernel(block = (4, 96))]
 pub unsafe fn sketch_all(
     letters: DeviceSlice<u8>,
@@ -57,8 +61,8 @@ unsafe fn sketch_wide(
     let row = thread::thread_idx_x() as usize;
     let position = thread::thread_idx_y() as usize;
     let own = (row + 1) * DIM + position;
-    // SAFETY: rows and places are below their numbers, barriers separate what one thread writes from what another
-    // reads, and slices are what the caller says.
+    // SAFETY: rows and places are below their numbers, barriers separate what one thread writes
+    // from what another reads, and slices are what the caller says.
     unsafe {
         rows_in.add(own).write(0);
         if row == 0 {

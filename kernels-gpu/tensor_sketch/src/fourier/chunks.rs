@@ -4,12 +4,12 @@
 //! quarter of a warp, one thread a lane, works on one chunk: for each word it reads the lane's
 //! operator P and does S ← S·P in registers. No thread waits for another, there is no branch on
 //! data, and every 16-byte read of a quarter of a warp is one conflict-free access of 128 bytes.
-//! For t = 4 and words of four letters a step is 80 bytes and 33 instructions of arithmetic for each
-//! component, so that shared memory and instruction issue are both near their limit.
+//! For t = 4 and words of four letters a step is 80 bytes and 33 instructions of arithmetic for
+//! each component, so that shared memory and instruction issue are both near their limit.
 //!
 //! Rows of the table of operators: the words of m letters, then the single letters, for what a
-//! chunk's length leaves over, then the identity, with which streams are filled up to units of eight
-//! words.
+//! chunk's length leaves over, then the identity, with which streams are filled up to units of
+//! eight words.
 
 use super::matrix::{Matrix, entry_index, identity, multiply, store};
 use super::number::{Pair32, Pair64};
@@ -23,8 +23,8 @@ use cuda_std::prelude::*;
 pub struct Parameters {
     /// Lanes per block, a power of two up to 8.
     pub width: u32,
-    /// The first group of this launch, of which block b works on `first_group + b % launched`; group
-    /// g has the lanes from `g · width` on.
+    /// The first group of this launch, of which block b works on `first_group + b % launched`;
+    /// group g has the lanes from `g · width` on.
     pub first_group: u32,
     /// The number of groups of this launch.
     pub launched: u32,
@@ -40,9 +40,9 @@ pub struct Parameters {
 
 /// Units of a block: so many words come together before they are brought to the chunk's matrix.
 ///
-/// A word's operator is the same each time, and once a sum is large, each time it is rounded the same
-/// way when it is added. So errors grow with the number of words in a block, not with its root;
-/// products of whole blocks differ, and their errors go either way.
+/// A word's operator is the same each time, and once a sum is large, each time it is rounded the
+/// same way when it is added. So errors grow with the number of words in a block, not with its
+/// root; products of whole blocks differ, and their errors go either way.
 const BLOCK_UNITS: u32 = 4;
 
 /// Eight words of a chunk.

@@ -60,9 +60,9 @@ impl Stored {
     }
 }
 
-/// The first `ROWS` rows of S ← S·P, where P has entries up to `D` above its diagonal and `load` gives
-/// the one at an [`operator_index`]. Columns are done from the last to the first, since each reads
-/// those before it as they were.
+/// The first `ROWS` rows of S ← S·P, where P has entries up to `D` above its diagonal and `load`
+/// gives the one at an [`operator_index`]. Columns are done from the last to the first, since each
+/// reads those before it as they were.
 #[inline(always)]
 pub fn multiply<N: Number, const T: usize, const D: usize, const ROWS: usize>(
     matrix: &mut Matrix<N>,

@@ -15,8 +15,8 @@
 //! | 5 | [`compose`] | the first row of the product of what is left of each sequence |
 //! | 6 | [`inverse`] | the sketch |
 //!
-//! For sliding windows, [`compose`] makes products at equal distances after step 3, and [`windows`] the
-//! first rows of all windows.
+//! For sliding windows, [`compose`] makes products at equal distances after step 3, and [`windows`]
+//! the first rows of all windows.
 
 pub mod chunks;
 pub mod compose;

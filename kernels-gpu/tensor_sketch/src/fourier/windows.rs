@@ -1,12 +1,13 @@
 //! First rows of the matrices of sliding windows, from those of the pieces between all their ends.
 //!
-//! Windows of w letters begin at every s-th one. With q = ⌊w/s⌋ ≥ 1 and r = w mod s, the text is cut
-//! at all multiples of s, and if r > 0 also r letters after each: stride k is a head of r letters and
-//! a tail. Strides are gathered into runs of L ≤ q. A window that begins in a run consists of the rest
-//! of it, u whole runs, v + x strides and a head, where x counts the windows of the run from 0 and
-//! q = (u + 1)·L + v. The products of u whole runs are made before, once for each run; the others
-//! grow from the end of the run to the left and from the end of the whole runs to the right, a piece
-//! at a time. So the work for a window does not depend on its width, and nothing is ever subtracted.
+//! Windows of w letters begin at every s-th one. With q = ⌊w/s⌋ ≥ 1 and r = w mod s, the text is
+//! cut at all multiples of s, and if r > 0 also r letters after each: stride k is a head of r
+//! letters and a tail. Strides are gathered into runs of L ≤ q. A window that begins in a run
+//! consists of the rest of it, u whole runs, v + x strides and a head, where x counts the windows
+//! of the run from 0 and q = (u + 1)·L + v. The products of u whole runs are made before, once for
+//! each run; the others grow from the end of the run to the left and from the end of the whole runs
+//! to the right, a piece at a time. So the work for a window does not depend on its width, and
+//! nothing is ever subtracted.
 
 use super::matrix::{Matrix, Stored, entry_index, identity, multiply, read};
 use super::number::{Pair32, Pair64};
@@ -227,8 +228,8 @@ macro_rules! windows_of {
         #[doc = concat!("First rows of sliding windows for tuples of ", $tuple, ".")]
         ///
         /// # Safety
-        /// As stated for the launch in `gridstride::tensor_sketch`: the pieces of all windows and the
-        /// products of whole runs, with room for what stands in the runs and for the results.
+        /// As stated for the launch in `gridstride::tensor_sketch`: the pieces of all windows and
+        /// the products of whole runs, with room for what stands in the runs and for the results.
         #[kernel(max_block = 128)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays) {
             // SAFETY: passed on to the caller.

@@ -62,8 +62,8 @@ pub struct Parameters {
     pub origin: u64,
 }
 
-/// Writes the words of all chunks: m letters x₀…x_(m−1) have the number Σ x_i·A^i, a single letter the
-/// number A^m + x.
+/// Writes the words of all chunks: m letters x₀…x_(m−1) have the number Σ x_i·A^i, a single letter
+/// the number A^m + x.
 ///
 /// # Safety
 /// `letters` holds the letters of all chunks, packed from the lowest bit of each element up, all
