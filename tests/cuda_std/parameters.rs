@@ -178,7 +178,7 @@ fn an_index_past_the_end_names_thread_and_line() {
             "`unchecked_index`",
             "block (2, 0, 0)",
             "thread (21, 0, 0)",
-            "cuda_std_tests/src/parameters.rs:23:",
+            "cuda_std_tests/src/parameters.rs:24:",
             "the len is 65 but the index is 65",
         ],
     );

@@ -70,7 +70,7 @@ const MESSAGES: [&[&str]; 7] = [
 #[test]
 fn assertions_name_thread_and_line() {
     let device = simulator();
-    for ((broken, message), line) in (0..).zip(MESSAGES).zip([28, 29, 30, 31, 37, 38, 0]) {
+    for ((broken, message), line) in (0..).zip(MESSAGES).zip([29, 30, 31, 32, 38, 39, 0]) {
         let result = asserted(&device, broken);
         if message.is_empty() {
             result.unwrap();
