@@ -169,7 +169,11 @@ fn compile(name: &str, architecture: &str, out: &Path) -> Result<(), String> {
     }
     let sentence = |error: cuda_builder::BuildError| error.to_string();
     let build = cuda_builder::CudaBuilder::new(kernel_crate)
-        .arch(architecture.parse::<cuda_builder::Arch>().map_err(sentence)?)
+        .arch(
+            architecture
+                .parse::<cuda_builder::Arch>()
+                .map_err(sentence)?,
+        )
         .target_dir(out.join("device"))
         .copy_to(ptx(name, architecture, out)?)
         .build()
