@@ -6,7 +6,8 @@ use crate::{Error, Result};
 use cuda_std::DeviceParam;
 use cuda_std::host::ConstantStatic;
 
-const SET_CONSTANT: &str = "set a constant";
+/// The operation in error messages.
+pub(super) const SET_CONSTANT: &str = "set a constant";
 
 impl Device {
     /// Sets a `#[address_space(constant)] static mut` of a kernel crate, in order with the other

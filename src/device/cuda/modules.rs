@@ -2,6 +2,7 @@
 
 use super::primary::Primary;
 use super::stream::Stream;
+use crate::device::constant::SET_CONSTANT;
 use crate::device::split::Split;
 use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
@@ -155,7 +156,7 @@ impl Modules {
         Ok(function.raw)
     }
 
-    /// Returns the module, of which nothing is loaded before it is needed.
+    /// Returns the module, and does not load it.
     fn present<'a>(
         &self,
         modules: &'a mut HashMap<usize, PresentModule>,
@@ -193,7 +194,7 @@ impl Modules {
         let present = self.present(&mut modules, module)?;
         let missing = || {
             let message = format!("the module {} has no variable {name}", module.name());
-            Error::input("set a constant", message)
+            Error::input(SET_CONSTANT, message)
         };
         // A module with variables is loaded as a whole.
         if present.split.is_some() {
@@ -220,7 +221,7 @@ impl Modules {
                 "{name} has {size} bytes in the module {}, but {bytes} in this program",
                 module.name()
             );
-            return Err(Error::input("set a constant", message));
+            return Err(Error::input(SET_CONSTANT, message));
         }
         // SAFETY: both have `bytes` bytes, and the driver has taken the value when this returns,
         // since the memory is pageable; the rest is passed on to the caller.
