@@ -10,14 +10,14 @@
 //! the host to C there, with all copies. `error` is the largest error of the checked rows as a share of its
 //! bound.
 
-#[allow(dead_code, reason = "the example uses the rest")]
-#[path = "../examples/matmul/check.rs"]
+#[allow(dead_code, reason = "the program uses the rest")]
+#[path = "../cli/src/matmul/check.rs"]
 mod check;
 mod common;
-#[allow(dead_code, reason = "the example uses the rest")]
-#[path = "../examples/matmul/number.rs"]
+#[allow(dead_code, reason = "the program uses the rest")]
+#[path = "../cli/src/matmul/number.rs"]
 mod number;
-#[path = "../examples/matmul/random.rs"]
+#[path = "../cli/src/matmul/random.rs"]
 mod random;
 
 use std::any::type_name;

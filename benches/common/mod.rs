@@ -3,7 +3,7 @@
 
 pub mod boxes;
 /// What is random in the examples, some of whose files are used here.
-#[path = "../../examples/common/random.rs"]
+#[path = "../../cli/src/common/random.rs"]
 pub mod random;
 
 use std::time::Instant;

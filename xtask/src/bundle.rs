@@ -31,12 +31,13 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "--no-run",
             "--release",
             "--lib",
+            "--bins",
             "--tests",
             "--package=gridstride",
-            "--package=ladder",
-            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda",
+            "--package=gridstride_cli",
+            "--features=gridstride/cuda,gridstride/simulator",
         ],
-        &["lib", "test"],
+        &["lib", "test", "bin-test"],
     ),
     (
         &[
@@ -45,10 +46,10 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "--bins",
             "--examples",
             "--package=gridstride",
-            "--package=ladder",
+            "--package=gridstride_cli",
             "--package=custom_aggregate",
             "--package=rust_cuda_style",
-            "--features=gridstride/cuda,gridstride/simulator,ladder/cuda,custom_aggregate/cuda,rust_cuda_style/cuda",
+            "--features=gridstride/cuda,gridstride/simulator,custom_aggregate/cuda,rust_cuda_style/cuda",
         ],
         &["bin", "example"],
     ),
@@ -57,7 +58,7 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "bench",
             "--no-run",
             "--benches",
-            "--package=gridstride",
+            "--package=gridstride_benches",
             "--features=cuda,simulator",
         ],
         &["bench"],
@@ -114,8 +115,8 @@ fn place(program: &Program) -> Option<String> {
         // It needs the sources, and nothing of the GPU.
         "test" if name == "repository" => return None,
         "test" => (TESTS, name.clone()),
-        // The library's own tests and tests/gridstride.rs must not overwrite each other.
         "lib" => (TESTS, format!("{name}-unit")),
+        "bin-test" => (TESTS, "cli-unit".to_owned()),
         "example" => (EXAMPLES, name.clone()),
         "bench" => (BENCHES, name.clone()),
         // They run without arguments, as the examples do.
@@ -192,7 +193,8 @@ mod tests {
             place("test", "kernels"),
             place("example", "matmul"),
             place("bench", "matmul"),
-            place("bin", "ladder"),
+            place("bin", "gridstride"),
+            place("bin-test", "gridstride"),
             place("bin", "custom_aggregate"),
         ];
         let expected = [
@@ -200,7 +202,8 @@ mod tests {
             "tests/kernels",
             "examples/matmul",
             "benches/matmul",
-            "bin/ladder",
+            "bin/gridstride",
+            "tests/cli-unit",
             "examples/custom_aggregate",
         ];
         assert_eq!(found, expected.map(|name| Some(name.to_owned())));

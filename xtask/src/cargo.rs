@@ -12,7 +12,8 @@ use crate::{Result, workspace};
 pub struct Program {
     /// The target's name.
     pub name: String,
-    /// Its kind, such as `bench`, `example`, `bin`, `test` or `lib`.
+    /// Its kind, such as `bench`, `example`, `bin`, `test` or `lib`; `bin-test` has the unit tests
+    /// of a program.
     pub kind: String,
     /// Where it is.
     pub executable: PathBuf,
@@ -22,6 +23,8 @@ pub struct Program {
 #[derive(Deserialize)]
 struct Message {
     target: Option<Target>,
+    #[serde(default)]
+    profile: Profile,
     executable: Option<PathBuf>,
 }
 
@@ -29,6 +32,11 @@ struct Message {
 struct Target {
     name: String,
     kind: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Profile {
+    test: bool,
 }
 
 /// Runs cargo, and reads from its messages which programs it built; `stripped`: without symbols.
@@ -56,9 +64,13 @@ fn programs(messages: &str) -> Vec<Program> {
         .filter_map(|line| serde_json::from_str::<Message>(line).ok());
     let programs = messages.filter_map(|message| {
         let Target { name, kind } = message.target?;
+        let kind = match kind.into_iter().next()? {
+            kind if kind == "bin" && message.profile.test => "bin-test".to_owned(),
+            kind => kind,
+        };
         Some(Program {
             name,
-            kind: kind.into_iter().next()?,
+            kind,
             executable: message.executable?,
         })
     });
@@ -73,6 +85,8 @@ mod tests {
 {"reason":"compiler-artifact","target":{"kind":["lib"],"name":"rayon"},"executable":null}
 {"reason":"compiler-artifact","target":{"kind":["lib"],"name":"gridstride"},"executable":"/t/gridstride-1"}
 {"reason":"compiler-artifact","target":{"kind":["example"],"name":"sketch"},"executable":"/t/sketch"}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"a"},"profile":{"test":true},"executable":"/t/a-1"}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"a"},"profile":{"test":false},"executable":"/t/a"}
 {"reason":"build-script-executed","package_id":"x"}
 {"reason":"build-finished","success":true}
 "#;
@@ -83,7 +97,12 @@ mod tests {
             .into_iter()
             .map(|program| (program.kind, program.name))
             .collect();
-        let expected = [("lib", "gridstride"), ("example", "sketch")];
+        let expected = [
+            ("lib", "gridstride"),
+            ("example", "sketch"),
+            ("bin-test", "a"),
+            ("bin", "a"),
+        ];
         assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
     }
 }

@@ -15,7 +15,6 @@
 # Fails if a program fails, or if there is none to run.
 set -u
 bundle=$(cd "$(dirname "$0")" && pwd)
-# As under cargo: in the folder of the package, where test data lies.
 from=$PWD
 cd "$bundle/.." || exit 1
 CARGO_MANIFEST_DIR=$PWD
@@ -90,14 +89,16 @@ for program in "$bundle/$part"/*; do
     if [ -n "$named" ]; then
         case $named in *" $name "*) ;; *) continue ;; esac
     # A sanitizer has nothing to see in the library's unit tests, which use no GPU, nor in the tests
-    # of the examples, which start other programs.
+    # of the program gridstride, which start it.
     elif [ -n "$under" ]; then
-        case $name in *-unit | examples) continue ;; esac
+        case $name in gridstride-unit | cli) continue ;; esac
     fi
     ran=$((ran + 1))
     echo "== $mode: $name"
+    # As under cargo: in the folder of the package, where test data lies.
+    case $name in cli | cli-unit) folder=cli ;; *) folder=. ;; esac
     # $under is a command with its options: it has to be split.
-    $under "$program" "$@" || failed="$failed $name"
+    (cd "$folder" && $under "$program" "$@") || failed="$failed $name"
 done
 if [ "$ran" -eq 0 ]; then
     echo "error: there is nothing to run in $bundle/$part" >&2

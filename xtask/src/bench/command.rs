@@ -46,7 +46,7 @@ impl Line {
         let mut words = text.split_whitespace().map(str::to_owned);
         let program = words.next().unwrap_or_default();
         let program = match program.split_once('/') {
-            Some((folder @ ("benches" | "examples" | "bin"), name)) => {
+            Some((folder @ ("benches" | "bin"), name)) => {
                 Program::Ours(folder.to_owned(), name.to_owned())
             }
             _ => Program::Other(program),
@@ -74,10 +74,11 @@ impl Line {
         let Program::Ours(folder, name) = &self.program else {
             return self;
         };
+        let subcommand = self.arguments.first().map(String::as_str);
         self.times = self.times.min(2);
         let option = match (folder.as_str(), name.as_str()) {
-            ("examples", "vector_add") => "--repeat",
-            ("examples", _) => return self,
+            ("bin", "gridstride") if subcommand == Some("vector-add") => "--repeat",
+            ("bin", "gridstride") if subcommand != Some("ladder") => return self,
             _ => "--runs",
         };
         match self.arguments.iter().position(|word| word == option) {
@@ -137,11 +138,10 @@ impl Line {
             }
             (Program::Ours(folder, name), None) => {
                 let cargo = match folder.as_str() {
-                    "benches" => format!("cargo bench --features cuda --bench {name}"),
-                    "examples" => {
-                        format!("cargo run --release --features cuda --example {name}")
+                    "benches" => {
+                        format!("cargo bench -p gridstride_benches --features cuda --bench {name}")
                     }
-                    _ => format!("cargo run --release -p {name} --features cuda"),
+                    _ => "cargo run --release -p gridstride_cli".to_owned(),
                 };
                 match self.arguments.is_empty() {
                     true => vec![cargo],
@@ -170,11 +170,11 @@ mod tests {
         assert_eq!(line.text(Some(bundle)), format!("gpu-bundle/{MATMUL}"));
         assert_eq!(
             line.text(None),
-            "cargo bench --features cuda --bench matmul -- --device cuda --csv docs/benchmarks/matmul.csv"
+            "cargo bench -p gridstride_benches --features cuda --bench matmul -- --device cuda --csv docs/benchmarks/matmul.csv"
         );
         assert!(line.is_on_gpu() && line.need().is_none());
-        let ladder = Line::parse("bin/ladder matmul");
-        let expected = "cargo run --release -p ladder --features cuda -- matmul";
+        let ladder = Line::parse("bin/gridstride ladder matmul");
+        let expected = "cargo run --release -p gridstride_cli -- ladder matmul";
         assert_eq!(ladder.text(None), expected);
     }
 
@@ -194,9 +194,15 @@ mod tests {
     fn quick_takes_few_runs() {
         let quick = |text| Line::parse(text).quick().arguments.join(" ");
         assert_eq!(quick("benches/a --runs 80 --only b"), "--runs 3 --only b");
-        assert_eq!(quick("bin/ladder matmul"), "matmul --runs 3");
-        assert_eq!(quick("examples/vector_add"), "--repeat 3");
-        assert_eq!(quick("examples/tensor_sketch x.fa"), "x.fa");
+        assert_eq!(
+            quick("bin/gridstride ladder matmul"),
+            "ladder matmul --runs 3"
+        );
+        assert_eq!(quick("bin/gridstride vector-add"), "vector-add --repeat 3");
+        assert_eq!(
+            quick("bin/gridstride tensor-sketch x.fa"),
+            "tensor-sketch x.fa"
+        );
         assert_eq!(quick("python3 x.py"), "x.py");
     }
 

@@ -12,8 +12,8 @@ pub struct Step {
     pub group: &'static str,
     /// The heading of the section.
     pub title: &'static str,
-    /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…`,
-    /// `examples/…` and `bin/…` are our programs, all others are peers' programs. `6 × …` runs six
+    /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…`
+    /// and `bin/…` are our programs, all others are peers' programs. `6 × …` runs six
     /// times, and `> FILE` takes the output. Files of the plots are in `docs/benchmarks`, temporary
     /// files in `target/bench`.
     pub commands: Vec<&'static str>,
@@ -30,7 +30,7 @@ const TEXT: &str = "\
 benches/copies --device cuda
 python3 benches/peers/copies_torch.py
 ## vector_add: Vector addition on streams
-5 × examples/vector_add --device cuda
+5 × bin/gridstride vector-add --device cuda
 ## devices: Several GPUs, and little memory
 benches/devices --device cuda
 ## tensor_sketch: Tensor sketch
@@ -64,13 +64,13 @@ benches/tensor_sketch --device cuda --runs 5 --windows 10000:1000 --letters 1000
 ## tensor_sketch_files: Tensor sketch: files
 python3 benches/random_fasta.py target/bench/many.fa 100000000 1410
 python3 benches/random_fasta.py target/bench/one.fa 100000000 1
-6 × examples/tensor_sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/many.fa
-6 × examples/tensor_sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/one.fa
-6 × examples/tensor_sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/many.fa
-6 × examples/tensor_sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/one.fa
+6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/many.fa
+6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/one.fa
+6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/many.fa
+6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/one.fa
 ## tensor_sketch_large_file: Tensor sketch: a file of 5 GB
 python3 benches/random_fasta.py target/bench/large.fa 5000000000 40
-3 × examples/tensor_sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/large.fa
+3 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/large.fa
 ## distances: Distances
 benches/distances --device cuda
 python3 benches/peers/distances_torch.py
@@ -101,17 +101,17 @@ benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform
 benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
 # ladder
 ## ladder_tensor_sketch: The ladders: tensor sketch
-bin/ladder tensor_sketch --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
+bin/gridstride ladder tensor-sketch --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
 ## ladder_box_overlap: The ladders: box overlap
-bin/ladder box_overlap --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_box_overlap.svg
-bin/ladder box_overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
+bin/gridstride ladder box-overlap --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_box_overlap.svg
+bin/gridstride ladder box-overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
 ## ladder_matmul: The ladders: matrix products
-bin/ladder matmul --device cuda --no-cpu --markdown
-bin/ladder block_shape --device cuda --no-cpu --markdown
+bin/gridstride ladder matmul --device cuda --no-cpu --markdown
+bin/gridstride ladder block-shape --device cuda --no-cpu --markdown
 ## ladder_vector_add: The ladders: vector addition
-bin/ladder vector_add --device cuda --no-cpu --markdown
+bin/gridstride ladder vector-add --device cuda --no-cpu --markdown
 ## ladder_timestamps: The ladders: timestamps
-bin/ladder timestamps --device cuda --no-cpu --markdown
+bin/gridstride ladder timestamps --device cuda --no-cpu --markdown
 # cpu
 ## tensor_sketch_cpu: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn every_ladder_is_climbed() {
-        let main = fs::read_to_string(workspace().join("examples/ladder/src/main.rs")).unwrap();
+        let main = fs::read_to_string(workspace().join("cli/src/ladder/mod.rs")).unwrap();
         let names = main.lines().filter_map(|line| {
             let (name, _) = line
                 .trim()
@@ -279,7 +279,7 @@ mod tests {
         let names: Vec<_> = names.collect();
         assert!(names.len() >= 6, "{names:?}");
         for name in names {
-            let command = format!("bin/ladder {name} ");
+            let command = format!("bin/gridstride ladder {} ", name.replace('_', "-"));
             let mut commands = STEPS.iter().flat_map(|step| &step.commands);
             assert!(commands.any(|c| c.starts_with(&command)), "{name}");
         }

@@ -1,0 +1,104 @@
+//! The command line.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use gridstride::box_overlap::Algorithm;
+
+use crate::common::device_names::DeviceNames;
+
+/// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
+///
+/// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order; other
+/// columns are ignored. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch
+/// overlap. Pairs are found and written slice by slice, so there may be more of them than fit in
+/// memory.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write all pairs to this file: row numbers, counted from 0, sorted.
+    #[arg(long, value_name = "CSV")]
+    pub out: Option<PathBuf>,
+
+    /// Write the overlapping boxes of each box of the first set to this NPY file: i32,
+    /// boxes × LIMIT, padded with -1.
+    #[arg(long, value_name = "NPY")]
+    pub matrix: Option<PathBuf>,
+
+    /// Columns of the matrix.
+    #[arg(long, default_value_t = 6, requires = "matrix")]
+    pub limit: usize,
+
+    /// The algorithm.
+    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
+    pub algorithm: AlgorithmName,
+
+    /// The type of the coordinates; decimal numbers are rounded to it.
+    #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
+    pub number: TypeName,
+
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
+    #[arg(long, default_value = "auto")]
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
+    /// default.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u32>,
+
+    /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to
+    /// set2.csv, in a folder.
+    #[arg(long, value_name = "N", conflicts_with_all = ["out", "matrix"])]
+    pub generate: Option<usize>,
+
+    /// Seed of the random numbers of --generate.
+    #[arg(long, default_value_t = 42, requires = "generate")]
+    pub seed: u64,
+
+    /// The first set, plain or gzip; - is stdin. With --generate, the output folder.
+    #[arg(value_name = "SET1.csv")]
+    pub set1: PathBuf,
+
+    /// The second set. Without it, the pairs i < j of the first set are found.
+    #[arg(value_name = "SET2.csv", conflicts_with = "generate")]
+    pub set2: Option<PathBuf>,
+}
+
+impl Args {
+    /// The files to read, one or two.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        [&self.set1]
+            .into_iter()
+            .chain(&self.set2)
+            .map(|path| &**path)
+    }
+}
+
+/// `Algorithm` as an option.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum AlgorithmName {
+    /// Choose the algorithm that is expected to be faster.
+    Auto,
+    /// Test every pair.
+    Brute,
+    /// Build a tree over the boxes and search it.
+    Indexed,
+}
+
+impl AlgorithmName {
+    pub fn algorithm(self) -> Algorithm {
+        match self {
+            AlgorithmName::Auto => Algorithm::Auto,
+            AlgorithmName::Brute => Algorithm::BruteForce,
+            AlgorithmName::Indexed => Algorithm::Indexed,
+        }
+    }
+}
+
+/// The types of coordinates.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum TypeName {
+    F32,
+    F64,
+    /// 32-bit integers.
+    I32,
+}

@@ -1,0 +1,95 @@
+//! Finds all pairs of axis-aligned boxes of CSV files that overlap.
+//!
+//! ```text
+//! gridstride box-overlap examples/data/pipes/set1.csv examples/data/pipes/set2.csv
+//! ```
+
+pub mod args;
+mod boxes_file;
+mod generate;
+mod number;
+mod results;
+mod summary;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use gridstride::Device;
+use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
+use ndarray::Array2;
+
+use crate::common::report::{bar, timed};
+use args::{Args, TypeName};
+use boxes_file::Reading;
+use number::Number;
+use results::Results;
+use summary::{Run, Times};
+
+/// Pairs that are in memory together, unless a single box has more.
+const PAIRS: usize = 1 << 22;
+
+/// Pairs whose writing takes long enough for a progress bar.
+const MANY_PAIRS: u64 = 1 << 25;
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    if let Some(count) = args.generate {
+        return generate::run(args, count);
+    }
+    match args.number {
+        TypeName::F32 => run_in::<f32>(args),
+        TypeName::F64 => run_in::<f64>(args),
+        TypeName::I32 => run_in::<i32>(args),
+    }
+}
+
+fn run_in<T: Number>(args: &Args) -> Result<()> {
+    if args.out.is_some() && args.out == args.matrix {
+        bail!("--out and --matrix name the same file");
+    }
+    // Before the work, so that a path that cannot be written does not show only afterwards.
+    let mut results = Results::create(args)?;
+
+    // The device takes its time, during which the files are read.
+    let (start, mut times) = (Instant::now(), Times::default());
+    let reading = Reading::<T>::start(args.paths())?;
+    let mut opening = Duration::ZERO;
+    let devices = timed(&mut opening, || args.device.open(args.memory))?;
+    let sets = reading.finish()?;
+    times.reading = start.elapsed();
+
+    let mut slices = timed(&mut times.searching, || slices(args, &devices, &sets))?;
+    results.count(slices.counts());
+    let bar = bar(slices.pair_count(), MANY_PAIRS);
+    while let Some(slice) = timed(&mut times.searching, || slices.next()) {
+        let slice = slice?;
+        timed(&mut times.writing, || results.add(&slice))?;
+        bar.inc(slice.overlaps.pair_count() as u64);
+        if !results.are_written() {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    timed(&mut times.writing, || results.finish_files())?;
+    summary::print(&Run {
+        args,
+        sets: &sets,
+        devices: &devices,
+        results: &results,
+        opening,
+        times,
+        elapsed: start.elapsed(),
+    })
+}
+
+fn slices<'a, T: Number>(
+    args: &Args,
+    devices: &[Device],
+    sets: &'a [Array2<T>],
+) -> gridstride::Result<OverlapSlices<'a>> {
+    let search = BoxOverlap::new().algorithm(args.algorithm.algorithm());
+    match sets {
+        [set] => search.self_slices(devices, set.view(), PAIRS),
+        sets => search.slices(devices, sets[0].view(), sets[1].view(), PAIRS),
+    }
+}

@@ -1,0 +1,127 @@
+//! What becomes of pairs: they go to the files, and few are kept.
+
+use std::io::Write;
+
+use anyhow::Result;
+use gridstride::box_overlap::{OverlapSlice, Overlaps};
+use ndarray::Array2;
+use rayon::prelude::*;
+
+use super::args::Args;
+use crate::common::output::{NpyFile, OutputFile};
+
+/// Pairs that the summary shows.
+const SHOWN: usize = 10;
+
+/// Rows whose pairs a thread makes text of in one go.
+const ROWS: usize = 1 << 12;
+
+/// Numbers of the matrix that are in memory together, unless a row has more.
+const NUMBERS: usize = 1 << 22;
+
+/// Takes pairs in order, and keeps no more of them than are shown.
+pub struct Results {
+    /// Pairs of all boxes, and of the one that has most.
+    pub pairs: u64,
+    pub largest: u32,
+    /// Boxes with more pairs than the matrix has columns.
+    pub above_limit: usize,
+    /// The first pairs.
+    pub shown: Vec<(usize, u32)>,
+    limit: usize,
+    csv: Option<OutputFile>,
+    npy: Option<NpyFile<i32>>,
+}
+
+impl Results {
+    /// Begins the files that are asked for.
+    pub fn create(args: &Args) -> Result<Results> {
+        let create_csv = |path: &_| {
+            let mut file = OutputFile::create(path)?;
+            file.write(|file| Ok(file.write_all(b"set1,set2\n")?))?;
+            anyhow::Ok(file)
+        };
+        let create_npy = |path: &_| NpyFile::create(path, 'i', args.limit);
+        Ok(Results {
+            pairs: 0,
+            largest: 0,
+            above_limit: 0,
+            shown: Vec::new(),
+            limit: args.limit,
+            csv: args.out.as_deref().map(create_csv).transpose()?,
+            npy: args.matrix.as_deref().map(create_npy).transpose()?,
+        })
+    }
+
+    /// Whether there is a file that all pairs go to.
+    pub fn are_written(&self) -> bool {
+        self.csv.is_some() || self.npy.is_some()
+    }
+
+    /// Takes the number of pairs of each box.
+    pub fn count(&mut self, counts: &[u32]) {
+        self.pairs = counts.iter().map(|&count| u64::from(count)).sum();
+        self.largest = counts.iter().copied().max().unwrap_or(0);
+        let is_above = |count: &&u32| **count as usize > self.limit;
+        self.above_limit = counts.iter().filter(is_above).count();
+    }
+
+    /// Takes the pairs of the next boxes.
+    pub fn add(&mut self, slice: &OverlapSlice) -> Result<()> {
+        let OverlapSlice { rows, overlaps } = slice;
+        for (i, row) in rows.clone().enumerate() {
+            if self.shown.len() == SHOWN {
+                break;
+            }
+            let more = SHOWN - self.shown.len();
+            let pairs = overlaps.row(i).into_iter().map(|&index| (row, index));
+            self.shown.extend(pairs.take(more));
+        }
+        if let Some(csv) = &mut self.csv {
+            let texts = lines(slice);
+            csv.write(|file| Ok(texts.iter().try_for_each(|text| file.write_all(text))?))?;
+        }
+        if let Some(npy) = &mut self.npy {
+            add_matrix(npy, overlaps, self.limit)?;
+        }
+        Ok(())
+    }
+
+    /// Completes the files.
+    pub fn finish_files(&mut self) -> Result<()> {
+        self.csv.take().map_or(Ok(()), OutputFile::publish)?;
+        self.npy.take().map_or(Ok(()), NpyFile::finish)
+    }
+}
+
+/// The lines of the CSV file, in parts.
+fn lines(slice: &OverlapSlice) -> Vec<Vec<u8>> {
+    let OverlapSlice { rows, overlaps } = slice;
+    let starts = (0..overlaps.len()).into_par_iter().step_by(ROWS);
+    let texts = starts.map(|start| {
+        let mut text = Vec::new();
+        for i in start..overlaps.len().min(start + ROWS) {
+            for index in overlaps.row(i) {
+                writeln!(text, "{},{index}", rows.start + i).expect("memory takes all");
+            }
+        }
+        text
+    });
+    texts.collect()
+}
+
+/// `Overlaps::to_matrix` a few rows at a time: there may be many without pairs in a slice.
+fn add_matrix(npy: &mut NpyFile<i32>, overlaps: &Overlaps, limit: usize) -> Result<()> {
+    let together = (NUMBERS / limit.max(1)).max(1);
+    for start in (0..overlaps.len()).step_by(together) {
+        let end = overlaps.len().min(start + together);
+        let mut matrix = Array2::from_elem((end - start, limit), -1);
+        for (i, mut row) in (start..end).zip(matrix.outer_iter_mut()) {
+            for (place, &index) in row.iter_mut().zip(overlaps.row(i)) {
+                *place = index as i32;
+            }
+        }
+        npy.add(matrix.view())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! What the subcommands share.
+
+pub mod colors;
+pub mod device_name;
+pub mod device_names;
+pub mod input;
+pub mod output;
+pub mod random;
+pub mod records;
+pub mod report;

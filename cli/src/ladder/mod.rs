@@ -1,0 +1,161 @@
+//! Ladders: every step from a plain version of a computation to a fast one, as a kernel of its own.
+//!
+//! ```text
+//! gridstride ladder matmul
+//! gridstride ladder matmul --plot matmul.svg
+//! ```
+//!
+//! A ladder runs its versions in order, compares each result with the reference, and tells how long
+//! each took and what it changed. The last row is the library's own. The kernels are in
+//! `kernels-gpu/ladder`.
+
+mod block_shape;
+mod box_overlap;
+mod climb;
+mod matmul;
+mod pipes;
+mod plot;
+mod products;
+mod table;
+mod tensor_sketch;
+#[cfg(test)]
+mod tests;
+mod timestamps;
+mod vector_add;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Subcommand;
+use gridstride::Device;
+use gridstride::device::{DeviceKind, Image, Module};
+
+use crate::common::device_name::DeviceName;
+use crate::common::output::OutputFile;
+use crate::common::report;
+use climb::{Ladder, Setup};
+use table::Format;
+
+/// The PTX that the build script takes or makes. The simulator and the CPU do without.
+#[cfg(feature = "cuda")]
+const IMAGES: &[Image] = &[Image::new(
+    "sm_70",
+    include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx")),
+)];
+#[cfg(not(feature = "cuda"))]
+const IMAGES: &[Image] = &[];
+
+static KERNELS: Module = Module::new("ladder", IMAGES);
+
+/// Timed runs, on other devices and in the simulator.
+const RUNS: usize = 5;
+const RUNS_SIMULATED: usize = 1;
+
+/// Runs every version of a computation, from a plain one to the library's, checks each against the
+/// reference, and prints what each version changed and how long it took.
+///
+/// The default sizes keep a GPU busy, and are smaller on other devices. Without a GPU the CPU
+/// versions are timed, and then all kernels run in the simulator, whose times say nothing about a
+/// GPU. With the feature cuda, kernels that you have changed are compiled during the build, which
+/// needs a device compiler (see CONTRIBUTING.md).
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    ladder: Name,
+
+    /// Where the kernels run: auto, cpu (no kernels), cuda, cuda:N or simulator.
+    #[arg(long, default_value = "auto")]
+    device: DeviceName,
+
+    /// Timed runs of each version, after one that is not timed; the median is printed. A version
+    /// that takes a second runs once. 5 by default, 1 in the simulator.
+    #[arg(long, value_name = "R")]
+    runs: Option<usize>,
+
+    /// Seed of the random numbers.
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+
+    /// Skip the CPU versions, which take minutes at the default sizes for a GPU.
+    #[arg(long)]
+    no_cpu: bool,
+
+    /// Draw the times of the sweep, or else of the first table, to this SVG file.
+    #[arg(long, value_name = "SVG")]
+    plot: Option<PathBuf>,
+
+    /// Print tables as Markdown.
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// The ladders.
+#[derive(Subcommand)]
+
+enum Name {
+    /// Tensor sketches of sequences, from plain loops to V15.
+    TensorSketch(tensor_sketch::Options),
+    /// Overlapping boxes by testing every pair: plain, through shared memory, in half precision.
+    BoxOverlap(box_overlap::Options),
+    /// Matrix products: naive, and with tiles in shared memory.
+    Matmul(matmul::Options),
+    /// A naive matrix product in blocks of four shapes.
+    BlockShape(block_shape::Options),
+    /// Vector addition: a grid-stride loop, one stream and five.
+    VectorAdd(vector_add::Options),
+    /// Sums of points in buckets of time.
+    Timestamps(timestamps::Options),
+}
+
+impl Name {
+    fn climb(&self, setup: &Setup) -> Result<Ladder> {
+        match self {
+            Name::TensorSketch(options) => tensor_sketch::climb(options, setup),
+            Name::BoxOverlap(options) => box_overlap::climb(options, setup),
+            Name::Matmul(options) => matmul::climb(options, setup),
+            Name::BlockShape(options) => block_shape::climb(options, setup),
+            Name::VectorAdd(options) => vector_add::climb(options, setup),
+            Name::Timestamps(options) => timestamps::climb(options, setup),
+        }
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    let device = args.device.open()?;
+    let has_gpu = device.kind() != DeviceKind::Cpu;
+    let simulator = match args.device {
+        DeviceName::Auto if !has_gpu => Some(Device::simulator()?),
+        _ => None,
+    };
+    // Before the work, so that a path that cannot be written does not show only afterwards.
+    let picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
+    let format = match args.markdown {
+        true => Format::Markdown,
+        false => Format::Plain,
+    };
+    let mut ladders = Vec::new();
+    for device in [device].into_iter().chain(simulator) {
+        let runs = match device.kind() {
+            DeviceKind::Simulator => RUNS_SIMULATED,
+            _ => RUNS,
+        };
+        let ladder = args.ladder.climb(&Setup {
+            device,
+            runs: args.runs.unwrap_or(runs),
+            seed: args.seed,
+            has_cpu_rows: !args.no_cpu,
+        })?;
+        let gap = if ladders.is_empty() { "" } else { "\n" };
+        report::print(&format!("{gap}{}", table::text(&ladder, format)))?;
+        ladders.push(ladder);
+    }
+    if let Some(mut picture) = picture {
+        let swept = ladders.iter().find(|ladder| ladder.sweep.is_some());
+        let svg = plot::svg(swept.unwrap_or(&ladders[0]))?;
+        picture.write(|file| Ok(file.write_all(svg.as_bytes())?))?;
+        picture.publish()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use gridstride::matmul::Precision;
+
+use crate::common::device_name::DeviceName;
+
+/// Sizes m, k and n of random matrices, on other devices and in the simulator.
+const SIZES: [usize; 3] = [1024; 3];
+const SIMULATED: [usize; 3] = [64, 48, 40];
+
+/// Timed calls, on other devices and in the simulator.
+const REPEAT: usize = 5;
+const REPEAT_SIMULATED: usize = 1;
+
+/// Multiplies two matrices, C = A·B, M×K · K×N → M×N, measures how long that takes on the device
+/// and with copies, and compares some rows of the product with f64, within the error bound.
+///
+/// The matrices are random, uniform in [-1, 1), or read from NPY files.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Rows of A and C; 1024 by default, 64 in the simulator.
+    #[arg(long, conflicts_with = "a")]
+    pub m: Option<usize>,
+
+    /// Columns of A and rows of B; 1024 by default, 48 in the simulator.
+    #[arg(long, conflicts_with = "a")]
+    pub k: Option<usize>,
+
+    /// Columns of B and C; 1024 by default, 40 in the simulator.
+    #[arg(long, conflicts_with = "a")]
+    pub n: Option<usize>,
+
+    /// Read A from this file, f32 or f64 in C or Fortran order, plain or gzip; - is stdin.
+    #[arg(long, value_name = "NPY", requires = "b")]
+    pub a: Option<PathBuf>,
+
+    /// Read B from this file.
+    #[arg(long, value_name = "NPY", requires = "a")]
+    pub b: Option<PathBuf>,
+
+    /// The type of A and B; numbers of a file are rounded to it. C is f64 if A and B are f64, and
+    /// f32 otherwise.
+    #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
+    pub number: TypeName,
+
+    /// A is stored as K×M; the product uses its transpose, without a copy.
+    #[arg(long)]
+    pub trans_a: bool,
+
+    /// B is stored as N×K; the product uses its transpose, without a copy.
+    #[arg(long)]
+    pub trans_b: bool,
+
+    /// Write C to this NPY file.
+    #[arg(long, value_name = "NPY")]
+    pub out: Option<PathBuf>,
+
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
+    #[arg(long, default_value = "auto")]
+    pub device: DeviceName,
+
+    /// Timed calls, after one call that is not timed; 5 by default, 1 in the simulator.
+    #[arg(long, value_name = "R")]
+    pub repeat: Option<NonZeroUsize>,
+
+    /// Seed of the random numbers.
+    #[arg(long, default_value_t = 42, conflicts_with = "a")]
+    pub seed: u64,
+}
+
+impl Args {
+    /// m, k and n of random matrices.
+    pub fn sizes(&self) -> [usize; 3] {
+        let defaults = match self.device {
+            DeviceName::Simulator => SIMULATED,
+            _ => SIZES,
+        };
+        let asked = [self.m, self.k, self.n];
+        [0, 1, 2].map(|size| asked[size].unwrap_or(defaults[size]))
+    }
+
+    /// Timed calls.
+    pub fn repeat(&self) -> usize {
+        let default = match self.device {
+            DeviceName::Simulator => REPEAT_SIMULATED,
+            _ => REPEAT,
+        };
+        self.repeat.map_or(default, NonZeroUsize::get)
+    }
+}
+
+/// The types of numbers.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum TypeName {
+    F32,
+    F64,
+    /// f32, of which tensor cores multiply the upper 19 bits on GPUs that support it.
+    Tf32,
+    Bf16,
+    F16,
+}
+
+impl TypeName {
+    pub fn precision(self) -> Precision {
+        match self {
+            TypeName::Tf32 => Precision::Tf32,
+            _ => Precision::Full,
+        }
+    }
+}

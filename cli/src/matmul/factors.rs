@@ -1,0 +1,109 @@
+//! A and B.
+
+use std::path::Path;
+
+use anyhow::Result;
+use gridstride::Device;
+use gridstride::device::{DeviceArray, DeviceView};
+use ndarray::{Array2, ArrayView2, Ix2};
+
+use super::args::Args;
+use super::npy;
+use super::number::Real;
+use super::random;
+
+/// The matrices that are multiplied.
+pub struct Factors<T> {
+    pub a: Factor<T>,
+    pub b: Factor<T>,
+}
+
+/// A matrix, which may be the transpose of what is stored.
+pub struct Factor<T> {
+    stored: Array2<T>,
+    is_transposed: bool,
+    /// Where it is from, for the summary.
+    pub origin: String,
+}
+
+impl<T: Real> Factors<T> {
+    /// Reads the matrices, or makes them.
+    pub fn new(args: &Args) -> Result<Factors<T>> {
+        if let (Some(a), Some(b)) = (&args.a, &args.b) {
+            return Ok(Factors {
+                a: Factor::read(a, args.trans_a)?,
+                b: Factor::read(b, args.trans_b)?,
+            });
+        }
+        let [m, k, n] = args.sizes();
+        Ok(Factors {
+            a: Factor::random(args.seed, 0, (m, k), args.trans_a)?,
+            b: Factor::random(args.seed, 1, (k, n), args.trans_b)?,
+        })
+    }
+
+    /// m, k and n, if the shapes fit.
+    pub fn sizes(&self) -> [usize; 3] {
+        let ((m, k), (_, n)) = (self.a.view().dim(), self.b.view().dim());
+        [m, k, n]
+    }
+}
+
+impl<T: Real> Factor<T> {
+    fn read(path: &Path, transposed: bool) -> Result<Factor<T>> {
+        let stored = npy::read::<T>(path)?;
+        let mut origin = format!("{} in {}", stored.type_name, path.display());
+        if stored.type_name == "f64" && T::NAME != "f64"
+            || stored.type_name != T::NAME && T::NAME.ends_with("16")
+        {
+            origin += &format!(", rounded to {}", T::NAME);
+        }
+        if transposed {
+            origin += ", read transposed";
+        }
+        Ok(Factor {
+            stored: stored.rows,
+            is_transposed: transposed != stored.is_fortran,
+            origin,
+        })
+    }
+
+    /// Of that shape once it has been transposed.
+    fn random(
+        seed: u64,
+        stream: u64,
+        (rows, columns): (usize, usize),
+        transposed: bool,
+    ) -> Result<Factor<T>> {
+        let (shape, how) = match transposed {
+            false => ((rows, columns), ""),
+            true => ((columns, rows), ", read transposed"),
+        };
+        Ok(Factor {
+            stored: random::matrix(seed, stream, shape)?,
+            is_transposed: transposed,
+            origin: format!("random from seed {seed}{how}"),
+        })
+    }
+
+    /// The matrix.
+    pub fn view(&self) -> ArrayView2<'_, T> {
+        match self.is_transposed {
+            false => self.stored.view(),
+            true => self.stored.t(),
+        }
+    }
+
+    /// Copies the matrix to a device as it is stored.
+    pub fn upload(&self, device: &Device) -> gridstride::Result<DeviceArray<T, Ix2>> {
+        device.upload(&self.stored)
+    }
+
+    /// The matrix there.
+    pub fn view_of<'a>(&self, uploaded: &'a DeviceArray<T, Ix2>) -> DeviceView<'a, T, Ix2> {
+        match self.is_transposed {
+            false => uploaded.view(),
+            true => uploaded.view().t(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Multiplies two matrices, random ones or those of NumPy's files, and checks the product.
+//!
+//! ```text
+//! gridstride matmul --m 2000 --k 1500 --n 1000
+//! ```
+
+pub mod args;
+mod check;
+mod factors;
+mod multiplying;
+mod npy;
+mod number;
+mod random;
+mod summary;
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use gridstride::Device;
+use gridstride::matmul::MatMul;
+use half::{bf16, f16};
+
+use crate::common::output::NpyFile;
+use crate::common::report::timed;
+use args::{Args, TypeName};
+use check::Check;
+use factors::Factors;
+use number::Real;
+use summary::{Run, Times};
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    match args.number {
+        TypeName::F32 | TypeName::Tf32 => run_in::<f32>(args),
+        TypeName::F64 => run_in::<f64>(args),
+        TypeName::Bf16 => run_in::<bf16>(args),
+        TypeName::F16 => run_in::<f16>(args),
+    }
+}
+
+fn run_in<T: Real>(args: &Args) -> Result<()> {
+    let mut times = Times::default();
+    let (factors, device) = factors_and_device::<T>(args, &mut times)?;
+    let (a, b) = (factors.a.view(), factors.b.view());
+    // Before the work, so that a path that cannot be written does not show only afterwards.
+    let create = |path: &_| NpyFile::create(path, 'f', b.ncols());
+    let out = args.out.as_deref().map(create).transpose()?;
+
+    let matmul = MatMul::new().precision(args.number.precision());
+    let product = multiplying::multiply(&matmul, &device, &factors, args.repeat())?;
+    let checked = timed(&mut times.checking, || {
+        let check = Check::new(&matmul, a, b);
+        let of_call = check.compare(product.c.view())?;
+        match &product.resident {
+            Some(resident) => Ok(of_call.and(check.compare(resident.c.view())?)),
+            None => anyhow::Ok(of_call),
+        }
+    })?;
+    if let Some(mut out) = out {
+        timed(&mut times.writing, || {
+            out.add(product.c.view())?;
+            out.finish()
+        })?;
+    }
+    summary::print(&Run {
+        args,
+        factors: &factors,
+        device: &device,
+        product: &product,
+        checked: &checked,
+        times,
+    })
+}
+
+/// Opens the device, which takes its time, while the matrices are read or made.
+fn factors_and_device<T: Real>(args: &Args, times: &mut Times) -> Result<(Factors<T>, Device)> {
+    let Times {
+        reading, opening, ..
+    } = times;
+    thread::scope(|scope| {
+        let making = thread::Builder::new()
+            .name("matrices".into())
+            .spawn_scoped(scope, || {
+                let mut took = Duration::ZERO;
+                let factors = timed(&mut took, || Factors::new(args));
+                (took, factors)
+            })
+            .context("reading needs a thread")?;
+        let device = timed(opening, || args.device.open());
+        let (took, factors) = making.join().expect("reading does not panic");
+        *reading = took;
+        Ok((factors?, device?))
+    })
+}

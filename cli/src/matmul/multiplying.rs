@@ -1,0 +1,104 @@
+//! The product, and how long it takes.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use gridstride::Device;
+use gridstride::device::DeviceKind;
+use gridstride::matmul::MatMul;
+use indicatif::ProgressBar;
+use ndarray::Array2;
+
+use super::factors::Factors;
+use super::number::Real;
+use crate::common::report::bar;
+
+/// Multiplications and additions that take long enough for a progress bar: on the CPU, on a GPU, in
+/// the simulator.
+const LONG_ON_CPU: f64 = 1e12;
+const LONG_ON_GPU: f64 = 1e15;
+const LONG_IN_SIMULATOR: f64 = 1e8;
+
+/// C, and how long calls took from matrices of the host to C there.
+pub struct Product<T: Real> {
+    pub c: Array2<T::Sum>,
+    pub times: Vec<Duration>,
+    /// The same between matrices in the device's memory; the CPU's is the host's.
+    pub resident: Option<Resident<T>>,
+}
+
+/// C, and how long calls took from matrices in the device's memory to C there.
+pub struct Resident<T: Real> {
+    pub c: Array2<T::Sum>,
+    pub times: Vec<Duration>,
+}
+
+/// Multiplications and additions.
+pub fn operations([m, k, n]: [usize; 3]) -> f64 {
+    2.0 * m as f64 * k as f64 * n as f64
+}
+
+/// Makes so many timed calls of each kind, after one that is not: the first one loads kernels.
+pub fn multiply<T: Real>(
+    matmul: &MatMul,
+    device: &Device,
+    factors: &Factors<T>,
+    repeat: usize,
+) -> Result<Product<T>> {
+    let (a, b) = (factors.a.view(), factors.b.view());
+    let mut c = matmul.matmul(device, a, b)?;
+    let bar = progress(device, factors, repeat);
+    let resident = match device.kind() {
+        DeviceKind::Cpu => None,
+        _ => Some(multiply_there(matmul, device, factors, repeat, &bar)?),
+    };
+    let mut times = Vec::new();
+    for _ in 0..repeat {
+        let start = Instant::now();
+        c = matmul.matmul(device, a, b)?;
+        times.push(start.elapsed());
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(Product { c, times, resident })
+}
+
+fn multiply_there<T: Real>(
+    matmul: &MatMul,
+    device: &Device,
+    factors: &Factors<T>,
+    repeat: usize,
+    bar: &ProgressBar,
+) -> Result<Resident<T>> {
+    let (a, b) = (factors.a.upload(device)?, factors.b.upload(device)?);
+    let views = || (factors.a.view_of(&a), factors.b.view_of(&b));
+    let (one, zero) = (num_traits::one(), num_traits::zero());
+    let mut c = matmul.matmul_device(views().0, views().1)?;
+    let (start, end) = (device.event()?, device.event()?);
+    let mut times = Vec::new();
+    for _ in 0..repeat {
+        let (a, b) = views();
+        device.record(&start)?;
+        matmul.gemm_device(one, a, b, zero, &mut c)?;
+        device.record(&end)?;
+        times.push(end.elapsed_since(&start)?);
+        bar.inc(1);
+    }
+    Ok(Resident {
+        c: c.download()?,
+        times,
+    })
+}
+
+/// A bar of all timed calls.
+fn progress<T: Real>(device: &Device, factors: &Factors<T>, repeat: usize) -> ProgressBar {
+    let (kinds, long) = match device.kind() {
+        DeviceKind::Cpu => (1, LONG_ON_CPU),
+        DeviceKind::Simulator => (2, LONG_IN_SIMULATOR),
+        _ => (2, LONG_ON_GPU),
+    };
+    let calls = (kinds * repeat) as u64;
+    // Calls that take long together.
+    let many = long / operations(factors.sizes()).max(1.0);
+    bar(calls, many.ceil() as u64)
+}

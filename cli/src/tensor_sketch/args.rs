@@ -1,0 +1,160 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
+
+use crate::common::device_name::DeviceName;
+
+/// The tuple length if neither `--tuple` nor `--tables` gives one.
+pub const DEFAULT_TUPLE: usize = 4;
+
+/// Sketches the sequences of FASTA files, and computes the distances between the sketches.
+///
+/// Reading, parsing and computing run at the same time. Memory use does not grow with the input,
+/// even if the input is one record of many gigabytes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Numbers in a sketch, 1 to 4096.
+    #[arg(long, default_value_t = 96)]
+    pub dim: usize,
+
+    /// Letters in a tuple, 1 to 8 [default: 4, or the tuple length of --tables].
+    #[arg(long)]
+    pub tuple: Option<usize>,
+
+    /// The alphabet of the sequences.
+    #[arg(long, value_enum, default_value_t = AlphabetName::Dna)]
+    pub alphabet: AlphabetName,
+
+    /// Seed of the random tables.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    /// Tables to use instead of random ones: {"hashes": [[...]], "signs": [[...]]}, both with a row
+    /// for each letter and a column for each position in the tuple.
+    #[arg(long, value_name = "JSON", conflicts_with = "seed")]
+    pub tables: Option<PathBuf>,
+
+    /// Divide by the number of tuples, so that sequences of different lengths can be compared.
+    #[arg(long)]
+    pub normalize: bool,
+
+    /// What to do with characters that are not in the alphabet.
+    #[arg(long, value_enum, default_value_t = UnknownName::Skip)]
+    pub unknown: UnknownName,
+
+    /// Make one sketch for each file: the records of a file count as one sequence.
+    #[arg(long)]
+    pub per_file: bool,
+
+    /// Sketch windows of WIDTH letters, one every STRIDE letters, instead of whole sequences.
+    #[arg(long, value_name = "WIDTH:STRIDE")]
+    pub windows: Option<Windows>,
+
+    /// The algorithm.
+    #[arg(long, value_enum, default_value_t = FormName::Auto)]
+    pub form: FormName,
+
+    /// Compute and write f64 instead of f32: more accurate, slower.
+    #[arg(long)]
+    pub f64: bool,
+
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
+    #[arg(long, default_value = "auto")]
+    pub device: DeviceName,
+
+    /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions.
+    #[arg(long, value_name = "NPY")]
+    pub out: Option<PathBuf>,
+
+    /// Write the L2 distances between all pairs of sketches to this file, tab-separated.
+    #[arg(long, value_name = "TSV")]
+    pub distances: Option<PathBuf>,
+
+    /// FASTA files, plain or gzip; - is stdin.
+    #[arg(required = true, value_name = "FASTA")]
+    pub files: Vec<PathBuf>,
+}
+
+/// The alphabets that can be asked for.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum AlphabetName {
+    /// A, C, G, T; U counts as T.
+    Dna,
+    /// The 20 amino acids.
+    Protein,
+}
+
+impl AlphabetName {
+    pub fn alphabet(self) -> Alphabet {
+        match self {
+            AlphabetName::Dna => Alphabet::dna(),
+            AlphabetName::Protein => Alphabet::protein(),
+        }
+    }
+}
+
+/// `Unknown` as an option.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum UnknownName {
+    /// Skip them, and print how many there are.
+    Skip,
+    /// Stop with an error.
+    Error,
+}
+
+impl UnknownName {
+    pub fn unknown(self) -> Unknown {
+        match self {
+            UnknownName::Skip => Unknown::Skip,
+            UnknownName::Error => Unknown::Error,
+        }
+    }
+}
+
+/// `Form` as an option.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum FormName {
+    /// Choose the faster form.
+    Auto,
+    /// Letter by letter; each sequence has to fit in memory.
+    Direct,
+    /// In the Fourier domain.
+    Fourier,
+}
+
+impl FormName {
+    pub fn form(self) -> Form {
+        match self {
+            FormName::Auto => Form::Auto,
+            FormName::Direct => Form::Direct,
+            FormName::Fourier => Form::Fourier,
+        }
+    }
+}
+
+/// Which windows are sketched, in letters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Windows {
+    pub width: NonZeroUsize,
+    /// Letters between the starts of two neighbouring windows.
+    pub stride: NonZeroUsize,
+}
+
+impl FromStr for Windows {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let windows = text.split_once(':').and_then(|(width, stride)| {
+            Some(Windows {
+                width: width.parse().ok()?,
+                stride: stride.parse().ok()?,
+            })
+        });
+        windows.ok_or_else(|| format!("not WIDTH:STRIDE, two positive numbers: {text}"))
+    }
+}

@@ -1,0 +1,290 @@
+//! From files to sketches: reading, parsing and computing, side by side.
+//!
+//! A thread reads ahead, this one parses and hands the letters to a session, whose own thread
+//! computes. Each waits for the next one when it is ahead, so that memory does not grow with the
+//! input. Windows that share many letters are sketched together, by this thread.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result};
+use gridstride::Device;
+use gridstride::tensor_sketch::{Entry, SketchSession, TensorSketch};
+use indicatif::ProgressBar;
+use ndarray::Array2;
+
+use super::args::Args;
+use super::fasta::{Parser, Record, Sequence};
+use super::read_ahead::{Piece, ReadAhead};
+use super::results::{Name, Results};
+use super::windows::{Found, Windows};
+use crate::common::input::LONG_INPUT;
+use crate::common::report::{bar, timed, total_size};
+
+/// Sequences that are on their way when their sketches are asked for, or a multiple of it.
+const TAKEN: usize = 1024;
+
+/// What this thread spent its time on.
+#[derive(Default)]
+pub struct Times {
+    /// Waiting for text.
+    pub input: Duration,
+    pub parsing: Duration,
+    /// Handing letters over, and waiting for the session.
+    pub computing: Duration,
+    pub writing: Duration,
+}
+
+/// Sketches all files of the command line, in order.
+pub fn sketch_files<T: Entry>(
+    args: &Args,
+    text: &ReadAhead,
+    sketcher: &TensorSketch<T>,
+    device: &Device,
+    results: &mut Results<T>,
+) -> Result<Times> {
+    let mut parser = Parser::new(args);
+    let mut sketches = Sketches {
+        sketcher,
+        device,
+        session: sketcher.session(device)?,
+        pushed: 0,
+        windows: args
+            .windows
+            .map(|windows| Windows::new(sketcher, device, windows)),
+        finished: Finished {
+            waiting: VecDeque::new(),
+            from_session: 0,
+            results,
+            times: Times::default(),
+        },
+    };
+    let mut progress = Progress::new(args);
+    for path in &args.files {
+        sketch_file(path, text, &mut parser, &mut sketches, &mut progress)?;
+    }
+    let times = sketches.finish()?;
+    progress.bar.finish_and_clear();
+    Ok(times)
+}
+
+fn sketch_file<T: Entry>(
+    path: &Path,
+    text: &ReadAhead,
+    parser: &mut Parser,
+    sketches: &mut Sketches<T>,
+    progress: &mut Progress,
+) -> Result<()> {
+    let cannot_read = || format!("cannot read {}", path.display());
+    loop {
+        let piece = timed(&mut sketches.finished.times.input, || text.next());
+        let (parsed, block) = timed(&mut sketches.finished.times.parsing, || match piece {
+            Piece::Text(block) => (parser.text(path, &block.text), Some(block)),
+            Piece::End(outcome) => (parser.end_file(outcome), None),
+        });
+        parsed.with_context(cannot_read)?;
+        sketches.add(parser)?;
+        match block {
+            Some(block) => {
+                progress.read(block.read, sketches.pushed);
+                text.give_back(block);
+            }
+            None => return Ok(()),
+        }
+        progress.computed(sketches.letters_computed());
+    }
+}
+
+/// Sequences on their way through the session.
+struct Sketches<'a, T: Entry> {
+    sketcher: &'a TensorSketch<T>,
+    device: &'a Device,
+    session: SketchSession<T>,
+    /// Letters that went into the session, or into windows.
+    pushed: u64,
+    /// If windows are sketched instead of sequences.
+    windows: Option<Windows<'a, T>>,
+    finished: Finished<'a, T>,
+}
+
+impl<T: Entry> Sketches<'_, T> {
+    /// Takes what was parsed, and hands on what is finished.
+    fn add(&mut self, parser: &mut Parser) -> Result<()> {
+        let (start, written) = (Instant::now(), self.finished.times.writing);
+        parser.take(|codes, sequence| {
+            self.finished.results.letters += codes.len() as u64;
+            match self.windows {
+                None => self.push(codes, sequence),
+                Some(_) => self.push_windows(codes, sequence),
+            }
+        })?;
+        self.take_finished()?;
+        let times = &mut self.finished.times;
+        times.computing += start.elapsed() - (times.writing - written);
+        Ok(())
+    }
+
+    fn push(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
+        self.push_letters(codes)?;
+        match sequence {
+            Sequence::Open(_) => Ok(()),
+            Sequence::Ended(record) => self.end_sequence(Name::from(record)),
+        }
+    }
+
+    fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
+        let Some(mut windows) = self.windows.take() else {
+            return Ok(());
+        };
+        let name = &sequence.record().name;
+        let (width, stride) = (windows.width as u64, windows.stride as u64);
+        let name_of = |start: u64| Name {
+            name: format!("{name}:{start}"),
+            length: width,
+            skipped: None,
+        };
+        let mut visit = |start: u64, found: Found<T>| match found {
+            Found::Window(window) => {
+                self.push_letters(window)?;
+                self.end_sequence(name_of(start))
+            }
+            Found::Sketches(sketches) => {
+                // Those of the windows before come first.
+                self.finish_session()?;
+                self.pushed += sketches.nrows() as u64 * stride;
+                let names = (0..).map(|i| name_of(start + i * stride));
+                timed(&mut self.finished.times.writing, || {
+                    self.finished.results.add(names, sketches.view())
+                })
+            }
+        };
+        windows.add(name, codes, &mut visit)?;
+        if let Sequence::Ended(_) = sequence {
+            windows.end_sequence(name, &mut visit)?;
+        }
+        self.windows = Some(windows);
+        Ok(())
+    }
+
+    /// Hands on all that went into the session, and goes on with a new one.
+    fn finish_session(&mut self) -> Result<()> {
+        if self.finished.waiting.is_empty() {
+            return Ok(());
+        }
+        let next = self.sketcher.session(self.device)?;
+        let last = std::mem::replace(&mut self.session, next).finish();
+        self.finished.hand_on(last)?;
+        self.finished.from_session = 0;
+        Ok(())
+    }
+
+    fn push_letters(&mut self, codes: &[u8]) -> Result<()> {
+        self.pushed += codes.len() as u64;
+        let pushed = self.session.push(codes);
+        pushed.map_err(|error| self.finished.with_name(error))
+    }
+
+    fn end_sequence(&mut self, name: Name) -> Result<()> {
+        self.finished.waiting.push_back(name);
+        let ended = self.session.end_sequence();
+        ended.map_err(|error| self.finished.with_name(error))?;
+        // A block of text may have as many sequences as letters: their sketches must not pile up.
+        match self.finished.waiting.len().is_multiple_of(TAKEN) {
+            true => self.take_finished(),
+            false => Ok(()),
+        }
+    }
+
+    /// Letters of what has been computed.
+    fn letters_computed(&self) -> u64 {
+        match self.windows {
+            None => self.session.letters_computed(),
+            Some(_) => self.pushed,
+        }
+    }
+
+    fn take_finished(&mut self) -> Result<()> {
+        let sketches = self.session.take_finished();
+        self.finished.hand_on(sketches)
+    }
+
+    fn finish(mut self) -> Result<Times> {
+        let times = &mut self.finished.times;
+        let last = timed(&mut times.computing, || self.session.finish());
+        self.finished.hand_on(last)?;
+        Ok(self.finished.times)
+    }
+}
+
+impl From<Record> for Name {
+    fn from(record: Record) -> Name {
+        Name {
+            name: record.name,
+            length: record.length,
+            skipped: Some(record.skipped),
+        }
+    }
+}
+
+/// The end of the way.
+struct Finished<'a, T> {
+    /// What is known of the sequences whose sketches have not come yet.
+    waiting: VecDeque<Name>,
+    /// Sketches that have come from the present session.
+    from_session: usize,
+    results: &'a mut Results<T>,
+    times: Times,
+}
+
+impl<T: Entry> Finished<'_, T> {
+    fn hand_on(&mut self, sketches: gridstride::Result<Array2<T>>) -> Result<()> {
+        let sketches = sketches.map_err(|error| self.with_name(error))?;
+        let names = self.waiting.drain(..sketches.nrows());
+        self.from_session += sketches.nrows();
+        timed(&mut self.times.writing, || {
+            self.results.add(names, sketches.view())
+        })
+    }
+
+    /// The error, with the name of the sequence whose sketch it is about.
+    fn with_name(&self, error: gridstride::Error) -> Error {
+        let name = match error {
+            gridstride::Error::Overflow { index, .. } => index
+                .checked_sub(self.from_session)
+                .and_then(|place| self.waiting.get(place)),
+            _ => None,
+        };
+        match name {
+            Some(name) => Error::new(error).context(format!("cannot sketch {}", name.name)),
+            None => error.into(),
+        }
+    }
+}
+
+/// A bar that goes up to the size of the files,
+/// and stands where the letters come from that have been computed.
+struct Progress {
+    bar: ProgressBar,
+    /// Bytes read, and how many letters had come from them, in order.
+    marks: VecDeque<(u64, u64)>,
+}
+
+impl Progress {
+    fn new(args: &Args) -> Progress {
+        Progress {
+            bar: bar(total_size(&args.files), LONG_INPUT),
+            marks: VecDeque::new(),
+        }
+    }
+
+    fn read(&mut self, bytes: u64, letters: u64) {
+        self.marks.push_back((bytes, letters));
+    }
+
+    fn computed(&mut self, letters: u64) {
+        while let Some((bytes, _)) = self.marks.pop_front_if(|(_, needed)| *needed <= letters) {
+            self.bar.set_position(bytes);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets};
+
+use super::time::{Every, Origin};
+use crate::common::device_names::DeviceNames;
+
+/// Aggregates the time series of a CSV file in buckets of time.
+///
+/// The header names the columns timestamp, value and, for several series, series, in any case and
+/// order; other columns are ignored. Timestamps are nanoseconds since 1970 or RFC 3339, such as
+/// 2026-01-31T12:00:00.5+01:00. An empty value is NaN. Rows of several series may be interleaved.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The length of a bucket in ns, us, ms, s, m, h, d or w, for example 200ms, 35s or 1.5h.
+    #[arg(long, value_name = "DURATION", required_unless_present = "generate")]
+    pub every: Option<Every>,
+
+    /// What to compute: count, sum, mean, min, max, first, last, std, var, median, a percentile
+    /// such as p95 or p74.5, or rate: followed by one of these, for the differences between
+    /// successive values.
+    #[arg(
+        long,
+        value_name = "METHODS",
+        value_delimiter = ',',
+        default_value = "mean,min,max"
+    )]
+    pub aggregate: Vec<Method>,
+
+    /// A time at which a bucket begins, in the format of the timestamps.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0",
+        allow_hyphen_values = true
+    )]
+    pub origin: Origin,
+
+    /// How to treat NaN values.
+    #[arg(long, value_enum, default_value_t = NanName::Skip)]
+    pub nan: NanName,
+
+    /// How to treat buckets with too few values for a standard deviation or variance.
+    #[arg(long, value_enum, default_value_t = SingletonsName::Nan)]
+    pub singletons: SingletonsName,
+
+    /// Delta degrees of freedom: the divisor of variances is the number of values minus N.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub ddof: u32,
+
+    /// Sort the points of each series by time. Without this option they have to be sorted.
+    #[arg(long)]
+    pub sort: bool,
+
+    /// Which points with the same timestamp to keep, within a series.
+    #[arg(long, value_enum, default_value_t = DuplicatesName::Keep)]
+    pub duplicates: DuplicatesName,
+
+    /// Value of all columns of buckets without points: null (NaN), previous (the value of the
+    /// bucket before), or a number. Without this option empty buckets are left out.
+    #[arg(long, value_name = "null|previous|NUMBER", allow_hyphen_values = true)]
+    pub fill: Option<FillName>,
+
+    /// Write all buckets to this file, with their first timestamps in nanoseconds since 1970.
+    #[arg(long, value_name = "CSV")]
+    pub out: Option<PathBuf>,
+
+    /// Draw points and buckets of the first series.
+    #[arg(long, value_name = "SVG")]
+    pub plot: Option<PathBuf>,
+
+    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
+    #[arg(long, default_value = "auto")]
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
+    /// default.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u32>,
+
+    /// Instead of aggregating, write N temperatures of three rooms during a week to the file --out.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "out",
+        conflicts_with_all = [
+            "series", "every", "aggregate", "origin", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
+            "plot", "device", "memory",
+        ]
+    )]
+    pub generate: Option<u64>,
+
+    /// Seed of the random numbers of --generate.
+    #[arg(long, default_value_t = 42, requires = "generate")]
+    pub seed: u64,
+
+    /// The points, plain or gzip; - is stdin.
+    #[arg(value_name = "SERIES.csv", required_unless_present = "generate")]
+    pub series: Option<PathBuf>,
+}
+
+impl Args {
+    /// What is asked for.
+    pub fn aggregation(&self, every: &Every) -> TimeBuckets {
+        TimeBuckets::every(every.nanoseconds)
+            .origin(self.origin.0)
+            .methods(&self.aggregate)
+            .nan(self.nan.nan())
+            .ddof(self.ddof)
+            .singletons(self.singletons.singletons())
+            .duplicates(self.duplicates.duplicates())
+            .fill(self.fill.map_or(Fill::None, |FillName(fill)| fill))
+            .order(match self.sort {
+                true => Order::Sort,
+                false => Order::Required,
+            })
+    }
+}
+
+/// `Nan` as an option.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum NanName {
+    /// Ignore it.
+    Skip,
+    /// Results computed from it are NaN.
+    Propagate,
+}
+
+impl NanName {
+    fn nan(self) -> Nan {
+        match self {
+            NanName::Skip => Nan::Skip,
+            NanName::Propagate => Nan::Propagate,
+        }
+    }
+}
+
+/// `Singletons` as an option.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SingletonsName {
+    /// The result is NaN.
+    Nan,
+    /// Leave them out.
+    Drop,
+}
+
+impl SingletonsName {
+    fn singletons(self) -> Singletons {
+        match self {
+            SingletonsName::Nan => Singletons::Nan,
+            SingletonsName::Drop => Singletons::Drop,
+        }
+    }
+}
+
+/// `Duplicates` as an option.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DuplicatesName {
+    /// Keep all points.
+    Keep,
+    /// Keep the first one in the file.
+    First,
+    /// Keep the last one in the file.
+    Last,
+}
+
+impl DuplicatesName {
+    fn duplicates(self) -> Duplicates {
+        match self {
+            DuplicatesName::Keep => Duplicates::Keep,
+            DuplicatesName::First => Duplicates::First,
+            DuplicatesName::Last => Duplicates::Last,
+        }
+    }
+}
+
+/// `Fill` as an option.
+#[derive(Clone, Copy)]
+pub struct FillName(Fill);
+
+impl FromStr for FillName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<FillName, &'static str> {
+        Ok(FillName(match text {
+            "null" => Fill::Nan,
+            "previous" => Fill::Previous,
+            number => Fill::Value(
+                number
+                    .parse()
+                    .map_err(|_| "not null, previous or a number")?,
+            ),
+        }))
+    }
+}

@@ -1,0 +1,117 @@
+//! Aggregates time series of a CSV file in buckets of time: means, deviations, percentiles, rates.
+//!
+//! ```text
+//! gridstride time-series examples/data/rooms.csv --every 6h --aggregate mean,std,p95,rate:max
+//! ```
+//!
+//! `--out` writes all buckets as CSV, `--plot` draws them over the points.
+
+pub mod args;
+mod generate;
+mod number;
+mod plot;
+mod points_file;
+mod results;
+mod summary;
+mod thinned;
+mod time;
+mod time_axis;
+
+use std::io::Write;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use gridstride::Device;
+use ndarray::aview1;
+
+use crate::common::output::OutputFile;
+use crate::common::report::timed;
+use args::Args;
+use points_file::{Demands, Rows};
+use summary::{Run, Times};
+use time::Every;
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    match (&args.series, &args.every, args.generate, &args.out) {
+        (_, _, Some(count), Some(out)) => generate::run(out, count, args.seed),
+        (Some(series), Some(every), ..) => aggregate(args, series, every),
+        _ => bail!("a file and --every are needed"),
+    }
+}
+
+fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
+    if args.out.is_some() && args.out == args.plot {
+        bail!("--out and --plot name the same file");
+    }
+    // Before the work, so that a path that cannot be written does not show only afterwards.
+    let create = |path: &_| OutputFile::create(path);
+    let mut out = args.out.as_deref().map(create).transpose()?;
+    let plot = args.plot.as_deref().map(create).transpose()?;
+
+    let (start, mut times) = (Instant::now(), Times::default());
+    let (rows, devices) = rows_and_device(args, series, every, &mut times)?;
+    let points = timed(&mut times.grouping, || rows.group());
+    let found = timed(&mut times.aggregating, || {
+        args.aggregation(every).aggregate_series(
+            &devices,
+            &points.offsets,
+            aview1(&points.timestamps),
+            aview1(&points.values),
+        )
+    })?;
+    if let Some(file) = &mut out {
+        timed(&mut times.writing, || results::write(file, &points, &found))?;
+    }
+    let source = match series == Path::new("-") {
+        true => "stdin".into(),
+        false => series.display().to_string(),
+    };
+    if let Some(mut file) = plot {
+        timed(&mut times.plotting, || {
+            let text = plot::draw(&source, every, &points, &found)?;
+            file.write(|file| Ok(file.write_all(text.as_bytes())?))?;
+            file.publish()
+        })?;
+    }
+    // Last, so that nothing is there if the plot fails.
+    timed(&mut times.writing, || {
+        out.map_or(Ok(()), OutputFile::publish)
+    })?;
+    summary::print(&Run {
+        args,
+        every,
+        source: &source,
+        points: &points,
+        devices: &devices,
+        found: &found,
+        times,
+        elapsed: start.elapsed(),
+    })
+}
+
+/// Opens the devices, which takes its time, while the file is read.
+fn rows_and_device(
+    args: &Args,
+    series: &Path,
+    every: &Every,
+    times: &mut Times,
+) -> Result<(Rows, Vec<Device>)> {
+    let demands = Demands::new(!args.sort, every.nanoseconds, args.origin.0);
+    thread::scope(|scope| {
+        let reading = thread::Builder::new()
+            .name("points".into())
+            .spawn_scoped(scope, || {
+                let mut took = Duration::ZERO;
+                let rows = timed(&mut took, || Rows::read(series, demands));
+                (took, rows)
+            })
+            .context("reading needs a thread")?;
+        let devices = timed(&mut times.opening, || args.device.open(args.memory));
+        let (took, rows) = reading.join().expect("reading does not panic");
+        times.reading = took;
+        Ok((rows?, devices?))
+    })
+}

@@ -1,0 +1,560 @@
+//! The subcommand `tensor-sketch` as its user meets it: what it prints, writes and refuses.
+
+use std::fs;
+use std::io::Write;
+
+use gridstride::Device;
+use gridstride::distances::pairwise;
+use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch, Unknown};
+use ndarray::{Array2, ArrayView1, array};
+use ndarray_npy::read_npy;
+
+use crate::common::devices;
+use crate::common::sketch::{Reference, codes};
+use crate::program::{Folder, Program, gzip, gzip_stored, printed, says, words};
+
+/// The genome. Tests run in the package's folder, in a bundle too.
+const LAMBDA: &str = "../examples/data/lambda_phage.fa";
+
+const PROGRAM: Program = Program("tensor-sketch");
+
+/// Runs the program with `--out`, and reads what it wrote.
+fn sketches(folder: &Folder, arguments: &[&str]) -> Array2<f32> {
+    read_npy(PROGRAM.write(folder, "sketches.npy", arguments)).unwrap()
+}
+
+/// Codes of DNA as text.
+fn dna_text(codes: &[u8]) -> String {
+    let letters = codes.iter().map(|&code| b"ACGT"[usize::from(code)]);
+    letters.map(char::from).collect()
+}
+
+/// A text in lines.
+fn in_lines(text: &str, length: usize) -> String {
+    let lines = text.as_bytes().chunks(length);
+    let lines: Vec<_> = lines.map(|line| str::from_utf8(line).unwrap()).collect();
+    lines.join("\n")
+}
+
+/// The library's sketches of `texts`.
+fn library(
+    device: &Device,
+    alphabet: &Alphabet,
+    tables: Tables,
+    normalize: bool,
+    texts: &[&str],
+) -> Array2<f32> {
+    let mut sequences = Sequences::new();
+    for text in texts {
+        let encoded = alphabet.encode(text.as_bytes(), Unknown::Skip).unwrap();
+        sequences.push(encoded.codes).unwrap();
+    }
+    let sketcher = TensorSketch::new(tables).normalize(normalize);
+    sketcher.sketch(device, &sequences).unwrap()
+}
+
+fn dna(texts: &[&str]) -> Array2<f32> {
+    library(
+        &Device::auto(),
+        &Alphabet::dna(),
+        Tables::from_seed(4, 4, 96, 0).unwrap(),
+        false,
+        texts,
+    )
+}
+
+#[test]
+fn the_genome_of_lambda() {
+    let folder = Folder::new();
+    let printed = PROGRAM.succeed(&[LAMBDA]);
+    assert_eq!(
+        words(&printed)[1][..3],
+        ["gi|9626243|ref|NC_001416.1|", "48502", "0"]
+    );
+    says(&printed, &["48502 letters in "]);
+    says(
+        &printed,
+        &[
+            "waiting for input",
+            "parsing",
+            "waiting for sketches",
+            "writing",
+        ]
+        .map(|part| format!("{part} ")),
+    );
+
+    let genome = fs::read_to_string(LAMBDA).unwrap();
+    let letters: String = genome.lines().skip(1).collect();
+    assert_eq!(sketches(&folder, &[LAMBDA]), dna(&[&letters]));
+}
+
+#[test]
+fn all_options_of_a_sketch() {
+    let folder = Folder::new();
+    let texts = ["MKVLAAGIVGLCAKAYWDE", "MKVLAXXGIVGLAKAYWDE*", "mkv"];
+    let [a, b, c] = texts;
+    let first = folder.file("first.fa", format!(">a\n{a}\n>b\n{b}\n"));
+    let second = folder.file("second.fa", format!(">c\n{c}\n"));
+    let options = "--alphabet protein --dim 40 --tuple 3 --seed 18446744073709551615 --normalize";
+    let options: Vec<_> = options.split(' ').chain([&*first, &*second]).collect();
+    for device in devices() {
+        let name = device.kind().to_string();
+        let options = [&options[..], &["--device", &name]].concat();
+        let tables = Tables::from_seed(20, 3, 40, u64::MAX).unwrap();
+        let expected = library(&device, &Alphabet::protein(), tables, true, &texts);
+        assert_eq!(sketches(&folder, &options), expected);
+        assert!(PROGRAM.succeed(&options).contains(&format!("on {name}")));
+    }
+
+    let printed = PROGRAM.succeed(&options);
+    let expected = [["a", "19", "0"], ["b", "17", "3"], ["c", "3", "0"]];
+    for (line, expected) in words(&printed)[1..4].iter().zip(expected) {
+        assert_eq!(line[..3], expected);
+    }
+}
+
+#[test]
+fn one_sketch_a_file() {
+    let folder = Folder::new();
+    let first = folder.file("first.fa", ">a\nACGTAC\n>b\nGGNTT\n>c\n");
+    let second = folder.file("second.fa", ">a\nTTTTTT\n");
+    let sketches = sketches(&folder, &["--per-file", &first, &second]);
+    assert_eq!(sketches, dna(&["ACGTACGGTT", "TTTTTT"]));
+    let printed = PROGRAM.succeed(&["--per-file", &first, &second]);
+    assert_eq!(words(&printed)[1][..3], [&first, "10", "1"]);
+}
+
+#[test]
+fn forms_and_f64() {
+    let folder = Folder::new();
+    let text = "ACGTTGCAAC".repeat(500);
+    let fasta = folder.file("a.fa", format!(">a\n{text}\n>b\n>c\nACGTT\n"));
+    let dna = Alphabet::dna();
+    let texts =
+        [&text, "", "ACGTT"].map(|text| dna.encode(text.as_bytes(), Unknown::Error).unwrap());
+    let sequences: Sequences = texts.iter().map(|encoded| &encoded.codes).collect();
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 4, 96, 0).unwrap());
+    for (name, form) in [
+        ("auto", Form::Auto),
+        ("direct", Form::Direct),
+        ("fourier", Form::Fourier),
+    ] {
+        let sketcher = sketcher.clone().form(form);
+        let options = ["--device", "cpu", "--form", name, &fasta];
+        let expected = sketcher.sketch(&Device::cpu(), &sequences).unwrap();
+        assert_eq!(sketches(&folder, &options), expected);
+
+        let expected = sketcher.double().sketch(&Device::cpu(), &sequences);
+        let out = folder.argument("double.npy");
+        let options = [&options[..], &["--f64", "--out", &out]].concat();
+        says(&PROGRAM.succeed(&options), &["f64"]);
+        assert_eq!(read_npy::<_, Array2<f64>>(out).unwrap(), expected.unwrap());
+    }
+    PROGRAM.refuse_usage(&["--form", "cubic", LAMBDA], "cubic");
+}
+
+#[test]
+fn windows_of_each_record() {
+    let folder = Folder::new();
+    // Windows begin on both sides of the ends of blocks of 1 MiB.
+    let long = "ACGTTGCAACCATG".repeat(100_000);
+    let lines = in_lines(&long, 70);
+    let fasta = format!(">a\nACGTACGTN\nTT\n>short\nACG\n>b\n{lines}\n>c\nACGT\n");
+    let fasta = folder.file("a.fa", fasta);
+    let texts = ["ACGTACGTTT", "ACG", &long, "ACGT"];
+    let strides = [3, 4, 1_000_000, 200_000, 350_000];
+    for (width, stride) in [4, 4, 1, 5, 700_000].into_iter().zip(strides) {
+        let mut windows = Vec::new();
+        let mut names = Vec::new();
+        for (text, name) in texts.iter().zip(["a", "short", "b", "c"]) {
+            let starts = (0..text.len()).step_by(stride);
+            for start in starts.filter(|start| start + width <= text.len()) {
+                windows.push(&text[start..start + width]);
+                names.push(format!("{name}:{start}"));
+            }
+        }
+        let option = format!("{width}:{stride}");
+        let tables = Tables::from_seed(4, 3, 4, 0).unwrap();
+        let options = ["--windows", &option, "--tuple", "3", "--dim", "4", &fasta];
+        let sketches = sketches(&folder, &options);
+        assert_eq!(sketches.nrows(), windows.len(), "{option}");
+        for (sketch, window) in sketches.outer_iter().zip(windows) {
+            let codes = Alphabet::dna().encode(window.as_bytes(), Unknown::Error);
+            // Products on the way to both ends, at most, and a few more.
+            Reference::new(&tables, ArrayView1::from(&codes.unwrap().codes))
+                .after_products(2 * width + 64)
+                .check_last_row(sketch, false, Form::Fourier);
+        }
+        let printed = PROGRAM.succeed(&options);
+        for (line, name) in words(&printed)[1..].iter().zip(names.iter().take(20)) {
+            assert_eq!(line[..3], [name, &width.to_string(), "-"]);
+        }
+        says(&printed, &["1400017 letters in "]);
+    }
+    for bad in ["5", "5:", "0:1", "1:0", "-1:1", "a:b", "1:1:1"] {
+        let options = [&format!("--windows={bad}"), LAMBDA];
+        PROGRAM.refuse_usage(&options, "not WIDTH:STRIDE, two positive numbers");
+    }
+}
+
+/// More windows than are sketched at a time.
+#[test]
+fn many_windows() {
+    let folder = Folder::new();
+    let codes = codes(20_000, 4, 1);
+    let fasta = folder.file("a.fa", format!(">a\n{}\n", dna_text(&codes)));
+    let tables = Tables::from_seed(4, 1, 1024, 0).unwrap();
+    let windows = ["--windows", "10:3", &fasta];
+    let shape = ["--tuple", "1", "--dim", "1024"];
+    let sketches = sketches(&folder, &[&shape[..], &windows].concat());
+    let windows = codes.windows(10).step_by(3);
+    assert_eq!(sketches.nrows(), windows.len());
+    for (sketch, window) in sketches.outer_iter().zip(windows) {
+        Reference::new(&tables, window.into()).check_last_row(sketch, false, Form::Fourier);
+    }
+    let options = ["--windows", "10:3", "--form", "direct", &fasta];
+    PROGRAM.refuse(&options, &["not with --form direct"]);
+}
+
+/// Records keep their order, whether their windows share few letters or many. Errors name the
+/// window.
+#[test]
+fn windows_of_short_and_long_records() {
+    let folder = Folder::new();
+    let texts = [(300, 1), (30_000, 2), (299, 3), (300, 4)];
+    let texts = texts.map(|(length, seed)| codes(length, 4, seed));
+    let records: String = (0..)
+        .zip(&texts)
+        .map(|(i, codes)| format!(">{i}\n{}\n", dna_text(codes)))
+        .collect();
+    let fasta = folder.file("a.fa", records);
+    let tables = Tables::from_seed(4, 2, 6, 0).unwrap();
+    let options = ["--windows", "200:1", "--tuple", "2", "--dim", "6", &fasta];
+    let sketches = sketches(&folder, &options);
+    let windows: Vec<_> = texts.iter().flat_map(|codes| codes.windows(200)).collect();
+    assert_eq!(sketches.nrows(), windows.len());
+    for (sketch, window) in sketches.outer_iter().zip(windows) {
+        Reference::new(&tables, window.into())
+            .after_products(464)
+            .check_last_row(sketch, false, Form::Fourier);
+    }
+
+    // C(300 000, 8) is 1.6e39: equal letters leave f32's range, in any form.
+    let table = |value| vec![vec![value; 8]; 4];
+    let json = serde_json::json!({ "hashes": table(0), "signs": table(1) });
+    let zeros = folder.file("zeros.json", json.to_string());
+    let records = format!(">short\nACGT\n>long\n{}\n", "A".repeat(300_100));
+    let fasta = folder.file("long.fa", records);
+    let options = ["--tables", &zeros, "--dim", "1", &fasta, "--windows"];
+    for windows in ["300000:90", "300000:300000"] {
+        let options = [&options[..], &[windows]].concat();
+        PROGRAM.refuse(&options, &["cannot sketch long:0"]);
+    }
+}
+
+#[test]
+fn from_stdin() {
+    let folder = Folder::new();
+    let out = folder.argument("sketches.npy");
+    let text = ">a\nACGTACGTAC\n>b\nTTTTT\n";
+    let first = folder.file("first.fa", ">first\nGGG\n");
+    for input in [text.as_bytes(), &gzip(text.as_bytes())] {
+        PROGRAM.read(&["--out", &out, &first, "-"], input);
+        let found: Array2<f32> = read_npy(&out).unwrap();
+        assert_eq!(found, dna(&["GGG", "ACGTACGTAC", "TTTTT"]));
+    }
+    let shown = PROGRAM.read(&["--per-file", "-"], text.as_bytes());
+    assert_eq!(words(&shown)[1][..3], ["-", "15", "0"]);
+    let output = PROGRAM.run_with_stdin(&["-"], drop);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    says(&errors, &["cannot read -: the file is empty"]);
+}
+
+#[test]
+fn many_records() {
+    let folder = Folder::new();
+    let texts: Vec<_> = (0..30_000).map(|i| "ACGGTTAAC".repeat(i % 4)).collect();
+    let records = (0..).zip(&texts);
+    let records = records.map(|(i, text)| format!(">{i}\n{text}\n"));
+    let fasta = folder.file("a.fa", records.collect::<String>());
+    let printed = PROGRAM.succeed(&["--dim", "8", &fasta]);
+    says(&printed, &["... and 29980 more"]);
+    says(&printed, &["sketches: 30000,"]);
+    let device = Device::auto();
+    let tables = Tables::from_seed(4, 4, 8, 0).unwrap();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    let expected = library(&device, &Alphabet::dna(), tables, false, &texts);
+    assert_eq!(sketches(&folder, &["--dim", "8", &fasta]), expected);
+}
+
+/// One record that does not fit in the allowed memory: 25 million letters a batch, and a few blocks
+/// of text.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_record() {
+    const MIB: usize = 1 << 20;
+    let line = ["ACGTTGCATT".repeat(8), "\n".into()].concat();
+    let block = line.repeat(MIB / line.len());
+    let peak = |blocks: usize| {
+        let options = ["--dim", "1", "--tuple", "1", "--device", "cpu", "-"];
+        let output = PROGRAM.run_with_stdin(&options, |mut stdin| {
+            stdin.write_all(b">long\n").unwrap();
+            for _ in 0..blocks {
+                stdin.write_all(block.as_bytes()).unwrap();
+            }
+        });
+        let printed = printed(output);
+        let letters = blocks * block.len() / 81 * 80;
+        says(&printed, &[format!("{letters} letters in ")]);
+        let (_, peak) = printed.rsplit_once("peak memory ").unwrap();
+        let peak = peak.trim_end().strip_suffix(" MiB").unwrap();
+        peak.parse::<f64>().unwrap()
+    };
+    let (small, large) = (peak(1), peak(120));
+    let what = "MiB for 120 MiB of text, and for one";
+    assert!(large - small < 60.0, "{large} and {small} {what}");
+}
+
+/// C(300 000, 8) is 1.6e39, and all tuples fall on one place with one sign.
+#[test]
+fn overflow_names_the_record() {
+    let folder = Folder::new();
+    let long = "A".repeat(300_000);
+    let first = folder.file("first.fa", ">a\nACGT\n>b\nACGT\n");
+    let second = folder.file("second.fa", format!(">c\nACGT\n>long one\n{long}\n>d\nA\n"));
+    let shape = ["--tuple", "8", "--dim", "1"];
+    let out = folder.argument("sketches.npy");
+    let range = "the sketch of sequence 3 leaves the range of f32";
+    let said = ["cannot sketch long: ", range];
+    PROGRAM.refuse(
+        &[&shape[..], &["--out", &out, &first, &second]].concat(),
+        &said,
+    );
+    assert_eq!(folder.names(), ["first.fa", "second.fa"]);
+    for other in ["--normalize", "--f64"] {
+        PROGRAM.succeed(&[&shape[..], &[other, &second]].concat());
+    }
+}
+
+#[test]
+fn tables_from_json() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGTACGTTT\n");
+    let json = r#"{"signs": [[1, -1], [1, 1], [-1, -1], [1, 1]],
+                   "hashes": [[0, 4], [1, 3], [2, 2], [3, 0]]}"#;
+    let tables_file = folder.file("tables.json", json);
+    let hashes = array![[0, 4], [1, 3], [2, 2], [3, 0]];
+    let signs = array![[1, -1], [1, 1], [-1, -1], [1, 1]];
+    let tables = Tables::new(hashes.view(), signs.view(), 5).unwrap();
+    let (device, alphabet) = (Device::auto(), Alphabet::dna());
+    let expected = library(&device, &alphabet, tables, false, &["ACGTACGTTT"]);
+    let options = ["--tables", &tables_file, "--dim", "5", &fasta];
+    let with = |other: &[&'static str]| [&options[..], other].concat();
+    assert_eq!(sketches(&folder, &options), expected);
+    assert_eq!(sketches(&folder, &with(&["--tuple", "2"])), expected);
+    PROGRAM.refuse(&with(&["--tuple", "3"]), &["tables.json", "tuples of 2"]);
+    PROGRAM.refuse_usage(&with(&["--seed", "0"]), "cannot be used with");
+}
+
+#[test]
+fn bad_tables() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGT\n");
+    let cases = [
+        ("{", "EOF"),
+        ("[]", "tables.json"),
+        (r#"{"hashes": [[0]]}"#, "missing field `signs`"),
+        (
+            r#"{"hashes": [[0]], "signs": [[1]], "dim": 4}"#,
+            "unknown field `dim`",
+        ),
+        (r#"{"hashes": [[0.5]], "signs": [[1]]}"#, "floating point"),
+        (
+            r#"{"hashes": [[0], [1]], "signs": [[1], [1]]}"#,
+            "for 2 letters, but the alphabet has 4",
+        ),
+        (
+            r#"{"hashes": [[0], [1, 2]], "signs": [[1], [1]]}"#,
+            "row 1 of the hashes has 2 numbers",
+        ),
+        (
+            r#"{"hashes": [[0]], "signs": [[1, 1]]}"#,
+            "the hashes are (1, 1), the signs (1, 2)",
+        ),
+        (
+            r#"{"hashes": [[96]], "signs": [[1]]}"#,
+            "row 0, column 0 is 96, not in [0, 96)",
+        ),
+        (r#"{"hashes": [[0]], "signs": [[2]]}"#, "is 2, not 1 or -1"),
+        (
+            r#"{"hashes": [], "signs": []}"#,
+            "alphabet_size, the number of letters, is 0",
+        ),
+    ];
+    for (json, expected) in cases {
+        let tables = folder.file("tables.json", json);
+        PROGRAM.refuse(&["--tables", &tables, &fasta], &["tables.json", expected]);
+    }
+    let options = ["--tables", "missing.json", &fasta];
+    PROGRAM.refuse(&options, &["missing.json", "No such file"]);
+}
+
+#[test]
+fn distances_as_a_table() {
+    let folder = Folder::new();
+    let records = ">one first\nACGTACGT\n>two\nACGTTCGT\n>three\nGGGGGG\n";
+    let fasta = folder.file("a.fa", records);
+    let path = folder.argument("distances.tsv");
+    PROGRAM.succeed(&["--distances", &path, &fasta]);
+    let sketches = dna(&["ACGTACGT", "ACGTTCGT", "GGGGGG"]);
+    // The program takes the same device, where distances are the same to the bit.
+    let expected = pairwise(&Device::auto(), sketches.view()).unwrap();
+    let table = fs::read_to_string(path).unwrap();
+    let lines = table.lines();
+    let lines: Vec<Vec<_>> = lines.map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0], ["", "one", "two", "three"]);
+    for (i, line) in lines[1..].iter().enumerate() {
+        assert_eq!(line[0], lines[0][i + 1]);
+        let values = line[1..].iter().map(|value| value.parse().unwrap());
+        assert_eq!(values.collect::<Vec<f64>>(), expected.row(i).to_vec());
+    }
+}
+
+#[test]
+fn every_way_to_write_fasta() {
+    let folder = Folder::new();
+    let of = |name: &str, content: &[u8]| sketches(&folder, &[&folder.file(name, content)]);
+    let expected = dna(&["ACGTACGTAC", "", "TTTTT"]);
+    for text in [
+        ">a\nACGTACGTAC\n>b\n>c\nTTTTT\n",
+        ">a\nACGTA\nCGTAC\n\n>b\n\n>c\nTTTTT",
+        ">a x y\r\nACGTA\r\nCGTAC\r\n>b\r\n>c\r\nTTTTT\r\n",
+        ">a\nacgtacgtac\n>b\nNN-\n>c\nuuUUt\n",
+    ] {
+        assert_eq!(of("a.fa", text.as_bytes()), expected, "{text:?}");
+        let compressed = gzip(text.as_bytes());
+        assert_eq!(of("a.fa.gz", &compressed), expected, "{text:?}");
+    }
+    for text in [">", ">\n", ">a", ">a\n", ">a\r\n", ">a\n\n"] {
+        assert_eq!(of("a.fa", text.as_bytes()), dna(&[""]), "{text:?}");
+    }
+    let members: [&[u8]; 3] = [b">a\nACGTA", b"CGTAC\n>b\n>c\nT", b"TTTT\n"];
+    let members = members.map(gzip).concat();
+    assert_eq!(of("members.fa.gz", &members), expected);
+}
+
+#[test]
+fn a_record_longer_than_any_buffer() {
+    let folder = Folder::new();
+    let text = "ACGGTTAAC".repeat(30_000);
+    let lines = in_lines(&text, 61);
+    let fasta = format!(">short\nACGT\n>long\n{lines}\n>last\nTTTT\n");
+    let found = sketches(&folder, &[&folder.file("a.fa", fasta)]);
+    assert_eq!(found, dna(&["ACGT", &text, "TTTT"]));
+}
+
+/// The text is read in blocks of 1 MiB. Wherever one ends, lines are what they are: a `>` inside of
+/// one begins no record, and a carriage return is a part of a line end or of the text.
+#[test]
+fn lines_across_blocks() {
+    let folder = Folder::new();
+    let lines = "AC>GT\r\nA\rC\r\n\r\n>b c\r\nTT\r\n>\n>d\n\nG\r\r\nC";
+    let expected = dna(&[&format!("{}ACGTAC", "C".repeat(1 << 10)), "TT", "", "GC"]);
+    for before in 0..=lines.len() {
+        // So many bytes of the lines are in the first block.
+        let name = "n".repeat((1 << 20) - (1 << 10) - 3 - before);
+        let fasta = format!(">{name}\n{}\n{lines}", "C".repeat(1 << 10));
+        assert_eq!(fasta.len() - lines.len(), (1 << 20) - before);
+        let fasta = folder.file("a.fa", fasta);
+        let found = sketches(&folder, &[&fasta]);
+        assert_eq!(found, expected, "{before} bytes before");
+        let printed = PROGRAM.succeed(&[&fasta]);
+        let lines = words(&printed);
+        let skipped: Vec<_> = (lines[1..5].iter())
+            .map(|fields| fields[fields.len() - 6])
+            .collect();
+        assert_eq!(skipped, ["2", "0", "0", "1"], "{before} bytes before");
+        let said = "'>' (byte 62) at position 1026";
+        PROGRAM.refuse(&["--unknown", "error", &fasta], &[said]);
+    }
+}
+
+#[test]
+fn truncated_gzip() {
+    let folder = Folder::new();
+    let records = format!(">a\nACGT\n>b\n{}\n>c\nACGT\n", "ACGT".repeat(9));
+    let whole = gzip_stored(records.as_bytes());
+    let cases = [
+        (whole.len() - 1, "the file ends badly in record 3 (c)"),
+        (whole.len() - 30, "the file ends badly in record 2 (b)"),
+        (20, "the file ends badly in record 1 (a)"),
+        (5, "nothing before the first record"),
+    ];
+    let kept = folder.file("kept.npy", "as it was");
+    for (length, place) in cases {
+        let path = folder.file("cut.fa.gz", &whole[..length]);
+        PROGRAM.refuse(&[&path, "--out", &kept], &["cut.fa.gz", place]);
+    }
+    assert_eq!(fs::read(&kept).unwrap(), b"as it was");
+    assert_eq!(folder.names(), ["cut.fa.gz", "kept.npy"]);
+
+    let mut damaged = whole.clone();
+    damaged[whole.len() - 12] ^= 1;
+    let said = ["bad.fa.gz", "record 3 (c)", "corrupt"];
+    PROGRAM.refuse(&[&folder.file("bad.fa.gz", damaged)], &said);
+}
+
+#[test]
+fn unknown_letters() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGT\n>b note\nAC\nGRT\n");
+    let place = [
+        "cannot read ",
+        "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter of the alphabet",
+        "--unknown skip leaves such bytes out",
+    ];
+    PROGRAM.refuse(&["--unknown", "error", &fasta], &place);
+    PROGRAM.refuse(&["--unknown", "error", "--per-file", &fasta], &place);
+    let found = sketches(&folder, &["--unknown", "skip", &fasta]);
+    assert_eq!(found, dna(&["ACGT", "ACGT"]));
+}
+
+#[test]
+fn files_that_are_not_fasta() {
+    let folder = Folder::new();
+    for (name, content, said) in [
+        ("empty.fa", &b""[..], "the file is empty"),
+        ("empty.fa.gz", &gzip(b""), "the file is empty"),
+        ("words.fa", b"words", "it begins with 'w', not with '>'"),
+    ] {
+        PROGRAM.refuse(&[&folder.file(name, content)], &[name, said]);
+    }
+    PROGRAM.refuse(&[LAMBDA, "missing.fa"], &["missing.fa", "No such file"]);
+    PROGRAM.refuse(&[folder.0.path()], &["cannot read"]);
+}
+
+#[test]
+fn parameters_that_cannot_be() {
+    for (option, number, said) in [
+        ("--dim", "0", "the dimension, is 0"),
+        ("--dim", "4097", "the dimension, is 4097"),
+        (
+            "--tuple",
+            "9",
+            "tuple_length, the number of letters of a tuple, is 9",
+        ),
+    ] {
+        PROGRAM.refuse(&[option, number, LAMBDA], &[said]);
+    }
+    PROGRAM.refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
+    PROGRAM.refuse_usage(&["--seed=-1", LAMBDA], "--seed");
+    let devices = "not auto, cpu, cuda, cuda:N or simulator: cuda:x";
+    PROGRAM.refuse_usage(&["--device", "cuda:x", LAMBDA], devices);
+    PROGRAM.refuse_usage(&[], "<FASTA>");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    PROGRAM.refuse_outputs(["--out", "--distances"], LAMBDA);
+}

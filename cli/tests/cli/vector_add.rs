@@ -1,0 +1,40 @@
+//! The subcommand `vector-add` as its user meets it.
+
+use crate::program::Program;
+
+const PROGRAM: Program = Program("vector-add");
+
+#[test]
+fn every_number_of_streams_has_a_row() {
+    for device in ["cpu", "simulator"] {
+        let options = ["--n", "10000", "--streams", "1,2,5", "--repeat", "1"];
+        let said = PROGRAM.succeed(&[&options[..], &["--device", device]].concat());
+        let lines: Vec<_> = said.lines().collect();
+        let first = format!("10000 sums of i32 as f64, on {device}");
+        assert!(lines[0].starts_with(&first), "{said}");
+        for (line, streams) in lines[2..5].iter().zip(["1", "2", "5"]) {
+            assert_eq!(line.split_whitespace().next(), Some(streams));
+            assert_eq!(line.matches(" ms, ").count(), 2, "{said}");
+        }
+        assert_eq!(lines[5..], ["every sum is right"]);
+    }
+}
+
+#[test]
+fn no_elements_are_fine() {
+    let said = PROGRAM.succeed(&["--n", "0", "--device", "simulator"]);
+    assert!(said.ends_with("every sum is right\n"), "{said}");
+}
+
+#[test]
+fn mistakes_are_refused() {
+    PROGRAM.refuse(&["--repeat", "0"], &["--repeat"]);
+    PROGRAM.refuse(
+        &["--memory", "0", "--device", "simulator"],
+        &["stream", "0 bytes of memory"],
+    );
+    PROGRAM.refuse(&["--device", "cuda:1000"], &["cuda:1000"]);
+    PROGRAM.refuse_usage(&["--streams", "0"], "--streams");
+    PROGRAM.refuse_usage(&["--streams", "1,many"], "many");
+    PROGRAM.refuse_usage(&["--device", "gpu"], "gpu");
+}
