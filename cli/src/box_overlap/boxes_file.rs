@@ -1,32 +1,19 @@
 //! From CSV files to boxes.
-//!
-//! A thread of its own divides each file into records; numbers are parsed by all threads, a batch
-//! of records at a time.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use csv::{ByteRecord, Reader};
+use anyhow::{Context, Result, bail, ensure};
+use csv::ByteRecord;
 use indicatif::ProgressBar;
 use ndarray::Array2;
-use rayon::prelude::*;
 
 use super::number::Number;
 use crate::common::input::{LONG_INPUT, open};
-use crate::common::records::{line, next_record, reader, shown};
+use crate::common::records::{self, Cells, Fault, Table, shown};
 use crate::common::report::{bar, total_size};
-
-/// Records that are handed over in one go, and those of them that a thread takes at least.
-const BATCH: usize = 1 << 13;
-const SHARE: usize = 1 << 8;
-
-/// Batches that wait to be parsed, at most.
-const AHEAD: usize = 4;
 
 /// Files that are being read, all at the same time.
 pub struct Reading<T> {
@@ -79,80 +66,39 @@ fn read_file<T: Number>(
     read: &Arc<AtomicU64>,
     bar: &ProgressBar,
 ) -> Result<Array2<T>> {
-    let text = open(path, read.clone())?;
-    let mut reader = reader(text);
-    let mut header = ByteRecord::new();
-    ensure!(next_record(&mut reader, &mut header)?, "the file is empty");
-    let columns = Columns::find(&header).with_context(|| format!("line {}", line(&header)))?;
-
-    let mut numbers = Vec::new();
-    thread::scope(|scope| {
-        let (to_parser, batches) = mpsc::sync_channel(AHEAD);
-        let (spent, to_fill) = mpsc::channel();
-        thread::Builder::new()
-            .name("records".into())
-            .spawn_scoped(scope, move || read_batches(reader, &to_parser, &to_fill))
-            .context("reading needs a thread")?;
-        for batch in batches {
-            let batch: Batch = batch?;
-            columns.parse(&batch, &mut numbers)?;
-            bar.set_position(read.load(Ordering::Relaxed));
-            // After the last one nobody needs it.
-            let _ = spent.send(batch);
-        }
-        anyhow::Ok(())
-    })?;
+    let begin = |header: &ByteRecord| {
+        Ok(BoxTable {
+            columns: Columns::find(header)?,
+            numbers: Vec::new(),
+        })
+    };
+    let progress = || bar.set_position(read.load(Ordering::Relaxed));
+    let BoxTable { columns, numbers } = records::read(open(path, read.clone())?, begin, progress)?;
     let width = columns.places.len();
-    Ok(Array2::from_shape_vec(
-        (numbers.len() / width, width),
-        numbers,
-    )?)
+    let shape = (numbers.len() / width, width);
+    Ok(Array2::from_shape_vec(shape, numbers)?)
 }
 
-/// Records, of which the first `count` are in use.
-#[derive(Default)]
-struct Batch {
-    records: Vec<ByteRecord>,
-    count: usize,
+/// The boxes that have been read: of each all minima, then all maxima.
+struct BoxTable<T> {
+    columns: Columns,
+    numbers: Vec<T>,
 }
 
-impl Batch {
-    fn records(&self) -> &[ByteRecord] {
-        &self.records[..self.count]
+impl<T: Number> Table for BoxTable<T> {
+    type Part = Vec<T>;
+
+    fn part(&self) -> Vec<T> {
+        Vec::new()
     }
 
-    /// Takes the next records of a file, fewer than [`BATCH`] at its end or before an error.
-    fn fill(&mut self, reader: &mut Reader<impl Read>) -> csv::Result<()> {
-        self.records.resize_with(BATCH, ByteRecord::new);
-        self.count = 0;
-        while self.count < BATCH && next_record(reader, &mut self.records[self.count])? {
-            self.count += 1;
-        }
+    fn parse(&self, part: &mut Vec<T>, line: u64, cells: &impl Cells) -> Result<(), Fault> {
+        self.columns.parse(part, line, cells)
+    }
+
+    fn add(&mut self, part: Vec<T>) -> Result<(), Fault> {
+        self.numbers.extend_from_slice(&part);
         Ok(())
-    }
-}
-
-/// Hands all records over, also those before an error.
-fn read_batches(
-    mut reader: Reader<impl Read>,
-    to_parser: &SyncSender<Result<Batch>>,
-    spent: &Receiver<Batch>,
-) {
-    loop {
-        let mut batch = spent.try_recv().unwrap_or_default();
-        let outcome = batch.fill(&mut reader);
-        let is_last = batch.count < BATCH;
-        // If nobody wants more, another error has been found.
-        if to_parser.send(Ok(batch)).is_err() {
-            return;
-        }
-        if let Err(error) = outcome {
-            let place = format!("the file ends badly in line {}", reader.position().line());
-            let _ = to_parser.send(Err(anyhow!(error).context(place)));
-        }
-        if is_last {
-            return;
-        }
     }
 }
 
@@ -160,8 +106,6 @@ fn read_batches(
 struct Columns {
     /// Their names, and where they are in a record: all minima, then all maxima.
     places: Vec<(&'static str, usize)>,
-    /// Cells in a record.
-    cells: usize,
 }
 
 impl Columns {
@@ -184,44 +128,32 @@ impl Columns {
             "there is no column {}",
             missing.join(", ")
         );
-        Ok(Columns {
-            places,
-            cells: header.len(),
-        })
+        Ok(Columns { places })
     }
 
-    /// Adds the boxes of a batch to `numbers`, or fails for its first record that has none.
-    fn parse<T: Number>(&self, batch: &Batch, numbers: &mut Vec<T>) -> Result<()> {
-        let (width, start) = (self.places.len(), numbers.len());
-        numbers.resize(start + batch.count * width, T::zeroed());
-        let rows = numbers[start..].par_chunks_exact_mut(width);
-        let rows = rows.zip(batch.records()).with_min_len(SHARE);
-        let error = rows.find_map_first(|(row, record)| self.parse_row(record, row).err());
-        error.map_or(Ok(()), Err)
-    }
-
-    fn parse_row<T: Number>(&self, record: &ByteRecord, row: &mut [T]) -> Result<()> {
-        if record.len() != self.cells {
-            let (line, cells) = (line(record), record.len());
-            bail!(
-                "line {line}: it has {cells} cells, the header has {}",
-                self.cells
-            );
+    /// Adds the box of a record to `numbers`.
+    fn parse<T: Number>(
+        &self,
+        numbers: &mut Vec<T>,
+        line: u64,
+        cells: &impl Cells,
+    ) -> Result<(), Fault> {
+        let fault = |column, what| Fault { line, column, what };
+        let start = numbers.len();
+        for &(name, place) in &self.places {
+            let number = parse_cell(cells.cell(place));
+            numbers.push(number.map_err(|what| fault(Some(name), what))?);
         }
-        for (number, &(name, place)) in row.iter_mut().zip(&self.places) {
-            let parsed = parse_cell(&record[place]);
-            *number =
-                parsed.map_err(|what| anyhow!("line {}, column {name}: {what}", line(record)))?;
-        }
+        let row = &numbers[start..];
         let axes = row.len() / 2;
         let Some(axis) = (0..axes).find(|axis| row[*axis] > row[axis + axes]) else {
             return Ok(());
         };
         let [min, max] = [axis, axis + axes].map(|column| {
             let (name, place) = self.places[column];
-            format!("{name} {}", shown(&record[place]))
+            format!("{name} {}", shown(cells.cell(place)))
         });
-        bail!("line {}: {min} is above {max}", line(record))
+        Err(fault(None, format!("{min} is above {max}")))
     }
 }
 
@@ -230,7 +162,5 @@ fn parse_cell<T: Number>(cell: &[u8]) -> Result<T, String> {
     if cell.is_empty() {
         return Err("the cell is empty".into());
     }
-    // What is not UTF-8 is no number either.
-    let parsed = T::parse(str::from_utf8(cell).unwrap_or_default());
-    parsed.map_err(|what| format!("'{}' {what}", shown(cell)))
+    T::parse(cell).map_err(|what| format!("'{}' {what}", shown(cell)))
 }

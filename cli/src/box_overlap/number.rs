@@ -4,17 +4,28 @@ use std::num::IntErrorKind;
 
 use gridstride::box_overlap::Coordinate;
 
+use crate::common::decimal;
+
 pub trait Number: Coordinate {
     /// The number of this type that is nearest to what the text says, or what is wrong with it.
-    fn parse(text: &str) -> Result<Self, &'static str>;
+    fn parse(text: &[u8]) -> Result<Self, &'static str>;
 }
 
 const NO_NUMBER: &str = "is no number";
 
+/// The text, or an empty one: what is not UTF-8 is no number either.
+fn utf8(text: &[u8]) -> &str {
+    str::from_utf8(text).unwrap_or_default()
+}
+
 macro_rules! float {
-    ($($type:ident)*) => {$(
+    ($($type:ident $short:path;)*) => {$(
         impl Number for $type {
-            fn parse(text: &str) -> Result<$type, &'static str> {
+            fn parse(text: &[u8]) -> Result<$type, &'static str> {
+                if let Some(number) = $short(text) {
+                    return Ok(number);
+                }
+                let text = utf8(text);
                 match text.parse::<$type>() {
                     Ok(number) if number.is_finite() => Ok(number),
                     Ok(number) if number.is_nan() => Err(NO_NUMBER),
@@ -27,10 +38,14 @@ macro_rules! float {
         }
     )*};
 }
-float! { f32 f64 }
+float! {
+    f32 decimal::parse_f32;
+    f64 decimal::parse;
+}
 
 impl Number for i32 {
-    fn parse(text: &str) -> Result<i32, &'static str> {
+    fn parse(text: &[u8]) -> Result<i32, &'static str> {
+        let text = utf8(text);
         text.parse::<i32>().map_err(|error| match error.kind() {
             IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "is out of the range of i32",
             _ if text.parse::<f64>().is_ok_and(|number| !number.is_nan()) => "is no whole number",

@@ -5,7 +5,6 @@ use std::io::Write;
 use anyhow::Result;
 use gridstride::box_overlap::{OverlapSlice, Overlaps};
 use ndarray::Array2;
-use rayon::prelude::*;
 
 use super::args::Args;
 use crate::common::output::{NpyFile, OutputFile};
@@ -13,8 +12,8 @@ use crate::common::output::{NpyFile, OutputFile};
 /// Pairs that the summary shows.
 const SHOWN: usize = 10;
 
-/// Rows whose pairs a thread makes text of in one go.
-const ROWS: usize = 1 << 12;
+/// Pairs that a thread makes text of in one go.
+const BLOCK: usize = 1 << 14;
 
 /// Numbers of the matrix that are in memory together, unless a row has more.
 const NUMBERS: usize = 1 << 22;
@@ -78,8 +77,8 @@ impl Results {
             self.shown.extend(pairs.take(more));
         }
         if let Some(csv) = &mut self.csv {
-            let texts = lines(slice);
-            csv.write(|file| Ok(texts.iter().try_for_each(|text| file.write_all(text))?))?;
+            let blocks = overlaps.pair_count().div_ceil(BLOCK);
+            csv.write_texts(blocks, |block| lines(slice, block * BLOCK), |_| ())?;
         }
         if let Some(npy) = &mut self.npy {
             add_matrix(npy, overlaps, self.limit)?;
@@ -94,20 +93,28 @@ impl Results {
     }
 }
 
-/// The lines of the CSV file, in parts.
-fn lines(slice: &OverlapSlice) -> Vec<Vec<u8>> {
+/// The lines of the block of pairs that begins with `first`.
+fn lines(slice: &OverlapSlice, first: usize) -> Vec<u8> {
     let OverlapSlice { rows, overlaps } = slice;
-    let starts = (0..overlaps.len()).into_par_iter().step_by(ROWS);
-    let texts = starts.map(|start| {
-        let mut text = Vec::new();
-        for i in start..overlaps.len().min(start + ROWS) {
-            for index in overlaps.row(i) {
-                writeln!(text, "{},{index}", rows.start + i).expect("memory takes all");
-            }
+    let offsets = overlaps.offsets();
+    let end = overlaps.pair_count().min(first + BLOCK);
+    let mut text = Vec::new();
+    let (mut row_text, mut index_text) = (itoa::Buffer::new(), itoa::Buffer::new());
+    // The row of the first pair: the last that begins at or before it.
+    let mut i = offsets.partition_point(|&offset| offset <= first) - 1;
+    while offsets[i] < end {
+        let row = row_text.format(rows.start + i).as_bytes();
+        let pairs = offsets[i].max(first)..offsets[i + 1].min(end);
+        let skipped = pairs.start - offsets[i];
+        for index in overlaps.row(i).iter().skip(skipped).take(pairs.len()) {
+            text.extend_from_slice(row);
+            text.push(b',');
+            text.extend_from_slice(index_text.format(*index).as_bytes());
+            text.push(b'\n');
         }
-        text
-    });
-    texts.collect()
+        i += 1;
+    }
+    text
 }
 
 /// `Overlaps::to_matrix` a few rows at a time: there may be many without pairs in a slice.

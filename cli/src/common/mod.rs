@@ -1,6 +1,7 @@
 //! What the subcommands share.
 
 pub mod colors;
+pub mod decimal;
 pub mod device_name;
 pub mod device_names;
 pub mod input;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 
 /// Adds the time that `work` takes.
@@ -50,7 +50,7 @@ pub fn print(text: &str) -> Result<()> {
     match io::stdout().write_all(text.as_bytes()) {
         // Whoever reads has read enough: `| head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
+        result => result.context("cannot write to stdout"),
     }
 }
 

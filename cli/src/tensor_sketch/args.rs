@@ -75,7 +75,8 @@ pub struct Args {
     #[arg(long, value_name = "TSV")]
     pub distances: Option<PathBuf>,
 
-    /// FASTA files, plain or gzip; - is stdin.
+    /// FASTA files, plain, gzip, zstd or a zip archive of a single file; - is
+    /// stdin.
     #[arg(required = true, value_name = "FASTA")]
     pub files: Vec<PathBuf>,
 }

@@ -98,7 +98,8 @@ pub struct Args {
     #[arg(long, default_value_t = 42, requires = "generate")]
     pub seed: u64,
 
-    /// The points, plain or gzip; - is stdin.
+    /// The points, plain, gzip, zstd or a zip archive of a single file; - is
+    /// stdin.
     #[arg(value_name = "SERIES.csv", required_unless_present = "generate")]
     pub series: Option<PathBuf>,
 }

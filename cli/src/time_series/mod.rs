@@ -7,7 +7,9 @@
 //! `--out` writes all buckets as CSV, `--plot` draws them over the points.
 
 pub mod args;
+mod columns;
 mod generate;
+mod names;
 mod number;
 mod plot;
 mod points_file;
@@ -16,6 +18,7 @@ mod summary;
 mod thinned;
 mod time;
 mod time_axis;
+mod value;
 
 use std::io::Write;
 use std::path::Path;

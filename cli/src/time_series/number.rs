@@ -18,8 +18,74 @@ impl fmt::Display for Number {
     }
 }
 
+/// Adds what [`Number`] displays to a text, in a fraction of the time.
+pub fn push(text: &mut Vec<u8>, number: f64) {
+    let mut buffer = ryu::Buffer::new();
+    match number.is_finite() {
+        true => {
+            let digits = buffer.format_finite(number);
+            let digits = digits.strip_suffix(".0").unwrap_or(digits);
+            text.extend_from_slice(digits.as_bytes());
+        }
+        false => text.extend_from_slice(Number(number).to_string().as_bytes()),
+    }
+}
+
 /// A number in 7 significant digits at most, for reading.
 pub fn rounded(number: f64) -> String {
     let rounded = format!("{number:.6e}").parse().unwrap_or(number);
     Number(rounded).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Number, push};
+
+    #[track_caller]
+    fn check(number: f64) {
+        let mut text = Vec::new();
+        push(&mut text, number);
+        assert_eq!(String::from_utf8(text).unwrap(), Number(number).to_string());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(50_000))]
+
+        #[test]
+        fn as_displayed(bits: u64, number in -1e20..1e20, whole: i32, digits in -9..9i32) {
+            check(f64::from_bits(bits));
+            check(number);
+            check(f64::from(whole));
+            check(f64::from(whole) * 10f64.powi(digits));
+        }
+    }
+
+    /// Where numbers are halfway between the shortest texts, and where exponents begin.
+    #[test]
+    fn special_numbers() {
+        for exponent in -1074..1024 {
+            let power = 2f64.powi(exponent);
+            [power, power.next_down(), power.next_up(), -power]
+                .into_iter()
+                .for_each(check);
+        }
+        for exponent in -330..310 {
+            let power: f64 = format!("1e{exponent}").parse().unwrap();
+            [power, power.next_down(), power.next_up(), -power]
+                .into_iter()
+                .for_each(check);
+        }
+        [
+            0.0,
+            -0.0,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::MAX,
+        ]
+        .into_iter()
+        .for_each(check);
+    }
 }

@@ -1,24 +1,22 @@
 //! From a CSV file to points, those of each series together.
 //!
-//! The text is not kept: a point takes 16 bytes, and while the file is read 4 more if it has a
-//! column of series.
+//! The text is not kept: a point takes 16 bytes.
 
-use std::collections::HashMap;
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use csv::ByteRecord;
 
+use super::columns::Columns;
+use super::names::{NameError, Names};
 use super::time::{self, timestamp};
+use super::value;
 use crate::common::input::{LONG_INPUT, open};
-use crate::common::records::{line, next_record, reader, shown};
+use crate::common::records::{self, Cells, Fault, Table, shown};
 use crate::common::report::{bar, total_size};
-
-/// Rows between two moves of the progress bar.
-const ROWS: usize = 1 << 14;
 
 /// What there has to be of timestamps, so that an error names the line.
 #[derive(Clone, Copy)]
@@ -71,12 +69,11 @@ pub fn readable(text: &str) -> String {
     start.chain(is_cut.then_some('…')).collect()
 }
 
-/// The points of a file in its order.
+/// The points of a file as they were read.
 pub struct Rows {
-    timestamps: Vec<i64>,
-    values: Vec<f64>,
-    /// The series of each point, if the file says it.
-    series: Option<(Vec<u32>, Names)>,
+    columns: Columns,
+    /// The series, if the file has any.
+    names: Option<Names>,
 }
 
 impl Rows {
@@ -87,43 +84,160 @@ impl Rows {
 
     /// Brings the points of each series together, in the file's order.
     pub fn group(self) -> Points {
-        let Rows {
-            mut timestamps,
-            mut values,
-            series,
-        } = self;
-        let count = timestamps.len();
-        let Some((numbers, names)) = series else {
-            return Points {
-                timestamps,
-                values,
-                offsets: vec![0, count],
-                names: None,
-            };
-        };
-        let mut offsets = vec![0; names.texts.len() + 1];
-        for &number in &numbers {
-            offsets[number as usize + 1] += 1;
-        }
-        for i in 1..offsets.len() {
-            offsets[i] += offsets[i - 1];
-        }
-        if !numbers.is_sorted() {
-            timestamps = moved(timestamps, &numbers, &offsets);
-            values = moved(values, &numbers, &offsets);
-        }
+        let series = self.names.as_ref().map_or(1, Names::len);
+        let (timestamps, values, offsets) = self.columns.group(series);
         Points {
             timestamps,
             values,
             offsets,
-            names: Some(names.texts),
+            names: self.names.map(Names::into_strings),
         }
     }
 }
 
+fn read(path: &Path, demands: Demands) -> Result<Rows> {
+    let read = Arc::new(AtomicU64::new(0));
+    let bar = bar(total_size([path]), LONG_INPUT);
+    let begin = |header: &ByteRecord| {
+        let places = Places::find(header)?;
+        Ok(PointTable {
+            demands,
+            columns: Columns::default(),
+            names: places.series.map(|_| Names::default()),
+            latest: Vec::new(),
+            places,
+        })
+    };
+    let progress = || bar.set_position(read.load(Ordering::Relaxed));
+    let table = records::read(open(path, read.clone())?, begin, progress)?;
+    bar.finish_and_clear();
+    Ok(Rows {
+        columns: table.columns,
+        names: table.names,
+    })
+}
+
+/// The points that have been read.
+struct PointTable {
+    demands: Demands,
+    places: Places,
+    columns: Columns,
+    names: Option<Names>,
+    /// The last timestamp of each series.
+    latest: Vec<i64>,
+}
+
+/// The points of a block.
+#[derive(Default)]
+struct Part {
+    timestamps: Vec<i64>,
+    values: Vec<f64>,
+    /// The series of each point, if the file has any, as a number in this block.
+    numbers: Vec<u32>,
+    names: Names,
+    series: Vec<Series>,
+}
+
+/// The points of a series in a block.
+struct Series {
+    count: u32,
+    /// The first timestamp, and its line.
+    first: i64,
+    line: u64,
+    /// The last timestamp.
+    latest: i64,
+}
+
+impl Table for PointTable {
+    type Part = Part;
+
+    fn part(&self) -> Part {
+        Part::default()
+    }
+
+    fn parse(&self, part: &mut Part, line: u64, cells: &impl Cells) -> Result<(), Fault> {
+        let (timestamp, value) = self.places.parse(line, cells)?;
+        let number = match self.places.series {
+            None => 0,
+            Some(place) => {
+                let name = cells.cell(place).trim_ascii();
+                let number = part.names.number(name);
+                let number = number.map_err(|error| unnamed(error, name, line))?;
+                part.numbers.push(number);
+                number as usize
+            }
+        };
+        part.timestamps.push(timestamp);
+        part.values.push(value);
+        match part.series.get_mut(number) {
+            None => part.series.push(Series {
+                count: 1,
+                first: timestamp,
+                line,
+                latest: timestamp,
+            }),
+            Some(series) => {
+                series.count += 1;
+                let before = mem::replace(&mut series.latest, timestamp);
+                if self.demands.order && timestamp < before {
+                    let name = self.places.series.map(|_| part.names.get(number));
+                    return Err(out_of_order(timestamp, before, name, line));
+                }
+            }
+        }
+        if timestamp < self.demands.lowest {
+            return Err(without_label(timestamp, self.demands.lowest, line));
+        }
+        Ok(())
+    }
+
+    fn complete(part: &mut Part) {
+        if !part.numbers.is_sorted() {
+            part.timestamps = grouped(&part.timestamps, &part.numbers, &part.series);
+            part.values = grouped(&part.values, &part.numbers, &part.series);
+        }
+    }
+
+    fn add(&mut self, part: Part) -> Result<(), Fault> {
+        let mut fault: Option<Fault> = None;
+        let mut runs = Vec::new();
+        for (i, series) in part.series.iter().enumerate() {
+            let number = match &mut self.names {
+                None => 0,
+                Some(names) => {
+                    let name = part.names.get(i).as_bytes();
+                    let number = names.number(name);
+                    number.map_err(|error| unnamed(error, name, series.line))?
+                }
+            };
+            runs.push((number, series.count));
+            match self.latest.get_mut(number as usize) {
+                None => self.latest.push(series.latest),
+                Some(latest) => {
+                    let before = mem::replace(latest, series.latest);
+                    let is_first = fault.as_ref().is_none_or(|fault| series.line < fault.line);
+                    if self.demands.order && series.first < before && is_first {
+                        let name = self.places.series.map(|_| part.names.get(i));
+                        fault = Some(out_of_order(series.first, before, name, series.line));
+                    }
+                }
+            }
+        }
+        self.columns
+            .add(&part.timestamps, &part.values, runs.into_iter());
+        fault.map_or(Ok(()), Err)
+    }
+}
+
 /// Elements by the number of their series, those of one in the order in which they are.
-fn moved<T: Copy + Default>(from: Vec<T>, numbers: &[u32], offsets: &[usize]) -> Vec<T> {
-    let mut places = offsets.to_vec();
+fn grouped<T: Copy + Default>(from: &[T], numbers: &[u32], series: &[Series]) -> Vec<T> {
+    let mut next = 0;
+    let place = |series: &Series| {
+        let place = next;
+        next += series.count as usize;
+        place
+    };
+    let mut places: Vec<_> = series.iter().map(place).collect();
     let mut to = vec![T::default(); from.len()];
     for (&element, &number) in from.iter().zip(numbers) {
         let place = &mut places[number as usize];
@@ -133,100 +247,52 @@ fn moved<T: Copy + Default>(from: Vec<T>, numbers: &[u32], offsets: &[usize]) ->
     to
 }
 
-fn read(path: &Path, demands: Demands) -> Result<Rows> {
-    let read = Arc::new(AtomicU64::new(0));
-    let bar = bar(total_size([path]), LONG_INPUT);
-    let mut reader = reader(open(path, read.clone())?);
-    let mut record = ByteRecord::new();
-    ensure!(next_record(&mut reader, &mut record)?, "the file is empty");
-    let columns = Columns::find(&record).with_context(|| format!("line {}", line(&record)))?;
-
-    let (mut timestamps, mut values) = (Vec::new(), Vec::new());
-    let mut series = columns.series.map(|_| (Vec::new(), Names::default()));
-    // The last timestamp of each series.
-    let mut latest = vec![i64::MIN; usize::from(series.is_none())];
-    loop {
-        let is_row = next_record(&mut reader, &mut record);
-        let is_row = is_row
-            .with_context(|| format!("the file ends badly in line {}", reader.position().line()))?;
-        if !is_row {
-            break;
-        }
-        let (timestamp, value) = columns.parse(&record)?;
-        let number = match (&mut series, columns.series) {
-            (Some((numbers, names)), Some(column)) => {
-                let number = names.number(&record[column]);
-                let number = number.map_err(|what| at(&record, "series", what))?;
-                numbers.push(number);
-                number as usize
-            }
-            _ => 0,
-        };
-        match latest.get_mut(number) {
-            None => latest.push(timestamp),
-            Some(latest) => {
-                let before = mem::replace(latest, timestamp);
-                if demands.order && timestamp < before {
-                    let names = series.as_ref().map(|(_, names)| &names.texts[number]);
-                    return Err(at(
-                        &record,
-                        "timestamp",
-                        out_of_order(timestamp, before, names),
-                    ));
-                }
-            }
-        }
-        if timestamp < demands.lowest {
-            let what = without_label(timestamp, demands.lowest);
-            return Err(at(&record, "timestamp", what));
-        }
-        timestamps.push(timestamp);
-        values.push(value);
-        if timestamps.len() % ROWS == 0 {
-            bar.set_position(read.load(Ordering::Relaxed));
-        }
-    }
-    bar.finish_and_clear();
-    Ok(Rows {
-        timestamps,
-        values,
-        series,
-    })
+#[cold]
+fn unnamed(error: NameError, name: &[u8], line: u64) -> Fault {
+    let what = match error {
+        NameError::NotUtf8 => format!("'{}' is not UTF-8", shown(name)),
+        NameError::TooMany => "there are too many series".into(),
+    };
+    at(line, "series", what)
 }
 
 #[cold]
-fn out_of_order(time: i64, before: i64, series: Option<&String>) -> String {
+fn out_of_order(time: i64, before: i64, series: Option<&str>, line: u64) -> Fault {
     let of_series = series.map_or(String::new(), |name| format!(" of series {name:?}"));
     let (time, before) = (timestamp(time), timestamp(before));
-    format!(
+    let what = format!(
         "{time} is before {before}, the time of the point before it{of_series}; points in any order need --sort"
-    )
+    );
+    at(line, "timestamp", what)
 }
 
 #[cold]
-fn without_label(time: i64, lowest: i64) -> String {
+fn without_label(time: i64, lowest: i64, line: u64) -> Fault {
     let (time, lowest) = (timestamp(time), timestamp(lowest));
-    format!(
+    let what = format!(
         "the bucket of {time} begins before the first time in 64 bits of nanoseconds; the first bucket begins at {lowest}"
-    )
+    );
+    at(line, "timestamp", what)
 }
 
 #[cold]
-fn at(record: &ByteRecord, column: &str, what: String) -> anyhow::Error {
-    anyhow!("line {}, column {column}: {what}", line(record))
+fn at(line: u64, column: &'static str, what: String) -> Fault {
+    Fault {
+        line,
+        column: Some(column),
+        what,
+    }
 }
 
 /// The columns that matter.
-struct Columns {
+struct Places {
     timestamp: usize,
     value: usize,
     series: Option<usize>,
-    /// Cells in a record.
-    cells: usize,
 }
 
-impl Columns {
-    fn find(header: &ByteRecord) -> Result<Columns> {
+impl Places {
+    fn find(header: &ByteRecord) -> Result<Places> {
         let mut missing = Vec::new();
         let mut find = |name: &'static str| {
             let is_named = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
@@ -240,11 +306,10 @@ impl Columns {
         };
         let [timestamp, value, series] = [find("timestamp")?, find("value")?, find("series")?];
         match (timestamp, value) {
-            (Some(timestamp), Some(value)) => Ok(Columns {
+            (Some(timestamp), Some(value)) => Ok(Places {
                 timestamp,
                 value,
                 series,
-                cells: header.len(),
             }),
             _ => {
                 missing.retain(|&name| name != "series");
@@ -253,77 +318,15 @@ impl Columns {
         }
     }
 
-    fn parse(&self, record: &ByteRecord) -> Result<(i64, f64)> {
-        if record.len() != self.cells {
-            let (line, cells) = (line(record), record.len());
-            bail!(
-                "line {line}: it has {cells} cells, the header has {}",
-                self.cells
-            );
-        }
-        let quoted = |cell: &[u8], what: &str| match cell.is_empty() {
-            true => "the cell is empty".into(),
-            false => format!("'{}' {what}", shown(cell)),
+    fn parse(&self, line: u64, cells: &impl Cells) -> Result<(i64, f64), Fault> {
+        let fault = |cell: &[u8], column, what: &str| match cell.is_empty() {
+            true => at(line, column, "the cell is empty".into()),
+            false => at(line, column, format!("'{}' {what}", shown(cell))),
         };
-        let cell = record[self.timestamp].trim_ascii();
-        let timestamp =
-            time::parse(cell).map_err(|what| at(record, "timestamp", quoted(cell, what)))?;
-        let cell = record[self.value].trim_ascii();
-        let value = parse_value(cell).map_err(|what| at(record, "value", quoted(cell, what)))?;
+        let cell = cells.cell(self.timestamp).trim_ascii();
+        let timestamp = time::parse(cell).map_err(|what| fault(cell, "timestamp", what))?;
+        let cell = cells.cell(self.value).trim_ascii();
+        let value = value::parse(cell).map_err(|what| fault(cell, "value", what))?;
         Ok((timestamp, value))
-    }
-}
-
-/// A value, or what is wrong with the text.
-fn parse_value(text: &[u8]) -> Result<f64, &'static str> {
-    if text.is_empty() {
-        return Ok(f64::NAN);
-    }
-    let has_digits = || text.iter().any(u8::is_ascii_digit);
-    // What is not UTF-8 is no number either.
-    match str::from_utf8(text).unwrap_or_default().parse::<f64>() {
-        // Infinity may be meant.
-        Ok(number) if number.is_infinite() && has_digits() => Err("is out of the range of f64"),
-        Ok(number) => Ok(number),
-        Err(_) => Err("is no number"),
-    }
-}
-
-/// The names of series, numbered in the order in which they come.
-#[derive(Default)]
-struct Names {
-    texts: Vec<String>,
-    numbers: HashMap<Box<[u8]>, u32>,
-    /// The number of the name before, and of the name that came last behind each name.
-    latest: u32,
-    behind: Vec<u32>,
-}
-
-impl Names {
-    fn number(&mut self, name: &[u8]) -> Result<u32, String> {
-        let name = name.trim_ascii();
-        // Most come in the order in which they came before.
-        let guess = self.behind.get(self.latest as usize).copied();
-        let number = match guess {
-            Some(guess) if self.texts[guess as usize].as_bytes() == name => guess,
-            _ => self.look_up(name)?,
-        };
-        if let Some(behind) = self.behind.get_mut(self.latest as usize) {
-            *behind = number;
-        }
-        self.latest = number;
-        Ok(number)
-    }
-
-    fn look_up(&mut self, name: &[u8]) -> Result<u32, String> {
-        if let Some(&number) = self.numbers.get(name) {
-            return Ok(number);
-        }
-        let text = str::from_utf8(name).map_err(|_| format!("'{}' is not UTF-8", shown(name)))?;
-        let number = u32::try_from(self.texts.len()).map_err(|_| "there are too many series")?;
-        self.texts.push(text.into());
-        self.numbers.insert(name.into(), number);
-        self.behind.push(number);
-        Ok(number)
     }
 }

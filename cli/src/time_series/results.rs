@@ -4,16 +4,14 @@ use std::io::Write;
 
 use anyhow::Result;
 use gridstride::time_series::Aggregates;
-use rayon::prelude::*;
 
-use super::number::Number;
+use super::number;
 use super::points_file::Points;
 use crate::common::output::OutputFile;
 use crate::common::report::bar;
 
-/// Buckets that a thread makes text of in one go, and those that are written in one go.
+/// Buckets that a thread makes text of in one go.
 const BLOCK: usize = 1 << 12;
-const WAVE: usize = 1 << 18;
 
 /// Buckets whose writing takes long enough for a progress bar.
 const MANY: u64 = 1 << 22;
@@ -34,30 +32,27 @@ pub fn write(file: &mut OutputFile, points: &Points, found: &Aggregates) -> Resu
         .as_ref()
         .map(|names| names.iter().map(|name| cell(name)).collect());
     let bar = bar(found.len() as u64, MANY);
-    for start in (0..found.len()).step_by(WAVE) {
-        let end = found.len().min(start + WAVE);
-        let blocks = (start..end).into_par_iter().step_by(BLOCK);
-        let texts = blocks.map(|first| lines(found, cells.as_deref(), first, end));
-        let texts: Vec<_> = texts.collect();
-        file.write(|file| Ok(texts.iter().try_for_each(|text| file.write_all(text))?))?;
-        bar.set_position(end as u64);
-    }
+    let text = |block| lines(found, cells.as_deref(), block * BLOCK);
+    let progress = |blocks| bar.set_position((blocks * BLOCK) as u64);
+    file.write_texts(found.len().div_ceil(BLOCK), text, progress)?;
     bar.finish_and_clear();
     Ok(())
 }
 
-/// The lines of a block of buckets, that ends before `end`.
-fn lines(found: &Aggregates, series: Option<&[Vec<u8>]>, first: usize, end: usize) -> Vec<u8> {
+/// The lines of the block of buckets that begins with `first`.
+fn lines(found: &Aggregates, series: Option<&[Vec<u8>]>, first: usize) -> Vec<u8> {
     let mut text = Vec::new();
     let starts = found.starts();
-    for bucket in first..end.min(first + BLOCK) {
+    let mut whole = itoa::Buffer::new();
+    for bucket in first..found.len().min(first + BLOCK) {
         if let Some(names) = series {
             text.extend(&names[series_of(found, bucket)]);
             text.push(b',');
         }
-        write!(text, "{}", starts[bucket]).expect(TAKEN);
+        text.extend(whole.format(starts[bucket]).as_bytes());
         for column in found.columns() {
-            write!(text, ",{}", Number(column[bucket])).expect(TAKEN);
+            text.push(b',');
+            number::push(&mut text, column[bucket]);
         }
         text.push(b'\n');
     }

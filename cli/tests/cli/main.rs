@@ -3,7 +3,9 @@
 mod box_overlap;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
+mod inputs;
 mod matmul;
+mod outputs;
 mod program;
 mod tensor_sketch;
 mod time_series;

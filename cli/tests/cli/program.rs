@@ -57,7 +57,7 @@ pub struct Program(pub &'static str);
 
 impl Program {
     /// Prepares a run: in a bundle, of the program that lies there.
-    fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+    pub fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let test = std::env::current_exe().unwrap();
         let bundle = test.parent().and_then(Path::parent).unwrap();
         let bundled = bundle.join("bin/gridstride");

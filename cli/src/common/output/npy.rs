@@ -1,58 +1,14 @@
-//! Files that appear whole or not at all.
+//! Matrices in NumPy's format.
 
-use std::fs::File;
 use std::io::{Seek, Write};
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use gridstride::device::Element;
 use ndarray::ArrayView2;
-use tempfile::{Builder, NamedTempFile};
 
-/// A file that takes the place of what has its name once it is complete; dropped before, it leaves
-/// nothing behind.
-pub struct OutputFile {
-    path: PathBuf,
-    temporary: NamedTempFile,
-}
-
-impl OutputFile {
-    /// Begins a file.
-    pub fn create(path: &Path) -> Result<OutputFile> {
-        let create = || {
-            // A pipe or a device would be replaced by the new file.
-            if path.exists() && !path.is_file() {
-                bail!("it is not a file");
-            }
-            let folder = path.parent().filter(|folder| *folder != Path::new(""));
-            Ok(OutputFile {
-                path: path.into(),
-                temporary: builder().tempfile_in(folder.unwrap_or(Path::new(".")))?,
-            })
-        };
-        create().with_context(|| cannot_write(path))
-    }
-
-    /// Adds to the file what `write` writes.
-    pub fn write(&mut self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-        write(self.temporary.as_file_mut()).with_context(|| cannot_write(&self.path))
-    }
-
-    /// Puts the file in its place, on the disk for good.
-    pub fn publish(self) -> Result<()> {
-        let publish = || -> Result<()> {
-            self.temporary.as_file().sync_all()?;
-            self.temporary.persist(&self.path)?;
-            Ok(())
-        };
-        publish().with_context(|| cannot_write(&self.path))
-    }
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}", path.display())
-}
+use super::OutputFile;
 
 /// A matrix in numpy's format, to which rows are added as they come: its number of rows is written
 /// into the header at the end.
@@ -116,16 +72,4 @@ impl<T: Element> NpyFile<T> {
         header.extend(format!("{description:<0$}\n", length - 1).bytes());
         header
     }
-}
-
-/// Temporary files beside the result, with the permissions of any new file.
-fn builder() -> Builder<'static, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(concat!(".", env!("CARGO_CRATE_NAME"), "-"));
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder
 }

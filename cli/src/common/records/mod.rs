@@ -1,23 +1,32 @@
-//! Records of CSV files. Blank space around cells and blank lines do not matter.
+//! Records of CSV files, which all threads parse. Blank space around cells and blank lines do not
+//! matter.
+
+mod ahead;
+mod blocks;
+mod cells;
+mod table;
+#[cfg(test)]
+mod tests;
 
 use std::io::Read;
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
+pub use cells::Cells;
+pub use table::{Fault, Table, read};
+
 /// Records of a text, the header too, of any numbers of cells.
-pub fn reader<R: Read>(text: R) -> Reader<impl Read> {
+fn reader<R: Read>(text: R) -> Reader<R> {
     ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         // A carriage return before it is blank space around a cell.
         .terminator(Terminator::Any(b'\n'))
-        .buffer_capacity(1 << 16)
-        // So that the last line has an end too, also where a quote is open: what is left is blank.
-        .from_reader(text.chain(b"\n\"\n".as_slice()))
+        .from_reader(text)
 }
 
 /// Reads a record, if there is one more, and passes by blank lines.
-pub fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
+fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
     while reader.read_byte_record(record)? {
         if record.len() > 1 || !record[0].trim_ascii().is_empty() {
             // csv's own is before the blank lines.
@@ -29,7 +38,7 @@ pub fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> c
 }
 
 /// The line where a record begins.
-pub fn line(record: &ByteRecord) -> u64 {
+fn line(record: &ByteRecord) -> u64 {
     let behind = record.position().expect("each record has one").line();
     let inside = memchr::memchr_iter(b'\n', record.as_slice()).count() as u64;
     behind - 1 - inside

@@ -1,0 +1,130 @@
+//! Temporary files beside the results, which an interrupted program removes.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// The files that there are. Who holds the lock may make, rename and remove them.
+static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file that is removed when it is dropped, and by signals that end the program.
+pub struct TemporaryFile {
+    /// Gone once it is published.
+    file: Option<NamedTempFile>,
+}
+
+impl TemporaryFile {
+    /// Creates a file in a folder, with the permissions of any new file.
+    pub fn create(folder: &Path) -> io::Result<TemporaryFile> {
+        #[cfg(unix)]
+        signals::watch()?;
+        let mut files = lock();
+        let file = builder().tempfile_in(folder)?;
+        files.push(file.path().to_owned());
+        Ok(TemporaryFile { file: Some(file) })
+    }
+
+    pub fn as_file_mut(&mut self) -> &mut File {
+        self.file.as_mut().expect("not published").as_file_mut()
+    }
+
+    /// Moves the file to its place, on the disk for good.
+    pub fn publish(mut self, path: &Path) -> io::Result<()> {
+        self.as_file_mut().sync_all()?;
+        let files = lock();
+        let file = self.file.take().expect("not published");
+        let name = file.path().to_owned();
+        // After an error it is removed.
+        let published = file.persist(path);
+        forget(files, &name);
+        published?;
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            let name = file.path().to_owned();
+            let files = lock();
+            drop(file);
+            forget(files, &name);
+        }
+    }
+}
+
+fn forget(mut files: MutexGuard<Vec<PathBuf>>, name: &Path) {
+    files.retain(|file| file != name);
+}
+
+fn lock() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A panic leaves the names of all files.
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn builder() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(concat!(".", env!("CARGO_CRATE_NAME"), "-"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+/// Signals that end the program.
+#[cfg(unix)]
+mod signals {
+    use std::io;
+    use std::process;
+    use std::sync::{Arc, Once};
+    use std::thread;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    /// Begins to wait for signals, the first time it is called.
+    pub fn watch() -> io::Result<()> {
+        static ONCE: Once = Once::new();
+        let mut result = Ok(());
+        ONCE.call_once(|| result = start());
+        result
+    }
+
+    fn start() -> io::Result<()> {
+        // Writing beyond the limit of files fails, instead of ending the program.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+        // As nohup and shells ask for, what is ignored stays so.
+        let signals = [SIGHUP, SIGINT, SIGTERM];
+        let mut signals = Signals::new(signals.into_iter().filter(|&signal| !is_ignored(signal)))?;
+        thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || signals.forever().next().map(end))?;
+        Ok(())
+    }
+
+    /// Removes all files and ends the program as the signal would have done.
+    fn end(signal: i32) {
+        // Held to the end, so that no file is made or published meanwhile.
+        let files = super::lock();
+        for file in files.iter() {
+            // Nothing can be done if that fails.
+            let _ = super::fs::remove_file(file);
+        }
+        let _ = emulate_default_handler(signal);
+        process::exit(128 + signal);
+    }
+
+    fn is_ignored(signal: i32) -> bool {
+        // SAFETY: zeros are a valid sigaction, whose fields are integers and sets of bits.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: the action of the signal is written to `action`; null leaves it as it is.
+        let status = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+        status == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}

@@ -1,0 +1,183 @@
+//! From a text to blocks of whole records.
+
+use std::io::{self, Read};
+use std::mem;
+
+use memchr::{memchr, memchr_iter, memrchr};
+
+/// The most bytes of a record. More are the rest of a file behind a quote that was left open.
+const LONGEST_RECORD: usize = 256 << 20;
+
+/// Whole records, each with its line end.
+#[derive(Default)]
+pub struct Block {
+    pub text: Vec<u8>,
+    /// Whether there is a quote in the text.
+    pub has_quotes: bool,
+}
+
+/// Why there are no more blocks before the end of a text.
+pub enum Stop {
+    /// Reading failed in the line that is so many lines behind the last block.
+    Failed { lines: u64, error: io::Error },
+    /// A record is too long.
+    Endless { longest: usize },
+    /// The thread that reads is no more.
+    Gone,
+}
+
+/// Divides a text into blocks. Records end at line ends that are not within quotes.
+pub struct Blocks<R> {
+    source: R,
+    /// Bytes that a block has about, unless a record is longer.
+    size: usize,
+    longest: usize,
+    /// What has been read of the next block.
+    rest: Vec<u8>,
+    is_first: bool,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Blocks<R> {
+    pub fn new(source: R, size: usize) -> Blocks<R> {
+        Blocks {
+            source,
+            size,
+            longest: LONGEST_RECORD,
+            rest: Vec::new(),
+            is_first: true,
+            failed: None,
+        }
+    }
+
+    /// Returns the next block, if there is one more. `spare` is memory for it. After an error come
+    /// the records before the error first.
+    pub fn next(&mut self, spare: Vec<u8>) -> Result<Option<Block>, Stop> {
+        let mut scan = Scan::new(spare, &self.rest);
+        self.rest.clear();
+        loop {
+            let more = self.read(&mut scan.text);
+            if mem::take(&mut self.is_first) && scan.text.starts_with("\u{feff}".as_bytes()) {
+                scan.text.drain(..3);
+            }
+            scan.advance();
+            match more {
+                Ok(false) => return Ok(scan.last_block()),
+                _ if scan.end > 0 => {
+                    self.failed = more.err();
+                    self.rest.extend_from_slice(&scan.text[scan.end..]);
+                    return Ok(Some(scan.block()));
+                }
+                Err(error) => {
+                    let lines = lines(&scan.text);
+                    return Err(Stop::Failed { lines, error });
+                }
+                Ok(true) if scan.text.len() > self.longest => {
+                    let longest = self.longest;
+                    return Err(Stop::Endless { longest });
+                }
+                Ok(true) => {}
+            }
+        }
+    }
+
+    /// Adds to a text what a block has more, and tells whether the source goes on.
+    fn read(&mut self, text: &mut Vec<u8>) -> io::Result<bool> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        text.reserve(self.size);
+        let limit = self.size as u64;
+        let count = self.source.by_ref().take(limit).read_to_end(text)?;
+        Ok(count as u64 == limit)
+    }
+}
+
+/// The number of lines of a text.
+pub fn lines(text: &[u8]) -> u64 {
+    memchr_iter(b'\n', text).count() as u64
+}
+
+/// The search for the last end of a record in a text that grows. It follows csv, for which a quote
+/// in a cell that does not begin with one is a character as any other.
+struct Scan {
+    text: Vec<u8>,
+    /// Where to go on, and whether that is within quotes.
+    at: usize,
+    is_quoted: bool,
+    has_quotes: bool,
+    /// Where the last whole record ends.
+    end: usize,
+}
+
+impl Scan {
+    /// Begins a text, at a record.
+    fn new(mut spare: Vec<u8>, start: &[u8]) -> Scan {
+        spare.clear();
+        spare.extend_from_slice(start);
+        Scan {
+            text: spare,
+            at: 0,
+            is_quoted: false,
+            has_quotes: false,
+            end: 0,
+        }
+    }
+
+    /// Goes on to the end of the text.
+    fn advance(&mut self) {
+        while self.at < self.text.len() {
+            let rest = &self.text[self.at..];
+            let quote = memchr(b'"', rest);
+            match (self.is_quoted, quote) {
+                (false, _) => {
+                    let before = &rest[..quote.unwrap_or(rest.len())];
+                    if let Some(end) = memrchr(b'\n', before) {
+                        self.end = self.at + end + 1;
+                    }
+                    self.at += before.len();
+                    if quote.is_some() {
+                        let before = self.text[..self.at].last();
+                        self.is_quoted = matches!(before, None | Some(b',' | b'\n'));
+                        self.has_quotes = true;
+                        self.at += 1;
+                    }
+                }
+                (true, None) => self.at = self.text.len(),
+                (true, Some(quote)) => {
+                    self.at += quote;
+                    match self.text.get(self.at + 1) {
+                        // Which it is, the next byte will tell.
+                        None => return,
+                        Some(b'"') => self.at += 2,
+                        Some(_) => {
+                            self.is_quoted = false;
+                            self.at += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The whole records.
+    fn block(mut self) -> Block {
+        self.text.truncate(self.end);
+        Block {
+            text: self.text,
+            has_quotes: self.has_quotes,
+        }
+    }
+
+    /// All of the text, at whose end the last record ends, also where a quote is open.
+    fn last_block(mut self) -> Option<Block> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let is_open = self.is_quoted && self.at == self.text.len();
+        let end: &[u8] = if is_open { b"\n\"\n" } else { b"\n" };
+        self.text.extend_from_slice(end);
+        self.end = self.text.len();
+        Some(self.block())
+    }
+}

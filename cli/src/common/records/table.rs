@@ -1,0 +1,218 @@
+//! Parsing by all threads.
+//!
+//! A thread of its own reads the text, decompresses it and cuts it into blocks of whole records.
+//! Several blocks at a time are parsed in parallel, each by itself, and added in order.
+
+use std::io::Read;
+
+use anyhow::{Context, Result, anyhow};
+use csv::ByteRecord;
+use memchr::memchr2_iter;
+use rayon::prelude::*;
+
+use super::ahead::Ahead;
+use super::blocks::{Block, Stop, lines};
+use super::{Cells, line, next_record, reader};
+
+/// Bytes of text that a thread parses in one go.
+const BLOCK: usize = 1 << 19;
+
+/// Rows of a file, which come in parts.
+pub trait Table: Sync {
+    /// The rows of a block.
+    type Part: Send;
+
+    /// Begins a part.
+    fn part(&self) -> Self::Part;
+
+    /// Adds a record, with the cells of the header and at a line of the block, to a part. After a
+    /// fault no more are added.
+    fn parse(&self, part: &mut Self::Part, line: u64, cells: &impl Cells) -> Result<(), Fault>;
+
+    /// Completes a part, still in parallel.
+    fn complete(_part: &mut Self::Part) {}
+
+    /// Adds the next part. Of several faults it returns the one in the first line.
+    fn add(&mut self, part: Self::Part) -> Result<(), Fault>;
+}
+
+/// What is wrong with a record.
+#[derive(Debug)]
+pub struct Fault {
+    /// The line where the record begins, from 0 in each block.
+    pub line: u64,
+    pub column: Option<&'static str>,
+    pub what: String,
+}
+
+impl Fault {
+    /// The error behind so many lines of a file.
+    #[cold]
+    fn behind(self, lines: u64) -> anyhow::Error {
+        let (line, what) = (lines + self.line + 1, self.what);
+        match self.column {
+            None => anyhow!("line {line}: {what}"),
+            Some(column) => anyhow!("line {line}, column {column}: {what}"),
+        }
+    }
+}
+
+/// Reads a file. `begin` finds the columns in the header. Of several errors it returns the one of
+/// the first line. `progress` is called now and then.
+pub fn read<T: Table>(
+    source: impl Read + Send + 'static,
+    begin: impl FnOnce(&ByteRecord) -> Result<T>,
+    progress: impl Fn(),
+) -> Result<T> {
+    read_blocks(source, BLOCK, begin, progress)
+}
+
+/// As [`read`], in blocks of about `size` bytes.
+pub(super) fn read_blocks<T: Table>(
+    source: impl Read + Send + 'static,
+    size: usize,
+    begin: impl FnOnce(&ByteRecord) -> Result<T>,
+    progress: impl Fn(),
+) -> Result<T> {
+    let mut ahead = Ahead::start(source, size)?;
+    let mut lines_before = 0;
+    let header = loop {
+        let next = ahead.next().map_err(|stop| said(stop, lines_before))?;
+        let mut block = next.context("the file is empty")?;
+        let header = take_header(&mut block)?;
+        match header {
+            None => lines_before += lines(&block.text),
+            Some(header) => {
+                ahead.put_back(block);
+                break header;
+            }
+        }
+    };
+    let place = || format!("line {}", lines_before + line(&header));
+    let mut table = begin(&header).with_context(place)?;
+    lines_before += header.position().map_or(0, |behind| behind.line() - 1);
+
+    loop {
+        let wave = ahead.wave();
+        let parsed = wave.blocks.par_iter();
+        let parsed = parsed.map(|block| Parsed::new(&table, block, header.len()));
+        for parsed in parsed.collect::<Vec<_>>() {
+            let added = table.add(parsed.part);
+            let faults = [added.err(), parsed.fault].into_iter().flatten();
+            if let Some(fault) = faults.min_by_key(|fault| fault.line) {
+                return Err(fault.behind(lines_before));
+            }
+            lines_before += parsed.lines;
+        }
+        wave.blocks
+            .into_iter()
+            .for_each(|block| ahead.give_back(block));
+        progress();
+        match wave.end {
+            None => {}
+            Some(Ok(())) => return Ok(table),
+            Some(Err(stop)) => return Err(said(stop, lines_before)),
+        }
+    }
+}
+
+/// Takes the first record and what is before it off a block. Its position is behind it.
+fn take_header(block: &mut Block) -> Result<Option<ByteRecord>> {
+    let (mut reader, mut header) = (reader(block.text.as_slice()), ByteRecord::new());
+    if !next_record(&mut reader, &mut header)? {
+        return Ok(None);
+    }
+    let behind = reader.position().byte() as usize;
+    block.text.drain(..behind);
+    Ok(Some(header))
+}
+
+#[cold]
+fn said(stop: Stop, lines: u64) -> anyhow::Error {
+    match stop {
+        Stop::Failed { lines: more, error } => {
+            anyhow!(error).context(format!("the file ends badly in line {}", lines + more + 1))
+        }
+        Stop::Endless { longest } => anyhow!(
+            "line {}: the record has more than {longest} bytes: is there a quote that is not closed?",
+            lines + 1
+        ),
+        Stop::Gone => anyhow!("reading has stopped in line {}", lines + 1),
+    }
+}
+
+/// A block after parsing, up to its first bad line.
+struct Parsed<P> {
+    part: P,
+    fault: Option<Fault>,
+    lines: u64,
+}
+
+impl<P> Parsed<P> {
+    /// Parses a block of a file whose header has so many cells.
+    fn new<T: Table<Part = P>>(table: &T, block: &Block, cells: usize) -> Parsed<P> {
+        let part = table.part();
+        let mut parser = Parser { table, part, cells };
+        let parsed = match block.has_quotes {
+            false => parser.lines(&block.text),
+            true => parser.quoted(&block.text),
+        };
+        let mut part = parser.part;
+        T::complete(&mut part);
+        Parsed {
+            part,
+            fault: parsed.err(),
+            lines: lines(&block.text),
+        }
+    }
+}
+
+struct Parser<'a, T: Table> {
+    table: &'a T,
+    part: T::Part,
+    /// Cells of the header.
+    cells: usize,
+}
+
+impl<T: Table> Parser<'_, T> {
+    /// Parses a text without quotes, where each line is a record.
+    fn lines(&mut self, text: &[u8]) -> Result<(), Fault> {
+        let (mut cells, mut start, mut line) = (Vec::new(), 0, 0);
+        for end in memchr2_iter(b',', b'\n', text) {
+            cells.push(&text[start..end]);
+            start = end + 1;
+            if text[end] == b'\n' {
+                // As csv does, also if there is a single column.
+                if cells.len() > 1 || !cells[0].trim_ascii().is_empty() {
+                    self.record(line, &cells)?;
+                }
+                cells.clear();
+                line += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses a text with quotes.
+    fn quoted(&mut self, text: &[u8]) -> Result<(), Fault> {
+        // After a line end csv does not take the first character for a byte order mark.
+        let mut reader = reader(b"\n".chain(text));
+        let mut record = ByteRecord::new();
+        while next_record(&mut reader, &mut record).expect("memory can be read") {
+            self.record(line(&record) - 2, &record)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, line: u64, record: &impl Cells) -> Result<(), Fault> {
+        if record.count() != self.cells {
+            let (count, cells) = (record.count(), self.cells);
+            return Err(Fault {
+                line,
+                column: None,
+                what: format!("it has {count} cells, the header has {cells}"),
+            });
+        }
+        self.table.parse(&mut self.part, line, record)
+    }
+}

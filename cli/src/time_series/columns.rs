@@ -1,0 +1,121 @@
+//! The columns of a file's points while they are read.
+
+use std::mem;
+
+/// Points that a chunk has room for. So large a chunk goes back to the system as soon as it is
+/// dropped (32 MiB is the most that glibc's malloc may keep).
+const CHUNK: usize = 1 << 23;
+
+/// Points in the order in which they are added.
+#[derive(Default)]
+pub struct Columns {
+    chunks: Vec<Chunk>,
+    /// Series and numbers of successive points.
+    runs: Vec<(u32, u32)>,
+    /// Whether the points of each series are together, in the order of the series' numbers.
+    is_scattered: bool,
+}
+
+#[derive(Default)]
+struct Chunk {
+    timestamps: Vec<i64>,
+    values: Vec<f64>,
+}
+
+impl Columns {
+    /// Adds points of some series, the points of each together: runs of a series and a number of
+    /// points.
+    pub fn add(
+        &mut self,
+        timestamps: &[i64],
+        values: &[f64],
+        runs: impl Iterator<Item = (u32, u32)>,
+    ) {
+        for (series, count) in runs {
+            match self.runs.last_mut() {
+                Some((last, sum)) if *last == series && sum.checked_add(count).is_some() => {
+                    *sum += count;
+                }
+                last => {
+                    self.is_scattered |= last.is_some_and(|(last, _)| *last > series);
+                    self.runs.push((series, count));
+                }
+            }
+        }
+        let chunk = self.chunk(timestamps.len());
+        chunk.timestamps.extend_from_slice(timestamps);
+        chunk.values.extend_from_slice(values);
+    }
+
+    /// A chunk for so many more points. As long as nothing has to be moved, there is a single one.
+    fn chunk(&mut self, count: usize) -> &mut Chunk {
+        let has_room =
+            |chunk: &Chunk| chunk.timestamps.capacity() - chunk.timestamps.len() >= count;
+        let last = self.chunks.last();
+        if !last.is_some_and(|last| !self.is_scattered || has_room(last)) {
+            let mut chunk = Chunk::default();
+            if self.is_scattered {
+                chunk.timestamps.reserve_exact(CHUNK.max(count));
+                chunk.values.reserve_exact(CHUNK.max(count));
+            }
+            self.chunks.push(chunk);
+        }
+        self.chunks.last_mut().expect("there is one")
+    }
+
+    /// Brings the points of each of the series together, in the order in which they were added:
+    /// timestamps, values, and where each series begins, with the number of points at the end.
+    pub fn group(mut self, series: usize) -> (Vec<i64>, Vec<f64>, Vec<usize>) {
+        let mut offsets = vec![0; series + 1];
+        for &(series, count) in &self.runs {
+            offsets[series as usize + 1] += count as usize;
+        }
+        for i in 1..offsets.len() {
+            offsets[i] += offsets[i - 1];
+        }
+        if !self.is_scattered {
+            let Chunk { timestamps, values } = self.chunks.pop().unwrap_or_default();
+            return (timestamps, values, offsets);
+        }
+        // One column after the other, and what has been moved is dropped, which takes little more
+        // memory than the points.
+        let timestamps = self
+            .chunks
+            .iter_mut()
+            .map(|chunk| mem::take(&mut chunk.timestamps));
+        let timestamps = moved(timestamps, &self.runs, &offsets);
+        let values = self
+            .chunks
+            .iter_mut()
+            .map(|chunk| mem::take(&mut chunk.values));
+        let values = moved(values, &self.runs, &offsets);
+        (timestamps, values, offsets)
+    }
+}
+
+/// Moves runs of elements to their series, which begin at `offsets`.
+fn moved<T: Copy + Default>(
+    chunks: impl Iterator<Item = Vec<T>>,
+    runs: &[(u32, u32)],
+    offsets: &[usize],
+) -> Vec<T> {
+    let mut places = offsets.to_vec();
+    let mut to = vec![T::default(); offsets[offsets.len() - 1]];
+    let mut runs = runs.iter().copied();
+    let mut run = (0, 0);
+    for chunk in chunks {
+        let mut rest = chunk.as_slice();
+        while !rest.is_empty() {
+            if run.1 == 0 {
+                run = runs.next().expect("each element is in a run");
+            }
+            let count = rest.len().min(run.1 as usize);
+            let place = &mut places[run.0 as usize];
+            to[*place..*place + count].copy_from_slice(&rest[..count]);
+            *place += count;
+            run.1 -= count as u32;
+            rest = &rest[count..];
+        }
+    }
+    to
+}

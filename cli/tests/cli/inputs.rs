@@ -1,0 +1,360 @@
+//! Compressed inputs of all subcommands, whole and damaged.
+
+use std::fs;
+use std::io::{Cursor, Write};
+
+use flate2::{Compression, GzBuilder};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use crate::program::{Folder, Program, gzip, says};
+
+/// A subcommand with an input, and what it is called with before and behind the input.
+struct Case {
+    program: Program,
+    input: &'static str,
+    before: Vec<String>,
+    behind: Vec<String>,
+}
+
+impl Case {
+    fn arguments(&self, input: &str) -> Vec<String> {
+        let input = [input.to_owned()];
+        [&self.before[..], &input, &self.behind].concat()
+    }
+
+    fn content(&self) -> Vec<u8> {
+        fs::read(self.input).unwrap()
+    }
+
+    /// Returns the output of `--out`.
+    fn output(&self, folder: &Folder, input: &str) -> Vec<u8> {
+        let out = folder.argument("out");
+        let arguments = [self.arguments(input), vec!["--out".into(), out]].concat();
+        self.program.succeed(&arguments);
+        fs::read(folder.path("out")).unwrap()
+    }
+}
+
+fn cases(folder: &Folder) -> Vec<Case> {
+    let strings = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
+    let numbers: Vec<u8> = (0..600u32)
+        .flat_map(|i| ((i * i % 97) as f32).to_le_bytes())
+        .collect();
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 30), }";
+    let header = format!("\u{1}\0\u{76}\0{header:<117}\n");
+    let npy = [b"\x93NUMPY", header.as_bytes(), &numbers].concat();
+    let npy: &'static str = folder.file("a.npy", npy).leak();
+    vec![
+        Case {
+            program: Program("time-series"),
+            input: "../examples/data/rooms.csv",
+            before: strings(&["--every", "6h"]),
+            behind: vec![],
+        },
+        Case {
+            program: Program("box-overlap"),
+            input: "../examples/data/pipes/set1.csv",
+            before: vec![],
+            behind: strings(&["../examples/data/pipes/set2.csv"]),
+        },
+        Case {
+            program: Program("tensor-sketch"),
+            input: "../examples/data/lambda_phage.fa",
+            before: strings(&["--dim", "16"]),
+            behind: vec![],
+        },
+        Case {
+            program: Program("matmul"),
+            input: npy,
+            before: strings(&["--trans-b", "--b", npy, "--repeat", "1", "--a"]),
+            behind: vec![],
+        },
+    ]
+}
+
+/// As bgzip writes it: blocks with their size in the header, and an empty one at the end.
+fn bgzip(text: &[u8]) -> Vec<u8> {
+    let block = |text: &[u8]| {
+        let compress = |size: u16| {
+            let [low, high] = size.to_le_bytes();
+            let builder = GzBuilder::new().extra([b'B', b'C', 2, 0, low, high]);
+            let mut encoder = builder.write(Vec::new(), Compression::default());
+            encoder.write_all(text).unwrap();
+            encoder.finish().unwrap()
+        };
+        compress((compress(0).len() - 1) as u16)
+    };
+    text.chunks(10_000).map(block).collect::<Vec<_>>().concat()
+}
+
+/// The empty block of the SAM specification.
+const LAST_BLOCK: [u8; 28] = [
+    0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, 0x42, 0x43, 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+    0, 0,
+];
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zip(files: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(method);
+    for (name, content) in files {
+        match name.ends_with('/') {
+            true => writer.add_directory(*name, options).unwrap(),
+            false => writer.start_file(*name, options).unwrap(),
+        }
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn zipped(text: &[u8]) -> Vec<u8> {
+    zip(&[("folder/data", text)], CompressionMethod::Deflated)
+}
+
+fn halves(text: &[u8], compress: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let (first, second) = text.split_at(text.len() / 2);
+    [compress(first), compress(second)].concat()
+}
+
+#[test]
+fn every_format() {
+    let folder = Folder::new();
+    for case in cases(&folder) {
+        let text = case.content();
+        let expected = case.output(&folder, case.input);
+        let skipped = [
+            &[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3],
+            &zstd(&text)[..],
+        ]
+        .concat();
+        let with_more = [
+            ("data/", &b""[..]),
+            ("data/file", &text),
+            ("__MACOSX/._file", b"attributes"),
+        ];
+        for (name, content) in [
+            ("gzip", gzip(&text)),
+            ("gzip of two members", halves(&text, gzip)),
+            (
+                "gzip and an empty member",
+                [gzip(&text), gzip(b"")].concat(),
+            ),
+            ("bgzip", [bgzip(&text), LAST_BLOCK.into()].concat()),
+            ("zstd", zstd(&text)),
+            ("zstd of two frames", halves(&text, zstd)),
+            ("zstd with a skippable frame", skipped),
+            ("zip", zipped(&text)),
+            (
+                "zip, stored",
+                zip(&[("data", &text)], CompressionMethod::Stored),
+            ),
+            (
+                "zip with folders",
+                zip(&with_more, CompressionMethod::Deflated),
+            ),
+            (
+                "zip of gzip",
+                zip(&[("data.gz", &gzip(&text))], CompressionMethod::Stored),
+            ),
+        ] {
+            // The name says nothing about the format.
+            let file = folder.file("input", &content);
+            assert_eq!(
+                case.output(&folder, &file),
+                expected,
+                "{} {name}",
+                case.program.0
+            );
+            let out = folder.argument("stdin");
+            let arguments = [case.arguments("-"), vec!["--out".into(), out]].concat();
+            case.program.read(&arguments, &content);
+            let found = fs::read(folder.path("stdin")).unwrap();
+            assert_eq!(found, expected, "{} {name} on stdin", case.program.0);
+        }
+    }
+}
+
+#[test]
+fn cut_and_damaged_files() {
+    let folder = Folder::new();
+    let kept = folder.file("kept", "as it was");
+    let names = folder.names().len() + 2;
+    for case in cases(&folder) {
+        let text = case.content();
+        let refuse = |name: &str, content: &[u8], parts: &[&str]| {
+            let file = folder.file("bad", content);
+            let arguments = [case.arguments(&file), vec!["--out".into(), kept.clone()]].concat();
+            let remedy = ["cannot read ", "bad: ", "copy or download it again"];
+            let remedy = if case.program.0 == "tensor-sketch" {
+                &remedy[1..]
+            } else {
+                &remedy
+            };
+            println!("{} {name}", case.program.0);
+            case.program.refuse(&arguments, &[remedy, parts].concat());
+        };
+        for (name, whole) in [("gzip", gzip(&text)), ("zstd", zstd(&text))] {
+            // Behind the header, at the start of the data, in the middle, and in the checksum.
+            for length in [11, 30, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
+                let place = format!("the {name} data is cut short after {length} bytes");
+                refuse(name, &whole[..length], &[&place]);
+            }
+            // In the second part as well.
+            let two = halves(&text, if name == "gzip" { gzip } else { zstd });
+            let place = format!("the {name} data is cut short after {} bytes", two.len() - 7);
+            refuse(name, &two[..two.len() - 7], &[&place]);
+
+            let mut damaged = whole.clone();
+            damaged[whole.len() / 2..][..9].fill(0x55);
+            refuse(
+                name,
+                &damaged,
+                &[&format!("the {name} data is damaged near byte ")],
+            );
+            let mut damaged = whole.clone();
+            damaged[whole.len() - 2] ^= 1;
+            if name == "zstd" {
+                refuse(
+                    name,
+                    &damaged,
+                    &["the zstd data is damaged near byte ", "checksum"],
+                );
+            }
+            damaged[whole.len() - 6] ^= 1;
+            refuse(
+                name,
+                &damaged,
+                &[&format!("the {name} data is damaged near byte ")],
+            );
+        }
+        // Between two blocks.
+        let blocks = bgzip(&text);
+        let place = format!("the gzip data is cut short after {} bytes", blocks.len());
+        refuse("bgzip", &blocks, &[&place]);
+
+        let whole = zipped(&text);
+        for length in [10, whole.len() / 2, whole.len() - 1] {
+            refuse(
+                "zip",
+                &whole[..length],
+                &["the zip archive is cut short or damaged"],
+            );
+        }
+        for method in [CompressionMethod::Deflated, CompressionMethod::Stored] {
+            let mut damaged = zip(&[("data", &text)], method);
+            damaged[1000] ^= 0x10;
+            refuse("zip", &damaged, &["the zip data is damaged near byte "]);
+        }
+    }
+    assert_eq!(fs::read(folder.path("kept")).unwrap(), b"as it was");
+    assert_eq!(folder.names().len(), names, "{:?}", folder.names());
+}
+
+/// An error in a compressed table names the line, and rows before it are checked first.
+#[test]
+fn lines_of_damaged_tables() {
+    let folder = Folder::new();
+    let program = Program("time-series");
+    let text = fs::read_to_string("../examples/data/rooms.csv").unwrap();
+    let refuse = |text: &str, end: usize, parts: &[&str]| {
+        for compress in [gzip, zstd] {
+            let whole = compress(text.as_bytes());
+            let file = folder.file("bad.csv", &whole[..whole.len() - end]);
+            program.refuse(&["--every", "1h", &file], parts);
+        }
+    };
+    refuse(
+        &text,
+        1,
+        &[
+            "bad.csv: the file ends badly in line 3002: the ",
+            " data is cut short",
+        ],
+    );
+    let bad = text.replacen("kitchen,1", "kitchen,x", 1);
+    let line = 1 + bad[..bad.find("kitchen,x").unwrap()].matches('\n').count();
+    refuse(
+        &bad,
+        1,
+        &[&format!("bad.csv: line {line}, column value: 'x")],
+    );
+}
+
+#[test]
+fn archives_without_a_single_file() {
+    let folder = Folder::new();
+    let method = CompressionMethod::Deflated;
+    let many: Vec<_> = (0..12).map(|i| format!("file{i}.csv")).collect();
+    let many: Vec<_> = many.iter().map(|name| (name.as_str(), &b"a"[..])).collect();
+    let nested = zipped(b"a");
+    for case in cases(&folder) {
+        let refuse = |files: &[(&str, &[u8])], parts: &[&str]| {
+            let file = folder.file("bad.zip", zip(files, method));
+            case.program
+                .refuse(&case.arguments(&file), &[&["bad.zip: "], parts].concat());
+        };
+        let none = "the zip archive has no file";
+        refuse(&[], &[none]);
+        refuse(&[("folder/", b""), ("__MACOSX/._a", b"a")], &[none]);
+        refuse(
+            &[("b/a.csv", b"a"), ("b.csv\n", b"b")],
+            &[
+                "the zip archive has 2 files, not one: b/a.csv, b.csv\\n; unpack it and name the file",
+            ],
+        );
+        refuse(
+            &many,
+            &[
+                "has 12 files, not one: file0.csv, ",
+                ", file9.csv and 2 more; unpack it",
+            ],
+        );
+        refuse(
+            &[("inner.zip", &nested)],
+            &["a zip archive in a zip archive: unpack it first"],
+        );
+
+        // Flags of the file in the directory at the end of the archive, and its method.
+        let whole = zipped(&case.content());
+        let directory = whole
+            .windows(4)
+            .rposition(|bytes| bytes == b"PK\x01\x02")
+            .unwrap();
+        for (place, byte, said) in [(8, 1, "encrypted"), (10, 12, "not by Deflate")] {
+            let mut other = whole.clone();
+            other[directory + place] = byte;
+            let file = folder.file("bad.zip", other);
+            let said = [
+                "bad.zip: folder/data in the zip archive is ",
+                said,
+                "unpack it first",
+            ];
+            case.program.refuse(&case.arguments(&file), &said);
+        }
+    }
+}
+
+#[test]
+fn formats_that_are_not_read() {
+    let folder = Folder::new();
+    for case in cases(&folder) {
+        for (head, name) in [
+            (&b"\xfd7zXZ\0\0\x04"[..], "xz"),
+            (b"BZh91AY&SY", "bzip2"),
+            (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
+        ] {
+            let file = folder.file("bad", [head, &[0; 100]].concat());
+            let output = case.program.run(&case.arguments(&file));
+            let errors = String::from_utf8(output.stderr).unwrap();
+            let said = format!("bad: it is compressed by {name}: decompress it first");
+            says(&errors, &[&*said, "gzip, zstd or zip"]);
+        }
+    }
+}

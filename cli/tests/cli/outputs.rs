@@ -1,0 +1,219 @@
+//! Outputs on full disks, of closed pipes and of interrupted runs.
+#![cfg(unix)]
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use crate::program::{Folder, Program, says};
+
+/// Arguments by which each subcommand writes more than 8 KiB to `out`.
+const WRITING: [&[&str]; 8] = [
+    &[
+        "time-series",
+        "../examples/data/rooms.csv",
+        "--every",
+        "1s",
+        "--out",
+        "out",
+    ],
+    &[
+        "time-series",
+        "../examples/data/rooms.csv",
+        "--every",
+        "1s",
+        "--plot",
+        "out",
+    ],
+    &["time-series", "--generate", "3000", "--out", "out"],
+    &[
+        "box-overlap",
+        "../examples/data/pipes/set1.csv",
+        "--out",
+        "out",
+        "--matrix",
+        "m",
+    ],
+    &[
+        "box-overlap",
+        "../examples/data/pipes/set1.csv",
+        "--matrix",
+        "out",
+    ],
+    &["box-overlap", "--generate", "1000", "."],
+    &[
+        "tensor-sketch",
+        "../examples/data/lambda_phage.fa",
+        "--windows",
+        "100:100",
+        "--out",
+        "out",
+    ],
+    &[
+        "matmul", "--m", "64", "--k", "3", "--n", "64", "--device", "cpu", "--out", "out",
+    ],
+];
+
+/// Returns a shell that begins with `commands` and becomes the program, with paths of the data and
+/// with the folder of the test as its own.
+fn shell(commands: &str, arguments: &[&str], folder: &Folder) -> Command {
+    let data = fs::canonicalize("../examples/data").unwrap();
+    let data = data.to_str().unwrap();
+    let arguments = arguments
+        .iter()
+        .map(|text| text.replace("../examples/data", data));
+    let program = Program("").command(&[""; 0]);
+    let mut command = Command::new("sh");
+    let script = format!("{commands}; exec \"$@\"");
+    command
+        .args(["-c", &script, "sh"])
+        .arg(program.get_program());
+    command.args(arguments).current_dir(folder.0.path());
+    command
+}
+
+#[test]
+fn full_disks() {
+    for arguments in WRITING {
+        let folder = Folder::new();
+        // Blocks of 512 or of 1024 bytes.
+        let output = shell("ulimit -f 4", arguments, &folder).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?} {errors}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        let lines = errors.lines().count();
+        assert!(
+            errors.starts_with("error: cannot write ") && lines == 1,
+            "{errors}"
+        );
+        says(
+            &errors,
+            &["File too large", "raise the limit of files (ulimit -f)"],
+        );
+        assert_eq!(folder.names(), [""; 0], "{arguments:?}");
+
+        // With the limit out of reach.
+        let output = shell("ulimit -f 4096", arguments, &folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        assert!(!folder.names().is_empty());
+    }
+}
+
+/// A file that is there already stays as it was.
+#[test]
+fn full_disks_leave_files_as_they_were() {
+    let folder = Folder::new();
+    folder.file("out", "as it was");
+    let output = shell("ulimit -f 4", WRITING[0], &folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(fs::read(folder.path("out")).unwrap(), b"as it was");
+    assert_eq!(folder.names(), ["out"]);
+}
+
+/// Who reads the summary may stop, as `head` does: the files are whole nevertheless.
+#[test]
+fn closed_pipes() {
+    for arguments in WRITING {
+        let folder = Folder::new();
+        let mut command = shell(":", arguments, &folder);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && errors.is_empty(),
+            "{arguments:?} {errors}"
+        );
+        let names = folder.names();
+        assert!(
+            !names.is_empty() && names.iter().all(|name| !name.starts_with('.')),
+            "{names:?}"
+        );
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn full_standard_output() {
+    let folder = Folder::new();
+    let output = shell("exec >/dev/full", WRITING[0], &folder)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        errors.starts_with("error: cannot write to stdout: No space left"),
+        "{errors}"
+    );
+}
+
+const HEADER: &[u8] = b"timestamp,value\n0,1\n";
+
+/// Starts the program on stdin, and waits until it has begun its output.
+fn start(folder: &Folder, commands: &str) -> Child {
+    let arguments = [
+        "time-series",
+        "-",
+        "--every",
+        "1s",
+        "--out",
+        "out",
+        "--plot",
+        "plot.svg",
+    ];
+    let mut command = shell(commands, &arguments, folder);
+    let command = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(HEADER).unwrap();
+    let start = Instant::now();
+    while folder.names().len() < 2 {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "no temporary files"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn kill(child: &Child, signal: &str) {
+    let mut kill = Command::new("sh");
+    let script = format!("kill -{signal} {}", child.id());
+    assert!(kill.args(["-c", &script]).status().unwrap().success());
+}
+
+#[test]
+fn interrupted_runs_leave_nothing() {
+    for (signal, number) in [("HUP", 1), ("INT", 2), ("TERM", 15)] {
+        let folder = Folder::new();
+        let mut child = start(&folder, ":");
+        kill(&child, signal);
+        // stdin is still open.
+        let status = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(number), "{status}");
+        assert_eq!(folder.names(), [""; 0], "{signal}");
+    }
+}
+
+/// As under nohup.
+#[test]
+fn ignored_signals_stay_ignored() {
+    let folder = Folder::new();
+    let child = start(&folder, "trap '' HUP");
+    kill(&child, "HUP");
+    thread::sleep(Duration::from_millis(200));
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(folder.names(), ["out", "plot.svg"]);
+}
