@@ -54,8 +54,8 @@ pub struct Args {
     #[arg(long, default_value_t = 42, requires = "generate")]
     pub seed: u64,
 
-    /// The first set, plain, gzip, zstd or a zip archive of a single file; - is
-    /// stdin. With --generate, the output folder.
+    /// The first set, plain, gzip, zstd or a zip archive of a single file; - is stdin. With
+    /// --generate, the output folder.
     #[arg(value_name = "SET1.csv")]
     pub set1: PathBuf,
 

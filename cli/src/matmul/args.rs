@@ -34,8 +34,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "a")]
     pub n: Option<usize>,
 
-    /// Read A from this file, f32 or f64 in C or Fortran order, plain, gzip, zstd or a zip archive of a single file; - is
-    /// stdin.
+    /// Read A from this file, f32 or f64 in C or Fortran order, plain, gzip, zstd or a zip archive
+    /// of a single file; - is stdin.
     #[arg(long, value_name = "NPY", requires = "b")]
     pub a: Option<PathBuf>,
 

@@ -78,7 +78,7 @@ fn read_unnamed<T: Real>(path: &Path) -> Result<Stored<T>> {
         }
         ensure!(
             got == wanted,
-            "the file ends after {} of its {rows}×{columns} numbers",
+            "the file ends after {} of its {rows}×{columns} numbers: copy or download it again",
             numbers.len()
         );
         show(&bar);
@@ -99,8 +99,9 @@ fn read_unnamed<T: Real>(path: &Path) -> Result<Stored<T>> {
 /// An error of the header as a sentence.
 fn said(error: ReadHeaderError) -> anyhow::Error {
     match error {
-        ReadHeaderError::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            anyhow!("the file ends within its header")
+        // Errors of decompression say themselves where the file ends.
+        ReadHeaderError::Io(error) if is_end(&error) && error.get_ref().is_none() => {
+            anyhow!("the file ends within its header: copy or download it again")
         }
         ReadHeaderError::Io(error) => error.into(),
         // What it says itself has several lines.
@@ -109,6 +110,10 @@ fn said(error: ReadHeaderError) -> anyhow::Error {
         }
         ReadHeaderError::Parse(error) => anyhow!("it is no NPY file: {error}"),
     }
+}
+
+fn is_end(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::UnexpectedEof
 }
 
 /// Reads until the buffer is full or the file ends, and tells how many bytes there were.

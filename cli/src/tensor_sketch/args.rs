@@ -75,8 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "TSV")]
     pub distances: Option<PathBuf>,
 
-    /// FASTA files, plain, gzip, zstd or a zip archive of a single file; - is
-    /// stdin.
+    /// FASTA files, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(required = true, value_name = "FASTA")]
     pub files: Vec<PathBuf>,
 }

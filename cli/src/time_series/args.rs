@@ -98,8 +98,7 @@ pub struct Args {
     #[arg(long, default_value_t = 42, requires = "generate")]
     pub seed: u64,
 
-    /// The points, plain, gzip, zstd or a zip archive of a single file; - is
-    /// stdin.
+    /// The points, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(value_name = "SERIES.csv", required_unless_present = "generate")]
     pub series: Option<PathBuf>,
 }

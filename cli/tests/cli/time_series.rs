@@ -839,3 +839,71 @@ fn generated_data() {
     }
     PROGRAM.refuse_usage(&["--seed", "1", "--every", "1s", ROOMS], "--generate");
 }
+
+/// Blocks of a file are parsed in parallel: what holds between points of a series holds beyond
+/// them, and of several errors the first is named.
+#[test]
+fn files_of_many_blocks() {
+    let folder = Folder::new();
+    let count = 120_000;
+    // Series that come and go, a quoted name with a line end, and blank lines.
+    let name = |i: i64| match i % 1000 {
+        0 => "\"rare\n\"".to_owned(),
+        _ => format!("s{}", i % 3 + i / 40_000),
+    };
+    let row = |i: i64| format!("{i},{},{}.25\n", name(i), i % 100);
+    let blank = |i: i64| if i % 7777 == 0 { "\r\n \n" } else { "" };
+    let rows: Vec<_> = (0..count).map(|i| row(i) + blank(i)).collect();
+    let text = |rows: &[String]| format!("timestamp,series,value\n{}", rows.concat());
+    let mut expected: BTreeMap<String, f64> = BTreeMap::new();
+    for i in 0..count {
+        *expected.entry(name(i)).or_default() += (i % 100) as f64 + 0.25;
+    }
+
+    let file = folder.file("many.csv", text(&rows));
+    let found = written(&folder, &["--every", "1s", "--aggregate", "sum", &file]);
+    let found = found.strip_prefix("series,timestamp,sum\n").unwrap();
+    let names: Vec<_> = found.split(",0,").collect();
+    assert_eq!(names.len(), expected.len() + 1);
+    // By the order in which they come.
+    assert!(found.starts_with("rare,0,"), "{found}");
+    for (name, sum) in expected {
+        let line = format!("{},0,{sum}\n", name.trim_matches(['"', '\n']));
+        assert!(found.contains(&line), "{line} {found}");
+    }
+
+    let line = |rows: &[String], row: usize| 2 + rows[..row].concat().matches('\n').count();
+    let value = |rows: &mut [String], row: usize| rows[row] = format!("{row},s1,one\n");
+    let early = |rows: &mut [String], row: usize| rows[row] = format!("5,{},1\n", name(row as i64));
+    type Change<'a> = &'a dyn Fn(&mut [String], usize);
+    for (first, second) in [
+        (&value as Change, &early as Change),
+        (&early, &value),
+        (&early, &early),
+    ] {
+        // In blocks that are parsed together and in the same block; the rare series again.
+        for (at, then) in [
+            (50_001, 119_000),
+            (90_001, 90_003),
+            (100_000, 100_500),
+            (9, 60_000),
+        ] {
+            let mut bad = rows.clone();
+            second(&mut bad, then);
+            first(&mut bad, at);
+            let file = folder.file("bad.csv", text(&bad));
+            let place = format!("bad.csv: line {}, column ", line(&bad, at));
+            PROGRAM.refuse(&["--every", "1s", &file], &[&place]);
+        }
+    }
+    let mut bad = rows.clone();
+    early(&mut bad, 110_000);
+    let file = folder.file("bad.csv", text(&bad));
+    let time = "1970-01-01T00:00:00.000000005Z is before 1970-01-01T00:00:00.000109Z";
+    PROGRAM.refuse(&["--every", "1s", &file], &[time, "of series \"rare\""]);
+    let sorted = written(
+        &folder,
+        &["--every", "1s", "--sort", "--aggregate", "count", &file],
+    );
+    assert!(sorted.contains("rare,0,120\n"), "{sorted}");
+}

@@ -159,7 +159,7 @@ impl Read for Checked {
         }
         if count == 0 && !buffer.is_empty() {
             if self.size > 0 {
-                return Err(ErrorKind::UnexpectedEof.into());
+                return damaged("it has fewer bytes than the archive says");
             }
             if self.crc.sum() != self.expected_crc {
                 return damaged("the checksum differs");

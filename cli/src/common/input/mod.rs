@@ -46,7 +46,7 @@ pub fn open(path: &Path, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
 
 /// Returns a file with the content of `raw`, whose first bytes have been read from `path`.
 fn seekable(path: &Path, mut raw: Raw) -> Result<File> {
-    if path.is_file() {
+    if path != Path::new("-") && path.is_file() {
         return Ok(File::open(path)?);
     }
     let mut spool = || {

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow};
-use csv::ByteRecord;
+use csv::{ByteRecord, Reader};
 use memchr::memchr2_iter;
 use rayon::prelude::*;
 
@@ -88,14 +88,14 @@ pub(super) fn read_blocks<T: Table>(
             }
         }
     };
-    let place = || format!("line {}", lines_before + line(&header));
-    let mut table = begin(&header).with_context(place)?;
-    lines_before += header.position().map_or(0, |behind| behind.line() - 1);
+    let place = || format!("line {}", lines_before + header.line + 1);
+    let mut table = begin(&header.record).with_context(place)?;
+    lines_before += header.lines;
 
     loop {
         let wave = ahead.wave();
         let parsed = wave.blocks.par_iter();
-        let parsed = parsed.map(|block| Parsed::new(&table, block, header.len()));
+        let parsed = parsed.map(|block| Parsed::new(&table, block, header.record.len()));
         for parsed in parsed.collect::<Vec<_>>() {
             let added = table.add(parsed.part);
             let faults = [added.err(), parsed.fault].into_iter().flatten();
@@ -116,15 +116,40 @@ pub(super) fn read_blocks<T: Table>(
     }
 }
 
-/// Takes the first record and what is before it off a block. Its position is behind it.
-fn take_header(block: &mut Block) -> Result<Option<ByteRecord>> {
-    let (mut reader, mut header) = (reader(block.text.as_slice()), ByteRecord::new());
-    if !next_record(&mut reader, &mut header)? {
+/// The first record of a file.
+struct Header {
+    record: ByteRecord,
+    /// The line where it begins, from 0 in its block, and the lines to its end.
+    line: u64,
+    lines: u64,
+}
+
+/// Takes the first record and what is before it off a block.
+fn take_header(block: &mut Block) -> Result<Option<Header>> {
+    let (mut reader, mut record) = (block_reader(&block.text), ByteRecord::new());
+    if !next_record(&mut reader, &mut record)? {
         return Ok(None);
     }
-    let behind = reader.position().byte() as usize;
+    let line = line_in_block(&record);
+    let behind = reader.position().byte() as usize - 1;
+    let lines = lines(&block.text[..behind]);
     block.text.drain(..behind);
-    Ok(Some(header))
+    Ok(Some(Header {
+        record,
+        line,
+        lines,
+    }))
+}
+
+/// Records of a block. They begin after a line end, where csv does not take a character for a byte
+/// order mark.
+fn block_reader(text: &[u8]) -> Reader<impl Read> {
+    reader(b"\n".chain(text))
+}
+
+/// The line of a record of [`block_reader`], from 0.
+fn line_in_block(record: &ByteRecord) -> u64 {
+    line(record) - 2
 }
 
 #[cold]
@@ -195,11 +220,10 @@ impl<T: Table> Parser<'_, T> {
 
     /// Parses a text with quotes.
     fn quoted(&mut self, text: &[u8]) -> Result<(), Fault> {
-        // After a line end csv does not take the first character for a byte order mark.
-        let mut reader = reader(b"\n".chain(text));
+        let mut reader = block_reader(text);
         let mut record = ByteRecord::new();
         while next_record(&mut reader, &mut record).expect("memory can be read") {
-            self.record(line(&record) - 2, &record)?;
+            self.record(line_in_block(&record), &record)?;
         }
         Ok(())
     }
