@@ -132,6 +132,7 @@ fn take_header(block: &mut Block) -> Result<Option<Header>> {
     }
     let line = line_in_block(&record);
     let behind = reader.position().byte() as usize - 1;
+    drop(reader);
     let lines = lines(&block.text[..behind]);
     block.text.drain(..behind);
     Ok(Some(Header {
