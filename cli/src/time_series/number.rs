@@ -20,15 +20,40 @@ impl fmt::Display for Number {
 
 /// Adds what [`Number`] displays to a text, in a fraction of the time.
 pub fn push(text: &mut Vec<u8>, number: f64) {
-    let mut buffer = ryu::Buffer::new();
-    match number.is_finite() {
-        true => {
-            let digits = buffer.format_finite(number);
-            let digits = digits.strip_suffix(".0").unwrap_or(digits);
-            text.extend_from_slice(digits.as_bytes());
-        }
-        false => text.extend_from_slice(Number(number).to_string().as_bytes()),
+    if !number.is_finite() || may_be_halfway(number) {
+        return text.extend_from_slice(Number(number).to_string().as_bytes());
     }
+    let mut buffer = ryu::Buffer::new();
+    let digits = buffer.format_finite(number);
+    let digits = digits.strip_suffix(".0").unwrap_or(digits);
+    text.extend_from_slice(digits.as_bytes());
+}
+
+/// Whether a finite number may be halfway between two texts of the fewest digits: ryu then takes
+/// the even digit, the standard library the one further from zero.
+///
+/// Two such texts have 16 digits or more, since numbers are further apart in fewer, and the number
+/// itself has a digit more. It has a decimal place for each binary one.
+fn may_be_halfway(number: f64) -> bool {
+    const EXPONENT: u64 = 0x7ff;
+    let exponent = number.to_bits() >> 52 & EXPONENT;
+    if number == 0.0 {
+        return false;
+    }
+    if exponent == 0 {
+        // Subnormal numbers are further apart.
+        return true;
+    }
+    let fraction = number.to_bits() << 12;
+    // The number is between 2^high and 2^(high + 1), and a multiple of 2^low.
+    let high = exponent as i32 - 1023;
+    let low = high - (64 - fraction.trailing_zeros().min(64) as i32);
+    if low >= 0 {
+        return high >= 53;
+    }
+    // 1233 / 4096 is log10(2) from below; there may be one more.
+    let digits = ((high * 1233) >> 12) + 1 - low;
+    (16..=18).contains(&digits)
 }
 
 /// A number in 7 significant digits at most, for reading.
@@ -59,6 +84,12 @@ mod tests {
             check(number);
             check(f64::from(whole));
             check(f64::from(whole) * 10f64.powi(digits));
+        }
+
+        /// Few binary digits, which are halfway now and then.
+        #[test]
+        fn short_binary_numbers(digits in 0..1u64 << 53, bits in 0..53, exponent in -80..20) {
+            check((digits >> bits) as f64 * 2f64.powi(exponent));
         }
     }
 

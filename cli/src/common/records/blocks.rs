@@ -5,6 +5,9 @@ use std::mem;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
+/// At the start of a text it is left out, as csv does.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The most bytes of a record. More are the rest of a file behind a quote that was left open.
 const LONGEST_RECORD: usize = 256 << 20;
 
@@ -42,7 +45,7 @@ impl<R: Read> Blocks<R> {
     pub fn new(source: R, size: usize) -> Blocks<R> {
         Blocks {
             source,
-            size,
+            size: size.max(BYTE_ORDER_MARK.len()),
             longest: LONGEST_RECORD,
             rest: Vec::new(),
             is_first: true,
@@ -57,8 +60,8 @@ impl<R: Read> Blocks<R> {
         self.rest.clear();
         loop {
             let more = self.read(&mut scan.text);
-            if mem::take(&mut self.is_first) && scan.text.starts_with("\u{feff}".as_bytes()) {
-                scan.text.drain(..3);
+            if mem::take(&mut self.is_first) && scan.text.starts_with(BYTE_ORDER_MARK) {
+                scan.text.drain(..BYTE_ORDER_MARK.len());
             }
             scan.advance();
             match more {
