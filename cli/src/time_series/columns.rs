@@ -7,12 +7,13 @@ use std::mem;
 const CHUNK: usize = 1 << 23;
 
 /// Points in the order in which they are added.
-#[derive(Default)]
 pub struct Columns {
+    /// Points that a chunk has room for.
+    chunk_size: usize,
     chunks: Vec<Chunk>,
     /// Series and numbers of successive points.
     runs: Vec<(u32, u32)>,
-    /// Whether the points of each series are together, in the order of the series' numbers.
+    /// Whether points have to be moved so that those of each series are together.
     is_scattered: bool,
 }
 
@@ -22,7 +23,22 @@ struct Chunk {
     values: Vec<f64>,
 }
 
+impl Default for Columns {
+    fn default() -> Columns {
+        Columns::with_chunks(CHUNK)
+    }
+}
+
 impl Columns {
+    fn with_chunks(chunk_size: usize) -> Columns {
+        Columns {
+            chunk_size,
+            chunks: Vec::new(),
+            runs: Vec::new(),
+            is_scattered: false,
+        }
+    }
+
     /// Adds points of some series, the points of each together: runs of a series and a number of
     /// points.
     pub fn add(
@@ -55,8 +71,9 @@ impl Columns {
         if !last.is_some_and(|last| !self.is_scattered || has_room(last)) {
             let mut chunk = Chunk::default();
             if self.is_scattered {
-                chunk.timestamps.reserve_exact(CHUNK.max(count));
-                chunk.values.reserve_exact(CHUNK.max(count));
+                let size = self.chunk_size.max(count);
+                chunk.timestamps.reserve_exact(size);
+                chunk.values.reserve_exact(size);
             }
             self.chunks.push(chunk);
         }
@@ -118,4 +135,42 @@ fn moved<T: Copy + Default>(
         }
     }
     to
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Columns;
+
+    proptest! {
+        /// Parts of runs, in chunks that are smaller and larger than the parts.
+        #[test]
+        fn points_of_a_series_are_brought_together(
+            parts in prop::collection::vec(prop::collection::vec((0..4u32, 1..5u32), 0..4), 0..20),
+            chunk_size in 1..40usize,
+        ) {
+            let mut columns = Columns::with_chunks(chunk_size);
+            let mut expected = vec![Vec::new(); 4];
+            let mut next = 0;
+            for runs in parts {
+                let start = next;
+                for &(series, count) in &runs {
+                    let end = next + i64::from(count);
+                    expected[series as usize].extend(next..end);
+                    next = end;
+                }
+                let timestamps: Vec<_> = (start..next).collect();
+                let values: Vec<_> = timestamps.iter().map(|&time| time as f64).collect();
+                columns.add(&timestamps, &values, runs.into_iter());
+            }
+            let (timestamps, values, offsets) = columns.group(4);
+            for (series, expected) in expected.iter().enumerate() {
+                let places = offsets[series]..offsets[series + 1];
+                prop_assert_eq!(&timestamps[places.clone()], &expected[..]);
+                prop_assert!(values[places].iter().zip(expected).all(|(a, &b)| *a == b as f64));
+            }
+            prop_assert_eq!(offsets[4], timestamps.len());
+        }
+    }
 }

@@ -261,7 +261,8 @@ fn out_of_order(time: i64, before: i64, series: Option<&str>, line: u64) -> Faul
     let of_series = series.map_or(String::new(), |name| format!(" of series {name:?}"));
     let (time, before) = (timestamp(time), timestamp(before));
     let what = format!(
-        "{time} is before {before}, the time of the point before it{of_series}; points in any order need --sort"
+        "{time} is before {before}, the time of the point before it{of_series}; points \
+         in any order need --sort"
     );
     at(line, "timestamp", what)
 }
@@ -270,7 +271,8 @@ fn out_of_order(time: i64, before: i64, series: Option<&str>, line: u64) -> Faul
 fn without_label(time: i64, lowest: i64, line: u64) -> Fault {
     let (time, lowest) = (timestamp(time), timestamp(lowest));
     let what = format!(
-        "the bucket of {time} begins before the first time in 64 bits of nanoseconds; the first bucket begins at {lowest}"
+        "the bucket of {time} begins before the first time in 64 bits of nanoseconds; the first \
+         bucket begins at {lowest}"
     );
     at(line, "timestamp", what)
 }

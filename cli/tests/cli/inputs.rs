@@ -211,13 +211,13 @@ fn cut_and_damaged_files() {
             let place = format!("the {name} data is cut short after {} bytes", two.len() - 7);
             refuse(name, &two[..two.len() - 7], &[&place]);
 
+            // What is decompressed first may show it, as a bad line.
             let mut damaged = whole.clone();
             damaged[whole.len() / 2..][..9].fill(0x55);
-            refuse(
-                name,
-                &damaged,
-                &[&format!("the {name} data is damaged near byte ")],
-            );
+            let file = folder.file("bad", damaged);
+            let arguments = [case.arguments(&file), vec!["--out".into(), kept.clone()]].concat();
+            case.program.refuse(&arguments, &["bad: "]);
+
             let mut damaged = whole.clone();
             damaged[whole.len() - 2] ^= 1;
             if name == "zstd" {

@@ -94,7 +94,8 @@ impl Entry {
                 };
                 names.truncate(LISTED);
                 bail!(
-                    "the zip archive has {count} files, not one: {}{more}; unpack it and name the file to read",
+                    "the zip archive has {count} files, not one: {}{more}; unpack it and name the file \
+                     to read",
                     names.join(", ")
                 )
             }

@@ -15,7 +15,7 @@ use super::blocks::{Block, Stop, lines};
 use super::{Cells, line, next_record, reader};
 
 /// Bytes of text that a thread parses in one go.
-const BLOCK: usize = 1 << 19;
+const BLOCK: usize = 1 << 17;
 
 /// Rows of a file, which come in parts.
 pub trait Table: Sync {
