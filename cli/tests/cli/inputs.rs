@@ -118,6 +118,14 @@ fn zipped(text: &[u8]) -> Vec<u8> {
     zip(&[("folder/data", text)], CompressionMethod::Deflated)
 }
 
+/// Where the entry of the last file begins in the directory at the end of an archive.
+fn directory(archive: &[u8]) -> usize {
+    archive
+        .windows(4)
+        .rposition(|bytes| bytes == b"PK\x01\x02")
+        .unwrap()
+}
+
 fn halves(text: &[u8], compress: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     let (first, second) = text.split_at(text.len() / 2);
     [compress(first), compress(second)].concat()
@@ -200,6 +208,12 @@ fn cut_and_damaged_files() {
             println!("{} {name}", case.program.0);
             case.program.refuse(&arguments, &[remedy, parts].concat());
         };
+        // What is decompressed first may show damage, as a bad line.
+        let refuse_somehow = |content: &[u8]| {
+            let file = folder.file("bad", content);
+            let arguments = [case.arguments(&file), vec!["--out".into(), kept.clone()]].concat();
+            case.program.refuse(&arguments, &["bad: "]);
+        };
         for (name, whole) in [("gzip", gzip(&text)), ("zstd", zstd(&text))] {
             // Behind the header, at the start of the data, in the middle, and in the checksum.
             for length in [11, 30, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
@@ -211,12 +225,9 @@ fn cut_and_damaged_files() {
             let place = format!("the {name} data is cut short after {} bytes", two.len() - 7);
             refuse(name, &two[..two.len() - 7], &[&place]);
 
-            // What is decompressed first may show it, as a bad line.
             let mut damaged = whole.clone();
             damaged[whole.len() / 2..][..9].fill(0x55);
-            let file = folder.file("bad", damaged);
-            let arguments = [case.arguments(&file), vec!["--out".into(), kept.clone()]].concat();
-            case.program.refuse(&arguments, &["bad: "]);
+            refuse_somehow(&damaged);
 
             let mut damaged = whole.clone();
             damaged[whole.len() - 2] ^= 1;
@@ -248,9 +259,24 @@ fn cut_and_damaged_files() {
             );
         }
         for method in [CompressionMethod::Deflated, CompressionMethod::Stored] {
-            let mut damaged = zip(&[("data", &text)], method);
+            let whole = zip(&[("data", &text)], method);
+            let mut damaged = whole.clone();
             damaged[1000] ^= 0x10;
-            refuse("zip", &damaged, &["the zip data is damaged near byte "]);
+            refuse_somehow(&damaged);
+            // The checksum and the size in the directory at the end of the archive.
+            let directory = directory(&whole);
+            for (place, said) in [
+                (16, "the checksum differs"),
+                (24, " bytes than the archive says"),
+            ] {
+                let mut damaged = whole.clone();
+                damaged[directory + place] ^= 1;
+                refuse(
+                    "zip",
+                    &damaged,
+                    &["the zip data is damaged near byte ", said],
+                );
+            }
         }
     }
     assert_eq!(fs::read(folder.path("kept")).unwrap(), b"as it was");
@@ -323,10 +349,7 @@ fn archives_without_a_single_file() {
 
         // Flags of the file in the directory at the end of the archive, and its method.
         let whole = zipped(&case.content());
-        let directory = whole
-            .windows(4)
-            .rposition(|bytes| bytes == b"PK\x01\x02")
-            .unwrap();
+        let directory = directory(&whole);
         for (place, byte, said) in [(8, 1, "encrypted"), (10, 12, "not by Deflate")] {
             let mut other = whole.clone();
             other[directory + place] = byte;
