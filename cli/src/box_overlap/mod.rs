@@ -18,18 +18,16 @@ use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
 
-use crate::common::report::{bar, timed};
+use crate::common::progress::{self, phase};
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, TypeName};
 use boxes_file::Reading;
 use number::Number;
 use results::Results;
-use summary::{Run, Times};
+use summary::{Run, Summary, Times};
 
 /// Pairs that are in memory together, unless a single box has more.
 const PAIRS: usize = 1 << 22;
-
-/// Pairs whose writing takes long enough for a progress bar.
-const MANY_PAIRS: u64 = 1 << 25;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -45,7 +43,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn run_in<T: Number>(args: &Args) -> Result<()> {
     if args.out.is_some() && args.out == args.matrix {
-        bail!("--out and --matrix name the same file");
+        bail!(UsageError("--out and --matrix name the same file"));
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut results = Results::create(args)?;
@@ -58,9 +56,11 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     let sets = reading.finish()?;
     times.reading = start.elapsed();
 
-    let mut slices = timed(&mut times.searching, || slices(args, &devices, &sets))?;
+    let mut slices = timed(&mut times.searching, || {
+        phase("searching", || slices(args, &devices, &sets))
+    })?;
     results.count(slices.counts());
-    let bar = bar(slices.pair_count(), MANY_PAIRS);
+    let bar = progress::count("writing", slices.pair_count(), "pairs");
     while let Some(slice) = timed(&mut times.searching, || slices.next()) {
         let slice = slice?;
         timed(&mut times.writing, || results.add(&slice))?;
@@ -70,8 +70,10 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
         }
     }
     bar.finish_and_clear();
-    timed(&mut times.writing, || results.finish_files())?;
-    summary::print(&Run {
+    timed(&mut times.writing, || {
+        phase("writing", || results.finish_files())
+    })?;
+    report::show(&Summary::new(&Run {
         args,
         sets: &sets,
         devices: &devices,
@@ -79,7 +81,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
         opening,
         times,
         elapsed: start.elapsed(),
-    })
+    }))
 }
 
 fn slices<'a, T: Number>(

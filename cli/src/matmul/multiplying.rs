@@ -11,13 +11,7 @@ use ndarray::Array2;
 
 use super::factors::Factors;
 use super::number::Real;
-use crate::common::report::bar;
-
-/// Multiplications and additions that take long enough for a progress bar: on the CPU, on a GPU, in
-/// the simulator.
-const LONG_ON_CPU: f64 = 1e12;
-const LONG_ON_GPU: f64 = 1e15;
-const LONG_IN_SIMULATOR: f64 = 1e8;
+use crate::common::progress;
 
 /// C, and how long calls took from matrices of the host to C there.
 pub struct Product<T: Real> {
@@ -46,8 +40,14 @@ pub fn multiply<T: Real>(
     repeat: usize,
 ) -> Result<Product<T>> {
     let (a, b) = (factors.a.view(), factors.b.view());
+    let kinds = match device.kind() {
+        DeviceKind::Cpu => 1,
+        _ => 2,
+    };
+    // The calls that are not timed count too.
+    let bar = progress::count("multiplying", (kinds * (repeat + 1)) as u64, "products");
     let mut c = matmul.matmul(device, a, b)?;
-    let bar = progress(device, factors, repeat);
+    bar.inc(1);
     let resident = match device.kind() {
         DeviceKind::Cpu => None,
         _ => Some(multiply_there(matmul, device, factors, repeat, &bar)?),
@@ -74,6 +74,7 @@ fn multiply_there<T: Real>(
     let views = || (factors.a.view_of(&a), factors.b.view_of(&b));
     let (one, zero) = (num_traits::one(), num_traits::zero());
     let mut c = matmul.matmul_device(views().0, views().1)?;
+    bar.inc(1);
     let (start, end) = (device.event()?, device.event()?);
     let mut times = Vec::new();
     for _ in 0..repeat {
@@ -88,17 +89,4 @@ fn multiply_there<T: Real>(
         c: c.download()?,
         times,
     })
-}
-
-/// A bar of all timed calls.
-fn progress<T: Real>(device: &Device, factors: &Factors<T>, repeat: usize) -> ProgressBar {
-    let (kinds, long) = match device.kind() {
-        DeviceKind::Cpu => (1, LONG_ON_CPU),
-        DeviceKind::Simulator => (2, LONG_IN_SIMULATOR),
-        _ => (2, LONG_ON_GPU),
-    };
-    let calls = (kinds * repeat) as u64;
-    // Calls that take long together.
-    let many = long / operations(factors.sizes()).max(1.0);
-    bar(calls, many.ceil() as u64)
 }

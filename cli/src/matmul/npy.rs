@@ -14,8 +14,8 @@ use ndarray::Array2;
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 
 use super::number::Real;
-use crate::common::input::{LONG_INPUT, open};
-use crate::common::report::{bar, total_size};
+use crate::common::input::open;
+use crate::common::progress::{self, total_size};
 
 /// Bytes that are read in one go.
 const BATCH: usize = 1 << 20;
@@ -54,7 +54,7 @@ fn read_unnamed<T: Real>(path: &Path) -> Result<Stored<T>> {
     let too_large = || format!("{rows}×{columns} numbers are more than can be counted");
     let count = rows.checked_mul(columns).with_context(too_large)?;
 
-    let bar = bar(total_size([path]), LONG_INPUT);
+    let bar = progress::bytes("reading", total_size([path]));
     let show = |bar: &ProgressBar| bar.set_position(bytes_read.load(Ordering::Relaxed));
     let (mut numbers, mut batch) = (Vec::new(), vec![0; BATCH]);
     while numbers.len() < count {
