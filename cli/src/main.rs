@@ -4,6 +4,7 @@
 
 mod box_overlap;
 mod common;
+mod distances;
 mod ladder;
 mod matmul;
 mod tensor_sketch;
@@ -28,6 +29,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     TensorSketch(tensor_sketch::args::Args),
+    Distances(distances::args::Args),
     BoxOverlap(box_overlap::args::Args),
     Matmul(matmul::args::Args),
     TimeSeries(time_series::args::Args),
@@ -39,6 +41,7 @@ impl Command {
     fn run(&self) -> Result<()> {
         match self {
             Command::TensorSketch(args) => tensor_sketch::run(args),
+            Command::Distances(args) => distances::run(args),
             Command::BoxOverlap(args) => box_overlap::run(args),
             Command::Matmul(args) => matmul::run(args),
             Command::TimeSeries(args) => time_series::run(args),

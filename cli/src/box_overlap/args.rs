@@ -36,7 +36,8 @@ pub struct Args {
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
     pub number: TypeName,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
     #[arg(long, default_value = "auto")]
     pub device: DeviceNames,
 

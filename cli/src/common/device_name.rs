@@ -28,6 +28,9 @@ impl FromStr for DeviceName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains(',') || text == "gpus" {
+            return Err(format!("one device is needed, not several: {text}"));
+        }
         let unknown = || format!("not auto, cpu, cuda, cuda:N or simulator: {text}");
         match text {
             "auto" => Ok(DeviceName::Auto),

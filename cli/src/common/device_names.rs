@@ -6,21 +6,42 @@ use gridstride::Device;
 
 use super::device_name::DeviceName;
 
-/// Devices that were asked for, with commas between their names.
+/// The devices that were asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DeviceNames(Vec<DeviceName>);
+pub enum DeviceNames {
+    /// Names with commas between them.
+    Named(Vec<DeviceName>),
+    /// `gpus`: all GPUs of this machine.
+    Gpus,
+}
 
 impl DeviceNames {
-    /// Opens them; of the memory of each so many MiB are to be used.
+    /// Opens the devices, each with a limit of `memory` MiB if there is one.
     pub fn open(&self, memory: Option<u32>) -> gridstride::Result<Vec<Device>> {
-        let open = |name: &DeviceName| {
-            let device = name.open()?;
-            Ok(match memory {
-                Some(memory) => device.with_memory_limit(u64::from(memory) << 20),
-                None => device,
-            })
+        let devices = match self {
+            DeviceNames::Named(names) => names
+                .iter()
+                .map(DeviceName::open)
+                .collect::<Result<_, _>>()?,
+            DeviceNames::Gpus => match Device::gpus() {
+                // The error says why there is none.
+                none if none.is_empty() => vec![Device::cuda(0)?],
+                gpus => gpus,
+            },
         };
-        self.0.iter().map(open).collect()
+        let limit = |device: Device| match memory {
+            Some(memory) => device.with_memory_limit(u64::from(memory) << 20),
+            None => device,
+        };
+        Ok(devices.into_iter().map(limit).collect())
+    }
+
+    /// Returns whether the simulator is among the devices: inputs made for it have to be small.
+    pub fn has_simulator(&self) -> bool {
+        match self {
+            DeviceNames::Named(names) => names.contains(&DeviceName::Simulator),
+            DeviceNames::Gpus => false,
+        }
     }
 }
 
@@ -28,10 +49,13 @@ impl FromStr for DeviceNames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == "gpus" {
+            return Ok(DeviceNames::Gpus);
+        }
         text.split(',')
             .map(str::parse)
             .collect::<Result<_, _>>()
-            .map(DeviceNames)
+            .map(DeviceNames::Named)
     }
 }
 

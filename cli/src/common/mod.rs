@@ -4,6 +4,7 @@ pub mod colors;
 pub mod device_name;
 pub mod device_names;
 pub mod input;
+pub mod npy;
 pub mod output;
 pub mod random;
 pub mod records;

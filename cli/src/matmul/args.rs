@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use gridstride::matmul::Precision;
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_names::DeviceNames;
 
 /// Sizes m, k and n of random matrices, on other devices and in the simulator.
 const SIZES: [usize; 3] = [1024; 3];
@@ -59,9 +59,15 @@ pub struct Args {
     #[arg(long, value_name = "NPY")]
     pub out: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
     #[arg(long, default_value = "auto")]
-    pub device: DeviceName,
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; larger matrices are split, and products in
+    /// the device's memory are not measured. No limit by default.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u32>,
 
     /// Timed calls, after one call that is not timed; 5 by default, 1 in the simulator.
     #[arg(long, value_name = "R")]
@@ -75,9 +81,9 @@ pub struct Args {
 impl Args {
     /// m, k and n of random matrices.
     pub fn sizes(&self) -> [usize; 3] {
-        let defaults = match self.device {
-            DeviceName::Simulator => SIMULATED,
-            _ => SIZES,
+        let defaults = match self.device.has_simulator() {
+            true => SIMULATED,
+            false => SIZES,
         };
         let asked = [self.m, self.k, self.n];
         [0, 1, 2].map(|size| asked[size].unwrap_or(defaults[size]))
@@ -85,9 +91,9 @@ impl Args {
 
     /// Timed calls.
     pub fn repeat(&self) -> usize {
-        let default = match self.device {
-            DeviceName::Simulator => REPEAT_SIMULATED,
-            _ => REPEAT,
+        let default = match self.device.has_simulator() {
+            true => REPEAT_SIMULATED,
+            false => REPEAT,
         };
         self.repeat.map_or(default, NonZeroUsize::get)
     }

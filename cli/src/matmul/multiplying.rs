@@ -9,6 +9,7 @@ use gridstride::matmul::MatMul;
 use indicatif::ProgressBar;
 use ndarray::Array2;
 
+use super::args::Args;
 use super::factors::Factors;
 use super::number::Real;
 use crate::common::report::bar;
@@ -23,7 +24,8 @@ const LONG_IN_SIMULATOR: f64 = 1e8;
 pub struct Product<T: Real> {
     pub c: Array2<T::Sum>,
     pub times: Vec<Duration>,
-    /// The same between matrices in the device's memory; the CPU's is the host's.
+    /// The same between matrices in the device's memory: of one GPU or simulator, without a limit
+    /// on its memory. The CPU's memory is the host's.
     pub resident: Option<Resident<T>>,
 }
 
@@ -41,21 +43,24 @@ pub fn operations([m, k, n]: [usize; 3]) -> f64 {
 /// Makes so many timed calls of each kind, after one that is not: the first one loads kernels.
 pub fn multiply<T: Real>(
     matmul: &MatMul,
-    device: &Device,
+    devices: &[Device],
     factors: &Factors<T>,
-    repeat: usize,
+    args: &Args,
 ) -> Result<Product<T>> {
-    let (a, b) = (factors.a.view(), factors.b.view());
-    let mut c = matmul.matmul(device, a, b)?;
-    let bar = progress(device, factors, repeat);
-    let resident = match device.kind() {
-        DeviceKind::Cpu => None,
-        _ => Some(multiply_there(matmul, device, factors, repeat, &bar)?),
+    let (a, b, repeat) = (factors.a.view(), factors.b.view(), args.repeat());
+    let mut c = matmul.matmul(devices, a, b)?;
+    let measured_there = match devices {
+        [device] if device.kind() != DeviceKind::Cpu && args.memory.is_none() => Some(device),
+        _ => None,
     };
+    let kinds = 1 + usize::from(measured_there.is_some());
+    let bar = progress(devices, factors, kinds * repeat);
+    let there = |device: &Device| multiply_there(matmul, device, factors, repeat, &bar);
+    let resident = measured_there.map(there).transpose()?;
     let mut times = Vec::new();
     for _ in 0..repeat {
         let start = Instant::now();
-        c = matmul.matmul(device, a, b)?;
+        c = matmul.matmul(devices, a, b)?;
         times.push(start.elapsed());
         bar.inc(1);
     }
@@ -91,14 +96,14 @@ fn multiply_there<T: Real>(
 }
 
 /// A bar of all timed calls.
-fn progress<T: Real>(device: &Device, factors: &Factors<T>, repeat: usize) -> ProgressBar {
-    let (kinds, long) = match device.kind() {
-        DeviceKind::Cpu => (1, LONG_ON_CPU),
-        DeviceKind::Simulator => (2, LONG_IN_SIMULATOR),
-        _ => (2, LONG_ON_GPU),
-    };
-    let calls = (kinds * repeat) as u64;
+fn progress<T: Real>(devices: &[Device], factors: &Factors<T>, calls: usize) -> ProgressBar {
+    let long = devices.iter().map(|device| match device.kind() {
+        DeviceKind::Cpu => LONG_ON_CPU,
+        DeviceKind::Simulator => LONG_IN_SIMULATOR,
+        _ => LONG_ON_GPU,
+    });
+    let long = long.fold(f64::INFINITY, f64::min);
     // Calls that take long together.
     let many = long / operations(factors.sizes()).max(1.0);
-    bar(calls, many.ceil() as u64)
+    bar(calls as u64, many.ceil() as u64)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use gridstride::Device;
 use gridstride::Number;
+use gridstride::device::DeviceKind;
 
 use super::args::{Args, TypeName};
 use super::check::Checked;
@@ -29,7 +30,7 @@ pub struct Times {
 pub struct Run<'a, T: Real> {
     pub args: &'a Args,
     pub factors: &'a Factors<T>,
-    pub device: &'a Device,
+    pub devices: &'a [Device],
     pub product: &'a Product<T>,
     pub checked: &'a Checked,
     pub times: Times,
@@ -54,10 +55,15 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
         TypeName::Tf32 => "f32, products of tf32 where the device has them",
         _ => T::NAME,
     };
-    let (sums, device) = (T::Sum::NAME, run.device.info());
+    let devices: Vec<_> = run
+        .devices
+        .iter()
+        .map(|device| device.info().to_string())
+        .collect();
+    let (sums, devices) = (T::Sum::NAME, devices.join(" and "));
     writeln!(
         text,
-        "C = A·B: {m}×{n}, {numbers}, sums in {sums}, on {device}"
+        "C = A·B: {m}×{n}, {numbers}, sums in {sums}, on {devices}"
     )?;
     let Product {
         times, resident, ..
@@ -67,9 +73,10 @@ fn write_summary<T: Real>(text: &mut String, run: &Run<T>) -> Result<()> {
         writeln!(text, "between matrices in the device's memory: {calls}")?;
     }
     let calls = calls(times, sizes);
-    match resident {
-        Some(_) => writeln!(text, "from and to the host's memory: {calls}")?,
-        None => writeln!(text, "in the host's memory: {calls}")?,
+    let is_cpu = |device: &Device| device.kind() == DeviceKind::Cpu;
+    match run.devices.iter().all(is_cpu) {
+        false => writeln!(text, "from and to the host's memory: {calls}")?,
+        true => writeln!(text, "in the host's memory: {calls}")?,
     }
     writeln!(text, "{}", found(run.checked, m))?;
     let Times {

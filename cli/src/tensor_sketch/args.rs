@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_names::DeviceNames;
 
 /// The tuple length if neither `--tuple` nor `--tables` gives one.
 pub const DEFAULT_TUPLE: usize = 4;
@@ -63,9 +63,15 @@ pub struct Args {
     #[arg(long)]
     pub f64: bool,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs. Each sequence is sketched by one of the devices.
     #[arg(long, default_value = "auto")]
-    pub device: DeviceName,
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; fewer letters are then sketched at a time.
+    /// No limit by default.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u32>,
 
     /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions.
     #[arg(long, value_name = "NPY")]

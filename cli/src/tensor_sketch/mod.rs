@@ -9,6 +9,7 @@ mod distances_file;
 mod fasta;
 mod read_ahead;
 mod results;
+mod sessions;
 mod sketching;
 mod summary;
 mod tables_file;
@@ -59,20 +60,20 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
     // The device takes its time, during which reading begins.
     let text = ReadAhead::start(&args.files)?;
     let mut opening = Duration::ZERO;
-    let device = timed(&mut opening, || args.device.open())?;
+    let devices = timed(&mut opening, || args.device.open(args.memory))?;
 
     let start = Instant::now();
-    let mut times = sketch_files(args, &text, sketcher, &device, &mut results)?;
+    let mut times = sketch_files(args, &text, sketcher, &devices, &mut results)?;
     timed(&mut times.writing, || results.finish_file())?;
     let elapsed = start.elapsed();
     if let (Some(file), Some((names, sketches))) = (distances_file, results.take_all(dim)?) {
-        let distances = pairwise(&device, sketches.view())?;
+        let distances = pairwise(&devices, sketches.view())?;
         distances_file::write(file, &names, &distances)?;
     }
     summary::print(&Run {
         args,
         sketcher,
-        device: &device,
+        devices: &devices,
         results: &results,
         opening,
         times,

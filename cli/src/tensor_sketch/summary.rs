@@ -10,6 +10,7 @@ use gridstride::tensor_sketch::{Entry, TensorSketch};
 use super::args::Args;
 use super::results::Results;
 use super::sketching::Times;
+use crate::common::device_names::listed;
 use crate::common::report::{self, milliseconds, peak_memory};
 
 /// Values of a sketch that are shown.
@@ -22,7 +23,7 @@ const NAME_WIDTH: usize = 64;
 pub struct Run<'a, T: Entry> {
     pub args: &'a Args,
     pub sketcher: &'a TensorSketch<T>,
-    pub device: &'a Device,
+    pub devices: &'a [Device],
     pub results: &'a Results<T>,
     /// How long it took to open the device.
     pub opening: Duration,
@@ -96,7 +97,7 @@ fn write_summary<T: Entry>(text: &mut String, run: &Run<T>) -> Result<()> {
         "{letters} letters in {:.3} ms, {:.1} million a second, on {}",
         milliseconds(run.elapsed),
         *letters as f64 / run.elapsed.as_secs_f64() / 1e6,
-        run.device,
+        listed(run.devices),
     )?;
     let Times {
         input,

@@ -73,7 +73,8 @@ pub struct Args {
     #[arg(long, value_name = "SVG")]
     pub plot: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
     #[arg(long, default_value = "auto")]
     pub device: DeviceNames,
 

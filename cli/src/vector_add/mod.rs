@@ -41,7 +41,8 @@ pub struct Args {
     #[arg(long, default_value_t = 42)]
     seed: u64,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
     #[arg(long, default_value = "auto")]
     device: DeviceNames,
 }
