@@ -18,8 +18,8 @@ use rayon::prelude::*;
 
 use super::number::Number;
 use crate::common::input::open;
-use crate::common::records::{line, next_record, reader, shown};
 use crate::common::progress::{self, total_size};
+use crate::common::records::{line, next_record, reader, shown};
 
 /// Records that are handed over in one go, and those of them that a thread takes at least.
 const BATCH: usize = 1 << 13;

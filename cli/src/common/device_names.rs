@@ -39,6 +39,11 @@ impl DeviceNames {
         }
         Ok(devices)
     }
+
+    /// Returns whether the simulator is among the devices: inputs made for it have to be small.
+    pub fn has_simulator(&self) -> bool {
+        self.0.contains(&Asked::One(DeviceName::Simulator))
+    }
 }
 
 /// Returns all GPUs that run the kernels, at least one.
@@ -61,7 +66,8 @@ impl FromStr for DeviceNames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let asked = |name: &str| match name {
+        let asked = |name: &str| {
+            match name {
             GPUS => Ok(Asked::Gpus),
             name => named(name).map(Asked::One).ok_or_else(|| {
                 format!(
@@ -69,6 +75,7 @@ impl FromStr for DeviceNames {
                      gpus (all of them) and simulator, or several of them with commas between them"
                 )
             }),
+        }
         };
         let asked = text.split(',').map(asked).collect::<Result<_, _>>();
         asked.map(DeviceNames)

@@ -121,7 +121,10 @@ mod tests {
     #[test]
     fn without_a_total_the_name_and_the_time_are_shown() {
         let text = shown(&bytes("reading", 0), 1 << 20);
-        assert!(text.contains(" 1.00 MiB, ") && !text.contains("left"), "{text}");
+        assert!(
+            text.contains(" 1.00 MiB, ") && !text.contains("left"),
+            "{text}"
+        );
         let text = shown(&spinner("sorting"), 0);
         assert!(text.starts_with("    sorting "), "{text}");
     }

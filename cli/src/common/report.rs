@@ -42,13 +42,28 @@ pub trait Summary: Serialize {
 
 /// Prints a summary on stdout in the mode of the process.
 pub fn show(summary: &impl Summary) -> Result<()> {
-    let mut text = String::new();
-    match mode() {
-        Mode::Table => summary.write_table(&mut text)?,
-        Mode::Json => text = serde_json::to_string(summary)? + "\n",
-        Mode::Quiet => {}
+    if mode() == Mode::Table {
+        let mut text = String::new();
+        summary.write_table(&mut text)?;
+        print(&text)?;
     }
-    print(&text)
+    show_json(summary)
+}
+
+/// Prints a part of a table, unless the mode is another.
+pub fn show_text(text: &str) -> Result<()> {
+    match mode() {
+        Mode::Table => print(text),
+        Mode::Json | Mode::Quiet => Ok(()),
+    }
+}
+
+/// Prints an object, if the mode is JSON.
+pub fn show_json(object: &impl Serialize) -> Result<()> {
+    match mode() {
+        Mode::Json => print(&(serde_json::to_string(object)? + "\n")),
+        Mode::Table | Mode::Quiet => Ok(()),
+    }
 }
 
 /// Adds the time that `work` takes.

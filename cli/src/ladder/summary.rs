@@ -1,21 +1,16 @@
 //! Ladders as JSON.
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::climb::{Ladder, Row, Sweep, SweepLine};
-use super::table::{Format, text};
-use crate::common::report::{self, milliseconds};
+use crate::common::report::milliseconds;
 
 /// A ladder on each of some devices.
 #[derive(Serialize)]
 pub struct Summary<'a> {
     pub ladders: &'a [Ladder],
-    /// Tables for people; JSON is of one format.
-    #[serde(skip)]
-    pub format: Format,
 }
 
 /// A ladder as JSON has it.
@@ -77,19 +72,15 @@ impl From<Sweep> for SweepSummary {
     fn from(sweep: Sweep) -> SweepSummary {
         let line = |line: SweepLine| LineSummary {
             name: line.name,
-            times_ms: line.times.iter().map(|time| time.map(milliseconds)).collect(),
+            times_ms: line
+                .times
+                .iter()
+                .map(|time| time.map(milliseconds))
+                .collect(),
         };
         SweepSummary {
             threads: sweep.threads,
             lines: sweep.lines.into_iter().map(line).collect(),
         }
-    }
-}
-
-impl report::Summary for Summary<'_> {
-    fn write_table(&self, to: &mut String) -> fmt::Result {
-        let tables = self.ladders.iter().map(|ladder| text(ladder, self.format));
-        *to += &tables.collect::<Vec<_>>().join("\n");
-        Ok(())
     }
 }

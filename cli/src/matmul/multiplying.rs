@@ -9,6 +9,7 @@ use gridstride::matmul::MatMul;
 use indicatif::ProgressBar;
 use ndarray::Array2;
 
+use super::args::Args;
 use super::factors::Factors;
 use super::number::Real;
 use crate::common::progress;
@@ -17,7 +18,8 @@ use crate::common::progress;
 pub struct Product<T: Real> {
     pub c: Array2<T::Sum>,
     pub times: Vec<Duration>,
-    /// The same between matrices in the device's memory; the CPU's is the host's.
+    /// The same between matrices in the device's memory: of one GPU or simulator, without a limit
+    /// on its memory. The CPU's memory is the host's.
     pub resident: Option<Resident<T>>,
 }
 
@@ -35,27 +37,27 @@ pub fn operations([m, k, n]: [usize; 3]) -> f64 {
 /// Makes so many timed calls of each kind, after one that is not: the first one loads kernels.
 pub fn multiply<T: Real>(
     matmul: &MatMul,
-    device: &Device,
+    devices: &[Device],
     factors: &Factors<T>,
-    repeat: usize,
+    args: &Args,
 ) -> Result<Product<T>> {
-    let (a, b) = (factors.a.view(), factors.b.view());
-    let kinds = match device.kind() {
-        DeviceKind::Cpu => 1,
-        _ => 2,
+    let (a, b, repeat) = (factors.a.view(), factors.b.view(), args.repeat());
+    let measured_there = match devices {
+        [device] if device.kind() != DeviceKind::Cpu && args.memory.is_none() => Some(device),
+        _ => None,
     };
+    let kinds = 1 + usize::from(measured_there.is_some());
     // The calls that are not timed count too.
-    let bar = progress::count("multiplying", (kinds * (repeat + 1)) as u64, "products");
-    let mut c = matmul.matmul(device, a, b)?;
+    let calls = kinds * (repeat + 1);
+    let bar = progress::count("multiplying", calls as u64, "products");
+    let mut c = matmul.matmul(devices, a, b)?;
     bar.inc(1);
-    let resident = match device.kind() {
-        DeviceKind::Cpu => None,
-        _ => Some(multiply_there(matmul, device, factors, repeat, &bar)?),
-    };
+    let there = |device: &Device| multiply_there(matmul, device, factors, repeat, &bar);
+    let resident = measured_there.map(there).transpose()?;
     let mut times = Vec::new();
     for _ in 0..repeat {
         let start = Instant::now();
-        c = matmul.matmul(device, a, b)?;
+        c = matmul.matmul(devices, a, b)?;
         times.push(start.elapsed());
         bar.inc(1);
     }

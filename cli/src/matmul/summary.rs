@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gridstride::Device;
 use gridstride::Number;
+use gridstride::device::DeviceKind;
 use serde::Serialize;
 
 use super::args::{Args, TypeName};
@@ -30,7 +31,7 @@ pub struct Times {
 pub struct Run<'a, T: Real> {
     pub args: &'a Args,
     pub factors: &'a Factors<T>,
-    pub device: &'a Device,
+    pub devices: &'a [Device],
     pub product: &'a Product<T>,
     pub checked: &'a Checked,
     pub times: Times,
@@ -47,7 +48,7 @@ pub struct Summary {
     number: &'static str,
     sum_type: &'static str,
     devices: Vec<DeviceSummary>,
-    /// Calls between matrices in the device's memory; none on the CPU.
+    /// Calls between matrices in the device's memory; none on the CPU and on several devices.
     device_calls: Option<Calls>,
     /// Calls from and to the host's memory.
     host_calls: Calls,
@@ -55,6 +56,8 @@ pub struct Summary {
     out: Option<String>,
     #[serde(skip)]
     is_read: bool,
+    #[serde(skip)]
+    is_on_host: bool,
     reading_ms: f64,
     opening_ms: f64,
     checking_ms: f64,
@@ -84,6 +87,7 @@ impl Summary {
         let sizes = run.factors.sizes();
         let [rows, _, columns] = sizes;
         let (product, times) = (run.product, &run.times);
+        let is_cpu = |device: &Device| device.kind() == DeviceKind::Cpu;
         let resident = product.resident.as_ref();
         Summary {
             a: FactorSummary::new(&run.factors.a),
@@ -95,7 +99,8 @@ impl Summary {
                 _ => T::NAME,
             },
             sum_type: T::Sum::NAME,
-            devices: vec![DeviceSummary::new(run.device)],
+            devices: DeviceSummary::all(run.devices),
+            is_on_host: run.devices.iter().all(is_cpu),
             device_calls: resident.map(|resident| Calls::new(&resident.times, sizes)),
             host_calls: Calls::new(&product.times, sizes),
             check: *run.checked,
@@ -169,7 +174,8 @@ impl report::Summary for Summary {
             "tf32" => "f32, products of tf32 where the device has them",
             name => name,
         };
-        let devices: Vec<_> = self.devices.iter().map(|device| &*device.description);
+        let devices = self.devices.iter().map(|device| &*device.description);
+        let devices: Vec<_> = devices.collect();
         let devices = devices.join(" and ");
         let (rows, columns, sums) = (self.rows, self.columns, self.sum_type);
         writeln!(
@@ -177,13 +183,13 @@ impl report::Summary for Summary {
             "C = A·B: {rows}×{columns}, {numbers}, sums in {sums}, on {devices}"
         )?;
         let calls = self.host_calls.text();
-        match &self.device_calls {
-            Some(there) => {
-                let there = there.text();
-                writeln!(text, "between matrices in the device's memory: {there}")?;
-                writeln!(text, "from and to the host's memory: {calls}")?;
-            }
-            None => writeln!(text, "in the host's memory: {calls}")?,
+        if let Some(there) = &self.device_calls {
+            let there = there.text();
+            writeln!(text, "between matrices in the device's memory: {there}")?;
+        }
+        match self.is_on_host {
+            false => writeln!(text, "from and to the host's memory: {calls}")?,
+            true => writeln!(text, "in the host's memory: {calls}")?,
         }
         writeln!(text, "{}", found(&self.check, rows))?;
         let matrices = match self.is_read {

@@ -9,6 +9,7 @@ mod distances_file;
 mod fasta;
 mod read_ahead;
 mod results;
+mod sessions;
 mod sketching;
 mod summary;
 mod tables_file;
@@ -21,12 +22,13 @@ use gridstride::distances::{self, pairwise};
 use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
 
 use crate::common::output::{NpyFile, OutputFile};
-use crate::common::report::timed;
+use crate::common::progress::phase;
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, FormName};
 use read_ahead::ReadAhead;
 use results::Results;
 use sketching::sketch_files;
-use summary::Run;
+use summary::{Run, Summary};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -41,10 +43,12 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     if args.out.is_some() && args.out == args.distances {
-        bail!("--out and --distances name the same file");
+        bail!(UsageError("--out and --distances name the same file"));
     }
     if args.windows.is_some() && args.form == FormName::Direct {
-        bail!("--windows sketches in the Fourier form alone, not with --form direct");
+        bail!(UsageError(
+            "--windows sketches in the Fourier form alone, not with --form direct"
+        ));
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let dim = sketcher.tables().dim();
@@ -59,25 +63,27 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
     // The device takes its time, during which reading begins.
     let text = ReadAhead::start(&args.files)?;
     let mut opening = Duration::ZERO;
-    let device = timed(&mut opening, || args.device.open())?;
+    let devices = timed(&mut opening, || args.device.open(args.memory))?;
 
     let start = Instant::now();
-    let mut times = sketch_files(args, &text, sketcher, &device, &mut results)?;
+    let mut times = sketch_files(args, &text, sketcher, &devices, &mut results)?;
     timed(&mut times.writing, || results.finish_file())?;
     let elapsed = start.elapsed();
     if let (Some(file), Some((names, sketches))) = (distances_file, results.take_all(dim)?) {
-        let distances = pairwise(&device, sketches.view())?;
-        distances_file::write(file, &names, &distances)?;
+        let distances = phase("comparing", || pairwise(&devices, sketches.view()))?;
+        phase("writing", || {
+            distances_file::write(file, &names, &distances)
+        })?;
     }
-    summary::print(&Run {
+    report::show(&Summary::new(&Run {
         args,
         sketcher,
-        device: &device,
+        devices: &devices,
         results: &results,
         opening,
         times,
         elapsed,
-    })
+    }))
 }
 
 fn tables(args: &Args) -> Result<Tables> {

@@ -14,8 +14,8 @@ use csv::ByteRecord;
 
 use super::time::{self, timestamp};
 use crate::common::input::open;
-use crate::common::records::{line, next_record, reader, shown};
 use crate::common::progress::{self, total_size};
+use crate::common::records::{line, next_record, reader, shown};
 
 /// Rows between two moves of the progress bar.
 const ROWS: usize = 1 << 14;

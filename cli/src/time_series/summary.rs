@@ -91,7 +91,11 @@ impl Bucket {
             series: points.names.as_ref().map(name),
             timestamp: timestamp(start).to_string(),
             timestamp_ns: start,
-            values: found.columns().iter().map(|column| column[bucket]).collect(),
+            values: found
+                .columns()
+                .iter()
+                .map(|column| column[bucket])
+                .collect(),
         }
     }
 }
@@ -106,10 +110,7 @@ impl Summary {
         };
         let shown = |path: &Path| path.display().to_string();
         let text = |time: Option<&i64>| time.map(|&time| timestamp(time).to_string());
-        let (reading, aggregating) = (
-            milliseconds(times.reading),
-            milliseconds(times.aggregating),
-        );
+        let (reading, aggregating) = (milliseconds(times.reading), milliseconds(times.aggregating));
         Summary {
             first_buckets: run.args.out.is_none().then(first),
             source: run.source.to_owned(),
