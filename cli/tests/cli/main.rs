@@ -3,6 +3,8 @@
 mod box_overlap;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
+mod global;
+mod json;
 mod matmul;
 mod program;
 mod tensor_sketch;
