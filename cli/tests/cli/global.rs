@@ -133,7 +133,7 @@ fn usage_errors_exit_with_2() {
         ("devices", &["cpu"]),
         ("ladder", &[]),
     ] {
-        Program(command).refuse_usage(arguments, "Usage: gridstride");
+        Program(command).refuse_usage(arguments, "--help");
     }
 }
 
@@ -194,7 +194,7 @@ fn manual_pages_are_roff() {
             &text,
             &[".TH gridstride", ".SH NAME", ".SH SYNOPSIS", "Exit codes:"],
         );
-        if let Some(output) = checked("groff", &["-man", "-Tutf8", "-ww", name]) {
+        if let Some(output) = checked("groff", &["-man", "-Kutf8", "-Tutf8", "-ww", name]) {
             let warnings = String::from_utf8(output.stderr).unwrap();
             assert!(output.status.success() && warnings.is_empty(), "{warnings}");
             assert!(output.stdout.len() > 500, "{name}");
