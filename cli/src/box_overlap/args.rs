@@ -24,6 +24,29 @@ pub struct Args {
     #[arg(long, value_name = "NPY")]
     pub matrix: Option<PathBuf>,
 
+    /// Write the rows of the second file with these columns of the first to --out, instead of row
+    /// numbers: for each row the cells of each box of the first set that overlaps its box, a line
+    /// for each. Both files are read twice; the joined cells of the first are held in memory, pairs
+    /// and rows of the second are not.
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        requires_all = ["out", "set2"],
+        conflicts_with = "matrix"
+    )]
+    pub join: Vec<String>,
+
+    /// Which rows a join has. They are in the order of the second file, the overlaps of a box in
+    /// that of the first.
+    #[arg(long, value_enum, default_value_t = JoinKind::Left, requires = "join")]
+    pub join_kind: JoinKind,
+
+    /// Draw a top view of the boxes, x to the right and y up, with the overlaps. Of many boxes a
+    /// random sample is drawn.
+    #[arg(long, value_name = "SVG")]
+    pub plot: Option<PathBuf>,
+
     /// Columns of the matrix.
     #[arg(long, default_value_t = 6, requires = "matrix")]
     pub limit: usize,
@@ -48,7 +71,7 @@ pub struct Args {
 
     /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to
     /// set2.csv, in a folder.
-    #[arg(long, value_name = "N", conflicts_with_all = ["out", "matrix"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["out", "matrix", "plot"])]
     pub generate: Option<usize>,
 
     /// Seed of the random numbers of --generate.
@@ -65,6 +88,12 @@ pub struct Args {
 }
 
 impl Args {
+    /// Returns whether the overlaps of each box of the second set are searched instead of those of
+    /// each box of the first: a join writes the rows of the second file.
+    pub fn is_swapped(&self) -> bool {
+        !self.join.is_empty()
+    }
+
     /// The files to read, one or two.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         [&self.set1]
@@ -93,6 +122,17 @@ impl AlgorithmName {
             AlgorithmName::Indexed => Algorithm::Indexed,
         }
     }
+}
+
+/// Which rows a join has.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum JoinKind {
+    /// All rows of the second file: those without overlap once, with empty cells.
+    Left,
+    /// Those with an overlap.
+    Inner,
+    /// Those with an overlap, after the row numbers of both boxes in columns set1 and set2.
+    Pairs,
 }
 
 /// The types of coordinates.

@@ -49,7 +49,7 @@ fn write_summary<T: Number>(text: &mut String, run: &Run<T>) -> Result<()> {
         ..
     } = run.results;
     writeln!(text, "{:>10} {:>10}", "set1", "set2")?;
-    for (i, j) in shown {
+    for [i, j] in shown {
         writeln!(text, "{i:>10} {j:>10}")?;
     }
     let more = pairs - shown.len() as u64;
@@ -61,7 +61,23 @@ fn write_summary<T: Number>(text: &mut String, run: &Run<T>) -> Result<()> {
     let sets: Vec<_> = sets.collect();
     let axes = run.sets[0].ncols() / 2;
     writeln!(text, "boxes: {}, {axes}-D, {}", sets.join(", "), T::NAME)?;
-    writeln!(text, "pairs: {pairs}, at most {largest} of one box of set1")?;
+    let set = if run.args.is_swapped() {
+        "set2"
+    } else {
+        "set1"
+    };
+    writeln!(
+        text,
+        "pairs: {pairs}, at most {largest} of one box of {set}"
+    )?;
+    if let (Some(path), Some(rows)) = (&run.args.out, run.results.joined) {
+        let columns = run.args.join.join(", ");
+        writeln!(
+            text,
+            "{}: {rows} rows, with {columns} of set1",
+            path.display()
+        )?;
+    }
     if let Some(path) = &run.args.matrix {
         let (path, above, limit) = (path.display(), run.results.above_limit, run.args.limit);
         writeln!(

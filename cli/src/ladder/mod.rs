@@ -65,7 +65,7 @@ pub struct Args {
     ladder: Name,
 
     /// Where the kernels run: auto, cpu (no kernels), cuda, cuda:N or simulator.
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = one_device)]
     device: DeviceName,
 
     /// Timed runs of each version, after one that is not timed; the median is printed. A version
@@ -90,9 +90,16 @@ pub struct Args {
     markdown: bool,
 }
 
+/// Reads the name of a device: the versions of a ladder are compared on one.
+fn one_device(text: &str) -> std::result::Result<DeviceName, String> {
+    match text == "gpus" || text.contains(',') {
+        true => Err("a ladder runs on one device: name one, for example cuda:0".into()),
+        false => text.parse(),
+    }
+}
+
 /// The ladders.
 #[derive(Subcommand)]
-
 enum Name {
     /// Tensor sketches of sequences, from plain loops to V15.
     TensorSketch(tensor_sketch::Options),
