@@ -549,7 +549,7 @@ fn parameters_that_cannot_be() {
     }
     PROGRAM.refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
     PROGRAM.refuse_usage(&["--seed=-1", LAMBDA], "--seed");
-    let devices = "not auto, cpu, cuda, cuda:N or simulator: cuda:x";
+    let devices = "there is no device \"cuda:x\"";
     PROGRAM.refuse_usage(&["--device", "cuda:x", LAMBDA], devices);
     PROGRAM.refuse_usage(&[], "<FASTA>");
 }

@@ -224,7 +224,7 @@ fn devices() {
         says(&shown, &[format!(" ms, on {name}: ")]);
     }
     let options = [&DOCUMENTED[..], &["--device", "gpu"]].concat();
-    PROGRAM.refuse_usage(&options, "not auto, cpu, cuda, cuda:N or simulator: gpu");
+    PROGRAM.refuse_usage(&options, "there is no device \"gpu\"");
 }
 
 #[test]
