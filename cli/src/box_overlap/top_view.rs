@@ -18,15 +18,16 @@ const BOXES: usize = 2000;
 const PAIRS: u64 = 4000;
 
 /// Sizes in pixels: all, the title with the legend, the labels on the left and below, the margin,
-/// the bounds of the drawing's height, and the least size of a box and of an overlap.
+/// the bounds of the drawing's height, the least size of a box, and that of an overlap, which is the
+/// radius of a circle around smaller ones.
 const WIDTH: u32 = 1100;
 const TITLE: u32 = 96;
 const LEFT: u32 = 84;
 const BELOW: u32 = 48;
 const MARGIN: u32 = 16;
 const HEIGHTS: [f64; 2] = [240.0, 1100.0];
-const BOX: i32 = 2;
-const MARK: i32 = 6;
+const BOX: i32 = 3;
+const MARK: i32 = 5;
 
 /// Characters of a file's name that are shown.
 const NAME: usize = 70;
@@ -148,9 +149,16 @@ impl Sample {
             }
             for &(row, other) in &self.pairs {
                 let common = rectangle(self.first, row).and(rectangle(self.second, other));
-                let corners = place(common, MARK);
-                area.draw(&Rectangle::new(corners, OVERLAPS.mix(0.5).filled()))?;
-                area.draw(&Rectangle::new(corners, OVERLAPS.stroke_width(1)))?;
+                let [(left, top), (right, bottom)] = place(common, 0);
+                let style = OVERLAPS.stroke_width(1);
+                if (right - left).min(bottom - top) >= MARK {
+                    let corners = [(left, top), (right, bottom)];
+                    area.draw(&Rectangle::new(corners, OVERLAPS.mix(0.3).filled()))?;
+                    area.draw(&Rectangle::new(corners, style))?;
+                } else {
+                    let middle = (left.midpoint(right), top.midpoint(bottom));
+                    area.draw(&Circle::new(middle, MARK, style))?;
+                }
             }
             area.present()?;
         }

@@ -333,7 +333,7 @@ fn mistakes() {
     refuse(&["--device", "cuda:1000", &rows], &["cuda:1000"]);
     refuse(
         &["--device", "simulator", "--memory", "0", &rows],
-        &["0 bytes of memory"],
+        &["cannot allocate", "0 of 0 bytes are free"],
     );
 }
 

@@ -6,6 +6,7 @@ mod box_overlap;
 mod common;
 mod distances;
 mod matmul;
+mod plots;
 mod program;
 mod several_devices;
 mod tensor_sketch;
