@@ -136,10 +136,13 @@ fn columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>, usize)
     names.iter().map(find).collect()
 }
 
+/// Reads a record, if there is one more.
+type ReadRecord = dyn FnMut(&mut ByteRecord) -> csv::Result<bool>;
+
 /// A file whose records are read in order.
 struct Source {
     path: PathBuf,
-    read: Box<dyn FnMut(&mut ByteRecord) -> csv::Result<bool>>,
+    read: Box<ReadRecord>,
     record: ByteRecord,
 }
 
