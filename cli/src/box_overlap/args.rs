@@ -14,14 +14,20 @@ use crate::common::device_names::DeviceNames;
 /// overlap. Pairs are found and written slice by slice, so there may be more of them than fit in
 /// memory.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride box-overlap set1.csv set2.csv --out pairs.csv
+  gridstride box-overlap boxes.csv --type f64
+  gridstride box-overlap set1.csv.gz set2.csv.gz --matrix neighbours.npy --limit 8
+  gridstride box-overlap --generate 100000 pipes/")]
 pub struct Args {
     /// Write all pairs to this file: row numbers, counted from 0, sorted.
-    #[arg(long, value_name = "CSV")]
+    #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
     /// Write the overlapping boxes of each box of the first set to this NPY file: i32,
     /// boxes × LIMIT, padded with -1.
-    #[arg(long, value_name = "NPY")]
+    #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub matrix: Option<PathBuf>,
 
     /// Write the rows of the second file with these columns of the first to --out, instead of row
@@ -33,49 +39,71 @@ pub struct Args {
         value_name = "COLUMNS",
         value_delimiter = ',',
         requires_all = ["out", "set2"],
-        conflicts_with = "matrix"
+        conflicts_with = "matrix",
+        help_heading = "Output"
     )]
     pub join: Vec<String>,
 
     /// Which rows a join has. They are in the order of the second file, the overlaps of a box in
     /// that of the first.
-    #[arg(long, value_enum, default_value_t = JoinKind::Left, requires = "join")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = JoinKind::Left,
+        requires = "join",
+        help_heading = "Output"
+    )]
     pub join_kind: JoinKind,
 
     /// Draw a top view of the boxes, x to the right and y up, with the overlaps. Of many boxes a
     /// random sample is drawn.
-    #[arg(long, value_name = "SVG")]
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
     /// Columns of the matrix.
-    #[arg(long, default_value_t = 6, requires = "matrix")]
+    #[arg(
+        long,
+        default_value_t = 6,
+        requires = "matrix",
+        help_heading = "Output"
+    )]
     pub limit: usize,
 
     /// The algorithm.
-    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
+    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto, help_heading = "Computation")]
     pub algorithm: AlgorithmName,
 
     /// The type of the coordinates; decimal numbers are rounded to it.
-    #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
+    #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Computation")]
     pub number: TypeName,
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
     pub memory: Option<u32>,
 
     /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to
     /// set2.csv, in a folder.
-    #[arg(long, value_name = "N", conflicts_with_all = ["out", "matrix", "plot"])]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["out", "matrix", "plot"],
+        help_heading = "Test data"
+    )]
     pub generate: Option<usize>,
 
     /// Seed of the random numbers of --generate.
-    #[arg(long, default_value_t = 42, requires = "generate")]
+    #[arg(
+        long,
+        default_value_t = 42,
+        requires = "generate",
+        help_heading = "Test data"
+    )]
     pub seed: u64,
 
     /// The first set, plain or gzip; - is stdin. With --generate, the output folder.

@@ -23,20 +23,18 @@ use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
 
 use crate::common::output::OutputFile;
-use crate::common::report::{bar, timed};
+use crate::common::progress::{self, phase};
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, TypeName};
 use boxes_file::Reading;
 use join::Join;
 use number::Number;
 use results::Results;
-use summary::{Run, Times};
+use summary::{Run, Summary, Times};
 use top_view::Sample;
 
 /// Pairs that are in memory together, unless a single box has more.
 const PAIRS: usize = 1 << 22;
-
-/// Pairs whose writing takes long enough for a progress bar.
-const MANY_PAIRS: u64 = 1 << 25;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -51,17 +49,21 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn run_in<T: Number>(args: &Args) -> Result<()> {
-    let outputs = [
-        ("--out", &args.out),
-        ("--matrix", &args.matrix),
-        ("--plot", &args.plot),
-    ];
-    for (i, (option, path)) in outputs.iter().enumerate() {
-        let same = outputs[..i]
-            .iter()
-            .find(|(_, other)| path.is_some() && other == path);
-        if let Some((other, _)) = same {
-            bail!("{other} and {option} name the same file");
+    for (path, other, said) in [
+        (
+            &args.out,
+            &args.matrix,
+            "--out and --matrix name the same file",
+        ),
+        (&args.out, &args.plot, "--out and --plot name the same file"),
+        (
+            &args.matrix,
+            &args.plot,
+            "--matrix and --plot name the same file",
+        ),
+    ] {
+        if path.is_some() && path == other {
+            bail!(UsageError(said));
         }
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
@@ -78,14 +80,18 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     times.reading = start.elapsed();
 
     if let Some(join) = &mut join {
-        timed(&mut times.writing, || join.start(sets[0].nrows()))?;
+        timed(&mut times.writing, || {
+            phase("joining", || join.start(sets[0].nrows()))
+        })?;
     }
-    let mut slices = timed(&mut times.searching, || slices(args, &devices, &sets))?;
+    let mut slices = timed(&mut times.searching, || {
+        phase("searching", || slices(args, &devices, &sets))
+    })?;
     results.count(slices.counts());
     let rows = || sets.iter().map(Array2::nrows).collect();
     let sample = |_: &OutputFile| Sample::new(rows(), args.is_swapped(), slices.counts());
     let mut sample = picture.as_ref().map(sample);
-    let bar = bar(slices.pair_count(), MANY_PAIRS);
+    let bar = progress::count("writing", slices.pair_count(), "pairs");
     while let Some(slice) = timed(&mut times.searching, || slices.next()) {
         let slice = slice?;
         timed(&mut times.writing, || {
@@ -112,10 +118,12 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
             picture.publish()?;
         }
         results.joined = join.as_ref().map(|join| join.rows);
-        join.map_or(Ok(()), Join::finish)?;
-        results.finish_files()
+        phase("writing", || {
+            join.map_or(Ok(()), Join::finish)?;
+            results.finish_files()
+        })
     })?;
-    summary::print(&Run {
+    report::show(&Summary::new(&Run {
         args,
         sets: &sets,
         devices: &devices,
@@ -123,7 +131,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
         opening,
         times,
         elapsed: start.elapsed(),
-    })
+    }))
 }
 
 fn slices<'a, T: Number>(

@@ -14,8 +14,8 @@ use indicatif::ProgressBar;
 use ndarray::{Array2, ArrayView2};
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 
-use super::input::{LONG_INPUT, open};
-use super::report::{bar, total_size};
+use super::input::open;
+use super::progress::{self, total_size};
 
 /// Bytes that are read in one go.
 const BATCH: usize = 1 << 20;
@@ -101,7 +101,7 @@ impl NpyReader {
         let too_large = || format!("{rows}×{columns} numbers are more than can be counted");
         let count = rows.checked_mul(columns).with_context(too_large)?;
 
-        let bar = bar(total_size([path]), LONG_INPUT);
+        let bar = progress::bytes("reading", total_size([path]));
         let show = |bar: &ProgressBar| bar.set_position(bytes_read.load(Ordering::Relaxed));
         let (mut numbers, mut batch) = (Vec::new(), vec![0; BATCH]);
         while numbers.len() < count {

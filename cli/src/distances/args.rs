@@ -14,41 +14,46 @@ use crate::common::device_names::DeviceNames;
 /// computed and written a block of rows at a time, so there may be more of them than fit in memory:
 /// a block has 16 million distances, or as many rows as a row has numbers if that is more.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride distances sketches.npy
+  gridstride distances sketches.npy --names names.txt --out distances.tsv
+  gridstride distances queries.npy database.npy --out distances.npy --device gpus")]
 pub struct Args {
     /// Write the distances to this file: a matrix as NPY, or a tab-separated table with names.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
     /// The format of --out. By default the ending .npy or .tsv of its name decides.
-    #[arg(long, value_enum, requires = "out")]
+    #[arg(long, value_enum, requires = "out", help_heading = "Output")]
     pub format: Option<Format>,
 
     /// How to measure distances.
-    #[arg(long, value_enum, default_value_t = MetricName::L2)]
+    #[arg(long, value_enum, default_value_t = MetricName::L2, help_heading = "Distances")]
     pub metric: MetricName,
 
     /// The names of the rows, one a line, for the table and the summary. By default row numbers,
     /// counted from 0.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub names: Option<PathBuf>,
 
     /// The names of the rows of the other file.
-    #[arg(long, value_name = "FILE", requires = "other")]
+    #[arg(long, value_name = "FILE", requires = "other", help_heading = "Input")]
     pub other_names: Option<PathBuf>,
 
     /// The type in which to compute; numbers of a file are rounded to it. By default that of the
     /// files, or f64 if they differ.
-    #[arg(long = "type", value_enum)]
+    #[arg(long = "type", value_enum, help_heading = "Computation")]
     pub number: Option<TypeName>,
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
     pub memory: Option<u32>,
 
     /// The rows, plain or gzip; - is stdin.

@@ -21,23 +21,21 @@ use gridstride::Device;
 use gridstride::distances::Component;
 
 use crate::common::npy::NpyReader;
-use crate::common::report::timed;
+use crate::common::progress;
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, TypeName};
 use blocks::Blocks;
 use names::Names;
 use nearest::Nearest;
 use results_file::ResultsFile;
 use rows::Rows;
-use summary::{Run, Times};
-
-/// Distances whose computing takes long enough for a progress bar.
-const MANY: u64 = 1 << 27;
+use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     let stdin = Path::new("-");
     if args.rows == stdin && args.other.as_deref() == Some(stdin) {
-        bail!("only one of the two files can be stdin");
+        bail!(UsageError("only one of the two files can be stdin"));
     }
     let rows = NpyReader::open(&args.rows)?;
     let other = args.other.as_deref().map(NpyReader::open).transpose()?;
@@ -63,7 +61,7 @@ fn run_in<T: Component>(args: &Args, rows: NpyReader, other: Option<NpyReader>) 
 
     let mut nearest = Nearest::new(rows.other.is_none());
     let mut blocks = Blocks::new(&rows, &devices, args.metric.metric());
-    let bar = crate::common::report::bar(blocks.count(), MANY);
+    let bar = progress::count("comparing", blocks.count(), "distances");
     while let Some(block) = timed(&mut times.computing, || blocks.next()) {
         let (first, distances) = block?;
         timed(&mut times.writing, || {
@@ -77,7 +75,7 @@ fn run_in<T: Component>(args: &Args, rows: NpyReader, other: Option<NpyReader>) 
     timed(&mut times.writing, || {
         out.map_or(Ok(()), ResultsFile::finish)
     })?;
-    summary::print(&Run {
+    report::show(&Summary::new(&Run {
         args,
         rows: &rows,
         names: &names,
@@ -85,7 +83,7 @@ fn run_in<T: Component>(args: &Args, rows: NpyReader, other: Option<NpyReader>) 
         nearest: &nearest,
         times,
         elapsed: start.elapsed(),
-    })
+    }))
 }
 
 /// Opens the devices, which takes its time, while the rows are read.

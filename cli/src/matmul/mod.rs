@@ -21,12 +21,13 @@ use gridstride::matmul::MatMul;
 use half::{bf16, f16};
 
 use crate::common::output::NpyFile;
-use crate::common::report::timed;
+use crate::common::progress::{phase, spinner};
+use crate::common::report::{self, timed};
 use args::{Args, TypeName};
 use check::Check;
 use factors::Factors;
 use number::Real;
-use summary::{Run, Times};
+use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -48,6 +49,7 @@ fn run_in<T: Real>(args: &Args) -> Result<()> {
 
     let matmul = MatMul::new().precision(args.number.precision());
     let product = multiplying::multiply(&matmul, &devices, &factors, args)?;
+    let checking = spinner("checking");
     let checked = timed(&mut times.checking, || {
         let check = Check::new(&matmul, a, b);
         let of_call = check.compare(product.c.view())?;
@@ -56,20 +58,23 @@ fn run_in<T: Real>(args: &Args) -> Result<()> {
             None => anyhow::Ok(of_call),
         }
     })?;
+    checking.finish_and_clear();
     if let Some(mut out) = out {
         timed(&mut times.writing, || {
-            out.add(product.c.view())?;
-            out.finish()
+            phase("writing", || {
+                out.add(product.c.view())?;
+                out.finish()
+            })
         })?;
     }
-    summary::print(&Run {
+    report::show(&Summary::new(&Run {
         args,
         factors: &factors,
         devices: &devices,
         product: &product,
         checked: &checked,
         times,
-    })
+    }))
 }
 
 /// Opens the devices, which takes its time, while the matrices are read or made.

@@ -12,13 +12,7 @@ use ndarray::Array2;
 use super::args::Args;
 use super::factors::Factors;
 use super::number::Real;
-use crate::common::report::bar;
-
-/// Multiplications and additions that take long enough for a progress bar: on the CPU, on a GPU, in
-/// the simulator.
-const LONG_ON_CPU: f64 = 1e12;
-const LONG_ON_GPU: f64 = 1e15;
-const LONG_IN_SIMULATOR: f64 = 1e8;
+use crate::common::progress;
 
 /// C, and how long calls took from matrices of the host to C there.
 pub struct Product<T: Real> {
@@ -48,13 +42,16 @@ pub fn multiply<T: Real>(
     args: &Args,
 ) -> Result<Product<T>> {
     let (a, b, repeat) = (factors.a.view(), factors.b.view(), args.repeat());
-    let mut c = matmul.matmul(devices, a, b)?;
     let measured_there = match devices {
         [device] if device.kind() != DeviceKind::Cpu && args.memory.is_none() => Some(device),
         _ => None,
     };
     let kinds = 1 + usize::from(measured_there.is_some());
-    let bar = progress(devices, factors, kinds * repeat);
+    // The calls that are not timed count too.
+    let calls = kinds * (repeat + 1);
+    let bar = progress::count("multiplying", calls as u64, "products");
+    let mut c = matmul.matmul(devices, a, b)?;
+    bar.inc(1);
     let there = |device: &Device| multiply_there(matmul, device, factors, repeat, &bar);
     let resident = measured_there.map(there).transpose()?;
     let mut times = Vec::new();
@@ -79,6 +76,7 @@ fn multiply_there<T: Real>(
     let views = || (factors.a.view_of(&a), factors.b.view_of(&b));
     let (one, zero) = (num_traits::one(), num_traits::zero());
     let mut c = matmul.matmul_device(views().0, views().1)?;
+    bar.inc(1);
     let (start, end) = (device.event()?, device.event()?);
     let mut times = Vec::new();
     for _ in 0..repeat {
@@ -93,17 +91,4 @@ fn multiply_there<T: Real>(
         c: c.download()?,
         times,
     })
-}
-
-/// A bar of all timed calls.
-fn progress<T: Real>(devices: &[Device], factors: &Factors<T>, calls: usize) -> ProgressBar {
-    let long = devices.iter().map(|device| match device.kind() {
-        DeviceKind::Cpu => LONG_ON_CPU,
-        DeviceKind::Simulator => LONG_IN_SIMULATOR,
-        _ => LONG_ON_GPU,
-    });
-    let long = long.fold(f64::INFINITY, f64::min);
-    // Calls that take long together.
-    let many = long / operations(factors.sizes()).max(1.0);
-    bar(calls as u64, many.ceil() as u64)
 }

@@ -22,12 +22,13 @@ use gridstride::distances::{self, pairwise};
 use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
 
 use crate::common::output::{NpyFile, OutputFile};
-use crate::common::report::timed;
+use crate::common::progress::phase;
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, FormName};
 use read_ahead::ReadAhead;
 use results::Results;
 use sketching::sketch_files;
-use summary::Run;
+use summary::{Run, Summary};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -42,10 +43,12 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
     if args.out.is_some() && args.out == args.distances {
-        bail!("--out and --distances name the same file");
+        bail!(UsageError("--out and --distances name the same file"));
     }
     if args.windows.is_some() && args.form == FormName::Direct {
-        bail!("--windows sketches in the Fourier form alone, not with --form direct");
+        bail!(UsageError(
+            "--windows sketches in the Fourier form alone, not with --form direct"
+        ));
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let dim = sketcher.tables().dim();
@@ -67,10 +70,12 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
     timed(&mut times.writing, || results.finish_file())?;
     let elapsed = start.elapsed();
     if let (Some(file), Some((names, sketches))) = (distances_file, results.take_all(dim)?) {
-        let distances = pairwise(&devices, sketches.view())?;
-        distances_file::write(file, &names, &distances)?;
+        let distances = phase("comparing", || pairwise(&devices, sketches.view()))?;
+        phase("writing", || {
+            distances_file::write(file, &names, &distances)
+        })?;
     }
-    summary::print(&Run {
+    report::show(&Summary::new(&Run {
         args,
         sketcher,
         devices: &devices,
@@ -78,7 +83,7 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
         opening,
         times,
         elapsed,
-    })
+    }))
 }
 
 fn tables(args: &Args) -> Result<Tables> {

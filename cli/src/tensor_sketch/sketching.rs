@@ -20,8 +20,8 @@ use super::read_ahead::{Piece, ReadAhead};
 use super::results::{Name, Results};
 use super::sessions::Sessions;
 use super::windows::{Found, Windows};
-use crate::common::input::LONG_INPUT;
-use crate::common::report::{bar, timed, total_size};
+use crate::common::progress::{self, total_size};
+use crate::common::report::timed;
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
@@ -274,7 +274,7 @@ struct Progress {
 impl Progress {
     fn new(args: &Args) -> Progress {
         Progress {
-            bar: bar(total_size(&args.files), LONG_INPUT),
+            bar: progress::bytes("sketching", total_size(&args.files)),
             marks: VecDeque::new(),
         }
     }
