@@ -111,33 +111,3 @@ mod tests {
         assert!(names.open(None).unwrap()[0].memory_limit().is_none());
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_names_are_read() {
-        let names: DeviceNames = "cuda:1,gpus,cpu".parse().unwrap();
-        let expected = vec![
-            Asked::One(DeviceName::Cuda(1)),
-            Asked::Gpus,
-            Asked::One(DeviceName::Cpu),
-        ];
-        assert_eq!(names, DeviceNames(expected));
-        for text in ["", "gpu", "cpu,", "cuda:", "cuda:-1", "cuda:x", "CPU"] {
-            let said = text.parse::<DeviceNames>().unwrap_err();
-            assert!(said.contains("cuda:N, gpus"), "{text}: {said}");
-            assert!(text.parse::<DeviceName>().is_err());
-        }
-    }
-
-    #[test]
-    fn every_device_has_the_limit() {
-        let names: DeviceNames = "cpu,simulator".parse().unwrap();
-        let devices = names.open(Some(3)).unwrap();
-        let limits: Vec<_> = devices.iter().map(Device::memory_limit).collect();
-        assert_eq!(limits, [Some(3 << 20); 2]);
-        assert!(names.open(None).unwrap()[0].memory_limit().is_none());
-    }
-}

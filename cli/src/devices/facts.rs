@@ -63,10 +63,7 @@ impl Facts {
             has_device_files: !files.is_empty(),
             forbidden_files: match driver.state {
                 DriverState::Ready { .. } => Vec::new(),
-                _ => files
-                    .into_iter()
-                    .filter(|file| is_forbidden(file))
-                    .collect(),
+                _ => files.into_iter().filter(is_forbidden).collect(),
             },
             visible: std::env::var(VISIBLE).ok(),
             place: Place::here(),
