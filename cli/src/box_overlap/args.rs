@@ -19,6 +19,7 @@ Examples:
   gridstride box-overlap set1.csv set2.csv --out pairs.csv
   gridstride box-overlap boxes.csv --type f64
   gridstride box-overlap set1.csv.gz set2.csv.gz --matrix neighbours.npy --limit 8
+  gridstride box-overlap set1.csv set2.csv --join id,name --out joined.csv --plot joined.svg
   gridstride box-overlap --generate 100000 pipes/")]
 pub struct Args {
     /// Write all pairs to this file: row numbers, counted from 0, sorted.
@@ -29,6 +30,15 @@ pub struct Args {
     /// boxes × LIMIT, padded with -1.
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub matrix: Option<PathBuf>,
+
+    /// Columns of the matrix.
+    #[arg(
+        long,
+        default_value_t = 6,
+        requires = "matrix",
+        help_heading = "Output"
+    )]
+    pub limit: usize,
 
     /// Write the rows of the second file with these columns of the first to --out, instead of row
     /// numbers: for each row the cells of each box of the first set that overlaps its box, a line
@@ -59,15 +69,6 @@ pub struct Args {
     /// random sample is drawn.
     #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
-
-    /// Columns of the matrix.
-    #[arg(
-        long,
-        default_value_t = 6,
-        requires = "matrix",
-        help_heading = "Output"
-    )]
-    pub limit: usize,
 
     /// The algorithm.
     #[arg(long, value_enum, default_value_t = AlgorithmName::Auto, help_heading = "Computation")]

@@ -154,6 +154,30 @@ fn random_boxes_have_the_pairs_of_the_reference() {
 }
 
 #[test]
+fn the_summary_as_json() {
+    let folder = Folder::new();
+    let (set1, set2) = (folder.file("set1.csv", SET1), folder.file("set2.csv", SET2));
+    let (out, plot) = (folder.argument("joined.csv"), folder.argument("plot.svg"));
+    let join = ["--join", "name,weight", "--out", &out, "--plot", &plot];
+    let said = PROGRAM.succeed(&[&join[..], &["--json", &set1, &set2]].concat());
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        said["join"]["columns"],
+        serde_json::json!(["name", "weight"])
+    );
+    assert_eq!(said["join"]["rows"], 4);
+    assert_eq!(said["pairs"], 3);
+    assert_eq!(said["most_pairs_of_a_box"], 2);
+    assert_eq!(said["set_of_that_box"], "set2");
+    assert_eq!(
+        said["first_pairs"][1],
+        serde_json::json!({"set1": 1, "set2": 0})
+    );
+    assert_eq!(said["out"], *out);
+    assert_eq!(said["plot"], *plot);
+}
+
+#[test]
 fn mistakes() {
     let folder = Folder::new();
     let (set1, set2) = (folder.file("set1.csv", SET1), folder.file("set2.csv", SET2));
