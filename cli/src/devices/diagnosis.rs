@@ -84,7 +84,8 @@ pub fn diagnose(facts: &Facts) -> Vec<Problem> {
 
 /// The driver's library cannot be loaded.
 fn without_library(facts: &Facts, reason: &str) -> Problem {
-    let reason = sentence(reason);
+    // The other names that were tried are not there for the same reason.
+    let reason = sentence(reason.split("; ").next().unwrap_or(reason));
     if let Some(remedy) = start_with_gpus(facts.place) {
         let what = match facts.module_version {
             Some(_) => "The container has no access to the driver of its host",

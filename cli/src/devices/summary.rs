@@ -165,7 +165,7 @@ impl report::Summary for Summary {
         writeln!(text, "{:<10}  {}", "driver", self.driver.text())?;
         self.write_copies(text)?;
         for problem in &self.problems {
-            writeln!(text, "\n{} cannot be used, or not in full:", problem.device)?;
+            writeln!(text, "\nproblem: {}", problem.device)?;
             writeln!(text, "  reason: {}", problem.reason)?;
             writeln!(text, "  remedy: {}", problem.remedy)?;
         }

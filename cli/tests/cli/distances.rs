@@ -275,7 +275,7 @@ fn mistakes() {
         &[&rows, "missing.npy"],
         &["cannot read missing.npy", "No such file"],
     );
-    refuse(&["-", "-"], &["only one of the two files can be stdin"]);
+    PROGRAM.refuse_usage(&["-", "-"], "only one of the two files can be stdin");
 
     let wide = npy(&folder, "wide.npy", &Array2::<f64>::zeros((2, 3)));
     let said = [

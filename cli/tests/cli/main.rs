@@ -5,6 +5,8 @@ mod box_overlap;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod distances;
+mod global;
+mod json;
 mod matmul;
 mod plots;
 mod program;

@@ -224,7 +224,10 @@ fn devices() {
         says(&shown, &[format!(" ms, on {name}: ")]);
     }
     let options = [&DOCUMENTED[..], &["--device", "gpu"]].concat();
-    PROGRAM.refuse_usage(&options, "there is no device \"gpu\"");
+    PROGRAM.refuse_usage(
+        &options,
+        "there is no device \"gpu\": possible are auto, cpu, cuda",
+    );
 }
 
 #[test]

@@ -2,8 +2,7 @@
 
 use super::*;
 
-const LOADER: &str =
-    "the NVIDIA driver's library could not be loaded: libcuda.so.1: cannot open shared object file";
+const LOADER: &str = "the NVIDIA driver's library could not be loaded: libcuda.so.1: cannot open shared object file; libcuda.so: cannot";
 
 /// A machine with a GPU whose driver works.
 fn healthy() -> Facts {
@@ -105,6 +104,12 @@ fn a_missing_library_has_a_remedy_by_place() {
         "module 550.54.14 is loaded, but not its library: the",
         "libcuda1",
     );
+    for problem in diagnose(&bare()) {
+        assert!(
+            problem.reason.ends_with("cannot open shared object file."),
+            "{problem:?}"
+        );
+    }
     let at = |place| Facts { place, ..bare() };
     expect(
         at(Place::Container),
