@@ -45,7 +45,11 @@ pub struct Summary {
     number: &'static str,
     pairs: u64,
     most_pairs_of_a_box: u32,
+    /// The set of this box.
+    set_of_that_box: &'static str,
+    join: Option<Join>,
     out: Option<String>,
+    plot: Option<String>,
     matrix: Option<Matrix>,
     devices: Vec<DeviceSummary>,
     elapsed_ms: f64,
@@ -59,13 +63,19 @@ pub struct Summary {
 #[derive(Serialize)]
 struct Pair {
     set1: usize,
-    set2: u32,
+    set2: usize,
 }
 
 #[derive(Serialize)]
 struct Set {
     path: String,
     boxes: usize,
+}
+
+#[derive(Serialize)]
+struct Join {
+    columns: Vec<String>,
+    rows: u64,
 }
 
 #[derive(Serialize)]
@@ -83,7 +93,7 @@ impl Summary {
             path: shown(path),
             boxes: set.nrows(),
         });
-        let pair = |&(set1, set2): &(usize, u32)| Pair { set1, set2 };
+        let pair = |&[set1, set2]: &[usize; 2]| Pair { set1, set2 };
         Summary {
             first_pairs: results.shown.iter().map(pair).collect(),
             sets: sets.collect(),
@@ -91,7 +101,16 @@ impl Summary {
             number: T::NAME,
             pairs: results.pairs,
             most_pairs_of_a_box: results.largest,
+            set_of_that_box: match run.args.is_swapped() {
+                false => "set1",
+                true => "set2",
+            },
+            join: results.joined.map(|rows| Join {
+                columns: run.args.join.clone(),
+                rows,
+            }),
             out: run.args.out.as_deref().map(shown),
+            plot: run.args.plot.as_deref().map(shown),
             matrix: run.args.matrix.as_deref().map(|path| Matrix {
                 path: shown(path),
                 limit: run.args.limit,
@@ -122,8 +141,12 @@ impl report::Summary for Summary {
         let sets: Vec<_> = self.sets.iter().map(set).collect();
         let (axes, number) = (self.axes, self.number);
         writeln!(text, "boxes: {}, {axes}-D, {number}", sets.join(", "))?;
-        let (pairs, most) = (self.pairs, self.most_pairs_of_a_box);
-        writeln!(text, "pairs: {pairs}, at most {most} of one box of set1")?;
+        let (pairs, most, set) = (self.pairs, self.most_pairs_of_a_box, self.set_of_that_box);
+        writeln!(text, "pairs: {pairs}, at most {most} of one box of {set}")?;
+        if let (Some(out), Some(Join { columns, rows })) = (&self.out, &self.join) {
+            let columns = columns.join(", ");
+            writeln!(text, "{out}: {rows} rows, with {columns} of set1")?;
+        }
         if let Some(Matrix {
             path,
             limit,

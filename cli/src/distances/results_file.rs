@@ -76,6 +76,8 @@ fn add_name(text: &mut Vec<u8>, name: &str) {
     let mut cell = csv::WriterBuilder::new()
         .delimiter(b'\t')
         .from_writer(&mut *text);
-    // Memory takes all.
-    let _ = cell.write_field(name);
+    cell.write_record([name]).expect("memory takes all");
+    drop(cell);
+    // The end of the record.
+    text.pop();
 }

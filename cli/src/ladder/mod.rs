@@ -72,7 +72,12 @@ pub struct Args {
     ladder: Name,
 
     /// Where the kernels run: auto, cpu (no kernels), cuda, cuda:N or simulator.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        value_parser = one_device,
+        help_heading = "Computation"
+    )]
     device: DeviceName,
 
     /// Timed runs of each version, after one that is not timed; the median is printed. A version
@@ -97,9 +102,16 @@ pub struct Args {
     markdown: bool,
 }
 
+/// Reads the name of a device: the versions of a ladder are compared on one.
+fn one_device(text: &str) -> std::result::Result<DeviceName, String> {
+    match text == "gpus" || text.contains(',') {
+        true => Err("a ladder runs on one device: name one, for example cuda:0".into()),
+        false => text.parse(),
+    }
+}
+
 /// The ladders.
 #[derive(Subcommand)]
-
 enum Name {
     /// Tensor sketches of sequences, from plain loops to V15.
     TensorSketch(tensor_sketch::Options),

@@ -73,7 +73,9 @@ impl<T: Entry> Sessions<T> {
     pub fn end_sequence(&mut self) -> Result<()> {
         let current = self.current();
         self.current = None;
-        self.order.push_back(current);
+        if self.sessions.len() > 1 {
+            self.order.push_back(current);
+        }
         let (session, number) = (&mut self.sessions[current], self.ended);
         session.sequences.push_back(number);
         self.ended += 1;
@@ -83,11 +85,16 @@ impl<T: Entry> Sessions<T> {
 
     /// Returns the finished sketches in the order of sequences, without waiting.
     pub fn take_finished(&mut self) -> Result<Array2<T>> {
+        // The sketches of one session are in order.
+        let is_single = self.sessions.len() == 1;
         for (session, finished) in self.sessions.iter_mut().zip(&mut self.finished) {
             let rows = session.session.take_finished();
             let rows = rows.map_err(|error| session.renumbered(error, self.ended))?;
             session.sequences.drain(..rows.nrows());
             session.received += rows.nrows();
+            if is_single {
+                return Ok(rows);
+            }
             finished.extend(rows);
         }
         Ok(self.take_in_order())
@@ -95,7 +102,11 @@ impl<T: Entry> Sessions<T> {
 
     /// Waits for all sketches, and returns those that were not taken.
     pub fn finish(mut self) -> Result<Array2<T>> {
-        let (sessions, ended) = (std::mem::take(&mut self.sessions), self.ended);
+        let (mut sessions, ended) = (std::mem::take(&mut self.sessions), self.ended);
+        let is_single = sessions.len() == 1;
+        if let Some(session) = sessions.pop_if(|_| is_single) {
+            return session.finish(ended);
+        }
         // At the same time, because a session begins with its last letters only now.
         let rows = thread::scope(|scope| {
             let finish = |session| {

@@ -143,7 +143,11 @@ fn overlaps() {
     let above = counts.filter(|&count| count > 2).count();
     assert_eq!(found["matrix"]["boxes_above_limit"], above);
     assert_eq!(found["sets"][1], json!({"path": SEGMENTS, "boxes": 1000}));
-    check_keys("box-overlap", &[&found]);
+    let plot = folder.argument("plot.svg");
+    let join = ["--join", "id", "--out", &out, "--plot", &plot];
+    let joined = PROGRAM.json(&[&join[..], &[WELDS, SEGMENTS]].concat());
+    assert_eq!(joined["plot"], plot);
+    check_keys("box-overlap", &[&found, &joined]);
 
     let made = PROGRAM.json(&["--generate", "50", &folder.argument("pipes")]);
     assert_eq!(made["rows"], 50);

@@ -700,7 +700,7 @@ fn files_and_outputs() {
         PROGRAM.refuse(&options, &["cannot write ", "out.csv"]);
     }
     let options = ["--every", "1s", ROOMS, "--out", &kept, "--plot", &kept];
-    PROGRAM.refuse(&options, &["--out and --plot name the same file"]);
+    PROGRAM.refuse_usage(&options, "--out and --plot name the same file");
     written(&folder, &[&DOCUMENTED[..], &["--plot", plot]].concat());
     let shown = PROGRAM.succeed(&[&DOCUMENTED[..], &["--plot", plot, "--out", &kept]].concat());
     says(
