@@ -55,6 +55,11 @@ pub struct Args {
     #[arg(long, value_name = "WIDTH:STRIDE")]
     pub windows: Option<Windows>,
 
+    /// Make one sketch of each sequence from its windows, their mean: it counts the tuples within
+    /// windows instead of all tuples of the sequence. Sequences shorter than a window have none.
+    #[arg(long, requires = "windows")]
+    pub mean: bool,
+
     /// The algorithm.
     #[arg(long, value_enum, default_value_t = FormName::Auto)]
     pub form: FormName,
@@ -74,6 +79,16 @@ pub struct Args {
     /// Write the L2 distances between all pairs of sketches to this file, tab-separated.
     #[arg(long, value_name = "TSV")]
     pub distances: Option<PathBuf>,
+
+    /// Write the tree of the sequences to this file, in the Newick format: neighbour joining of the
+    /// L2 distances. Negative branch lengths become 0, and the sibling gets the difference.
+    #[arg(long, value_name = "NWK")]
+    pub tree: Option<PathBuf>,
+
+    /// Draw the L2 distances as a heat map, SVG: near sequences stand together. With --tree the rows
+    /// are in the order of the tree, which is drawn beside them.
+    #[arg(long, value_name = "SVG")]
+    pub plot: Option<PathBuf>,
 
     /// FASTA files, plain or gzip; - is stdin.
     #[arg(required = true, value_name = "FASTA")]

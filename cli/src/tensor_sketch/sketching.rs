@@ -53,6 +53,8 @@ pub fn sketch_files<T: Entry>(
         windows: args
             .windows
             .map(|windows| Windows::new(sketcher, device, windows)),
+        takes_means: args.mean,
+        sequences: 0,
         finished: Finished {
             waiting: VecDeque::new(),
             from_session: 0,
@@ -105,6 +107,10 @@ struct Sketches<'a, T: Entry> {
     pushed: u64,
     /// If windows are sketched instead of sequences.
     windows: Option<Windows<'a, T>>,
+    /// If the windows of a sequence have one sketch, and so one name.
+    takes_means: bool,
+    /// Sequences that have ended.
+    sequences: u64,
     finished: Finished<'a, T>,
 }
 
@@ -129,7 +135,11 @@ impl<T: Entry> Sketches<'_, T> {
         self.push_letters(codes)?;
         match sequence {
             Sequence::Open(_) => Ok(()),
-            Sequence::Ended(record) => self.end_sequence(Name::from(record)),
+            Sequence::Ended(record) => {
+                let name = Name::new(record, self.sequences);
+                self.sequences += 1;
+                self.end_sequence(name)
+            }
         }
     }
 
@@ -139,10 +149,15 @@ impl<T: Entry> Sketches<'_, T> {
         };
         let name = &sequence.record().name;
         let (width, stride) = (windows.width as u64, windows.stride as u64);
+        let (takes_means, sequence_number) = (self.takes_means, self.sequences);
         let name_of = |start: u64| Name {
-            name: format!("{name}:{start}"),
+            name: match takes_means {
+                true => name.clone(),
+                false => format!("{name}:{start}"),
+            },
             length: width,
             skipped: None,
+            sequence: sequence_number,
         };
         let mut visit = |start: u64, found: Found<T>| match found {
             Found::Window(window) => {
@@ -162,6 +177,7 @@ impl<T: Entry> Sketches<'_, T> {
         windows.add(name, codes, &mut visit)?;
         if let Sequence::Ended(_) = sequence {
             windows.end_sequence(name, &mut visit)?;
+            self.sequences += 1;
         }
         self.windows = Some(windows);
         Ok(())
@@ -217,12 +233,13 @@ impl<T: Entry> Sketches<'_, T> {
     }
 }
 
-impl From<Record> for Name {
-    fn from(record: Record) -> Name {
+impl Name {
+    fn new(record: Record, sequence: u64) -> Name {
         Name {
             name: record.name,
             length: record.length,
             skipped: Some(record.skipped),
+            sequence,
         }
     }
 }

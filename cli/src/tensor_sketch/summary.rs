@@ -24,6 +24,8 @@ pub struct Run<'a, T: Entry> {
     pub sketcher: &'a TensorSketch<T>,
     pub device: &'a Device,
     pub results: &'a Results<T>,
+    /// The distances and the tree, or nothing.
+    pub comparison: String,
     /// How long it took to open the device.
     pub opening: Duration,
     /// The parts of `elapsed`.
@@ -74,6 +76,7 @@ fn write_summary<T: Entry>(text: &mut String, run: &Run<T>) -> Result<()> {
     if *count > shown.len() {
         writeln!(text, "... and {} more", count - shown.len())?;
     }
+    text.push_str(&run.comparison);
     let tables = run.sketcher.tables();
     let origin = match &run.args.tables {
         Some(path) => format!("tables from {}", path.display()),
