@@ -6,5 +6,6 @@ mod common;
 mod matmul;
 mod program;
 mod tensor_sketch;
+mod tensor_sketch_trees;
 mod time_series;
 mod vector_add;

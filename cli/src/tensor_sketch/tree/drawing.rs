@@ -117,14 +117,8 @@ mod tests {
 
     #[test]
     fn identical_sequences_are_drawn() {
-        let expected = "  ┌─ a\n┌─┤\n│ └─ b\n├─ c\n│\n└─ d\n";
         let drawn = drawn(&Array2::zeros((4, 4)), &["a", "b", "c", "d"]);
-        let lines = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().len();
-        assert_eq!(lines(&drawn), 7, "{drawn}");
-        assert!(expected.lines().filter(|line| line.contains(' ')).count() > 0);
-        for name in ["─ a", "─ b", "─ c", "─ d"] {
-            assert!(drawn.contains(name), "{drawn}");
-        }
+        assert_eq!(drawn, " ┌─ a\n┌┤\n│└─ b\n│\n├─ c\n│\n└─ d\n");
     }
 
     #[test]

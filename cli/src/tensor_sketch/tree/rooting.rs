@@ -5,6 +5,10 @@ use super::{Kind, Node, Tree};
 /// Returns the same tree with its root in the middle between the two leaves that are farthest from
 /// each other, and with the smaller subtrees first.
 pub fn rooted_at_midpoint(tree: &Tree) -> Tree {
+    if tree.children(tree.root()).len() < 3 {
+        // One or two leaves, with the root where it belongs.
+        return tree.clone();
+    }
     let neighbors = neighbors(tree);
     let (start, _) = farthest(&neighbors, tree, tree.root());
     let (end, paths) = farthest(&neighbors, tree, start);
