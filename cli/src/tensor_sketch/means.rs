@@ -25,6 +25,7 @@ impl Means {
         name: Name,
         sketch: ArrayView1<T>,
     ) -> Option<(Name, Array2<T>)> {
+        let length = name.length;
         let is_same = |sum: &Sum| sum.name.sequence == name.sequence;
         let finished = match self.current.as_ref().is_some_and(is_same) {
             true => None,
@@ -36,6 +37,7 @@ impl Means {
             values: vec![0.0; sketch.len()],
         });
         sum.count += 1;
+        sum.name.length = length;
         for (value, added) in sum.values.iter_mut().zip(sketch) {
             *value += added.to_f64();
         }

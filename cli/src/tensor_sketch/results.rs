@@ -14,7 +14,7 @@ const SHOWN: usize = 20;
 pub struct Name {
     /// The sequence, and where a window begins in it.
     pub name: String,
-    /// Letters.
+    /// Letters, of a mean up to the end of the last window.
     pub length: u64,
     /// Characters that were left out, which is known of whole sequences.
     pub skipped: Option<u64>,

@@ -155,7 +155,8 @@ impl<T: Entry> Sketches<'_, T> {
                 true => name.clone(),
                 false => format!("{name}:{start}"),
             },
-            length: width,
+            // The mean has the letters up to its last window.
+            length: if takes_means { start + width } else { width },
             skipped: None,
             sequence: sequence_number,
         };
