@@ -63,7 +63,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
         ),
     ] {
         if path.is_some() && path == other {
-            bail!(UsageError(said));
+            bail!(UsageError(said.into()));
         }
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.

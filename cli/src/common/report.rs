@@ -87,11 +87,11 @@ pub fn per_second(count: f64, milliseconds: f64) -> Option<f64> {
 
 /// A mistake in the command line that clap does not find: the program ends with clap's exit code.
 #[derive(Debug)]
-pub struct UsageError(pub &'static str);
+pub struct UsageError(pub String);
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(&self.0)
     }
 }
 

@@ -35,7 +35,7 @@ use summary::{Run, Summary, Times};
 pub fn run(args: &Args) -> Result<()> {
     let stdin = Path::new("-");
     if args.rows == stdin && args.other.as_deref() == Some(stdin) {
-        bail!(UsageError("only one of the two files can be stdin"));
+        bail!(UsageError("only one of the two files can be stdin".into()));
     }
     let rows = NpyReader::open(&args.rows)?;
     let other = args.other.as_deref().map(NpyReader::open).transpose()?;

@@ -21,6 +21,7 @@ pub const DEFAULT_TUPLE: usize = 4;
 Examples:
   gridstride tensor-sketch genomes.fa
   gridstride tensor-sketch --per-file a.fa b.fa.gz --distances distances.tsv
+  gridstride tensor-sketch genomes.fa --tree tree.nwk --plot heat.svg
   gridstride tensor-sketch reads.fa --windows 1000:100 --out windows.npy
   zcat genomes.fa.gz | gridstride tensor-sketch - --device gpus --json")]
 pub struct Args {
@@ -66,6 +67,11 @@ pub struct Args {
     #[arg(long, value_name = "WIDTH:STRIDE", help_heading = "Sketches")]
     pub windows: Option<Windows>,
 
+    /// Make one sketch of each sequence from its windows, their mean: it counts the tuples within
+    /// windows instead of all tuples of the sequence. Sequences shorter than a window have none.
+    #[arg(long, requires = "windows", help_heading = "Sketches")]
+    pub mean: bool,
+
     /// The algorithm.
     #[arg(long, value_enum, default_value_t = FormName::Auto, help_heading = "Computation")]
     pub form: FormName,
@@ -91,6 +97,16 @@ pub struct Args {
     /// Write the L2 distances between all pairs of sketches to this file, tab-separated.
     #[arg(long, value_name = "TSV", help_heading = "Output")]
     pub distances: Option<PathBuf>,
+
+    /// Write the tree of the sequences to this file, in the Newick format: neighbour joining of the
+    /// L2 distances. Negative branch lengths become 0, and the sibling gets the difference.
+    #[arg(long, value_name = "NWK", help_heading = "Output")]
+    pub tree: Option<PathBuf>,
+
+    /// Draw the L2 distances as a heat map, SVG: near sequences stand together. With --tree the rows
+    /// are in the order of the tree, which is drawn beside them.
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    pub plot: Option<PathBuf>,
 
     /// FASTA files, plain or gzip; - is stdin.
     #[arg(required = true, value_name = "FASTA")]

@@ -54,6 +54,8 @@ pub fn sketch_files<T: Entry>(
         windows: args
             .windows
             .map(|windows| Windows::new(sketcher, devices, windows)),
+        takes_means: args.mean,
+        sequences: 0,
         finished: Finished {
             waiting: VecDeque::new(),
             from_session: 0,
@@ -106,6 +108,10 @@ struct Sketches<'a, T: Entry> {
     pushed: u64,
     /// If windows are sketched instead of sequences.
     windows: Option<Windows<'a, T>>,
+    /// If the windows of a sequence have one sketch, and so one name.
+    takes_means: bool,
+    /// Sequences that have ended.
+    sequences: u64,
     finished: Finished<'a, T>,
 }
 
@@ -130,7 +136,11 @@ impl<T: Entry> Sketches<'_, T> {
         self.push_letters(codes)?;
         match sequence {
             Sequence::Open(_) => Ok(()),
-            Sequence::Ended(record) => self.end_sequence(Name::from(record)),
+            Sequence::Ended(record) => {
+                let name = Name::new(record, self.sequences);
+                self.sequences += 1;
+                self.end_sequence(name)
+            }
         }
     }
 
@@ -140,10 +150,16 @@ impl<T: Entry> Sketches<'_, T> {
         };
         let name = &sequence.record().name;
         let (width, stride) = (windows.width as u64, windows.stride as u64);
+        let (takes_means, sequence_number) = (self.takes_means, self.sequences);
         let name_of = |start: u64| Name {
-            name: format!("{name}:{start}"),
-            length: width,
+            name: match takes_means {
+                true => name.clone(),
+                false => format!("{name}:{start}"),
+            },
+            // The mean has the letters up to its last window.
+            length: if takes_means { start + width } else { width },
             skipped: None,
+            sequence: sequence_number,
         };
         let mut visit = |start: u64, found: Found<T>| match found {
             Found::Window(window) => {
@@ -163,6 +179,7 @@ impl<T: Entry> Sketches<'_, T> {
         windows.add(name, codes, &mut visit)?;
         if let Sequence::Ended(_) = sequence {
             windows.end_sequence(name, &mut visit)?;
+            self.sequences += 1;
         }
         self.windows = Some(windows);
         Ok(())
@@ -218,12 +235,13 @@ impl<T: Entry> Sketches<'_, T> {
     }
 }
 
-impl From<Record> for Name {
-    fn from(record: Record) -> Name {
+impl Name {
+    fn new(record: Record, sequence: u64) -> Name {
         Name {
             name: record.name,
             length: record.length,
             skipped: Some(record.skipped),
+            sequence,
         }
     }
 }

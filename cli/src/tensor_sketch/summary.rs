@@ -8,6 +8,7 @@ use gridstride::tensor_sketch::{Entry, TensorSketch};
 use serde::Serialize;
 
 use super::args::Args;
+use super::comparison::Comparison;
 use super::results::{Name, Results};
 use super::sketching::Times;
 use crate::common::device_summary::{DeviceSummary, listed};
@@ -25,6 +26,8 @@ pub struct Run<'a, T: Entry> {
     pub sketcher: &'a TensorSketch<T>,
     pub devices: &'a [Device],
     pub results: &'a Results<T>,
+    /// The distances and the tree, if there are few sketches.
+    pub comparison: Option<Comparison>,
     /// How long it took to open the device.
     pub opening: Duration,
     /// The parts of `elapsed`.
@@ -35,8 +38,9 @@ pub struct Run<'a, T: Entry> {
 
 /// What is said of a run.
 #[derive(Serialize)]
-pub struct Summary {
+pub struct Summary<'a> {
     first_sketches: Vec<Sketch>,
+    comparison: Option<&'a Comparison>,
     sketches: usize,
     tuple: usize,
     dim: usize,
@@ -48,6 +52,8 @@ pub struct Summary {
     normalized: bool,
     out: Option<String>,
     distances: Option<String>,
+    tree: Option<String>,
+    plot: Option<String>,
     letters: u64,
     elapsed_ms: f64,
     letters_per_second: Option<f64>,
@@ -84,14 +90,15 @@ impl Sketch {
     }
 }
 
-impl Summary {
-    pub fn new<T: Entry>(run: &Run<T>) -> Summary {
+impl<'a> Summary<'a> {
+    pub fn new<T: Entry>(run: &'a Run<T>) -> Summary<'a> {
         let (args, results, times) = (run.args, run.results, &run.times);
         let tables = run.sketcher.tables();
         let shown = |path: &std::path::PathBuf| path.display().to_string();
         let elapsed = milliseconds(run.elapsed);
         Summary {
             first_sketches: results.shown.iter().map(Sketch::new).collect(),
+            comparison: run.comparison.as_ref(),
             sketches: results.count,
             tuple: tables.tuple_length(),
             dim: tables.dim(),
@@ -101,6 +108,8 @@ impl Summary {
             normalized: args.normalize,
             out: args.out.as_ref().map(shown),
             distances: args.distances.as_ref().map(shown),
+            tree: args.tree.as_ref().map(shown),
+            plot: args.plot.as_ref().map(shown),
             letters: results.letters,
             elapsed_ms: elapsed,
             letters_per_second: per_second(results.letters as f64, elapsed),
@@ -147,9 +156,12 @@ impl Summary {
     }
 }
 
-impl report::Summary for Summary {
+impl report::Summary for Summary<'_> {
     fn write_table(&self, text: &mut String) -> Result {
         self.write_sketches(text)?;
+        if let Some(comparison) = self.comparison {
+            text.push_str(&comparison.text);
+        }
         let origin = match (&self.tables, self.seed) {
             (Some(path), _) => format!("tables from {path}"),
             (None, seed) => format!("seed {}", seed.unwrap_or_default()),

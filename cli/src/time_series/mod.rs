@@ -39,13 +39,13 @@ pub fn run(args: &Args) -> Result<()> {
     match (&args.series, &args.every, args.generate, &args.out) {
         (_, _, Some(count), Some(out)) => generate::run(out, count, args.seed),
         (Some(series), Some(every), ..) => aggregate(args, series, every),
-        _ => bail!(UsageError("a file and --every are needed")),
+        _ => bail!(UsageError("a file and --every are needed".into())),
     }
 }
 
 fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     if args.out.is_some() && args.out == args.plot {
-        bail!(UsageError("--out and --plot name the same file"));
+        bail!(UsageError("--out and --plot name the same file".into()));
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);

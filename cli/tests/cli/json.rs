@@ -80,7 +80,7 @@ fn sketches() {
     let (out, distances) = (folder.argument("s.npy"), folder.argument("d.tsv"));
     let options = ["--dim", "8", "--out", &out, "--distances", &distances];
     let found = PROGRAM.json(&[&options[..], &["--device", "simulator,cpu", LAMBDA]].concat());
-    let sketches: Array2<f32> = read_npy(out).unwrap();
+    let sketches: Array2<f32> = read_npy(&out).unwrap();
     let first = &found["first_sketches"][0];
     assert_eq!(first["length"], 48502);
     for (i, value) in first["first_values"].as_array().unwrap().iter().enumerate() {
@@ -94,7 +94,22 @@ fn sketches() {
     assert_eq!(found["devices"][0]["id"], "simulator:0");
     assert_eq!(found["devices"][1]["id"], "cpu");
     assert_eq!(found["distances"], distances);
-    check_keys("tensor-sketch", &[&found]);
+    assert_eq!(found["comparison"], Value::Null);
+
+    let two = folder.file("two.fa", ">a\nACGTACGT\n>b\nACGTTTGT\n");
+    let compared = PROGRAM.json(&[&options[..], &["--device", "cpu", &two]].concat());
+    let sketches: Array2<f32> = read_npy(&out).unwrap();
+    let difference = (&sketches.row(0) - &sketches.row(1)).mapv(|x| f64::from(x).powi(2));
+    let distance = compared["comparison"]["distances"][0][1].as_f64().unwrap();
+    assert!((distance / difference.sum().sqrt() - 1.0).abs() < 1e-6);
+    assert_eq!(compared["comparison"]["names"], json!(["a", "b"]));
+    assert!(
+        compared["comparison"]["tree"]
+            .as_str()
+            .unwrap()
+            .ends_with(';')
+    );
+    check_keys("tensor-sketch", &[&found, &compared]);
 }
 
 #[test]

@@ -12,5 +12,6 @@ mod plots;
 mod program;
 mod several_devices;
 mod tensor_sketch;
+mod tensor_sketch_trees;
 mod time_series;
 mod vector_add;
