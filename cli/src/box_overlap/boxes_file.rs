@@ -17,9 +17,9 @@ use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::number::Number;
-use crate::common::input::{LONG_INPUT, open};
+use crate::common::input::open;
+use crate::common::progress::{self, total_size};
 use crate::common::records::{line, next_record, reader, shown};
-use crate::common::report::{bar, total_size};
 
 /// Records that are handed over in one go, and those of them that a thread takes at least.
 const BATCH: usize = 1 << 13;
@@ -38,7 +38,7 @@ impl<T: Number> Reading<T> {
     /// Begins to read.
     pub fn start<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<Reading<T>> {
         let paths: Vec<_> = paths.collect();
-        let bar = bar(total_size(&paths), LONG_INPUT);
+        let bar = progress::bytes("reading", total_size(&paths));
         let read = Arc::new(AtomicU64::new(0));
         let start = |path: &Path| {
             let (owned, read, bar) = (path.to_owned(), read.clone(), bar.clone());

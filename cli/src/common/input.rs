@@ -9,9 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::Result;
 use flate2::bufread::MultiGzDecoder;
 
-/// Input that takes long enough for a progress bar, in bytes.
-pub const LONG_INPUT: u64 = 16 << 20;
-
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The decompressed text of a file; `-` stands for stdin. The bytes read, as they are in the file,

@@ -3,8 +3,12 @@
 pub mod colors;
 pub mod device_name;
 pub mod device_names;
+pub mod device_summary;
+pub mod generated;
 pub mod input;
+pub mod npy;
 pub mod output;
+pub mod progress;
 pub mod random;
 pub mod records;
 pub mod report;

@@ -13,9 +13,9 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use csv::ByteRecord;
 
 use super::time::{self, timestamp};
-use crate::common::input::{LONG_INPUT, open};
+use crate::common::input::open;
+use crate::common::progress::{self, total_size};
 use crate::common::records::{line, next_record, reader, shown};
-use crate::common::report::{bar, total_size};
 
 /// Rows between two moves of the progress bar.
 const ROWS: usize = 1 << 14;
@@ -135,7 +135,7 @@ fn moved<T: Copy + Default>(from: Vec<T>, numbers: &[u32], offsets: &[usize]) ->
 
 fn read(path: &Path, demands: Demands) -> Result<Rows> {
     let read = Arc::new(AtomicU64::new(0));
-    let bar = bar(total_size([path]), LONG_INPUT);
+    let bar = progress::bytes("reading", total_size([path]));
     let mut reader = reader(open(path, read.clone())?);
     let mut record = ByteRecord::new();
     ensure!(next_record(&mut reader, &mut record)?, "the file is empty");

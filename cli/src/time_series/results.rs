@@ -9,14 +9,11 @@ use rayon::prelude::*;
 use super::number::Number;
 use super::points_file::Points;
 use crate::common::output::OutputFile;
-use crate::common::report::bar;
+use crate::common::progress;
 
 /// Buckets that a thread makes text of in one go, and those that are written in one go.
 const BLOCK: usize = 1 << 12;
 const WAVE: usize = 1 << 18;
-
-/// Buckets whose writing takes long enough for a progress bar.
-const MANY: u64 = 1 << 22;
 
 const TAKEN: &str = "memory takes all";
 
@@ -33,7 +30,7 @@ pub fn write(file: &mut OutputFile, points: &Points, found: &Aggregates) -> Resu
         .names
         .as_ref()
         .map(|names| names.iter().map(|name| cell(name)).collect());
-    let bar = bar(found.len() as u64, MANY);
+    let bar = progress::count("writing", found.len() as u64, "buckets");
     for start in (0..found.len()).step_by(WAVE) {
         let end = found.len().min(start + WAVE);
         let blocks = (start..end).into_par_iter().step_by(BLOCK);
