@@ -1,6 +1,6 @@
 //! Times the search for overlapping boxes, from boxes in the device's memory to compressed rows there.
 //!
-//!     cargo bench --features cuda --bench box_overlap -- --device cuda
+//!     cargo bench -p gridstride_benches --features cuda --bench box_overlap -- --device cuda
 //!
 //! A row has the times of all algorithms, in milliseconds: medians of whole calls by the device's events, with the least
 //! and the most. The tree is built within each call. `loss` is how many times as long `auto` takes as the faster of the

@@ -1,6 +1,6 @@
 //! Times box overlap on the CPU, on sets of several kinds, and checks that all algorithms find the same.
 //!
-//!     cargo bench --bench box_overlap_cpu
+//!     cargo bench -p gridstride_benches --bench box_overlap_cpu
 //!
 //! Times are medians of whole calls by the clock, in milliseconds: all pairs as compressed rows, of `f32`
 //! in space. Brute force is left out where it would take too long. `RAYON_NUM_THREADS` limits the number

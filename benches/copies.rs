@@ -1,6 +1,6 @@
 //! Times copies between the host and a device.
 //!
-//!     cargo bench --features cuda --bench copies -- --device cuda
+//!     cargo bench -p gridstride_benches --features cuda --bench copies -- --device cuda
 //!
 //! GB/s by the clock, medians with the least and the most, of copies of buffers that exist, from and to ordinary (pageable) and page-locked memory of the
 //! host; `new` is a copy to a new array, whose memory the system has to make. Every copy's bytes are compared.

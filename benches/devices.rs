@@ -1,6 +1,6 @@
 //! Times calls over arrays of the host on one GPU, on several, and within little memory.
 //!
-//!     cargo bench --features cuda --bench devices -- --device cuda
+//!     cargo bench -p gridstride_benches --features cuda --bench devices -- --device cuda
 //!
 //! Milliseconds of whole calls by the clock, copies among them, medians with the least and the most. Every result is
 //! compared with that of one device.

@@ -1,7 +1,7 @@
 //! Times the distances of all pairs of rows, from rows in the device's memory to distances there,
 //! and checks sampled ones.
 //!
-//!     cargo bench --features cuda --bench distances -- --device cuda
+//!     cargo bench -p gridstride_benches --features cuda --bench distances -- --device cuda
 //!
 //! `ms` is the median of whole calls by the device's events, with the least and the most, the look at the rows for their largest
 //! magnitude included. `limit` is what the device needs at least: for a difference and a fused

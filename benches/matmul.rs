@@ -1,6 +1,6 @@
 //! Times products of matrices in the device's memory, and checks some rows of each.
 //!
-//!     cargo bench --features cuda --bench matmul -- --device cuda
+//!     cargo bench -p gridstride_benches --features cuda --bench matmul -- --device cuda
 //!
 //! `ms` is the median of runs by the device's events (by the clock on the CPU), with the least and the most: a
 //! run makes as many calls one after the other as take about a millisecond, so that a small product's time is

@@ -1,6 +1,6 @@
 //! Times products of matrices on the CPU beside ndarray's `dot`, and checks them against it.
 //!
-//!     cargo bench --bench matmul_cpu
+//!     cargo bench -p gridstride_benches --bench matmul_cpu
 //!
 //! Times are medians of whole calls by the clock, with the least and the most, in milliseconds; both are
 //! called in turns. GFLOP/s count a multiplication and an addition for each product of two numbers.

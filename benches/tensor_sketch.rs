@@ -1,6 +1,6 @@
 //! Times the tensor sketch on random letters and checks every result.
 //!
-//!     cargo bench --features cuda --bench tensor_sketch -- --device cuda
+//!     cargo bench -p gridstride_benches --features cuda --bench tensor_sketch -- --device cuda
 //!
 //! `device ms` is from sequences in the device's memory to sketches there, by the device's events;
 //! `call ms` is the whole call, from and to the host's memory, by the clock. Both are medians, with

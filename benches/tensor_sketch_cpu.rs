@@ -1,6 +1,6 @@
 //! Times the Fourier form on the CPU, on random sequences, and checks results.
 //!
-//!     cargo bench --bench tensor_sketch_cpu
+//!     cargo bench -p gridstride_benches --bench tensor_sketch_cpu
 //!
 //! Times are medians of whole calls by the clock, with the least and the most. `error` is ‖sketches − exact‖ / ‖exact‖ of a sample:
 //! the first sequences, or the first windows, of together at most a million letters, whose exact

@@ -1,6 +1,6 @@
 //! Times the aggregation of time series, from points in the device's memory to columns there.
 //!
-//!     cargo bench --features cuda --bench time_series -- --device cuda
+//!     cargo bench -p gridstride_benches --features cuda --bench time_series -- --device cuda
 //!
 //! `ms` is the median of whole calls by the device's events (by the clock on the CPU), with the least and the most;
 //! `GB/s` counts the bytes of the points once, and those of the buckets' starts and columns. `whole` is the clock's time

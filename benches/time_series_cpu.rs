@@ -1,6 +1,6 @@
 //! Times time-series aggregation on the CPU and checks its results against the plain reference.
 //!
-//!     cargo bench --bench time_series_cpu
+//!     cargo bench -p gridstride_benches --bench time_series_cpu
 //!
 //! Times are medians of whole calls by the clock, with the least and the most, in milliseconds. Points are 5 s apart,
 //! in nanoseconds, irregular ones give or take a second and with some gaps, and buckets 35 s long; values are a

@@ -1,10 +1,15 @@
 //! The program `gridstride`: the library's kernels on files, from a command line.
 //!
-//! Each subcommand is a module of the same name: its `Args` are the command line, and `run` does the work.
+//! Each subcommand is a module of the same name: its `Args` are the command line, and `run` does the
+//! work.
 
 mod box_overlap;
 mod common;
+mod completions;
+mod devices;
+mod distances;
 mod ladder;
+mod man;
 mod matmul;
 mod tensor_sketch;
 mod time_series;
@@ -13,41 +18,110 @@ mod vector_add;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use common::report::{self, Mode};
 
 /// Tensor sketches, distances, overlapping boxes, matrix products and time series, on GPUs.
 ///
-/// Without a GPU the CPU does the work. `gridstride SUBCOMMAND --help` describes a subcommand.
+/// Without a GPU the CPU does the work. `gridstride SUBCOMMAND --help` describes a subcommand, and
+/// `gridstride devices` says which GPUs there are, or why there are none.
 #[derive(Parser)]
-#[command(name = "gridstride", version)]
+#[command(
+    name = "gridstride",
+    version,
+    after_help = "\
+Examples:
+  gridstride devices
+  gridstride tensor-sketch genomes.fa --distances distances.tsv
+  gridstride box-overlap set1.csv set2.csv --out pairs.csv
+  gridstride time-series rooms.csv --every 1h --json"
+)]
 struct Cli {
+    #[command(flatten)]
+    global: Global,
+
     #[command(subcommand)]
     command: Command,
+}
+
+/// Options of every subcommand.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Global options")]
+struct Global {
+    /// Print one JSON object on one line instead of a table.
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    json: bool,
+
+    /// Print neither a summary nor progress. Errors are printed.
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+impl Global {
+    fn mode(&self) -> Mode {
+        match (self.json, self.quiet) {
+            (true, _) => Mode::Json,
+            (_, true) => Mode::Quiet,
+            _ => Mode::Table,
+        }
+    }
 }
 
 #[derive(Subcommand)]
 enum Command {
     TensorSketch(tensor_sketch::args::Args),
+    Distances(distances::args::Args),
     BoxOverlap(box_overlap::args::Args),
     Matmul(matmul::args::Args),
     TimeSeries(time_series::args::Args),
     VectorAdd(vector_add::Args),
     Ladder(ladder::Args),
+    Devices(devices::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Command {
     fn run(&self) -> Result<()> {
         match self {
             Command::TensorSketch(args) => tensor_sketch::run(args),
+            Command::Distances(args) => distances::run(args),
             Command::BoxOverlap(args) => box_overlap::run(args),
             Command::Matmul(args) => matmul::run(args),
             Command::TimeSeries(args) => time_series::run(args),
             Command::VectorAdd(args) => vector_add::run(args),
             Command::Ladder(args) => ladder::run(args),
+            Command::Devices(args) => devices::run(args),
+            Command::Completions(args) => completions::run(args, command()),
+            Command::Man(args) => man::run(args, command()),
         }
     }
 }
 
+/// At the end of every help.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  The work is done, and all output files are complete.
+  1  An input or the work failed. stderr has the reason; no output file is incomplete.
+  2  The command line is wrong.";
+
+/// Returns the command line, with the exit codes at the end of every help.
+fn command() -> clap::Command {
+    with_exit_codes(Cli::command())
+}
+
+fn with_exit_codes(command: clap::Command) -> clap::Command {
+    let help = match command.get_after_help() {
+        Some(help) => format!("{help}\n\n{EXIT_CODES}"),
+        None => EXIT_CODES.to_owned(),
+    };
+    command.after_help(help).mut_subcommands(with_exit_codes)
+}
+
 fn main() -> ExitCode {
-    common::report::exit_code(Cli::parse().command.run())
+    let matches = command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    report::set_mode(cli.global.mode());
+    report::exit_code(cli.command.run())
 }

@@ -45,6 +45,7 @@ mod buffer;
 mod constant;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
+mod driver;
 mod element;
 mod handle;
 mod host_memory;
@@ -67,6 +68,7 @@ mod workspace;
 pub use array::DeviceArray;
 pub(crate) use available::require_available;
 pub use buffer::Buffer;
+pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
 pub use handle::Device;
 pub(crate) use host_memory::{

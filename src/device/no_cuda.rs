@@ -1,7 +1,7 @@
 //! Replaces the module `cuda` in builds without the feature: its types have no values.
 
 use super::info::Properties;
-use super::{DeviceInfo, LaunchConfig, Module};
+use super::{DeviceInfo, DriverState, LaunchConfig, Module};
 use crate::{Error, Result};
 use std::convert::Infallible;
 use std::ffi::c_void;
@@ -9,6 +9,14 @@ use std::marker::PhantomData;
 
 pub fn count() -> usize {
     0
+}
+
+pub fn driver_state() -> DriverState {
+    DriverState::NotBuilt
+}
+
+pub fn driver_version() -> Option<(u32, u32)> {
+    None
 }
 
 #[derive(Clone)]
@@ -66,10 +74,9 @@ never! {
 
 impl Gpu {
     pub fn open(ordinal: usize) -> Result<Gpu> {
-        Err(Error::Unavailable {
-            device: format!("cuda:{ordinal}"),
-            reason: "gridstride was built without its feature `cuda`".into(),
-        })
+        let (device, reason) = (format!("cuda:{ordinal}"), driver_state().count());
+        let reason = reason.expect_err("there are no GPUs without the feature");
+        Err(Error::Unavailable { device, reason })
     }
 
     pub fn page_locked<T>(&self, _: usize) -> Result<HostAllocation<T>> {

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;
-use gridstride::device::{DeviceArray, DeviceKind, Image, LaunchConfig, Module};
+use gridstride::device::{DeviceArray, DeviceKind, DriverState, Image, LaunchConfig, Module};
 use gridstride::{Device, Error};
 use ndarray::{Array, Array3, Ix1, Ix2, arr0, array, s};
 use rayon::prelude::*;
@@ -53,6 +53,26 @@ fn devices_say_what_they_are() {
 fn a_gpu_that_is_not_there_is_refused_with_the_reason() {
     let error = Device::cuda(1000);
     assert_error!(error, Error::Unavailable { device, .. } if device == "cuda:1000");
+}
+
+#[test]
+fn the_driver_says_why_there_is_no_gpu() {
+    let driver = Device::driver();
+    match (driver.state, Device::cuda(0)) {
+        (DriverState::Ready { gpus }, found) => {
+            assert_eq!(gpus > 0, found.is_ok());
+            assert!(driver.cuda_version.unwrap() >= (11, 0));
+        }
+        (DriverState::NotBuilt, Err(Error::Unavailable { reason: said, .. })) => {
+            assert!(!cfg!(feature = "cuda"), "{said}");
+            assert_eq!(driver.cuda_version, None);
+        }
+        (
+            DriverState::Missing { reason } | DriverState::Failed { reason, .. },
+            Err(Error::Unavailable { reason: said, .. }),
+        ) => assert_eq!(reason, said),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

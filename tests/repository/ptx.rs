@@ -12,7 +12,7 @@ fn kernels() -> PathBuf {
 }
 
 /// The examples of kernel crates outside of kernels-gpu, which carry their PTX themselves.
-const CUSTOM: [&str; 2] = ["custom_aggregate", "rust_cuda_style"];
+const CUSTOM: [&str; 3] = ["custom_aggregate", "own_kernel", "rust_cuda_style"];
 
 fn custom(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -48,8 +48,9 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "--package=gridstride",
             "--package=gridstride_cli",
             "--package=custom_aggregate",
+            "--package=own_kernel",
             "--package=rust_cuda_style",
-            "--features=gridstride/cuda,gridstride/simulator,custom_aggregate/cuda,rust_cuda_style/cuda",
+            "--features=gridstride/cuda,gridstride/simulator,custom_aggregate/cuda,own_kernel/cuda,rust_cuda_style/cuda",
         ],
         &["bin", "example"],
     ),
@@ -123,6 +124,7 @@ fn place(program: &Program) -> Option<String> {
         "bin"
             if [
                 "custom_aggregate",
+                "own_kernel",
                 "rust_cuda_style",
                 "rust_cuda_style_gridstride",
             ]

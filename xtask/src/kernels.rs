@@ -25,11 +25,16 @@ impl Kernels {
 
 /// The kernel crates that carry their PTX themselves, as those outside of this workspace do: their
 /// names, their folders and those of the PTX.
-const CUSTOM: [(&str, &str, &str); 2] = [
+const CUSTOM: [(&str, &str, &str); 3] = [
     (
         "custom_aggregate",
         "examples/custom_aggregate/kernels",
         "examples/custom_aggregate/ptx",
+    ),
+    (
+        "own_kernel",
+        "examples/own_kernel/kernels",
+        "examples/own_kernel/ptx",
     ),
     (
         "rust_cuda_style",

@@ -14,44 +14,97 @@ use crate::common::device_names::DeviceNames;
 /// overlap. Pairs are found and written slice by slice, so there may be more of them than fit in
 /// memory.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride box-overlap set1.csv set2.csv --out pairs.csv
+  gridstride box-overlap boxes.csv --type f64
+  gridstride box-overlap set1.csv.gz set2.csv.gz --matrix neighbours.npy --limit 8
+  gridstride box-overlap set1.csv set2.csv --join id,name --out joined.csv --plot joined.svg
+  gridstride box-overlap --generate 100000 pipes/")]
 pub struct Args {
     /// Write all pairs to this file: row numbers, counted from 0, sorted.
-    #[arg(long, value_name = "CSV")]
+    #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
     /// Write the overlapping boxes of each box of the first set to this NPY file: i32,
     /// boxes × LIMIT, padded with -1.
-    #[arg(long, value_name = "NPY")]
+    #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub matrix: Option<PathBuf>,
 
     /// Columns of the matrix.
-    #[arg(long, default_value_t = 6, requires = "matrix")]
+    #[arg(
+        long,
+        default_value_t = 6,
+        requires = "matrix",
+        help_heading = "Output"
+    )]
     pub limit: usize,
 
+    /// Write the rows of the second file with these columns of the first to --out, instead of row
+    /// numbers: for each row the cells of each box of the first set that overlaps its box, a line
+    /// for each. Both files are read twice; the joined cells of the first are held in memory, pairs
+    /// and rows of the second are not.
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        requires_all = ["out", "set2"],
+        conflicts_with = "matrix",
+        help_heading = "Output"
+    )]
+    pub join: Vec<String>,
+
+    /// Which rows a join has. They are in the order of the second file, the overlaps of a box in
+    /// that of the first.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = JoinKind::Left,
+        requires = "join",
+        help_heading = "Output"
+    )]
+    pub join_kind: JoinKind,
+
+    /// Draw a top view of the boxes, x to the right and y up, with the overlaps. Of many boxes a
+    /// random sample is drawn.
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    pub plot: Option<PathBuf>,
+
     /// The algorithm.
-    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
+    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto, help_heading = "Computation")]
     pub algorithm: AlgorithmName,
 
     /// The type of the coordinates; decimal numbers are rounded to it.
-    #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
+    #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Computation")]
     pub number: TypeName,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
-    #[arg(long, default_value = "auto")]
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
     pub memory: Option<u32>,
 
     /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to
     /// set2.csv, in a folder.
-    #[arg(long, value_name = "N", conflicts_with_all = ["out", "matrix"])]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["out", "matrix", "plot"],
+        help_heading = "Test data"
+    )]
     pub generate: Option<usize>,
 
     /// Seed of the random numbers of --generate.
-    #[arg(long, default_value_t = 42, requires = "generate")]
+    #[arg(
+        long,
+        default_value_t = 42,
+        requires = "generate",
+        help_heading = "Test data"
+    )]
     pub seed: u64,
 
     /// The first set, plain, gzip, zstd or a zip archive of a single file; - is stdin. With
@@ -65,6 +118,12 @@ pub struct Args {
 }
 
 impl Args {
+    /// Returns whether the overlaps of each box of the second set are searched instead of those of
+    /// each box of the first: a join writes the rows of the second file.
+    pub fn is_swapped(&self) -> bool {
+        !self.join.is_empty()
+    }
+
     /// The files to read, one or two.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         [&self.set1]
@@ -93,6 +152,17 @@ impl AlgorithmName {
             AlgorithmName::Indexed => Algorithm::Indexed,
         }
     }
+}
+
+/// Which rows a join has.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum JoinKind {
+    /// All rows of the second file: those without overlap once, with empty cells.
+    Left,
+    /// Those with an overlap.
+    Inner,
+    /// Those with an overlap, after the row numbers of both boxes in columns set1 and set2.
+    Pairs,
 }
 
 /// The types of coordinates.

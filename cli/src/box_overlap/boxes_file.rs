@@ -11,9 +11,9 @@ use indicatif::ProgressBar;
 use ndarray::Array2;
 
 use super::number::Number;
-use crate::common::input::{LONG_INPUT, open};
+use crate::common::input::open;
+use crate::common::progress::{self, total_size};
 use crate::common::records::{self, Cells, Fault, Table, shown};
-use crate::common::report::{bar, total_size};
 
 /// Files that are being read, all at the same time.
 pub struct Reading<T> {
@@ -25,7 +25,7 @@ impl<T: Number> Reading<T> {
     /// Begins to read.
     pub fn start<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<Reading<T>> {
         let paths: Vec<_> = paths.collect();
-        let bar = bar(total_size(&paths), LONG_INPUT);
+        let bar = progress::bytes("reading", total_size(&paths));
         let read = Arc::new(AtomicU64::new(0));
         let start = |path: &Path| {
             let (owned, read, bar) = (path.to_owned(), read.clone(), bar.clone());

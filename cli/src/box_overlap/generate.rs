@@ -8,9 +8,11 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::args::{Args, TypeName};
+use crate::common::generated::Generated;
 use crate::common::output::OutputFile;
+use crate::common::progress;
 use crate::common::random::Random;
-use crate::common::report::{bar, print};
+use crate::common::report;
 
 /// Segments of a pipe.
 const CHAIN: usize = 20;
@@ -35,9 +37,6 @@ const STARTS_FOR: f64 = 200_000.0;
 const BLOCK: usize = 1 << 9;
 const WAVE: usize = 1 << 14;
 
-/// Segments whose writing takes long enough for a progress bar.
-const MANY: u64 = 1 << 22;
-
 /// Writes `count` welds to set1.csv and `count` segments to set2.csv.
 pub fn run(args: &Args, count: usize) -> Result<()> {
     let folder = &args.set1;
@@ -52,7 +51,7 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
 
     let pipes = Pipes::new(args, count);
     let chains = count.div_ceil(CHAIN);
-    let bar = bar(count as u64, MANY);
+    let bar = progress::count("writing", count as u64, "segments");
     for start in (0..chains).step_by(WAVE) {
         let end = chains.min(start + WAVE);
         let blocks = (start..end).into_par_iter().step_by(BLOCK);
@@ -66,10 +65,14 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     }
     bar.finish_and_clear();
     files.into_iter().try_for_each(OutputFile::publish)?;
-    let [welds, segments] = paths.map(|path| path.display().to_string());
-    print(&format!(
-        "{count} welds in {welds}, {count} segments in {segments}\n"
-    ))
+    let paths = paths.map(|path| path.display().to_string());
+    let [welds, segments] = &paths;
+    report::show(&Generated {
+        rows: count as u64,
+        text: format!("{count} welds in {welds}, {count} segments in {segments}"),
+        files: paths.into(),
+        seed: args.seed,
+    })
 }
 
 struct Pipes {

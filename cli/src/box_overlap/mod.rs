@@ -7,10 +7,14 @@
 pub mod args;
 mod boxes_file;
 mod generate;
+mod join;
 mod number;
+mod rectangle;
 mod results;
 mod summary;
+mod top_view;
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -18,18 +22,19 @@ use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
 
-use crate::common::report::{bar, timed};
+use crate::common::output::OutputFile;
+use crate::common::progress::{self, phase};
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, TypeName};
 use boxes_file::Reading;
+use join::Join;
 use number::Number;
 use results::Results;
-use summary::{Run, Times};
+use summary::{Run, Summary, Times};
+use top_view::Sample;
 
 /// Pairs that are in memory together, unless a single box has more.
 const PAIRS: usize = 1 << 22;
-
-/// Pairs whose writing takes long enough for a progress bar.
-const MANY_PAIRS: u64 = 1 << 25;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -44,11 +49,27 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn run_in<T: Number>(args: &Args) -> Result<()> {
-    if args.out.is_some() && args.out == args.matrix {
-        bail!("--out and --matrix name the same file");
+    for (path, other, said) in [
+        (
+            &args.out,
+            &args.matrix,
+            "--out and --matrix name the same file",
+        ),
+        (&args.out, &args.plot, "--out and --plot name the same file"),
+        (
+            &args.matrix,
+            &args.plot,
+            "--matrix and --plot name the same file",
+        ),
+    ] {
+        if path.is_some() && path == other {
+            bail!(UsageError(said.into()));
+        }
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut results = Results::create(args)?;
+    let mut join = Join::create(args)?;
+    let picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
 
     // The device takes its time, during which the files are read.
     let (start, mut times) = (Instant::now(), Times::default());
@@ -58,20 +79,51 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     let sets = reading.finish()?;
     times.reading = start.elapsed();
 
-    let mut slices = timed(&mut times.searching, || slices(args, &devices, &sets))?;
+    if let Some(join) = &mut join {
+        timed(&mut times.writing, || {
+            phase("joining", || join.start(sets[0].nrows()))
+        })?;
+    }
+    let mut slices = timed(&mut times.searching, || {
+        phase("searching", || slices(args, &devices, &sets))
+    })?;
     results.count(slices.counts());
-    let bar = bar(slices.pair_count(), MANY_PAIRS);
+    let rows = || sets.iter().map(Array2::nrows).collect();
+    let sample = |_: &OutputFile| Sample::new(rows(), args.is_swapped(), slices.counts());
+    let mut sample = picture.as_ref().map(sample);
+    let bar = progress::count("writing", slices.pair_count(), "pairs");
     while let Some(slice) = timed(&mut times.searching, || slices.next()) {
         let slice = slice?;
-        timed(&mut times.writing, || results.add(&slice))?;
+        timed(&mut times.writing, || {
+            results.add(&slice)?;
+            join.as_mut().map_or(Ok(()), |join| join.add(&slice))
+        })?;
+        if let Some(sample) = &mut sample {
+            sample.add(&slice);
+        }
         bar.inc(slice.overlaps.pair_count() as u64);
-        if !results.are_written() {
+        if !results.are_written() && join.is_none() && sample.is_none() {
             break;
         }
     }
     bar.finish_and_clear();
-    timed(&mut times.writing, || results.finish_files())?;
-    summary::print(&Run {
+    timed(&mut times.writing, || {
+        if let (Some(mut picture), Some(sample)) = (picture, sample) {
+            let names: Vec<_> = args
+                .paths()
+                .map(|path| path.display().to_string())
+                .collect();
+            let svg = sample.svg(&names, &sets)?;
+            picture.write(|file| Ok(file.write_all(svg.as_bytes())?))?;
+            picture.publish()?;
+        }
+        results.joined = join.as_ref().map(|join| join.rows);
+        phase("writing", || {
+            join.map_or(Ok(()), Join::finish)?;
+            results.finish_files()
+        })
+    })?;
+    report::show(&Summary::new(&Run {
         args,
         sets: &sets,
         devices: &devices,
@@ -79,7 +131,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
         opening,
         times,
         elapsed: start.elapsed(),
-    })
+    }))
 }
 
 fn slices<'a, T: Number>(
@@ -90,6 +142,9 @@ fn slices<'a, T: Number>(
     let search = BoxOverlap::new().algorithm(args.algorithm.algorithm());
     match sets {
         [set] => search.self_slices(devices, set.view(), PAIRS),
+        [set1, set2] if args.is_swapped() => {
+            search.slices(devices, set2.view(), set1.view(), PAIRS)
+        }
         sets => search.slices(devices, sets[0].view(), sets[1].view(), PAIRS),
     }
 }

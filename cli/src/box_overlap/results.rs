@@ -23,10 +23,14 @@ pub struct Results {
     /// Pairs of all boxes, and of the one that has most.
     pub pairs: u64,
     pub largest: u32,
+    /// Rows of a join.
+    pub joined: Option<u64>,
     /// Boxes with more pairs than the matrix has columns.
     pub above_limit: usize,
     /// The first pairs.
-    pub shown: Vec<(usize, u32)>,
+    pub shown: Vec<[usize; 2]>,
+    /// Whether slices have the rows of the second set.
+    is_swapped: bool,
     limit: usize,
     csv: Option<OutputFile>,
     npy: Option<NpyFile<i32>>,
@@ -44,10 +48,16 @@ impl Results {
         Ok(Results {
             pairs: 0,
             largest: 0,
+            joined: None,
             above_limit: 0,
             shown: Vec::new(),
+            is_swapped: args.is_swapped(),
             limit: args.limit,
-            csv: args.out.as_deref().map(create_csv).transpose()?,
+            csv: match args.join[..] {
+                [] => args.out.as_deref().map(create_csv).transpose()?,
+                // The join writes the file.
+                _ => None,
+            },
             npy: args.matrix.as_deref().map(create_npy).transpose()?,
         })
     }
@@ -73,7 +83,11 @@ impl Results {
                 break;
             }
             let more = SHOWN - self.shown.len();
-            let pairs = overlaps.row(i).into_iter().map(|&index| (row, index));
+            let pair = |&index: &u32| match self.is_swapped {
+                false => [row, index as usize],
+                true => [index as usize, row],
+            };
+            let pairs = overlaps.row(i).into_iter().map(pair);
             self.shown.extend(pairs.take(more));
         }
         if let Some(csv) = &mut self.csv {

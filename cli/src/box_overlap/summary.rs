@@ -1,17 +1,18 @@
 //! What is printed.
 
-use std::fmt::Write;
+use std::fmt::{Result, Write};
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
 use gridstride::Device;
 use ndarray::Array2;
+use serde::Serialize;
 
 use super::args::Args;
 use super::number::Number;
 use super::results::Results;
-use crate::common::device_names::listed;
-use crate::common::report::{self, milliseconds, peak_memory};
+use crate::common::device_summary::{DeviceSummary, listed};
+use crate::common::report::{self, PeakMemory, milliseconds};
 
 /// The parts of a run.
 #[derive(Default)]
@@ -34,57 +35,140 @@ pub struct Run<'a, T> {
     pub elapsed: Duration,
 }
 
-/// Prints the summary of a run on stdout.
-pub fn print<T: Number>(run: &Run<T>) -> Result<()> {
-    let mut text = String::new();
-    write_summary(&mut text, run)?;
-    report::print(&text)
+/// What is said of a run.
+#[derive(Serialize)]
+pub struct Summary {
+    first_pairs: Vec<Pair>,
+    sets: Vec<Set>,
+    axes: usize,
+    #[serde(rename = "type")]
+    number: &'static str,
+    pairs: u64,
+    most_pairs_of_a_box: u32,
+    /// The set of this box.
+    set_of_that_box: &'static str,
+    join: Option<Join>,
+    out: Option<String>,
+    plot: Option<String>,
+    matrix: Option<Matrix>,
+    devices: Vec<DeviceSummary>,
+    elapsed_ms: f64,
+    reading_ms: f64,
+    searching_ms: f64,
+    writing_ms: f64,
+    opening_ms: f64,
+    peak_memory_bytes: PeakMemory,
 }
 
-fn write_summary<T: Number>(text: &mut String, run: &Run<T>) -> Result<()> {
-    let Results {
-        pairs,
-        largest,
-        shown,
-        ..
-    } = run.results;
-    writeln!(text, "{:>10} {:>10}", "set1", "set2")?;
-    for (i, j) in shown {
-        writeln!(text, "{i:>10} {j:>10}")?;
+#[derive(Serialize)]
+struct Pair {
+    set1: usize,
+    set2: usize,
+}
+
+#[derive(Serialize)]
+struct Set {
+    path: String,
+    boxes: usize,
+}
+
+#[derive(Serialize)]
+struct Join {
+    columns: Vec<String>,
+    rows: u64,
+}
+
+#[derive(Serialize)]
+struct Matrix {
+    path: String,
+    limit: usize,
+    boxes_above_limit: usize,
+}
+
+impl Summary {
+    pub fn new<T: Number>(run: &Run<T>) -> Summary {
+        let (results, times) = (run.results, &run.times);
+        let shown = |path: &Path| path.display().to_string();
+        let sets = run.args.paths().zip(run.sets).map(|(path, set)| Set {
+            path: shown(path),
+            boxes: set.nrows(),
+        });
+        let pair = |&[set1, set2]: &[usize; 2]| Pair { set1, set2 };
+        Summary {
+            first_pairs: results.shown.iter().map(pair).collect(),
+            sets: sets.collect(),
+            axes: run.sets[0].ncols() / 2,
+            number: T::NAME,
+            pairs: results.pairs,
+            most_pairs_of_a_box: results.largest,
+            set_of_that_box: match run.args.is_swapped() {
+                false => "set1",
+                true => "set2",
+            },
+            join: results.joined.map(|rows| Join {
+                columns: run.args.join.clone(),
+                rows,
+            }),
+            out: run.args.out.as_deref().map(shown),
+            plot: run.args.plot.as_deref().map(shown),
+            matrix: run.args.matrix.as_deref().map(|path| Matrix {
+                path: shown(path),
+                limit: run.args.limit,
+                boxes_above_limit: results.above_limit,
+            }),
+            devices: DeviceSummary::all(run.devices),
+            elapsed_ms: milliseconds(run.elapsed),
+            reading_ms: milliseconds(times.reading),
+            searching_ms: milliseconds(times.searching),
+            writing_ms: milliseconds(times.writing),
+            opening_ms: milliseconds(run.opening),
+            peak_memory_bytes: PeakMemory::now(),
+        }
     }
-    let more = pairs - shown.len() as u64;
-    if more > 0 {
-        writeln!(text, "... and {more} more")?;
-    }
-    let sets = run.args.paths().zip(run.sets);
-    let sets = sets.map(|(path, set)| format!("{} in {}", set.nrows(), path.display()));
-    let sets: Vec<_> = sets.collect();
-    let axes = run.sets[0].ncols() / 2;
-    writeln!(text, "boxes: {}, {axes}-D, {}", sets.join(", "), T::NAME)?;
-    writeln!(text, "pairs: {pairs}, at most {largest} of one box of set1")?;
-    if let Some(path) = &run.args.matrix {
-        let (path, above, limit) = (path.display(), run.results.above_limit, run.args.limit);
+}
+
+impl report::Summary for Summary {
+    fn write_table(&self, text: &mut String) -> Result {
+        writeln!(text, "{:>10} {:>10}", "set1", "set2")?;
+        for Pair { set1, set2 } in &self.first_pairs {
+            writeln!(text, "{set1:>10} {set2:>10}")?;
+        }
+        let more = self.pairs - self.first_pairs.len() as u64;
+        if more > 0 {
+            writeln!(text, "... and {more} more")?;
+        }
+        let set = |Set { path, boxes }: &Set| format!("{boxes} in {path}");
+        let sets: Vec<_> = self.sets.iter().map(set).collect();
+        let (axes, number) = (self.axes, self.number);
+        writeln!(text, "boxes: {}, {axes}-D, {number}", sets.join(", "))?;
+        let (pairs, most, set) = (self.pairs, self.most_pairs_of_a_box, self.set_of_that_box);
+        writeln!(text, "pairs: {pairs}, at most {most} of one box of {set}")?;
+        if let (Some(out), Some(Join { columns, rows })) = (&self.out, &self.join) {
+            let columns = columns.join(", ");
+            writeln!(text, "{out}: {rows} rows, with {columns} of set1")?;
+        }
+        if let Some(Matrix {
+            path,
+            limit,
+            boxes_above_limit,
+        }) = &self.matrix
+        {
+            writeln!(
+                text,
+                "{path}: {boxes_above_limit} boxes have more pairs than the limit of {limit}"
+            )?;
+        }
         writeln!(
             text,
-            "{path}: {above} boxes have more pairs than the limit of {limit}"
-        )?;
+            "{:.3} ms, on {}: reading {:.3} ms, searching {:.3} ms, writing {:.3} ms, and while reading opening \
+             the device {:.3} ms{}",
+            self.elapsed_ms,
+            listed(&self.devices),
+            self.reading_ms,
+            self.searching_ms,
+            self.writing_ms,
+            self.opening_ms,
+            self.peak_memory_bytes,
+        )
     }
-    let Times {
-        reading,
-        searching,
-        writing,
-    } = run.times;
-    writeln!(
-        text,
-        "{:.3} ms, on {}: reading {:.3} ms, searching {:.3} ms, writing {:.3} ms, and while reading opening \
-         the device {:.3} ms{}",
-        milliseconds(run.elapsed),
-        listed(run.devices),
-        milliseconds(reading),
-        milliseconds(searching),
-        milliseconds(writing),
-        milliseconds(run.opening),
-        peak_memory(),
-    )?;
-    Ok(())
 }

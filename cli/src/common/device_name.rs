@@ -28,16 +28,22 @@ impl FromStr for DeviceName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("not auto, cpu, cuda, cuda:N or simulator: {text}");
-        match text {
-            "auto" => Ok(DeviceName::Auto),
-            "cpu" => Ok(DeviceName::Cpu),
-            "cuda" => Ok(DeviceName::Cuda(0)),
-            "simulator" => Ok(DeviceName::Simulator),
-            _ => {
-                let ordinal = text.strip_prefix("cuda:").ok_or_else(unknown)?;
-                ordinal.parse().map(DeviceName::Cuda).map_err(|_| unknown())
-            }
-        }
+        named(text).ok_or_else(|| {
+            format!(
+                "there is no device {text:?}: possible are auto, cpu, cuda (the same as cuda:0), cuda:N and \
+                 simulator"
+            )
+        })
     }
+}
+
+/// Returns the device of a name.
+pub fn named(text: &str) -> Option<DeviceName> {
+    Some(match text {
+        "auto" => DeviceName::Auto,
+        "cpu" => DeviceName::Cpu,
+        "cuda" => DeviceName::Cuda(0),
+        "simulator" => DeviceName::Simulator,
+        _ => DeviceName::Cuda(text.strip_prefix("cuda:")?.parse().ok()?),
+    })
 }

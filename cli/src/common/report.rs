@@ -1,12 +1,70 @@
-//! Progress and times, and what is printed.
+//! What a subcommand prints: its summary as a table or as JSON, and its errors.
 
+use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use indicatif::ProgressBar;
+use serde::Serialize;
+
+/// How summaries are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// As text for people.
+    #[default]
+    Table,
+    /// As one JSON object on one line.
+    Json,
+    /// Not at all.
+    Quiet,
+}
+
+static MODE: OnceLock<Mode> = OnceLock::new();
+
+/// Sets the mode of the process, once.
+pub fn set_mode(mode: Mode) {
+    MODE.get_or_init(|| mode);
+}
+
+/// Returns the mode of the process.
+pub fn mode() -> Mode {
+    MODE.get().copied().unwrap_or_default()
+}
+
+/// What a subcommand has to say at its end. The JSON object has the names of the fields as keys,
+/// with units at their ends, such as `_ms` and `_bytes`. `docs/guide/cli.md` lists the keys.
+pub trait Summary: Serialize {
+    /// Appends the summary as text.
+    fn write_table(&self, text: &mut String) -> fmt::Result;
+}
+
+/// Prints a summary on stdout in the mode of the process.
+pub fn show(summary: &impl Summary) -> Result<()> {
+    if mode() == Mode::Table {
+        let mut text = String::new();
+        summary.write_table(&mut text)?;
+        print(&text)?;
+    }
+    show_json(summary)
+}
+
+/// Prints a part of a table, unless the mode is another.
+pub fn show_text(text: &str) -> Result<()> {
+    match mode() {
+        Mode::Table => print(text),
+        Mode::Json | Mode::Quiet => Ok(()),
+    }
+}
+
+/// Prints an object, if the mode is JSON.
+pub fn show_json(object: &impl Serialize) -> Result<()> {
+    match mode() {
+        Mode::Json => print(&(serde_json::to_string(object)? + "\n")),
+        Mode::Table | Mode::Quiet => Ok(()),
+    }
+}
 
 /// Adds the time that `work` takes.
 pub fn timed<V>(sum: &mut Duration, work: impl FnOnce() -> V) -> V {
@@ -20,28 +78,42 @@ pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// A bar on stderr, which indicatif draws only on a terminal, unless `total` is below `long`.
-pub fn bar(total: u64, long: u64) -> ProgressBar {
-    match total < long {
-        true => ProgressBar::hidden(),
-        false => ProgressBar::new(total),
+/// Returns how many a second `count` in `milliseconds` are; `None` if there are none, or if the
+/// clock is too coarse.
+pub fn per_second(count: f64, milliseconds: f64) -> Option<f64> {
+    let rate = count / (milliseconds * 1e-3);
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+/// A mistake in the command line that clap does not find: the program ends with clap's exit code.
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
-/// The bytes of all those files that have a size.
-pub fn total_size(paths: impl IntoIterator<Item: AsRef<Path>>) -> u64 {
-    let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
-    paths.into_iter().map(|path| size(path.as_ref())).sum()
-}
+impl std::error::Error for UsageError {}
 
-/// How a program ends that did this; an error is printed on stderr.
+/// Returns how a program ends that did this; an error is printed on stderr.
 pub fn exit_code(done: Result<()>) -> ExitCode {
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+    let Err(error) = done else {
+        return ExitCode::SUCCESS;
+    };
+    let is_unavailable = |cause: &(dyn std::error::Error + 'static)| {
+        let cause = cause.downcast_ref();
+        matches!(cause, Some(gridstride::Error::Unavailable { .. }))
+    };
+    let advice = match error.chain().any(is_unavailable) {
+        true => "; `gridstride devices` shows what there is, and why the rest is not",
+        false => "",
+    };
+    eprintln!("error: {error:#}{advice}");
+    match error.is::<UsageError>() {
+        true => ExitCode::from(2),
+        false => ExitCode::FAILURE,
     }
 }
 
@@ -54,15 +126,32 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// The most memory that this process has had, as the end of a line, where the system tells (Linux).
-pub fn peak_memory() -> String {
-    let peak = || {
-        let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kibibytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(format!("; peak memory {:.1} MiB", kibibytes / 1024.0))
-    };
-    peak().unwrap_or_default()
+/// The most memory that this process has had, in bytes, where the system tells (Linux).
+#[derive(Clone, Copy, Serialize)]
+#[serde(transparent)]
+pub struct PeakMemory(Option<u64>);
+
+impl PeakMemory {
+    /// Returns the peak until now.
+    pub fn now() -> PeakMemory {
+        let peak = || {
+            let status = std::fs::read_to_string("/proc/self/status").ok()?;
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix("VmHWM:"))?;
+            let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(kibibytes << 10)
+        };
+        PeakMemory(peak())
+    }
+}
+
+/// Formats the memory as the end of a line, or not at all if it is unknown.
+impl fmt::Display for PeakMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(bytes) => write!(f, "; peak memory {:.1} MiB", bytes as f64 / 1048576.0),
+            None => Ok(()),
+        }
+    }
 }

@@ -6,6 +6,10 @@ use anyhow::{Context, Result};
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 use indicatif::ProgressBar;
+use serde::Serialize;
+
+use super::summary::LadderSummary;
+use crate::common::progress;
 
 /// A first run that takes so long is the only one.
 const LONG: Duration = Duration::from_secs(1);
@@ -64,7 +68,8 @@ impl Defaults {
 }
 
 /// What came out of a ladder.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(into = "LadderSummary")]
 pub struct Ladder {
     /// What was computed.
     pub title: String,
@@ -89,6 +94,14 @@ pub struct Row {
     pub changed: String,
     /// What the check has to say, if anything.
     pub remark: String,
+}
+
+impl Row {
+    /// How many times as fast the version is as one that takes `first`; not finite if the clock is
+    /// too coarse.
+    pub fn speed_up(&self, first: Duration) -> f64 {
+        first.as_secs_f64() / self.time.as_secs_f64()
+    }
 }
 
 /// Times of kernels by the number of threads in a block.
@@ -129,8 +142,7 @@ pub struct Climb<'a> {
 impl<'a> Climb<'a> {
     /// Begins a ladder that computes what the title says.
     pub fn new(setup: &'a Setup, title: String) -> Climb<'a> {
-        let bar = ProgressBar::new_spinner();
-        bar.enable_steady_tick(Duration::from_millis(200));
+        let bar = progress::spinner("climbing");
         Climb {
             setup,
             rows: Vec::new(),

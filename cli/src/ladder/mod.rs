@@ -16,6 +16,7 @@ mod matmul;
 mod pipes;
 mod plot;
 mod products;
+mod summary;
 mod table;
 mod tensor_sketch;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use crate::common::device_name::DeviceName;
 use crate::common::output::OutputFile;
 use crate::common::report;
 use climb::{Ladder, Setup};
+use summary::Summary;
 use table::Format;
 
 /// The PTX that the build script takes or makes. The simulator and the CPU do without.
@@ -60,39 +62,56 @@ const RUNS_SIMULATED: usize = 1;
 /// GPU. With the feature cuda, kernels that you have changed are compiled during the build, which
 /// needs a device compiler (see CONTRIBUTING.md).
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride ladder matmul
+  gridstride ladder --plot box_overlap.svg box-overlap --sweep
+  gridstride ladder --device simulator tensor-sketch")]
 pub struct Args {
     #[command(subcommand)]
     ladder: Name,
 
     /// Where the kernels run: auto, cpu (no kernels), cuda, cuda:N or simulator.
-    #[arg(long, default_value = "auto")]
+    #[arg(
+        long,
+        default_value = "auto",
+        value_parser = one_device,
+        help_heading = "Computation"
+    )]
     device: DeviceName,
 
     /// Timed runs of each version, after one that is not timed; the median is printed. A version
     /// that takes a second runs once. 5 by default, 1 in the simulator.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", help_heading = "Computation")]
     runs: Option<usize>,
 
     /// Seed of the random numbers.
-    #[arg(long, default_value_t = 42)]
+    #[arg(long, default_value_t = 42, help_heading = "Input")]
     seed: u64,
 
     /// Skip the CPU versions, which take minutes at the default sizes for a GPU.
-    #[arg(long)]
+    #[arg(long, help_heading = "Computation")]
     no_cpu: bool,
 
     /// Draw the times of the sweep, or else of the first table, to this SVG file.
-    #[arg(long, value_name = "SVG")]
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
     plot: Option<PathBuf>,
 
     /// Print tables as Markdown.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     markdown: bool,
+}
+
+/// Reads the name of a device: the versions of a ladder are compared on one.
+fn one_device(text: &str) -> std::result::Result<DeviceName, String> {
+    match text == "gpus" || text.contains(',') {
+        true => Err("a ladder runs on one device: name one, for example cuda:0".into()),
+        false => text.parse(),
+    }
 }
 
 /// The ladders.
 #[derive(Subcommand)]
-
 enum Name {
     /// Tensor sketches of sequences, from plain loops to V15.
     TensorSketch(tensor_sketch::Options),
@@ -148,7 +167,7 @@ pub fn run(args: &Args) -> Result<()> {
             has_cpu_rows: !args.no_cpu,
         })?;
         let gap = if ladders.is_empty() { "" } else { "\n" };
-        report::print(&format!("{gap}{}", table::text(&ladder, format)))?;
+        report::show_text(&format!("{gap}{}", table::text(&ladder, format)))?;
         ladders.push(ladder);
     }
     if let Some(mut picture) = picture {
@@ -157,5 +176,5 @@ pub fn run(args: &Args) -> Result<()> {
         picture.write(|file| Ok(file.write_all(svg.as_bytes())?))?;
         picture.publish()?;
     }
-    Ok(())
+    report::show_json(&Summary { ladders: &ladders })
 }

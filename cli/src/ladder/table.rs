@@ -37,8 +37,9 @@ pub fn text(ladder: &Ladder, format: Format) -> String {
 }
 
 fn cells(row: &Row, first: Duration) -> [String; 5] {
-    let speed_up = first.as_secs_f64() / row.time.as_secs_f64();
+    let speed_up = row.speed_up(first);
     let speed_up = match speed_up.is_finite() {
+        true if speed_up < 0.1 => format!("{speed_up:.4}×"),
         true if speed_up < 10.0 => format!("{speed_up:.2}×"),
         true => format!("{speed_up:.0}×"),
         // A clock that is too coarse.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use gridstride::matmul::Precision;
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_names::DeviceNames;
 
 /// Sizes m, k and n of random matrices, on other devices and in the simulator.
 const SIZES: [usize; 3] = [1024; 3];
@@ -21,64 +21,80 @@ const REPEAT_SIMULATED: usize = 1;
 ///
 /// The matrices are random, uniform in [-1, 1), or read from NPY files.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride matmul --m 4000 --k 3000 --n 2000 --type tf32
+  gridstride matmul --a a.npy --b b.npy --trans-b --out c.npy
+  gridstride matmul --m 20000 --k 20000 --n 20000 --device gpus --json")]
 pub struct Args {
     /// Rows of A and C; 1024 by default, 64 in the simulator.
-    #[arg(long, conflicts_with = "a")]
+    #[arg(long, conflicts_with = "a", help_heading = "Input")]
     pub m: Option<usize>,
 
     /// Columns of A and rows of B; 1024 by default, 48 in the simulator.
-    #[arg(long, conflicts_with = "a")]
+    #[arg(long, conflicts_with = "a", help_heading = "Input")]
     pub k: Option<usize>,
 
     /// Columns of B and C; 1024 by default, 40 in the simulator.
-    #[arg(long, conflicts_with = "a")]
+    #[arg(long, conflicts_with = "a", help_heading = "Input")]
     pub n: Option<usize>,
 
     /// Read A from this file, f32 or f64 in C or Fortran order, plain, gzip, zstd or a zip archive
     /// of a single file; - is stdin.
-    #[arg(long, value_name = "NPY", requires = "b")]
+    #[arg(long, value_name = "NPY", requires = "b", help_heading = "Input")]
     pub a: Option<PathBuf>,
 
     /// Read B from this file.
-    #[arg(long, value_name = "NPY", requires = "a")]
+    #[arg(long, value_name = "NPY", requires = "a", help_heading = "Input")]
     pub b: Option<PathBuf>,
 
     /// The type of A and B; numbers of a file are rounded to it. C is f64 if A and B are f64, and
     /// f32 otherwise.
-    #[arg(long = "type", value_enum, default_value_t = TypeName::F32)]
+    #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Input")]
     pub number: TypeName,
 
     /// A is stored as K×M; the product uses its transpose, without a copy.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     pub trans_a: bool,
 
     /// B is stored as N×K; the product uses its transpose, without a copy.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     pub trans_b: bool,
 
     /// Write C to this NPY file.
-    #[arg(long, value_name = "NPY")]
+    #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
-    #[arg(long, default_value = "auto")]
-    pub device: DeviceName,
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; larger matrices are split, and products in
+    /// the device's memory are not measured. No limit by default.
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    pub memory: Option<u32>,
 
     /// Timed calls, after one call that is not timed; 5 by default, 1 in the simulator.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", help_heading = "Computation")]
     pub repeat: Option<NonZeroUsize>,
 
     /// Seed of the random numbers.
-    #[arg(long, default_value_t = 42, conflicts_with = "a")]
+    #[arg(
+        long,
+        default_value_t = 42,
+        conflicts_with = "a",
+        help_heading = "Input"
+    )]
     pub seed: u64,
 }
 
 impl Args {
     /// m, k and n of random matrices.
     pub fn sizes(&self) -> [usize; 3] {
-        let defaults = match self.device {
-            DeviceName::Simulator => SIMULATED,
-            _ => SIZES,
+        let defaults = match self.device.has_simulator() {
+            true => SIMULATED,
+            false => SIZES,
         };
         let asked = [self.m, self.k, self.n];
         [0, 1, 2].map(|size| asked[size].unwrap_or(defaults[size]))
@@ -86,9 +102,9 @@ impl Args {
 
     /// Timed calls.
     pub fn repeat(&self) -> usize {
-        let default = match self.device {
-            DeviceName::Simulator => REPEAT_SIMULATED,
-            _ => REPEAT,
+        let default = match self.device.has_simulator() {
+            true => REPEAT_SIMULATED,
+            false => REPEAT,
         };
         self.repeat.map_or(default, NonZeroUsize::get)
     }

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use gridstride::matmul::{MatMul, Scalar, reference};
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, Axis, Zip};
+use serde::Serialize;
 
 use super::number::Real;
 
@@ -22,16 +23,19 @@ pub struct Check {
 }
 
 /// What a comparison has found.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 pub struct Checked {
     /// Rows that were compared.
     pub rows: usize,
     /// The largest error as a share of its bound.
+    #[serde(rename = "largest_share_of_bound")]
     pub share: f64,
     /// The largest error.
+    #[serde(rename = "largest_error")]
     pub error: f64,
     /// Numbers that were compared, and those among them that have no bound.
     pub numbers: usize,
+    #[serde(rename = "numbers_without_bound")]
     pub unbounded: usize,
 }
 

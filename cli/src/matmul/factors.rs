@@ -8,9 +8,9 @@ use gridstride::device::{DeviceArray, DeviceView};
 use ndarray::{Array2, ArrayView2, Ix2};
 
 use super::args::Args;
-use super::npy;
 use super::number::Real;
 use super::random;
+use crate::common::npy;
 
 /// The matrices that are multiplied.
 pub struct Factors<T> {

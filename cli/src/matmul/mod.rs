@@ -8,7 +8,6 @@ pub mod args;
 mod check;
 mod factors;
 mod multiplying;
-mod npy;
 mod number;
 mod random;
 mod summary;
@@ -22,12 +21,13 @@ use gridstride::matmul::MatMul;
 use half::{bf16, f16};
 
 use crate::common::output::NpyFile;
-use crate::common::report::timed;
+use crate::common::progress::{phase, spinner};
+use crate::common::report::{self, timed};
 use args::{Args, TypeName};
 use check::Check;
 use factors::Factors;
 use number::Real;
-use summary::{Run, Times};
+use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -41,14 +41,15 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn run_in<T: Real>(args: &Args) -> Result<()> {
     let mut times = Times::default();
-    let (factors, device) = factors_and_device::<T>(args, &mut times)?;
+    let (factors, devices) = factors_and_devices::<T>(args, &mut times)?;
     let (a, b) = (factors.a.view(), factors.b.view());
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| NpyFile::create(path, 'f', b.ncols());
     let out = args.out.as_deref().map(create).transpose()?;
 
     let matmul = MatMul::new().precision(args.number.precision());
-    let product = multiplying::multiply(&matmul, &device, &factors, args.repeat())?;
+    let product = multiplying::multiply(&matmul, &devices, &factors, args)?;
+    let checking = spinner("checking");
     let checked = timed(&mut times.checking, || {
         let check = Check::new(&matmul, a, b);
         let of_call = check.compare(product.c.view())?;
@@ -57,24 +58,30 @@ fn run_in<T: Real>(args: &Args) -> Result<()> {
             None => anyhow::Ok(of_call),
         }
     })?;
+    checking.finish_and_clear();
     if let Some(mut out) = out {
         timed(&mut times.writing, || {
-            out.add(product.c.view())?;
-            out.finish()
+            phase("writing", || {
+                out.add(product.c.view())?;
+                out.finish()
+            })
         })?;
     }
-    summary::print(&Run {
+    report::show(&Summary::new(&Run {
         args,
         factors: &factors,
-        device: &device,
+        devices: &devices,
         product: &product,
         checked: &checked,
         times,
-    })
+    }))
 }
 
-/// Opens the device, which takes its time, while the matrices are read or made.
-fn factors_and_device<T: Real>(args: &Args, times: &mut Times) -> Result<(Factors<T>, Device)> {
+/// Opens the devices, which takes its time, while the matrices are read or made.
+fn factors_and_devices<T: Real>(
+    args: &Args,
+    times: &mut Times,
+) -> Result<(Factors<T>, Vec<Device>)> {
     let Times {
         reading, opening, ..
     } = times;
@@ -87,9 +94,9 @@ fn factors_and_device<T: Real>(args: &Args, times: &mut Times) -> Result<(Factor
                 (took, factors)
             })
             .context("reading needs a thread")?;
-        let device = timed(opening, || args.device.open());
+        let devices = timed(opening, || args.device.open(args.memory));
         let (took, factors) = making.join().expect("reading does not panic");
         *reading = took;
-        Ok((factors?, device?))
+        Ok((factors?, devices?))
     })
 }

@@ -9,21 +9,17 @@ use gridstride::matmul::MatMul;
 use indicatif::ProgressBar;
 use ndarray::Array2;
 
+use super::args::Args;
 use super::factors::Factors;
 use super::number::Real;
-use crate::common::report::bar;
-
-/// Multiplications and additions that take long enough for a progress bar: on the CPU, on a GPU, in
-/// the simulator.
-const LONG_ON_CPU: f64 = 1e12;
-const LONG_ON_GPU: f64 = 1e15;
-const LONG_IN_SIMULATOR: f64 = 1e8;
+use crate::common::progress;
 
 /// C, and how long calls took from matrices of the host to C there.
 pub struct Product<T: Real> {
     pub c: Array2<T::Sum>,
     pub times: Vec<Duration>,
-    /// The same between matrices in the device's memory; the CPU's is the host's.
+    /// The same between matrices in the device's memory: of one GPU or simulator, without a limit
+    /// on its memory. The CPU's memory is the host's.
     pub resident: Option<Resident<T>>,
 }
 
@@ -41,21 +37,27 @@ pub fn operations([m, k, n]: [usize; 3]) -> f64 {
 /// Makes so many timed calls of each kind, after one that is not: the first one loads kernels.
 pub fn multiply<T: Real>(
     matmul: &MatMul,
-    device: &Device,
+    devices: &[Device],
     factors: &Factors<T>,
-    repeat: usize,
+    args: &Args,
 ) -> Result<Product<T>> {
-    let (a, b) = (factors.a.view(), factors.b.view());
-    let mut c = matmul.matmul(device, a, b)?;
-    let bar = progress(device, factors, repeat);
-    let resident = match device.kind() {
-        DeviceKind::Cpu => None,
-        _ => Some(multiply_there(matmul, device, factors, repeat, &bar)?),
+    let (a, b, repeat) = (factors.a.view(), factors.b.view(), args.repeat());
+    let measured_there = match devices {
+        [device] if device.kind() != DeviceKind::Cpu && args.memory.is_none() => Some(device),
+        _ => None,
     };
+    let kinds = 1 + usize::from(measured_there.is_some());
+    // The calls that are not timed count too.
+    let calls = kinds * (repeat + 1);
+    let bar = progress::count("multiplying", calls as u64, "products");
+    let mut c = matmul.matmul(devices, a, b)?;
+    bar.inc(1);
+    let there = |device: &Device| multiply_there(matmul, device, factors, repeat, &bar);
+    let resident = measured_there.map(there).transpose()?;
     let mut times = Vec::new();
     for _ in 0..repeat {
         let start = Instant::now();
-        c = matmul.matmul(device, a, b)?;
+        c = matmul.matmul(devices, a, b)?;
         times.push(start.elapsed());
         bar.inc(1);
     }
@@ -74,6 +76,7 @@ fn multiply_there<T: Real>(
     let views = || (factors.a.view_of(&a), factors.b.view_of(&b));
     let (one, zero) = (num_traits::one(), num_traits::zero());
     let mut c = matmul.matmul_device(views().0, views().1)?;
+    bar.inc(1);
     let (start, end) = (device.event()?, device.event()?);
     let mut times = Vec::new();
     for _ in 0..repeat {
@@ -88,17 +91,4 @@ fn multiply_there<T: Real>(
         c: c.download()?,
         times,
     })
-}
-
-/// A bar of all timed calls.
-fn progress<T: Real>(device: &Device, factors: &Factors<T>, repeat: usize) -> ProgressBar {
-    let (kinds, long) = match device.kind() {
-        DeviceKind::Cpu => (1, LONG_ON_CPU),
-        DeviceKind::Simulator => (2, LONG_IN_SIMULATOR),
-        _ => (2, LONG_ON_GPU),
-    };
-    let calls = (kinds * repeat) as u64;
-    // Calls that take long together.
-    let many = long / operations(factors.sizes()).max(1.0);
-    bar(calls, many.ceil() as u64)
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_names::DeviceNames;
 
 /// The tuple length if neither `--tuple` nor `--tables` gives one.
 pub const DEFAULT_TUPLE: usize = 4;
@@ -17,63 +17,96 @@ pub const DEFAULT_TUPLE: usize = 4;
 /// Reading, parsing and computing run at the same time. Memory use does not grow with the input,
 /// even if the input is one record of many gigabytes.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride tensor-sketch genomes.fa
+  gridstride tensor-sketch --per-file a.fa b.fa.gz --distances distances.tsv
+  gridstride tensor-sketch genomes.fa --tree tree.nwk --plot heat.svg
+  gridstride tensor-sketch reads.fa --windows 1000:100 --out windows.npy
+  zcat genomes.fa.gz | gridstride tensor-sketch - --device gpus --json")]
 pub struct Args {
     /// Numbers in a sketch, 1 to 4096.
-    #[arg(long, default_value_t = 96)]
+    #[arg(long, default_value_t = 96, help_heading = "Sketches")]
     pub dim: usize,
 
     /// Letters in a tuple, 1 to 8 [default: 4, or the tuple length of --tables].
-    #[arg(long)]
+    #[arg(long, help_heading = "Sketches")]
     pub tuple: Option<usize>,
 
     /// The alphabet of the sequences.
-    #[arg(long, value_enum, default_value_t = AlphabetName::Dna)]
+    #[arg(long, value_enum, default_value_t = AlphabetName::Dna, help_heading = "Input")]
     pub alphabet: AlphabetName,
 
     /// Seed of the random tables.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, help_heading = "Sketches")]
     pub seed: u64,
 
     /// Tables to use instead of random ones: {"hashes": [[...]], "signs": [[...]]}, both with a row
     /// for each letter and a column for each position in the tuple.
-    #[arg(long, value_name = "JSON", conflicts_with = "seed")]
+    #[arg(
+        long,
+        value_name = "JSON",
+        conflicts_with = "seed",
+        help_heading = "Sketches"
+    )]
     pub tables: Option<PathBuf>,
 
     /// Divide by the number of tuples, so that sequences of different lengths can be compared.
-    #[arg(long)]
+    #[arg(long, help_heading = "Sketches")]
     pub normalize: bool,
 
     /// What to do with characters that are not in the alphabet.
-    #[arg(long, value_enum, default_value_t = UnknownName::Skip)]
+    #[arg(long, value_enum, default_value_t = UnknownName::Skip, help_heading = "Input")]
     pub unknown: UnknownName,
 
     /// Make one sketch for each file: the records of a file count as one sequence.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     pub per_file: bool,
 
     /// Sketch windows of WIDTH letters, one every STRIDE letters, instead of whole sequences.
-    #[arg(long, value_name = "WIDTH:STRIDE")]
+    #[arg(long, value_name = "WIDTH:STRIDE", help_heading = "Sketches")]
     pub windows: Option<Windows>,
 
+    /// Make one sketch of each sequence from its windows, their mean: it counts the tuples within
+    /// windows instead of all tuples of the sequence. Sequences shorter than a window have none.
+    #[arg(long, requires = "windows", help_heading = "Sketches")]
+    pub mean: bool,
+
     /// The algorithm.
-    #[arg(long, value_enum, default_value_t = FormName::Auto)]
+    #[arg(long, value_enum, default_value_t = FormName::Auto, help_heading = "Computation")]
     pub form: FormName,
 
     /// Compute and write f64 instead of f32: more accurate, slower.
-    #[arg(long)]
+    #[arg(long, help_heading = "Computation")]
     pub f64: bool,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator.
-    #[arg(long, default_value = "auto")]
-    pub device: DeviceName,
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs. Each sequence is sketched by one of the devices.
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; fewer letters are then sketched at a time.
+    /// No limit by default.
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    pub memory: Option<u32>,
 
     /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions.
-    #[arg(long, value_name = "NPY")]
+    #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
     /// Write the L2 distances between all pairs of sketches to this file, tab-separated.
-    #[arg(long, value_name = "TSV")]
+    #[arg(long, value_name = "TSV", help_heading = "Output")]
     pub distances: Option<PathBuf>,
+
+    /// Write the tree of the sequences to this file, in the Newick format: neighbour joining of the
+    /// L2 distances. Negative branch lengths become 0, and the sibling gets the difference.
+    #[arg(long, value_name = "NWK", help_heading = "Output")]
+    pub tree: Option<PathBuf>,
+
+    /// Draw the L2 distances as a heat map, SVG: near sequences stand together. With --tree the rows
+    /// are in the order of the tree, which is drawn beside them.
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    pub plot: Option<PathBuf>,
 
     /// FASTA files, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(required = true, value_name = "FASTA")]

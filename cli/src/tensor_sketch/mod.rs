@@ -5,28 +5,35 @@
 //! ```
 
 pub mod args;
+mod clustering;
+mod comparison;
 mod distances_file;
 mod fasta;
+mod heat_map;
+mod means;
 mod read_ahead;
 mod results;
+mod sessions;
 mod sketching;
 mod summary;
 mod tables_file;
+mod tree;
 mod windows;
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use gridstride::distances::{self, pairwise};
+use gridstride::distances;
 use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
 
-use crate::common::output::{NpyFile, OutputFile};
-use crate::common::report::timed;
+use crate::common::output::NpyFile;
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, FormName};
+use comparison::Outputs;
 use read_ahead::ReadAhead;
 use results::Results;
 use sketching::sketch_files;
-use summary::Run;
+use summary::{Run, Summary};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -40,44 +47,43 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
-    if args.out.is_some() && args.out == args.distances {
-        bail!("--out and --distances name the same file");
-    }
     if args.windows.is_some() && args.form == FormName::Direct {
-        bail!("--windows sketches in the Fourier form alone, not with --form direct");
+        bail!(UsageError(
+            "--windows sketches in the Fourier form alone, not with --form direct".into()
+        ));
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
+    let outputs = Outputs::create(args)?;
     let dim = sketcher.tables().dim();
     let sketches_file = args
         .out
         .as_deref()
         .map(|path| NpyFile::create(path, 'f', dim));
-    let distances_file = args.distances.as_deref().map(OutputFile::create);
-    let mut results = Results::new(sketches_file.transpose()?, args.distances.is_some());
-    let distances_file = distances_file.transpose()?;
+    let mut results = Results::new(sketches_file.transpose()?, outputs.any(), args.mean);
 
     // The device takes its time, during which reading begins.
     let text = ReadAhead::start(&args.files)?;
     let mut opening = Duration::ZERO;
-    let device = timed(&mut opening, || args.device.open())?;
+    let devices = timed(&mut opening, || args.device.open(args.memory))?;
 
     let start = Instant::now();
-    let mut times = sketch_files(args, &text, sketcher, &device, &mut results)?;
-    timed(&mut times.writing, || results.finish_file())?;
+    let mut times = sketch_files(args, &text, sketcher, &devices, &mut results)?;
+    timed(&mut times.writing, || results.finish())?;
     let elapsed = start.elapsed();
-    if let (Some(file), Some((names, sketches))) = (distances_file, results.take_all(dim)?) {
-        let distances = pairwise(&device, sketches.view())?;
-        distances_file::write(file, &names, &distances)?;
-    }
-    summary::print(&Run {
+    let comparison = match results.take_all(dim)? {
+        Some((names, sketches)) => outputs.write(&devices, &names, sketches.view())?,
+        None => None,
+    };
+    report::show(&Summary::new(&Run {
         args,
         sketcher,
-        device: &device,
+        devices: &devices,
         results: &results,
+        comparison,
         opening,
         times,
         elapsed,
-    })
+    }))
 }
 
 fn tables(args: &Args) -> Result<Tables> {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
+use super::means::Means;
 use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.
@@ -13,10 +14,12 @@ const SHOWN: usize = 20;
 pub struct Name {
     /// The sequence, and where a window begins in it.
     pub name: String,
-    /// Letters.
+    /// Letters, of a mean up to the end of the last window.
     pub length: u64,
     /// Characters that were left out, which is known of whole sequences.
     pub skipped: Option<u64>,
+    /// The number of the sequence in the input.
+    pub sequence: u64,
 }
 
 /// Takes sketches in order, and keeps no more of them than is asked for.
@@ -29,6 +32,8 @@ pub struct Results<T> {
     pub shown: Vec<(Name, Vec<T>)>,
     npy: Option<NpyFile<T>>,
     all: Option<All<T>>,
+    /// If there is to be one sketch of all windows of a sequence.
+    means: Option<Means>,
 }
 
 struct All<T> {
@@ -37,8 +42,8 @@ struct All<T> {
 }
 
 impl<T: Entry> Results<T> {
-    /// `keep_all` is for distances.
-    pub fn new(npy: Option<NpyFile<T>>, keep_all: bool) -> Results<T> {
+    /// `keep_all` is for distances. With `take_means`, the sketches of a sequence become one.
+    pub fn new(npy: Option<NpyFile<T>>, keep_all: bool, take_means: bool) -> Results<T> {
         Results {
             count: 0,
             letters: 0,
@@ -48,11 +53,29 @@ impl<T: Entry> Results<T> {
                 names: Vec::new(),
                 values: Vec::new(),
             }),
+            means: take_means.then(Means::default),
         }
     }
 
     /// Adds sketches, N×D, of so many `names`.
     pub fn add(
+        &mut self,
+        names: impl Iterator<Item = Name>,
+        sketches: ArrayView2<T>,
+    ) -> Result<()> {
+        let Some(mut means) = self.means.take() else {
+            return self.add_finished(names, sketches);
+        };
+        for (name, sketch) in names.zip(sketches.outer_iter()) {
+            if let Some((name, mean)) = means.add(name, sketch) {
+                self.add_finished(std::iter::once(name), mean.view())?;
+            }
+        }
+        self.means = Some(means);
+        Ok(())
+    }
+
+    fn add_finished(
         &mut self,
         names: impl Iterator<Item = Name>,
         sketches: ArrayView2<T>,
@@ -75,8 +98,11 @@ impl<T: Entry> Results<T> {
         Ok(())
     }
 
-    /// Completes the file.
-    pub fn finish_file(&mut self) -> Result<()> {
+    /// Ends the last sequence, and completes the file.
+    pub fn finish(&mut self) -> Result<()> {
+        if let Some((name, mean)) = self.means.take().and_then(|mut means| means.take()) {
+            self.add_finished(std::iter::once(name), mean.view())?;
+        }
         self.npy.take().map_or(Ok(()), NpyFile::finish)
     }
 

@@ -1,7 +1,7 @@
 //! From files to sketches: reading, parsing and computing, side by side.
 //!
-//! A thread reads ahead, this one parses and hands the letters to a session, whose own thread
-//! computes. Each waits for the next one when it is ahead, so that memory does not grow with the
+//! A thread reads ahead, this one parses and hands the letters to a session on each device, whose
+//! own thread computes. Each waits for the next one when it is ahead, so that memory does not grow with the
 //! input. Windows that share many letters are sketched together, by this thread.
 
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
 use gridstride::Device;
-use gridstride::tensor_sketch::{Entry, SketchSession, TensorSketch};
+use gridstride::tensor_sketch::{Entry, TensorSketch};
 use indicatif::ProgressBar;
 use ndarray::Array2;
 
@@ -18,9 +18,10 @@ use super::args::Args;
 use super::fasta::{Parser, Record, Sequence};
 use super::read_ahead::{Piece, ReadAhead};
 use super::results::{Name, Results};
+use super::sessions::Sessions;
 use super::windows::{Found, Windows};
-use crate::common::input::LONG_INPUT;
-use crate::common::report::{bar, timed, total_size};
+use crate::common::progress::{self, total_size};
+use crate::common::report::timed;
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
@@ -31,7 +32,7 @@ pub struct Times {
     /// Waiting for text.
     pub input: Duration,
     pub parsing: Duration,
-    /// Handing letters over, and waiting for the session.
+    /// Handing letters over, and waiting for the sessions.
     pub computing: Duration,
     pub writing: Duration,
 }
@@ -41,18 +42,20 @@ pub fn sketch_files<T: Entry>(
     args: &Args,
     text: &ReadAhead,
     sketcher: &TensorSketch<T>,
-    device: &Device,
+    devices: &[Device],
     results: &mut Results<T>,
 ) -> Result<Times> {
     let mut parser = Parser::new(args);
     let mut sketches = Sketches {
         sketcher,
-        device,
-        session: sketcher.session(device)?,
+        devices,
+        sessions: Sessions::new(sketcher, devices)?,
         pushed: 0,
         windows: args
             .windows
-            .map(|windows| Windows::new(sketcher, device, windows)),
+            .map(|windows| Windows::new(sketcher, devices, windows)),
+        takes_means: args.mean,
+        sequences: 0,
         finished: Finished {
             waiting: VecDeque::new(),
             from_session: 0,
@@ -96,15 +99,19 @@ fn sketch_file<T: Entry>(
     }
 }
 
-/// Sequences on their way through the session.
+/// Sequences on their way through the sessions.
 struct Sketches<'a, T: Entry> {
     sketcher: &'a TensorSketch<T>,
-    device: &'a Device,
-    session: SketchSession<T>,
-    /// Letters that went into the session, or into windows.
+    devices: &'a [Device],
+    sessions: Sessions<T>,
+    /// Letters that went into the sessions, or into windows.
     pushed: u64,
     /// If windows are sketched instead of sequences.
     windows: Option<Windows<'a, T>>,
+    /// If the windows of a sequence have one sketch, and so one name.
+    takes_means: bool,
+    /// Sequences that have ended.
+    sequences: u64,
     finished: Finished<'a, T>,
 }
 
@@ -129,7 +136,11 @@ impl<T: Entry> Sketches<'_, T> {
         self.push_letters(codes)?;
         match sequence {
             Sequence::Open(_) => Ok(()),
-            Sequence::Ended(record) => self.end_sequence(Name::from(record)),
+            Sequence::Ended(record) => {
+                let name = Name::new(record, self.sequences);
+                self.sequences += 1;
+                self.end_sequence(name)
+            }
         }
     }
 
@@ -139,10 +150,16 @@ impl<T: Entry> Sketches<'_, T> {
         };
         let name = &sequence.record().name;
         let (width, stride) = (windows.width as u64, windows.stride as u64);
+        let (takes_means, sequence_number) = (self.takes_means, self.sequences);
         let name_of = |start: u64| Name {
-            name: format!("{name}:{start}"),
-            length: width,
+            name: match takes_means {
+                true => name.clone(),
+                false => format!("{name}:{start}"),
+            },
+            // The mean has the letters up to its last window.
+            length: if takes_means { start + width } else { width },
             skipped: None,
+            sequence: sequence_number,
         };
         let mut visit = |start: u64, found: Found<T>| match found {
             Found::Window(window) => {
@@ -162,18 +179,19 @@ impl<T: Entry> Sketches<'_, T> {
         windows.add(name, codes, &mut visit)?;
         if let Sequence::Ended(_) = sequence {
             windows.end_sequence(name, &mut visit)?;
+            self.sequences += 1;
         }
         self.windows = Some(windows);
         Ok(())
     }
 
-    /// Hands on all that went into the session, and goes on with a new one.
+    /// Hands on all that went into the sessions, and goes on with new ones.
     fn finish_session(&mut self) -> Result<()> {
         if self.finished.waiting.is_empty() {
             return Ok(());
         }
-        let next = self.sketcher.session(self.device)?;
-        let last = std::mem::replace(&mut self.session, next).finish();
+        let next = Sessions::new(self.sketcher, self.devices)?;
+        let last = std::mem::replace(&mut self.sessions, next).finish();
         self.finished.hand_on(last)?;
         self.finished.from_session = 0;
         Ok(())
@@ -181,13 +199,13 @@ impl<T: Entry> Sketches<'_, T> {
 
     fn push_letters(&mut self, codes: &[u8]) -> Result<()> {
         self.pushed += codes.len() as u64;
-        let pushed = self.session.push(codes);
+        let pushed = self.sessions.push(codes);
         pushed.map_err(|error| self.finished.with_name(error))
     }
 
     fn end_sequence(&mut self, name: Name) -> Result<()> {
         self.finished.waiting.push_back(name);
-        let ended = self.session.end_sequence();
+        let ended = self.sessions.end_sequence();
         ended.map_err(|error| self.finished.with_name(error))?;
         // A block of text may have as many sequences as letters: their sketches must not pile up.
         match self.finished.waiting.len().is_multiple_of(TAKEN) {
@@ -199,30 +217,31 @@ impl<T: Entry> Sketches<'_, T> {
     /// Letters of what has been computed.
     fn letters_computed(&self) -> u64 {
         match self.windows {
-            None => self.session.letters_computed(),
+            None => self.sessions.letters_computed(),
             Some(_) => self.pushed,
         }
     }
 
     fn take_finished(&mut self) -> Result<()> {
-        let sketches = self.session.take_finished();
+        let sketches = self.sessions.take_finished();
         self.finished.hand_on(sketches)
     }
 
     fn finish(mut self) -> Result<Times> {
         let times = &mut self.finished.times;
-        let last = timed(&mut times.computing, || self.session.finish());
+        let last = timed(&mut times.computing, || self.sessions.finish());
         self.finished.hand_on(last)?;
         Ok(self.finished.times)
     }
 }
 
-impl From<Record> for Name {
-    fn from(record: Record) -> Name {
+impl Name {
+    fn new(record: Record, sequence: u64) -> Name {
         Name {
             name: record.name,
             length: record.length,
             skipped: Some(record.skipped),
+            sequence,
         }
     }
 }
@@ -231,7 +250,7 @@ impl From<Record> for Name {
 struct Finished<'a, T> {
     /// What is known of the sequences whose sketches have not come yet.
     waiting: VecDeque<Name>,
-    /// Sketches that have come from the present session.
+    /// Sketches that have come from the present sessions.
     from_session: usize,
     results: &'a mut Results<T>,
     times: Times,
@@ -273,7 +292,7 @@ struct Progress {
 impl Progress {
     fn new(args: &Args) -> Progress {
         Progress {
-            bar: bar(total_size(&args.files), LONG_INPUT),
+            bar: progress::bytes("sketching", total_size(&args.files)),
             marks: VecDeque::new(),
         }
     }

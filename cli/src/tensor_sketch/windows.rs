@@ -30,7 +30,7 @@ pub enum Found<'a, T> {
 /// than those have.
 pub struct Windows<'a, T: Entry> {
     sketcher: &'a TensorSketch<T>,
-    device: &'a Device,
+    devices: &'a [Device],
     pub width: usize,
     /// Letters from the beginning of a window to that of the next.
     pub stride: usize,
@@ -45,7 +45,11 @@ pub struct Windows<'a, T: Entry> {
 }
 
 impl<'a, T: Entry> Windows<'a, T> {
-    pub fn new(sketcher: &'a TensorSketch<T>, device: &'a Device, windows: args::Windows) -> Self {
+    pub fn new(
+        sketcher: &'a TensorSketch<T>,
+        devices: &'a [Device],
+        windows: args::Windows,
+    ) -> Self {
         let (width, stride) = (windows.width.get(), windows.stride.get());
         let dim = sketcher.tables().dim();
         // As many as a window has strides, to work on each letter twice at most.
@@ -54,7 +58,7 @@ impl<'a, T: Entry> Windows<'a, T> {
             .max((width / stride).min(MOST_NUMBERS / dim));
         Windows {
             sketcher,
-            device,
+            devices,
             width,
             stride,
             enough: stride.saturating_mul(together).saturating_add(width),
@@ -115,7 +119,7 @@ impl<'a, T: Entry> Windows<'a, T> {
         let codes = ArrayView1::from(&self.held);
         let sketches = self
             .sketcher
-            .windows(self.device, codes, self.width, self.stride)
+            .windows(self.devices, codes, self.width, self.stride)
             .map_err(|error| self.with_name(name, error))?;
         let next = sketches.nrows() * self.stride;
         visit(self.start, Found::Sketches(sketches))?;

@@ -15,9 +15,20 @@ use crate::common::device_names::DeviceNames;
 /// order; other columns are ignored. Timestamps are nanoseconds since 1970 or RFC 3339, such as
 /// 2026-01-31T12:00:00.5+01:00. An empty value is NaN. Rows of several series may be interleaved.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride time-series rooms.csv --every 1h
+  gridstride time-series rooms.csv --every 6h --aggregate mean,std,p95,rate:max --out buckets.csv
+  gridstride time-series rooms.csv.gz --every 1d --fill previous --plot rooms.svg
+  gridstride time-series --generate 1000000 --out rooms.csv")]
 pub struct Args {
     /// The length of a bucket in ns, us, ms, s, m, h, d or w, for example 200ms, 35s or 1.5h.
-    #[arg(long, value_name = "DURATION", required_unless_present = "generate")]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        required_unless_present = "generate",
+        help_heading = "Buckets"
+    )]
     pub every: Option<Every>,
 
     /// What to compute: count, sum, mean, min, max, first, last, std, var, median, a percentile
@@ -27,7 +38,8 @@ pub struct Args {
         long,
         value_name = "METHODS",
         value_delimiter = ',',
-        default_value = "mean,min,max"
+        default_value = "mean,min,max",
+        help_heading = "Buckets"
     )]
     pub aggregate: Vec<Method>,
 
@@ -36,50 +48,57 @@ pub struct Args {
         long,
         value_name = "TIME",
         default_value = "0",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = "Buckets"
     )]
     pub origin: Origin,
 
     /// How to treat NaN values.
-    #[arg(long, value_enum, default_value_t = NanName::Skip)]
+    #[arg(long, value_enum, default_value_t = NanName::Skip, help_heading = "Points")]
     pub nan: NanName,
 
     /// How to treat buckets with too few values for a standard deviation or variance.
-    #[arg(long, value_enum, default_value_t = SingletonsName::Nan)]
+    #[arg(long, value_enum, default_value_t = SingletonsName::Nan, help_heading = "Buckets")]
     pub singletons: SingletonsName,
 
     /// Delta degrees of freedom: the divisor of variances is the number of values minus N.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Buckets")]
     pub ddof: u32,
 
     /// Sort the points of each series by time. Without this option they have to be sorted.
-    #[arg(long)]
+    #[arg(long, help_heading = "Points")]
     pub sort: bool,
 
     /// Which points with the same timestamp to keep, within a series.
-    #[arg(long, value_enum, default_value_t = DuplicatesName::Keep)]
+    #[arg(long, value_enum, default_value_t = DuplicatesName::Keep, help_heading = "Points")]
     pub duplicates: DuplicatesName,
 
     /// Value of all columns of buckets without points: null (NaN), previous (the value of the
     /// bucket before), or a number. Without this option empty buckets are left out.
-    #[arg(long, value_name = "null|previous|NUMBER", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "null|previous|NUMBER",
+        allow_hyphen_values = true,
+        help_heading = "Buckets"
+    )]
     pub fill: Option<FillName>,
 
     /// Write all buckets to this file, with their first timestamps in nanoseconds since 1970.
-    #[arg(long, value_name = "CSV")]
+    #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
     /// Draw points and buckets of the first series.
-    #[arg(long, value_name = "SVG")]
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
-    #[arg(long, default_value = "auto")]
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
     pub memory: Option<u32>,
 
     /// Instead of aggregating, write N temperatures of three rooms during a week to the file --out.
@@ -90,12 +109,16 @@ pub struct Args {
         conflicts_with_all = [
             "series", "every", "aggregate", "origin", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
             "plot", "device", "memory",
-        ]
-    )]
+        ], help_heading = "Test data")]
     pub generate: Option<u64>,
 
     /// Seed of the random numbers of --generate.
-    #[arg(long, default_value_t = 42, requires = "generate")]
+    #[arg(
+        long,
+        default_value_t = 42,
+        requires = "generate",
+        help_heading = "Test data"
+    )]
     pub seed: u64,
 
     /// The points, plain, gzip, zstd or a zip archive of a single file; - is stdin.

@@ -8,9 +8,11 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use super::time::{SECOND, timestamp};
+use crate::common::generated::Generated;
 use crate::common::output::OutputFile;
+use crate::common::progress;
 use crate::common::random::Random;
-use crate::common::report::{bar, print};
+use crate::common::report;
 
 const ROOMS: [&str; 3] = ["kitchen", "cellar", "attic"];
 
@@ -34,15 +36,12 @@ const OVEN: u64 = 250;
 const BLOCK: u64 = 1 << 13;
 const WAVE: u64 = 1 << 19;
 
-/// Rows whose writing takes long enough for a progress bar.
-const MANY: u64 = 1 << 22;
-
 /// Writes `count` temperatures to a file.
 pub fn run(path: &Path, count: u64, seed: u64) -> Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write(|file| Ok(file.write_all(b"timestamp,series,value\n")?))?;
     let week = Week { count, seed };
-    let bar = bar(count, MANY);
+    let bar = progress::count("writing", count, "rows");
     let mut start = 0;
     while start < count {
         let end = count.min(start + WAVE);
@@ -56,7 +55,13 @@ pub fn run(path: &Path, count: u64, seed: u64) -> Result<()> {
     }
     bar.finish_and_clear();
     file.publish()?;
-    print(&format!("{count} temperatures in {}\n", path.display()))
+    let file = path.display().to_string();
+    report::show(&Generated {
+        rows: count,
+        text: format!("{count} temperatures in {file}"),
+        files: vec![file],
+        seed,
+    })
 }
 
 struct Week {

@@ -30,10 +30,11 @@ use gridstride::Device;
 use ndarray::aview1;
 
 use crate::common::output::OutputFile;
-use crate::common::report::timed;
+use crate::common::progress::phase;
+use crate::common::report::{self, UsageError, timed};
 use args::Args;
 use points_file::{Demands, Rows};
-use summary::{Run, Times};
+use summary::{Run, Summary, Times};
 use time::Every;
 
 /// Runs the subcommand.
@@ -41,13 +42,13 @@ pub fn run(args: &Args) -> Result<()> {
     match (&args.series, &args.every, args.generate, &args.out) {
         (_, _, Some(count), Some(out)) => generate::run(out, count, args.seed),
         (Some(series), Some(every), ..) => aggregate(args, series, every),
-        _ => bail!("a file and --every are needed"),
+        _ => bail!(UsageError("a file and --every are needed".into())),
     }
 }
 
 fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     if args.out.is_some() && args.out == args.plot {
-        bail!("--out and --plot name the same file");
+        bail!(UsageError("--out and --plot name the same file".into()));
     }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);
@@ -56,14 +57,16 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
 
     let (start, mut times) = (Instant::now(), Times::default());
     let (rows, devices) = rows_and_device(args, series, every, &mut times)?;
-    let points = timed(&mut times.grouping, || rows.group());
+    let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
     let found = timed(&mut times.aggregating, || {
-        args.aggregation(every).aggregate_series(
-            &devices,
-            &points.offsets,
-            aview1(&points.timestamps),
-            aview1(&points.values),
-        )
+        phase("aggregating", || {
+            args.aggregation(every).aggregate_series(
+                &devices,
+                &points.offsets,
+                aview1(&points.timestamps),
+                aview1(&points.values),
+            )
+        })
     })?;
     if let Some(file) = &mut out {
         timed(&mut times.writing, || results::write(file, &points, &found))?;
@@ -74,16 +77,17 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     };
     if let Some(mut file) = plot {
         timed(&mut times.plotting, || {
-            let text = plot::draw(&source, every, &points, &found)?;
+            let draw = || plot::draw(&source, every, &points, &found);
+            let text = phase("plotting", draw)?;
             file.write(|file| Ok(file.write_all(text.as_bytes())?))?;
             file.publish()
         })?;
     }
     // Last, so that nothing is there if the plot fails.
     timed(&mut times.writing, || {
-        out.map_or(Ok(()), OutputFile::publish)
+        phase("writing", || out.map_or(Ok(()), OutputFile::publish))
     })?;
-    summary::print(&Run {
+    report::show(&Summary::new(&Run {
         args,
         every,
         source: &source,
@@ -92,7 +96,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         found: &found,
         times,
         elapsed: start.elapsed(),
-    })
+    }))
 }
 
 /// Opens the devices, which takes its time, while the file is read.

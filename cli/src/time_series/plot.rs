@@ -29,8 +29,16 @@ const NAME: u32 = 22;
 const PANEL: u32 = 240;
 const STRIP: u32 = 104;
 const BELOW: u32 = 40;
-const LEFT: u32 = 64;
+const LEFT: u32 = 84;
 const RIGHT: u32 = 120;
+
+/// Characters of a file's name that are shown.
+const SOURCE: usize = 80;
+
+/// The radius of points, and of those of a series that has few: lines do not hide them.
+const RADIUS: i32 = 2;
+const LARGE_RADIUS: i32 = 4;
+const FEW: usize = 50;
 
 /// What is drawn of a series.
 const COLUMNS: usize = (WIDTH - LEFT - RIGHT) as usize;
@@ -187,7 +195,7 @@ fn draw_title(
     times: Option<&Range<i64>>,
 ) -> Result<()> {
     let font = ("sans-serif", 18).into_font().color(&BLACK);
-    let title = format!("{}, every {}", readable(source), every.text);
+    let title = format!("{}, every {}", shortened(&readable(source)), every.text);
     area.draw_text(&title, &font, (LEFT as i32, 8))?;
     let times = times.map_or("no points".into(), |times| {
         format!("{} to {}", timestamp(times.start), timestamp(times.end))
@@ -240,13 +248,17 @@ impl Drawn<'_> {
             .bold_line_style(BLACK.mix(0.1))
             .axis_style(BLACK.mix(0.4))
             .x_label_formatter(&|time| labels.label(*time))
-            .y_label_formatter(&|number| rounded(*number))
+            .y_label_formatter(&|number| label(*number))
             .draw()?;
+        let radius = match self.point_count() {
+            0..FEW => LARGE_RADIUS,
+            _ => RADIUS,
+        };
         for column in &points {
             let thinned::Column {
                 lowest, highest, ..
             } = *column;
-            let mark = |place| Circle::new(place, 2, POINTS.filled());
+            let mark = |place| Circle::new(place, radius, POINTS.filled());
             match column.count {
                 1 | 2 => {
                     let places = [lowest, highest].into_iter().take(column.count as usize);
@@ -258,6 +270,18 @@ impl Drawn<'_> {
                     chart.draw_series([PathElement::new(ends, MANY_POINTS.stroke_width(2))])?;
                 }
             }
+        }
+        if points.is_empty() && lines.iter().all(Vec::is_empty) {
+            let place = |(start, end): (i32, i32)| start.midpoint(end);
+            let (x, y) = chart.plotting_area().get_pixel_range();
+            let font = ("sans-serif", 13).into_font().color(&BLACK.mix(0.5));
+            let font = font.pos(Pos::new(HPos::Center, VPos::Center));
+            let (left, top) = area.get_base_pixel();
+            let middle = (
+                place((x.start, x.end)) - left,
+                place((y.start, y.end)) - top,
+            );
+            area.draw_text("no numbers", &font, middle)?;
         }
         for (&i, lines) in strip.columns.iter().zip(lines) {
             let style = color(i).stroke_width(2);
@@ -289,6 +313,10 @@ impl Drawn<'_> {
         Ok(())
     }
 
+    fn point_count(&self) -> usize {
+        self.points.offsets[self.series + 1] - self.points.offsets[self.series]
+    }
+
     /// The points, in a panel of values.
     fn points(&self, strip: &Strip) -> Vec<thinned::Column> {
         if strip.unit != VALUES {
@@ -313,6 +341,28 @@ impl Drawn<'_> {
         let buckets = self.found.series(self.series);
         let places = buckets.map(|bucket| (starts[bucket], numbers[bucket]));
         thinned::lines(self.times, COLUMNS, self.every.nanoseconds, places)
+    }
+}
+
+/// A number for an axis, as short as 7 digits can be.
+fn label(number: f64) -> String {
+    const LENGTH: usize = 8;
+    let text = rounded(number);
+    let exponential = text.parse::<f64>().map(|number| format!("{number:e}"));
+    match exponential {
+        Ok(short) if text.len() > LENGTH && short.len() < text.len() => short,
+        _ => text,
+    }
+}
+
+/// The end of a name that is too long.
+fn shortened(name: &str) -> String {
+    match name.chars().count() {
+        length if length > SOURCE => {
+            let end: String = name.chars().skip(length - SOURCE).collect();
+            format!("…{end}")
+        }
+        _ => name.into(),
     }
 }
 

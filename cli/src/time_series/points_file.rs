@@ -14,9 +14,9 @@ use super::columns::Columns;
 use super::names::{NameError, Names};
 use super::time::{self, timestamp};
 use super::value;
-use crate::common::input::{LONG_INPUT, open};
+use crate::common::input::open;
+use crate::common::progress::{self, total_size};
 use crate::common::records::{self, Cells, Fault, Table, shown};
-use crate::common::report::{bar, total_size};
 
 /// What there has to be of timestamps, so that an error names the line.
 #[derive(Clone, Copy)]
@@ -97,7 +97,7 @@ impl Rows {
 
 fn read(path: &Path, demands: Demands) -> Result<Rows> {
     let read = Arc::new(AtomicU64::new(0));
-    let bar = bar(total_size([path]), LONG_INPUT);
+    let bar = progress::bytes("reading", total_size([path]));
     let begin = |header: &ByteRecord| {
         let places = Places::find(header)?;
         Ok(PointTable {

@@ -8,13 +8,10 @@ use gridstride::time_series::Aggregates;
 use super::number;
 use super::points_file::Points;
 use crate::common::output::OutputFile;
-use crate::common::report::bar;
+use crate::common::progress;
 
 /// Buckets that a thread makes text of in one go.
 const BLOCK: usize = 1 << 12;
-
-/// Buckets whose writing takes long enough for a progress bar.
-const MANY: u64 = 1 << 22;
 
 const TAKEN: &str = "memory takes all";
 
@@ -31,7 +28,7 @@ pub fn write(file: &mut OutputFile, points: &Points, found: &Aggregates) -> Resu
         .names
         .as_ref()
         .map(|names| names.iter().map(|name| cell(name)).collect());
-    let bar = bar(found.len() as u64, MANY);
+    let bar = progress::count("writing", found.len() as u64, "buckets");
     let text = |block| lines(found, cells.as_deref(), block * BLOCK);
     let progress = |blocks| bar.set_position((blocks * BLOCK) as u64);
     file.write_texts(found.len().div_ceil(BLOCK), text, progress)?;

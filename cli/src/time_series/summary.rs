@@ -1,19 +1,20 @@
 //! What is printed.
 
-use std::fmt::Write;
+use std::fmt::{Result, Write};
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
 use gridstride::Device;
 use gridstride::time_series::Aggregates;
+use serde::Serialize;
 
 use super::args::Args;
 use super::number::rounded;
 use super::points_file::{Points, readable};
 use super::results::series_of;
 use super::time::{Every, timestamp};
-use crate::common::device_names::listed;
-use crate::common::report::{self, milliseconds, peak_memory};
+use crate::common::device_summary::{DeviceSummary, listed};
+use crate::common::report::{self, PeakMemory, milliseconds, per_second};
 
 /// Buckets that are shown.
 const SHOWN: usize = 10;
@@ -43,117 +44,182 @@ pub struct Run<'a> {
     pub elapsed: Duration,
 }
 
-/// Prints the summary of a run on stdout.
-pub fn print(run: &Run) -> Result<()> {
-    let mut text = String::new();
-    if run.args.out.is_none() {
-        write_table(&mut text, run)?;
-    }
-    write_summary(&mut text, run)?;
-    report::print(&text)
+/// What is said of a run.
+#[derive(Serialize)]
+pub struct Summary {
+    /// None if all buckets are in a file.
+    first_buckets: Option<Vec<Bucket>>,
+    source: String,
+    points: usize,
+    /// None if the file has no column of series.
+    series: Option<usize>,
+    first_timestamp: Option<String>,
+    last_timestamp: Option<String>,
+    buckets: usize,
+    every: String,
+    every_ns: i64,
+    methods: Vec<String>,
+    out: Option<String>,
+    plot: Option<String>,
+    devices: Vec<DeviceSummary>,
+    elapsed_ms: f64,
+    reading_ms: f64,
+    read_points_per_second: Option<f64>,
+    grouping_ms: f64,
+    aggregating_ms: f64,
+    aggregated_points_per_second: Option<f64>,
+    writing_ms: f64,
+    plotting_ms: f64,
+    opening_ms: f64,
+    peak_memory_bytes: PeakMemory,
 }
 
-/// The first buckets, in columns.
-fn write_table(text: &mut String, run: &Run) -> Result<()> {
-    let found = run.found;
-    let shown = found.len().min(SHOWN);
-    let column = |name: String, cell: &dyn Fn(usize) -> String| {
-        let cells = [name].into_iter().chain((0..shown).map(cell));
-        cells.collect::<Vec<_>>()
-    };
-    let mut columns = Vec::new();
-    if let Some(names) = &run.points.names {
-        let cell = |bucket| readable(&names[series_of(found, bucket)]);
-        columns.push(column("series".into(), &cell));
-    }
-    let starts = found.starts();
-    let cell = |bucket: usize| timestamp(starts[bucket]).to_string();
-    columns.push(column("timestamp".into(), &cell));
-    // Text is on the left of its column, numbers on the right.
-    let of_text = columns.len();
-    for (method, numbers) in found.methods().iter().zip(found.columns()) {
-        columns.push(column(method.to_string(), &|bucket| {
-            rounded(numbers[bucket])
-        }));
-    }
-    let width = |column: &Vec<String>| column.iter().map(|cell| cell.chars().count()).max();
-    let widths: Vec<_> = columns
-        .iter()
-        .map(|column| width(column).unwrap_or(0))
-        .collect();
-    for row in 0..=shown {
-        let cells = columns.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(i, (column, &width))| match i < of_text {
-            true => format!("{:<width$}", column[row]),
-            false => format!("{:>width$}", column[row]),
-        });
-        writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
-    }
-    match found.len() - shown {
-        0 => {}
-        more => writeln!(text, "... and {more} more")?,
-    }
-    Ok(())
+#[derive(Serialize)]
+struct Bucket {
+    series: Option<String>,
+    timestamp: String,
+    timestamp_ns: i64,
+    /// By method. JSON has null for NaN.
+    values: Vec<f64>,
 }
 
-fn write_summary(text: &mut String, run: &Run) -> Result<()> {
-    let (points, found) = (run.points, run.found);
-    write!(text, "points: {} in {}", points.len(), run.source)?;
-    if points.names.is_some() {
-        write!(text, ", {} series", points.series_count())?;
+impl Bucket {
+    fn new(bucket: usize, points: &Points, found: &Aggregates) -> Bucket {
+        let start = found.starts()[bucket];
+        let name = |names: &Vec<String>| readable(&names[series_of(found, bucket)]);
+        Bucket {
+            series: points.names.as_ref().map(name),
+            timestamp: timestamp(start).to_string(),
+            timestamp_ns: start,
+            values: found
+                .columns()
+                .iter()
+                .map(|column| column[bucket])
+                .collect(),
+        }
     }
-    // They are in order, unless they were to be sorted.
-    let (first, last) = (
-        points.timestamps.iter().min(),
-        points.timestamps.iter().max(),
-    );
-    if let (Some(&first), Some(&last)) = (first, last) {
-        write!(text, ", {} to {}", timestamp(first), timestamp(last))?;
-    }
-    let methods: Vec<_> = found.methods().iter().map(ToString::to_string).collect();
-    let (buckets, every, methods) = (found.len(), &run.every.text, methods.join(", "));
-    writeln!(text, "\nbuckets: {buckets} of {every}: {methods}")?;
-    for (path, what) in [(&run.args.out, "buckets"), (&run.args.plot, "plot")] {
-        if let Some(path) = path {
-            writeln!(text, "{what} in {}", path.display())?;
+}
+
+impl Summary {
+    pub fn new(run: &Run) -> Summary {
+        let (points, found, times) = (run.points, run.found, &run.times);
+        let first = || {
+            let shown = 0..found.len().min(SHOWN);
+            let bucket = |bucket| Bucket::new(bucket, points, found);
+            shown.map(bucket).collect()
+        };
+        let shown = |path: &Path| path.display().to_string();
+        let text = |time: Option<&i64>| time.map(|&time| timestamp(time).to_string());
+        let (reading, aggregating) = (milliseconds(times.reading), milliseconds(times.aggregating));
+        Summary {
+            first_buckets: run.args.out.is_none().then(first),
+            source: run.source.to_owned(),
+            points: points.len(),
+            series: points.names.is_some().then(|| points.series_count()),
+            // They are in order, unless they were to be sorted.
+            first_timestamp: text(points.timestamps.iter().min()),
+            last_timestamp: text(points.timestamps.iter().max()),
+            buckets: found.len(),
+            every: run.every.text.clone(),
+            every_ns: run.every.nanoseconds,
+            methods: found.methods().iter().map(ToString::to_string).collect(),
+            out: run.args.out.as_deref().map(shown),
+            plot: run.args.plot.as_deref().map(shown),
+            devices: DeviceSummary::all(run.devices),
+            elapsed_ms: milliseconds(run.elapsed),
+            reading_ms: reading,
+            read_points_per_second: per_second(points.len() as f64, reading),
+            grouping_ms: milliseconds(times.grouping),
+            aggregating_ms: aggregating,
+            aggregated_points_per_second: per_second(points.len() as f64, aggregating),
+            writing_ms: milliseconds(times.writing),
+            plotting_ms: milliseconds(times.plotting),
+            opening_ms: milliseconds(times.opening),
+            peak_memory_bytes: PeakMemory::now(),
         }
     }
 
-    let Times {
-        reading,
-        opening,
-        grouping,
-        aggregating,
-        writing,
-        plotting,
-    } = run.times;
-    let rate = |time: Duration| match points.len() as f64 / time.as_secs_f64() {
-        // No points, or a clock that is too coarse.
-        rate if !rate.is_finite() || rate == 0.0 => String::new(),
-        rate => format!(" ({:.2} million points/s)", rate * 1e-6),
-    };
-    write!(
-        text,
-        "{:.3} ms, on {}: reading {:.3} ms{}, grouping {:.3} ms, aggregating {:.3} ms{}",
-        milliseconds(run.elapsed),
-        listed(run.devices),
-        milliseconds(reading),
-        rate(reading),
-        milliseconds(grouping),
-        milliseconds(aggregating),
-        rate(aggregating),
-    )?;
-    if run.args.out.is_some() {
-        write!(text, ", writing {:.3} ms", milliseconds(writing))?;
+    /// Writes the first buckets, in columns.
+    fn write_buckets(&self, text: &mut String, buckets: &[Bucket]) -> Result {
+        let column = |name: &str, cell: &dyn Fn(&Bucket) -> String| {
+            let cells = [name.to_owned()].into_iter();
+            cells.chain(buckets.iter().map(cell)).collect::<Vec<_>>()
+        };
+        let mut columns = Vec::new();
+        if self.series.is_some() {
+            let cell = |bucket: &Bucket| bucket.series.clone().unwrap_or_default();
+            columns.push(column("series", &cell));
+        }
+        columns.push(column("timestamp", &|bucket| bucket.timestamp.clone()));
+        // Text is on the left of its column, numbers on the right.
+        let of_text = columns.len();
+        for (i, method) in self.methods.iter().enumerate() {
+            columns.push(column(method, &|bucket| rounded(bucket.values[i])));
+        }
+        let width = |column: &Vec<String>| column.iter().map(|cell| cell.chars().count()).max();
+        let widths: Vec<_> = columns
+            .iter()
+            .map(|column| width(column).unwrap_or(0))
+            .collect();
+        for row in 0..=buckets.len() {
+            let cells = columns.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(i, (column, &width))| match i < of_text {
+                true => format!("{:<width$}", column[row]),
+                false => format!("{:>width$}", column[row]),
+            });
+            writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+        }
+        match self.buckets - buckets.len() {
+            0 => Ok(()),
+            more => writeln!(text, "... and {more} more"),
+        }
     }
-    if run.args.plot.is_some() {
-        write!(text, ", plotting {:.3} ms", milliseconds(plotting))?;
+}
+
+impl report::Summary for Summary {
+    fn write_table(&self, text: &mut String) -> Result {
+        if let Some(buckets) = &self.first_buckets {
+            self.write_buckets(text, buckets)?;
+        }
+        write!(text, "points: {} in {}", self.points, self.source)?;
+        if let Some(series) = self.series {
+            write!(text, ", {series} series")?;
+        }
+        if let (Some(first), Some(last)) = (&self.first_timestamp, &self.last_timestamp) {
+            write!(text, ", {first} to {last}")?;
+        }
+        let (buckets, every, methods) = (self.buckets, &self.every, self.methods.join(", "));
+        writeln!(text, "\nbuckets: {buckets} of {every}: {methods}")?;
+        for (path, what) in [(&self.out, "buckets"), (&self.plot, "plot")] {
+            if let Some(path) = path {
+                writeln!(text, "{what} in {path}")?;
+            }
+        }
+        let rate = |rate: Option<f64>| match rate {
+            Some(rate) => format!(" ({:.2} million points/s)", rate * 1e-6),
+            None => String::new(),
+        };
+        write!(
+            text,
+            "{:.3} ms, on {}: reading {:.3} ms{}, grouping {:.3} ms, aggregating {:.3} ms{}",
+            self.elapsed_ms,
+            listed(&self.devices),
+            self.reading_ms,
+            rate(self.read_points_per_second),
+            self.grouping_ms,
+            self.aggregating_ms,
+            rate(self.aggregated_points_per_second),
+        )?;
+        if self.out.is_some() {
+            write!(text, ", writing {:.3} ms", self.writing_ms)?;
+        }
+        if self.plot.is_some() {
+            write!(text, ", plotting {:.3} ms", self.plotting_ms)?;
+        }
+        writeln!(
+            text,
+            ", and while reading opening the device {:.3} ms{}",
+            self.opening_ms, self.peak_memory_bytes
+        )
     }
-    writeln!(
-        text,
-        ", and while reading opening the device {:.3} ms{}",
-        milliseconds(opening),
-        peak_memory()
-    )?;
-    Ok(())
 }

@@ -5,50 +5,74 @@
 //! gridstride vector-add --streams 1,2,5
 //! ```
 
-use std::fmt::Write;
+mod summary;
+
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use gridstride::pipeline::{Pipeline, add};
+use indicatif::ProgressBar;
 use ndarray::{Array1, ArrayView1, Zip};
 
 use crate::common::device_names::DeviceNames;
+use crate::common::progress;
 use crate::common::random::Random;
-use crate::common::report::{milliseconds, print};
+use crate::common::report;
+use summary::Summary;
 
 /// Adds two vectors of random integers into one of f64, in chunks that go to the device and back on
 /// several streams at the same time, and checks every sum.
 #[derive(clap::Args)]
-#[command(name = "vector_add")]
+#[command(after_help = "\
+Examples:
+  gridstride vector-add
+  gridstride vector-add --n 100000000 --streams 1,2,4,8 --device gpus")]
 pub struct Args {
     /// Elements of each vector.
-    #[arg(long, default_value_t = 20_000_000, value_name = "N")]
+    #[arg(
+        long,
+        default_value_t = 20_000_000,
+        value_name = "N",
+        help_heading = "Input"
+    )]
     n: usize,
 
     /// Numbers of streams to measure.
-    #[arg(long, default_value = "1,2,5", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value = "1,2,5", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..), help_heading = "Computation")]
     streams: Vec<u16>,
 
     /// Memory of each device for all streams together, in MiB.
-    #[arg(long, default_value_t = 64, value_name = "MIB")]
+    #[arg(
+        long,
+        default_value_t = 64,
+        value_name = "MIB",
+        help_heading = "Computation"
+    )]
     memory: usize,
 
     /// Timed additions, after one that is not timed; the median is printed.
-    #[arg(long, default_value_t = 5, value_name = "R")]
-    repeat: usize,
+    #[arg(
+        long,
+        default_value = "5",
+        value_name = "R",
+        help_heading = "Computation"
+    )]
+    repeat: NonZeroUsize,
 
     /// Seed of the random numbers.
-    #[arg(long, default_value_t = 42)]
+    #[arg(long, default_value_t = 42, help_heading = "Input")]
     seed: u64,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N or simulator, or a list such as cuda:0,cuda:1.
-    #[arg(long, default_value = "auto")]
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
     device: DeviceNames,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    ensure!(args.repeat > 0, "--repeat has to be at least 1");
+    let repeat = args.repeat.get();
     let devices = args.device.open(None)?;
     // There is one name at least.
     let device = &devices[0];
@@ -66,47 +90,35 @@ pub fn run(args: &Args) -> Result<()> {
     let (locked_a, locked_b) = (locked_a?, locked_b?);
     let mut locked_sums = device.pinned::<f64>(args.n)?;
 
-    let mut text = format!(
-        "{} sums of i32 as f64, on {}\n{:>7}  {:>24}  {:>24}\n",
-        args.n,
-        devices
-            .iter()
-            .map(|device| device.info().to_string())
-            .collect::<Vec<_>>()
-            .join(" and "),
-        "streams",
-        "ordinary memory",
-        "page-locked memory",
-    );
+    let mut summary = Summary::new(args.n, &devices);
+    let rounds = args.streams.len() * 2 * (repeat + 1);
+    let bar = progress::count("adding", rounds as u64, "additions");
     for &streams in &args.streams {
         let memory = args.memory << 20;
         let pipeline = Pipeline::new(&devices)
             .streams(streams.into())
             .memory(memory);
         sums.fill(f64::NAN);
-        let ordinary = times(args.repeat, || add(&pipeline, &a, &b, &mut sums))?;
+        let ordinary = times(&bar, repeat, || add(&pipeline, &a, &b, &mut sums))?;
         check(&a, &b, sums.view())?;
         locked_sums.fill(f64::NAN);
-        let locked = times(args.repeat, || {
+        let locked = times(&bar, repeat, || {
             add(&pipeline, &locked_a, &locked_b, &mut locked_sums)
         })?;
         check(&a, &b, ArrayView1::from(&locked_sums[..]))?;
-        writeln!(
-            text,
-            "{streams:>7}  {:>24}  {:>24}",
-            shown(args.n, ordinary),
-            shown(args.n, locked)
-        )?;
+        summary.add(streams, ordinary, locked);
     }
-    text += "every sum is right\n";
-    print(&text)
+    bar.finish_and_clear();
+    report::show(&summary)
 }
 
 /// The median time of some calls, after a first one.
 fn times(
+    bar: &ProgressBar,
     repeat: usize,
     mut call: impl FnMut() -> gridstride::Result<()>,
 ) -> gridstride::Result<Duration> {
+    let mut call = || call().inspect(|()| bar.inc(1));
     call()?;
     let timed = |_| {
         let start = Instant::now();
@@ -117,15 +129,6 @@ fn times(
         .collect::<gridstride::Result<Vec<_>>>()?;
     times.sort();
     Ok(times[repeat / 2])
-}
-
-fn shown(count: usize, time: Duration) -> String {
-    let gigabytes = (16 * count) as f64 * 1e-9;
-    format!(
-        "{:.3} ms, {:.1} GB/s",
-        milliseconds(time),
-        gigabytes / time.as_secs_f64()
-    )
 }
 
 /// # Errors

@@ -150,7 +150,7 @@ fn devices_algorithms_and_types() {
     PROGRAM.refuse_usage(&["--type", "f16", WELDS], "f16");
     PROGRAM.refuse_usage(
         &["--device", "gpu", WELDS],
-        "not auto, cpu, cuda, cuda:N or simulator: gpu",
+        "there is no device \"gpu\": possible are auto, cpu, cuda",
     );
     PROGRAM.refuse_usage(&[], "<SET1.csv>");
     PROGRAM.refuse_usage(&["a.csv", "b.csv", "c.csv"], "c.csv");

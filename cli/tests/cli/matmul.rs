@@ -460,7 +460,7 @@ fn arguments_that_do_not_fit() {
     PROGRAM.refuse_usage(&["--type", "i32"], "i32");
     PROGRAM.refuse_usage(
         &["--device", "gpu"],
-        "not auto, cpu, cuda, cuda:N or simulator: gpu",
+        "there is no device \"gpu\": possible are auto, cpu, cuda",
     );
     PROGRAM.refuse_usage(&["--a", &a], "--b");
     PROGRAM.refuse_usage(&["--b", &b], "--a");

@@ -106,12 +106,35 @@ impl Program {
         printed(self.run(arguments))
     }
 
+    /// Returns the object that a successful run prints with `--json`, on one line.
+    #[track_caller]
+    pub fn json(&self, arguments: &[impl AsRef<OsStr>]) -> serde_json::Value {
+        let arguments = arguments.iter().map(AsRef::as_ref);
+        let arguments: Vec<_> = arguments.chain([OsStr::new("--json")]).collect();
+        let text = self.succeed(&arguments);
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let value: serde_json::Value = serde_json::from_str(&text).expect(&text);
+        assert!(value.is_object(), "{text}");
+        value
+    }
+
     /// Expects exit code 1 and one sentence on stderr with all of `parts` in it.
     #[track_caller]
     pub fn refuse(&self, arguments: &[impl AsRef<OsStr>], parts: &[&str]) {
+        self.refuse_with(1, arguments, parts);
+    }
+
+    /// As [`refuse`](Self::refuse), for options that do not fit together: exit code 2.
+    #[track_caller]
+    pub fn refuse_options(&self, arguments: &[impl AsRef<OsStr>], parts: &[&str]) {
+        self.refuse_with(2, arguments, parts);
+    }
+
+    #[track_caller]
+    fn refuse_with(&self, code: i32, arguments: &[impl AsRef<OsStr>], parts: &[&str]) {
         let output = self.run(arguments);
         let errors = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert_eq!(output.status.code(), Some(code), "{errors}");
         assert!(output.stdout.is_empty());
         assert!(
             errors.starts_with("error: ") && errors.lines().count() == 1,
@@ -137,7 +160,7 @@ impl Program {
             );
         }
         let options = [option, &both, other, &both, input];
-        self.refuse(&options, &["name the same file"]);
+        self.refuse_options(&options, &["name the same file"]);
         assert!(folder.names().is_empty());
     }
 

@@ -213,7 +213,7 @@ fn many_windows() {
         Reference::new(&tables, window.into()).check_last_row(sketch, false, Form::Fourier);
     }
     let options = ["--windows", "10:3", "--form", "direct", &fasta];
-    PROGRAM.refuse(&options, &["not with --form direct"]);
+    PROGRAM.refuse_options(&options, &["not with --form direct"]);
 }
 
 /// Records keep their order, whether their windows share few letters or many. Errors name the
@@ -549,7 +549,7 @@ fn parameters_that_cannot_be() {
     }
     PROGRAM.refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
     PROGRAM.refuse_usage(&["--seed=-1", LAMBDA], "--seed");
-    let devices = "not auto, cpu, cuda, cuda:N or simulator: cuda:x";
+    let devices = "there is no device \"cuda:x\": possible are auto, cpu, cuda";
     PROGRAM.refuse_usage(&["--device", "cuda:x", LAMBDA], devices);
     PROGRAM.refuse_usage(&[], "<FASTA>");
 }

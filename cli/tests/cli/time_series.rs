@@ -224,7 +224,10 @@ fn devices() {
         says(&shown, &[format!(" ms, on {name}: ")]);
     }
     let options = [&DOCUMENTED[..], &["--device", "gpu"]].concat();
-    PROGRAM.refuse_usage(&options, "not auto, cpu, cuda, cuda:N or simulator: gpu");
+    PROGRAM.refuse_usage(
+        &options,
+        "there is no device \"gpu\": possible are auto, cpu, cuda",
+    );
 }
 
 #[test]
@@ -697,7 +700,7 @@ fn files_and_outputs() {
         PROGRAM.refuse(&options, &["cannot write ", "out.csv"]);
     }
     let options = ["--every", "1s", ROOMS, "--out", &kept, "--plot", &kept];
-    PROGRAM.refuse(&options, &["--out and --plot name the same file"]);
+    PROGRAM.refuse_usage(&options, "--out and --plot name the same file");
     written(&folder, &[&DOCUMENTED[..], &["--plot", plot]].concat());
     let shown = PROGRAM.succeed(&[&DOCUMENTED[..], &["--plot", plot, "--out", &kept]].concat());
     says(

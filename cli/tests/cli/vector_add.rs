@@ -28,7 +28,7 @@ fn no_elements_are_fine() {
 
 #[test]
 fn mistakes_are_refused() {
-    PROGRAM.refuse(&["--repeat", "0"], &["--repeat"]);
+    PROGRAM.refuse_usage(&["--repeat", "0"], "--repeat");
     PROGRAM.refuse(
         &["--memory", "0", "--device", "simulator"],
         &["stream", "0 bytes of memory"],

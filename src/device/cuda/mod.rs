@@ -21,7 +21,19 @@ pub use gpu::{Allocation, Gpu};
 pub use memory::HostAllocation;
 pub use stream::Event;
 
+use crate::device::DriverState;
+
 /// Returns the number of GPUs; 0 without a driver.
 pub fn count() -> usize {
     primary::count().unwrap_or(0)
+}
+
+/// Starts the driver, and returns its state.
+pub fn driver_state() -> DriverState {
+    primary::driver_state()
+}
+
+/// Returns the newest CUDA version that the driver supports.
+pub fn driver_version() -> Option<(u32, u32)> {
+    cust::driver::driver_version()
 }

@@ -2,7 +2,7 @@
 
 use crate::device::available::MemoryState;
 use crate::device::info::Properties;
-use crate::device::{DeviceId, DeviceInfo, DeviceKind};
+use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState};
 use crate::{Error, Result};
 use cust::device::{Device as CustDevice, DeviceAttribute};
 use cust::sys::{self, cudaError_enum};
@@ -25,13 +25,33 @@ unsafe impl Sync for Primary {}
 
 /// Initialises the driver, and returns the number of GPUs or the reason why there are none.
 pub fn count() -> Result<usize, String> {
-    static INITIALISED: LazyLock<Result<(), String>> = LazyLock::new(|| {
-        cust::driver::load_status().map_err(|error| error.to_string())?;
-        cust::init(cust::CudaFlags::empty()).map_err(reason)
+    driver_state().count()
+}
+
+/// Initialises the driver at the first call, and returns its state.
+pub fn driver_state() -> DriverState {
+    static STATE: LazyLock<DriverState> = LazyLock::new(|| {
+        if let Err(error) = cust::driver::load_status() {
+            let reason = error.to_string();
+            return DriverState::Missing { reason };
+        }
+        let count = cust::init(cust::CudaFlags::empty()).and_then(|()| CustDevice::num_devices());
+        match count {
+            Ok(count) => DriverState::Ready {
+                gpus: count as usize,
+            },
+            Err(error) => DriverState::Failed {
+                code: code_of(error),
+                reason: reason(error),
+            },
+        }
     });
-    INITIALISED.clone()?;
-    let count = CustDevice::num_devices().map_err(|error| error.to_string())?;
-    Ok(count as usize)
+    STATE.clone()
+}
+
+/// Returns the driver's code of the error that just occurred.
+fn code_of(error: cust::error::CudaError) -> u32 {
+    cust::driver::last_error().unwrap_or(error as u32)
 }
 
 /// Returns the driver's text of the error that just occurred.

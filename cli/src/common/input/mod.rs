@@ -16,9 +16,6 @@ use flate2::bufread::MultiGzDecoder;
 use decoding::{Decoding, Gzip};
 use raw::Raw;
 
-/// Input that takes long enough for a progress bar, in bytes.
-pub const LONG_INPUT: u64 = 16 << 20;
-
 /// Compressed bytes that are read in one go.
 const BUFFER: usize = 1 << 16;
 

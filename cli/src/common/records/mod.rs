@@ -15,6 +15,12 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 pub use cells::Cells;
 pub use table::{Fault, Table, read};
 
+/// Records of a whole text, one after the other, the header too.
+pub fn sequential<R: Read>(text: R) -> Reader<impl Read> {
+    // So that the last line has an end too, also where a quote is open: what is left is blank.
+    reader(text.chain(b"\n\"\n".as_slice()))
+}
+
 /// Records of a text, the header too, of any numbers of cells.
 fn reader<R: Read>(text: R) -> Reader<R> {
     ReaderBuilder::new()
@@ -22,11 +28,12 @@ fn reader<R: Read>(text: R) -> Reader<R> {
         .flexible(true)
         // A carriage return before it is blank space around a cell.
         .terminator(Terminator::Any(b'\n'))
+        .buffer_capacity(1 << 16)
         .from_reader(text)
 }
 
 /// Reads a record, if there is one more, and passes by blank lines.
-fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
+pub fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
     while reader.read_byte_record(record)? {
         if record.len() > 1 || !record[0].trim_ascii().is_empty() {
             // csv's own is before the blank lines.
@@ -38,7 +45,7 @@ fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::
 }
 
 /// The line where a record begins.
-fn line(record: &ByteRecord) -> u64 {
+pub fn line(record: &ByteRecord) -> u64 {
     let behind = record.position().expect("each record has one").line();
     let inside = memchr::memchr_iter(b'\n', record.as_slice()).count() as u64;
     behind - 1 - inside

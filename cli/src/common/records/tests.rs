@@ -7,7 +7,7 @@ use csv::ByteRecord;
 use proptest::prelude::*;
 
 use super::table::read_blocks;
-use super::{Cells, Fault, Table, line, next_record, reader};
+use super::{Cells, Fault, Table, line, next_record};
 
 /// Cells of records, each with its line in the file.
 type Rows = Vec<(u64, Vec<Vec<u8>>)>;
@@ -56,7 +56,7 @@ fn parallel(source: impl Read + Send + 'static, size: usize) -> Result<Vec<Vec<V
 
 /// The same by csv's reader alone: rows of as many cells as the first, or the first error.
 fn sequential(text: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let mut reader = reader(text.chain(b"\n\"\n".as_slice()));
+    let mut reader = super::sequential(text);
     let (mut record, mut rows, mut width) = (ByteRecord::new(), Vec::new(), None);
     while next_record(&mut reader, &mut record).unwrap() {
         let Some(width) = width else {

@@ -1,0 +1,246 @@
+//! Columns of the first set on the rows of the second.
+//!
+//! Both files are read a second time: cells of the first that are joined are held in memory, rows of
+//! the second are copied to the output one by one.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use csv::{ByteRecord, Writer, WriterBuilder};
+use gridstride::box_overlap::OverlapSlice;
+
+use super::args::{Args, JoinKind};
+use crate::common::input::open;
+use crate::common::output::OutputFile;
+use crate::common::records::{line, next_record, sequential, shown};
+
+/// Appended to the name of a joined column that the second set has too.
+const SUFFIX: &[u8] = b"_set1";
+
+/// Bytes of output that are written in one go.
+const TOGETHER: usize = 1 << 20;
+
+/// A join whose rows are written as the pairs come.
+pub struct Join {
+    kind: JoinKind,
+    out: Writer<Output>,
+    /// Rows that were written, without the header.
+    pub rows: u64,
+    cells: Cells,
+    set1: Source,
+    set2: Source,
+    /// The second set's header.
+    header: ByteRecord,
+}
+
+impl Join {
+    /// Begins the output. The columns are looked for before the search.
+    pub fn create(args: &Args) -> Result<Option<Join>> {
+        let (false, Some(set2), Some(out)) = (args.join.is_empty(), &args.set2, &args.out) else {
+            return Ok(None);
+        };
+        let (mut set1, mut set2) = (Source::open(&args.set1)?, Source::open(set2)?);
+        let columns = set1.header(|header| columns(header, &args.join))?;
+        let header = set2.header(|header| Ok(header.clone()))?;
+        let out = Output(OutputFile::create(out)?);
+        Ok(Some(Join {
+            kind: args.join_kind,
+            out: WriterBuilder::new()
+                .buffer_capacity(TOGETHER)
+                .from_writer(out),
+            rows: 0,
+            cells: Cells {
+                columns,
+                text: Vec::new(),
+                ends: Vec::new(),
+            },
+            set1,
+            set2,
+            header,
+        }))
+    }
+
+    /// Reads the cells of the first set's `count` boxes, and writes the header.
+    pub fn start(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            self.cells.add(self.set1.next()?);
+        }
+        let mut header = ByteRecord::new();
+        if self.kind == JoinKind::Pairs {
+            header.extend(["set1", "set2"]);
+        }
+        header.extend(&self.header);
+        let names = header.iter().map(|name| name.trim_ascii().to_vec());
+        let mut taken: HashSet<_> = names.collect();
+        for (name, _) in &self.cells.columns {
+            let mut name = name.clone();
+            while !taken.insert(name.clone()) {
+                name.extend(SUFFIX);
+            }
+            header.push_field(&name);
+        }
+        Ok(self.out.write_byte_record(&header)?)
+    }
+
+    /// Writes the next rows of the second set, whose overlaps are boxes of the first.
+    pub fn add(&mut self, slice: &OverlapSlice) -> Result<()> {
+        for (i, row) in slice.rows.clone().enumerate() {
+            let record = self.set2.next()?;
+            let found = slice.overlaps.row(i);
+            for &index in &found {
+                if self.kind == JoinKind::Pairs {
+                    self.out.write_field(index.to_string())?;
+                    self.out.write_field(row.to_string())?;
+                }
+                let joined = self.cells.row(index as usize);
+                self.out.write_record(record.iter().chain(joined))?;
+                self.rows += 1;
+            }
+            if found.is_empty() && self.kind == JoinKind::Left {
+                let empty = self.cells.columns.iter().map(|_| &b""[..]);
+                self.out.write_record(record.iter().chain(empty))?;
+                self.rows += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the file.
+    pub fn finish(self) -> Result<()> {
+        let out = self.out.into_inner();
+        out.map_err(|error| anyhow!("{error}"))?.0.publish()
+    }
+}
+
+/// The places of columns in the header, by names in any case.
+fn columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>, usize)>> {
+    let find = |name: &String| {
+        let name = name.trim().as_bytes();
+        let is_named = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name);
+        let mut places = (0..header.len()).filter(|&place| is_named(&header[place]));
+        match (places.next(), places.next()) {
+            (Some(place), None) => Ok((header[place].trim_ascii().to_vec(), place)),
+            (Some(_), Some(_)) => bail!("there are two columns {}", name.escape_ascii()),
+            (None, _) => {
+                let all: Vec<_> = header.iter().map(shown).collect();
+                bail!(
+                    "there is no column {}: the columns are {}",
+                    name.escape_ascii(),
+                    all.join(", ")
+                )
+            }
+        }
+    };
+    names.iter().map(find).collect()
+}
+
+/// Reads a record, if there is one more.
+type ReadRecord = dyn FnMut(&mut ByteRecord) -> csv::Result<bool>;
+
+/// A file whose records are read in order.
+struct Source {
+    path: PathBuf,
+    read: Box<ReadRecord>,
+    record: ByteRecord,
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Source> {
+        let open = || {
+            ensure!(
+                path.is_file() || (!path.exists() && path != Path::new("-")),
+                "it is not a file, but --join reads it twice: write it to a file first"
+            );
+            open(path, Default::default())
+        };
+        let mut records = sequential(open().with_context(|| cannot_read(path))?);
+        Ok(Source {
+            path: path.to_owned(),
+            read: Box::new(move |record| next_record(&mut records, record)),
+            record: ByteRecord::new(),
+        })
+    }
+
+    /// Takes something from the first record.
+    fn header<V>(&mut self, take: impl FnOnce(&ByteRecord) -> Result<V>) -> Result<V> {
+        let record = &mut self.record;
+        let header = (self.read)(record).map_err(anyhow::Error::new);
+        let taken = header.and_then(|is_there| {
+            ensure!(is_there, "the file is empty");
+            strip_carriage_return(record);
+            take(record).with_context(|| format!("line {}", line(record)))
+        });
+        taken.with_context(|| cannot_read(&self.path))
+    }
+
+    /// Returns the next record, which is that of a box.
+    fn next(&mut self) -> Result<&ByteRecord> {
+        let record = &mut self.record;
+        let is_there = (self.read)(record).with_context(|| cannot_read(&self.path))?;
+        ensure!(
+            is_there,
+            "{} was changed while it was read",
+            self.path.display()
+        );
+        strip_carriage_return(record);
+        Ok(record)
+    }
+}
+
+/// Takes the end of a line that has two characters off the last cell.
+fn strip_carriage_return(record: &mut ByteRecord) {
+    let last = record.len() - 1;
+    if let Some(cell) = record[last].strip_suffix(b"\r") {
+        let cell = cell.to_vec();
+        record.truncate(last);
+        record.push_field(&cell);
+    }
+}
+
+fn cannot_read(path: &Path) -> String {
+    format!("cannot read {}", path.display())
+}
+
+/// The cells that are joined, row by row.
+struct Cells {
+    /// The joined columns: their names, and their places in a record.
+    columns: Vec<(Vec<u8>, usize)>,
+    text: Vec<u8>,
+    /// Where each cell ends in the text.
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    fn add(&mut self, record: &ByteRecord) {
+        for &(_, place) in &self.columns {
+            self.text.extend(record.get(place).unwrap_or_default());
+            self.ends.push(self.text.len());
+        }
+    }
+
+    /// The cells of a box.
+    fn row(&self, index: usize) -> impl Iterator<Item = &[u8]> {
+        let count = self.columns.len();
+        (index * count..(index + 1) * count).map(|cell| {
+            let start = cell.checked_sub(1).map_or(0, |before| self.ends[before]);
+            &self.text[start..self.ends[cell]]
+        })
+    }
+}
+
+/// The output as the csv crate writes to it.
+struct Output(OutputFile);
+
+impl Write for Output {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let written = self.0.write(|file| Ok(file.write_all(text)?));
+        let said = |error| io::Error::other(format!("{error:#}"));
+        written.map(|()| text.len()).map_err(said)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! Progress bars on stderr, all of one style.
+//!
+//! A bar appears on a terminal once its work has lasted a second, and goes when the work is done.
+//! With `--quiet`, and with `--json` in a pipe, no bar is shown.
+
+use std::io::{IsTerminal, stderr, stdout};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::report::{Mode, mode};
+
+/// Work that is shorter has no bar.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// The time between two drawings of a bar.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The width of the name of the work.
+const NAME: &str = "{msg:>11}";
+
+/// Returns a bar of bytes that are read or written. A `total` of 0 is unknown.
+pub fn bytes(name: &'static str, total: u64) -> ProgressBar {
+    let known = "{bytes} of {total_bytes}, {bytes_per_sec}";
+    start(bar(name, total, known, "{bytes}, {bytes_per_sec}"))
+}
+
+/// Returns a bar of items, of which `unit` is the plural.
+pub fn count(name: &'static str, total: u64, unit: &str) -> ProgressBar {
+    let known = format!("{{human_pos}} of {{human_len}} {unit}, {{per_sec}}");
+    let unknown = format!("{{human_pos}} {unit}, {{per_sec}}");
+    start(bar(name, total, &known, &unknown))
+}
+
+/// Does work whose extent is unknown, with its name and the time so far instead of a bar.
+pub fn phase<V>(name: &'static str, work: impl FnOnce() -> V) -> V {
+    let bar = spinner(name);
+    let value = work();
+    bar.finish_and_clear();
+    value
+}
+
+/// Returns what [`phase`] shows, for work of several parts. `set_message` names the next part.
+pub fn spinner(name: &'static str) -> ProgressBar {
+    start(bar(name, 0, "", "{elapsed}"))
+}
+
+/// Returns the bytes of all those files that have a size.
+pub fn total_size(paths: impl IntoIterator<Item: AsRef<Path>>) -> u64 {
+    let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    paths.into_iter().map(|path| size(path.as_ref())).sum()
+}
+
+/// Returns a hidden bar.
+fn bar(name: &'static str, total: u64, known: &str, unknown: &str) -> ProgressBar {
+    let (template, total) = match total {
+        0 => (format!("{NAME} {{spinner}} {unknown}"), None),
+        _ => (
+            format!("{NAME} [{{bar:32}}] {known}, {{eta}} left"),
+            Some(total),
+        ),
+    };
+    let style = ProgressStyle::with_template(&template).expect("the templates are valid");
+    ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden())
+        .with_style(style.progress_chars("=> "))
+        .with_message(name)
+}
+
+/// Shows a bar after a while, if it is still in use.
+fn start(bar: ProgressBar) -> ProgressBar {
+    let is_read = match mode() {
+        Mode::Table => true,
+        Mode::Json => stdout().is_terminal(),
+        Mode::Quiet => false,
+    };
+    if is_read && stderr().is_terminal() {
+        let later = bar.downgrade();
+        let show = move || {
+            thread::sleep(DELAY);
+            if let Some(bar) = later.upgrade().filter(|bar| !bar.is_finished()) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(TICK);
+            }
+        };
+        // Without a thread there is no bar.
+        let _ = thread::Builder::new().name("progress".into()).spawn(show);
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use indicatif::InMemoryTerm;
+
+    use super::*;
+
+    /// What a bar shows in the middle of its work.
+    fn shown(bar: &ProgressBar, position: u64) -> String {
+        let terminal = InMemoryTerm::new(4, 120);
+        bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+        bar.set_position(position);
+        bar.force_draw();
+        let shown = terminal.contents();
+        bar.finish_and_clear();
+        assert_eq!(terminal.contents(), "");
+        shown
+    }
+
+    #[test]
+    fn bars_show_the_name_the_rate_and_the_remaining_time() {
+        let text = shown(&bytes("reading", 3 << 20), 1 << 20);
+        assert!(text.starts_with("    reading [=========="), "{text}");
+        assert!(text.contains("] 1.00 MiB of 3.00 MiB, "), "{text}");
+        assert!(text.contains("/s, ") && text.ends_with(" left"), "{text}");
+        let text = shown(&count("writing", 9000, "pairs"), 4500);
+        assert!(text.contains("] 4,500 of 9,000 pairs, "), "{text}");
+    }
+
+    #[test]
+    fn without_a_total_the_name_and_the_time_are_shown() {
+        let text = shown(&bytes("reading", 0), 1 << 20);
+        assert!(
+            text.contains(" 1.00 MiB, ") && !text.contains("left"),
+            "{text}"
+        );
+        let text = shown(&spinner("sorting"), 0);
+        assert!(text.starts_with("    sorting "), "{text}");
+    }
+}

@@ -1,0 +1,119 @@
+//! The command line.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use gridstride::distances;
+
+use crate::common::device_names::DeviceNames;
+
+/// Computes the distances of all pairs of rows of an NPY file, or of its rows to those of another.
+///
+/// The numbers are f32 or f64, the distances f64. All rows are held in memory. The distances are
+/// computed and written a block of rows at a time, so there may be more of them than fit in memory:
+/// a block has 16 million distances, or as many rows as a row has numbers if that is more.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride distances sketches.npy
+  gridstride distances sketches.npy --names names.txt --out distances.tsv
+  gridstride distances queries.npy database.npy --out distances.npy --device gpus")]
+pub struct Args {
+    /// Write the distances to this file: a matrix as NPY, or a tab-separated table with names.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+
+    /// The format of --out. By default the ending .npy or .tsv of its name decides.
+    #[arg(long, value_enum, requires = "out", help_heading = "Output")]
+    pub format: Option<Format>,
+
+    /// How to measure distances.
+    #[arg(long, value_enum, default_value_t = MetricName::L2, help_heading = "Distances")]
+    pub metric: MetricName,
+
+    /// The names of the rows, one a line, for the table and the summary. By default row numbers,
+    /// counted from 0.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub names: Option<PathBuf>,
+
+    /// The names of the rows of the other file.
+    #[arg(long, value_name = "FILE", requires = "other", help_heading = "Input")]
+    pub other_names: Option<PathBuf>,
+
+    /// The type in which to compute; numbers of a file are rounded to it. By default that of the
+    /// files, or f64 if they differ.
+    #[arg(long = "type", value_enum, help_heading = "Computation")]
+    pub number: Option<TypeName>,
+
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
+    /// default.
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    pub memory: Option<u32>,
+
+    /// The rows, plain or gzip; - is stdin.
+    #[arg(value_name = "ROWS.npy")]
+    pub rows: PathBuf,
+
+    /// Other rows. Without this file, the distances of the rows to each other are computed.
+    #[arg(value_name = "OTHER.npy")]
+    pub other: Option<PathBuf>,
+}
+
+/// The formats of distances.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum Format {
+    /// A matrix of f64.
+    Npy,
+    /// A table: the names of columns in the first line, and of rows in the first column.
+    Tsv,
+}
+
+impl Args {
+    /// Returns the output file and its format.
+    pub fn out(&self) -> Result<Option<(&Path, Format)>> {
+        let Some(path) = self.out.as_deref() else {
+            return Ok(None);
+        };
+        let by_name = || match path.extension().and_then(|extension| extension.to_str()) {
+            Some(extension) if extension.eq_ignore_ascii_case("npy") => Ok(Format::Npy),
+            Some(extension) if extension.eq_ignore_ascii_case("tsv") => Ok(Format::Tsv),
+            _ => bail!(
+                "the name {} ends in neither .npy nor .tsv: give the format by --format npy or --format tsv",
+                path.display()
+            ),
+        };
+        let format = self.format.map_or_else(by_name, Ok)?;
+        Ok(Some((path, format)))
+    }
+}
+
+/// `Metric` as an option.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum MetricName {
+    /// The Euclidean distance.
+    L2,
+    /// Its square.
+    SquaredL2,
+}
+
+impl MetricName {
+    pub fn metric(self) -> distances::Metric {
+        match self {
+            MetricName::L2 => distances::Metric::L2,
+            MetricName::SquaredL2 => distances::Metric::SquaredL2,
+        }
+    }
+}
+
+/// The types of numbers.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum TypeName {
+    F32,
+    F64,
+}

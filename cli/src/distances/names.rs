@@ -1,0 +1,89 @@
+//! Names of rows.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use gridstride::Number;
+
+use super::args::Args;
+use super::rows::Rows;
+use crate::common::input::open;
+
+/// The names of the rows and columns of the result.
+pub struct Names {
+    pub rows: NameList,
+    pub columns: NameList,
+}
+
+/// Names, or numbers from 0 on.
+#[derive(Clone)]
+pub enum NameList {
+    Given(Vec<String>),
+    Numbers(usize),
+}
+
+impl Names {
+    /// Reads the names that are asked for.
+    pub fn read<T: Number>(args: &Args, rows: &Rows<T>) -> Result<Names> {
+        let first = NameList::read(args.names.as_deref(), &args.rows, rows.first().nrows())?;
+        let second = match &args.other {
+            Some(other) => {
+                NameList::read(args.other_names.as_deref(), other, rows.second().nrows())?
+            }
+            None => first.clone(),
+        };
+        Ok(Names {
+            rows: first,
+            columns: second,
+        })
+    }
+}
+
+impl NameList {
+    /// Reads a name for each of the `count` rows of `rows`.
+    fn read(path: Option<&Path>, rows: &Path, count: usize) -> Result<NameList> {
+        let Some(path) = path else {
+            return Ok(NameList::Numbers(count));
+        };
+        let names = read_lines(path).with_context(|| format!("cannot read {}", path.display()))?;
+        ensure!(
+            names.len() == count,
+            "{} has {} names, but {} has {count} rows: there must be a name for each",
+            path.display(),
+            names.len(),
+            rows.display()
+        );
+        Ok(NameList::Given(names))
+    }
+
+    /// Returns the name of a row.
+    pub fn name(&self, index: usize) -> String {
+        match self {
+            NameList::Given(names) => names[index].clone(),
+            NameList::Numbers(_) => index.to_string(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            NameList::Given(names) => names.len(),
+            NameList::Numbers(count) => *count,
+        }
+    }
+}
+
+fn read_lines(path: &Path) -> Result<Vec<String>> {
+    let mut text = String::new();
+    open(path, Default::default())?.read_to_string(&mut text)?;
+    let named = |(i, line): (usize, &str)| {
+        let name = line.trim();
+        ensure!(
+            !name.is_empty(),
+            "line {} is blank: each line is a name",
+            i + 1
+        );
+        Ok(name.to_owned())
+    };
+    text.trim_end().lines().enumerate().map(named).collect()
+}

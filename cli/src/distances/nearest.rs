@@ -1,0 +1,116 @@
+//! Which rows are nearest, and how far rows are from each other.
+
+use ndarray::{ArrayView1, ArrayView2, s};
+use rayon::prelude::*;
+
+/// Pairs that the summary shows.
+const SHOWN: usize = 10;
+
+/// Takes distances as they come.
+pub struct Nearest {
+    /// Whether the rows are compared with each other: then each pair counts once.
+    is_pairwise: bool,
+    /// How many pairs there were.
+    pub count: u64,
+    sum: f64,
+    pub least: f64,
+    pub greatest: f64,
+    /// The nearest pairs, in order.
+    pub pairs: Vec<Near>,
+}
+
+/// A pair of rows.
+#[derive(Clone, Copy)]
+pub struct Near {
+    pub distance: f64,
+    pub row: usize,
+    pub column: usize,
+}
+
+impl Nearest {
+    pub fn new(is_pairwise: bool) -> Nearest {
+        Nearest {
+            is_pairwise,
+            count: 0,
+            sum: 0.0,
+            least: f64::INFINITY,
+            greatest: 0.0,
+            pairs: Vec::new(),
+        }
+    }
+
+    /// Adds the distances of the rows from `first` on.
+    pub fn add(&mut self, first: usize, distances: ArrayView2<f64>) {
+        let limit = match self.pairs.get(SHOWN - 1) {
+            Some(last) => last.distance,
+            None => f64::INFINITY,
+        };
+        let rows = (0..distances.nrows()).into_par_iter().map(|i| {
+            let row = first + i;
+            let skipped = if self.is_pairwise { row + 1 } else { 0 };
+            let rest = distances.row(i).slice_move(s![skipped..]);
+            OfRow::new(row, skipped, rest, limit)
+        });
+        // In order, so that the sum has the same bits for any number of threads.
+        for row in rows.collect::<Vec<_>>() {
+            self.count += row.count as u64;
+            self.sum += row.sum;
+            self.least = self.least.min(row.least);
+            self.greatest = self.greatest.max(row.greatest);
+            self.pairs.extend(row.pairs);
+            keep_nearest(&mut self.pairs);
+        }
+    }
+
+    pub fn mean(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+}
+
+/// The same of one row.
+struct OfRow {
+    count: usize,
+    sum: f64,
+    least: f64,
+    greatest: f64,
+    pairs: Vec<Near>,
+}
+
+impl OfRow {
+    /// Of the distances from the column `first` on. Pairs that are farther than `limit` do not
+    /// count as near.
+    fn new(row: usize, first: usize, distances: ArrayView1<f64>, limit: f64) -> OfRow {
+        let mut of_row = OfRow {
+            count: distances.len(),
+            sum: 0.0,
+            least: f64::INFINITY,
+            greatest: 0.0,
+            pairs: Vec::new(),
+        };
+        let mut limit = limit;
+        for (column, &distance) in (first..).zip(distances) {
+            of_row.sum += distance;
+            of_row.least = of_row.least.min(distance);
+            of_row.greatest = of_row.greatest.max(distance);
+            if distance < limit || of_row.pairs.len() < SHOWN && distance <= limit {
+                of_row.pairs.push(Near {
+                    distance,
+                    row,
+                    column,
+                });
+                if of_row.pairs.len() == 2 * SHOWN {
+                    keep_nearest(&mut of_row.pairs);
+                    limit = of_row.pairs[SHOWN - 1].distance;
+                }
+            }
+        }
+        keep_nearest(&mut of_row.pairs);
+        of_row
+    }
+}
+
+/// Sorts pairs, and leaves those that are shown. Among equals those that came first stay.
+fn keep_nearest(pairs: &mut Vec<Near>) {
+    pairs.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    pairs.truncate(SHOWN);
+}

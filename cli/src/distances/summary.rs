@@ -1,0 +1,198 @@
+//! What is printed.
+
+use std::fmt::{Result, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use gridstride::Device;
+use gridstride::Number;
+use serde::Serialize;
+
+use super::args::{Args, MetricName};
+use super::names::Names;
+use super::nearest::{Near, Nearest};
+use super::rows::Rows;
+use crate::common::device_summary::{DeviceSummary, listed};
+use crate::common::report::{self, PeakMemory, milliseconds};
+
+/// Characters that names may have before the columns beside them give way.
+const NAME_WIDTH: usize = 64;
+
+/// The parts of a run.
+#[derive(Default)]
+pub struct Times {
+    pub reading: Duration,
+    /// Opening the devices, during that.
+    pub opening: Duration,
+    pub computing: Duration,
+    pub writing: Duration,
+}
+
+/// A finished run.
+pub struct Run<'a, T> {
+    pub args: &'a Args,
+    pub rows: &'a Rows<T>,
+    pub names: &'a Names,
+    pub devices: &'a [Device],
+    pub nearest: &'a Nearest,
+    pub times: Times,
+    pub elapsed: Duration,
+}
+
+/// What is said of a run.
+#[derive(Serialize)]
+pub struct Summary {
+    nearest_pairs: Vec<Pair>,
+    rows: RowSet,
+    /// None if the rows are compared with each other.
+    other: Option<RowSet>,
+    columns: usize,
+    #[serde(rename = "type")]
+    number: &'static str,
+    metric: &'static str,
+    pairs: u64,
+    /// None if there are no pairs.
+    distances: Option<Range>,
+    out: Option<String>,
+    devices: Vec<DeviceSummary>,
+    elapsed_ms: f64,
+    reading_ms: f64,
+    computing_ms: f64,
+    writing_ms: f64,
+    opening_ms: f64,
+    peak_memory_bytes: PeakMemory,
+}
+
+#[derive(Serialize)]
+struct Pair {
+    distance: f64,
+    row: String,
+    other: String,
+}
+
+#[derive(Serialize)]
+struct RowSet {
+    path: String,
+    rows: usize,
+}
+
+#[derive(Serialize)]
+struct Range {
+    least: f64,
+    mean: f64,
+    greatest: f64,
+}
+
+impl Summary {
+    pub fn new<T: Number>(run: &Run<T>) -> Summary {
+        let (args, names, nearest, times) = (run.args, run.names, run.nearest, &run.times);
+        let shown = |path: &Path| path.display().to_string();
+        let pair = |near: &Near| Pair {
+            distance: near.distance,
+            row: names.rows.name(near.row),
+            other: names.columns.name(near.column),
+        };
+        let (rows, columns) = run.rows.first().dim();
+        let range = Range {
+            least: nearest.least,
+            mean: nearest.mean(),
+            greatest: nearest.greatest,
+        };
+        Summary {
+            nearest_pairs: nearest.pairs.iter().map(pair).collect(),
+            rows: RowSet {
+                path: shown(&args.rows),
+                rows,
+            },
+            other: args.other.as_deref().map(|path| RowSet {
+                path: shown(path),
+                rows: run.rows.second().nrows(),
+            }),
+            columns,
+            number: T::NAME,
+            metric: match args.metric {
+                MetricName::L2 => "l2",
+                MetricName::SquaredL2 => "squared-l2",
+            },
+            pairs: nearest.count,
+            distances: (nearest.count > 0).then_some(range),
+            out: args.out.as_deref().map(shown),
+            devices: DeviceSummary::all(run.devices),
+            elapsed_ms: milliseconds(run.elapsed),
+            reading_ms: milliseconds(times.reading),
+            computing_ms: milliseconds(times.computing),
+            writing_ms: milliseconds(times.writing),
+            opening_ms: milliseconds(times.opening),
+            peak_memory_bytes: PeakMemory::now(),
+        }
+    }
+
+    /// Writes the nearest pairs, in columns.
+    fn write_pairs(&self, text: &mut String) -> Result {
+        let width = |name: fn(&Pair) -> &String| {
+            let widths = self
+                .nearest_pairs
+                .iter()
+                .map(|pair| name(pair).chars().count());
+            widths.fold(8, usize::max).min(NAME_WIDTH)
+        };
+        let (left_width, right_width) = (width(|pair| &pair.row), width(|pair| &pair.other));
+        writeln!(
+            text,
+            "{:>12}  {:left_width$}  {:right_width$}",
+            "distance", "row", "other"
+        )?;
+        for Pair {
+            distance,
+            row,
+            other,
+        } in &self.nearest_pairs
+        {
+            let line = format!("{distance:>12.6e}  {row:left_width$}  {other:right_width$}");
+            writeln!(text, "{}", line.trim_end())?;
+        }
+        match self.pairs - self.nearest_pairs.len() as u64 {
+            0 => Ok(()),
+            more => writeln!(text, "... and {more} more, which are farther"),
+        }
+    }
+}
+
+impl report::Summary for Summary {
+    fn write_table(&self, text: &mut String) -> Result {
+        self.write_pairs(text)?;
+        write!(text, "rows: {} in {}", self.rows.rows, self.rows.path)?;
+        if let Some(RowSet { path, rows }) = &self.other {
+            write!(text, ", {rows} in {path}")?;
+        }
+        writeln!(text, ", of {} numbers, {}", self.columns, self.number)?;
+        let metric = match self.metric {
+            "l2" => "distances",
+            _ => "squared distances",
+        };
+        match &self.distances {
+            None => writeln!(text, "{metric}: none")?,
+            Some(Range {
+                least,
+                mean,
+                greatest,
+            }) => writeln!(
+                text,
+                "{metric}: {} pairs, least {least:.6e}, mean {mean:.6e}, greatest {greatest:.6e}",
+                self.pairs
+            )?,
+        }
+        writeln!(
+            text,
+            "{:.3} ms, on {}: reading {:.3} ms, computing {:.3} ms, writing {:.3} ms, and while reading opening the \
+             device {:.3} ms{}",
+            self.elapsed_ms,
+            listed(&self.devices),
+            self.reading_ms,
+            self.computing_ms,
+            self.writing_ms,
+            self.opening_ms,
+            self.peak_memory_bytes,
+        )
+    }
+}

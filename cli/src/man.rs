@@ -1,0 +1,79 @@
+//! Prints the manual page, or writes all pages.
+//!
+//! ```text
+//! gridstride man ~/.local/share/man/man1
+//! ```
+
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Command;
+use clap_mangen::Man;
+use serde::Serialize;
+
+use crate::common::output::OutputFile;
+use crate::common::report::{self, Summary};
+
+/// Prints the manual page of the program, or writes it and those of all subcommands to a folder.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride man | man -l -
+  gridstride man ~/.local/share/man/man1 && man gridstride-matmul")]
+pub struct Args {
+    /// Write gridstride.1 and a page for each subcommand, such as gridstride-matmul.1, to this
+    /// folder.
+    folder: Option<PathBuf>,
+}
+
+/// The pages that were written.
+#[derive(Serialize)]
+struct Pages {
+    files: Vec<String>,
+}
+
+impl Summary for Pages {
+    fn write_table(&self, text: &mut String) -> fmt::Result {
+        self.files
+            .iter()
+            .try_for_each(|file| writeln!(text, "{file}"))
+    }
+}
+
+/// Runs the subcommand, for a program with these options.
+pub fn run(args: &Args, mut command: Command) -> Result<()> {
+    command.build();
+    let Some(folder) = &args.folder else {
+        return report::print(&String::from_utf8(page(&command)?)?);
+    };
+    fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
+    let mut files = Vec::new();
+    write_pages(&command, folder, &mut files)?;
+    report::show(&Pages { files })
+}
+
+/// Writes the pages of a command and of its subcommands.
+fn write_pages(command: &Command, folder: &Path, files: &mut Vec<String>) -> Result<()> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    let mut file = OutputFile::create(&path)?;
+    let page = page(command)?;
+    file.write(|file| Ok(file.write_all(&page)?))?;
+    file.publish()?;
+    files.push(path.display().to_string());
+    let subcommands = command.get_subcommands();
+    // The page of `help` would say nothing.
+    for subcommand in subcommands.filter(|command| command.get_name() != "help") {
+        write_pages(subcommand, folder, files)?;
+    }
+    Ok(())
+}
+
+fn page(command: &Command) -> Result<Vec<u8>> {
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page)?;
+    Ok(page)
+}

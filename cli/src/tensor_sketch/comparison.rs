@@ -1,0 +1,220 @@
+//! Distances between sketches, and what is made of them: a table, a tree and a picture.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use anyhow::{Result, bail};
+use gridstride::Device;
+use gridstride::distances::{Component, pairwise};
+use gridstride::tensor_sketch::Entry;
+use ndarray::{Array2, ArrayView2};
+use serde::Serialize;
+
+use super::args::Args;
+use super::heat_map::{HeatMap, unit};
+use super::tree::{Layout, Tree, draw_text, neighbor_joining, newick, rooted_at_midpoint};
+use super::{clustering, distances_file};
+use crate::common::output::OutputFile;
+use crate::common::progress::phase;
+use crate::common::report::UsageError;
+
+/// The most sketches whose distances and tree the summary shows.
+const SHOWN: usize = 20;
+
+/// What the summary has of few sketches.
+#[derive(Serialize)]
+pub struct Comparison {
+    names: Vec<String>,
+    /// A row for each name, with the distances to all.
+    distances: Vec<Vec<f64>>,
+    /// In the Newick format, rooted at its midpoint.
+    tree: String,
+    /// The same as text.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// The files of a command line that need distances.
+pub struct Outputs {
+    distances: Option<OutputFile>,
+    tree: Option<OutputFile>,
+    plot: Option<OutputFile>,
+}
+
+impl Outputs {
+    /// Begins the files, before the work: a path that cannot be written shows at once.
+    pub fn create(args: &Args) -> Result<Outputs> {
+        check_paths(args)?;
+        let create = |path: &Option<_>| path.as_deref().map(OutputFile::create).transpose();
+        Ok(Outputs {
+            distances: create(&args.distances)?,
+            tree: create(&args.tree)?,
+            plot: create(&args.plot)?,
+        })
+    }
+
+    /// Whether distances are needed.
+    pub fn any(&self) -> bool {
+        self.distances.is_some() || self.tree.is_some() || self.plot.is_some()
+    }
+
+    /// Computes the distances, and writes the files. Returns what the summary shows.
+    pub fn write<T: Entry + Component>(
+        self,
+        devices: &[Device],
+        names: &[String],
+        sketches: ArrayView2<T>,
+    ) -> Result<Option<Comparison>> {
+        let distances = phase("comparing", || pairwise(devices, sketches))?;
+        let wants_tree = self.tree.is_some();
+        if let Some(file) = self.distances {
+            phase("writing", || distances_file::write(file, names, &distances))?;
+        }
+        let is_shown = (2..=SHOWN).contains(&names.len());
+        if self.tree.is_none() && self.plot.is_none() && !is_shown {
+            return Ok(None);
+        }
+        check_finite(names, &distances)?;
+        let tree = match wants_tree || is_shown {
+            true => Some(neighbor_joining(distances.view())?),
+            false => None,
+        };
+        if let (Some(file), Some(tree)) = (self.tree, &tree) {
+            write_text(file, &(newick(tree, names) + "\n"))?;
+        }
+        let tree = tree.as_ref().map(rooted_at_midpoint);
+        if let Some(file) = self.plot {
+            let tree = tree.as_ref().filter(|_| wants_tree);
+            let order = match tree {
+                Some(tree) => Layout::new(tree).leaves,
+                None => clustering::order(distances.view()),
+            };
+            let map = HeatMap {
+                names,
+                distances: distances.view(),
+                order: &order,
+                tree,
+            };
+            write_text(file, &phase("plotting", || map.draw())?)?;
+        }
+        match tree {
+            Some(tree) if is_shown => Ok(Some(Comparison {
+                names: names.to_vec(),
+                distances: distances.outer_iter().map(|row| row.to_vec()).collect(),
+                tree: newick(&tree, names),
+                text: shown(names, &distances, &tree)?,
+            })),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn write_text(mut file: OutputFile, text: &str) -> Result<()> {
+    file.write(|file| Ok(file.write_all(text.as_bytes())?))?;
+    file.publish()
+}
+
+fn check_paths(args: &Args) -> Result<()> {
+    let paths = [
+        ("--out", &args.out),
+        ("--distances", &args.distances),
+        ("--tree", &args.tree),
+        ("--plot", &args.plot),
+    ];
+    for (i, (option, path)) in paths.iter().enumerate() {
+        let same = paths[..i]
+            .iter()
+            .find(|(_, other)| path.is_some() && other == path);
+        if let Some((other, _)) = same {
+            bail!(UsageError(format!(
+                "{other} and {option} name the same file"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses distances of which there is no tree or clustering.
+fn check_finite(names: &[String], distances: &Array2<f64>) -> Result<()> {
+    let wrong = distances
+        .indexed_iter()
+        .find(|(_, distance)| !distance.is_finite());
+    if let Some(((i, j), distance)) = wrong {
+        bail!(
+            "the distance between {} and {} is {distance}, so that there is no tree and no picture: \
+             --normalize and --f64 keep sketches of long sequences in range",
+            names[i],
+            names[j]
+        );
+    }
+    Ok(())
+}
+
+/// The distances as a lower triangle, and from three sequences on the tree.
+fn shown(names: &[String], distances: &Array2<f64>, tree: &Tree) -> Result<String> {
+    let largest = distances.iter().copied().fold(0.0, f64::max);
+    let unit = unit(largest);
+    let mut text = String::new();
+    match unit {
+        0 => writeln!(text, "\nL2 distances")?,
+        unit => writeln!(text, "\nL2 distances / 1e{unit}")?,
+    }
+    let width = names
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let number = names.len().to_string().len();
+    for (i, name) in names.iter().enumerate() {
+        write!(text, "{:>number$} {name:width$}", i + 1)?;
+        for j in 0..i {
+            write!(text, " {:>5.3}", distances[(i, j)] / 10f64.powi(unit))?;
+        }
+        writeln!(text)?;
+    }
+    write!(text, "{:number$} {:width$}", "", "")?;
+    for j in 1..names.len() {
+        write!(text, " {j:>5}")?;
+    }
+    writeln!(text)?;
+    if names.len() >= 3 {
+        writeln!(text, "\ntree by neighbour joining, rooted at its midpoint")?;
+        text.push_str(&draw_text(tree, names));
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::arr2;
+
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().copied().map(String::from).collect()
+    }
+
+    #[test]
+    fn distances_that_are_no_numbers_are_refused_by_name() {
+        let distances = arr2(&[[0.0, f64::NAN], [f64::NAN, 0.0]]);
+        let error = check_finite(&names(&["a", "b"]), &distances)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("the distance between a and b is NaN"),
+            "{error}"
+        );
+        assert!(check_finite(&names(&["a"]), &arr2(&[[0.0]])).is_ok());
+    }
+
+    #[test]
+    fn two_sequences_have_a_triangle_but_no_tree() {
+        let distances = arr2(&[[0.0, 0.025], [0.025, 0.0]]);
+        let tree = neighbor_joining(distances.view()).unwrap();
+        let text = shown(&names(&["a", "long name"]), &distances, &tree).unwrap();
+        let expected =
+            "\nL2 distances / 1e-2\n1 a        \n2 long name 2.500\n                1\n\n";
+        assert_eq!(text, expected);
+    }
+}

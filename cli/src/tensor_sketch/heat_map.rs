@@ -1,0 +1,408 @@
+//! Distances as a picture: a heat map, and beside it a tree.
+
+use anyhow::Result;
+use ndarray::{Array2, ArrayView2};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::tree::{Layout, Tree};
+
+/// The most cells in a row. Of more sequences, neighbours in the order share a cell.
+const MOST_CELLS: usize = 250;
+
+/// Pixels of the heat map, unless it has few or many rows.
+const SIDE: usize = 760;
+
+/// The largest and the smallest cell, in pixels.
+const LARGEST_CELL: usize = 44;
+const SMALLEST_CELL: usize = 3;
+
+/// Cells that are large enough for a name beside them, and for a number in them.
+const NAMED_CELL: usize = 8;
+const NUMBERED_CELL: usize = 40;
+
+/// The most characters of a name.
+const NAME: usize = 40;
+
+/// Pixels: the margin, the title, the tree and its distance from the heat map, the legend below, and
+/// the least width of all.
+const MARGIN: i32 = 20;
+const TITLE: i32 = 56;
+const TREE: i32 = 260;
+const GAP: i32 = 8;
+const LEGEND: i32 = 64;
+const WIDTH: i32 = 560;
+
+/// Pixels of the legend's bar.
+const BAR: (i32, i32) = (256, 14);
+
+const GREY: RGBColor = RGBColor(90, 90, 90);
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// What is drawn.
+pub struct HeatMap<'a> {
+    pub names: &'a [String],
+    pub distances: ArrayView2<'a, f64>,
+    /// The rows of the distances from top to bottom: the leaves of the tree, if there is one.
+    pub order: &'a [usize],
+    pub tree: Option<&'a Tree>,
+}
+
+/// Cells and the places around them, in pixels.
+struct Frame {
+    /// Sequences that share a cell.
+    group: usize,
+    cells: usize,
+    cell: i32,
+    left: i32,
+    /// The size of all.
+    size: (i32, i32),
+    /// Whether names stand beside the cells.
+    has_names: bool,
+}
+
+impl HeatMap<'_> {
+    /// Draws the picture, as SVG.
+    pub fn draw(&self) -> Result<String> {
+        let frame = self.frame();
+        let mut text = String::new();
+        {
+            let size = (frame.size.0 as u32, frame.size.1 as u32);
+            let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+            area.fill(&WHITE)?;
+            self.draw_title(&area, &frame)?;
+            let cells = self.cells(&frame);
+            let largest = cells.iter().copied().fold(0.0, f64::max);
+            draw_cells(&area, &frame, &cells, largest)?;
+            self.draw_names(&area, &frame)?;
+            if let Some(tree) = self.tree {
+                draw_tree(&area, &frame, tree)?;
+            }
+            draw_legend(&area, &frame, largest)?;
+            area.present()?;
+        }
+        Ok(text)
+    }
+
+    fn frame(&self) -> Frame {
+        let group = self.order.len().div_ceil(MOST_CELLS).max(1);
+        let cells = self.order.len().div_ceil(group);
+        let cell = (SIDE / cells.max(1)).clamp(SMALLEST_CELL, LARGEST_CELL);
+        let has_names = group == 1 && cell >= NAMED_CELL;
+        let longest = self
+            .names
+            .iter()
+            .map(|name| shown(name).chars().count())
+            .max();
+        let names = match has_names {
+            true => longest.unwrap_or(0) as i32 * font_size(cell) * 3 / 5 + GAP,
+            false => 0,
+        };
+        let tree = if self.tree.is_some() { TREE + GAP } else { 0 };
+        let left = MARGIN + tree;
+        let side = (cells * cell) as i32;
+        Frame {
+            group,
+            cells,
+            cell: cell as i32,
+            left,
+            size: (
+                (left + side + names + MARGIN).max(WIDTH),
+                TITLE + side + names + LEGEND + MARGIN,
+            ),
+            has_names,
+        }
+    }
+
+    /// The means of the distances that share a cell.
+    fn cells(&self, frame: &Frame) -> Array2<f64> {
+        let groups: Vec<&[usize]> = self.order.chunks(frame.group).collect();
+        Array2::from_shape_fn((frame.cells, frame.cells), |(row, column)| {
+            let (rows, columns) = (groups[row], groups[column]);
+            let distances = rows
+                .iter()
+                .flat_map(|&i| columns.iter().map(move |&j| (i, j)));
+            let sum: f64 = distances.map(|place| self.distances[place]).sum();
+            sum / (rows.len() * columns.len()) as f64
+        })
+    }
+
+    fn draw_title(&self, area: &Area, frame: &Frame) -> Result<()> {
+        let title = format!("L2 distances of {} sketches", self.order.len());
+        let place = (MARGIN, 14);
+        area.draw_text(&title, &("sans-serif", 18).into_font().color(&BLACK), place)?;
+        let order = match self.tree {
+            Some(_) => "in the order of the tree: neighbour joining, rooted at its midpoint",
+            None => "in the order of a clustering with average linkage",
+        };
+        let shared = match frame.group {
+            1 => String::new(),
+            group => format!("; each cell is the mean of {group} × {group} distances"),
+        };
+        let font = ("sans-serif", 12).into_font().color(&GREY);
+        Ok(area.draw_text(&format!("{order}{shared}"), &font, (MARGIN, 36))?)
+    }
+
+    fn draw_names(&self, area: &Area, frame: &Frame) -> Result<()> {
+        if !frame.has_names {
+            return Ok(());
+        }
+        let font = ("sans-serif", font_size(frame.cell as usize)).into_font();
+        let beside = font.color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+        let below = font.transform(FontTransform::Rotate90).color(&BLACK);
+        let below = below.pos(Pos::new(HPos::Left, VPos::Center));
+        let side = frame.cells as i32 * frame.cell;
+        for (i, &row) in self.order.iter().enumerate() {
+            let name = shown(&self.names[row]);
+            let middle = i as i32 * frame.cell + frame.cell / 2;
+            area.draw_text(&name, &beside, (frame.left + side + GAP, TITLE + middle))?;
+            area.draw_text(&name, &below, (frame.left + middle, TITLE + side + GAP))?;
+        }
+        Ok(())
+    }
+}
+
+/// A name, without its middle if it is long.
+fn shown(name: &str) -> String {
+    let length = name.chars().count();
+    if length <= NAME {
+        return name.into();
+    }
+    let start: String = name.chars().take(NAME / 2).collect();
+    let end: String = name.chars().skip(length - (NAME / 2 - 1)).collect();
+    format!("{start}…{end}")
+}
+
+/// The size of the letters beside cells.
+fn font_size(cell: usize) -> i32 {
+    cell.clamp(NAMED_CELL, 13) as i32
+}
+
+/// From dark for 0 to light for 1.
+fn color(share: f64) -> RGBColor {
+    ViridisRGB.get_color(share.clamp(0.0, 1.0))
+}
+
+fn draw_cells(area: &Area, frame: &Frame, cells: &Array2<f64>, largest: f64) -> Result<()> {
+    let share = |distance: f64| {
+        if largest > 0.0 {
+            distance / largest
+        } else {
+            0.0
+        }
+    };
+    for (row, distances) in cells.outer_iter().enumerate() {
+        let top = TITLE + row as i32 * frame.cell;
+        let colors: Vec<RGBColor> = distances.iter().map(|&d| color(share(d))).collect();
+        // Neighbours of the same colour are one rectangle, for a smaller file.
+        let mut left = frame.left;
+        for run in colors.chunk_by(|a, b| a == b) {
+            let right = left + run.len() as i32 * frame.cell;
+            let corners = [(left, top), (right, top + frame.cell)];
+            area.draw(&Rectangle::new(corners, run[0].filled()))?;
+            left = right;
+        }
+        if frame.cell as usize >= NUMBERED_CELL {
+            draw_numbers(
+                area,
+                frame,
+                row,
+                distances.as_slice().unwrap_or(&[]),
+                largest,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the distances of a row into their cells, in the unit of the legend.
+fn draw_numbers(
+    area: &Area,
+    frame: &Frame,
+    row: usize,
+    distances: &[f64],
+    largest: f64,
+) -> Result<()> {
+    let unit = unit(largest);
+    for (column, distance) in distances.iter().enumerate() {
+        let ink = if *distance > 0.6 * largest {
+            &BLACK
+        } else {
+            &WHITE
+        };
+        let font = ("sans-serif", 12).into_font().color(ink);
+        let middle = |index: usize| index as i32 * frame.cell + frame.cell / 2;
+        let place = (frame.left + middle(column), TITLE + middle(row));
+        let number = format!("{:.2}", distance / 10f64.powi(unit));
+        area.draw_text(
+            &number,
+            &font.pos(Pos::new(HPos::Center, VPos::Center)),
+            place,
+        )?;
+    }
+    Ok(())
+}
+
+/// The exponent of ten in which distances are written, so that the largest has one digit before the
+/// point.
+pub fn unit(largest: f64) -> i32 {
+    match largest > 0.0 {
+        true => largest.log10().floor() as i32,
+        false => 0,
+    }
+}
+
+/// Draws the tree on the left, its leaves beside the rows.
+fn draw_tree(area: &Area, frame: &Frame, tree: &Tree) -> Result<()> {
+    let layout = Layout::new(tree);
+    let deepest = layout.deepest();
+    let scale = if deepest > 0.0 {
+        f64::from(TREE) / deepest
+    } else {
+        0.0
+    };
+    let x = |node: usize| MARGIN + (layout.depth[node] * scale).round() as i32;
+    let y = |node: usize| {
+        let row = (layout.row[node] + 0.5) / frame.group as f64;
+        TITLE + (row * f64::from(frame.cell)).round() as i32
+    };
+    let line = |points: Vec<(i32, i32)>, color: RGBColor, width: u32| {
+        area.draw(&PathElement::new(points, color.stroke_width(width)))
+    };
+    for parent in 0..tree.nodes.len() {
+        for &child in tree.children(parent) {
+            line(
+                vec![
+                    (x(parent), y(parent)),
+                    (x(parent), y(child)),
+                    (x(child), y(child)),
+                ],
+                BLACK,
+                1,
+            )?;
+        }
+        // From a leaf to its row.
+        let end = frame.left - GAP / 2;
+        if tree.children(parent).is_empty() && frame.has_names && x(parent) < end {
+            line(
+                vec![(x(parent) + 3, y(parent)), (end, y(parent))],
+                RGBColor(200, 200, 200),
+                1,
+            )?;
+        }
+    }
+    if deepest > 0.0 {
+        draw_scale(area, frame, deepest, scale)?;
+    }
+    Ok(())
+}
+
+/// Draws a line below the tree with a round length.
+fn draw_scale(area: &Area, frame: &Frame, deepest: f64, scale: f64) -> Result<()> {
+    let power = 10f64.powi((deepest / 2.0).log10().floor() as i32);
+    let steps = [5.0, 2.0, 1.0].map(|step| step * power);
+    let length = steps
+        .into_iter()
+        .find(|step| *step <= deepest / 2.0)
+        .unwrap_or(power);
+    let y = TITLE + frame.cells as i32 * frame.cell + 16;
+    let points = vec![(MARGIN, y), (MARGIN + (length * scale).round() as i32, y)];
+    area.draw(&PathElement::new(points, BLACK.stroke_width(2)))?;
+    let font = ("sans-serif", 12).into_font().color(&BLACK);
+    Ok(area.draw_text(&format!("{length:.0e}"), &font, (MARGIN, y + 5))?)
+}
+
+fn draw_legend(area: &Area, frame: &Frame, largest: f64) -> Result<()> {
+    let unit = unit(largest);
+    let (width, height) = BAR;
+    let (left, top) = (frame.left, frame.size.1 - LEGEND + 4);
+    for x in 0..width {
+        let color = color(f64::from(x) / f64::from(width - 1));
+        area.draw(&Rectangle::new(
+            [(left + x, top), (left + x + 1, top + height)],
+            color.filled(),
+        ))?;
+    }
+    let font = ("sans-serif", 12).into_font().color(&BLACK);
+    for (share, hpos) in [(0.0, HPos::Left), (0.5, HPos::Center), (1.0, HPos::Right)] {
+        let number = format!("{:.2}", share * largest / 10f64.powi(unit));
+        let place = (left + (share * f64::from(width)) as i32, top + height + 5);
+        area.draw_text(&number, &font.pos(Pos::new(hpos, VPos::Top)), place)?;
+    }
+    let title = match unit {
+        0 => "L2 distance".into(),
+        unit => format!("L2 distance / 1e{unit}"),
+    };
+    Ok(area.draw_text(&title, &font, (left + width + 12, top))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(sequences: usize) -> String {
+        let names: Vec<String> = (0..sequences).map(|i| format!("name <{i}>")).collect();
+        let distances =
+            Array2::from_shape_fn((sequences, sequences), |(i, j)| i.abs_diff(j) as f64);
+        let order: Vec<usize> = (0..sequences).collect();
+        let map = HeatMap {
+            names: &names,
+            distances: distances.view(),
+            order: &order,
+            tree: None,
+        };
+        map.draw().unwrap()
+    }
+
+    #[test]
+    fn names_are_escaped_and_numbers_written() {
+        let svg = map(3);
+        assert!(svg.contains("name &lt;2&gt;"), "{svg}");
+        assert!(svg.contains("2.00"), "{svg}");
+    }
+
+    #[test]
+    fn maps_of_one_and_of_identical_sequences_are_drawn() {
+        assert!(map(1).contains("1 sketches"));
+    }
+
+    #[test]
+    fn many_sequences_share_cells() {
+        let svg = map(1100);
+        assert!(svg.contains("the mean of 5 × 5 distances"));
+        assert!(!svg.contains("name &lt;"));
+        assert!(svg.matches("<rect").count() <= MOST_CELLS * MOST_CELLS + BAR.0 as usize + 1);
+    }
+
+    #[test]
+    fn means_of_groups() {
+        let distances = Array2::from_shape_fn((3, 3), |(i, j)| i.abs_diff(j) as f64);
+        let map = HeatMap {
+            names: &[],
+            distances: distances.view(),
+            order: &[0, 1, 2],
+            tree: None,
+        };
+        let frame = Frame {
+            group: 2,
+            cells: 2,
+            cell: 1,
+            left: 0,
+            size: (0, 0),
+            has_names: false,
+        };
+        assert_eq!(map.cells(&frame), ndarray::arr2(&[[0.5, 1.5], [1.5, 0.0]]));
+    }
+
+    #[test]
+    fn long_names_lose_their_middle() {
+        let name = format!("{}{}", "a".repeat(30), "b".repeat(30));
+        assert_eq!(
+            shown(&name),
+            format!("{}…{}", "a".repeat(20), "b".repeat(19))
+        );
+        assert_eq!(shown("ä b"), "ä b");
+    }
+}

@@ -1,0 +1,365 @@
+//! The subcommand `distances` as its user meets it: what it prints, writes and refuses.
+
+use std::fs;
+
+use gridstride::distances::{Component, Metric, reference};
+use ndarray::{Array2, Array3, ArrayView2, ShapeBuilder, array};
+use ndarray_npy::{WritableElement, read_npy, write_npy};
+
+use crate::common::{Random, devices};
+use crate::program::{Folder, Program, gzip, name_of, says, words};
+
+const PROGRAM: Program = Program("distances");
+
+/// Three points on a line: distances of 5 and 10.
+fn line() -> Array2<f64> {
+    array![[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]
+}
+
+/// Numbers in [-1, 1).
+fn random(shape: (usize, usize), seed: u64) -> Array2<f64> {
+    let mut random = Random(seed);
+    Array2::from_shape_simple_fn(shape, || random.within(-1_000_000, 999_999) as f64 * 1e-6)
+}
+
+/// Writes a matrix, and returns the path for a command line.
+fn npy<T: WritableElement>(folder: &Folder, name: &str, matrix: &Array2<T>) -> String {
+    write_npy(folder.path(name), matrix).unwrap();
+    folder.argument(name)
+}
+
+/// Whether distances are within the bound of the library's documentation for rows of so many
+/// numbers.
+#[track_caller]
+fn check<T: Component>(found: &Array2<f64>, a: ArrayView2<T>, b: ArrayView2<T>, metric: Metric) {
+    let expected = reference::distances(a, b, metric);
+    assert_eq!(found.dim(), expected.dim());
+    let n = (a.ncols() + 4) as f64 * T::UNIT_ROUNDOFF;
+    let bound = n / (1.0 - n);
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!(
+            (found - expected).abs() <= bound * expected,
+            "{found} {expected}"
+        );
+    }
+}
+
+#[test]
+fn types_metrics_and_devices() {
+    let folder = Folder::new();
+    let (a, b) = (random((40, 7), 1), random((30, 7), 2));
+    let (single_a, single_b) = (a.mapv(|x| x as f32), b.mapv(|x| x as f32));
+    let files = [npy(&folder, "a.npy", &a), npy(&folder, "b.npy", &b)];
+    let single = [
+        npy(&folder, "a32.npy", &single_a),
+        npy(&folder, "b32.npy", &single_b),
+    ];
+    let [a_file, b_file] = files.each_ref().map(|file| &**file);
+    let [a_single, b_single] = single.each_ref().map(|file| &**file);
+    let read = |options: &[&str], device: &str| -> Array2<f64> {
+        let options = [options, &["--device", device]].concat();
+        read_npy(PROGRAM.write(&folder, "out.npy", &options)).unwrap()
+    };
+    for device in devices() {
+        let device = &*device.kind().to_string();
+        let (a, b) = (a.view(), b.view());
+        check(&read(&[a_file, b_file], device), a, b, Metric::L2);
+        check(&read(&[a_file], device), a, a, Metric::L2);
+        let squared = ["--metric", "squared-l2", a_file, b_file];
+        check(&read(&squared, device), a, b, Metric::SquaredL2);
+        // Of different types, or rounded.
+        let rounded = single_b.mapv(f64::from);
+        check(
+            &read(&[a_file, b_single], device),
+            a,
+            rounded.view(),
+            Metric::L2,
+        );
+        let (a, b) = (single_a.view(), single_b.view());
+        for options in [
+            &[a_single, b_single][..],
+            &["--type", "f32", a_file, b_file],
+        ] {
+            check(&read(options, device), a, b, Metric::L2);
+        }
+        let found = read(&[a_single], device);
+        check(&found, a, a, Metric::L2);
+        assert!(found.diag().iter().all(|&distance| distance == 0.0));
+        assert_eq!(found, found.t());
+    }
+    let said = PROGRAM.succeed(&[a_single, b_file]);
+    says(
+        &said,
+        &[format!(
+            "rows: 40 in {a_single}, 30 in {b_file}, of 7 numbers, f64\n"
+        )],
+    );
+    says(&PROGRAM.succeed(&[a_single]), &["of 7 numbers, f32\n"]);
+}
+
+#[test]
+fn tables_with_names() {
+    let folder = Folder::new();
+    let rows = npy(&folder, "rows.npy", &line());
+    let other = npy(&folder, "other.npy", &array![[0.0, 0.0], [3.0, 4.0]]);
+    let names = folder.file("names.txt", "Homo sapiens\r\n a \"b\" \r\nc\td\r\n");
+    let others = folder.file("others.txt.gz", gzip(b"x\ny\n\n"));
+    for device in devices() {
+        let device = &*device.kind().to_string();
+        let read = |options: &[&str]| {
+            let options = [options, &["--device", device]].concat();
+            fs::read_to_string(PROGRAM.write(&folder, "out.tsv", &options)).unwrap()
+        };
+        assert_eq!(
+            read(&[&rows]),
+            "\t0\t1\t2\n0\t0\t5\t10\n1\t5\t0\t5\n2\t10\t5\t0\n"
+        );
+        assert_eq!(
+            read(&["--names", &names, &rows]),
+            "\tHomo sapiens\t\"a \"\"b\"\"\"\t\"c\td\"\nHomo sapiens\t0\t5\t10\n\
+             \"a \"\"b\"\"\"\t5\t0\t5\n\"c\td\"\t10\t5\t0\n"
+        );
+        assert_eq!(
+            read(&[&rows, &other, "--other-names", &others]),
+            "\tx\ty\n0\t0\t5\n1\t5\t0\n2\t10\t5\n"
+        );
+        assert_eq!(
+            read(&[&rows, &other, "--names", &names]),
+            "\t0\t1\nHomo sapiens\t0\t5\n\"a \"\"b\"\"\"\t5\t0\n\"c\td\"\t10\t5\n"
+        );
+    }
+    // The format is that of the name, unless it is given.
+    let table = ["--format", "tsv", &rows];
+    let text = fs::read_to_string(PROGRAM.write(&folder, "table.npy", &table)).unwrap();
+    assert!(text.starts_with("\t0\t1\t2\n"), "{text}");
+    let matrix = ["--format", "npy", &rows];
+    let matrix: Array2<f64> = read_npy(PROGRAM.write(&folder, "matrix", &matrix)).unwrap();
+    assert_eq!(
+        matrix,
+        array![[0.0, 5.0, 10.0], [5.0, 0.0, 5.0], [10.0, 5.0, 0.0]]
+    );
+    PROGRAM.write(&folder, "OUT.NPY", &[&rows]);
+}
+
+#[test]
+fn the_summary_shows_the_nearest_rows() {
+    let folder = Folder::new();
+    let rows = npy(&folder, "rows.npy", &line());
+    let names = folder.file("names.txt", "a\nb\nc\n");
+    for device in devices() {
+        let kind = device.kind().to_string();
+        let said = PROGRAM.succeed(&["--device", &kind, "--names", &names, &rows]);
+        let lines = words(&said);
+        assert_eq!(lines[0], ["distance", "row", "other"]);
+        assert_eq!(lines[1], ["5.000000e0", "a", "b"]);
+        assert_eq!(lines[2], ["5.000000e0", "b", "c"]);
+        assert_eq!(lines[3], ["1.000000e1", "a", "c"]);
+        says(
+            &said,
+            &[
+                format!("rows: 3 in {rows}, of 2 numbers, f64\n"),
+                "distances: 3 pairs, least 5.000000e0, mean 6.666667e0, greatest 1.000000e1\n"
+                    .into(),
+                format!(", on {}: reading ", name_of(device.kind())),
+            ],
+        );
+    }
+    // Rows of another file are compared with all, also with those that are the same.
+    let said = PROGRAM.succeed(&["--device", "cpu", "--metric", "squared-l2", &rows, &rows]);
+    assert_eq!(words(&said)[1], ["0.000000e0", "0", "0"]);
+    says(
+        &said,
+        &["squared distances: 9 pairs, least 0.000000e0, mean 3.333333e1, greatest 1.000000e2"],
+    );
+
+    // Twelve pairs of rows at a distance of 1, of which ten are shown, in order.
+    let thirteen = Array2::from_shape_fn((13, 1), |(i, _)| i as f64);
+    let said = PROGRAM.succeed(&[npy(&folder, "thirteen.npy", &thirteen)]);
+    let lines = words(&said);
+    for i in 0..10 {
+        assert_eq!(
+            lines[i + 1],
+            ["1.000000e0", &i.to_string(), &(i + 1).to_string()]
+        );
+    }
+    assert!(
+        said.contains("... and 68 more, which are farther\n"),
+        "{said}"
+    );
+}
+
+/// More distances than are in memory together.
+#[test]
+fn blocks_of_rows() {
+    let folder = Folder::new();
+    let count = 4300;
+    let rows = Array2::from_shape_fn((count, 1), |(i, _)| i as f32);
+    let rows = npy(&folder, "rows.npy", &rows);
+    let options = ["--device", "cpu", "--memory", "64", &rows];
+    let out = folder.argument("out.npy");
+    let said = PROGRAM.succeed(&[&options[..], &["--out", &out]].concat());
+    let (pairs, mean) = (count * (count - 1) / 2, (count + 1) as f64 / 3.0);
+    says(
+        &said,
+        &[format!(
+            "distances: {pairs} pairs, least 1.000000e0, mean {mean:.6e}, greatest {:.6e}\n",
+            (count - 1) as f64
+        )],
+    );
+    for (line, i) in words(&said)[1..11].iter().zip(0..) {
+        assert_eq!(line[1..], [i.to_string(), (i + 1).to_string()]);
+    }
+    let found: Array2<f64> = read_npy(&out).unwrap();
+    assert_eq!(found.dim(), (count, count));
+    for ((i, j), &distance) in found.indexed_iter() {
+        assert_eq!(distance, i.abs_diff(j) as f64, "{i} {j}");
+    }
+}
+
+#[test]
+fn no_rows_and_no_numbers() {
+    let folder = Folder::new();
+    let rows = npy(&folder, "rows.npy", &line());
+    let none = npy(&folder, "none.npy", &Array2::<f64>::zeros((0, 2)));
+    let narrow = npy(&folder, "narrow.npy", &Array2::<f32>::zeros((2, 0)));
+    for device in devices() {
+        let device = &*device.kind().to_string();
+        for (files, expected) in [
+            (&[&*none][..], "\n"),
+            (&[&none, &rows], "\t0\t1\t2\n"),
+            (&[&rows, &none], "\n0\n1\n2\n"),
+            (&[&narrow], "\t0\t1\n0\t0\t0\n1\t0\t0\n"),
+        ] {
+            let options = [files, &["--device", device]].concat();
+            let out = PROGRAM.write(&folder, "out.tsv", &options);
+            assert_eq!(fs::read_to_string(out).unwrap(), expected);
+        }
+        let said = PROGRAM.succeed(&["--device", device, &none]);
+        says(&said, &["distances: none\n", "rows: 0 in "]);
+    }
+}
+
+#[test]
+fn files_in_other_orders_and_places() {
+    let folder = Folder::new();
+    let mut columns = Array2::zeros((3, 2).f());
+    columns.assign(&line());
+    let plain = folder.path("plain.npy");
+    write_npy(&plain, &columns).unwrap();
+    let bytes = fs::read(&plain).unwrap();
+    let packed = folder.file("packed", gzip(&bytes));
+    let expected = "\t0\t1\t2\n0\t0\t5\t10\n1\t5\t0\t5\n2\t10\t5\t0\n";
+    for file in [plain.to_str().unwrap(), &packed] {
+        let out = PROGRAM.write(&folder, "out.tsv", &[file]);
+        assert_eq!(fs::read_to_string(out).unwrap(), expected);
+    }
+    let out = folder.argument("piped.tsv");
+    PROGRAM.read(&["-", "--out", &out], &bytes);
+    assert_eq!(fs::read_to_string(out).unwrap(), expected);
+}
+
+#[test]
+fn mistakes() {
+    let folder = Folder::new();
+    let rows = npy(&folder, "rows.npy", &line());
+    let kept = folder.file("kept.tsv", "as it was");
+    let refuse = |options: &[&str], parts: &[&str]| {
+        PROGRAM.refuse(&[options, &["--out", &kept]].concat(), parts);
+        assert_eq!(fs::read(&kept).unwrap(), b"as it was");
+    };
+    refuse(
+        &["missing.npy"],
+        &["cannot read missing.npy", "No such file"],
+    );
+    refuse(
+        &[&rows, "missing.npy"],
+        &["cannot read missing.npy", "No such file"],
+    );
+    PROGRAM.refuse_usage(&["-", "-"], "only one of the two files can be stdin");
+
+    let wide = npy(&folder, "wide.npy", &Array2::<f64>::zeros((2, 3)));
+    let said = [
+        "wide.npy have 3 numbers, those of ",
+        "rows.npy have 2: all rows must have the same length",
+    ];
+    refuse(&[&rows, &wide], &said);
+    for (number, name) in [
+        (f64::NAN, "NaN"),
+        (f64::INFINITY, "inf"),
+        (f64::NEG_INFINITY, "-inf"),
+    ] {
+        let mut numbers = line();
+        numbers[[2, 1]] = number;
+        let bad = npy(&folder, "bad.npy", &numbers);
+        let said = format!("bad.npy: row 2, column 1 is {name}: distances need finite numbers");
+        refuse(&[&bad], &[&said]);
+        refuse(&[&rows, &bad], &[&said]);
+    }
+    let large = npy(&folder, "large.npy", &array![[0.0, 1e39]]);
+    refuse(
+        &["--type", "f32", &large],
+        &["large.npy: row 0, column 1: 1e39 is out of the range of f32"],
+    );
+    write_npy(folder.path("cube.npy"), &Array3::<f64>::zeros((2, 2, 2))).unwrap();
+    refuse(
+        &[&folder.argument("cube.npy")],
+        &["3 axes, [2, 2, 2], not a matrix"],
+    );
+    let whole = npy(&folder, "whole.npy", &Array2::<i64>::zeros((2, 2)));
+    refuse(&[&whole], &["<i8", "not f32 or f64"]);
+
+    let two = folder.file("two.txt", "a\nb\n");
+    let said = [
+        "two.txt has 2 names, but ",
+        "rows.npy has 3 rows: there must be a name for each",
+    ];
+    refuse(&["--names", &two, &rows], &said);
+    refuse(
+        &[
+            "--other-names",
+            &two,
+            &wide,
+            &wide,
+            "--names",
+            "missing.txt",
+        ],
+        &["cannot read missing.txt"],
+    );
+    let blank = folder.file("blank.txt", "a\n \nb\n");
+    refuse(
+        &["--names", &blank, &rows],
+        &["blank.txt: line 2 is blank: each line is a name"],
+    );
+    refuse(&["--device", "cuda:1000", &rows], &["cuda:1000"]);
+    refuse(
+        &["--device", "simulator", "--memory", "0", &rows],
+        &["cannot allocate", "0 of 0 bytes are free"],
+    );
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = Folder::new();
+    let rows = npy(&folder, "rows.npy", &line());
+    for name in ["nowhere/out.npy", "nowhere/out.tsv"] {
+        PROGRAM.refuse(
+            &[&rows, "--out", &folder.argument(name)],
+            &["cannot write", name],
+        );
+    }
+    fs::create_dir(folder.path("folder.npy")).unwrap();
+    let itself = folder.argument("folder.npy");
+    PROGRAM.refuse(
+        &[&rows, "--out", &itself],
+        &["cannot write", "it is not a file"],
+    );
+    for name in ["out", "out.csv"] {
+        let said = "ends in neither .npy nor .tsv: give the format by --format npy or --format tsv";
+        PROGRAM.refuse(&[&rows, "--out", &folder.argument(name)], &[name, said]);
+    }
+    assert_eq!(folder.names(), ["folder.npy", "rows.npy"]);
+    PROGRAM.refuse_usage(&[&rows, "--format", "npy"], "--out");
+    PROGRAM.refuse_usage(&[&rows, "--other-names", "names.txt"], "OTHER");
+    PROGRAM.refuse_usage(&[&rows, "--metric", "l1"], "l1");
+    PROGRAM.refuse_usage(&[], "ROWS");
+}

@@ -1,0 +1,238 @@
+//! What is the same in every subcommand: `--quiet`, help, exit codes; and the subcommands about the
+//! program itself.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use gridstride::Device;
+
+use crate::program::{Folder, Program, printed, says};
+
+const NONE: [&str; 0] = [];
+
+const ROOMS: &str = "../examples/data/rooms.csv";
+
+/// Subcommands, with arguments of a short run that succeeds.
+const RUNS: [&[&str]; 8] = [
+    &[
+        "tensor-sketch",
+        "--dim",
+        "8",
+        "../examples/data/lambda_phage.fa",
+    ],
+    &["box-overlap", "../examples/data/pipes/set1.csv"],
+    &["matmul", "--device", "simulator", "--m", "10"],
+    &["time-series", "--every", "1d", ROOMS],
+    &["vector-add", "--n", "1000", "--device", "cpu"],
+    &[
+        "ladder",
+        "--device",
+        "simulator",
+        "block-shape",
+        "--rows",
+        "40",
+        "--inner",
+        "9",
+    ],
+    &["devices"],
+    &["devices", "--measure"],
+];
+
+#[test]
+fn quiet_runs_print_nothing() {
+    for run in RUNS {
+        let quiet = Program(run[0]).succeed(&[&run[1..], &["--quiet"]].concat());
+        assert_eq!(quiet, "", "{run:?}");
+        let loud = Program(run[0]).succeed(&run[1..]);
+        assert!(loud.lines().count() > 2, "{run:?}");
+    }
+    // The option may be before the subcommand, and errors are printed.
+    let output = Program("-q").run(&["time-series", "--every", "1s", "missing.csv"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    says(&errors, &["error: cannot read missing.csv"]);
+    Program("matmul").refuse_usage(&["--json", "--quiet"], "cannot be used with");
+}
+
+#[test]
+fn errors_with_json_are_sentences_too() {
+    let options = ["--every", "1s", "--json", "missing.csv"];
+    Program("time-series").refuse(&options, &["cannot read missing.csv"]);
+}
+
+#[test]
+fn devices_that_are_not_there_are_referred_to_the_diagnosis() {
+    for command in ["matmul", "vector-add"] {
+        let parts = [
+            "device cuda:1000 cannot be used",
+            "; `gridstride devices` shows",
+        ];
+        Program(command).refuse(&["--device", "cuda:1000"], &parts);
+    }
+    match Device::cuda(0) {
+        Ok(_) => drop(Program("vector-add").succeed(&["--n", "1000", "--device", "gpus"])),
+        Err(_) => {
+            Program("vector-add").refuse(&["--device", "gpus"], &["device gpus cannot be used"])
+        }
+    }
+    Program("ladder").refuse_usage(
+        &["--device", "gpu", "matmul"],
+        "possible are auto, cpu, cuda",
+    );
+}
+
+#[test]
+fn every_help_has_groups_examples_and_exit_codes() {
+    for command in [
+        "tensor-sketch",
+        "distances",
+        "box-overlap",
+        "matmul",
+        "time-series",
+        "vector-add",
+        "ladder",
+    ] {
+        let help = Program(command).succeed(&["--help"]);
+        let example = format!("Examples:\n  gridstride {command}");
+        says(
+            &help,
+            &[
+                "\nComputation:\n",
+                "\nGlobal options:\n",
+                &example,
+                "Exit codes:\n  0  ",
+            ],
+        );
+        // Beside the groups there is --help alone, and in a ladder the list of ladders.
+        let ungrouped = help.split("\nOptions:\n").nth(1).unwrap();
+        let ungrouped = ungrouped.split("\n\n").next().unwrap();
+        assert_eq!(ungrouped.matches("--").count(), 1, "{ungrouped}");
+        // Options of the examples exist.
+        let examples = help.split("Examples:\n").nth(1).unwrap();
+        let examples = examples.split("\n\n").next().unwrap();
+        for option in examples
+            .split_whitespace()
+            .filter(|word| word.starts_with("--"))
+        {
+            let is_there = help.matches(&format!("  {option} ")).count() > 0
+                || help.contains(&format!("  {option}\n"))
+                || command == "ladder" && option == "--sweep";
+            assert!(is_there, "{command} {option}");
+        }
+    }
+    Program("--help").succeed(&NONE);
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    for (command, arguments) in [
+        ("unknown", &[][..]),
+        ("matmul", &["--unknown"]),
+        ("tensor-sketch", &[]),
+        ("completions", &["tcsh"]),
+        ("devices", &["cpu"]),
+        ("ladder", &[]),
+    ] {
+        Program(command).refuse_usage(arguments, "--help");
+    }
+}
+
+/// Runs a checker of another program, if that is installed.
+fn checked(program: &str, arguments: &[&str]) -> Option<Output> {
+    Command::new(program).args(arguments).output().ok()
+}
+
+#[test]
+fn completions_are_scripts_of_their_shells() {
+    let folder = Folder::new();
+    for (shell, start, check) in [
+        ("bash", "_gridstride() {", Some(["bash", "-n"])),
+        ("zsh", "#compdef gridstride", Some(["zsh", "-n"])),
+        ("fish", "# Print an optspec", Some(["fish", "-n"])),
+        ("elvish", "\nuse builtin;", None),
+        ("powershell", "\nusing namespace", None),
+    ] {
+        let script = Program("completions").succeed(&[shell]);
+        assert!(script.starts_with(start), "{shell}: {script}");
+        says(
+            &script,
+            &["box-overlap", "time-series", "aggregate", "json"],
+        );
+        let file = folder.file(shell, script);
+        let output = check.and_then(|[program, option]| checked(program, &[option, &file]));
+        if let Some(output) = output {
+            assert!(
+                output.status.success() && output.stderr.is_empty(),
+                "{output:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn manual_pages_are_roff() {
+    let folder = Folder::new();
+    let listed = Program("man").succeed(&[folder.argument("pages")]);
+    let names: Vec<_> = listed.lines().collect();
+    for page in [
+        "gridstride.1",
+        "gridstride-matmul.1",
+        "gridstride-ladder-vector-add.1",
+        "gridstride-man.1",
+    ] {
+        assert!(
+            names.contains(&&*folder.argument(&format!("pages/{page}"))),
+            "{listed}"
+        );
+    }
+    assert!(!listed.contains("help"), "{listed}");
+    let main = Program("man").succeed(&NONE);
+    assert_eq!(fs::read_to_string(names[0]).unwrap(), main);
+    for name in names {
+        let text = fs::read_to_string(name).unwrap();
+        says(
+            &text,
+            &[".TH gridstride", ".SH NAME", ".SH SYNOPSIS", "Exit codes:"],
+        );
+        if let Some(output) = checked("groff", &["-man", "-Kutf8", "-Tutf8", "-ww", name]) {
+            let warnings = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success() && warnings.is_empty(), "{warnings}");
+            assert!(output.stdout.len() > 500, "{name}");
+        }
+    }
+    let nowhere = folder.file("file", "");
+    Program("man").refuse(&[&nowhere], &["cannot write", "file"]);
+    let found = Program("man").json(&[folder.argument("pages")]);
+    assert_eq!(
+        found["files"].as_array().unwrap().len(),
+        listed.lines().count()
+    );
+}
+
+/// The list on a machine without a GPU, with the machine's own words and numbers left out.
+#[test]
+fn devices_without_a_gpu() {
+    if Device::cuda(0).is_ok() {
+        return;
+    }
+    let said = printed(Program("devices").run(&NONE));
+    let (list, problem) = said.split_once("\n\nproblem: ").expect(&said);
+    let [cpu, simulator, driver] = list.lines().collect::<Vec<_>>()[..] else {
+        panic!("{said}");
+    };
+    let threads = ["cpu         ", " threads, ", " GiB free"];
+    assert!(
+        cpu.starts_with(threads[0]) && cpu.ends_with(threads[2]),
+        "{cpu}"
+    );
+    says(cpu, &threads);
+    let golden = "simulator   GPU kernels on the CPU, for tests, compute capability 9.0, ";
+    assert!(simulator.starts_with(golden), "{simulator}");
+    assert!(driver.starts_with("driver      "), "{driver}");
+    let lines: Vec<_> = problem.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert_eq!(lines[0], "cuda");
+    for (line, start) in lines[1..].iter().zip(["  reason: ", "  remedy: "]) {
+        assert!(line.starts_with(start) && line.ends_with('.'), "{line}");
+    }
+}
