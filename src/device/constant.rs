@@ -56,7 +56,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::InvalidInput`] if the pointer is not that of an
-    /// `#[address_space(constant)] static mut`, or if the module has no such static,
+    /// `#[address_space(constant)] static mut`, or, on a GPU, if the module has no such static,
     /// [`Error::Load`] if the driver does not accept the module, [`Error::Driver`] if the copy
     /// fails, [`Error::Unavailable`] on the CPU, which runs no kernels.
     ///

@@ -163,7 +163,8 @@ impl Device {
         }
     }
 
-    /// Sets the stack of each thread of a kernel on a GPU, in bytes, for all handles to the GPU.
+    /// Sets the stack of each thread of a kernel on a GPU, in bytes, for the whole process: for all handles to
+    /// the GPU, and for other libraries that use its primary context.
     ///
     /// The driver gives a kernel as much as it needs if the compiler knows which functions it
     /// calls. Otherwise a thread has 1 KiB by default, and the launch fails if it takes more, as

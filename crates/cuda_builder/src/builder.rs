@@ -80,7 +80,7 @@ pub struct CudaBuilder {
 
 /// A kernel crate's PTX and how it came about.
 ///
-/// Stands for the path of the PTX where a path is asked for, as Rust-CUDA's builder returns.
+/// Dereferences to the path of the PTX, which Rust-CUDA's `build` returns.
 #[derive(Clone, Debug)]
 pub struct Build {
     /// The kernel crate's package.

@@ -23,7 +23,7 @@ unsafe extern "C" {
     /// is no room left.
     ///
     /// # Safety
-    /// Always.
+    /// Sound for every size.
     pub fn malloc(size: usize) -> *mut c_void;
 
     /// Gives back what [`malloc`] returned in any thread, or does nothing for null.
@@ -81,7 +81,7 @@ unsafe impl GlobalAlloc for CUDAAllocator {
 #[global_allocator]
 pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
 
-/// What `==` and `cmp` of strings and slices of bytes call, as a C library has it.
+/// Compares byte ranges like C's `memcmp`. `==` and `cmp` of byte slices call it.
 ///
 /// # Safety
 /// Both addresses are those of `size` bytes.

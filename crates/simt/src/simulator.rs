@@ -51,7 +51,8 @@ pub struct Simulator {
     pub seed: u64,
     /// Whether blocks run in parallel on rayon's threads, as by default. Otherwise they run one
     /// after the other on the caller's thread, and a seed always gives the same results and the
-    /// same error.
+    /// same error. A program with `#[address_space(shared)]` statics never runs blocks in
+    /// parallel: on the host a static is the same for all of them.
     pub parallel: bool,
     /// The size of each simulated thread's stack. The default, 256 KiB, is enough for unoptimised
     /// kernels, and for a panic hook that prints a backtrace. Unused pages take no memory. An

@@ -2,8 +2,9 @@
 
 /// The statics with `#[address_space(shared)]` of the whole program.
 ///
-/// On the host each is one static, whereas each block of a GPU has its own. An executor that finds
-/// any runs one block at a time in the whole process, and fills them when a block starts.
+/// On the host each is one static, whereas each block of a GPU has its own. If the list is not empty,
+/// the executor runs one block at a time in the process and overwrites the statics before each
+/// block.
 #[linkme::distributed_slice]
 #[linkme(crate = linkme)]
 pub static SHARED_STATICS: [SharedStatic];
