@@ -3,10 +3,23 @@
 //! On a GPU the driver collects the text in a buffer of 1 MiB (`CU_LIMIT_PRINTF_FIFO_SIZE`) and
 //! prints it when the host waits for the device. In the simulator it goes to the host's standard
 //! output at once.
+//!
+//! # What a failed kernel reports
+//!
+//! On a GPU, [`assert!`](crate::assert), [`assert_eq!`](crate::assert_eq) and
+//! [`assert_ne!`](crate::assert_ne) of this crate print their message, file, line, block and thread.
+//! With the feature `alloc` they are in the [`prelude`](crate::prelude), so that a kernel crate that
+//! imports it uses them under their usual names.
+//!
+//! All other panics only end the launch with a trap: an index out of range, an overflow, `unwrap`
+//! and `panic!`, and the assertions of `core`, which kernels use without the feature or the prelude.
+//! cuda_builder compiles them without messages and code that formats these, which would otherwise
+//! be in every kernel with an index. The simulator reports every panic with message, line, kernel,
+//! block and thread.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    fn vprintf(format: *const u8, arguments: *const core::ffi::c_void) -> i32;
+    pub(crate) fn vprintf(format: *const u8, arguments: *const core::ffi::c_void) -> i32;
 
     fn __assertfail(
         message: *const u8,
@@ -34,30 +47,37 @@ pub fn print(arguments: core::fmt::Arguments) {
 }
 
 /// Ends the launch with a message, the place, and the thread.
-#[cfg(feature = "alloc")]
+#[cfg(all(feature = "alloc", not(target_arch = "nvptx64")))]
 #[doc(hidden)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub fn fail(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let (message, file) = (with_end(arguments), with_end(format_args!("{file}")));
-        // SAFETY: texts that end with 0.
-        unsafe {
-            __assertfail(
-                message.as_ptr(),
-                file.as_ptr(),
-                line,
-                c"".as_ptr().cast(),
-                1,
-            );
-            core::arch::nvptx::trap()
-        }
+#[track_caller]
+pub fn fail(arguments: core::fmt::Arguments, _file: &str, _line: u32) -> ! {
+    // The simulator names the place.
+    panic!("{arguments}")
+}
+
+/// Ends the launch with a message, the place, and the thread. In a constant it ends the compilation.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub const fn fail(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
+    const fn in_constant(arguments: core::fmt::Arguments, _file: &str, _line: u32) -> ! {
+        core::panicking::panic_fmt(arguments)
     }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        // The simulator names the place.
-        let _ = (file, line);
-        panic!("{arguments}")
+    core::intrinsics::const_eval_select((arguments, file, line), in_constant, fail_in_kernel)
+}
+
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+fn fail_in_kernel(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
+    let (message, file) = (with_end(arguments), with_end(format_args!("{file}")));
+    // SAFETY: texts that end with 0.
+    unsafe {
+        __assertfail(
+            message.as_ptr(),
+            file.as_ptr(),
+            line,
+            c"".as_ptr().cast(),
+            1,
+        );
+        core::arch::nvptx::trap()
     }
 }
 

@@ -38,3 +38,17 @@ pub fn asserts(broken: u32, values: &[u32]) {
     cuda_std::assert_ne!(value + (broken == 4) as u32, 6);
     cuda_std::assert_ne!(value + (broken == 5) as u32, 6, "never {}", 6);
 }
+
+/// Asserts by the names that the prelude and the host's `core` have, with values for which all hold
+/// but the one of number `broken`.
+#[kernel]
+pub fn asserts_of_the_prelude(broken: u32, values: &[u32]) {
+    const { assert!(size_of::<u32>() == 4) };
+    const { assert!(size_of::<u64>() == 8, "an address has eight bytes") };
+    let i = thread::global_index();
+    let value = values[i];
+    assert!(broken != 0 || value != 5);
+    assert!(broken != 1 || value != 5, "{value} at {i} is not {}", "allowed");
+    assert_eq!(value.min(5 - (broken == 2) as u32), value, "of {i}");
+    assert_ne!(value + (broken == 3) as u32, 6);
+}
