@@ -116,39 +116,60 @@ fn broken_assertions_are_printed() {
     check_printed(test, asserted, 3, &["== value: of thread", "text.rs:32"]);
 }
 
-fn asserted_by_prelude(device: &Device, broken: u32) -> Result<()> {
+fn asserted_by_name(device: &Device, broken: u32) -> Result<()> {
     let values = device.buffer_from(&VALUES).unwrap();
     let (config, arguments) = (LaunchConfig::new(2, 2), (broken, values.slice()));
-    let kernel = &text::asserts_of_the_prelude;
+    let kernel = &text::imported::asserts_by_name;
     // SAFETY: a value for each thread.
     unsafe { device.launch(&COMMON, kernel, config, arguments) }?;
     device.synchronize()
 }
 
 #[test]
-fn assertions_of_the_prelude_hold() {
+fn imported_assertions_hold() {
     for device in with_kernels() {
-        asserted_by_prelude(&device, 4).unwrap();
+        asserted_by_name(&device, 4).unwrap();
     }
 }
 
 #[test]
-fn assert_of_the_prelude_is_printed() {
-    let test = "text::assert_of_the_prelude_is_printed";
-    let parts = ["5 at 2 is not allowed", "text.rs:57"];
-    check_printed(test, asserted_by_prelude, 1, &parts);
+fn imported_assert_is_printed() {
+    let test = "text::imported_assert_is_printed";
+    let parts = ["5 at 2 is no value", "text.rs:56"];
+    check_printed(test, asserted_by_name, 1, &parts);
 }
 
 #[test]
-fn assert_without_a_message_is_printed() {
-    let test = "text::assert_without_a_message_is_printed";
-    let parts = ["broken != 0 || value != 5", "text.rs:56"];
-    check_printed(test, asserted_by_prelude, 0, &parts);
+fn imported_assert_without_a_message_is_printed() {
+    let test = "text::imported_assert_without_a_message_is_printed";
+    let parts = ["broken != 0 || value != 5", "text.rs:55"];
+    check_printed(test, asserted_by_name, 0, &parts);
 }
 
 #[test]
-fn assert_eq_of_the_prelude_is_printed() {
-    let test = "text::assert_eq_of_the_prelude_is_printed";
-    let parts = ["of 2", "left: 4", "right: 5", "text.rs:63"];
-    check_printed(test, asserted_by_prelude, 2, &parts);
+fn imported_assert_eq_is_printed() {
+    let test = "text::imported_assert_eq_is_printed";
+    let parts = ["of 2", "left: 4", "right: 5", "text.rs:57"];
+    check_printed(test, asserted_by_name, 2, &parts);
+}
+
+/// On a GPU without their message.
+#[test]
+fn assertions_of_core_end_the_launch() {
+    let work = |device: &Device| {
+        let values = device.buffer_from(&VALUES).unwrap();
+        let (config, arguments) = (LaunchConfig::new(2, 2), (values.slice(),));
+        // SAFETY: a value for each thread.
+        let launched = unsafe { device.launch(&COMMON, &text::asserts_of_core, config, arguments) };
+        let error = launched.and_then(|()| device.synchronize()).unwrap_err();
+        eprintln!("{error}");
+    };
+    let check = |device: &Device, output: &std::process::Output| {
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{device}: {printed}");
+        let has_message = printed.contains("5 is no value");
+        let is_simulator = device.kind() == DeviceKind::Simulator;
+        assert_eq!(has_message, is_simulator, "{device}: {printed}");
+    };
+    in_children("text::assertions_of_core_end_the_launch", work, check);
 }

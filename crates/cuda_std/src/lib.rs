@@ -169,7 +169,7 @@ pub mod prelude {
     };
     // On the host `std` has them, in its prelude.
     #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
-    pub use crate::{assert, assert_eq, assert_ne, print, println};
+    pub use crate::{print, println};
     #[cfg(feature = "alloc")]
     pub use alloc::{
         borrow::ToOwned,
