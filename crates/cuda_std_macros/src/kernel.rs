@@ -355,6 +355,28 @@ mod tests {
     }
 
     #[test]
+    fn launches_take_types_without_lifetimes() {
+        let generics = syn::parse_str("<'a>").expect("generics");
+        let ty = quote!(Slice<Row<'a, '_, [for<'b> fn(&'b Row<'a>); 2]>, a>);
+        let expected = quote!(Slice<Row<'static, 'static, [for<'b> fn(&'b Row<'static>); 2]>, a>);
+        let found = with_static(ty, &generics);
+        assert_eq!(found.to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn conditions_and_names_stay() {
+        let function: ItemFn =
+            syn::parse_str("fn r#loop<'a, 'b>(x: &'a [u32], y: &'b u32) where 'a: 'b {}")
+                .expect("a function");
+        let text = expand(&Bound::Any, &function)
+            .expect("a kernel")
+            .to_string();
+        // For the GPU and for the host.
+        assert_eq!(text.matches("where 'a : 'b").count(), 2, "{text}");
+        assert!(text.contains("\"loop\""), "{text}");
+    }
+
+    #[test]
     fn other_bounds_are_refused_with_the_reason() {
         for (bound, reason) in [
             ("block = 0", "expected 1 to 1024"),
