@@ -107,9 +107,7 @@ impl Device {
                 Ok(())
             },
             // SAFETY: passed on to the caller.
-            Backend::Cuda(gpu) => unsafe {
-                gpu.set_constant(module, constant.name(), value, constant.bytes())
-            },
+            Backend::Cuda(gpu) => unsafe { gpu.set_constant(module, constant, value) },
         }
     }
 }

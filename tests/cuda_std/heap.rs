@@ -99,6 +99,10 @@ fn a_launch_without_room_fails() {
     let check = |device: &Device, output: &std::process::Output| {
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{device}: {text}");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let message = "block (0, 0, 0), thread (0, 0, 0): no room for 1099511627776 bytes";
+        let is_printed = device.kind() != DeviceKind::Simulator;
+        assert_eq!(printed.contains(message), is_printed, "{device}: {printed}");
     };
     in_children("heap::a_launch_without_room_fails", work, check);
 }

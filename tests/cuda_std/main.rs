@@ -14,6 +14,7 @@ mod heap;
 mod launches;
 mod machine;
 mod matrices;
+mod names;
 mod ordered_atomics;
 mod parameters;
 mod random;
@@ -29,6 +30,7 @@ mod warps;
 
 use common::{fails, module, simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};
+use cuda_std::{DeviceSlice, DeviceSliceMut};
 use cuda_std_tests_kernels as kernels;
 use gridstride::Device;
 use gridstride::device::{Buffer, LaunchConfig, Module};

@@ -99,6 +99,20 @@ pub enum BuildError {
         name: String,
     },
 
+    /// Two statics that the host sets have one name and one module, such as statics in two
+    /// functions.
+    #[error(
+        "two `#[address_space(constant)] static mut` have the name `{path}`, in lines {} and {}: \
+         the host could not tell them apart, so give one another name",
+        .lines.0, .lines.1
+    )]
+    ConstantNames {
+        /// Crate, modules and name of the statics.
+        path: String,
+        /// The lines of their attributes.
+        lines: (u32, u32),
+    },
+
     /// A launch-bounds marker cannot be understood.
     #[error("the launch bounds `{marker}` in `{function}` cannot be used: {message}")]
     LaunchBounds {

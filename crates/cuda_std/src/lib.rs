@@ -29,7 +29,10 @@
         stdarch_nvptx,
         link_llvm_intrinsics,
         asm_experimental_arch,
-        core_float_math
+        core_float_math,
+        core_intrinsics,
+        const_eval_select,
+        panic_internals
     ),
     allow(internal_features)
 )]
@@ -166,7 +169,7 @@ pub mod prelude {
     };
     // On the host `std` has them, in its prelude.
     #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
-    pub use crate::{assert_eq, assert_ne, print, println};
+    pub use crate::{print, println};
     #[cfg(feature = "alloc")]
     pub use alloc::{
         borrow::ToOwned,
@@ -179,7 +182,8 @@ pub mod prelude {
     };
 }
 
-/// A panic inside a kernel stops the launch: the driver reports it as a trap.
+/// A panic inside a kernel stops the launch: the driver reports it as a trap. cuda_builder makes
+/// panics traps without a call of this function, which the compiler requires nevertheless.
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

@@ -7,8 +7,11 @@ use core::ffi::c_void;
 /// Allocates on the device's heap, of 8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`.
 ///
 /// It is the global allocator of kernels, so that `alloc`'s types work in them. Allocations
-/// are slow, since all threads of the device share the heap. If the heap has no room left, the
-/// launch ends with a trap.
+/// are slow, since all threads of the device share the heap.
+///
+/// If the heap has no room left, the thread prints a message with its place and the number of
+/// bytes. Functions such as `Vec::try_reserve` then return an error; all others end the launch with
+/// a trap.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CUDAAllocator;
@@ -40,27 +43,11 @@ unsafe extern "C" {
 unsafe impl GlobalAlloc for CUDAAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.align() <= ALIGN {
-            // SAFETY: it has no preconditions.
-            return unsafe { malloc(layout.size()) }.cast();
+        let start = allocate(layout);
+        if start.is_null() {
+            report_no_room(layout.size());
         }
-        let Some(bytes) = layout.size().checked_add(layout.align()) else {
-            return core::ptr::null_mut();
-        };
-        // SAFETY: as above.
-        let block: *mut u8 = unsafe { malloc(bytes) }.cast();
-        if block.is_null() {
-            return block;
-        }
-        // At least 16 bytes further, since both are multiples of 16 and the second is not the
-        // first.
-        let offset = layout.align() - block as usize % layout.align();
-        // SAFETY: `offset` is at most the alignment, so that both are in the block.
-        unsafe {
-            let start = block.add(offset);
-            start.cast::<*mut u8>().sub(1).write(block);
-            start
-        }
+        start
     }
 
     #[inline]
@@ -74,6 +61,67 @@ unsafe impl GlobalAlloc for CUDAAllocator {
         // SAFETY: `malloc` returned it, and nobody uses it any more.
         unsafe { free(block.cast()) }
     }
+}
+
+/// Returns a block of the heap, or null if there is no room.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[inline]
+fn allocate(layout: Layout) -> *mut u8 {
+    if layout.align() <= ALIGN {
+        // SAFETY: it has no preconditions.
+        return unsafe { malloc(layout.size()) }.cast();
+    }
+    let Some(bytes) = layout.size().checked_add(layout.align()) else {
+        return core::ptr::null_mut();
+    };
+    // SAFETY: as above.
+    let block: *mut u8 = unsafe { malloc(bytes) }.cast();
+    if block.is_null() {
+        return block;
+    }
+    // At least 16 bytes further, since both are multiples of 16 and the second is not the
+    // first.
+    let offset = layout.align() - block as usize % layout.align();
+    // SAFETY: `offset` is at most the alignment, so that both are in the block.
+    unsafe {
+        let start = block.add(offset);
+        start.cast::<*mut u8>().sub(1).write(block);
+        start
+    }
+}
+
+/// Prints what a thread could not allocate. The message needs no heap.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[cold]
+#[inline(never)]
+fn report_no_room(bytes: usize) {
+    use crate::thread;
+
+    #[repr(C)]
+    struct Arguments {
+        block: [u32; 3],
+        thread: [u32; 3],
+        bytes: u64,
+    }
+    let arguments = Arguments {
+        block: [
+            thread::block_idx_x(),
+            thread::block_idx_y(),
+            thread::block_idx_z(),
+        ],
+        thread: [
+            thread::thread_idx_x(),
+            thread::thread_idx_y(),
+            thread::thread_idx_z(),
+        ],
+        bytes: bytes as u64,
+    };
+    let format =
+        c"block (%u, %u, %u), thread (%u, %u, %u): no room for %llu bytes on the device's \
+                   heap (CU_LIMIT_MALLOC_HEAP_SIZE)\n";
+    // SAFETY: the format takes six 32-bit numbers and a 64-bit one, as they lie in the struct. The
+    // call copies both.
+    unsafe { crate::io::vprintf(format.as_ptr().cast(), (&raw const arguments).cast()) };
 }
 
 /// The global allocator of kernels.

@@ -6,7 +6,7 @@ use crate::device::constant::SET_CONSTANT;
 use crate::device::split::Split;
 use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
-use cuda_std::host::LaunchConfig;
+use cuda_std::host::{ConstantStatic, LaunchConfig};
 use cust::sys::{self, CUjit_option, cudaError_enum};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -179,16 +179,16 @@ impl Modules {
     /// Starts a copy to a variable in constant memory.
     ///
     /// # Safety
-    /// `value` points to `bytes` bytes, which may be padding, in memory that is not page-locked. No
-    /// kernel on another stream reads the variable.
+    /// `value` points to as many bytes as the constant has, which may be padding, in memory that is
+    /// not page-locked. No kernel on another stream reads the variable.
     pub unsafe fn set(
         &self,
         stream: &Stream,
         module: &'static Module,
-        name: &'static str,
+        constant: &ConstantStatic,
         value: *const u8,
-        bytes: usize,
     ) -> Result<()> {
+        let (name, bytes) = (constant.name(), constant.bytes());
         let _bound = self.primary.bind()?;
         let mut modules = lock(&self.present);
         let present = self.present(&mut modules, module)?;
@@ -206,11 +206,19 @@ impl Modules {
                 *place.insert(self.load(module, present.image, present.image.ptx())?)
             }
         };
-        let symbol = CString::new(name).map_err(|_| missing())?;
         let (mut address, mut size) = (0, 0);
-        // SAFETY: the module lives, the name ends with a zero, and two numbers are written.
-        let result =
-            unsafe { sys::cuModuleGetGlobal_v2(&mut address, &mut size, loaded, symbol.as_ptr()) };
+        let mut look_up = |name: String| {
+            let symbol = CString::new(name).map_err(|_| missing())?;
+            // SAFETY: the module lives, the name ends with a zero, and two numbers are written.
+            Ok(unsafe {
+                sys::cuModuleGetGlobal_v2(&mut address, &mut size, loaded, symbol.as_ptr())
+            })
+        };
+        // Where a PTX has the qualified name, the plain one may be that of another static.
+        let mut result = look_up(constant.qualified_name())?;
+        if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
+            result = look_up(name.to_owned())?;
+        }
         if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
             return Err(missing());
         }

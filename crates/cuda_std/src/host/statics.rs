@@ -58,11 +58,13 @@ pub static CONSTANT_STATICS: [ConstantStatic];
 /// # fn main() {
 /// let constant = ConstantStatic::find(&raw const WEIGHTS).expect("the macro has registered it");
 /// assert_eq!((constant.name(), constant.bytes()), ("WEIGHTS", 12));
+/// assert!(constant.qualified_name().ends_with("$WEIGHTS"));
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantStatic {
     name: &'static str,
+    module: &'static str,
     pointer: *mut u8,
     bytes: usize,
 }
@@ -73,9 +75,10 @@ unsafe impl Sync for ConstantStatic {}
 impl ConstantStatic {
     /// Used by `#[address_space(constant)]`.
     #[doc(hidden)]
-    pub const fn new<T>(name: &'static str, pointer: *mut T) -> Self {
+    pub const fn new<T>(name: &'static str, module: &'static str, pointer: *mut T) -> Self {
         Self {
             name,
+            module,
             pointer: pointer.cast(),
             bytes: size_of::<T>(),
         }
@@ -90,9 +93,17 @@ impl ConstantStatic {
         CONSTANT_STATICS.iter().find(is_found)
     }
 
-    /// Returns the name in the PTX.
+    /// Returns the name in the PTX, if no other static or function of the PTX has this name.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns the name in a PTX where several have the same [`name`](Self::name): crate, modules
+    /// and name, with `$` between them, such as `my_kernels$filter$WEIGHTS`.
+    pub fn qualified_name(&self) -> String {
+        let path = self.module.split("::").chain([self.name]);
+        let path = path.map(|part| part.trim_start_matches("r#"));
+        Vec::from_iter(path).join("$")
     }
 
     /// Returns the size in bytes.
