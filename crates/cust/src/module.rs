@@ -145,8 +145,7 @@ impl Module {
     /// # Errors
     ///
     /// [`InvalidValue`](CudaError::InvalidValue) if the text contains a zero byte, and what the
-
-    /// unsupported PTX version.
+    /// driver returns, also for options that it does not know or does not take together.
     pub fn from_ptx<T: AsRef<str>>(string: T, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let ptx = CString::new(string.as_ref()).map_err(|_| CudaError::InvalidValue)?;
         Self::from_ptx_cstr(&ptx, options)
