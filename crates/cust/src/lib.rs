@@ -23,8 +23,45 @@
 //! - [`sys`] has the functions, types and constants that this crate and gridstride use. To add one,
 //!   copy the declaration from `cust_raw`.
 //! - The safe part has contexts, modules, kernels, streams, and memory of the device with copies
-//!   that wait. Events, graphs, textures, unified and page-locked memory, asynchronous copies and
-//!   the derive macro of [`DeviceCopy`](memory::DeviceCopy) are missing.
+//!   that wait. These modules are missing: `event`, `external`, `link`, `context::legacy` and
+//!   `memory::array`. So are unified and page-locked memory (`UnifiedBuffer`, `LockedBuffer`, …),
+//!   `DeviceVariable`, asynchronous copies (`AsyncCopyDestination`, all methods in `_async`), the
+//!   traits `GpuBuffer`, `GpuBox` and `DeviceMemory`, the functions `cuda_malloc`, `memcpy_htod`,
+//!   `mem_get_info` and the like, and `CudaApiVersion`, whose role
+//!   [`driver::driver_version`] has.
+//! - Missing methods of types that are here:
+//!
+//!   | type | missing |
+//!   |---|---|
+//!   | [`Context`](context::Context) | `Clone`, `drop`, `get_api_version`, `reset`, `set_flags` |
+//!   | [`CurrentContext`](context::CurrentContext) | all but `set_current` and `synchronize` |
+//!   | [`Device`](device::Device) | `devices`, `uuid`, and all but three [attributes](device::DeviceAttribute) |
+//!   | [`Module`](module::Module) | `from_file`, `from_cubin`, `from_fatbin`, `drop`, and the deprecated `from_str` and `load_from_string` |
+//!   | [`Function`](function::Function) | `get_attribute`, `set_cache_config`, `set_shared_memory_config`, and both methods for occupancy but `suggested_launch_configuration` |
+//!   | [`Stream`](stream::Stream) | `add_callback`, `drop`, `get_flags`, `get_priority`, `wait_event` |
+//!   | [`DeviceBuffer`](memory::DeviceBuffer) | `as_slice`, `cast`, `drop`, `from_raw_parts`, `try_cast`, `zeroed` |
+//!   | [`DeviceBox`](memory::DeviceBox) | `drop`, `from_device`, `from_raw`, `into_device`, `uninitialized`, `zeroed` |
+//!   | [`DeviceSlice`](memory::DeviceSlice) | `from_raw_parts`, `index`, `set_8` … `set_zero`, `split_at`, and copies between buffers of the device |
+//!   | [`DevicePointer`](memory::DevicePointer) | `add`, `as_ptr`, `null`, `offset`, `sub` and the like: only `wrapping_add` is here |
+//!   | [`SliceExt`](util::SliceExt) | all but `as_dbuf` |
+//!
+//! - [`DeviceCopy`](memory::DeviceCopy) has no derive macro: write `unsafe impl`. Numbers, `bool`,
+//!   `char`, arrays, `PhantomData` and [`DevicePointer`](memory::DevicePointer) have it. `()`,
+//!   tuples, `Option`, `Result`, `MaybeUninit`, `Wrapping`, `NonZero…` and pointers of Rust lack
+//!   it, and so do the types of glam, vek, mint, half and num-complex.
+//! - [`CudaError`](error::CudaError) has no errors of cust itself: `InvalidMemoryAllocation` is
+//!   `OutOfMemory`, and there is no `OptixError`.
+//! - [`CudaFlags`], [`StreamFlags`](stream::StreamFlags) and the sizes of a launch have no methods
+//!   of `bitflags`, and no conversions from glam or vek.
+//! - [`CopyDestination`](memory::CopyDestination) returns
+//!   [`InvalidValue`](error::CudaError::InvalidValue) for slices of different lengths, and
+//!   [`Module::get_global`](module::Module::get_global) for a type of another size or alignment.
+//!   [`Module::from_ptx`](module::Module::from_ptx) and
+//!   [`Module::get_function`](module::Module::get_function) return an error for a text with a zero
+//!   byte. cust panics in these cases.
+//! - [`ModuleJitOption::DetermineTargetFromContext`](module::ModuleJitOption::DetermineTargetFromContext)
+//!   has a value in the array that the driver gets. cust leaves it out, which gives the values of
+//!   all options behind it to their neighbours.
 //! - Without a driver every function returns `CUDA_ERROR_NO_DEVICE` (100). A function that the
 //!   installed driver lacks returns `CUDA_ERROR_NOT_SUPPORTED` (801).
 //! - `CUresult` knows the codes of CUDA 11.4. cust reads other codes as undefined values of that

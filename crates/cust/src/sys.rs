@@ -70,8 +70,14 @@ enums! {
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
     }
     CUjit_option {
+        CU_JIT_MAX_REGISTERS = 0,
         CU_JIT_ERROR_LOG_BUFFER = 5,
         CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+        CU_JIT_OPTIMIZATION_LEVEL = 7,
+        CU_JIT_TARGET_FROM_CUCONTEXT = 8,
+        CU_JIT_TARGET = 9,
+        CU_JIT_FALLBACK_STRATEGY = 10,
+        CU_JIT_GENERATE_DEBUG_INFO = 11,
         CU_JIT_GENERATE_LINE_INFO = 13,
     }
     CUstream_flags {

@@ -12,6 +12,7 @@ use cust::context::CurrentContext;
 use cust::error::CudaError;
 use cust::function::{BlockSize, GridSize};
 use cust::memory::DeviceBox;
+use cust::module::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 use cust::prelude::*;
 
 const DRIVER: &str = r#"
@@ -58,9 +59,17 @@ pub extern "C" fn cuCtxSetCurrent(context: usize) -> c_int {
 pub extern "C" fn cuCtxSynchronize() -> c_int { 0 }
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadDataEx(
-    module: *mut usize, text: *const c_char, options: c_uint, _: *mut c_void, _: *mut c_void,
+    module: *mut usize, text: *const c_char, options: c_uint, names: *const c_int, values: *const usize,
 ) -> c_int {
-    assert_eq!(options, 0);
+    // The names of cuda.h, in the order of the test. A value stands in place of its address.
+    let expected = [(0, 64), (7, 3), (8, 0), (9, 90), (10, 1), (11, 0), (13, 1)];
+    for (i, option) in expected.iter().take(options as usize).enumerate() {
+        assert_eq!(unsafe { (*names.add(i), *values.add(i)) }, *option);
+    }
+    // A target, and that of the context.
+    if options == 7 {
+        return 1;
+    }
     if unsafe { CStr::from_ptr(text) }.to_str() != Ok("PTX") {
         return 218;
     }
@@ -86,11 +95,14 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     address: *mut u64, bytes: *mut usize, module: usize, name: *const c_char,
 ) -> c_int {
     assert_eq!(module, 42);
-    if unsafe { CStr::from_ptr(name) } != c"SCALE" {
-        return 500;
-    }
+    let at = match unsafe { CStr::from_ptr(name) } {
+        name if name == c"SCALE" => (&raw mut SCALE) as u64,
+        // Two numbers of 16 bits.
+        name if name == c"PAIR" => 0x1002,
+        _ => return 500,
+    };
     unsafe {
-        *address = (&raw mut SCALE) as u64;
+        *address = at;
         *bytes = 4;
     }
     0
@@ -219,6 +231,18 @@ fn what_the_gpu_does() -> Result<(), CudaError> {
     assert_eq!(refused.unwrap_err(), CudaError::InvalidPtx);
     let zero = Module::from_ptx("PTX\0", &[]);
     assert_eq!(zero.unwrap_err(), CudaError::InvalidValue);
+    let options = [
+        ModuleJitOption::MaxRegisters(64),
+        ModuleJitOption::OptLevel(OptLevel::O3),
+        ModuleJitOption::DetermineTargetFromContext,
+        ModuleJitOption::Target(JitTarget::Compute90),
+        ModuleJitOption::Fallback(JitFallback::PreferCompatibleBinary),
+        ModuleJitOption::GenenerateDebugInfo(false),
+        ModuleJitOption::GenerateLineInfo(true),
+    ];
+    let refused = Module::from_ptx("PTX", &options);
+    assert_eq!(refused.unwrap_err(), CudaError::InvalidValue);
+    drop(Module::from_ptx("PTX", &options[..3])?);
     let module = Module::from_ptx("PTX", &[])?;
     let stream = Stream::new(StreamFlags::DEFAULT, Some(-3))?;
 
@@ -250,6 +274,12 @@ fn what_the_gpu_does() -> Result<(), CudaError> {
     );
     assert_eq!(
         module.get_global::<f64>(c"SCALE").unwrap_err(),
+        CudaError::InvalidValue
+    );
+    // The size of both is that of the variable, the alignment that of the first alone.
+    assert!(module.get_global::<[u16; 2]>(c"PAIR").is_ok());
+    assert_eq!(
+        module.get_global::<u32>(c"PAIR").unwrap_err(),
         CudaError::InvalidValue
     );
     let mut scale = module.get_global::<f32>(c"SCALE")?;

@@ -157,8 +157,7 @@ fn normal_numbers_have_the_moments_of_the_normal_distribution() {
 /// error 2 e. The turns are exact in their quadrant; the angle, of at most π/4, is rounded by e,
 /// with 2π as a `f32` by another e/2: 1.5 e · π/4 < 1.2 e. The series are cut off at 2 · 10⁻⁹, and
 /// their last step is rounded by e, the steps before it by at most e (π/4)² / 2 together. The
-/// product is rounded by e. For `f64` all of that is smaller by 2²⁹, but for 2π, which is rounded
-/// by less than e.
+/// product is rounded by e.
 #[test]
 fn normal_numbers_are_near_the_exact_transform() {
     let roundoff = f64::from(f32::EPSILON) / 2.0;
@@ -174,6 +173,32 @@ fn normal_numbers_are_near_the_exact_transform() {
             let error = (f64::from(found) - exact).abs();
             assert!(error <= radius * relative, "{found} for {exact}");
             assert!(error < 2e-6);
+        }
+        assert_eq!(random, again);
+    }
+}
+
+/// As for `f32`, with e = 2⁻⁵³: 5.51 e for the radius, angle, series and product, where 2π is
+/// rounded by less than e/2 too, and 2 · 10⁻¹⁸ for the series' end. The reference is in `f64` as
+/// well. Its logarithm and root have the errors above, 2 e. Its angle of up to 2π is rounded by
+/// e, and 2π by another e/2: 1.5 e · 2π < 9.5 e. Its sine or cosine is wrong by 2 e (1 ulp), and its
+/// product is rounded by e.
+#[test]
+fn normal_numbers_in_f64_are_near_the_exact_transform() {
+    let roundoff = f64::EPSILON / 2.0;
+    let ours = (2.0 + 1.2 + 1.0 + 0.31 + 1.0) * roundoff + 2e-18;
+    let reference = (2.0 + 9.5 + 2.0 + 1.0) * roundoff;
+    let mut random = Philox::new(3, 9);
+    assert_eq!({ random }.normal_f64(), { random }.normal_f64_2()[0]);
+    for _ in 0..COUNT {
+        let mut again = random;
+        let [u, v] = [again.uniform_f64(), again.uniform_f64()];
+        let radius = (-2.0 * (-u).ln_1p()).sqrt();
+        let (sine, cosine) = (std::f64::consts::TAU * v).sin_cos();
+        let exact = [radius * cosine, radius * sine];
+        for (found, exact) in random.normal_f64_2().into_iter().zip(exact) {
+            let error = (found - exact).abs();
+            assert!(error <= radius * (ours + reference), "{found} for {exact}");
         }
         assert_eq!(random, again);
     }
@@ -230,4 +255,14 @@ fn neighbouring_streams_are_not_correlated() {
             }
         }
     }
+}
+
+/// Compiles only if the host of Rust-CUDA's style can copy states to the device.
+#[cfg(feature = "cust")]
+#[test]
+fn states_can_be_copied_by_cust() {
+    fn copied<T: cust::memory::DeviceCopy>(values: &[T]) -> usize {
+        size_of_val(values)
+    }
+    assert_eq!(copied(&DefaultRand::initialize_states(1, 3)), 48);
 }

@@ -106,9 +106,10 @@ impl Simulator {
     /// Runs `kernel` and waits for its end.
     ///
     /// # Safety
-    /// The kernel's own contract must hold, as for a launch on a GPU: the pointers in `args` are
-    /// valid for the kernel's accesses from every OS thread, and nothing else accesses the memory
-    /// in a conflicting way until this returns. A mistake that the simulator reports causes no
+    /// The kernel's own contract must hold, as for a launch on a GPU. `A` may be any `Copy` type:
+    /// copies of `args` may be used on every OS thread, even if `A` is not `Send`. The pointers and
+    /// references in `args` are valid for the kernel's accesses from every OS thread, and nothing
+    /// else accesses the memory in a conflicting way until this returns. A mistake that the simulator reports causes no
     /// undefined behaviour, but leaves the kernel's output incomplete.
     ///
     /// # Errors
@@ -248,6 +249,6 @@ impl<A: Copy> Shareable<A> {
     }
 }
 
-// SAFETY: arguments are `Copy` plain data: numbers, and addresses that every OS thread may use as
-// the kernel does, by the contract of `launch`.
+// SAFETY: threads of the OS only copy the arguments, which are `Copy`. What a kernel may do with the
+// copies is up to the contract of `launch`: it holds on every OS thread.
 unsafe impl<A> Sync for Shareable<A> {}
