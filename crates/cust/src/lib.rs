@@ -86,10 +86,41 @@ macro_rules! c_name {
     };
 }
 
+/// Defines how an object of the driver is destroyed by its method `free`: when it is dropped, and
+/// in `drop`, which returns errors.
+macro_rules! destroyed {
+    ([$($generics:tt)*] $name:ty) => {
+        impl<$($generics)*> $name {
+            /// Destroys the object. Dropping the value does the same and ignores an error.
+            ///
+            /// # Errors
+            ///
+            /// What the driver returns, with the object.
+            pub fn drop(mut object: Self) -> $crate::error::DropResult<Self> {
+                match object.free() {
+                    Ok(()) => {
+                        std::mem::forget(object);
+                        Ok(())
+                    }
+                    Err(error) => Err((error, object)),
+                }
+            }
+        }
+
+        impl<$($generics)*> Drop for $name {
+            fn drop(&mut self) {
+                // There is no one to tell.
+                let _ = self.free();
+            }
+        }
+    };
+}
+
 pub mod context;
 pub mod device;
 pub mod driver;
 pub mod error;
+pub mod event;
 pub mod function;
 mod library;
 pub mod memory;
