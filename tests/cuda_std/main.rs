@@ -1,5 +1,9 @@
 //! Compares every function of cuda_std, in kernels that run on every device, with results computed
 //! without cuda_std.
+//!
+//! The exceptions are in `machine`. `breakpoint` is called in the simulator only, since a GPU
+//! without a debugger stops with an error. `profiler_counter` has no result to compare. Nothing
+//! calls `visible_in_the_ptx`, which is for other modules. The PTX must have all three.
 
 mod atomic_floats;
 mod atomics;

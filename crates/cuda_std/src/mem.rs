@@ -33,6 +33,8 @@ unsafe extern "C" {
     pub fn free(ptr: *mut c_void);
 }
 
+// `realloc` is the default one: it copies the old capacity, of which a `Vec` may use a part. The
+// device's heap has no `realloc` that could do without.
 // SAFETY: blocks of the device's heap, which are apart, large enough and aligned: where more
 // alignment is asked for than the heap gives, the block is larger, and the word before the returned
 // address says where it begins.

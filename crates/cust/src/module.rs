@@ -148,8 +148,9 @@ impl Module {
     /// # Errors
     ///
     /// [`InvalidValue`](CudaError::InvalidValue) if the text contains a zero byte, and what the
-    /// driver returns. [`driver::last_error`](crate::driver::last_error) tells for example an
-    /// unsupported PTX version.
+    /// driver returns, also for options that it does not know or does not take together.
+    /// [`driver::last_error`](crate::driver::last_error) tells for example an unsupported PTX
+    /// version.
     pub fn from_ptx<T: AsRef<str>>(string: T, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let ptx = CString::new(string.as_ref()).map_err(|_| CudaError::InvalidValue)?;
         Self::from_ptx_cstr(&ptx, options)
