@@ -34,9 +34,9 @@
 //!
 //!   | type | missing |
 //!   |---|---|
-//!   | [`Context`](context::Context) | `Clone`, `get_api_version`, `reset`, `set_flags` |
+//!   | [`Context`] | `Clone`, `get_api_version`, `reset`, `set_flags` |
 //!   | [`CurrentContext`](context::CurrentContext) | all but `set_current` and `synchronize` |
-//!   | [`Device`](device::Device) | `devices`, `uuid`, and all but three [attributes](device::DeviceAttribute) |
+//!   | [`Device`] | `devices`, `uuid`, and all but three [attributes](device::DeviceAttribute) |
 //!   | [`Module`](module::Module) | the deprecated `from_str` and `load_from_string`; `from_cubin` and `from_fatbin`, because the driver takes an image in memory without its length: write it to a file for [`from_file`](module::Module::from_file) |
 //!   | [`Function`](function::Function) | `set_cache_config`, `set_shared_memory_config` |
 //!   | [`Stream`](stream::Stream) | `add_callback` |
@@ -44,14 +44,14 @@
 //!   | [`SliceExt`](util::SliceExt) | all but `as_dbuf` |
 //!
 //! - [`DeviceCopy`](memory::DeviceCopy) has no derive macro: write `unsafe impl`. It is not the
-//!   trait of `cust_core`. Its method [`is_value`](memory::DeviceCopy::is_value) is new. Numbers, `bool`,
-//!   `char`, arrays, `PhantomData` and [`DevicePointer`](memory::DevicePointer) have it. `()`,
-//!   tuples, `Option`, `Result`, `MaybeUninit`, `Wrapping`, `NonZero…` and pointers of Rust lack
-//!   it, and so do the types of glam, vek, mint, half and num-complex.
+//!   trait of `cust_core`. Its method [`is_value`](memory::DeviceCopy::is_value) is new. Numbers,
+//!   `bool`, `char`, arrays, `PhantomData` and [`DevicePointer`](memory::DevicePointer) have the
+//!   trait. `()`, tuples, `Option`, `Result`, `MaybeUninit`, `Wrapping`, `NonZero…` and pointers of
+//!   Rust lack it, and so do the types of glam, vek, mint, half and num-complex.
 //! - [`CudaError`](error::CudaError) has no errors of cust itself: `InvalidMemoryAllocation` is
 //!   `OutOfMemory`, and there is no `OptixError`.
-//! - [`CudaFlags`], [`StreamFlags`](stream::StreamFlags), [`EventFlags`](event::EventFlags) and the
-//!   sizes of a launch have no methods of `bitflags` but `bits`, and no conversions from glam or
+//! - Flags have no methods of `bitflags`, but for `bits` of [`StreamFlags`](stream::StreamFlags)
+//!   and [`EventFlags`](event::EventFlags). The sizes of a launch have no conversions from glam or
 //!   vek.
 //! - Copies to a device end before their function returns. Buffers, modules, streams and events are
 //!   destroyed also on threads without a current context, where cust leaks them. The pointer of a
