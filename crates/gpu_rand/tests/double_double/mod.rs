@@ -1,4 +1,5 @@
-//! Sums of two `f64`, for references. Each operation has a relative error below 2⁻¹⁰⁰.
+//! Sums of two `f64`, for references. The error of each operation is below 2⁻¹⁰⁰ of its larger
+//! operand or of its result.
 
 use std::ops::{Add, Div, Mul, Sub};
 
