@@ -43,11 +43,11 @@
 //!   | [`DeviceSlice`](memory::DeviceSlice) | the trait `DeviceSliceIndex` has no public methods |
 //!   | [`SliceExt`](util::SliceExt) | all but `as_dbuf` |
 //!
-//! - [`DeviceCopy`](memory::DeviceCopy) has no derive macro: write `unsafe impl`. It is not the
-//!   trait of `cust_core`. Its method [`is_value`](memory::DeviceCopy::is_value) is new. Numbers,
-//!   `bool`, `char`, arrays, `PhantomData` and [`DevicePointer`](memory::DevicePointer) have the
-//!   trait. `()`, tuples, `Option`, `Result`, `MaybeUninit`, `Wrapping`, `NonZero…` and pointers of
-//!   Rust lack it, and so do the types of glam, vek, mint, half and num-complex.
+//! - [`DeviceCopy`](trait@memory::DeviceCopy) is the trait of this repository's `cust_core`, and not
+//!   that of crates.io's. Its method [`is_value`](trait@memory::DeviceCopy::is_value) is new. The types of
+//!   glam and half have it behind the features of these names, which are off by default. `Mat2`,
+//!   `Affine2` and vectors of `bool` of glam lack it, and so do the types of vek, mint and
+//!   num-complex.
 //! - [`CudaError`](error::CudaError) has no errors of cust itself: `InvalidMemoryAllocation` is
 //!   `OutOfMemory`, and there is no `OptixError`.
 //! - Flags have no methods of `bitflags`, but for `bits` of [`StreamFlags`](stream::StreamFlags)
@@ -132,6 +132,8 @@ pub mod prelude;
 pub mod stream;
 pub mod sys;
 pub mod util;
+
+pub use cust_derive::DeviceCopy;
 
 use context::Context;
 use device::Device;

@@ -45,7 +45,7 @@ use rand_core::{RngCore, SeedableRng};
 /// ```
 ///
 /// On the host, a state is plain data: [`bytemuck::Pod`] for gridstride's buffers and, with the
-/// feature `cust`, [`DeviceCopy`](cust::memory::DeviceCopy) for those of `cust`. The feature is on by
+/// feature `cust`, [`DeviceCopy`](trait@cust::memory::DeviceCopy) for those of `cust`. The feature is on by
 /// default.
 ///
 /// A state whose bytes are 0, such as an element of `device.zeros::<DefaultRand>()`, is valid and

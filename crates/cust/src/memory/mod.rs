@@ -5,87 +5,27 @@ mod pointer;
 mod slice;
 
 use std::ffi::c_void;
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 pub use buffer::{DeviceBox, DeviceBuffer};
+pub use cust_core::device_copy::DeviceCopy;
+/// Implements [`DeviceCopy`](trait@DeviceCopy) for a struct, an enum or a union whose fields all
+/// implement it.
+///
+/// ```
+/// use cust::memory::DeviceCopy;
+///
+/// #[repr(C)]
+/// #[derive(Clone, Copy, DeviceCopy)]
+/// struct Pair(u32, f32);
+/// ```
+pub use cust_derive::DeviceCopy;
 pub use pointer::DevicePointer;
 pub use slice::{DeviceSlice, DeviceSliceIndex};
 
 use crate::error::{CudaError, CudaResult};
 use crate::sys::{self, CUdeviceptr};
 
-/// A type whose values may be copied to a device byte by byte, and back.
-///
-/// # Safety
-///
-/// The type holds no pointers to memory that the device cannot access, and has the same layout on
-/// both sides. Every pattern of initialised bytes is a value of the type, unless
-/// [`is_value`](Self::is_value) refuses those that are none.
-pub unsafe trait DeviceCopy: Copy {
-    /// Whether `bytes`, as many as the type has, are a value of the type. The default is `true`. A
-    /// type with a `bool`, a `char` or an enum overrides it:
-    ///
-    /// ```
-    /// use cust::memory::DeviceCopy;
-    ///
-    /// #[derive(Clone, Copy)]
-    /// #[repr(u8)]
-    /// enum Axis {
-    ///     X,
-    ///     Y,
-    /// }
-    ///
-    /// // SAFETY: one byte on both sides, of which 0 and 1 are values.
-    /// unsafe impl DeviceCopy for Axis {
-    ///     fn is_value(bytes: &[u8]) -> bool {
-    ///         bytes[0] <= Axis::Y as u8
-    ///     }
-    /// }
-    /// assert!(Axis::is_value(&[Axis::X as u8]) && !Axis::is_value(&[2]));
-    /// ```
-    ///
-    /// [`Module::get_global`](crate::module::Module::get_global) takes the type of a variable from
-    /// its caller, so copies from variables check this. Copies from buffers do not: a kernel that
-    /// writes to a buffer of this type is launched by an unsafe function.
-    fn is_value(bytes: &[u8]) -> bool {
-        let _ = bytes;
-        true
-    }
-}
-
-macro_rules! device_copy {
-    ($($type:ty)*) => {$(
-        // SAFETY: a number has one layout on both sides, and all bytes are numbers.
-        unsafe impl DeviceCopy for $type {}
-    )*};
-}
-device_copy! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
-
-// SAFETY: one byte on both sides, which is checked.
-unsafe impl DeviceCopy for bool {
-    fn is_value(bytes: &[u8]) -> bool {
-        matches!(bytes, [0 | 1])
-    }
-}
-// SAFETY: a u32 on both sides, which is checked.
-unsafe impl DeviceCopy for char {
-    fn is_value(bytes: &[u8]) -> bool {
-        bytes
-            .try_into()
-            .is_ok_and(|bytes| char::from_u32(u32::from_ne_bytes(bytes)).is_some())
-    }
-}
-// SAFETY: elements of one layout, without gaps, each of which is checked.
-unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
-    fn is_value(bytes: &[u8]) -> bool {
-        // Elements without bytes make an array without bytes, which has no chunks.
-        let size = size_of::<T>().max(1);
-        bytes.chunks_exact(size).all(T::is_value)
-    }
-}
-// SAFETY: it has no data.
-unsafe impl<T: ?Sized> DeviceCopy for PhantomData<T> {}
 // SAFETY: an address of the device, which may be any number.
 unsafe impl<T: DeviceCopy> DeviceCopy for DevicePointer<T> {}
 
