@@ -144,7 +144,7 @@ fn dependency(line: &str) -> Option<String> {
     match name {
         // Continues in the next line: only in a host program that is not built.
         _ if line.ends_with('[') => Some(line.to_owned()),
-        "cuda_std" | "cuda_builder" | "gpu_rand" | "cust" => Some(ours(name)),
+        "cuda_std" | "cuda_builder" | "gpu_rand" | "cust" | "cust_core" => Some(ours(name)),
         _ if CUBLAS_DEPENDENCIES.contains(&name) => None,
         _ => Some(line.to_owned()),
     }
@@ -156,6 +156,8 @@ pub fn ours(name: &str) -> String {
     let features = match name {
         // Rust-CUDA has no feature for it.
         "cuda_std" => ", features = [\"vek\"]",
+        // What the example path_tracer asks for.
+        "cust_core" => ", features = [\"glam\"]",
         _ => "",
     };
     format!("{name} = {{ package = \"gridstride_{name}\", path = {path:?}{features} }}")
@@ -172,8 +174,10 @@ mod tests {
         let path = "cust = { path = \"../cust\" }";
         assert!(dependency(path).unwrap().contains("gridstride_cust"));
         assert_eq!(dependency("blastoff = { path = \"../blastoff\" }"), None);
+        let path = "cust_core = { path = \"../cust_core\", features = [\"glam\"] }";
+        assert!(dependency(path).unwrap().contains("gridstride_cust_core"));
         for line in [
-            "cust_core = { path = \"../cust_core\" }",
+            "optix_device = { path = \"../optix_device\" }",
             "[dependencies]",
             "",
         ] {
