@@ -44,7 +44,7 @@
 //!   | [`SliceExt`](util::SliceExt) | all but `as_dbuf` |
 //!
 //! - [`DeviceCopy`](trait@memory::DeviceCopy) is the trait of this repository's `cust_core`, and not
-//!   that of crates.io's. Its method [`is_value`](trait@memory::DeviceCopy::is_value) is new. The types of
+//!   that of crates.io's. Its method [`is_value`](memory::DeviceCopy::is_value()) is new. The types of
 //!   glam and half have it behind the features of these names, which are off by default. `Mat2`,
 //!   `Affine2` and vectors of `bool` of glam lack it, and so do the types of vek, mint and
 //!   num-complex.
