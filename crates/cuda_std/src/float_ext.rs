@@ -5,7 +5,8 @@ use crate::gpu_float::private;
 
 /// Special functions of [`f32`] and [`f64`].
 ///
-/// Results are the same on every device, bit for bit, but for NaNs.
+/// Results are the same on every device, bit for bit, but for NaNs, in builds without
+/// `CudaBuilder::{ftz, fast_sqrt, fast_div, fma_contraction}`.
 ///
 /// # Errors
 /// The table has the largest errors in ulp, of `f32` and `f64`. 0 and 0.501 follow from the

@@ -2,9 +2,10 @@
 
 /// The methods of [`f32`] and [`f64`] from `std`, for kernels.
 ///
-/// Results are the same on every device, bit for bit, but for NaNs. `floor`, `ceil`, `round`,
-/// `trunc`, `fract`, `abs`, `signum`, `copysign`, `sqrt`, `mul_add`, `div_euclid` and `rem_euclid`
-/// give those of `std`. The others are functions of the crate `libm`.
+/// Results are the same on every device, bit for bit, but for NaNs, in builds without
+/// `CudaBuilder::{ftz, fast_sqrt, fast_div, fma_contraction}`. `floor`, `ceil`, `round`, `trunc`,
+/// `fract`, `abs`, `signum`, `copysign`, `sqrt`, `mul_add`, `div_euclid` and `rem_euclid` give those
+/// of `std`. The others are functions of the crate `libm`.
 ///
 /// # Errors of the functions of `libm`
 /// The table has the largest errors in ulp. They are observed, not proven: no larger error was found

@@ -8,6 +8,9 @@ use crate::driver;
 /// The result of a call.
 pub type CudaResult<T> = Result<T, CudaError>;
 
+/// The result of the functions named `drop`, whose error contains the object that lives on.
+pub type DropResult<T> = Result<(), (CudaError, T)>;
+
 /// Defines the driver's result codes and, behind `=>`, the errors that cust makes of them.
 macro_rules! results {
     ($($code:literal $name:ident $(=> $error:ident)?,)*) => {

@@ -1,9 +1,10 @@
 //! The part of [cust] 0.3.2 that gridstride and plain hosts of kernels use, built without a CUDA
 //! toolkit.
 //!
-//! A host that loads PTX, copies buffers and launches kernels with cust compiles here unchanged:
 //! [`quick_init`], [`Module`](module::Module), [`Stream`](stream::Stream),
-//! [`DeviceBuffer`](memory::DeviceBuffer) and [`launch!`] have cust's names and signatures.
+//! [`Event`](event::Event), [`DeviceBuffer`](memory::DeviceBuffer) and [`launch!`] have cust's names
+//! and signatures, so a host that loads PTX, copies buffers, launches kernels and takes their times
+//! compiles unchanged, unless it uses one of the functions listed as missing below.
 //!
 //! # Why a fork
 //!
@@ -22,8 +23,8 @@
 //!
 //! - [`sys`] has the functions, types and constants that this crate and gridstride use. To add one,
 //!   copy the declaration from `cust_raw`.
-//! - The safe part has contexts, modules, kernels, streams, and memory of the device with copies
-//!   that wait. These modules are missing: `event`, `external`, `link`, `context::legacy` and
+//! - The safe part has contexts, modules, kernels, streams, events, and memory of the device with
+//!   copies that wait. These modules are missing: `external`, `link`, `context::legacy` and
 //!   `memory::array`. So are unified and page-locked memory (`UnifiedBuffer`, `LockedBuffer`, …),
 //!   `DeviceVariable`, asynchronous copies (`AsyncCopyDestination`, all methods in `_async`), the
 //!   traits `GpuBuffer`, `GpuBox` and `DeviceMemory`, the functions `cuda_malloc`, `memcpy_htod`,
@@ -33,26 +34,28 @@
 //!
 //!   | type | missing |
 //!   |---|---|
-//!   | [`Context`](context::Context) | `Clone`, `drop`, `get_api_version`, `reset`, `set_flags` |
+//!   | [`Context`] | `Clone`, `get_api_version`, `reset`, `set_flags` |
 //!   | [`CurrentContext`](context::CurrentContext) | all but `set_current` and `synchronize` |
-//!   | [`Device`](device::Device) | `devices`, `uuid`, and all but three [attributes](device::DeviceAttribute) |
-//!   | [`Module`](module::Module) | `from_file`, `from_cubin`, `from_fatbin`, `drop`, and the deprecated `from_str` and `load_from_string` |
-//!   | [`Function`](function::Function) | `get_attribute`, `set_cache_config`, `set_shared_memory_config`, and both methods for occupancy but `suggested_launch_configuration` |
-//!   | [`Stream`](stream::Stream) | `add_callback`, `drop`, `get_flags`, `get_priority`, `wait_event` |
-//!   | [`DeviceBuffer`](memory::DeviceBuffer) | `as_slice`, `cast`, `drop`, `from_raw_parts`, `try_cast`, `zeroed` |
-//!   | [`DeviceBox`](memory::DeviceBox) | `drop`, `from_device`, `from_raw`, `into_device`, `uninitialized`, `zeroed` |
-//!   | [`DeviceSlice`](memory::DeviceSlice) | `from_raw_parts`, `index`, `set_8` … `set_zero`, `split_at`, and copies between buffers of the device |
-//!   | [`DevicePointer`](memory::DevicePointer) | `add`, `as_ptr`, `null`, `offset`, `sub` and the like: only `wrapping_add` is here |
+//!   | [`Device`] | `devices`, `uuid`, and all but three [attributes](device::DeviceAttribute) |
+//!   | [`Module`](module::Module) | the deprecated `from_str` and `load_from_string`; `from_cubin` and `from_fatbin`, because the driver takes an image in memory without its length: write it to a file for [`from_file`](module::Module::from_file) |
+//!   | [`Function`](function::Function) | `set_cache_config`, `set_shared_memory_config` |
+//!   | [`Stream`](stream::Stream) | `add_callback` |
+//!   | [`DeviceSlice`](memory::DeviceSlice) | the trait `DeviceSliceIndex` has no public methods |
 //!   | [`SliceExt`](util::SliceExt) | all but `as_dbuf` |
 //!
-//! - [`DeviceCopy`](memory::DeviceCopy) has no derive macro: write `unsafe impl`. Numbers, `bool`,
-//!   `char`, arrays, `PhantomData` and [`DevicePointer`](memory::DevicePointer) have it. `()`,
-//!   tuples, `Option`, `Result`, `MaybeUninit`, `Wrapping`, `NonZero…` and pointers of Rust lack
-//!   it, and so do the types of glam, vek, mint, half and num-complex.
+//! - [`DeviceCopy`](memory::DeviceCopy) has no derive macro: write `unsafe impl`. It is not the
+//!   trait of `cust_core`. Its method [`is_value`](memory::DeviceCopy::is_value) is new. Numbers,
+//!   `bool`, `char`, arrays, `PhantomData` and [`DevicePointer`](memory::DevicePointer) have the
+//!   trait. `()`, tuples, `Option`, `Result`, `MaybeUninit`, `Wrapping`, `NonZero…` and pointers of
+//!   Rust lack it, and so do the types of glam, vek, mint, half and num-complex.
 //! - [`CudaError`](error::CudaError) has no errors of cust itself: `InvalidMemoryAllocation` is
 //!   `OutOfMemory`, and there is no `OptixError`.
-//! - [`CudaFlags`], [`StreamFlags`](stream::StreamFlags) and the sizes of a launch have no methods
-//!   of `bitflags`, and no conversions from glam or vek.
+//! - Flags have no methods of `bitflags`, but for `bits` of [`StreamFlags`](stream::StreamFlags)
+//!   and [`EventFlags`](event::EventFlags). The sizes of a launch have no conversions from glam or
+//!   vek.
+//! - Copies to a device end before their function returns. Buffers, modules, streams and events are
+//!   destroyed also on threads without a current context, where cust leaks them. The pointer of a
+//!   buffer without elements is aligned, and not null.
 //! - [`CopyDestination`](memory::CopyDestination) returns
 //!   [`InvalidValue`](error::CudaError::InvalidValue) for slices of different lengths, and
 //!   [`Module::get_global`](module::Module::get_global) for a type of another size or alignment.
@@ -86,10 +89,41 @@ macro_rules! c_name {
     };
 }
 
+/// Defines how an object of the driver is destroyed by its method `free`: when it is dropped, and
+/// in `drop`, which returns errors.
+macro_rules! destroyed {
+    ([$($generics:tt)*] $name:ty) => {
+        impl<$($generics)*> $name {
+            /// Destroys the object. Dropping the value does the same and ignores an error.
+            ///
+            /// # Errors
+            ///
+            /// What the driver returns, with the object.
+            pub fn drop(mut object: Self) -> $crate::error::DropResult<Self> {
+                match object.free() {
+                    Ok(()) => {
+                        std::mem::forget(object);
+                        Ok(())
+                    }
+                    Err(error) => Err((error, object)),
+                }
+            }
+        }
+
+        impl<$($generics)*> Drop for $name {
+            fn drop(&mut self) {
+                // There is no one to tell.
+                let _ = self.free();
+            }
+        }
+    };
+}
+
 pub mod context;
 pub mod device;
 pub mod driver;
 pub mod error;
+pub mod event;
 pub mod function;
 mod library;
 pub mod memory;

@@ -2,8 +2,10 @@
 
 use std::ffi::{CStr, CString, c_void};
 use std::marker::PhantomData;
+use std::path::Path;
 use std::ptr::null_mut;
 
+use crate::context::Owner;
 use crate::error::{CudaError, CudaResult};
 use crate::function::Function;
 use crate::memory::{self, CopyDestination, DeviceCopy, DevicePointer};
@@ -13,6 +15,7 @@ use crate::sys::{self, CUjit_option, CUmodule};
 #[derive(Debug)]
 pub struct Module {
     inner: CUmodule,
+    owner: Owner,
 }
 
 // SAFETY: the driver's modules may be used from any thread.
@@ -146,6 +149,8 @@ impl Module {
     ///
     /// [`InvalidValue`](CudaError::InvalidValue) if the text contains a zero byte, and what the
     /// driver returns, also for options that it does not know or does not take together.
+    /// [`driver::last_error`](crate::driver::last_error) tells for example an unsupported PTX
+    /// version.
     pub fn from_ptx<T: AsRef<str>>(string: T, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let ptx = CString::new(string.as_ref()).map_err(|_| CudaError::InvalidValue)?;
         Self::from_ptx_cstr(&ptx, options)
@@ -157,6 +162,7 @@ impl Module {
     ///
     /// What the driver returns.
     pub fn from_ptx_cstr(cstr: &CStr, options: &[ModuleJitOption]) -> CudaResult<Module> {
+        let owner = Owner::current()?;
         let mut inner = null_mut();
         let (mut names, mut values) = ModuleJitOption::into_raw(options);
         // SAFETY: the text ends with a zero, each option has a value, none of which is an address,
@@ -171,7 +177,23 @@ impl Module {
             )
         };
         result.to_result()?;
-        Ok(Module { inner })
+        Ok(Module { inner, owner })
+    }
+
+    /// Loads a file with PTX, a cubin or a fatbin.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidValue`](CudaError::InvalidValue) if the path is not UTF-8 or contains a zero byte,
+    /// [`FileNotFound`](CudaError::FileNotFound), and what else the driver returns.
+    pub fn from_file<P: AsRef<Path>>(path: P) -> CudaResult<Module> {
+        let owner = Owner::current()?;
+        let path = path.as_ref().to_str().ok_or(CudaError::InvalidValue)?;
+        let path = CString::new(path).map_err(|_| CudaError::InvalidValue)?;
+        let mut inner = null_mut();
+        // SAFETY: the path ends with a zero, and one handle is written.
+        unsafe { sys::cuModuleLoad(&mut inner, path.as_ptr()) }.to_result()?;
+        Ok(Module { inner, owner })
     }
 
     /// Returns the kernel with this name.
@@ -192,10 +214,10 @@ impl Module {
     /// Returns the variable with this name, for example an `#[address_space(constant)] static mut`.
     ///
     /// `T` must be the variable's type. The driver knows only the variable's address and size, so
-    /// only the size and the alignment are checked. With another type of the same size, copies
-    /// reinterpret the bytes: [`copy_to`](CopyDestination::copy_to) is undefined behaviour if they
-    /// are no value of `T`, such as 2 for a `bool`, and a kernel's access is if
-    /// [`copy_from`](CopyDestination::copy_from) has written bytes that are no value of its type.
+    /// only the size and the alignment are checked here. With another type of the same size, copies
+    /// reinterpret the bytes. [`copy_to`](CopyDestination::copy_to) refuses bytes that are no value
+    /// of `T`, such as 2 for a `bool`. What [`copy_from`](CopyDestination::copy_from) has written
+    /// must be a value of the kernel's type when a kernel that reads it is launched.
     ///
     /// ```no_run
     /// use cust::prelude::*;
@@ -227,14 +249,15 @@ impl Module {
             module: PhantomData,
         })
     }
-}
 
-impl Drop for Module {
-    fn drop(&mut self) {
-        // SAFETY: loaded in `from_ptx_cstr`, and unloaded once.
-        let _ = unsafe { sys::cuModuleUnload(self.inner) };
+    fn free(&mut self) -> CudaResult<()> {
+        // SAFETY: loaded by one of the functions above, and unloaded once.
+        let unload = || unsafe { sys::cuModuleUnload(self.inner) };
+        self.owner.run(unload)
     }
 }
+
+destroyed! { [] Module }
 
 /// A variable of a module.
 #[derive(Debug)]
@@ -250,8 +273,8 @@ impl<T: DeviceCopy> CopyDestination<T> for Symbol<'_, T> {
     }
 
     fn copy_to(&self, dest: &mut T) -> CudaResult<()> {
-        // SAFETY: as above; the caller of `get_global` vouches for the variable's type.
-        *dest = unsafe { memory::read(self.pointer.as_raw())? };
+        // SAFETY: as above; variables are always initialised.
+        *dest = unsafe { memory::read_checked(self.pointer.as_raw())? };
         Ok(())
     }
 }

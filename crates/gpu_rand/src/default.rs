@@ -48,6 +48,9 @@ use rand_core::{RngCore, SeedableRng};
 /// feature `cust`, [`DeviceCopy`](cust::memory::DeviceCopy) for those of `cust`. The feature is on by
 /// default.
 ///
+/// A state whose bytes are 0, such as an element of `device.zeros::<DefaultRand>()`, is valid and
+/// yields zeros only. Make states with `initialize_states`, `seed_from_u64` or `from_seed`.
+///
 /// Source of the algorithm: Blackman and Vigna, "Scrambled linear pseudorandom number generators",
 /// 2021.
 #[cfg_attr(

@@ -7,6 +7,10 @@ use gpu_rand::rand_core::{RngCore, SeedableRng};
 use gpu_rand::xoroshiro::Xoroshiro128StarStar;
 use gpu_rand::{DefaultRand, GpuRand, Philox};
 
+mod double_double;
+
+use double_double::Double;
+
 const COUNT: usize = 1 << 18;
 
 /// Generators of each kind, some seeds and streams apart.
@@ -178,27 +182,25 @@ fn normal_numbers_are_near_the_exact_transform() {
     }
 }
 
-/// As for `f32`, with e = 2⁻⁵³: 5.51 e for the radius, angle, series and product, where 2π is
-/// rounded by less than e/2 too, and 2 · 10⁻¹⁸ for the series' end. The reference is in `f64` as
-/// well. Its logarithm and root have the errors above, 2 e. Its angle of up to 2π is rounded by
-/// e, and 2π by another e/2: 1.5 e · 2π < 9.5 e. Its sine or cosine is wrong by 2 e (1 ulp), and its
-/// product is rounded by e.
+/// As for `f32`, with e = 2⁻⁵³, where 2π is rounded by less than e/2 too, and the series are cut
+/// off at 3 · 10⁻¹⁸. The reference has twice the digits.
 #[test]
 fn normal_numbers_in_f64_are_near_the_exact_transform() {
     let roundoff = f64::EPSILON / 2.0;
-    let ours = (2.0 + 1.2 + 1.0 + 0.31 + 1.0) * roundoff + 2e-18;
-    let reference = (2.0 + 9.5 + 2.0 + 1.0) * roundoff;
+    let relative = (2.0 + 1.2 + 1.0 + 0.31 + 1.0) * roundoff + 3e-18;
     let mut random = Philox::new(3, 9);
     assert_eq!({ random }.normal_f64(), { random }.normal_f64_2()[0]);
-    for _ in 0..COUNT {
+    for _ in 0..COUNT / 4 {
         let mut again = random;
         let [u, v] = [again.uniform_f64(), again.uniform_f64()];
-        let radius = (-2.0 * (-u).ln_1p()).sqrt();
-        let (sine, cosine) = (std::f64::consts::TAU * v).sin_cos();
-        let exact = [radius * cosine, radius * sine];
+        // 1 − u is exact.
+        let radius = (Double::from(-2.0) * Double::ln(1.0 - u)).sqrt();
+        let exact = Double::cosine_and_sine(v).map(|value| radius * value);
+        let radius = radius.to_f64();
         for (found, exact) in random.normal_f64_2().into_iter().zip(exact) {
-            let error = (found - exact).abs();
-            assert!(error <= radius * (ours + reference), "{found} for {exact}");
+            let error = (Double::from(found) - exact).to_f64().abs();
+            assert!(error <= radius * relative, "{found}: {error:e}");
+            assert!(error < 6e-15);
         }
         assert_eq!(random, again);
     }
@@ -226,10 +228,13 @@ fn extreme_numbers_are_finite() {
     assert_eq!(low.normal_f64_2(), [0.0, 0.0]);
     assert_eq!(high.uniform_f32(), 1.0f32.next_down());
     assert_eq!(high.uniform_f64(), 1.0f64.next_down());
-    let radius = (48.0f64 * 2.0f64.ln()).sqrt();
-    assert!((f64::from(high.normal_f32()) - radius).abs() < 1e-5);
-    let radius = (106.0f64 * 2.0f64.ln()).sqrt();
-    assert!((high.normal_f64() - radius).abs() < 1e-13);
+    // The documented bounds. The cosine of the largest v is 1 − (2π · 2⁻²⁴)² / 2 or above.
+    let radius = (Double::from(-2.0) * Double::ln(0.5f64.powi(24))).sqrt();
+    let error = Double::from(f64::from(high.normal_f32())) - radius;
+    assert!(error.to_f64().abs() < 2e-6);
+    let radius = (Double::from(-2.0) * Double::ln(0.5f64.powi(53))).sqrt();
+    let error = Double::from(high.normal_f64()) - radius;
+    assert!(error.to_f64().abs() < 6e-15);
 }
 
 #[test]

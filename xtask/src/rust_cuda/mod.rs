@@ -1,9 +1,9 @@
 //! Rust-CUDA's own kernels, compiled against this workspace's `cuda_std`.
 //!
-//! A checkout of Rust-CUDA is copied, its packages are pointed at the `cuda_std` and `cuda_builder`
-//! of this workspace, and no kernel is changed. Then its example kernels are compiled, and each of
-//! its compile tests that has to pass. The examples' kernels run in the simulator too, and their
-//! host programs are built for a machine with a GPU.
+//! A checkout of Rust-CUDA is copied, its packages are pointed at the crates of this workspace, and
+//! no kernel is changed. Then its example kernels are compiled, and each of its compile tests that
+//! has to pass. The examples' kernels run in the simulator too, and their host programs are built
+//! with this workspace's `cust` for a machine with a GPU.
 
 mod checkout;
 mod compile;
