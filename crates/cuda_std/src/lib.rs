@@ -153,6 +153,8 @@ pub use global::{DeviceSlice, DeviceSliceMut};
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use param::DeviceParam;
+#[doc(hidden)]
+pub use param::assert_copy;
 #[cfg(feature = "vek")]
 #[deprecated(note = "use `glam`")]
 pub use vek;

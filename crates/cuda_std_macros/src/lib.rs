@@ -48,9 +48,13 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Puts a `static` into a memory of the GPU: `#[address_space(shared)]`,
 /// `#[address_space(constant)]` or, as is usual for statics, `#[address_space(global)]`.
 ///
-/// - A shared static exists once in each block, and is not initialised when a block starts: its
-///   initial value is ignored. The simulator fills it with other bytes, and runs one block at a
-///   time in a program that has one.
+/// - A shared static exists once in each block, and is not initialised when a block starts. So its
+///   initial value must be `MaybeUninit::uninit()` or zeros, which stand for any value: cuda_builder
+///   refuses others. The simulator fills the static with other bytes, and runs one block at a time
+///   in a program that has one.
+///
+///   A shared static has at most 48 KiB. So have all shared statics of a kernel together, which
+///   cuda_builder checks, and the simulator does not. Dynamic shared memory can be larger.
 /// - Constant statics have at most 64 KiB together. Reads are fastest if all lanes of a warp read
 ///   the same address.
 ///   - The host sets a `static mut` before a launch; no kernel writes to it. In the PTX the name of
