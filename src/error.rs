@@ -222,3 +222,19 @@ fn log_lines(log: &str) -> String {
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_prints_the_message() {
+        let error = Error::Launch {
+            kernel: "add".to_owned(),
+            message: "its block has 2048 along x, more than 1024".to_owned(),
+        };
+        let message = "kernel `add` cannot be launched: its block has 2048 along x, more than 1024";
+        assert_eq!(format!("{error:?}"), message);
+        assert_eq!(error.to_string(), message);
+    }
+}

@@ -86,7 +86,18 @@ impl KernelCrate {
                 .iter()
                 .any(|kind| matches!(kind.as_str(), "lib" | "rlib" | "staticlib"))
         });
-        let library = library.ok_or_else(|| refuse("it has no library".into()))?;
+        let is_dynamic = |target: &Target| {
+            let mut kinds = target.kind.iter();
+            kinds.any(|kind| matches!(kind.as_str(), "cdylib" | "dylib"))
+        };
+        let library = library.ok_or_else(|| {
+            refuse(match package.targets.iter().any(is_dynamic) {
+                true => "its `crate-type` has dynamic libraries only: write \
+                         `crate-type = [\"cdylib\", \"rlib\"]`, or delete that line"
+                    .into(),
+                false => "it has no library".into(),
+            })
+        })?;
         let archs = package.archs().map_err(refuse)?;
         Ok(Self {
             package: package.name.clone(),
@@ -386,6 +397,25 @@ mod tests {
         assert_eq!(kernels.library, "kernels");
         let helper = KernelCrate::read(&folder.path().join("helper")).unwrap();
         assert_eq!(helper.archs, [Arch::Sm70]);
+    }
+
+    #[test]
+    fn a_crate_without_a_static_library_is_refused_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        two_crates(folder.path(), "");
+        let manifest = folder.path().join("helper/Cargo.toml");
+        let mut text = fs::read_to_string(&manifest).unwrap();
+        text.push_str("[lib]\ncrate-type = [\"cdylib\"]\n[workspace]\n");
+        fs::write(&manifest, &text).unwrap();
+        let message = || {
+            let refused = KernelCrate::read(manifest.parent().unwrap());
+            refused.unwrap_err().to_string()
+        };
+        let remedy = "write `crate-type = [\"cdylib\", \"rlib\"]`, or delete that line";
+        assert!(message().contains(remedy), "{}", message());
+        text = text.replace("[\"cdylib\"]", "[\"cdylib\", \"rlib\"]");
+        fs::write(&manifest, &text).unwrap();
+        assert!(KernelCrate::read(manifest.parent().unwrap()).is_ok());
     }
 
     #[test]
