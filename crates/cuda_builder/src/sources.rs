@@ -19,6 +19,7 @@ const RECIPE: &[(&str, &str)] = &[
     ("options.rs", include_str!("options.rs")),
     ("nvvm_arch.rs", include_str!("nvvm_arch.rs")),
     ("ir/atomics.rs", include_str!("ir/atomics.rs")),
+    ("ir/constant_names.rs", include_str!("ir/constant_names.rs")),
     ("ir/constants.rs", include_str!("ir/constants.rs")),
     ("ir/convergent.rs", include_str!("ir/convergent.rs")),
     ("ir/launch_bounds.rs", include_str!("ir/launch_bounds.rs")),
