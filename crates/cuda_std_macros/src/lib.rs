@@ -53,10 +53,10 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///   refuses others. The simulator fills the static with other bytes, and runs one block at a time
 ///   in a program that has one.
 ///
-///   A shared static has at most 48 KiB. So have all shared statics of a kernel together, which
-///   cuda_builder checks, and the simulator does not. Dynamic shared memory can be larger.
-/// - Constant statics have at most 64 KiB together. Reads are fastest if all lanes of a warp read
-///   the same address.
+///   A shared static has at most 48 KiB, and so do all shared statics of a kernel together.
+///   cuda_builder checks the sum, and the simulator does not. Dynamic shared memory can be larger.
+/// - Constant statics have at most 64 KiB together, which cuda_builder checks. Reads are fastest if
+///   all lanes of a warp read the same address.
 ///   - The host sets a `static mut` before a launch; no kernel writes to it. In the PTX the name of
 ///     the static is visible: cust's `Module::get_global` finds the static, and gridstride's
 ///     `Device::set_constant` takes a pointer to it. If the PTX has several statics of the name, or
