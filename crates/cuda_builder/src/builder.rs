@@ -10,7 +10,7 @@ use crate::ptx::PtxSummary;
 use crate::ptxas::{Ptxas, Resources};
 use crate::sources::{self, KernelCrate, Sources};
 use crate::{
-    Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, environment, ir, report,
+    Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, environment, ir, memory, report,
 };
 
 /// The release profile that a kernel is compiled with, whatever its workspace says, beside what
@@ -261,6 +261,7 @@ impl CudaBuilder {
                 package: kernels.package,
             });
         }
+        memory::check(&kernels.package, &ptx)?;
         write_if_changed(&ptx_path, &ptx)?;
         let package = kernels.package.clone();
         Ok(Build {

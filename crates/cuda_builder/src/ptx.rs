@@ -57,7 +57,7 @@ impl PtxSummary {
 }
 
 /// The name behind `.entry` or `.func`.
-fn function_name(line: &str) -> Option<&str> {
+pub(crate) fn function_name(line: &str) -> Option<&str> {
     let at = line
         .find(".entry ")
         .map(|at| at + 7)
@@ -72,7 +72,7 @@ fn function_name(line: &str) -> Option<&str> {
     (end > 0).then_some(&rest[..end])
 }
 
-fn is_symbol(c: char) -> bool {
+pub(crate) fn is_symbol(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
 }
 

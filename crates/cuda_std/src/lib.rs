@@ -117,6 +117,11 @@ pub mod wgmma;
 /// #[kernel]
 /// unsafe fn greet(name: &'static str) {}
 /// ```
+/// ```compile_fail,E0277
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// unsafe fn greet(name: String) {}
+/// ```
 /// A kernel that is generic, returns something, is a method or no plain function, or has a
 /// bound that no GPU can meet:
 /// ```compile_fail
@@ -153,6 +158,8 @@ pub use global::{DeviceSlice, DeviceSliceMut};
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use param::DeviceParam;
+#[doc(hidden)]
+pub use param::assert_copy;
 #[cfg(feature = "vek")]
 #[deprecated(note = "use `glam`")]
 pub use vek;

@@ -64,6 +64,10 @@ use core::marker::PhantomData;
 )]
 pub unsafe trait DeviceParam: Copy + 'static {}
 
+/// Used by `#[kernel]`: compiles if the type of a parameter that is passed by value is `Copy`.
+#[doc(hidden)]
+pub const fn assert_copy<T: Copy>() {}
+
 macro_rules! params {
     ($($type:ty)*) => {$(
         // SAFETY: a primitive has one layout on both sides, and every value of it is one on the device.

@@ -1,13 +1,17 @@
 //! The expansions of `#[address_space]`, `#[gpu_only]` and `#[externally_visible]`.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Ident, ItemFn, ItemStatic, Lit, Meta, MetaNameValue, StaticMutability};
 
 /// How a constant's symbol starts in rustc's IR. Its module, name and line follow, of which
 /// cuda_builder makes the name in the PTX.
 const CONSTANT_PREFIX: &str = "__cuda_std_constant.";
+
+/// Bytes of static shared memory that a kernel can have.
+const SHARED_LIMIT: usize = 48 << 10;
 
 /// Puts a static into the memory that `space` names.
 pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStream> {
@@ -22,18 +26,22 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     };
     match space.to_string().as_str() {
         "global" => Ok(quote!(#item)),
-        "shared" => Ok(quote! {
-            #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".shared.static"))]
-            #in_writable_memory
-            #item
-            #[cfg(not(target_arch = "nvptx64"))]
-            const _: () = {
-                #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::SHARED_STATICS)]
-                #[linkme(crate = ::cuda_std::host::linkme)]
-                static __CUDA_STD_SHARED_STATIC: ::cuda_std::host::SharedStatic =
-                    ::cuda_std::host::SharedStatic::new::<#ty>((&raw const #name).cast_mut());
-            };
-        }),
+        "shared" => {
+            let fits = fits_shared_memory(item);
+            Ok(quote! {
+                #fits
+                #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".shared.static"))]
+                #in_writable_memory
+                #item
+                #[cfg(not(target_arch = "nvptx64"))]
+                const _: () = {
+                    #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::SHARED_STATICS)]
+                    #[linkme(crate = ::cuda_std::host::linkme)]
+                    static __CUDA_STD_SHARED_STATIC: ::cuda_std::host::SharedStatic =
+                        ::cuda_std::host::SharedStatic::new::<#ty>((&raw const #name).cast_mut());
+                };
+            })
+        }
         "constant" => Ok(constant(item)),
         "local" => Err(syn::Error::new(
             space.span(),
@@ -43,6 +51,21 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
             space.span(),
             "expected `global`, `shared` or `constant`",
         )),
+    }
+}
+
+/// Checks that the static alone is within the assembler's limit on a kernel's static shared memory.
+fn fits_shared_memory(item: &ItemStatic) -> TokenStream {
+    let ty = &item.ty;
+    let conditions = item.attrs.iter().filter(|one| one.path().is_ident("cfg"));
+    let message = format!(
+        "the shared static `{}` has more than 49152 bytes, the most static shared memory that a \
+         kernel can have: use dynamic shared memory, whose size the launch gives",
+        item.ident.unraw()
+    );
+    quote_spanned! {ty.span()=>
+        #(#conditions)*
+        const _: () = ::core::assert!(::core::mem::size_of::<#ty>() <= #SHARED_LIMIT, #message);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bound::Bound;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -33,6 +33,9 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         .collect::<Result<_, _>>()?;
     let types = parameters.iter().map(Parameter::host_type);
     let types: Vec<_> = types.map(|ty| with_static(ty, lifetimes)).collect();
+    let are_copied: Vec<_> = (parameters.iter().zip(&types))
+        .filter_map(|(one, ty)| one.is_copied(ty))
+        .collect();
     let (run, host_arguments) = (host_function(), internal("arguments"));
     let arguments = parameters.iter().enumerate();
     let arguments: Vec<_> = arguments.map(|(i, one)| one.host_argument(i)).collect();
@@ -61,6 +64,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             #[unsafe(no_mangle)]
             #[allow(improper_ctypes_definitions)]
             #vis #safety extern "ptx-kernel" fn #name #lifetimes(#(#entry),*) #conditions {
+                #(#are_copied)*
                 #marker
                 #(#bindings)*
                 #block
@@ -76,6 +80,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(non_upper_case_globals)]
         #vis static #name: ::cuda_std::host::Kernel<(#(#types,)*)> = {
+            #(#are_copied)*
             #[allow(clippy::too_many_arguments)]
             #safety fn #name #lifetimes(#inputs) #conditions #block
             unsafe fn #run(#host_arguments: (#(#types,)*)) {
@@ -161,6 +166,15 @@ impl<'a> Parameter<'a> {
             Kind::Reference { is_mut: true, .. } => quote!(&mut *#arguments.#number),
             Kind::Slice { .. } => quote!(#arguments.#number.into_slice()),
         }
+    }
+
+    /// The check that a value is `Copy`, with the error at the parameter's type. `ty` is the type
+    /// without the kernel's lifetimes.
+    fn is_copied(&self, ty: &TokenStream) -> Option<TokenStream> {
+        let Kind::Value = self.kind else { return None };
+        Some(quote_spanned! {self.ty.span()=>
+            const _: () = ::cuda_std::assert_copy::<#ty>();
+        })
     }
 
     /// The parameters of the entry in the PTX.

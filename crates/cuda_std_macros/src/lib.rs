@@ -48,11 +48,15 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Puts a `static` into a memory of the GPU: `#[address_space(shared)]`,
 /// `#[address_space(constant)]` or, as is usual for statics, `#[address_space(global)]`.
 ///
-/// - A shared static exists once in each block, and is not initialised when a block starts: its
-///   initial value is ignored. The simulator fills it with other bytes, and runs one block at a
-///   time in a program that has one.
-/// - Constant statics have at most 64 KiB together. Reads are fastest if all lanes of a warp read
-///   the same address.
+/// - A shared static exists once in each block, and is not initialised when a block starts. So its
+///   initial value must be `MaybeUninit::uninit()` or zeros, which stand for any value: cuda_builder
+///   refuses others. The simulator fills the static with other bytes, and runs one block at a time
+///   in a program that has one.
+///
+///   A shared static has at most 48 KiB, and so do all shared statics of a kernel together.
+///   cuda_builder checks the sum, and the simulator does not. Dynamic shared memory can be larger.
+/// - Constant statics have at most 64 KiB together, which cuda_builder checks. Reads are fastest if
+///   all lanes of a warp read the same address.
 ///   - The host sets a `static mut` before a launch; no kernel writes to it. In the PTX the name of
 ///     the static is visible: cust's `Module::get_global` finds the static, and gridstride's
 ///     `Device::set_constant` takes a pointer to it. If the PTX has several statics of the name, or

@@ -150,11 +150,11 @@ mod tests {
 @B = constant [17 x i8] zeroinitializer, align 1
 @C = constant [16 x i8] zeroinitializer, align 1";
         assert_eq!(moves(ir), [false, false, true]);
-        // 65,464 bytes behind a pointer leave 64.
+        // A pointer and 65,472 bytes, rounded up to 65,488, leave 48.
         let ir = "\
-@A = constant <{ ptr, [65464 x i8] }> undef, section \".constant\", align 8
-@B = constant [65 x i8] zeroinitializer, align 1
-@C = constant [64 x i8] zeroinitializer, align 1, !dbg !0";
+@A = constant <{ ptr, [65472 x i8] }> undef, section \".constant\", align 8
+@B = constant [49 x i8] zeroinitializer, align 1
+@C = constant [48 x i8] zeroinitializer, align 1, !dbg !0";
         assert_eq!(moves(ir), [false, false, true]);
     }
 

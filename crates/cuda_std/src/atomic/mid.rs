@@ -10,7 +10,9 @@
 //! thread accesses it otherwise. Functions that end in `_block` require that all threads that use the
 //! address concurrently belong to one block; those that end in `_device`, to one device.
 
-use core::sync::atomic::{self, Ordering};
+#[cfg(not(target_arch = "nvptx64"))]
+use core::sync::atomic;
+use core::sync::atomic::Ordering;
 
 /// A number as the word that atomic instructions take.
 trait Word: Copy {

@@ -10,6 +10,15 @@
 pub static SHARED_STATICS: [SharedStatic];
 
 /// A static with `#[address_space(shared)]`.
+///
+/// One of more than 48 KiB does not compile:
+///
+/// ```compile_fail,E0080
+/// # use cuda_std::address_space;
+/// #[address_space(shared)]
+/// static mut TILE: [f32; 16384] = [0.0; 16384];
+/// # fn main() {}
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SharedStatic {
     pointer: *mut u8,
