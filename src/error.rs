@@ -1,9 +1,13 @@
 //! The error type of the crate.
 
 use crate::device::MemoryKind;
+use std::fmt;
 
 /// An error of a gridstride call. The message says what is wrong and where.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` gives the same text as `Display`, so that `unwrap` and a `main` that returns
+/// `gridstride::Result<()>` print the message.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An argument's shape does not match the operation or another argument.
@@ -71,7 +75,7 @@ pub enum Error {
     #[error(transparent)]
     Load(Box<LoadError>),
     /// A launch breaks a limit of its kernel or of the device. Nothing was started.
-    #[error("kernel {kernel} cannot be launched: {message}")]
+    #[error("kernel `{kernel}` cannot be launched: {message}")]
     Launch {
         /// The kernel's name.
         kernel: String,
@@ -118,6 +122,12 @@ pub struct LoadError {
     pub reason: String,
     /// The log of the driver's compiler; empty if it wrote none.
     pub log: String,
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {
@@ -212,3 +222,19 @@ fn log_lines(log: &str) -> String {
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_prints_the_message() {
+        let error = Error::Launch {
+            kernel: "add".to_owned(),
+            message: "its block has 2048 along x, more than 1024".to_owned(),
+        };
+        let message = "kernel `add` cannot be launched: its block has 2048 along x, more than 1024";
+        assert_eq!(format!("{error:?}"), message);
+        assert_eq!(error.to_string(), message);
+    }
+}

@@ -56,11 +56,16 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::InvalidInput`] if the pointer is not that of an
-    /// `#[address_space(constant)] static mut`, or if the module has no such static,
+    /// `#[address_space(constant)] static mut` of the size of `T`, or, on a GPU, if the module has no
+    /// such static of this size,
     /// [`Error::Load`] if the driver does not accept the module, [`Error::Driver`] if the copy
     /// fails, [`Error::Unavailable`] on the CPU, which runs no kernels.
     ///
     /// # Safety
+    /// `T` is the static's type, as the pointer of `&raw const NAME` says by itself. Only the size
+    /// is checked: a pointer that was cast could give the static bytes that are no value of its
+    /// type, such as a `bool` of 2.
+    ///
     /// No kernel that reads the static runs at the same time: on a GPU on other streams, and on the
     /// simulator on other threads, in any simulator of the process.
     pub unsafe fn set_constant<T: DeviceParam>(
@@ -71,9 +76,9 @@ impl Device {
     ) -> Result<()> {
         let constant = ConstantStatic::find(constant);
         // The driver takes memory of the stack before the call returns, and page-locked memory
-        // later.
+        // later, when `value` may have changed. A static has at most 64 KiB, so a copy costs little.
         let value = *value;
-        // SAFETY: a value of the static's type; the rest is passed on to the caller.
+        // SAFETY: the value is on the stack; its type and the rest are passed on to the caller.
         unsafe { self.set_found(module, constant, (&raw const value).cast()) }
     }
 
@@ -107,9 +112,7 @@ impl Device {
                 Ok(())
             },
             // SAFETY: passed on to the caller.
-            Backend::Cuda(gpu) => unsafe {
-                gpu.set_constant(module, constant.name(), value, constant.bytes())
-            },
+            Backend::Cuda(gpu) => unsafe { gpu.set_constant(module, constant, value) },
         }
     }
 }

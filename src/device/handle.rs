@@ -163,7 +163,8 @@ impl Device {
         }
     }
 
-    /// Sets the stack of each thread of a kernel on a GPU, in bytes, for all handles to the GPU.
+    /// Sets the stack of each thread of a kernel on a GPU, in bytes, for the whole process: for all handles to
+    /// the GPU, and for other libraries that use its primary context.
     ///
     /// The driver gives a kernel as much as it needs if the compiler knows which functions it
     /// calls. Otherwise a thread has 1 KiB by default, and the launch fails if it takes more, as
@@ -172,6 +173,29 @@ impl Device {
     ///
     /// Has no effect on the CPU, which runs no kernels, nor in the simulator, whose stacks are
     /// larger.
+    ///
+    /// ```
+    /// use cuda_std::prelude::*;
+    /// use gridstride::Device;
+    /// use gridstride::device::{LaunchConfig, Module};
+    ///
+    /// /// Prints a number, by functions of the standard library that call others by address.
+    /// #[kernel]
+    /// pub fn print(x: f32) {
+    ///     cuda_std::println!("x = {x}");
+    /// }
+    ///
+    /// # fn main() -> gridstride::Result<()> {
+    /// # static KERNELS: Module = Module::new("kernels", &[]);
+    /// // On a GPU: Device::cuda(0)?
+    /// let device = Device::simulator()?;
+    /// device.set_stack_size(4 << 10)?;
+    /// // SAFETY: the kernel accesses no memory of the host.
+    /// unsafe { device.launch(&KERNELS, &print, LaunchConfig::new(1, 1), (0.1,))? };
+    /// device.synchronize()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Driver`] if the memory does not suffice, or earlier work on the GPU failed.

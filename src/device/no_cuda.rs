@@ -3,6 +3,7 @@
 use super::info::Properties;
 use super::{DeviceInfo, DriverState, LaunchConfig, Module};
 use crate::{Error, Result};
+use cuda_std::host::ConstantStatic;
 use std::convert::Infallible;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -96,9 +97,8 @@ impl Gpu {
     pub unsafe fn set_constant(
         &self,
         _: &'static Module,
-        _: &'static str,
+        _: &'static ConstantStatic,
         _: *const u8,
-        _: usize,
     ) -> Result<()> {
         match self.0 {}
     }

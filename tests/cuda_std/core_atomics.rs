@@ -100,7 +100,13 @@ fn orders_and_fences_pass_messages_on() {
         .map(|i| 9 + 3 * i * i.saturating_sub(1) / 2)
         .collect();
     for device in with_kernels() {
-        for kernel in [&messages_acquired, &messages_consistent, &messages_fenced] {
+        for kernel in [
+            &messages_acquired,
+            &messages_consistent,
+            &messages_fenced,
+            &messages_exchanged,
+            &messages_compared,
+        ] {
             let mut data = vec![0_u64; count + 1];
             let mut flags = vec![0_u32; count + 1];
             (data[0], flags[0]) = (9, 1);

@@ -1,5 +1,9 @@
 //! Compares every function of cuda_std, in kernels that run on every device, with results computed
 //! without cuda_std.
+//!
+//! The exceptions are in `machine`. `breakpoint` is called in the simulator only, since a GPU
+//! without a debugger stops with an error. `profiler_counter` has no result to compare. Nothing
+//! calls `visible_in_the_ptx`, which is for other modules. The PTX must have all three.
 
 mod atomic_floats;
 mod atomics;
@@ -14,6 +18,7 @@ mod heap;
 mod launches;
 mod machine;
 mod matrices;
+mod names;
 mod ordered_atomics;
 mod parameters;
 mod random;
@@ -29,6 +34,7 @@ mod warps;
 
 use common::{fails, module, simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};
+use cuda_std::{DeviceSlice, DeviceSliceMut};
 use cuda_std_tests_kernels as kernels;
 use gridstride::Device;
 use gridstride::device::{Buffer, LaunchConfig, Module};

@@ -3,6 +3,7 @@
 use super::children::in_children;
 use super::*;
 use cuda_std_tests_kernels::parameters::{self, Line};
+use std::ptr::{null, null_mut};
 
 #[test]
 fn slices_are_parameters() {
@@ -62,6 +63,27 @@ fn slices_know_their_lengths() {
             assert_eq!(out.to_vec().unwrap(), expected, "{device}");
             assert_eq!(doubles.to_vec().unwrap(), vec![1.0; none], "{device}");
         }
+    }
+}
+
+/// An empty buffer of a program that calls the driver may be a null pointer.
+#[test]
+fn null_is_an_empty_slice() {
+    for device in with_kernels() {
+        let mut out = device.zeros::<u64>(7).unwrap();
+        // SAFETY: no elements.
+        let (bytes, triples, none) = unsafe {
+            (
+                DeviceSlice::from_raw_parts(null(), 0),
+                DeviceSlice::from_raw_parts(null(), 0),
+                DeviceSliceMut::from_raw_parts(null_mut(), 0),
+            )
+        };
+        let arguments = (bytes, triples, none, out.slice_mut());
+        let config = LaunchConfig::new(1, 1);
+        // SAFETY: seven elements.
+        unsafe { launch(&device, &parameters::lengths, config, arguments) };
+        assert_eq!(out.to_vec().unwrap(), [0, 0, 0, 1, 1, 0, 0], "{device}");
     }
 }
 

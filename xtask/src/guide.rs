@@ -29,7 +29,7 @@ struct Crate {
 
 /// The crates of a page stand together. Files whose names begin with no crate's name belong to the
 /// first one.
-const CRATES: [Crate; 5] = [
+const CRATES: [Crate; 6] = [
     Crate {
         name: "row_sums",
         is_shipped: false,
@@ -54,6 +54,13 @@ const CRATES: [Crate; 5] = [
         page: "your-own-kernels.md",
         runs: &[&["run"]],
         runs_of_device: &[&["check", "--features", "cuda"]],
+    },
+    Crate {
+        name: "points",
+        is_shipped: false,
+        page: "coming-from-rust-cuda.md",
+        runs: &[&["run"]],
+        runs_of_device: &[],
     },
     Crate {
         name: "neighbour",

@@ -10,7 +10,7 @@ use crate::ptx::PtxSummary;
 use crate::ptxas::{Ptxas, Resources};
 use crate::sources::{self, KernelCrate, Sources};
 use crate::{
-    Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, environment, ir, report,
+    Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, environment, ir, memory, report,
 };
 
 /// The release profile that a kernel is compiled with, whatever its workspace says, beside what
@@ -80,7 +80,7 @@ pub struct CudaBuilder {
 
 /// A kernel crate's PTX and how it came about.
 ///
-/// Stands for the path of the PTX where a path is asked for, as Rust-CUDA's builder returns.
+/// Dereferences to the path of the PTX, which Rust-CUDA's `build` returns.
 #[derive(Clone, Debug)]
 pub struct Build {
     /// The kernel crate's package.
@@ -261,6 +261,7 @@ impl CudaBuilder {
                 package: kernels.package,
             });
         }
+        memory::check(&kernels.package, &ptx)?;
         write_if_changed(&ptx_path, &ptx)?;
         let package = kernels.package.clone();
         Ok(Build {

@@ -35,6 +35,10 @@ impl CudaBuilder {
     /// The folder holds `<name>.<architecture>.ptx` and `record.toml`. [`Record`] shows how to
     /// write both.
     ///
+    /// While the checked-in PTX is current nothing is compiled, so
+    /// [`emit_llvm_ir`](Self::emit_llvm_ir), [`emit_llvm_bitcode`](Self::emit_llvm_bitcode) and
+    /// [`final_module_path`](Self::final_module_path) write no file.
+    ///
     /// ```no_run
     /// use cuda_builder::{Arch, CudaBuilder};
     ///

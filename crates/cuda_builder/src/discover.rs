@@ -153,7 +153,12 @@ impl Search {
             .cargo
             .clone()
             .unwrap_or_else(|| rustc.with_file_name("cargo"));
-        let rustc = Rustc::ask(rustc)?;
+        let rustc = Rustc::ask(rustc).map_err(|reason| {
+            format!(
+                "{reason} Correct or unset {RUSTC_VARIABLE}: if it is unset, the distribution's \
+                 compiler and rustup's nightly toolchain are looked for."
+            )
+        })?;
         rustc.check_core("install its rust-src component")?;
         let mut folders = vec![rustc.llvm_tools(), self.system.join("bin")];
         folders.push(
@@ -217,12 +222,16 @@ impl Search {
         hint: &str,
     ) -> Result<DeviceCompiler, String> {
         if !cargo.is_file() {
-            return Err(format!(
-                "there is no cargo at {}; install cargo.",
-                cargo.display()
-            ));
+            let hint = match (&self.cargo, &self.rustc) {
+                (Some(_), _) => format!("correct or unset {CARGO_VARIABLE}"),
+                (None, Some(_)) => format!("set {CARGO_VARIABLE} to the cargo"),
+                (None, None) => "install cargo".to_owned(),
+            };
+            return Err(format!("there is no cargo at {}; {hint}.", cargo.display()));
         }
         let folders = self.llvm_bin.as_ref().map_or(folders, std::slice::from_ref);
+        let named = format!("correct or unset {LLVM_BIN_VARIABLE}");
+        let hint = self.llvm_bin.as_ref().map_or(hint, |_| &named);
         let (opt, llc) = find_llvm(folders, rustc.llvm_major).ok_or_else(|| {
             let looked: Vec<_> = folders.iter().map(|f| f.display().to_string()).collect();
             let major = rustc.llvm_major;

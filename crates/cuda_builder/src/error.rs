@@ -1,12 +1,16 @@
 //! What can go wrong between a kernel crate and its PTX.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::discover::{Rejected, TESTED, is_tested};
 use crate::{Arch, NvvmArch};
 
 /// Why a kernel crate did not become PTX.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` gives the same text as `Display`, so that `unwrap` and a `main` that returns the error
+/// print the message.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// No compiler for the GPU was found. Every place that was looked at is listed.
@@ -89,14 +93,66 @@ pub enum BuildError {
         message: String,
     },
 
-    /// A shared static has a value to start from. Shared memory starts undefined.
+    /// A shared static has an initial value. Shared memory starts undefined.
+    ///
+    /// Zeros are accepted for `#[address_space(shared)]`, since a type without `MaybeUninit` needs
+    /// some value.
     #[error(
-        "the shared static `{name}` has an initialiser, but shared memory starts undefined: \
-         declare it as `MaybeUninit` and set it in the kernel"
+        "the shared static `{name}` has an initial value, but shared memory starts undefined: \
+         initialise it with zeros or `MaybeUninit::uninit()`, and write to it in the kernel"
     )]
     SharedInitialiser {
         /// The static, by its symbol.
         name: String,
+    },
+
+    /// A kernel has more static shared memory than the driver's assembler accepts.
+    #[error(
+        "the kernel `{kernel}` has {bytes} bytes of static shared memory, and the limit is {limit}: \
+         use dynamic shared memory (`shared::dynamic_shared_mem`), whose size the launch gives, in \
+         place of the largest statics: {}",
+        sized(.largest)
+    )]
+    SharedMemory {
+        /// The kernel.
+        kernel: String,
+        /// Bytes of the shared statics that the kernel and the functions that it calls use.
+        bytes: usize,
+        /// The most bytes that a kernel can have.
+        limit: usize,
+        /// The largest of the statics, by their symbols in the PTX, and their bytes.
+        largest: Vec<(String, usize)>,
+    },
+
+    /// A kernel crate has more statics in constant memory than fit there.
+    #[error(
+        "the statics of `{package}` in constant memory have {bytes} bytes, and the limit is \
+         {limit}: put the largest into global memory with `#[address_space(global)]`: {}",
+        sized(.largest)
+    )]
+    ConstantMemory {
+        /// The kernel crate.
+        package: String,
+        /// Bytes of all statics in constant memory, whether kernels use them or not.
+        bytes: usize,
+        /// The most bytes that a PTX can have.
+        limit: usize,
+        /// The largest of the statics, by their symbols in the PTX, and their bytes.
+        largest: Vec<(String, usize)>,
+    },
+
+    /// Two statics that the host sets have one name and one module, such as statics in two
+    /// functions.
+    #[error(
+        "two `#[address_space(constant)] static mut` have the name `{path}`, in lines {} and {}: \
+         the host could not tell them apart, so give one another name",
+        .lines.0, .lines.1
+    )]
+    ConstantNames {
+        /// Crate, modules and name of the statics.
+        path: String,
+        /// The lines of their attributes.
+        lines: (u32, u32),
     },
 
     /// A launch-bounds marker cannot be understood.
@@ -175,6 +231,12 @@ pub enum BuildError {
     },
 }
 
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl BuildError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
@@ -226,4 +288,30 @@ fn instead_of(given: NvvmArch) -> String {
 fn quoted(names: &[String]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
+}
+
+fn sized(statics: &[(String, usize)]) -> String {
+    let one = |(name, bytes): &(String, usize)| {
+        let unit = if *bytes == 1 { "byte" } else { "bytes" };
+        format!("`{name}` ({bytes} {unit})")
+    };
+    let sized: Vec<_> = statics.iter().map(one).collect();
+    sized.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_prints_the_message() {
+        let error = BuildError::NoKernels {
+            package: "kernels".to_owned(),
+        };
+        assert_eq!(
+            format!("{error:?}"),
+            "the kernel crate `kernels` has no kernel: mark one with `#[kernel]`"
+        );
+        assert_eq!(format!("{error:#?}"), error.to_string());
+    }
 }

@@ -42,6 +42,7 @@ mod discover;
 mod environment;
 mod error;
 mod ir;
+mod memory;
 mod nvvm_arch;
 mod options;
 mod ptx;

@@ -11,7 +11,7 @@ pub struct PtxSummary {
     /// The entry points, that is the kernels, in the order of the text.
     pub entries: Vec<String>,
     /// For each function with a body (kernel or not): how many instructions of it wait for the
-    /// block's other threads (`bar.*`, `barrier.*`).
+    /// block's other threads (`bar.*`, `barrier.*`, also those that reduce: `bar.red`).
     pub barriers: BTreeMap<String, usize>,
     /// Functions and variables that are used but not defined.
     pub undefined: Vec<String>,
@@ -34,8 +34,13 @@ impl PtxSummary {
                     summary.entries.push(name.to_owned());
                 }
                 function = Some(name.to_owned());
-            } else if let Some(name) = function.as_ref().filter(|_| is_barrier(line)) {
-                *summary.barriers.entry(name.clone()).or_default() += 1;
+            } else if let Some(name) = &function {
+                // Inline assembly may have several instructions in a line, within braces.
+                let instructions = line.split([';', '{', '}']);
+                let count = instructions.filter(|text| is_barrier(text.trim())).count();
+                if count > 0 {
+                    *summary.barriers.entry(name.clone()).or_default() += count;
+                }
             }
             open_braces += line.matches('{').count();
             let closed = line.matches('}').count();
@@ -52,7 +57,7 @@ impl PtxSummary {
 }
 
 /// The name behind `.entry` or `.func`.
-fn function_name(line: &str) -> Option<&str> {
+pub(crate) fn function_name(line: &str) -> Option<&str> {
     let at = line
         .find(".entry ")
         .map(|at| at + 7)
@@ -67,7 +72,7 @@ fn function_name(line: &str) -> Option<&str> {
     (end > 0).then_some(&rest[..end])
 }
 
-fn is_symbol(c: char) -> bool {
+pub(crate) fn is_symbol(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
 }
 
@@ -88,13 +93,13 @@ fn undefined_symbol(declaration: &str) -> Option<String> {
     (!DRIVER_FUNCTIONS.contains(&name)).then(|| name.to_owned())
 }
 
-fn is_barrier(line: &str) -> bool {
-    // `@%p1 bar.sync 0;` is a barrier under a predicate.
-    let instruction = match line.strip_prefix('@') {
+fn is_barrier(instruction: &str) -> bool {
+    // `@%p1 bar.sync 0` is a barrier under a predicate.
+    let instruction = match instruction.strip_prefix('@') {
         Some(predicated) => predicated
             .split_once(char::is_whitespace)
             .map_or("", |(_, rest)| rest),
-        None => line,
+        None => instruction,
     };
     let instruction = instruction.trim_start();
     (instruction.starts_with("bar.") && !instruction.starts_with("bar.warp."))
@@ -136,6 +141,14 @@ mod tests {
 	@%p1 bar.sync 	0;
 	ret;
 }
+.visible .entry reducing()
+{
+	{ .reg .pred %in; setp.ne.u32 %in, %r2, 0; bar.red.popc.u32 %r1, 0, %in; }
+	{ .reg .pred %in; { .reg .pred %all; barrier.red.and.pred %all, 0, %in; selp.u32 %r3, 1, 0, %all; } }
+	@!%p2 barrier.cta.red.or.pred %p1, 0, %p2;
+	redux.sync.add.u32 %r1, %r2, -1;
+	ret;
+}
 .visible .entry second()
 {
 	ret;
@@ -145,8 +158,8 @@ mod tests {
     #[test]
     fn entries_and_barriers_are_counted() {
         let summary = PtxSummary::of(PTX);
-        assert_eq!(summary.entries, ["first", "second"]);
-        let counts = [("first", 2), ("helper", 1), ("second", 0)];
+        assert_eq!(summary.entries, ["first", "reducing", "second"]);
+        let counts = [("first", 2), ("helper", 1), ("reducing", 3), ("second", 0)];
         assert_eq!(
             summary.barriers,
             counts.map(|(name, n)| (name.to_owned(), n)).into()

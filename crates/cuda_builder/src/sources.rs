@@ -19,6 +19,7 @@ const RECIPE: &[(&str, &str)] = &[
     ("options.rs", include_str!("options.rs")),
     ("nvvm_arch.rs", include_str!("nvvm_arch.rs")),
     ("ir/atomics.rs", include_str!("ir/atomics.rs")),
+    ("ir/constant_names.rs", include_str!("ir/constant_names.rs")),
     ("ir/constants.rs", include_str!("ir/constants.rs")),
     ("ir/convergent.rs", include_str!("ir/convergent.rs")),
     ("ir/launch_bounds.rs", include_str!("ir/launch_bounds.rs")),
@@ -86,7 +87,18 @@ impl KernelCrate {
                 .iter()
                 .any(|kind| matches!(kind.as_str(), "lib" | "rlib" | "staticlib"))
         });
-        let library = library.ok_or_else(|| refuse("it has no library".into()))?;
+        let is_dynamic = |target: &Target| {
+            let mut kinds = target.kind.iter();
+            kinds.any(|kind| matches!(kind.as_str(), "cdylib" | "dylib"))
+        };
+        let library = library.ok_or_else(|| {
+            refuse(match package.targets.iter().any(is_dynamic) {
+                true => "its `crate-type` has dynamic libraries only: write \
+                         `crate-type = [\"cdylib\", \"rlib\"]`, or delete that line"
+                    .into(),
+                false => "it has no library".into(),
+            })
+        })?;
         let archs = package.archs().map_err(refuse)?;
         Ok(Self {
             package: package.name.clone(),
@@ -386,6 +398,25 @@ mod tests {
         assert_eq!(kernels.library, "kernels");
         let helper = KernelCrate::read(&folder.path().join("helper")).unwrap();
         assert_eq!(helper.archs, [Arch::Sm70]);
+    }
+
+    #[test]
+    fn a_crate_without_a_static_library_is_refused_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        two_crates(folder.path(), "");
+        let manifest = folder.path().join("helper/Cargo.toml");
+        let mut text = fs::read_to_string(&manifest).unwrap();
+        text.push_str("[lib]\ncrate-type = [\"cdylib\"]\n[workspace]\n");
+        fs::write(&manifest, &text).unwrap();
+        let message = || {
+            let refused = KernelCrate::read(manifest.parent().unwrap());
+            refused.unwrap_err().to_string()
+        };
+        let remedy = "write `crate-type = [\"cdylib\", \"rlib\"]`, or delete that line";
+        assert!(message().contains(remedy), "{}", message());
+        text = text.replace("[\"cdylib\"]", "[\"cdylib\", \"rlib\"]");
+        fs::write(&manifest, &text).unwrap();
+        assert!(KernelCrate::read(manifest.parent().unwrap()).is_ok());
     }
 
     #[test]

@@ -165,3 +165,65 @@ fn a_shared_static_with_a_value_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn statics_that_do_not_fit_are_refused() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_folder, kernels) = smoke_kernels(
+        "#[unsafe(link_section = \".shared.static\")] static mut FIRST: [u32; 8192] = [0; 8192];\n\
+         #[unsafe(link_section = \".shared.static\")] static mut SECOND: [u32; 4097] = [0; 4097];\n\
+         #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn shares(out: *mut u32, i: usize) {\n\
+         // SAFETY: never run.\nunsafe { FIRST[i] += 1; SECOND[i] += 1; *out = FIRST[i] + SECOND[i] } }",
+    );
+    let error = build(&kernels, compiler.clone()).unwrap_err();
+    let BuildError::SharedMemory {
+        kernel,
+        bytes,
+        largest,
+        ..
+    } = &error
+    else {
+        panic!("{error}");
+    };
+    assert_eq!((kernel.as_str(), *bytes), ("shares", 49_156));
+    assert!(largest[0].0.contains("FIRST"), "{error}");
+
+    let (_folder, kernels) = smoke_kernels(
+        "#[unsafe(no_mangle)] #[unsafe(link_section = \".constant\")]\n\
+         static mut TABLE: [u8; 65536] = [1; 65536];\n\
+         #[unsafe(no_mangle)] #[unsafe(link_section = \".constant\")]\n\
+         static mut FLAG: u8 = 1;\n",
+    );
+    let error = build(&kernels, compiler).unwrap_err();
+    assert!(
+        matches!(&error, BuildError::ConstantMemory { bytes: 65_537, .. }),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("`TABLE` (65536 bytes)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_value_of_a_shared_static_is_refused_unless_it_is_zero() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    for (value, is_accepted) in [("0", true), ("7", false)] {
+        let (_folder, kernels) = smoke_kernels(&format!(
+            "#[unsafe(link_section = \".shared.static\")] static mut LAST: u32 = {value};\n\
+             #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn last(out: *mut u32, value: u32) {{\n\
+             // SAFETY: never run.\nunsafe {{ LAST += value; *out = LAST }} }}"
+        ));
+        match build(&kernels, compiler.clone()) {
+            Ok(_) => assert!(is_accepted, "the value {value} was dropped"),
+            Err(error) => assert!(
+                !is_accepted && matches!(&error, BuildError::SharedInitialiser { .. }),
+                "{error}"
+            ),
+        }
+    }
+}

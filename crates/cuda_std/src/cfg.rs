@@ -13,8 +13,8 @@ macro_rules! capabilities {
         }
 
         impl ComputeCapability {
-            /// Returns the one that `cuda_builder` compiles the kernel for; on the host, the lowest
-            /// that it compiles for.
+            /// Returns the compute capability that the kernel is compiled for. On the host:
+            /// `Compute70`, the lowest supported.
             #[inline(always)]
             pub fn from_cuda_arch_env() -> Self {
                 let arch = match cfg!(target_arch = "nvptx64") {

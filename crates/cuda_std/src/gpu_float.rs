@@ -2,12 +2,16 @@
 
 /// The methods of [`f32`] and [`f64`] from `std`, for kernels.
 ///
-/// Results are the same on every device, bit for bit, but for NaNs. `floor`, `ceil`, `round`,
-/// `trunc`, `fract`, `abs`, `signum`, `copysign`, `sqrt`, `mul_add`, `div_euclid` and `rem_euclid`
-/// give those of `std`. The others are functions of the crate `libm`. The table has their errors in
-/// ulp. The limits are not derived: no larger error was observed at up to 3000 arguments for each
-/// function, of all magnitudes, against values in high precision
-/// (`tests/cuda_std/references/floats.py`), and the tests check them at some of these arguments.
+/// Results are the same on every device, bit for bit, but for NaNs, in builds without
+/// `CudaBuilder::{ftz, fast_sqrt, fast_div, fma_contraction}`. `floor`, `ceil`, `round`, `trunc`,
+/// `fract`, `abs`, `signum`, `copysign`, `sqrt`, `mul_add`, `div_euclid` and `rem_euclid` give those
+/// of `std`. The others are functions of the crate `libm`.
+///
+/// # Errors of the functions of `libm`
+/// The table has the largest errors in ulp. They are observed, not proven: no larger error was found
+/// at up to 3000 arguments for each function, of all magnitudes, against values in high precision
+/// (`tests/cuda_std/references/floats.py`). Other arguments may give larger ones. The tests check
+/// the limits at some of these arguments.
 ///
 /// | function | `f32` | `f64` |
 /// |---|---|---|
@@ -21,11 +25,46 @@
 /// functions: in the simulator `x.sin()` may differ from the GPU's in the last place, where
 /// `GpuFloat::sin(x)` does not.
 ///
+/// # The operator `%`
+/// In a kernel on a GPU, LLVM compiles `x % y` of floats to x − y · trunc(x / y) with a rounded
+/// quotient and one fused multiply-add. The result is inexact, and for a large quotient wrong: it
+/// may have the wrong sign, or exceed `y`. On the host, and so in the simulator, `%` is exact. The
+/// exact remainder on every device is `libm::fmod`, or `libm::fmodf` for `f32`. For `x` ≥ 0,
+/// [`rem_euclid`](Self::rem_euclid) gives the same.
+///
+/// # Examples
 /// ```
 /// use cuda_std::GpuFloat;
 ///
-/// assert_eq!(GpuFloat::hypot(3.0_f32, 4.0), 5.0);
+/// // Rounding and signs.
+/// assert_eq!(GpuFloat::floor(-1.5_f32), -2.0);
+/// assert_eq!(GpuFloat::ceil(-1.5_f32), -1.0);
+/// assert_eq!(GpuFloat::round(-1.5_f32), -2.0);
+/// assert_eq!((GpuFloat::trunc(-1.5_f32), GpuFloat::fract(-1.5_f32)), (-1.0, -0.5));
+/// assert_eq!((GpuFloat::abs(-3.0_f32), GpuFloat::signum(-3.0_f32)), (3.0, -1.0));
+/// assert_eq!(GpuFloat::copysign(3.0_f32, -0.0), -3.0);
+///
+/// // Division.
+/// assert_eq!(GpuFloat::div_euclid(-7.0_f64, 4.0), -2.0);
 /// assert_eq!(GpuFloat::rem_euclid(-7.0_f64, 4.0), 1.0);
+///
+/// // Powers, roots and logarithms.
+/// assert_eq!(GpuFloat::mul_add(3.0_f32, 4.0, 5.0), 17.0);
+/// assert_eq!((GpuFloat::powi(2.0_f32, -2), GpuFloat::powf(2.0_f32, 3.0)), (0.25, 8.0));
+/// assert_eq!((GpuFloat::sqrt(9.0_f32), GpuFloat::cbrt(-8.0_f32)), (3.0, -2.0));
+/// assert_eq!(GpuFloat::hypot(3.0_f32, 4.0), 5.0);
+/// assert_eq!((GpuFloat::exp(0.0_f32), GpuFloat::exp2(3.0_f32)), (1.0, 8.0));
+/// assert_eq!((GpuFloat::ln(1.0_f32), GpuFloat::log2(8.0_f32)), (0.0, 3.0));
+/// assert_eq!(GpuFloat::log10(100.0_f64), 2.0);
+///
+/// // Small numbers, where exp(x) − 1 and ln(1 + x) would be 0.
+/// assert_eq!((GpuFloat::exp_m1(1e-20_f64), GpuFloat::ln_1p(1e-20_f64)), (1e-20, 1e-20));
+///
+/// // Trigonometric and hyperbolic functions.
+/// let (sine, cosine) = GpuFloat::sin_cos(0.5_f64);
+/// assert_eq!((sine, cosine), (GpuFloat::sin(0.5_f64), GpuFloat::cos(0.5_f64)));
+/// assert_eq!(GpuFloat::atan2(1.0_f64, -1.0), 0.75 * std::f64::consts::PI);
+/// assert!((GpuFloat::asinh(GpuFloat::sinh(0.5_f64)) - 0.5).abs() < 1e-15);
 /// ```
 pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// Returns the greatest integer up to `self`.

@@ -3,10 +3,24 @@
 //! On a GPU the driver collects the text in a buffer of 1 MiB (`CU_LIMIT_PRINTF_FIFO_SIZE`) and
 //! prints it when the host waits for the device. In the simulator it goes to the host's standard
 //! output at once.
+//!
+//! # What a failed kernel reports
+//!
+//! On a GPU, [`assert!`](crate::assert), [`assert_eq!`](crate::assert_eq) and
+//! [`assert_ne!`](crate::assert_ne) of this crate print their message, file, line, block and thread.
+//! A module that imports them by name, `use cuda_std::{assert, assert_eq};`, uses them in place of
+//! `core`'s. The [`prelude`](crate::prelude) cannot do this: Rust refuses macros of a `*` import
+//! with the names of `core`'s as ambiguous.
+//!
+//! All other panics only end the launch with a trap: an index out of range, an overflow, `unwrap`
+//! and `panic!`, and the assertions of `core`, which a kernel calls without such an import.
+//! cuda_builder compiles them without messages and code that formats these, which would otherwise
+//! be in every kernel with an index. The simulator reports every panic with message, line, kernel,
+//! block and thread.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    fn vprintf(format: *const u8, arguments: *const core::ffi::c_void) -> i32;
+    pub(crate) fn vprintf(format: *const u8, arguments: *const core::ffi::c_void) -> i32;
 
     fn __assertfail(
         message: *const u8,
@@ -33,31 +47,42 @@ pub fn print(arguments: core::fmt::Arguments) {
     std::print!("{arguments}");
 }
 
-/// Ends the launch with a message, the place, and the thread.
-#[cfg(feature = "alloc")]
+/// Ends the launch with a message, the place, and the thread. In a constant, ends the compilation.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
 #[doc(hidden)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub fn fail(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let (message, file) = (with_end(arguments), with_end(format_args!("{file}")));
-        // SAFETY: texts that end with 0.
-        unsafe {
-            __assertfail(
-                message.as_ptr(),
-                file.as_ptr(),
-                line,
-                c"".as_ptr().cast(),
-                1,
-            );
-            core::arch::nvptx::trap()
-        }
+pub const fn fail(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
+    const fn in_constant(arguments: core::fmt::Arguments, _file: &str, _line: u32) -> ! {
+        core::panicking::panic_fmt(arguments)
     }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        // The simulator names the place.
-        let _ = (file, line);
-        panic!("{arguments}")
+    core::intrinsics::const_eval_select((arguments, file, line), in_constant, fail_in_kernel)
+}
+
+/// As [`fail`], with a message that no constant can format.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub const fn fail_with_text(message: &str, file: &str, line: u32) -> ! {
+    const fn in_constant(message: &str, _file: &str, _line: u32) -> ! {
+        core::panic!("{}", message)
+    }
+    fn in_kernel(message: &str, file: &str, line: u32) -> ! {
+        fail_in_kernel(format_args!("{message}"), file, line)
+    }
+    core::intrinsics::const_eval_select((message, file, line), in_constant, in_kernel)
+}
+
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+fn fail_in_kernel(arguments: core::fmt::Arguments, file: &str, line: u32) -> ! {
+    let (message, file) = (with_end(arguments), with_end(format_args!("{file}")));
+    // SAFETY: texts that end with 0.
+    unsafe {
+        __assertfail(
+            message.as_ptr(),
+            file.as_ptr(),
+            line,
+            c"".as_ptr().cast(),
+            1,
+        );
+        core::arch::nvptx::trap()
     }
 }
 
@@ -105,17 +130,52 @@ macro_rules! println {
 /// thread.
 ///
 /// The driver prints it to the standard error output, and the launch fails with
-/// `CUDA_ERROR_ASSERT`; in the simulator the launch returns an error.
-#[cfg(feature = "alloc")]
+/// `CUDA_ERROR_ASSERT`; in the simulator the launch returns an error. In a constant it ends the
+/// compilation, as `core`'s does.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
 #[macro_export]
 macro_rules! assert {
     ($condition:expr $(,)?) => {
-        $crate::assert!($condition, "assertion failed: {}", ::core::stringify!($condition))
+        if !$condition {
+            $crate::io::fail_with_text(
+                ::core::concat!("assertion failed: ", ::core::stringify!($condition)),
+                ::core::file!(),
+                ::core::line!(),
+            );
+        }
     };
     ($condition:expr, $($message:tt)+) => {
         if !$condition {
             $crate::io::fail(::core::format_args!($($message)+), ::core::file!(), ::core::line!());
         }
+    };
+}
+
+/// Ends the launch unless the condition holds, with a message that names file, line, block and
+/// thread.
+///
+/// The driver prints it to the standard error output, and the launch fails with
+/// `CUDA_ERROR_ASSERT`; in the simulator the launch returns an error. In a constant it ends the
+/// compilation, as `core`'s does.
+///
+/// ```
+/// use cuda_std::assert;
+/// use cuda_std::prelude::*;
+///
+/// #[kernel]
+/// pub fn check(values: &[f32]) {
+///     for i in thread::grid_stride(values.len()) {
+///         assert!(values[i] >= 0.0, "{} at {i} is negative", values[i]);
+///     }
+/// }
+/// # fn main() {}
+/// ```
+#[cfg(all(feature = "alloc", not(target_arch = "nvptx64")))]
+#[macro_export]
+macro_rules! assert {
+    // The simulator names the place.
+    ($($arguments:tt)+) => {
+        ::core::assert!($($arguments)+)
     };
 }
 

@@ -29,7 +29,10 @@
         stdarch_nvptx,
         link_llvm_intrinsics,
         asm_experimental_arch,
-        core_float_math
+        core_float_math,
+        core_intrinsics,
+        const_eval_select,
+        panic_internals
     ),
     allow(internal_features)
 )]
@@ -114,6 +117,11 @@ pub mod wgmma;
 /// #[kernel]
 /// unsafe fn greet(name: &'static str) {}
 /// ```
+/// ```compile_fail,E0277
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// unsafe fn greet(name: String) {}
+/// ```
 /// A kernel that is generic, returns something, is a method or no plain function, or has a
 /// bound that no GPU can meet:
 /// ```compile_fail
@@ -150,6 +158,8 @@ pub use global::{DeviceSlice, DeviceSliceMut};
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 pub use param::DeviceParam;
+#[doc(hidden)]
+pub use param::assert_copy;
 #[cfg(feature = "vek")]
 #[deprecated(note = "use `glam`")]
 pub use vek;
@@ -166,7 +176,7 @@ pub mod prelude {
     };
     // On the host `std` has them, in its prelude.
     #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
-    pub use crate::{assert_eq, assert_ne, print, println};
+    pub use crate::{print, println};
     #[cfg(feature = "alloc")]
     pub use alloc::{
         borrow::ToOwned,
@@ -179,7 +189,8 @@ pub mod prelude {
     };
 }
 
-/// A panic inside a kernel stops the launch: the driver reports it as a trap.
+/// A panic inside a kernel stops the launch: the driver reports it as a trap. cuda_builder makes
+/// panics traps without a call of this function, which the compiler requires nevertheless.
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

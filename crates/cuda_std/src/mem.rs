@@ -7,8 +7,11 @@ use core::ffi::c_void;
 /// Allocates on the device's heap, of 8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`.
 ///
 /// It is the global allocator of kernels, so that `alloc`'s types work in them. Allocations
-/// are slow, since all threads of the device share the heap. If the heap has no room left, the
-/// launch ends with a trap.
+/// are slow, since all threads of the device share the heap.
+///
+/// If the heap has no room left, the thread prints a message with its place and the number of
+/// bytes. Functions such as `Vec::try_reserve` then return an error; all others end the launch with
+/// a trap.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CUDAAllocator;
@@ -23,7 +26,7 @@ unsafe extern "C" {
     /// is no room left.
     ///
     /// # Safety
-    /// Always.
+    /// Sound for every size.
     pub fn malloc(size: usize) -> *mut c_void;
 
     /// Gives back what [`malloc`] returned in any thread, or does nothing for null.
@@ -33,6 +36,8 @@ unsafe extern "C" {
     pub fn free(ptr: *mut c_void);
 }
 
+// `realloc` is the default one: it copies the old capacity, of which a `Vec` may use a part. The
+// device's heap has no `realloc` that could do without.
 // SAFETY: blocks of the device's heap, which are apart, large enough and aligned: where more
 // alignment is asked for than the heap gives, the block is larger, and the word before the returned
 // address says where it begins.
@@ -40,27 +45,11 @@ unsafe extern "C" {
 unsafe impl GlobalAlloc for CUDAAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.align() <= ALIGN {
-            // SAFETY: it has no preconditions.
-            return unsafe { malloc(layout.size()) }.cast();
+        let start = allocate(layout);
+        if start.is_null() {
+            report_no_room(layout.size());
         }
-        let Some(bytes) = layout.size().checked_add(layout.align()) else {
-            return core::ptr::null_mut();
-        };
-        // SAFETY: as above.
-        let block: *mut u8 = unsafe { malloc(bytes) }.cast();
-        if block.is_null() {
-            return block;
-        }
-        // At least 16 bytes further, since both are multiples of 16 and the second is not the
-        // first.
-        let offset = layout.align() - block as usize % layout.align();
-        // SAFETY: `offset` is at most the alignment, so that both are in the block.
-        unsafe {
-            let start = block.add(offset);
-            start.cast::<*mut u8>().sub(1).write(block);
-            start
-        }
+        start
     }
 
     #[inline]
@@ -76,12 +65,73 @@ unsafe impl GlobalAlloc for CUDAAllocator {
     }
 }
 
+/// Returns a block of the heap, or null if there is no room.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[inline]
+fn allocate(layout: Layout) -> *mut u8 {
+    if layout.align() <= ALIGN {
+        // SAFETY: it has no preconditions.
+        return unsafe { malloc(layout.size()) }.cast();
+    }
+    let Some(bytes) = layout.size().checked_add(layout.align()) else {
+        return core::ptr::null_mut();
+    };
+    // SAFETY: as above.
+    let block: *mut u8 = unsafe { malloc(bytes) }.cast();
+    if block.is_null() {
+        return block;
+    }
+    // At least 16 bytes further, since both are multiples of 16 and the second is not the
+    // first.
+    let offset = layout.align() - block as usize % layout.align();
+    // SAFETY: `offset` is at most the alignment, so that both are in the block.
+    unsafe {
+        let start = block.add(offset);
+        start.cast::<*mut u8>().sub(1).write(block);
+        start
+    }
+}
+
+/// Prints what a thread could not allocate. The message needs no heap.
+#[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
+#[cold]
+#[inline(never)]
+fn report_no_room(bytes: usize) {
+    use crate::thread;
+
+    #[repr(C)]
+    struct Arguments {
+        block: [u32; 3],
+        thread: [u32; 3],
+        bytes: u64,
+    }
+    let arguments = Arguments {
+        block: [
+            thread::block_idx_x(),
+            thread::block_idx_y(),
+            thread::block_idx_z(),
+        ],
+        thread: [
+            thread::thread_idx_x(),
+            thread::thread_idx_y(),
+            thread::thread_idx_z(),
+        ],
+        bytes: bytes as u64,
+    };
+    let format =
+        c"block (%u, %u, %u), thread (%u, %u, %u): no room for %llu bytes on the device's \
+                   heap (CU_LIMIT_MALLOC_HEAP_SIZE)\n";
+    // SAFETY: the format takes six 32-bit numbers and a 64-bit one, as they lie in the struct. The
+    // call copies both.
+    unsafe { crate::io::vprintf(format.as_ptr().cast(), (&raw const arguments).cast()) };
+}
+
 /// The global allocator of kernels.
 #[cfg(all(feature = "alloc", target_arch = "nvptx64"))]
 #[global_allocator]
 pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
 
-/// What `==` and `cmp` of strings and slices of bytes call, as a C library has it.
+/// Compares byte ranges like C's `memcmp`. `==` and `cmp` of byte slices call it.
 ///
 /// # Safety
 /// Both addresses are those of `size` bytes.

@@ -54,8 +54,8 @@ use core::marker::PhantomData;
 /// ```
 ///
 /// # Safety
-/// The type must be `#[repr(C)]` or a primitive, hold no references and no niche that the other
-/// side could break, and its pointers must be addresses of the device.
+/// The type must be `#[repr(C)]` or a primitive and hold no references, and its pointers must be
+/// addresses of the device. Parameters go to the device only, and nothing is read back as this type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's parameter, nor a field of one",
     label = "not a `DeviceParam`",
@@ -64,9 +64,13 @@ use core::marker::PhantomData;
 )]
 pub unsafe trait DeviceParam: Copy + 'static {}
 
+/// Used by `#[kernel]`: compiles if the type of a parameter that is passed by value is `Copy`.
+#[doc(hidden)]
+pub const fn assert_copy<T: Copy>() {}
+
 macro_rules! params {
     ($($type:ty)*) => {$(
-        // SAFETY: a primitive has one layout on both sides.
+        // SAFETY: a primitive has one layout on both sides, and every value of it is one on the device.
         unsafe impl DeviceParam for $type {}
     )*};
 }

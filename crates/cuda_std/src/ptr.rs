@@ -1,6 +1,6 @@
 //! Memories of a GPU, and addresses in them.
 
-/// A memory of the GPU with addresses of its own.
+/// A state space of GPU memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressSpace {
     /// The device's memory.

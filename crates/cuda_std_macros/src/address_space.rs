@@ -1,8 +1,17 @@
 //! The expansions of `#[address_space]`, `#[gpu_only]` and `#[externally_visible]`.
 
 use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Attribute, Ident, ItemFn, ItemStatic, Meta, StaticMutability};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, Ident, ItemFn, ItemStatic, Lit, Meta, MetaNameValue, StaticMutability};
+
+/// How a constant's symbol starts in rustc's IR. Its module, name and line follow, of which
+/// cuda_builder makes the name in the PTX.
+const CONSTANT_PREFIX: &str = "__cuda_std_constant.";
+
+/// Bytes of static shared memory that a kernel can have.
+const SHARED_LIMIT: usize = 48 << 10;
 
 /// Puts a static into the memory that `space` names.
 pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStream> {
@@ -17,18 +26,22 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     };
     match space.to_string().as_str() {
         "global" => Ok(quote!(#item)),
-        "shared" => Ok(quote! {
-            #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".shared.static"))]
-            #in_writable_memory
-            #item
-            #[cfg(not(target_arch = "nvptx64"))]
-            const _: () = {
-                #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::SHARED_STATICS)]
-                #[linkme(crate = ::cuda_std::host::linkme)]
-                static __CUDA_STD_SHARED_STATIC: ::cuda_std::host::SharedStatic =
-                    ::cuda_std::host::SharedStatic::new::<#ty>((&raw const #name).cast_mut());
-            };
-        }),
+        "shared" => {
+            let fits = fits_shared_memory(item);
+            Ok(quote! {
+                #fits
+                #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".shared.static"))]
+                #in_writable_memory
+                #item
+                #[cfg(not(target_arch = "nvptx64"))]
+                const _: () = {
+                    #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::SHARED_STATICS)]
+                    #[linkme(crate = ::cuda_std::host::linkme)]
+                    static __CUDA_STD_SHARED_STATIC: ::cuda_std::host::SharedStatic =
+                        ::cuda_std::host::SharedStatic::new::<#ty>((&raw const #name).cast_mut());
+                };
+            })
+        }
         "constant" => Ok(constant(item)),
         "local" => Err(syn::Error::new(
             space.span(),
@@ -41,8 +54,23 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     }
 }
 
-/// Puts a static into constant memory. A `static mut` also gets its own name in the PTX, by which
-/// the host sets it, and registers with the host.
+/// Checks that the static alone is within the assembler's limit on a kernel's static shared memory.
+fn fits_shared_memory(item: &ItemStatic) -> TokenStream {
+    let ty = &item.ty;
+    let conditions = item.attrs.iter().filter(|one| one.path().is_ident("cfg"));
+    let message = format!(
+        "the shared static `{}` has more than 49152 bytes, the most static shared memory that a \
+         kernel can have: use dynamic shared memory, whose size the launch gives",
+        item.ident.unraw()
+    );
+    quote_spanned! {ty.span()=>
+        #(#conditions)*
+        const _: () = ::core::assert!(::core::mem::size_of::<#ty>() <= #SHARED_LIMIT, #message);
+    }
+}
+
+/// Puts a static into constant memory. A `static mut` also gets a name in the PTX, by which the host
+/// sets it, and registers with the host.
 fn constant(item: &ItemStatic) -> TokenStream {
     let in_constant_memory = quote! {
         #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".constant"))]
@@ -54,9 +82,17 @@ fn constant(item: &ItemStatic) -> TokenStream {
         };
     }
     let name = &item.ident;
-    let name_text = name.to_string();
-    let visible = (!item.attrs.iter().any(is_no_mangle))
-        .then(|| quote!(#[cfg_attr(target_arch = "nvptx64", unsafe(no_mangle))]));
+    let given = item.attrs.iter().find_map(export_name);
+    let is_named = given.is_some() || item.attrs.iter().any(is_no_mangle);
+    let name_text = given.unwrap_or_else(|| name.unraw().to_string());
+    let visible = (!is_named).then(|| {
+        quote!(#[cfg_attr(
+            target_arch = "nvptx64",
+            unsafe(export_name = ::core::concat!(
+                #CONSTANT_PREFIX, ::core::module_path!(), "::", #name_text, ":", ::core::line!()
+            ))
+        )])
+    });
     quote! {
         #in_constant_memory
         #visible
@@ -66,7 +102,11 @@ fn constant(item: &ItemStatic) -> TokenStream {
             #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::CONSTANT_STATICS)]
             #[linkme(crate = ::cuda_std::host::linkme)]
             static __CUDA_STD_CONSTANT_STATIC: ::cuda_std::host::ConstantStatic =
-                ::cuda_std::host::ConstantStatic::new(#name_text, &raw mut #name);
+                ::cuda_std::host::ConstantStatic::new(
+                    #name_text,
+                    ::core::module_path!(),
+                    &raw mut #name,
+                );
         };
     }
 }
@@ -114,7 +154,7 @@ pub fn gpu_only(item: &ItemFn) -> TokenStream {
         block,
         ..
     } = item;
-    let message = format!("`{}` runs on a GPU only", sig.ident);
+    let message = format!("`{}` runs on a GPU only", sig.ident.unraw());
     quote! {
         #(#attrs)*
         #[cfg(target_arch = "nvptx64")]
@@ -138,6 +178,24 @@ pub fn externally_visible(item: &ItemFn) -> syn::Result<TokenStream> {
         ));
     }
     Ok(quote!(#item))
+}
+
+/// Returns the name in `#[export_name = "…"]` or `#[unsafe(export_name = "…")]`.
+fn export_name(attribute: &Attribute) -> Option<String> {
+    let pair = match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("unsafe") => {
+            syn::parse2::<MetaNameValue>(list.tokens.clone()).ok()?
+        }
+        Meta::NameValue(pair) => pair.clone(),
+        _ => return None,
+    };
+    match pair.value {
+        Expr::Lit(value) if pair.path.is_ident("export_name") => match value.lit {
+            Lit::Str(name) => Some(name.value()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether the attribute is `#[no_mangle]` or `#[unsafe(no_mangle)]`.

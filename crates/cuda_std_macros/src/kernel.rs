@@ -1,13 +1,14 @@
 //! The expansion of `#[kernel]`.
 
 use crate::bound::Bound;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    FnArg, GenericParam, ItemFn, Pat, PatType, ReturnType, Token, Type, TypeGroup, TypeParen,
-    TypeReference, TypeSlice,
+    FnArg, GenericParam, Generics, ItemFn, Pat, PatType, ReturnType, Token, Type, TypeGroup,
+    TypeParen, TypeReference, TypeSlice,
 };
 
 /// As many as `cuda_std::host::KernelArgs` has tuples for.
@@ -23,13 +24,19 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         ..
     } = function;
     let (name, safety) = (&sig.ident, &sig.safety);
-    let name_text = name.to_string();
+    let name_text = name.unraw().to_string();
     let lifetimes = &sig.generics;
+    let conditions = &lifetimes.where_clause;
     let inputs = &sig.inputs;
     let parameters: Vec<Parameter> = typed(inputs)
         .map(Parameter::new)
         .collect::<Result<_, _>>()?;
-    let types: Vec<_> = parameters.iter().map(Parameter::host_type).collect();
+    let types = parameters.iter().map(Parameter::host_type);
+    let types: Vec<_> = types.map(|ty| with_static(ty, lifetimes)).collect();
+    let are_copied: Vec<_> = (parameters.iter().zip(&types))
+        .filter_map(|(one, ty)| one.is_copied(ty))
+        .collect();
+    let (run, host_arguments) = (host_function(), internal("arguments"));
     let arguments = parameters.iter().enumerate();
     let arguments: Vec<_> = arguments.map(|(i, one)| one.host_argument(i)).collect();
     let slices = parameters.iter().enumerate();
@@ -46,7 +53,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
     let in_ptx = if is_dependency() {
         quote! {
             #[allow(clippy::too_many_arguments)]
-            #vis #safety fn #name #lifetimes(#inputs) #block
+            #vis #safety fn #name #lifetimes(#inputs) #conditions #block
         }
     } else {
         let entry = parameters.iter().enumerate();
@@ -56,7 +63,8 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         quote! {
             #[unsafe(no_mangle)]
             #[allow(improper_ctypes_definitions)]
-            #vis #safety extern "ptx-kernel" fn #name #lifetimes(#(#entry),*) {
+            #vis #safety extern "ptx-kernel" fn #name #lifetimes(#(#entry),*) #conditions {
+                #(#are_copied)*
                 #marker
                 #(#bindings)*
                 #block
@@ -72,14 +80,15 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(non_upper_case_globals)]
         #vis static #name: ::cuda_std::host::Kernel<(#(#types,)*)> = {
+            #(#are_copied)*
             #[allow(clippy::too_many_arguments)]
-            #safety fn #name #lifetimes(#inputs) #block
-            unsafe fn thread(arguments: (#(#types,)*)) {
+            #safety fn #name #lifetimes(#inputs) #conditions #block
+            unsafe fn #run(#host_arguments: (#(#types,)*)) {
                 // SAFETY: passed on to the caller.
                 #[allow(unused_unsafe)]
                 unsafe { #name(#(#arguments),*) }
             }
-            ::cuda_std::host::Kernel::new(#name_text, #bound_value, #slices, thread)
+            ::cuda_std::host::Kernel::new(#name_text, #bound_value, #slices, #run)
         };
     })
 }
@@ -150,13 +159,22 @@ impl<'a> Parameter<'a> {
 
     /// The argument of the kernel's function, from the tuple `arguments` of a launch.
     fn host_argument(&self, number: usize) -> TokenStream {
-        let number = syn::Index::from(number);
+        let (arguments, number) = (internal("arguments"), syn::Index::from(number));
         match self.kind {
-            Kind::Value => quote!(arguments.#number),
-            Kind::Reference { is_mut: false, .. } => quote!(&*arguments.#number),
-            Kind::Reference { is_mut: true, .. } => quote!(&mut *arguments.#number),
-            Kind::Slice { .. } => quote!(arguments.#number.into_slice()),
+            Kind::Value => quote!(#arguments.#number),
+            Kind::Reference { is_mut: false, .. } => quote!(&*#arguments.#number),
+            Kind::Reference { is_mut: true, .. } => quote!(&mut *#arguments.#number),
+            Kind::Slice { .. } => quote!(#arguments.#number.into_slice()),
         }
+    }
+
+    /// The check that a value is `Copy`, with the error at the parameter's type. `ty` is the type
+    /// without the kernel's lifetimes.
+    fn is_copied(&self, ty: &TokenStream) -> Option<TokenStream> {
+        let Kind::Value = self.kind else { return None };
+        Some(quote_spanned! {self.ty.span()=>
+            const _: () = ::cuda_std::assert_copy::<#ty>();
+        })
     }
 
     /// The parameters of the entry in the PTX.
@@ -180,6 +198,7 @@ impl<'a> Parameter<'a> {
         };
         let (pattern, ty) = (self.pattern, self.ty);
         let (address, length) = names(number);
+        let (first, offset) = (internal("first"), internal("offset"));
         let (pointer, from_raw_parts) = match is_mut {
             false => (quote!(*const), quote!(from_raw_parts)),
             true => (quote!(*mut), quote!(from_raw_parts_mut)),
@@ -188,9 +207,9 @@ impl<'a> Parameter<'a> {
             // SAFETY: the launch passes a valid slice, whose address may be null if it is empty. An
             // offset keeps what LLVM knows about the parameter.
             let #pattern: #ty = unsafe {
-                let address = ::core::mem::transmute::<_, #pointer #of>(#address);
-                let offset = address.is_null() as usize * ::core::mem::align_of::<#of>();
-                ::core::slice::#from_raw_parts(address.wrapping_byte_add(offset), #length)
+                let #first = ::core::mem::transmute::<_, #pointer #of>(#address);
+                let #offset = #first.is_null() as usize * ::core::mem::align_of::<#of>();
+                ::core::slice::#from_raw_parts(#first.wrapping_byte_add(#offset), #length)
             };
         })
     }
@@ -212,11 +231,48 @@ fn unsized_reference(ty: &Type) -> syn::Error {
 
 /// The names of the entry's parameters that stand for slice `number`.
 fn names(number: usize) -> (Ident, Ident) {
-    let name = |text: String| Ident::new(&text, Span::mixed_site());
     (
-        name(format!("slice_{number}")),
-        name(format!("slice_{number}_length")),
+        internal(&format!("slice_{number}")),
+        internal(&format!("slice_{number}_length")),
     )
+}
+
+/// Returns the name of a variable that the expansion adds. The kernel's own variables may have the
+/// same name. Constants and statics may not, since they would be patterns in place of it: hence the
+/// prefix.
+fn internal(name: &str) -> Ident {
+    Ident::new(&format!("__cuda_std_{name}"), Span::mixed_site())
+}
+
+/// Returns the name of the function that calls the kernel on the host. It stands beside the
+/// kernel's own function, which may be called `thread` or the like.
+fn host_function() -> Ident {
+    Ident::new("__cuda_std_thread", Span::call_site())
+}
+
+/// Returns the type with `'static` in place of the kernel's lifetimes and of `'_`, as the static
+/// takes it, which has no lifetimes.
+fn with_static(ty: TokenStream, generics: &Generics) -> TokenStream {
+    let is_replaced =
+        |name: &Ident| name == "_" || generics.lifetimes().any(|one| one.lifetime.ident == *name);
+    let mut out = Vec::new();
+    for token in ty {
+        let is_lifetime =
+            matches!(out.last(), Some(TokenTree::Punct(before)) if before.as_char() == '\'');
+        out.push(match token {
+            TokenTree::Group(group) => {
+                let mut inside =
+                    Group::new(group.delimiter(), with_static(group.stream(), generics));
+                inside.set_span(group.span());
+                inside.into()
+            }
+            TokenTree::Ident(name) if is_lifetime && is_replaced(&name) => {
+                Ident::new("static", name.span()).into()
+            }
+            other => other,
+        });
+    }
+    out.into_iter().collect()
 }
 
 /// Whether cargo compiles the crate for the sake of another one.
@@ -250,8 +306,17 @@ fn check(function: &ItemFn) -> syn::Result<()> {
         );
     }
     for input in &signature.inputs {
-        if let FnArg::Receiver(receiver) = input {
-            return fail(receiver.span(), "a kernel cannot be a method");
+        match input {
+            FnArg::Receiver(receiver) => {
+                return fail(receiver.span(), "a kernel cannot be a method");
+            }
+            FnArg::Typed(typed) if matches!(peeled(&typed.ty), Type::ImplTrait(_)) => {
+                return fail(
+                    typed.ty.span(),
+                    "a kernel cannot be generic: call a generic function from it",
+                );
+            }
+            FnArg::Typed(_) => {}
         }
     }
     Ok(())
@@ -279,6 +344,7 @@ mod tests {
         for (function, reason) in [
             ("unsafe fn k<T>(x: T) {}", "cannot be generic"),
             ("unsafe fn k<const N: usize>() {}", "cannot be generic"),
+            ("unsafe fn k(x: impl Copy) {}", "cannot be generic"),
             ("unsafe fn k(x: &str) {}", "pass a slice"),
             ("unsafe fn k(x: &dyn Fn()) {}", "pass a slice"),
             ("unsafe fn k() -> u32 { 0 }", "returns nothing"),
@@ -300,6 +366,28 @@ mod tests {
         ] {
             assert_eq!(complaint("", function), None, "{function}");
         }
+    }
+
+    #[test]
+    fn launches_take_types_without_lifetimes() {
+        let generics = syn::parse_str("<'a>").expect("generics");
+        let ty = quote!(Slice<Row<'a, '_, [for<'b> fn(&'b Row<'a>); 2]>, a>);
+        let expected = quote!(Slice<Row<'static, 'static, [for<'b> fn(&'b Row<'static>); 2]>, a>);
+        let found = with_static(ty, &generics);
+        assert_eq!(found.to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn conditions_and_names_stay() {
+        let function: ItemFn =
+            syn::parse_str("fn r#loop<'a, 'b>(x: &'a [u32], y: &'b u32) where 'a: 'b {}")
+                .expect("a function");
+        let text = expand(&Bound::Any, &function)
+            .expect("a kernel")
+            .to_string();
+        // For the GPU and for the host.
+        assert_eq!(text.matches("where 'a : 'b").count(), 2, "{text}");
+        assert!(text.contains("\"loop\""), "{text}");
     }
 
     #[test]

@@ -13,11 +13,12 @@ use proc_macro::TokenStream;
 /// `static` of the same name, of type `cuda_std::host::Kernel<(parameter types…)>`, which launches
 /// take: so a launch with the wrong arguments does not compile.
 ///
-/// The function has no generics but lifetimes, no result, and at most 24 parameters:
+/// The function has no generics but lifetimes, which `where` may bound, no result, and at most 24 parameters:
 /// - numbers, pointers, `DeviceSlice`s, and structs with `#[derive(DeviceParam)]`, passed by value;
 /// - `&T` and `&mut T`, which a launch gives as `*const T` and `*mut T`;
 /// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In
-///   the PTX each is two parameters, an address and a length.
+///   the PTX each is two parameters, an address and a length. In the types that a launch takes,
+///   all lifetimes of elements are `'static`.
 ///
 /// All threads get the same `&mut`. So no thread may access an element that another thread writes
 /// in the same launch, even behind a barrier: the compiler may keep such an element in a register.
@@ -32,6 +33,9 @@ use proc_macro::TokenStream;
 ///   that two such blocks fit on a multiprocessor.
 ///
 /// Both stand in the PTX, so that a wrong launch fails, and are checked before a launch.
+///
+/// On the host, where the kernel is a `static`, other functions of its module have no parameters and
+/// variables of the kernel's name.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let bound = syn::parse_macro_input!(attribute as bound::Bound);
@@ -44,14 +48,22 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Puts a `static` into a memory of the GPU: `#[address_space(shared)]`,
 /// `#[address_space(constant)]` or, as is usual for statics, `#[address_space(global)]`.
 ///
-/// - A shared static exists once in each block, and is not initialised when a block starts: its
-///   initial value is ignored. The simulator fills it with other bytes, and runs one block at a
-///   time in a program that has one.
-/// - Constant statics have at most 64 KiB together. Reads are fastest if all lanes of a warp read
-///   the same address.
+/// - A shared static exists once in each block, and is not initialised when a block starts. So its
+///   initial value must be `MaybeUninit::uninit()` or zeros, which stand for any value: cuda_builder
+///   refuses others. The simulator fills the static with other bytes, and runs one block at a time
+///   in a program that has one.
+///
+///   A shared static has at most 48 KiB, and so do all shared statics of a kernel together.
+///   cuda_builder checks the sum, and the simulator does not. Dynamic shared memory can be larger.
+/// - Constant statics have at most 64 KiB together, which cuda_builder checks. Reads are fastest if
+///   all lanes of a warp read the same address.
 ///   - The host sets a `static mut` before a launch; no kernel writes to it. In the PTX the name of
 ///     the static is visible: cust's `Module::get_global` finds the static, and gridstride's
-///     `Device::set_constant` takes a pointer to it.
+///     `Device::set_constant` takes a pointer to it. If the PTX has several statics of the name, or
+///     a kernel of the name, the static has its qualified name there: crate, modules and name, such
+///     as `my_kernels$filter$WEIGHTS`. `#[unsafe(no_mangle)]` keeps the name, and
+///     `#[unsafe(export_name = "…")]` gives another one. Two such statics of one name in one module,
+///     in different functions, do not compile for GPUs.
 ///   - A `static` with `#[unsafe(no_mangle)]` is set through the driver alone, for example by
 ///     `Module::get_global`. The simulator has the initial value.
 ///   - Any other `static` keeps its initial value, and the compiler may replace reads by the value.

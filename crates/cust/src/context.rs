@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::error::CudaResult;
-use crate::sys::{self, CUcontext};
+use crate::sys::{self, CUcontext, CUresult};
 
 /// A device's primary context, which all CUDA libraries of the process share. Kept until it is
 /// dropped.
@@ -36,14 +36,14 @@ impl Context {
     pub fn as_raw(&self) -> CUcontext {
         self.inner
     }
-}
 
-impl Drop for Context {
-    fn drop(&mut self) {
+    fn free(&mut self) -> CudaResult<()> {
         // SAFETY: retained once, in `new`.
-        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
+        unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) }.to_result()
     }
 }
+
+destroyed! { [] Context }
 
 /// The context that is current on a thread. All other functions of this crate use it.
 #[derive(Debug)]
@@ -68,5 +68,41 @@ impl CurrentContext {
     pub fn synchronize() -> CudaResult<()> {
         // SAFETY: it has no preconditions.
         unsafe { sys::cuCtxSynchronize() }.to_result()
+    }
+}
+
+/// The context that an object was made in. The driver destroys an object only while its context is
+/// current, and a value may be dropped on a thread without one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner(CUcontext);
+
+// SAFETY: the driver's contexts may be used from any thread.
+unsafe impl Send for Owner {}
+// SAFETY: as above.
+unsafe impl Sync for Owner {}
+
+impl Owner {
+    /// No context.
+    pub(crate) const NONE: Self = Self(std::ptr::null_mut());
+
+    /// Returns the context that is current on this thread.
+    pub(crate) fn current() -> CudaResult<Self> {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: it writes one handle.
+        unsafe { sys::cuCtxGetCurrent(&mut context) }.to_result()?;
+        Ok(Self(context))
+    }
+
+    /// Calls the driver while this context is current. A context that no longer exists is an
+    /// error: it has taken its objects with it.
+    pub(crate) fn run(self, call: impl FnOnce() -> CUresult) -> CudaResult<()> {
+        // SAFETY: the driver refuses handles that are no contexts.
+        unsafe { sys::cuCtxPushCurrent_v2(self.0) }.to_result()?;
+        let result = call();
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: it takes away the context from above, and writes its handle.
+        let restored = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        result.to_result()?;
+        restored.to_result()
     }
 }

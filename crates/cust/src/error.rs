@@ -8,6 +8,9 @@ use crate::driver;
 /// The result of a call.
 pub type CudaResult<T> = Result<T, CudaError>;
 
+/// The result of the functions named `drop`, whose error contains the object that lives on.
+pub type DropResult<T> = Result<(), (CudaError, T)>;
+
 /// Defines the driver's result codes and, behind `=>`, the errors that cust makes of them.
 macro_rules! results {
     ($($code:literal $name:ident $(=> $error:ident)?,)*) => {
@@ -90,7 +93,7 @@ results! {
     219 CUDA_ERROR_INVALID_GRAPHICS_CONTEXT => InvalidGraphicsContext,
     220 CUDA_ERROR_NVLINK_UNCORRECTABLE => NvlinkUncorrectable,
     221 CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
-    222 CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+    222 CUDA_ERROR_UNSUPPORTED_PTX_VERSION => UnsupportedPtxVersion,
     223 CUDA_ERROR_JIT_COMPILATION_DISABLED,
     224 CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
     300 CUDA_ERROR_INVALID_SOURCE => InvalidSource,

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::error::CudaResult;
 use crate::module::Module;
-use crate::sys::{self, CUfunction};
+use crate::sys::{self, CUfunction, CUfunction_attribute};
 
 /// Defines a size in up to three dimensions.
 macro_rules! sizes {
@@ -34,6 +34,13 @@ macro_rules! sizes {
             /// Returns a size of three dimensions.
             pub fn xyz(x: u32, y: u32, z: u32) -> Self {
                 Self { x, y, z }
+            }
+
+            /// Returns the number of elements as the driver takes it.
+            fn product(self) -> i32 {
+                let Self { x, y, z } = self;
+                let product = x.saturating_mul(y).saturating_mul(z);
+                product.try_into().unwrap_or(i32::MAX)
             }
         }
 
@@ -70,6 +77,28 @@ sizes! {
     BlockSize
 }
 
+/// A property of a kernel.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum FunctionAttribute {
+    /// The most threads of a block, on this device.
+    MaxThreadsPerBlock,
+    /// Bytes of static shared memory.
+    SharedMemorySizeBytes,
+    /// Bytes of constant memory.
+    ConstSizeBytes,
+    /// Bytes of local memory for each thread.
+    LocalSizeBytes,
+    /// The registers of each thread.
+    NumRegisters,
+    /// The architecture of the PTX: 10 · major + minor.
+    PtxVersion,
+    /// The architecture that the driver has compiled for, as above.
+    BinaryVersion,
+    /// Whether the kernel was compiled with ptxas's option `-dlcm=ca`.
+    CacheModeCa,
+}
+
 /// A kernel of a loaded module.
 #[derive(Debug)]
 pub struct Function<'a> {
@@ -93,6 +122,75 @@ impl Function<'_> {
         self.inner
     }
 
+    /// Returns a property of the kernel.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
+        use CUfunction_attribute::*;
+        let attribute = match attribute {
+            FunctionAttribute::MaxThreadsPerBlock => CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+            FunctionAttribute::SharedMemorySizeBytes => CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            FunctionAttribute::ConstSizeBytes => CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+            FunctionAttribute::LocalSizeBytes => CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+            FunctionAttribute::NumRegisters => CU_FUNC_ATTRIBUTE_NUM_REGS,
+            FunctionAttribute::PtxVersion => CU_FUNC_ATTRIBUTE_PTX_VERSION,
+            FunctionAttribute::BinaryVersion => CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+            FunctionAttribute::CacheModeCa => CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
+        };
+        let mut value = 0;
+        // SAFETY: it writes one integer; the function's module lives.
+        unsafe { sys::cuFuncGetAttribute(&mut value, attribute, self.inner) }.to_result()?;
+        Ok(value)
+    }
+
+    /// Returns the bytes of dynamic shared memory that each block may have while `blocks` blocks of
+    /// `block_size` threads run on a multiprocessor.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn available_dynamic_shared_memory_per_block(
+        &self,
+        blocks: GridSize,
+        block_size: BlockSize,
+    ) -> CudaResult<usize> {
+        let mut bytes = 0;
+        let (blocks, threads) = (blocks.product(), block_size.product());
+        // SAFETY: it writes one number; the function's module lives.
+        unsafe {
+            sys::cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, self.inner, blocks, threads)
+        }
+        .to_result()?;
+        Ok(bytes)
+    }
+
+    /// Returns the number of blocks of `block_size` threads and `dynamic_smem_size` bytes of
+    /// dynamic shared memory that a multiprocessor runs at a time.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn max_active_blocks_per_multiprocessor(
+        &self,
+        block_size: BlockSize,
+        dynamic_smem_size: usize,
+    ) -> CudaResult<u32> {
+        let mut blocks = 0;
+        // SAFETY: it writes one integer; the function's module lives.
+        let result = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.inner,
+                block_size.product(),
+                dynamic_smem_size,
+            )
+        };
+        result.to_result()?;
+        Ok(blocks as u32)
+    }
+
     /// Returns the least number of blocks that fill the device, and the number of threads in a
     /// block that gives the highest occupancy: at most `block_size_limit`, or any number if that is
     /// 0.
@@ -106,7 +204,6 @@ impl Function<'_> {
         block_size_limit: BlockSize,
     ) -> CudaResult<(u32, u32)> {
         let (mut grid, mut block) = (0, 0);
-        let BlockSize { x, y, z } = block_size_limit;
         // SAFETY: it writes two integers; the function's module lives.
         let result = unsafe {
             sys::cuOccupancyMaxPotentialBlockSize(
@@ -115,10 +212,7 @@ impl Function<'_> {
                 self.inner,
                 None,
                 dynamic_smem_size,
-                x.saturating_mul(y)
-                    .saturating_mul(z)
-                    .try_into()
-                    .unwrap_or(i32::MAX),
+                block_size_limit.product(),
             )
         };
         result.to_result()?;

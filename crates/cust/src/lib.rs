@@ -1,9 +1,10 @@
 //! The part of [cust] 0.3.2 that gridstride and plain hosts of kernels use, built without a CUDA
 //! toolkit.
 //!
-//! A host that loads PTX, copies buffers and launches kernels with cust compiles here unchanged:
 //! [`quick_init`], [`Module`](module::Module), [`Stream`](stream::Stream),
-//! [`DeviceBuffer`](memory::DeviceBuffer) and [`launch!`] have cust's names and signatures.
+//! [`Event`](event::Event), [`DeviceBuffer`](memory::DeviceBuffer) and [`launch!`] have cust's names
+//! and signatures, so a host that loads PTX, copies buffers, launches kernels and takes their times
+//! compiles unchanged, unless it uses one of the functions listed as missing below.
 //!
 //! # Why a fork
 //!
@@ -22,9 +23,48 @@
 //!
 //! - [`sys`] has the functions, types and constants that this crate and gridstride use. To add one,
 //!   copy the declaration from `cust_raw`.
-//! - The safe part has contexts, modules, kernels, streams, and memory of the device with copies
-//!   that wait. Events, graphs, textures, unified and page-locked memory, asynchronous copies and
-//!   the derive macro of [`DeviceCopy`](memory::DeviceCopy) are missing.
+//! - The safe part has contexts, modules, kernels, streams, events, and memory of the device with
+//!   copies that wait. These modules are missing: `external`, `link`, `context::legacy` and
+//!   `memory::array`. So are unified and page-locked memory (`UnifiedBuffer`, `LockedBuffer`, …),
+//!   `DeviceVariable`, asynchronous copies (`AsyncCopyDestination`, all methods in `_async`), the
+//!   traits `GpuBuffer`, `GpuBox` and `DeviceMemory`, the functions `cuda_malloc`, `memcpy_htod`,
+//!   `mem_get_info` and the like, and `CudaApiVersion`, whose role
+//!   [`driver::driver_version`] has.
+//! - Missing methods of types that are here:
+//!
+//!   | type | missing |
+//!   |---|---|
+//!   | [`Context`] | `Clone`, `get_api_version`, `reset`, `set_flags` |
+//!   | [`CurrentContext`](context::CurrentContext) | all but `set_current` and `synchronize` |
+//!   | [`Device`] | `devices`, `uuid`, and all but three [attributes](device::DeviceAttribute) |
+//!   | [`Module`](module::Module) | the deprecated `from_str` and `load_from_string`; `from_cubin` and `from_fatbin`, because the driver takes an image in memory without its length: write it to a file for [`from_file`](module::Module::from_file) |
+//!   | [`Function`](function::Function) | `set_cache_config`, `set_shared_memory_config` |
+//!   | [`Stream`](stream::Stream) | `add_callback` |
+//!   | [`DeviceSlice`](memory::DeviceSlice) | the trait `DeviceSliceIndex` has no public methods |
+//!   | [`SliceExt`](util::SliceExt) | all but `as_dbuf` |
+//!
+//! - [`DeviceCopy`](trait@memory::DeviceCopy) is the trait of this repository's `cust_core`, and not
+//!   that of crates.io's. Its method [`is_value`](memory::DeviceCopy::is_value()) is new. The types of
+//!   glam and half have it behind the features of these names, which are off by default. `Mat2`,
+//!   `Affine2` and vectors of `bool` of glam lack it, and so do the types of vek, mint and
+//!   num-complex.
+//! - [`CudaError`](error::CudaError) has no errors of cust itself: `InvalidMemoryAllocation` is
+//!   `OutOfMemory`, and there is no `OptixError`.
+//! - Flags have no methods of `bitflags`, but for `bits` of [`StreamFlags`](stream::StreamFlags)
+//!   and [`EventFlags`](event::EventFlags). The sizes of a launch have no conversions from glam or
+//!   vek.
+//! - Copies to a device end before their function returns. Buffers, modules, streams and events are
+//!   destroyed also on threads without a current context, where cust leaks them. The pointer of a
+//!   buffer without elements is aligned, and not null.
+//! - [`CopyDestination`](memory::CopyDestination) returns
+//!   [`InvalidValue`](error::CudaError::InvalidValue) for slices of different lengths, and
+//!   [`Module::get_global`](module::Module::get_global) for a type of another size or alignment.
+//!   [`Module::from_ptx`](module::Module::from_ptx) and
+//!   [`Module::get_function`](module::Module::get_function) return an error for a text with a zero
+//!   byte. cust panics in these cases.
+//! - [`ModuleJitOption::DetermineTargetFromContext`](module::ModuleJitOption::DetermineTargetFromContext)
+//!   has a value in the array that the driver gets. cust leaves it out, which gives the values of
+//!   all options behind it to their neighbours.
 //! - Without a driver every function returns `CUDA_ERROR_NO_DEVICE` (100). A function that the
 //!   installed driver lacks returns `CUDA_ERROR_NOT_SUPPORTED` (801).
 //! - `CUresult` knows the codes of CUDA 11.4. cust reads other codes as undefined values of that
@@ -49,10 +89,41 @@ macro_rules! c_name {
     };
 }
 
+/// Defines how an object of the driver is destroyed by its method `free`: when it is dropped, and
+/// in `drop`, which returns errors.
+macro_rules! destroyed {
+    ([$($generics:tt)*] $name:ty) => {
+        impl<$($generics)*> $name {
+            /// Destroys the object. Dropping the value does the same and ignores an error.
+            ///
+            /// # Errors
+            ///
+            /// What the driver returns, with the object.
+            pub fn drop(mut object: Self) -> $crate::error::DropResult<Self> {
+                match object.free() {
+                    Ok(()) => {
+                        std::mem::forget(object);
+                        Ok(())
+                    }
+                    Err(error) => Err((error, object)),
+                }
+            }
+        }
+
+        impl<$($generics)*> Drop for $name {
+            fn drop(&mut self) {
+                // There is no one to tell.
+                let _ = self.free();
+            }
+        }
+    };
+}
+
 pub mod context;
 pub mod device;
 pub mod driver;
 pub mod error;
+pub mod event;
 pub mod function;
 mod library;
 pub mod memory;
@@ -61,6 +132,8 @@ pub mod prelude;
 pub mod stream;
 pub mod sys;
 pub mod util;
+
+pub use cust_derive::DeviceCopy;
 
 use context::Context;
 use device::Device;

@@ -1,9 +1,12 @@
 //! Streams.
 
+use std::borrow::Borrow;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
+use crate::context::Owner;
 use crate::error::CudaResult;
+use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::sys::{self, CUstream, CUstream_flags};
 
@@ -12,16 +15,32 @@ use crate::sys::{self, CUstream, CUstream_flags};
 pub struct StreamFlags(u32);
 
 impl StreamFlags {
-    /// No flags. [`Stream::new`] takes it as [`NON_BLOCKING`](Self::NON_BLOCKING).
+    /// No flags.
     pub const DEFAULT: Self = Self(0);
-    /// The stream does not wait for the legacy default stream, nor that for the stream.
+    /// The stream does not wait for the default stream, nor that for the stream. [`Stream::new`]
+    /// ignores it.
     pub const NON_BLOCKING: Self = Self(CUstream_flags::CU_STREAM_NON_BLOCKING as u32);
+
+    /// Returns the driver's number.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
 }
 
-/// A queue of a device's work.
+/// How a stream waits for an event. The driver has only the default.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct StreamWaitEventFlags(u32);
+
+impl StreamWaitEventFlags {
+    /// No flags.
+    pub const DEFAULT: Self = Self(0);
+}
+
+/// A queue of a device's work. It waits for copies of this crate, and they wait for it.
 #[derive(Debug)]
 pub struct Stream {
     inner: CUstream,
+    owner: Owner,
 }
 
 // SAFETY: the driver's streams may be used from any thread.
@@ -30,19 +49,64 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// Makes a stream, always as [`NON_BLOCKING`](StreamFlags::NON_BLOCKING). Lower numbers have a
-    /// higher priority.
+    /// Makes a stream in the context that is current on this thread. Lower numbers have a higher
+    /// priority.
+    ///
+    /// As in cust, the stream is never [`NON_BLOCKING`](StreamFlags::NON_BLOCKING), whatever the
+    /// flags: copies run in the default stream, and safe functions could read elements that a
+    /// kernel has yet to write.
     ///
     /// # Errors
     ///
     /// What the driver returns.
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Self> {
-        let flags = flags.0 | StreamFlags::NON_BLOCKING.0;
+        let owner = Owner::current()?;
+        let flags = flags.bits() & !StreamFlags::NON_BLOCKING.bits();
         let mut inner = null_mut();
         // SAFETY: it writes one handle.
         unsafe { sys::cuStreamCreateWithPriority(&mut inner, flags, priority.unwrap_or(0)) }
             .to_result()?;
-        Ok(Self { inner })
+        Ok(Self { inner, owner })
+    }
+
+    /// Returns the flags of the stream.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn get_flags(&self) -> CudaResult<StreamFlags> {
+        let mut flags = 0;
+        // SAFETY: it writes one integer; the stream lives.
+        unsafe { sys::cuStreamGetFlags(self.inner, &mut flags) }.to_result()?;
+        Ok(StreamFlags(flags))
+    }
+
+    /// Returns the priority of the stream, which the driver has clamped to what the device has.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn get_priority(&self) -> CudaResult<i32> {
+        let mut priority = 0;
+        // SAFETY: it writes one integer; the stream lives.
+        unsafe { sys::cuStreamGetPriority(self.inner, &mut priority) }.to_result()?;
+        Ok(priority)
+    }
+
+    /// Makes later work of this stream wait for the work before an event, without waiting on the
+    /// host. The event may be dropped at once, and may be passed by value as in cust 0.3.2.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn wait_event(
+        &self,
+        event: impl Borrow<Event>,
+        flags: StreamWaitEventFlags,
+    ) -> CudaResult<()> {
+        // SAFETY: the stream and the event live.
+        unsafe { sys::cuStreamWaitEvent(self.inner, event.borrow().as_inner(), flags.0) }
+            .to_result()
     }
 
     /// Waits for all work of the stream.
@@ -98,11 +162,12 @@ impl Stream {
     pub fn as_inner(&self) -> CUstream {
         self.inner
     }
-}
 
-impl Drop for Stream {
-    fn drop(&mut self) {
+    fn free(&mut self) -> CudaResult<()> {
         // SAFETY: made in `new`, and destroyed once.
-        let _ = unsafe { sys::cuStreamDestroy_v2(self.inner) };
+        let destroy = || unsafe { sys::cuStreamDestroy_v2(self.inner) };
+        self.owner.run(destroy)
     }
 }
+
+destroyed! { [] Stream }

@@ -8,7 +8,7 @@
     reason = "as in NVIDIA's cuda.h"
 )]
 
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::sync::OnceLock;
 
 use crate::driver;
@@ -60,7 +60,14 @@ enums! {
         CU_LIMIT_STACK_SIZE = 0,
     }
     CUfunction_attribute {
+        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
         CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+        CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
+        CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+        CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+        CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
+        CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
+        CU_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7,
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
     }
     CUpointer_attribute {
@@ -70,8 +77,14 @@ enums! {
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
     }
     CUjit_option {
+        CU_JIT_MAX_REGISTERS = 0,
         CU_JIT_ERROR_LOG_BUFFER = 5,
         CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+        CU_JIT_OPTIMIZATION_LEVEL = 7,
+        CU_JIT_TARGET_FROM_CUCONTEXT = 8,
+        CU_JIT_TARGET = 9,
+        CU_JIT_FALLBACK_STRATEGY = 10,
+        CU_JIT_GENERATE_DEBUG_INFO = 11,
         CU_JIT_GENERATE_LINE_INFO = 13,
     }
     CUstream_flags {
@@ -79,7 +92,9 @@ enums! {
     }
     CUevent_flags {
         CU_EVENT_DEFAULT = 0,
+        CU_EVENT_BLOCKING_SYNC = 1,
         CU_EVENT_DISABLE_TIMING = 2,
+        CU_EVENT_INTERPROCESS = 4,
     }
     CUmemAllocationType {
         CU_MEM_ALLOCATION_TYPE_PINNED = 1,
@@ -144,6 +159,7 @@ functions! {
     fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
     fn cuCtxSynchronize();
     fn cuCtxSetCurrent(ctx: CUcontext);
+    fn cuCtxGetCurrent(pctx: *mut CUcontext);
     fn cuCtxSetLimit(limit: CUlimit, value: usize);
 
     // Modules and kernels.
@@ -151,6 +167,7 @@ functions! {
         module: *mut CUmodule, image: *const c_void, numOptions: c_uint, options: *mut CUjit_option,
         optionValues: *mut *mut c_void,
     );
+    fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
     fn cuModuleUnload(hmod: CUmodule);
     fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char);
     fn cuModuleGetGlobal_v2(
@@ -162,6 +179,12 @@ functions! {
         minGridSize: *mut c_int, blockSize: *mut c_int, func: CUfunction,
         blockSizeToDynamicSMemSize: Option<unsafe extern "C" fn(c_int) -> usize>,
         dynamicSMemSize: usize, blockSizeLimit: c_int,
+    );
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        numBlocks: *mut c_int, func: CUfunction, blockSize: c_int, dynamicSMemSize: usize,
+    );
+    fn cuOccupancyAvailableDynamicSMemPerBlock(
+        dynamicSmemSize: *mut usize, func: CUfunction, numBlocks: c_int, blockSize: c_int,
     );
     fn cuLaunchKernel(
         f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint,
@@ -188,6 +211,7 @@ functions! {
     // Copies and fills.
     fn cuMemcpyHtoD_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize);
     fn cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize);
+    fn cuMemcpyDtoD_v2(dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize);
     fn cuMemcpyHtoDAsync_v2(
         dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize, hStream: CUstream,
     );
@@ -197,16 +221,22 @@ functions! {
     fn cuMemcpyDtoDAsync_v2(
         dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream,
     );
+    fn cuMemsetD8_v2(dstDevice: CUdeviceptr, uc: c_uchar, N: usize);
+    fn cuMemsetD16_v2(dstDevice: CUdeviceptr, us: c_ushort, N: usize);
+    fn cuMemsetD32_v2(dstDevice: CUdeviceptr, ui: c_uint, N: usize);
     fn cuMemsetD8Async(dstDevice: CUdeviceptr, uc: c_uchar, N: usize, hStream: CUstream);
 
     // Streams and events.
     fn cuStreamCreateWithPriority(phStream: *mut CUstream, flags: c_uint, priority: c_int);
+    fn cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint);
+    fn cuStreamGetPriority(hStream: CUstream, priority: *mut c_int);
     fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint);
     fn cuStreamSynchronize(hStream: CUstream);
     fn cuStreamQuery(hStream: CUstream);
     fn cuStreamDestroy_v2(hStream: CUstream);
     fn cuEventCreate(phEvent: *mut CUevent, Flags: c_uint);
     fn cuEventRecord(hEvent: CUevent, hStream: CUstream);
+    fn cuEventQuery(hEvent: CUevent);
     fn cuEventSynchronize(hEvent: CUevent);
     fn cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
     fn cuEventDestroy_v2(hEvent: CUevent);

@@ -41,7 +41,7 @@ pub unsafe extern "C" fn cuMemAlloc_v2(_address: *mut u64, _bytes: usize) -> c_i
 /// A code that the enum has, and that cust reports as unknown.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGet(_device: *mut c_int, _ordinal: c_int) -> c_int {
-    222
+    223
 }
 
 #[unsafe(no_mangle)]
@@ -126,9 +126,9 @@ fn what_cust_sees() {
     let error = Device::get_device(0).unwrap_err();
     assert_eq!(error, CudaError::UnknownError);
     assert_eq!(error.to_string(), "\"CUDA_ERROR_UNKNOWN\"");
-    assert_eq!(driver::last_error(), Some(222));
-    let text = "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)";
-    assert_eq!(driver::error_text(222), text);
+    assert_eq!(driver::last_error(), Some(223));
+    let text = "CUDA_ERROR_JIT_COMPILATION_DISABLED (223)";
+    assert_eq!(driver::error_text(223), text);
 
     // This driver has no contexts.
     // SAFETY: it has no preconditions.

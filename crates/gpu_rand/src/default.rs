@@ -44,6 +44,13 @@ use rand_core::{RngCore, SeedableRng};
 /// # }
 /// ```
 ///
+/// On the host, a state is plain data: [`bytemuck::Pod`] for gridstride's buffers and, with the
+/// feature `cust`, [`DeviceCopy`](trait@cust::memory::DeviceCopy) for those of `cust`. The feature is on by
+/// default.
+///
+/// A state whose bytes are 0, such as an element of `device.zeros::<DefaultRand>()`, is valid and
+/// yields zeros only. Make states with `initialize_states`, `seed_from_u64` or `from_seed`.
+///
 /// Source of the algorithm: Blackman and Vigna, "Scrambled linear pseudorandom number generators",
 /// 2021.
 #[cfg_attr(
@@ -55,6 +62,10 @@ use rand_core::{RngCore, SeedableRng};
 pub struct DefaultRand {
     state: [u64; 2],
 }
+
+// SAFETY: two integers, which have one layout on both sides.
+#[cfg(all(feature = "cust", not(target_arch = "nvptx64")))]
+unsafe impl cust::memory::DeviceCopy for DefaultRand {}
 
 impl DefaultRand {
     /// Returns `num_states` generators for the threads of a kernel. Each begins 2⁶⁴ numbers behind

@@ -1,11 +1,12 @@
 //! Random numbers in kernels, and the same numbers on the host.
 //!
-//! The crate takes the role of Rust-CUDA's `gpu_rand`, under the same names:
+//! The crate takes the role of Rust-CUDA's `gpu_rand`, and its types have the same names:
 //!
 //! - [`DefaultRand`], a generator of 16 bytes. The host initialises a state for each thread.
 //! - [`Philox`], a counter-based generator. Each thread makes its own from a seed and the thread's
 //!   index, so nothing is stored or initialised.
-//! - [`xoroshiro`], all generators of the crate `rand_xoshiro`.
+//! - [`xoroshiro`], all generators of the crate `rand_xoshiro`. They have no `initialize_states`:
+//!   jump a clone instead. On the host they are neither `Copy` nor plain data for buffers.
 //! - [`GpuRand`], uniform and normal numbers from any generator.
 //!
 //! ```
@@ -28,9 +29,11 @@
 //! ```
 //!
 //! # Determinism
-//! All numbers are the same on GPUs, in the simulator and on the host, bit for bit: they are made
-//! of integers and of the functions of the crate `libm`, which consist of IEEE 754 operations with
-//! one rounding each. The generators are not for cryptography.
+//! All numbers are the same on GPUs, in the simulator and on the host, bit for bit, in builds
+//! without `CudaBuilder::{ftz, fast_sqrt, fast_div, fma_contraction}`: they are made of integers and
+//! of the functions of the crate `libm`, which consist of IEEE 754 operations with one rounding
+//! each. Integers and uniform numbers are the same in all builds. The generators are not for
+//! cryptography.
 #![no_std]
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -7,6 +7,10 @@ use gpu_rand::rand_core::{RngCore, SeedableRng};
 use gpu_rand::xoroshiro::Xoroshiro128StarStar;
 use gpu_rand::{DefaultRand, GpuRand, Philox};
 
+mod double_double;
+
+use double_double::Double;
+
 const COUNT: usize = 1 << 18;
 
 /// Generators of each kind, some seeds and streams apart.
@@ -157,8 +161,7 @@ fn normal_numbers_have_the_moments_of_the_normal_distribution() {
 /// error 2 e. The turns are exact in their quadrant; the angle, of at most π/4, is rounded by e,
 /// with 2π as a `f32` by another e/2: 1.5 e · π/4 < 1.2 e. The series are cut off at 2 · 10⁻⁹, and
 /// their last step is rounded by e, the steps before it by at most e (π/4)² / 2 together. The
-/// product is rounded by e. For `f64` all of that is smaller by 2²⁹, but for 2π, which is rounded
-/// by less than e.
+/// product is rounded by e.
 #[test]
 fn normal_numbers_are_near_the_exact_transform() {
     let roundoff = f64::from(f32::EPSILON) / 2.0;
@@ -174,6 +177,30 @@ fn normal_numbers_are_near_the_exact_transform() {
             let error = (f64::from(found) - exact).abs();
             assert!(error <= radius * relative, "{found} for {exact}");
             assert!(error < 2e-6);
+        }
+        assert_eq!(random, again);
+    }
+}
+
+/// As for `f32`, with e = 2⁻⁵³, where 2π is rounded by less than e/2 too, and the series are cut
+/// off at 3 · 10⁻¹⁸. The reference has twice the digits.
+#[test]
+fn normal_numbers_in_f64_are_near_the_exact_transform() {
+    let roundoff = f64::EPSILON / 2.0;
+    let relative = (2.0 + 1.2 + 1.0 + 0.31 + 1.0) * roundoff + 3e-18;
+    let mut random = Philox::new(3, 9);
+    assert_eq!({ random }.normal_f64(), { random }.normal_f64_2()[0]);
+    for _ in 0..COUNT / 4 {
+        let mut again = random;
+        let [u, v] = [again.uniform_f64(), again.uniform_f64()];
+        // 1 − u is exact.
+        let radius = (Double::from(-2.0) * Double::ln(1.0 - u)).sqrt();
+        let exact = Double::cosine_and_sine(v).map(|value| radius * value);
+        let radius = radius.to_f64();
+        for (found, exact) in random.normal_f64_2().into_iter().zip(exact) {
+            let error = (Double::from(found) - exact).to_f64().abs();
+            assert!(error <= radius * relative, "{found}: {error:e}");
+            assert!(error < 6e-15);
         }
         assert_eq!(random, again);
     }
@@ -201,10 +228,13 @@ fn extreme_numbers_are_finite() {
     assert_eq!(low.normal_f64_2(), [0.0, 0.0]);
     assert_eq!(high.uniform_f32(), 1.0f32.next_down());
     assert_eq!(high.uniform_f64(), 1.0f64.next_down());
-    let radius = (48.0f64 * 2.0f64.ln()).sqrt();
-    assert!((f64::from(high.normal_f32()) - radius).abs() < 1e-5);
-    let radius = (106.0f64 * 2.0f64.ln()).sqrt();
-    assert!((high.normal_f64() - radius).abs() < 1e-13);
+    // The documented bounds. The cosine of the largest v is 1 − (2π · 2⁻²⁴)² / 2 or above.
+    let radius = (Double::from(-2.0) * Double::ln(0.5f64.powi(24))).sqrt();
+    let error = Double::from(f64::from(high.normal_f32())) - radius;
+    assert!(error.to_f64().abs() < 2e-6);
+    let radius = (Double::from(-2.0) * Double::ln(0.5f64.powi(53))).sqrt();
+    let error = Double::from(high.normal_f64()) - radius;
+    assert!(error.to_f64().abs() < 6e-15);
 }
 
 #[test]
@@ -230,4 +260,14 @@ fn neighbouring_streams_are_not_correlated() {
             }
         }
     }
+}
+
+/// Compiles only if the host of Rust-CUDA's style can copy states to the device.
+#[cfg(feature = "cust")]
+#[test]
+fn states_can_be_copied_by_cust() {
+    fn copied<T: cust::memory::DeviceCopy>(values: &[T]) -> usize {
+        size_of_val(values)
+    }
+    assert_eq!(copied(&DefaultRand::initialize_states(1, 3)), 48);
 }

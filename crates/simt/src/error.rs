@@ -77,7 +77,10 @@ impl fmt::Display for Activity {
 ///
 /// The errors up to [`Stacks`](Self::Stacks) occur before any thread runs. The others are mistakes
 /// of the kernel, which hang on a GPU, corrupt memory or go unnoticed.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` gives the same text as `Display`, so that `unwrap` and a `main` that returns the error
+/// print the message.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
     /// A dimension of the grid or of the block is 0.
@@ -346,6 +349,12 @@ pub enum SimError {
         /// The panic's message.
         message: String,
     },
+}
+
+impl fmt::Debug for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 fn at(site: &Option<String>) -> String {

@@ -8,7 +8,8 @@ pub struct Limits {
     pub block_threads: u32,
     /// Bytes of shared memory of a block, static and dynamic together.
     pub shared_bytes: u32,
-    /// Bytes of static shared memory of a block; the assembler refuses more.
+    /// Bytes of static shared memory of a block; the assembler refuses more. The simulator counts
+    /// the arrays of `shared_array!`, and no statics with `#[address_space(shared)]`.
     pub static_shared_bytes: u32,
 }
 

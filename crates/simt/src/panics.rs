@@ -13,7 +13,8 @@ thread_local! {
 }
 
 /// Records where kernels panic, and does not print it: the error of the launch says it. Panics
-/// outside of kernels, and all that end the process, go to the previous panic hook.
+/// outside of kernels go to the previous panic hook, and so do those that end the process: a second
+/// one while a thread unwinds, and all of them with `panic = "abort"`.
 pub(crate) fn watch() {
     static HOOK: Once = Once::new();
     if std::thread::panicking() {
@@ -24,6 +25,11 @@ pub(crate) fn watch() {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if cfg!(panic = "abort") || !is_inside_kernel() {
+                return previous(info);
+            }
+            // The first panic has not been taken: the thread unwinds, and this one aborts.
+            if let Some(site) = SITE.take() {
+                eprintln!("a panic at {site}, and while it unwound:");
                 return previous(info);
             }
             SITE.set(info.location().map(ToString::to_string));

@@ -51,7 +51,8 @@ pub struct Simulator {
     pub seed: u64,
     /// Whether blocks run in parallel on rayon's threads, as by default. Otherwise they run one
     /// after the other on the caller's thread, and a seed always gives the same results and the
-    /// same error.
+    /// same error. A program with `#[address_space(shared)]` statics never runs blocks in
+    /// parallel: on the host a static is the same for all of them.
     pub parallel: bool,
     /// The size of each simulated thread's stack. The default, 256 KiB, is enough for unoptimised
     /// kernels, and for a panic hook that prints a backtrace. Unused pages take no memory. An
@@ -105,9 +106,10 @@ impl Simulator {
     /// Runs `kernel` and waits for its end.
     ///
     /// # Safety
-    /// The kernel's own contract must hold, as for a launch on a GPU: the pointers in `args` are
-    /// valid for the kernel's accesses from every OS thread, and nothing else accesses the memory
-    /// in a conflicting way until this returns. A mistake that the simulator reports causes no
+    /// The kernel's own contract must hold, as for a launch on a GPU. `A` may be any `Copy` type:
+    /// copies of `args` may be used on every OS thread, even if `A` is not `Send`. The pointers and
+    /// references in `args` are valid for the kernel's accesses from every OS thread, and nothing
+    /// else accesses the memory in a conflicting way until this returns. A mistake that the simulator reports causes no
     /// undefined behaviour, but leaves the kernel's output incomplete.
     ///
     /// # Errors
@@ -247,6 +249,6 @@ impl<A: Copy> Shareable<A> {
     }
 }
 
-// SAFETY: arguments are `Copy` plain data: numbers, and addresses that every OS thread may use as
-// the kernel does, by the contract of `launch`.
+// SAFETY: threads of the OS only copy the arguments, which are `Copy`. What a kernel may do with the
+// copies is up to the contract of `launch`: it holds on every OS thread.
 unsafe impl<A> Sync for Shareable<A> {}

@@ -81,6 +81,8 @@ fn bounds_of_kernels_are_checked() {
         error.to_string(),
         "kernel `bounded` cannot be launched with blocks of (97, 1, 1): it takes at most 96 threads"
     );
+    // What `unwrap` and a `main` that returns the error print.
+    assert_eq!(format!("{error:?}"), error.to_string());
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub fn histogram(
 }
 
 macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident: $load:expr, {$($after:expr;)?}, {$($before:expr;)?}, $store:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $read:expr, {$($after:expr;)?}, {$($before:expr;)?}, $set:expr;)*) => {$(
         $(#[$doc])*
         ///
         /// Each block waits for the number of the one before it, and adds to the data that came
@@ -86,8 +86,10 @@ macro_rules! messages {
         /// `data` and `flags` have an element per block and one more, the first of which are set.
         #[kernel(block = 1)]
         pub unsafe fn $name(data: DeviceSliceMut<u64>, flags: &[AtomicU32], started: &AtomicU32) {
+            let read: fn(&AtomicU32) -> u32 = $read;
+            let set: fn(&AtomicU32) = $set;
             let i = started.fetch_add(1, Ordering::Relaxed) as usize;
-            while flags[i].load($load) == 0 {
+            while read(&flags[i]) == 0 {
                 thread::nanosleep(40);
             }
             $($after;)?
@@ -98,16 +100,27 @@ macro_rules! messages {
                 data.as_mut_ptr().add(i + 1).write(value + 3 * i as u64);
             }
             $($before;)?
-            flags[i + 1].store(1, $store);
+            set(&flags[i + 1]);
         }
     )*};
 }
 
 messages! {
     /// By acquire and release.
-    messages_acquired: Ordering::Acquire, {}, {}, Ordering::Release;
+    messages_acquired: |flag| flag.load(Ordering::Acquire), {}, {}, |flag| flag.store(1, Ordering::Release);
     /// By sequential consistency.
-    messages_consistent: Ordering::SeqCst, {}, {}, Ordering::SeqCst;
+    messages_consistent: |flag| flag.load(Ordering::SeqCst), {}, {}, |flag| flag.store(1, Ordering::SeqCst);
     /// By fences around relaxed accesses.
-    messages_fenced: Ordering::Relaxed, { fence(Ordering::Acquire); }, { fence(Ordering::Release); }, Ordering::Relaxed;
+    messages_fenced: |flag| flag.load(Ordering::Relaxed), { fence(Ordering::Acquire); }, { fence(Ordering::Release); },
+        |flag| flag.store(1, Ordering::Relaxed);
+    /// By acquire and release of operations that read, modify and write: waiting sets another bit.
+    messages_exchanged: |flag| flag.fetch_or(2, Ordering::Acquire) & 1, {}, {}, |flag| {
+        flag.swap(1, Ordering::Release);
+    };
+    /// By acquire and release of compare-and-swaps.
+    messages_compared: |flag| match flag.compare_exchange(1, 1, Ordering::Acquire, Ordering::Acquire) {
+        Ok(value) | Err(value) => value,
+    }, {}, {}, |flag| {
+        let _ = flag.compare_exchange(0, 1, Ordering::Release, Ordering::Relaxed);
+    };
 }

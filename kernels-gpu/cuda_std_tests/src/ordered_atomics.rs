@@ -138,7 +138,7 @@ macro_rules! transfers {
             words: DeviceSliceMut<$type>,
             started: DeviceSliceMut<u32>,
         ) {
-            let fence = ordering(4 - order);
+            let fence = ordering(if order == 0 { 4 } else { 0 });
             let order = ordering(order);
             // SAFETY: a block reads the number of another one after its word; it writes its own.
             unsafe {

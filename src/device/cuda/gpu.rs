@@ -9,6 +9,7 @@ use crate::device::available::no_memory;
 use crate::device::info::Properties;
 use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, lock};
 use crate::{Error, Result};
+use cuda_std::host::ConstantStatic;
 use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, Weak};
@@ -144,13 +145,12 @@ impl Gpu {
     pub unsafe fn set_constant(
         &self,
         module: &'static Module,
-        name: &'static str,
+        constant: &'static ConstantStatic,
         value: *const u8,
-        bytes: usize,
     ) -> Result<()> {
         let (modules, stream) = (&self.owner.modules, &self.stream);
         // SAFETY: passed on to the caller.
-        unsafe { modules.set(stream, module, name, value, bytes) }
+        unsafe { modules.set(stream, module, constant, value) }
     }
 
     /// Sets the stack of each thread whose kernel calls functions that the compiler cannot know.

@@ -6,7 +6,7 @@ use crate::device::constant::SET_CONSTANT;
 use crate::device::split::Split;
 use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
-use cuda_std::host::LaunchConfig;
+use cuda_std::host::{ConstantStatic, LaunchConfig};
 use cust::sys::{self, CUjit_option, cudaError_enum};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -53,7 +53,7 @@ impl Drop for Modules {
         };
         let present = lock(&self.present);
         for loaded in present.values().flat_map(|module| module.loaded.values()) {
-            // SAFETY: loaded in `function`. The owner has waited for all launches.
+            // SAFETY: loaded in `loaded`. The owner has waited for all launches.
             unsafe { sys::cuModuleUnload(*loaded) };
         }
     }
@@ -115,19 +115,13 @@ impl Modules {
     ) -> Result<sys::CUfunction> {
         let mut modules = lock(&self.present);
         let present = self.present(&mut modules, module)?;
-        let image = present.image;
         let function = match present.functions.entry(kernel) {
             Entry::Occupied(function) => function.into_mut(),
             Entry::Vacant(place) => {
                 // The driver compiles slowly, so each kernel is compiled alone.
                 let alone = (present.split.as_ref()).and_then(|split| split.ptx_of(kernel));
-                let loaded = match present.loaded.entry(alone.as_ref().map(|_| kernel)) {
-                    Entry::Occupied(loaded) => *loaded.get(),
-                    Entry::Vacant(place) => {
-                        let ptx = alone.as_deref().unwrap_or(image.ptx());
-                        *place.insert(self.load(module, image, ptx)?)
-                    }
-                };
+                let alone = alone.as_deref().map(|ptx| (kernel, ptx));
+                let loaded = self.loaded(&mut present.loaded, module, present.image, alone)?;
                 place.insert(self.look_up(loaded, module, kernel)?)
             }
         };
@@ -176,19 +170,39 @@ impl Modules {
         }
     }
 
-    /// Starts a copy to a variable in constant memory.
+    /// Returns the driver's module with the kernel `alone`, given as its name and PTX, or with the
+    /// whole image, and loads it if necessary. The context must be current.
+    fn loaded(
+        &self,
+        loaded: &mut HashMap<Option<&'static str>, sys::CUmodule>,
+        module: &Module,
+        image: &Image,
+        alone: Option<(&'static str, &str)>,
+    ) -> Result<sys::CUmodule> {
+        match loaded.entry(alone.map(|(kernel, _)| kernel)) {
+            Entry::Occupied(loaded) => Ok(*loaded.get()),
+            Entry::Vacant(place) => {
+                let ptx = alone.map_or(image.ptx(), |(_, ptx)| ptx);
+                Ok(*place.insert(self.load(module, image, ptx)?))
+            }
+        }
+    }
+
+    /// Starts a copy to a variable in constant memory. The driver has taken the value when this
+    /// returns.
     ///
     /// # Safety
-    /// `value` points to `bytes` bytes, which may be padding, in memory that is not page-locked. No
-    /// kernel on another stream reads the variable.
+    /// `value` points to as many bytes as the constant has, which may be padding, in memory that is
+    /// not page-locked: the driver reads page-locked memory later. The bytes are a value of the
+    /// variable's type. No kernel on another stream reads the variable.
     pub unsafe fn set(
         &self,
         stream: &Stream,
         module: &'static Module,
-        name: &'static str,
+        constant: &ConstantStatic,
         value: *const u8,
-        bytes: usize,
     ) -> Result<()> {
+        let (name, bytes) = (constant.name(), constant.bytes());
         let _bound = self.primary.bind()?;
         let mut modules = lock(&self.present);
         let present = self.present(&mut modules, module)?;
@@ -200,17 +214,20 @@ impl Modules {
         if present.split.is_some() {
             return Err(missing());
         }
-        let loaded = match present.loaded.entry(None) {
-            Entry::Occupied(loaded) => *loaded.get(),
-            Entry::Vacant(place) => {
-                *place.insert(self.load(module, present.image, present.image.ptx())?)
-            }
-        };
-        let symbol = CString::new(name).map_err(|_| missing())?;
+        let loaded = self.loaded(&mut present.loaded, module, present.image, None)?;
         let (mut address, mut size) = (0, 0);
-        // SAFETY: the module lives, the name ends with a zero, and two numbers are written.
-        let result =
-            unsafe { sys::cuModuleGetGlobal_v2(&mut address, &mut size, loaded, symbol.as_ptr()) };
+        let mut look_up = |name: String| {
+            let symbol = CString::new(name).map_err(|_| missing())?;
+            // SAFETY: the module lives, the name ends with a zero, and two numbers are written.
+            Ok(unsafe {
+                sys::cuModuleGetGlobal_v2(&mut address, &mut size, loaded, symbol.as_ptr())
+            })
+        };
+        // Where a PTX has the qualified name, the plain one may be that of another static.
+        let mut result = look_up(constant.qualified_name())?;
+        if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
+            result = look_up(name.to_owned())?;
+        }
         if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
             return Err(missing());
         }
@@ -223,11 +240,11 @@ impl Modules {
             );
             return Err(Error::input(SET_CONSTANT, message));
         }
-        // SAFETY: both have `bytes` bytes, and the driver has taken the value when this returns,
-        // since the memory is pageable; the rest is passed on to the caller.
-        let result =
-            unsafe { sys::cuMemcpyHtoDAsync_v2(address, value.cast(), bytes, stream.raw()) };
-        self.primary.check(result, &format!("setting {name}"))
+        // The driver's own copy, as in `Staging::copy_in` for few bytes: constant memory has 64 KiB,
+        // and staging begins at 8 MiB.
+        // SAFETY: both have `bytes` bytes, and the module lives as long as `self`, which waits for
+        // the streams; the rest is passed on to the caller.
+        unsafe { stream.copy_in_bytes(value, bytes, address, &format!("setting {name}")) }
     }
 
     /// Looks up a kernel in a loaded module. The context must be current.

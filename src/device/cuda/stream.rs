@@ -124,10 +124,26 @@ impl Stream {
     /// The memory at `address` has the length of `source`. Until the stream has done this, neither
     /// is freed, and `source` does not change.
     pub unsafe fn copy_in(&self, source: &[u8], address: sys::CUdeviceptr) -> Result<()> {
-        let (from, bytes) = (source.as_ptr().cast(), source.len());
+        let (from, bytes) = (source.as_ptr(), source.len());
+        // SAFETY: passed on to the caller.
+        unsafe { self.copy_in_bytes(from, bytes, address, "copying to the GPU") }
+    }
+
+    /// Starts a copy to the GPU of bytes that may be padding. An error names `operation`.
+    ///
+    /// # Safety
+    /// As of [`copy_in`](Self::copy_in), of the `bytes` bytes at `source`.
+    pub unsafe fn copy_in_bytes(
+        &self,
+        source: *const u8,
+        bytes: usize,
+        address: sys::CUdeviceptr,
+        operation: &str,
+    ) -> Result<()> {
+        let from = source.cast();
         // SAFETY: passed on to the caller.
         let call = || unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, self.raw) };
-        self.start(bytes, "copying to the GPU", call)
+        self.start(bytes, operation, call)
     }
 
     /// Starts a copy from the GPU.

@@ -6,7 +6,7 @@
 
 A line has a function's name, the bits of its arguments and of a value near the result (all f64, in
 hexadecimal), and what that value lacks, in units of its last place. Half of the arguments are
-numbers of f32.
+numbers of f32, and have results that are numbers of f32.
 """
 
 import math
@@ -69,6 +69,11 @@ def erfc_inv(y):
     raise ArithmeticError(y)
 
 
+def erfcx(x):
+    # Beyond 10³⁰ the series' second term is below 10⁻⁶⁰ of the first, and mpmath's erfc overflows.
+    return 1 / (x * mp.sqrt(mp.pi)) if x > 1e30 else mp.exp(x * x) * mp.erfc(x)
+
+
 # Name, function, arguments.
 FUNCTIONS = [
     ("powi", lambda x, n: x ** int(n), [either(uniform(-3, 3), positive(0.1, 10)), integer(-30, 30)]),
@@ -103,7 +108,7 @@ FUNCTIONS = [
     ("inv_complementary_error_function", erfc_inv, [either(uniform(1e-3, 1.999), positive(1e-36, 1))]),
     (
         "scaled_complementary_error_function",
-        lambda x: mp.exp(x * x) * mp.erfc(x),
+        erfcx,
         [either(uniform(-9, 30), positive(1e-9, 1e9))],
     ),
     ("norm_cdf", mp.ncdf, [either(uniform(-13, 8), logarithmic(1e-9, 1))]),
@@ -119,17 +124,54 @@ FUNCTIONS = [
     ("yn", lambda x, n: mp.bessely(int(n), x), [uniform(2, 60), integer(-20, 20)]),
 ]
 
+# Other arguments of f64: those of all magnitudes, where the ones above end with the range of f32.
+DOUBLE = {
+    "exp": [either(uniform(-708, 709), logarithmic(1e-300, 1))],
+    "exp2": [either(uniform(-1021, 1023), logarithmic(1e-300, 1))],
+    "ln": [either(positive(1e-307, 1e308), uniform(0.5, 2))],
+    "log": [positive(1e-307, 1e308), positive(2, 1e300)],
+    "log2": [either(positive(1e-307, 1e308), uniform(0.5, 2))],
+    "log10": [either(positive(1e-307, 1e308), uniform(0.5, 2))],
+    "powf": [positive(1e-40, 1e40), uniform(-7, 7)],
+    "cbrt": [logarithmic(1e-307, 1e308)],
+    "hypot": [logarithmic(1e-150, 1e300), logarithmic(1e-150, 1e300)],
+    "sin": [either(uniform(-8, 8), logarithmic(1e-300, 1e308))],
+    "cos": [either(uniform(-8, 8), logarithmic(1e-9, 1e308))],
+    "tan": [either(uniform(-8, 8), logarithmic(1e-300, 1e308))],
+    "asin": [either(uniform(-1, 1), logarithmic(1e-300, 1))],
+    "atan": [logarithmic(1e-300, 1e300)],
+    "atan2": [logarithmic(1e-150, 1e150), logarithmic(1e-150, 1e150)],
+    "exp_m1": [either(uniform(-36, 709), logarithmic(1e-300, 1))],
+    "ln_1p": [either(positive(1e-300, 1e308), uniform(-0.999, 1), logarithmic(1e-9, 0.1))],
+    "sinh": [either(uniform(-709, 709), logarithmic(1e-300, 1))],
+    "cosh": [either(uniform(-709, 709), logarithmic(1e-9, 1))],
+    "tanh": [either(uniform(-20, 20), logarithmic(1e-300, 1))],
+    "asinh": [logarithmic(1e-300, 1e307)],
+    "acosh": [either(positive(1.1, 1e307), uniform(1.0001, 2))],
+    "atanh": [either(uniform(-0.999999, 0.999999), logarithmic(1e-300, 1))],
+    "error_function": [either(uniform(-6, 6), logarithmic(1e-300, 1))],
+    "complementary_error_function": [either(uniform(-6, 26), logarithmic(1e-9, 1))],
+    "inv_complementary_error_function": [either(uniform(1e-3, 1.999), positive(1e-300, 1))],
+    "scaled_complementary_error_function": [either(uniform(-26, 30), positive(1e-9, 1e300))],
+    "norm_cdf": [either(uniform(-37, 8), logarithmic(1e-9, 1))],
+    "inv_norm_cdf": [either(uniform(1e-3, 0.999), positive(1e-300, 1))],
+    "rcbrt": [logarithmic(1e-307, 1e308)],
+    "gamma": [either(uniform(-20, 171), positive(1e-300, 171))],
+    "log_gamma": [either(positive(1e-300, 1e300), uniform(-50, 50))],
+}
+
 
 def lines(name, function, arguments, count):
     draw = random.Random(name)
     done = 0
     while done < 2 * count:
-        values = [argument(draw) for argument in arguments]
-        if done < count:
+        is_single = done < count
+        values = [argument(draw) for argument in (arguments if is_single else DOUBLE.get(name, arguments))]
+        if is_single:
             values = [single(value) for value in values]
         exact = function(*map(mpf, values))
         near = float(exact)
-        if near == 0.0 or math.isinf(near):
+        if abs(near) < sys.float_info.min or math.isinf(near):
             continue
         rest = float((exact - mpf(near)) / mpf(math.ulp(near)))
         words = " ".join(f"{bits(value):x}" for value in values)

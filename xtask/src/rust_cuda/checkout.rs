@@ -13,9 +13,6 @@ pub const HOSTS: [&str; 3] = ["vecadd", "gemm", "sha2_crates_io"];
 /// Below it are the compile tests.
 pub const TESTS: &str = "tests/compiletests/ui";
 
-/// The host crate of Rust-CUDA, as it is published: the version of the checkout runs bindgen over
-/// the headers of a CUDA toolkit.
-const CUST: &str = "cust = \"0.3.2\"";
 /// The part of gemm's host that calls cuBLAS, which belongs to the CUDA toolkit: its dependencies,
 /// its call, and where its definition begins and ends.
 const CUBLAS_DEPENDENCIES: [&str; 2] = ["blastoff", "cust_raw"];
@@ -147,8 +144,7 @@ fn dependency(line: &str) -> Option<String> {
     match name {
         // Continues in the next line: only in a host program that is not built.
         _ if line.ends_with('[') => Some(line.to_owned()),
-        "cuda_std" | "cuda_builder" | "gpu_rand" => Some(ours(name)),
-        "cust" => Some(CUST.to_owned()),
+        "cuda_std" | "cuda_builder" | "gpu_rand" | "cust" | "cust_core" => Some(ours(name)),
         _ if CUBLAS_DEPENDENCIES.contains(&name) => None,
         _ => Some(line.to_owned()),
     }
@@ -160,6 +156,8 @@ pub fn ours(name: &str) -> String {
     let features = match name {
         // Rust-CUDA has no feature for it.
         "cuda_std" => ", features = [\"vek\"]",
+        // What the example path_tracer asks for.
+        "cust_core" => ", features = [\"glam\"]",
         _ => "",
     };
     format!("{name} = {{ package = \"gridstride_{name}\", path = {path:?}{features} }}")
@@ -173,10 +171,13 @@ mod tests {
     fn dependencies_are_ours() {
         let path = "cuda_std = { version = \"0.2\", path = \"../../crates/cuda_std\" }";
         assert!(dependency(path).unwrap().contains("gridstride_cuda_std"));
-        assert_eq!(dependency("cust = { path = \"../cust\" }").unwrap(), CUST);
+        let path = "cust = { path = \"../cust\" }";
+        assert!(dependency(path).unwrap().contains("gridstride_cust"));
         assert_eq!(dependency("blastoff = { path = \"../blastoff\" }"), None);
+        let path = "cust_core = { path = \"../cust_core\", features = [\"glam\"] }";
+        assert!(dependency(path).unwrap().contains("gridstride_cust_core"));
         for line in [
-            "cust_core = { path = \"../cust_core\" }",
+            "optix_device = { path = \"../optix_device\" }",
             "[dependencies]",
             "",
         ] {

@@ -1,9 +1,9 @@
 //! Rust-CUDA's own kernels, compiled against this workspace's `cuda_std`.
 //!
-//! A checkout of Rust-CUDA is copied, its packages are pointed at the `cuda_std` and `cuda_builder`
-//! of this workspace, and no kernel is changed. Then its example kernels are compiled, and each of
-//! its compile tests that has to pass. The examples' kernels run in the simulator too, and their
-//! host programs are built for a machine with a GPU.
+//! A checkout of Rust-CUDA is copied, its packages are pointed at the crates of this workspace, and
+//! no kernel is changed. Then its example kernels are compiled, and each of its compile tests that
+//! has to pass. The examples' kernels run in the simulator too, and their host programs are built
+//! with this workspace's `cust` for a machine with a GPU.
 
 mod checkout;
 mod compile;
@@ -22,7 +22,9 @@ use compile::Compiler;
 pub struct Options {
     /// The folder of the checkout.
     path: PathBuf,
-    /// Compile only kernels whose names contain one of these, such as `gemm` or `warp/`.
+    /// Check only examples and compile tests whose names contain one of these, separated by
+    /// commas: `vecadd` is an example, which also runs in the simulator, and `warp/` a folder of
+    /// compile tests. `simulator` runs all examples in the simulator and compiles none to PTX.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Also gather programs to run on a machine with a GPU and without a toolchain, in this folder.
@@ -76,8 +78,12 @@ pub fn check(options: &Options) -> Result<()> {
             Err(reason) => left_out.push(format!("{name}: {reason}")),
         }
     }
-    if is_wanted("simulator") {
-        report.add("simulator", programs::simulate(&checkout));
+    let is_simulated = |name: &&str| is_wanted("simulator") || is_wanted(name);
+    let simulated: Vec<_> = (programs::SIMULATED_EXAMPLES.into_iter())
+        .filter(is_simulated)
+        .collect();
+    if !simulated.is_empty() {
+        report.add("simulator", programs::simulate(&checkout, &simulated));
     }
     if let Some(bundle) = &options.bundle {
         report.add("bundle", programs::gather(&checkout, &target, bundle));

@@ -159,6 +159,10 @@ fn a_named_compiler_that_fails_has_no_substitute() {
     });
     assert_eq!(reasons.len(), 1);
     assert!(reasons[0].contains("nowhere/rustc"), "{reasons:?}");
+    assert!(
+        reasons[0].contains("Correct or unset CUDA_BUILDER_RUSTC"),
+        "{reasons:?}"
+    );
 }
 
 #[test]
@@ -211,6 +215,32 @@ fn llvm_has_to_be_there_and_of_rustcs_version() {
         ..machine.search()
     })[0];
     assert!(other.contains("is of LLVM 19.1.0"), "{other}");
+    assert!(
+        other.contains("correct or unset CUDA_BUILDER_LLVM_BIN"),
+        "{other}"
+    );
+}
+
+#[test]
+fn a_missing_cargo_is_set_by_its_variable() {
+    let machine = Machine::empty();
+    machine.distribution();
+    let rustc = Some(machine.path("usr/bin/rustc"));
+    for (cargo, hint) in [
+        (None, "set CUDA_BUILDER_CARGO to the cargo"),
+        (
+            Some(machine.path("nowhere/cargo")),
+            "correct or unset CUDA_BUILDER_CARGO",
+        ),
+    ] {
+        std::fs::remove_file(machine.path("usr/bin/cargo")).ok();
+        let reasons = reasons(&Search {
+            rustc: rustc.clone(),
+            cargo,
+            ..machine.search()
+        });
+        assert!(reasons[0].contains(hint), "{reasons:?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,10 @@ use super::statics::IMMUTABLE_SECTION;
 
 /// Bytes of constant memory that a module's statics may take.
 const LIMIT: usize = 64 << 10;
+/// Sizes of statics are rounded up to this many bytes, the widest alignment of Rust's own types.
+const ALIGN: usize = 16;
+/// Bytes of a pointer.
+const POINTER: usize = 8;
 /// In the names of statics of `core`. Most are unused, which only LLVM's optimiser finds out.
 const OF_CORE: &str = "4core";
 
@@ -38,13 +42,12 @@ fn used(ir: &str) -> usize {
         let (_, value) = text
             .split_once(" constant ")
             .or_else(|| text.split_once(" global "))?;
-        size(value)
+        size(value, Some(POINTER))
     });
     sizes.sum::<usize>().min(LIMIT)
 }
 
-/// The size in bytes, rounded up to the widest alignment, of a static that can go to constant
-/// memory.
+/// The room in bytes that a static takes if it can go to constant memory.
 fn immutable_size(text: &str) -> Option<usize> {
     let name = line::symbol(text.strip_prefix('@')?);
     let (head, value) = text[1 + name.len()..].split_once(" constant ")?;
@@ -60,12 +63,17 @@ fn immutable_size(text: &str) -> Option<usize> {
     if is_left_out || name.contains(OF_CORE) || value.contains(", section ") {
         return None;
     }
-    // A type with a pointer has no size here.
-    size(value)
+    size(value, None)
 }
 
-/// The size of a type that rustc writes as arrays of bytes, rounded up.
-fn size(value: &str) -> Option<usize> {
+/// The room in bytes that a static takes, wherever it comes to lie.
+///
+/// A size that is rounded up to [`ALIGN`] lets the next static start at a multiple of `ALIGN`. From
+/// there, one with a larger alignment is at most the difference of the alignments away.
+///
+/// rustc writes types as arrays of bytes and pointers. `None` for a type with a pointer if pointers
+/// have no size here, and for other types.
+fn size(value: &str, pointer: Option<usize>) -> Option<usize> {
     let end = match value.strip_prefix("<{") {
         Some(fields) => fields.find("}>")? + 2,
         None => value.find(']')? + 1,
@@ -75,10 +83,22 @@ fn size(value: &str) -> Option<usize> {
         .trim_matches(['<', '{', '}', '>', ' '])
         .split(", ")
     {
-        let count = field.trim().strip_prefix('[')?.strip_suffix(" x i8]")?;
-        bytes += count.parse::<usize>().ok()?;
+        bytes += match field.trim() {
+            "ptr" => pointer?,
+            field => {
+                let count = field.strip_prefix('[')?.strip_suffix(" x i8]")?;
+                count.parse::<usize>().ok()?
+            }
+        };
     }
-    Some(bytes.next_multiple_of(16))
+    Some(bytes.next_multiple_of(ALIGN) + alignment(value).saturating_sub(ALIGN))
+}
+
+/// The alignment of a definition in bytes.
+fn alignment(value: &str) -> usize {
+    let number = value.rsplit_once(", align ").map_or("", |(_, rest)| rest);
+    let end = number.find(|c: char| !c.is_ascii_digit());
+    number[..end.unwrap_or(number.len())].parse().unwrap_or(1)
 }
 
 /// The definition with the section, which stands before the alignment.
@@ -127,6 +147,28 @@ mod tests {
         assert_eq!(moves(ir), [true, false, true, false]);
         let ir = "\
 @A = constant [65520 x i8] zeroinitializer, section \".constant\", align 1
+@B = constant [17 x i8] zeroinitializer, align 1
+@C = constant [16 x i8] zeroinitializer, align 1";
+        assert_eq!(moves(ir), [false, false, true]);
+        // A pointer and 65,472 bytes, rounded up to 65,488, leave 48.
+        let ir = "\
+@A = constant <{ ptr, [65472 x i8] }> undef, section \".constant\", align 8
+@B = constant [49 x i8] zeroinitializer, align 1
+@C = constant [48 x i8] zeroinitializer, align 1, !dbg !0";
+        assert_eq!(moves(ir), [false, false, true]);
+    }
+
+    #[test]
+    fn wide_alignments_take_the_room_before_the_static() {
+        // 16 bytes, and 65,280 from the next multiple of 256: 65,536 together.
+        let ir = "\
+@A = constant [1 x i8] zeroinitializer, align 1
+@B = constant [65296 x i8] zeroinitializer, align 256
+@C = constant [65280 x i8] zeroinitializer, align 256
+@D = constant [1 x i8] zeroinitializer, align 1";
+        assert_eq!(moves(ir), [true, false, true, false]);
+        let ir = "\
+@A = global [65280 x i8] zeroinitializer, section \".constant\", align 256
 @B = constant [17 x i8] zeroinitializer, align 1
 @C = constant [16 x i8] zeroinitializer, align 1";
         assert_eq!(moves(ir), [false, false, true]);

@@ -5,6 +5,7 @@
 //! and LLVM's `opt` then optimises with full knowledge.
 
 mod atomics;
+mod constant_names;
 mod constants;
 mod convergent;
 mod launch_bounds;
@@ -17,7 +18,8 @@ use crate::BuildError;
 /// All the rewriting, in the order in which it has to happen; `constant_memory`: with immutable
 /// statics in constant memory.
 pub(crate) fn rewrite(ir: &str, constant_memory: bool) -> Result<String, BuildError> {
-    let ir = parameters::by_value(ir);
+    let ir = constant_names::in_ptx(ir)?;
+    let ir = parameters::by_value(&ir);
     let ir = match constant_memory {
         true => constants::to_section(&ir),
         false => ir,

@@ -19,7 +19,7 @@ pub(super) const IMMUTABLE_SECTION: &str = ", section \".constant.immutable\"";
 enum Memory {
     /// To shared memory. An initial value is an error.
     Shared,
-    /// To shared memory, without its initial value.
+    /// To shared memory, without its initial value, which has to be zeros or undefined.
     SharedStatic,
     /// To constant memory, where the host may set it before a launch.
     Constant,
@@ -127,6 +127,11 @@ fn definition(name: &str, memory: Memory, text: &str) -> Result<String, BuildErr
         }
         Memory::SharedStatic => {
             let end = type_end(value).ok_or_else(malformed)?;
+            if !is_zero_or_undefined(&value[end..]) {
+                return Err(BuildError::SharedInitialiser {
+                    name: name.to_owned(),
+                });
+            }
             format!(
                 "global {} undef, align {}",
                 &value[..end],
@@ -162,6 +167,27 @@ fn type_end(value: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether an initialiser has no bytes but zeros and undefined ones.
+///
+/// LLVM writes zeros as `zeroinitializer`, other bytes as strings, and addresses with the symbol.
+fn is_zero_or_undefined(initialiser: &str) -> bool {
+    let mut strings = initialiser.split("c\"").skip(1);
+    let is_zero = |text: &str| {
+        text.split('"')
+            .next()
+            .unwrap_or_default()
+            .replace("\\00", "")
+            .is_empty()
+    };
+    let is_number = |c: char| c.is_ascii_digit() || c == '-';
+    let scalar = initialiser.trim();
+    let is_other_scalar = scalar.starts_with(is_number) && scalar != "0";
+    strings.all(is_zero)
+        && !initialiser.contains('@')
+        && !initialiser.contains("inttoptr")
+        && !is_other_scalar
 }
 
 #[cfg(test)]
@@ -235,6 +261,12 @@ mod tests {
         for ir in [
             "@T = internal global [4 x i8] zeroinitializer, section \".shared\", align 4",
             "@T = internal constant [4 x i8] undef, section \".shared\", align 4",
+            "@T = internal global [4 x i8] c\"\\07\\00\\00\\00\", section \".shared.static\", align 4",
+            "@T = internal global [2 x i8] c\"\\00\\22\", section \".shared.static\", align 1",
+            "@T = internal global <{ [4 x i8], [4 x i8] }> <{ [4 x i8] zeroinitializer, [4 x i8] c\"abcd\" }>, \
+             section \".shared.static\", align 4",
+            "@T = internal global <{ ptr }> <{ ptr @U }>, section \".shared.static\", align 8",
+            "@T = internal global i32 7, section \".shared.static\", align 4",
         ] {
             let error = to_address_spaces(ir).unwrap_err();
             assert!(matches!(&error, BuildError::SharedInitialiser { name } if name == "T"));
@@ -242,9 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn shared_statics_lose_their_initial_values() {
+    fn zeros_of_shared_statics_are_dropped() {
         for (value, ty) in [
             ("[1024 x i8] zeroinitializer", "[1024 x i8]"),
+            (
+                "<{ [4 x i8], ptr }> <{ [4 x i8] undef, ptr null }>",
+                "<{ [4 x i8], ptr }>",
+            ),
+            ("i32 0", "i32"),
             (
                 "<{ [4 x i8], [4 x i8] }> <{ [4 x i8] c\"\\00\", [4 x i8] undef }>",
                 "<{ [4 x i8], [4 x i8] }>",

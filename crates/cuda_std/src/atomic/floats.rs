@@ -62,16 +62,19 @@ macro_rules! atomic_floats {
                 /// Subtracts `val`, and returns the value before. For `f32` in the global memory of a
                 /// GPU, subnormal numbers and differences count as zero.
                 fetch_sub = $sub;
-                /// Keeps the bits that `val` has too, and returns the value before.
+                /// Computes the bitwise AND with `val`, and returns the value before.
                 fetch_and = $and;
-                /// Sets the bits of `val`, and returns the value before.
+                /// Computes the bitwise OR with `val`, and returns the value before.
                 fetch_or = $or;
-                /// Flips the bits of `val`, and returns the value before.
+                /// Computes the bitwise XOR with `val`, and returns the value before.
                 fetch_xor = $xor;
             }
 
             unsafety! { $unsafety
-            /// Returns the value. Panics if the order has a release.
+            /// Returns the value.
+            ///
+            /// # Panics
+            /// If the order has a release.
             #[inline(always)]
             fn load(&self, order: Ordering) -> $float {
                 // SAFETY: the address of a float that is only accessed atomically.
@@ -80,7 +83,10 @@ macro_rules! atomic_floats {
             }
 
             unsafety! { $unsafety
-            /// Writes the value. Panics if the order has an acquire.
+            /// Writes the value.
+            ///
+            /// # Panics
+            /// If the order has an acquire.
             #[inline(always)]
             fn store(&self, val: $float, order: Ordering) {
                 // SAFETY: the address of a float that is only accessed atomically.

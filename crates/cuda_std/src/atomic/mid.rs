@@ -7,11 +7,12 @@
 //!
 //! # Safety
 //! Of all functions here: the address is valid and aligned, and while threads use it atomically, no
-//! thread accesses it otherwise. All threads that use it meanwhile are of one block, or of one
-//! device, where the function says so.
-#![allow(clippy::missing_safety_doc, reason = "above, for all of them")]
+//! thread accesses it otherwise. Functions that end in `_block` require that all threads that use the
+//! address concurrently belong to one block; those that end in `_device`, to one device.
 
-use core::sync::atomic::{self, Ordering};
+#[cfg(not(target_arch = "nvptx64"))]
+use core::sync::atomic;
+use core::sync::atomic::Ordering;
 
 /// A number as the word that atomic instructions take.
 trait Word: Copy {
@@ -75,7 +76,7 @@ fn failed(order: Ordering) -> Ordering {
 /// An instruction on memory in the given order.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! ordered {
-    ($ordering:ident, $scope:literal, $instruction:literal, $rest:literal,
+    ($ordering:ident, $scope:literal, $instruction:literal, $rest:expr,
         [$($order:pat => $name:literal),*], $operands:tt) => {{
         if matches!($ordering, Ordering::SeqCst) {
             core::arch::asm!(concat!("fence.sc.", $scope, ";"));
@@ -97,7 +98,7 @@ macro_rules! with_operands {
 /// An `atom` instruction in the given order.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! atom {
-    ($ordering:ident, $scope:literal, $rest:literal, $operands:tt) => {
+    ($ordering:ident, $scope:literal, $rest:expr, $operands:tt) => {
         ordered!(
             $ordering, $scope, "atom", $rest,
             [
@@ -150,6 +151,9 @@ macro_rules! loads {
         ///
         /// # Panics
         /// If the order has a release.
+        ///
+        /// # Safety
+        /// That of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $word, ordering: Ordering) -> $word {
             #[cfg(target_arch = "nvptx64")]
@@ -191,6 +195,9 @@ macro_rules! stores {
         ///
         /// # Panics
         /// If the order has an acquire.
+        ///
+        /// # Safety
+        /// That of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $word, ordering: Ordering, val: $word) {
             #[cfg(target_arch = "nvptx64")]
@@ -230,6 +237,9 @@ macro_rules! fetches {
     (@one $scope:literal, $of:literal, $name:ident,
         ($doc:literal, $operation:expr, $argument:expr; $type:ident $word:ident $host:ident $register:ident $rest:literal)) => {
         #[doc = concat!($doc, " Among threads of ", $of, ".")]
+        ///
+        /// # Safety
+        /// That of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $type, ordering: Ordering, val: $type) -> $type {
             #[cfg(target_arch = "nvptx64")]
@@ -239,7 +249,7 @@ macro_rules! fetches {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     atom!(
-                        ordering, $scope, $rest,
+                        ordering, $scope, concat!($rest, " {before}, [{address}], {val};"),
                         [
                             before = out($register) before, address = in(reg64) ptr,
                             val = in($register) argument(val).into_word(),
@@ -262,108 +272,108 @@ macro_rules! fetches {
 }
 
 fetches! {
-    "Keeps the bits that `val` has too.", |a, b| Word::from_word(a.into_word() & b.into_word()), |val| val; {
-        u32 u32 AtomicU32 reg32 ".and.b32 {before}, [{address}], {val};":
+    "Computes the bitwise AND with `val`.", |a, b| Word::from_word(a.into_word() & b.into_word()), |val| val; {
+        u32 u32 AtomicU32 reg32 ".and.b32":
             atomic_fetch_and_u32_block atomic_fetch_and_u32_device atomic_fetch_and_u32_system;
-        u64 u64 AtomicU64 reg64 ".and.b64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".and.b64":
             atomic_fetch_and_u64_block atomic_fetch_and_u64_device atomic_fetch_and_u64_system;
-        i32 u32 AtomicU32 reg32 ".and.b32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".and.b32":
             atomic_fetch_and_i32_block atomic_fetch_and_i32_device atomic_fetch_and_i32_system;
-        i64 u64 AtomicU64 reg64 ".and.b64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".and.b64":
             atomic_fetch_and_i64_block atomic_fetch_and_i64_device atomic_fetch_and_i64_system;
-        f32 u32 AtomicU32 reg32 ".and.b32 {before}, [{address}], {val};":
+        f32 u32 AtomicU32 reg32 ".and.b32":
             atomic_fetch_and_f32_block atomic_fetch_and_f32_device atomic_fetch_and_f32_system;
-        f64 u64 AtomicU64 reg64 ".and.b64 {before}, [{address}], {val};":
+        f64 u64 AtomicU64 reg64 ".and.b64":
             atomic_fetch_and_f64_block atomic_fetch_and_f64_device atomic_fetch_and_f64_system;
     }
-    "Sets the bits of `val`.", |a, b| Word::from_word(a.into_word() | b.into_word()), |val| val; {
-        u32 u32 AtomicU32 reg32 ".or.b32 {before}, [{address}], {val};":
+    "Computes the bitwise OR with `val`.", |a, b| Word::from_word(a.into_word() | b.into_word()), |val| val; {
+        u32 u32 AtomicU32 reg32 ".or.b32":
             atomic_fetch_or_u32_block atomic_fetch_or_u32_device atomic_fetch_or_u32_system;
-        u64 u64 AtomicU64 reg64 ".or.b64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".or.b64":
             atomic_fetch_or_u64_block atomic_fetch_or_u64_device atomic_fetch_or_u64_system;
-        i32 u32 AtomicU32 reg32 ".or.b32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".or.b32":
             atomic_fetch_or_i32_block atomic_fetch_or_i32_device atomic_fetch_or_i32_system;
-        i64 u64 AtomicU64 reg64 ".or.b64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".or.b64":
             atomic_fetch_or_i64_block atomic_fetch_or_i64_device atomic_fetch_or_i64_system;
-        f32 u32 AtomicU32 reg32 ".or.b32 {before}, [{address}], {val};":
+        f32 u32 AtomicU32 reg32 ".or.b32":
             atomic_fetch_or_f32_block atomic_fetch_or_f32_device atomic_fetch_or_f32_system;
-        f64 u64 AtomicU64 reg64 ".or.b64 {before}, [{address}], {val};":
+        f64 u64 AtomicU64 reg64 ".or.b64":
             atomic_fetch_or_f64_block atomic_fetch_or_f64_device atomic_fetch_or_f64_system;
     }
-    "Flips the bits of `val`.", |a, b| Word::from_word(a.into_word() ^ b.into_word()), |val| val; {
-        u32 u32 AtomicU32 reg32 ".xor.b32 {before}, [{address}], {val};":
+    "Computes the bitwise XOR with `val`.", |a, b| Word::from_word(a.into_word() ^ b.into_word()), |val| val; {
+        u32 u32 AtomicU32 reg32 ".xor.b32":
             atomic_fetch_xor_u32_block atomic_fetch_xor_u32_device atomic_fetch_xor_u32_system;
-        u64 u64 AtomicU64 reg64 ".xor.b64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".xor.b64":
             atomic_fetch_xor_u64_block atomic_fetch_xor_u64_device atomic_fetch_xor_u64_system;
-        i32 u32 AtomicU32 reg32 ".xor.b32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".xor.b32":
             atomic_fetch_xor_i32_block atomic_fetch_xor_i32_device atomic_fetch_xor_i32_system;
-        i64 u64 AtomicU64 reg64 ".xor.b64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".xor.b64":
             atomic_fetch_xor_i64_block atomic_fetch_xor_i64_device atomic_fetch_xor_i64_system;
-        f32 u32 AtomicU32 reg32 ".xor.b32 {before}, [{address}], {val};":
+        f32 u32 AtomicU32 reg32 ".xor.b32":
             atomic_fetch_xor_f32_block atomic_fetch_xor_f32_device atomic_fetch_xor_f32_system;
-        f64 u64 AtomicU64 reg64 ".xor.b64 {before}, [{address}], {val};":
+        f64 u64 AtomicU64 reg64 ".xor.b64":
             atomic_fetch_xor_f64_block atomic_fetch_xor_f64_device atomic_fetch_xor_f64_system;
     }
     "Adds `val`; integers wrap.", |a, b| a.sum(b), |val| val; {
-        u32 u32 AtomicU32 reg32 ".add.u32 {before}, [{address}], {val};":
+        u32 u32 AtomicU32 reg32 ".add.u32":
             atomic_fetch_add_u32_block atomic_fetch_add_u32_device atomic_fetch_add_u32_system;
-        u64 u64 AtomicU64 reg64 ".add.u64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".add.u64":
             atomic_fetch_add_u64_block atomic_fetch_add_u64_device atomic_fetch_add_u64_system;
-        i32 u32 AtomicU32 reg32 ".add.s32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".add.s32":
             atomic_fetch_add_i32_block atomic_fetch_add_i32_device atomic_fetch_add_i32_system;
-        i64 u64 AtomicU64 reg64 ".add.u64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".add.u64":
             atomic_fetch_add_i64_block atomic_fetch_add_i64_device atomic_fetch_add_i64_system;
-        f32 u32 AtomicU32 reg32 ".add.f32 {before}, [{address}], {val};":
+        f32 u32 AtomicU32 reg32 ".add.f32":
             atomic_fetch_add_f32_block atomic_fetch_add_f32_device atomic_fetch_add_f32_system;
-        f64 u64 AtomicU64 reg64 ".add.f64 {before}, [{address}], {val};":
+        f64 u64 AtomicU64 reg64 ".add.f64":
             atomic_fetch_add_f64_block atomic_fetch_add_f64_device atomic_fetch_add_f64_system;
     }
     "Subtracts `val`; integers wrap.", |a, b| a.sum(b.negated()), Word::negated; {
-        u32 u32 AtomicU32 reg32 ".add.u32 {before}, [{address}], {val};":
+        u32 u32 AtomicU32 reg32 ".add.u32":
             atomic_fetch_sub_u32_block atomic_fetch_sub_u32_device atomic_fetch_sub_u32_system;
-        u64 u64 AtomicU64 reg64 ".add.u64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".add.u64":
             atomic_fetch_sub_u64_block atomic_fetch_sub_u64_device atomic_fetch_sub_u64_system;
-        i32 u32 AtomicU32 reg32 ".add.s32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".add.s32":
             atomic_fetch_sub_i32_block atomic_fetch_sub_i32_device atomic_fetch_sub_i32_system;
-        i64 u64 AtomicU64 reg64 ".add.u64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".add.u64":
             atomic_fetch_sub_i64_block atomic_fetch_sub_i64_device atomic_fetch_sub_i64_system;
-        f32 u32 AtomicU32 reg32 ".add.f32 {before}, [{address}], {val};":
+        f32 u32 AtomicU32 reg32 ".add.f32":
             atomic_fetch_sub_f32_block atomic_fetch_sub_f32_device atomic_fetch_sub_f32_system;
-        f64 u64 AtomicU64 reg64 ".add.f64 {before}, [{address}], {val};":
+        f64 u64 AtomicU64 reg64 ".add.f64":
             atomic_fetch_sub_f64_block atomic_fetch_sub_f64_device atomic_fetch_sub_f64_system;
     }
-    "Keeps the smaller one.", |a, b| a.min(b), |val| val; {
-        u32 u32 AtomicU32 reg32 ".min.u32 {before}, [{address}], {val};":
+    "Computes the minimum of both.", |a, b| a.min(b), |val| val; {
+        u32 u32 AtomicU32 reg32 ".min.u32":
             atomic_fetch_min_u32_block atomic_fetch_min_u32_device atomic_fetch_min_u32_system;
-        u64 u64 AtomicU64 reg64 ".min.u64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".min.u64":
             atomic_fetch_min_u64_block atomic_fetch_min_u64_device atomic_fetch_min_u64_system;
-        i32 u32 AtomicU32 reg32 ".min.s32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".min.s32":
             atomic_fetch_min_i32_block atomic_fetch_min_i32_device atomic_fetch_min_i32_system;
-        i64 u64 AtomicU64 reg64 ".min.s64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".min.s64":
             atomic_fetch_min_i64_block atomic_fetch_min_i64_device atomic_fetch_min_i64_system;
     }
-    "Keeps the larger one.", |a, b| a.max(b), |val| val; {
-        u32 u32 AtomicU32 reg32 ".max.u32 {before}, [{address}], {val};":
+    "Computes the maximum of both.", |a, b| a.max(b), |val| val; {
+        u32 u32 AtomicU32 reg32 ".max.u32":
             atomic_fetch_max_u32_block atomic_fetch_max_u32_device atomic_fetch_max_u32_system;
-        u64 u64 AtomicU64 reg64 ".max.u64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".max.u64":
             atomic_fetch_max_u64_block atomic_fetch_max_u64_device atomic_fetch_max_u64_system;
-        i32 u32 AtomicU32 reg32 ".max.s32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".max.s32":
             atomic_fetch_max_i32_block atomic_fetch_max_i32_device atomic_fetch_max_i32_system;
-        i64 u64 AtomicU64 reg64 ".max.s64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".max.s64":
             atomic_fetch_max_i64_block atomic_fetch_max_i64_device atomic_fetch_max_i64_system;
     }
     "Writes `val`.", |_, b| b, |val| val; {
-        u32 u32 AtomicU32 reg32 ".exch.b32 {before}, [{address}], {val};":
+        u32 u32 AtomicU32 reg32 ".exch.b32":
             atomic_fetch_exch_u32_block atomic_fetch_exch_u32_device atomic_fetch_exch_u32_system;
-        u64 u64 AtomicU64 reg64 ".exch.b64 {before}, [{address}], {val};":
+        u64 u64 AtomicU64 reg64 ".exch.b64":
             atomic_fetch_exch_u64_block atomic_fetch_exch_u64_device atomic_fetch_exch_u64_system;
-        i32 u32 AtomicU32 reg32 ".exch.b32 {before}, [{address}], {val};":
+        i32 u32 AtomicU32 reg32 ".exch.b32":
             atomic_fetch_exch_i32_block atomic_fetch_exch_i32_device atomic_fetch_exch_i32_system;
-        i64 u64 AtomicU64 reg64 ".exch.b64 {before}, [{address}], {val};":
+        i64 u64 AtomicU64 reg64 ".exch.b64":
             atomic_fetch_exch_i64_block atomic_fetch_exch_i64_device atomic_fetch_exch_i64_system;
-        f32 u32 AtomicU32 reg32 ".exch.b32 {before}, [{address}], {val};":
+        f32 u32 AtomicU32 reg32 ".exch.b32":
             atomic_fetch_exch_f32_block atomic_fetch_exch_f32_device atomic_fetch_exch_f32_system;
-        f64 u64 AtomicU64 reg64 ".exch.b64 {before}, [{address}], {val};":
+        f64 u64 AtomicU64 reg64 ".exch.b64":
             atomic_fetch_exch_f64_block atomic_fetch_exch_f64_device atomic_fetch_exch_f64_system;
     }
 }
@@ -375,6 +385,9 @@ macro_rules! swaps {
     (@one $scope:literal, $of:literal, $name:ident,
         ($type:ident $word:ident $host:ident $register:ident $rest:literal)) => {
         #[doc = concat!("Writes `new` if the bits of `current` are there. Among threads of ", $of, ".")]
+        ///
+        /// # Safety
+        /// That of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $type, current: $type, new: $type, ordering: Ordering) -> $type {
             #[cfg(target_arch = "nvptx64")]
@@ -383,7 +396,7 @@ macro_rules! swaps {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     atom!(
-                        ordering, $scope, $rest,
+                        ordering, $scope, concat!($rest, " {before}, [{address}], {current}, {new};"),
                         [
                             before = out($register) before, address = in(reg64) ptr,
                             current = in($register) current.into_word(), new = in($register) new.into_word(),
@@ -405,16 +418,16 @@ macro_rules! swaps {
 }
 
 swaps! {
-    u32 u32 AtomicU32 reg32 ".cas.b32 {before}, [{address}], {current}, {new};":
+    u32 u32 AtomicU32 reg32 ".cas.b32":
         atomic_compare_and_swap_u32_block atomic_compare_and_swap_u32_device atomic_compare_and_swap_u32_system;
-    u64 u64 AtomicU64 reg64 ".cas.b64 {before}, [{address}], {current}, {new};":
+    u64 u64 AtomicU64 reg64 ".cas.b64":
         atomic_compare_and_swap_u64_block atomic_compare_and_swap_u64_device atomic_compare_and_swap_u64_system;
-    i32 u32 AtomicU32 reg32 ".cas.b32 {before}, [{address}], {current}, {new};":
+    i32 u32 AtomicU32 reg32 ".cas.b32":
         atomic_compare_and_swap_i32_block atomic_compare_and_swap_i32_device atomic_compare_and_swap_i32_system;
-    i64 u64 AtomicU64 reg64 ".cas.b64 {before}, [{address}], {current}, {new};":
+    i64 u64 AtomicU64 reg64 ".cas.b64":
         atomic_compare_and_swap_i64_block atomic_compare_and_swap_i64_device atomic_compare_and_swap_i64_system;
-    f32 u32 AtomicU32 reg32 ".cas.b32 {before}, [{address}], {current}, {new};":
+    f32 u32 AtomicU32 reg32 ".cas.b32":
         atomic_compare_and_swap_f32_block atomic_compare_and_swap_f32_device atomic_compare_and_swap_f32_system;
-    f64 u64 AtomicU64 reg64 ".cas.b64 {before}, [{address}], {current}, {new};":
+    f64 u64 AtomicU64 reg64 ".cas.b64":
         atomic_compare_and_swap_f64_block atomic_compare_and_swap_f64_device atomic_compare_and_swap_f64_system;
 }

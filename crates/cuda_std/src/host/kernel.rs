@@ -112,8 +112,8 @@ pub struct Kernel<A> {
     thread: unsafe fn(A),
 }
 
-impl<A: Copy> Kernel<A> {
-    /// Used by `#[kernel]`.
+impl<A> Kernel<A> {
+    /// Used by `#[kernel]`, which checks that every parameter is `Copy`.
     #[doc(hidden)]
     pub const fn new(
         name: &'static str,
@@ -128,7 +128,9 @@ impl<A: Copy> Kernel<A> {
             thread,
         }
     }
+}
 
+impl<A: Copy> Kernel<A> {
     /// The entry's name in the PTX.
     pub fn name(&self) -> &'static str {
         self.name

@@ -2,13 +2,23 @@
 
 /// The statics with `#[address_space(shared)]` of the whole program.
 ///
-/// On the host each is one static, whereas each block of a GPU has its own. An executor that finds
-/// any runs one block at a time in the whole process, and fills them when a block starts.
+/// On the host each is one static, whereas each block of a GPU has its own. If the list is not empty,
+/// the executor runs one block at a time in the process and overwrites the statics before each
+/// block.
 #[linkme::distributed_slice]
 #[linkme(crate = linkme)]
 pub static SHARED_STATICS: [SharedStatic];
 
 /// A static with `#[address_space(shared)]`.
+///
+/// One of more than 48 KiB does not compile:
+///
+/// ```compile_fail,E0080
+/// # use cuda_std::address_space;
+/// #[address_space(shared)]
+/// static mut TILE: [f32; 16384] = [0.0; 16384];
+/// # fn main() {}
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SharedStatic {
     pointer: *mut u8,
@@ -57,11 +67,13 @@ pub static CONSTANT_STATICS: [ConstantStatic];
 /// # fn main() {
 /// let constant = ConstantStatic::find(&raw const WEIGHTS).expect("the macro has registered it");
 /// assert_eq!((constant.name(), constant.bytes()), ("WEIGHTS", 12));
+/// assert!(constant.qualified_name().ends_with("$WEIGHTS"));
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantStatic {
     name: &'static str,
+    module: &'static str,
     pointer: *mut u8,
     bytes: usize,
 }
@@ -72,9 +84,10 @@ unsafe impl Sync for ConstantStatic {}
 impl ConstantStatic {
     /// Used by `#[address_space(constant)]`.
     #[doc(hidden)]
-    pub const fn new<T>(name: &'static str, pointer: *mut T) -> Self {
+    pub const fn new<T>(name: &'static str, module: &'static str, pointer: *mut T) -> Self {
         Self {
             name,
+            module,
             pointer: pointer.cast(),
             bytes: size_of::<T>(),
         }
@@ -89,9 +102,17 @@ impl ConstantStatic {
         CONSTANT_STATICS.iter().find(is_found)
     }
 
-    /// Returns the name in the PTX.
+    /// Returns the name in the PTX, if no other static or function of the PTX has this name.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns the name in a PTX where several have the same [`name`](Self::name): crate, modules
+    /// and name, with `$` between them, such as `my_kernels$filter$WEIGHTS`.
+    pub fn qualified_name(&self) -> String {
+        let path = self.module.split("::").chain([self.name]);
+        let path = path.map(|part| part.trim_start_matches("r#"));
+        Vec::from_iter(path).join("$")
     }
 
     /// Returns the size in bytes.

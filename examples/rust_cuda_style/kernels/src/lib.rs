@@ -4,9 +4,12 @@
 use cuda_std::prelude::*;
 use sha2::{Digest, Sha256};
 
-/// Adds two vectors of the same length. `c` has room for as many elements.
+/// Adds two vectors of the same length.
+///
+/// # Safety
+/// `c` has at least `a.len()` elements.
 #[kernel]
-#[allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
+#[allow(improper_ctypes_definitions)]
 pub unsafe fn vecadd(a: &[f32], b: &[f32], c: *mut f32) {
     let idx = thread::index_1d() as usize;
     if idx < a.len() {
@@ -16,10 +19,12 @@ pub unsafe fn vecadd(a: &[f32], b: &[f32], c: *mut f32) {
     }
 }
 
-/// Hashes messages of `length` bytes each, which lie one behind the other. `digests` has room for
-/// one digest per message.
+/// Hashes messages of `length` bytes each, which lie one behind the other; `length` is positive.
+///
+/// # Safety
+/// `digests` has room for one digest per message.
 #[kernel]
-#[allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
+#[allow(improper_ctypes_definitions)]
 pub unsafe fn sha256(messages: &[u8], length: usize, digests: *mut [u8; 32]) {
     let idx = thread::index_1d() as usize;
     if idx < messages.len() / length {

@@ -1,0 +1,267 @@
+//! The statics of a PTX text in shared and constant memory, and whether they fit.
+//!
+//! The driver's assembler refuses PTX whose statics do not fit. It counts shared memory per kernel,
+//! with the statics that the kernel and the functions that it calls name, and constant memory for
+//! the whole PTX.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::BuildError;
+use crate::ptx::{function_name, is_symbol};
+
+/// Bytes of static shared memory that a kernel can have.
+const SHARED_LIMIT: usize = 48 << 10;
+/// Bytes of statics that a PTX can have in constant memory.
+const CONSTANT_LIMIT: usize = 64 << 10;
+/// The number of statics that an error names.
+const NAMED: usize = 4;
+
+/// A static, as PTX declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Variable<'a> {
+    name: &'a str,
+    bytes: usize,
+    align: usize,
+}
+
+/// A function of the PTX, a kernel or not.
+#[derive(Debug, Default)]
+struct Function<'a> {
+    is_entry: bool,
+    /// Shared statics that are declared within the function.
+    shared: Vec<Variable<'a>>,
+    /// Every symbol in its body.
+    symbols: BTreeSet<&'a str>,
+}
+
+/// What a PTX text declares.
+#[derive(Debug, Default)]
+struct Statics<'a> {
+    functions: BTreeMap<&'a str, Function<'a>>,
+    shared: Vec<Variable<'a>>,
+    constant: Vec<Variable<'a>>,
+}
+
+/// Checks that the statics in shared and constant memory fit.
+pub(crate) fn check(package: &str, ptx: &str) -> Result<(), BuildError> {
+    let statics = Statics::of(ptx);
+    for (&kernel, function) in &statics.functions {
+        let used = statics.shared_of(kernel);
+        let bytes = total(&used);
+        if function.is_entry && bytes > SHARED_LIMIT {
+            return Err(BuildError::SharedMemory {
+                kernel: kernel.to_owned(),
+                bytes,
+                limit: SHARED_LIMIT,
+                largest: largest(used),
+            });
+        }
+    }
+    let bytes = total(&statics.constant);
+    if bytes > CONSTANT_LIMIT {
+        return Err(BuildError::ConstantMemory {
+            package: package.to_owned(),
+            bytes,
+            limit: CONSTANT_LIMIT,
+            largest: largest(statics.constant),
+        });
+    }
+    Ok(())
+}
+
+impl<'a> Statics<'a> {
+    fn of(ptx: &'a str) -> Self {
+        let mut statics = Self::default();
+        let mut current: Option<&str> = None;
+        // Calls, and inline assembly, have braces of their own.
+        let mut open_braces = 0;
+        for line in ptx.lines() {
+            let line = line.split("//").next().unwrap_or_default().trim();
+            if line.starts_with(".extern ") {
+                continue;
+            }
+            if let Some(name) = function_name(line) {
+                let function = statics.functions.entry(name).or_default();
+                function.is_entry = line.contains(".entry");
+                current = Some(name);
+            } else if let Some((space, variable)) = declaration(line) {
+                match (space, current) {
+                    (".shared", None) => statics.shared.push(variable),
+                    (".shared", Some(name)) => {
+                        let function = statics.functions.entry(name).or_default();
+                        function.shared.push(variable);
+                    }
+                    _ => statics.constant.push(variable),
+                }
+            } else if let Some(name) = current {
+                let symbols = line.split(|c| !is_symbol(c)).filter(|s| !s.is_empty());
+                let function = statics.functions.entry(name).or_default();
+                function.symbols.extend(symbols);
+            }
+            open_braces += line.matches('{').count();
+            let closed = line.matches('}').count();
+            open_braces = open_braces.saturating_sub(closed);
+            // A declaration ends without a body.
+            if open_braces == 0 && (closed > 0 || line == ";") {
+                current = None;
+            }
+        }
+        statics
+    }
+
+    /// The shared statics that a kernel and the functions that it calls name, in the order of
+    /// ptxas: the kernel's own ones first.
+    fn shared_of(&self, kernel: &str) -> Vec<Variable<'a>> {
+        let mut reached: BTreeSet<&str> = BTreeSet::new();
+        let mut open = vec![kernel];
+        let mut used = Vec::new();
+        let mut symbols: BTreeSet<&str> = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            let Some(function) = self.functions.get(name).filter(|_| reached.insert(name)) else {
+                continue;
+            };
+            used.extend(&function.shared);
+            symbols.extend(&function.symbols);
+            open.extend(&function.symbols);
+        }
+        let is_used = |variable: &&Variable| symbols.contains(variable.name);
+        used.extend(self.shared.iter().filter(is_used));
+        used
+    }
+}
+
+/// The memory and the static of a line such as `.shared .align 16 .b8 TILE[1024];`.
+fn declaration(line: &str) -> Option<(&str, Variable<'_>)> {
+    let mut words = line.split_ascii_whitespace();
+    let is_linkage = |word: &&str| matches!(*word, ".visible" | ".weak" | ".common");
+    let space = words.find(|word| !is_linkage(word))?;
+    if !matches!(space, ".shared" | ".const") {
+        return None;
+    }
+    let mut word = words.next()?;
+    let mut align = None;
+    if word == ".align" {
+        align = Some(words.next()?.parse().ok()?);
+        word = words.next()?;
+    }
+    let bits: usize = word
+        .trim_start_matches(|c: char| !c.is_ascii_digit())
+        .parse()
+        .ok()?;
+    let declared = words.next()?.trim_end_matches(';');
+    let (name, count) = match declared.split_once('[') {
+        Some((name, count)) => (name, count.split(']').next()?.parse().ok()?),
+        None => (declared, 1),
+    };
+    let element = bits / 8;
+    let variable = Variable {
+        name,
+        bytes: element * count,
+        align: align.unwrap_or(element).max(1),
+    };
+    Some((space, variable))
+}
+
+/// Bytes of the statics one after the other, each at a multiple of its alignment.
+fn total(variables: &[Variable]) -> usize {
+    variables.iter().fold(0, |end, variable| {
+        end.next_multiple_of(variable.align) + variable.bytes
+    })
+}
+
+/// The names and sizes of the largest statics.
+fn largest(mut variables: Vec<Variable>) -> Vec<(String, usize)> {
+    variables.sort_by_key(|variable| std::cmp::Reverse(variable.bytes));
+    variables.truncate(NAMED);
+    let named = variables.iter().map(|one| (one.name.to_owned(), one.bytes));
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "\
+.extern .shared .align 16 .b8 __dynamic_smem[];
+.shared .align 1 .b8 A[1];
+.shared .align 16 .b8 B[1024];
+.shared .align 1 .b8 UNUSED[60000];
+.visible .const .align 4 .b8 C[5];
+.const .align 8 .u64 D[2] = {1, 2};
+.const .f32 E = 0f3F800000;
+.visible .global .align 4 .b8 G[4];
+.func  (.param .b32 func_retval0) helper(
+	.param .b64 helper_param_0
+)
+;
+.visible .entry declared(
+	.param .u64 declared_param_0
+)
+{
+	mov.u64 	%rd2, B;
+	{ mov.u64 	%rd3, A; }
+	ret;
+}
+.func  (.param .b32 func_retval0) helper(
+	.param .b64 helper_param_0
+)
+{
+	st.shared.u8 	[A+0], %rs1;
+	ret;
+}
+.visible .entry calls()
+{
+	// demoted variable
+	.shared .align 16 .b8 LOCAL[3];
+	call.uni (retval0), helper, (param0);
+	ret;
+}
+";
+
+    /// The sums are those that ptxas prints for kernels like these.
+    #[test]
+    fn kernels_have_the_shared_statics_that_they_name() {
+        let statics = Statics::of(PTX);
+        let names = |kernel| Vec::from_iter(statics.shared_of(kernel).iter().map(|one| one.name));
+        assert_eq!(names("declared"), ["A", "B"]);
+        assert_eq!(total(&statics.shared_of("declared")), 1040);
+        assert_eq!(names("calls"), ["LOCAL", "A"]);
+        assert_eq!(total(&statics.shared_of("calls")), 4);
+        assert!(check("kernels", PTX).is_ok());
+    }
+
+    #[test]
+    fn constants_are_counted_whether_they_are_used_or_not() {
+        let statics = Statics::of(PTX);
+        let of = |name, bytes, align| Variable { name, bytes, align };
+        let constants = [of("C", 5, 4), of("D", 16, 8), of("E", 4, 4)];
+        assert_eq!(statics.constant, constants);
+        assert_eq!(total(&statics.constant), 28);
+    }
+
+    #[test]
+    fn too_much_shared_memory_is_an_error_with_the_kernel() {
+        let full = PTX.replace("B[1024]", "B[49136]");
+        assert!(check("kernels", &full).is_ok());
+        let error = check("kernels", &PTX.replace("B[1024]", "B[49137]")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the kernel `declared` has 49153 bytes of static shared memory, and the limit is \
+             49152: use dynamic shared memory (`shared::dynamic_shared_mem`), whose size the launch \
+             gives, in place of the largest statics: `B` (49137 bytes), `A` (1 byte)"
+        );
+    }
+
+    #[test]
+    fn too_much_constant_memory_is_an_error_with_the_largest() {
+        let full = PTX.replace("C[5]", "C[65512]");
+        assert!(check("kernels", &full).is_ok());
+        let error = check("kernels", &PTX.replace("C[5]", "C[65513]")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the statics of `kernels` in constant memory have 65540 bytes, and the limit is 65536: \
+             put the largest into global memory with `#[address_space(global)]`: `C` (65513 bytes), \
+             `D` (16 bytes), `E` (4 bytes)"
+        );
+    }
+}
