@@ -63,8 +63,7 @@ fn the_driver_says_why_there_is_no_gpu() {
             assert_eq!(gpus > 0, found.is_ok());
             assert!(driver.cuda_version.unwrap() >= (11, 0));
         }
-        (DriverState::NotBuilt, Err(Error::Unavailable { reason: said, .. })) => {
-            assert!(!cfg!(feature = "cuda"), "{said}");
+        (DriverState::NotBuilt, Err(Error::Unavailable { .. })) if cfg!(not(feature = "cuda")) => {
             assert_eq!(driver.cuda_version, None);
         }
         (
