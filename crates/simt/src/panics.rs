@@ -3,7 +3,7 @@
 use cuda_std::host::is_inside_kernel;
 use std::any::Any;
 use std::cell::RefCell;
-use std::panic;
+use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
 
 use crate::error::{Place, SimError};
@@ -14,7 +14,7 @@ thread_local! {
 
 /// Records where kernels panic, and does not print it: the error of the launch says it. Panics
 /// outside of kernels go to the previous panic hook, and so do those that end the process: a second
-/// one while a thread unwinds, and all of them with `panic = "abort"`.
+/// one while a thread unwinds, those that do not unwind, and all of them with `panic = "abort"`.
 pub(crate) fn watch() {
     static HOOK: Once = Once::new();
     if std::thread::panicking() {
@@ -24,7 +24,7 @@ pub(crate) fn watch() {
     HOOK.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if cfg!(panic = "abort") || !is_inside_kernel() {
+            if cfg!(panic = "abort") || !is_inside_kernel() || is_fatal(info) {
                 return previous(info);
             }
             // The first panic has not been taken: the thread unwinds, and this one aborts.
@@ -35,6 +35,18 @@ pub(crate) fn watch() {
             SITE.set(info.location().map(ToString::to_string));
         }));
     });
+}
+
+/// Whether a panic does not unwind, which the standard library tells by its messages alone: in a
+/// function that cannot unwind, and where a debug build finds undefined behaviour.
+fn is_fatal(info: &PanicHookInfo) -> bool {
+    let starts = |start| {
+        info.payload_as_str()
+            .is_some_and(|message| message.starts_with(start))
+    };
+    ["unsafe precondition(s) violated", "panic in a "]
+        .into_iter()
+        .any(starts)
 }
 
 /// Returns the error for the panic that a thread just unwound with.

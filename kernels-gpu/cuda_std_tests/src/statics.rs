@@ -132,7 +132,8 @@ pub unsafe fn converted_addresses(out: DeviceSliceMut<u32>) {
         let global = there_and_back(out.as_mut_ptr().cast_const(), AddressSpace::Global).cast_mut();
         global.write_volatile((&raw const SHARED).read_volatile());
         out.set(1, core::hint::black_box(&local)[0]);
-        out.set(2, constant.read_volatile());
+        let [first, second] = constant.cast::<[u16; 2]>().read_volatile();
+        out.set(2, u32::from(first) | u32::from(second) << 16);
         out.set(3, local[1]);
     }
 }
