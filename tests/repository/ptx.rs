@@ -368,6 +368,7 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
         ("mirrored_4", 1),
         ("mirrored_8", 1),
         ("shared_arrays", 1),
+        ("shared_count", 2),
         // It inlines a function with two barriers twice.
         ("shared_in_a_helper", 4),
         ("shared_statics", 2),
