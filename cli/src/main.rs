@@ -4,6 +4,8 @@
 //! work.
 
 mod box_overlap;
+#[cfg(test)]
+mod command_lines;
 mod common;
 mod completions;
 mod devices;

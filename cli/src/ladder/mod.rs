@@ -65,8 +65,8 @@ const RUNS_SIMULATED: usize = 1;
 #[command(after_help = "\
 Examples:
   gridstride ladder matmul
-  gridstride ladder --plot box_overlap.svg box-overlap --sweep
-  gridstride ladder --device simulator tensor-sketch")]
+  gridstride ladder box-overlap --sweep --plot box_overlap.svg
+  gridstride ladder tensor-sketch --device simulator")]
 pub struct Args {
     #[command(subcommand)]
     ladder: Name,
@@ -74,6 +74,7 @@ pub struct Args {
     /// Where the kernels run: auto, cpu (no kernels), cuda, cuda:N or simulator.
     #[arg(
         long,
+        global = true,
         default_value = "auto",
         value_parser = one_device,
         help_heading = "Computation"
@@ -82,23 +83,23 @@ pub struct Args {
 
     /// Timed runs of each version, after one that is not timed; the median is printed. A version
     /// that takes a second runs once. 5 by default, 1 in the simulator.
-    #[arg(long, value_name = "R", help_heading = "Computation")]
+    #[arg(long, global = true, value_name = "R", help_heading = "Computation")]
     runs: Option<usize>,
 
     /// Seed of the random numbers.
-    #[arg(long, default_value_t = 42, help_heading = "Input")]
+    #[arg(long, global = true, default_value_t = 42, help_heading = "Input")]
     seed: u64,
 
     /// Skip the CPU versions, which take minutes at the default sizes for a GPU.
-    #[arg(long, help_heading = "Computation")]
+    #[arg(long, global = true, help_heading = "Computation")]
     no_cpu: bool,
 
     /// Draw the times of the sweep, or else of the first table, to this SVG file.
-    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    #[arg(long, global = true, value_name = "SVG", help_heading = "Output")]
     plot: Option<PathBuf>,
 
     /// Print tables as Markdown.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, global = true, help_heading = "Output")]
     markdown: bool,
 }
 
@@ -114,14 +115,18 @@ fn one_device(text: &str) -> std::result::Result<DeviceName, String> {
 #[derive(Subcommand)]
 enum Name {
     /// Tensor sketches of sequences, from plain loops to V15.
+    #[command(alias = "tensor_sketch")]
     TensorSketch(tensor_sketch::Options),
     /// Overlapping boxes by testing every pair: plain, through shared memory, in half precision.
+    #[command(alias = "box_overlap")]
     BoxOverlap(box_overlap::Options),
     /// Matrix products: naive, and with tiles in shared memory.
     Matmul(matmul::Options),
     /// A naive matrix product in blocks of four shapes.
+    #[command(alias = "block_shape")]
     BlockShape(block_shape::Options),
     /// Vector addition: a grid-stride loop, one stream and five.
+    #[command(alias = "vector_add")]
     VectorAdd(vector_add::Options),
     /// Sums of points in buckets of time.
     Timestamps(timestamps::Options),
