@@ -61,6 +61,16 @@ pub fn unusable(device: &str, error: &Error) -> Problem {
     Problem::new(reason, remedy).of(device.into())
 }
 
+/// Returns the problem of a device whose copies cannot be measured.
+pub fn unmeasured(device: &str, error: &Error) -> Problem {
+    let reason = format!("The copies could not be measured: {error}");
+    let remedy = match device.starts_with("cuda") {
+        true => BUSY,
+        false => "Close programs that hold memory, or leave out --measure.",
+    };
+    Problem::new(sentence(&reason), remedy).of(device.into())
+}
+
 const BUSY: &str = "See in nvidia-smi whether another program holds the GPU or its memory, whether its compute mode \
                     is exclusive, and whether it has errors.";
 
@@ -110,12 +120,16 @@ fn without_library(facts: &Facts, reason: &str) -> Problem {
         ),
         (_, None, Some(0)) => Problem::new(
             "There is no NVIDIA GPU on the PCI bus.",
-            "Nothing is to be done to compute on the CPU. If a GPU is built in, check that it has power and is \
-             enabled in the firmware, or in a virtual machine that it is passed through.",
+            "The CPU works without further steps. If a GPU is built in, check that it has power and is enabled in \
+             the firmware, or in a virtual machine that it is passed through.",
         ),
         (Place::Linux, None, Some(count)) => Problem::new(
             format!(
-                "There are {count} NVIDIA GPUs on the PCI bus, but no driver: {}",
+                "{} on the PCI bus, but no driver: {}",
+                match count {
+                    1 => "There is 1 NVIDIA GPU".to_owned(),
+                    _ => format!("There are {count} NVIDIA GPUs"),
+                },
                 lowered(&reason)
             ),
             "Install the NVIDIA driver (Debian: apt install nvidia-driver, Ubuntu: ubuntu-drivers install), and \
@@ -274,8 +288,8 @@ fn forbidden(files: &[String]) -> Problem {
     Problem::new(
         format!("This user may not open {files}."),
         format!(
-            "See who may by ls -l {}, and join that group: sudo usermod -aG GROUP $USER, then log in again. In a \
-             job of a cluster, ask for a GPU.",
+            "`ls -l {}` shows the group that may; join it: sudo usermod -aG GROUP $USER, then log in again. In a job \
+             of a cluster, ask for a GPU.",
             files.replace(", ", " ")
         ),
     )

@@ -11,12 +11,13 @@ mod host;
 mod summary;
 
 use anyhow::Result;
-use gridstride::Device;
 use gridstride::device::DriverState;
+use gridstride::{Device, Error};
 
 use crate::common::progress;
 use crate::common::report;
-use diagnosis::{diagnose, unusable};
+use copies::Copies;
+use diagnosis::{Problem, diagnose, unmeasured, unusable};
 use facts::Facts;
 use summary::{Entry, Summary};
 
@@ -58,21 +59,75 @@ pub fn run(args: &Args) -> Result<()> {
     let facts = Facts::now(&driver, capabilities);
     problems.extend(diagnose(&facts));
 
-    let rounds = found.len() as u64 * copies::ROUNDS;
-    let bar = args
-        .measure
-        .then(|| progress::count("copying", rounds, "rounds"));
-    let mut devices = Vec::new();
-    for device in &found {
-        let copies = bar.as_ref().map(|bar| copies::measure(device, bar));
-        devices.push(Entry::new(device, copies.transpose()?));
-    }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
+    let copies = match args.measure {
+        true => {
+            let rounds = found.len() as u64 * copies::ROUNDS;
+            let bar = progress::count("copying", rounds, "rounds");
+            let measured = measured(&found, &mut problems, |device| {
+                copies::measure(device, &bar)
+            });
+            bar.finish_and_clear();
+            measured
+        }
+        false => found.iter().map(|_| None).collect(),
+    };
+    let devices = found.iter().zip(copies);
+    let devices = devices.map(|(device, copies)| Entry::new(device, copies));
+    let devices = devices.collect();
     report::show(&Summary {
         devices,
         driver: summary::Driver::new(&facts),
         problems,
     })
+}
+
+/// Measures each device. A device that fails has no measurement but a problem.
+fn measured(
+    devices: &[Device],
+    problems: &mut Vec<Problem>,
+    measure: impl Fn(&Device) -> Result<[Copies; 2], Error>,
+) -> Vec<Option<[Copies; 2]>> {
+    let measured = devices.iter().map(|device| match measure(device) {
+        Ok(copies) => Some(copies),
+        Err(error) => {
+            let name = device.kind().to_string();
+            problems.push(unmeasured(&name, &error));
+            None
+        }
+    });
+    measured.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gridstride::device::DeviceKind;
+
+    use super::*;
+
+    #[test]
+    fn a_measurement_that_fails_is_a_problem_of_its_device_alone() {
+        let devices = [Device::cpu(), Device::simulator().unwrap()];
+        let copies = |memory| Copies {
+            memory,
+            large_copy_bytes: 1,
+            to_device_bytes_per_second: None,
+            from_device_bytes_per_second: None,
+            small_copy_bytes: 1,
+            to_device_copies_per_second: None,
+            from_device_copies_per_second: None,
+        };
+        let mut problems = Vec::new();
+        let found = measured(&devices, &mut problems, |device| match device.kind() {
+            DeviceKind::Cpu => Err(Device::cuda(1000).err().unwrap()),
+            _ => Ok(["ordinary", "page-locked"].map(copies)),
+        });
+        assert!(found[0].is_none() && found[1].is_some());
+        let [problem] = &problems[..] else {
+            panic!("{problems:?}");
+        };
+        assert_eq!(problem.device, "cpu");
+        let start = "The copies could not be measured: ";
+        assert!(problem.reason.starts_with(start) && problem.reason.ends_with('.'));
+        assert!(problem.remedy.ends_with('.'), "{problem:?}");
+    }
 }

@@ -81,7 +81,7 @@ fn a_missing_library_has_a_remedy_by_place() {
     expect(
         bare(),
         "cuda",
-        "1 NVIDIA GPUs on the PCI bus, but no driver: the NVIDIA",
+        "There is 1 NVIDIA GPU on the PCI bus, but no driver: the NVIDIA",
         "apt install",
     );
     let no_gpu = Facts {
@@ -192,7 +192,7 @@ fn files_that_may_not_be_opened_are_named() {
             facts,
             "cuda",
             "may not open /dev/nvidia0, /dev/nvidiactl.",
-            "ls -l /dev/nvidia0 /dev/nvidiactl, and join that group: sudo usermod",
+            "`ls -l /dev/nvidia0 /dev/nvidiactl` shows the group that may; join it: sudo usermod",
         );
     }
 }
