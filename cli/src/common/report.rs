@@ -66,6 +66,13 @@ pub fn show_json(object: &impl Serialize) -> Result<()> {
     }
 }
 
+/// Prints a hint on stderr: what is probably not meant, and what to do. Nothing with `--quiet`.
+pub fn hint(text: &str) {
+    if mode() != Mode::Quiet {
+        eprintln!("hint: {text}");
+    }
+}
+
 /// Adds the time that `work` takes.
 pub fn timed<V>(sum: &mut Duration, work: impl FnOnce() -> V) -> V {
     let start = Instant::now();

@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// Draw points and buckets of the first series.
+    /// Draw points and buckets of each series; of more than four, of the first four.
     #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 

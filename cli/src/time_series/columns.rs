@@ -2,8 +2,8 @@
 
 use std::mem;
 
-/// Points that a chunk has room for. So large a chunk goes back to the system as soon as it is
-/// dropped (32 MiB is the most that glibc's malloc may keep).
+/// The capacity of a chunk, in points. glibc's malloc returns memory of this size to the system when
+/// the chunk is dropped; it may keep up to 32 MiB.
 const CHUNK: usize = 1 << 23;
 
 /// Points in the order in which they are added.

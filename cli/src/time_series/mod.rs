@@ -55,9 +55,21 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let mut out = args.out.as_deref().map(create).transpose()?;
     let plot = args.plot.as_deref().map(create).transpose()?;
 
+    let source = match series == Path::new("-") {
+        true => "stdin".into(),
+        false => series.display().to_string(),
+    };
     let (start, mut times) = (Instant::now(), Times::default());
     let (rows, devices) = rows_and_device(args, series, every, &mut times)?;
     let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
+    if let Some(unit) = time::unit_by_size(&points.timestamps) {
+        report::hint(&format!(
+            "all points of {source} are at the beginning of 1970: timestamps are read as \
+             nanoseconds, and these look like {}; multiply them by {} or write them as \
+             2026-01-31T12:00:00Z",
+            unit.0, unit.1
+        ));
+    }
     let found = timed(&mut times.aggregating, || {
         phase("aggregating", || {
             args.aggregation(every).aggregate_series(
@@ -71,10 +83,6 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     if let Some(file) = &mut out {
         timed(&mut times.writing, || results::write(file, &points, &found))?;
     }
-    let source = match series == Path::new("-") {
-        true => "stdin".into(),
-        false => series.display().to_string(),
-    };
     if let Some(mut file) = plot {
         timed(&mut times.plotting, || {
             let draw = || plot::draw(&source, every, &points, &found);

@@ -112,7 +112,7 @@ struct Drawn<'a> {
     series: usize,
 }
 
-/// Draws the first series, as SVG.
+/// Draws the series, of more than [`SERIES`] the first ones, as SVG.
 pub fn draw(source: &str, every: &Every, points: &Points, found: &Aggregates) -> Result<String> {
     let strips = strips(found.methods());
     let count = points.series_count().min(SERIES);

@@ -286,6 +286,26 @@ fn at(line: u64, column: &'static str, what: String) -> Fault {
     }
 }
 
+/// Says which columns there are, or that no comma separates them.
+fn columns(header: &ByteRecord) -> String {
+    const LISTED: usize = 20;
+    let names = header.iter().take(LISTED).map(shown);
+    let more = (header.len() > LISTED).then(|| "...".to_owned());
+    let names: Vec<_> = names.chain(more).collect();
+    let separator = match header.iter().collect::<Vec<_>>()[..] {
+        [only] if only.contains(&b'\t') => Some("tabs"),
+        [only] if only.contains(&b';') => Some("semicolons"),
+        _ => None,
+    };
+    match separator {
+        Some(separator) => format!(
+            "the header is '{}', with {separator} between its cells; replace them by commas",
+            names[0]
+        ),
+        None => format!("the columns are {}", names.join(", ")),
+    }
+}
+
 /// The columns that matter.
 struct Places {
     timestamp: usize,
@@ -315,7 +335,11 @@ impl Places {
             }),
             _ => {
                 missing.retain(|&name| name != "series");
-                bail!("there is no column {}", missing.join(", "))
+                bail!(
+                    "there is no column {}: {}",
+                    missing.join(", "),
+                    columns(header)
+                )
             }
         }
     }

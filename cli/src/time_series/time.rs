@@ -63,6 +63,24 @@ fn digits(text: &[u8]) -> Option<i32> {
     })
 }
 
+/// Units of timestamps other than nanoseconds, and how many nanoseconds they have.
+const OTHER_UNITS: [(&str, i64); 3] = [
+    ("seconds", SECOND),
+    ("milliseconds", 1_000_000),
+    ("microseconds", 1000),
+];
+
+/// Returns the unit in which all times are between March 1973 and January 2100, with its
+/// nanoseconds, if they are not in nanoseconds.
+pub fn unit_by_size(times: &[i64]) -> Option<(&'static str, i64)> {
+    let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
+    let is_likely = |&(_, size): &(&str, i64)| {
+        let in_a_second = SECOND / size;
+        least >= 100_000_000 * in_a_second && greatest < 4_102_444_800 * in_a_second
+    };
+    OTHER_UNITS.into_iter().find(is_likely)
+}
+
 const OUT_OF_RANGE: &str = "is out of the range of nanoseconds in 64 bits, 1677-09-21T00:12:43.145224192Z to \
                             2262-04-11T23:47:16.854775807Z";
 

@@ -640,7 +640,15 @@ fn errors_say_where() {
         ("timestamp\n", "bad.csv: line 1: there is no column value"),
         (
             "\n0,1\n",
-            "bad.csv: line 2: there is no column timestamp, value",
+            "bad.csv: line 2: there is no column timestamp, value: the columns are 0, 1",
+        ),
+        (
+            "timestamp;value\n",
+            "no column timestamp, value: the header is 'timestamp;value', with semicolons between",
+        ),
+        (
+            "timestamp\tvalue\n",
+            "with tabs between its cells; replace them by commas",
         ),
         (
             "value,timestamp,Value\n",
@@ -653,6 +661,31 @@ fn errors_say_where() {
     ] {
         let file = folder.file("bad.csv", header);
         PROGRAM.refuse(&["--every", "1s", &file], &["cannot read ", what]);
+    }
+}
+
+#[test]
+fn timestamps_in_other_units_are_noticed() {
+    let folder = Folder::new();
+    for (time, unit) in [
+        (
+            "1769860800",
+            Some("look like seconds; multiply them by 1000000000 "),
+        ),
+        ("1769860800000", Some("look like milliseconds; ")),
+        ("1769860800000000", Some("look like microseconds; ")),
+        ("1769860800000000000", None),
+        ("0", None),
+    ] {
+        let file = folder.file("units.csv", format!("timestamp,value\n{time},1\n"));
+        let output = PROGRAM.run(&["--every", "1h", &file]);
+        assert!(output.status.success());
+        let errors = String::from_utf8(output.stderr).unwrap();
+        match unit {
+            Some(unit) => says(&errors, &["hint: all points of ", unit]),
+            None => assert_eq!(errors, ""),
+        }
+        PROGRAM.succeed(&["--every", "1h", "--quiet", &file]);
     }
 }
 
@@ -689,7 +722,7 @@ fn files_and_outputs() {
         PROGRAM.refuse(&arguments, &["cut.csv.gz: "]);
     }
     let cut = folder.file("cut.csv.gz", &whole[..whole.len() - 1]);
-    let said = "the file ends badly in line 3002";
+    let said = "reading stopped in line 3002";
     PROGRAM.refuse(&["--every", "1s", &cut], &[said]);
     assert_eq!(fs::read(&kept).unwrap(), b"as it was");
     assert_eq!(folder.names(), ["cut.csv.gz", "kept.csv"]);
