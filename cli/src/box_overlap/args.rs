@@ -40,10 +40,9 @@ pub struct Args {
     )]
     pub limit: usize,
 
-    /// Write the rows of the second file with these columns of the first to --out, instead of row
-    /// numbers: for each row the cells of each box of the first set that overlaps its box, a line
-    /// for each. Both files are read twice; the joined cells of the first are held in memory, pairs
-    /// and rows of the second are not.
+    /// Write a join to --out instead of row numbers: each row of the second file with these columns
+    /// of the overlapping rows of the first, one line per overlap. Both files are read twice; the
+    /// joined cells of the first are held in memory, pairs and rows of the second are not.
     #[arg(
         long,
         value_name = "COLUMNS",

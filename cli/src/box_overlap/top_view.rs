@@ -13,7 +13,7 @@ use super::rectangle::{Rectangle2, View};
 use crate::common::colors::{BLUE, GREEN, VERMILION};
 use crate::common::random::mixed;
 
-/// Boxes of a set, and pairs, that are drawn about at most.
+/// The approximate limits on the boxes of a set and on the pairs that are drawn.
 const BOXES: usize = 2000;
 const PAIRS: u64 = 4000;
 

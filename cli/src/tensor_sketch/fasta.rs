@@ -92,7 +92,7 @@ impl Parser {
             bail!("the file is empty");
         }
         self.encoder.end_sequence();
-        outcome.with_context(|| format!("the file ends badly in {place}"))
+        outcome.with_context(|| format!("reading stopped in {place}"))
     }
 
     /// Calls `visit` with the letters that were read since the last time, sequence after sequence.

@@ -485,7 +485,7 @@ fn files_that_cannot_be_read() {
         PROGRAM.refuse(&[&cut, WELDS, "--out", &kept], &["cut.csv.gz: "]);
     }
     let last = folder.file("cut.csv.gz", &whole[..whole.len() - 1]);
-    PROGRAM.refuse(&[&last], &["the file ends badly in line 1002"]);
+    PROGRAM.refuse(&[&last], &["reading stopped in line 1002"]);
     assert_eq!(fs::read(&kept).unwrap(), b"as it was");
     assert_eq!(folder.names(), ["cut.csv.gz", "kept.csv"]);
 }

@@ -2,6 +2,7 @@
 //! program itself.
 
 use std::fs;
+use std::io::{Write, stderr};
 use std::process::{Command, Output};
 
 use gridstride::Device;
@@ -137,9 +138,14 @@ fn usage_errors_exit_with_2() {
     }
 }
 
-/// Runs a checker of another program, if that is installed.
+/// Runs a checker of another program; says so if that is not installed.
 fn checked(program: &str, arguments: &[&str]) -> Option<Output> {
-    Command::new(program).args(arguments).output().ok()
+    let output = Command::new(program).args(arguments).output().ok();
+    if output.is_none() {
+        let said = writeln!(stderr(), "skipped: {program} is not installed");
+        said.expect("stderr is open");
+    }
+    output
 }
 
 #[test]

@@ -300,7 +300,7 @@ fn lines_of_damaged_tables() {
         &text,
         1,
         &[
-            "bad.csv: the file ends badly in line 3002: the ",
+            "bad.csv: reading stopped in line 3002: the ",
             " data is cut short",
         ],
     );

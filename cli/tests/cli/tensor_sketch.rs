@@ -486,9 +486,9 @@ fn truncated_gzip() {
     let records = format!(">a\nACGT\n>b\n{}\n>c\nACGT\n", "ACGT".repeat(9));
     let whole = gzip_stored(records.as_bytes());
     let cases = [
-        (whole.len() - 1, "the file ends badly in record 3 (c)"),
-        (whole.len() - 30, "the file ends badly in record 2 (b)"),
-        (20, "the file ends badly in record 1 (a)"),
+        (whole.len() - 1, "reading stopped in record 3 (c)"),
+        (whole.len() - 30, "reading stopped in record 2 (b)"),
+        (20, "reading stopped in record 1 (a)"),
         (5, "nothing before the first record"),
     ];
     let kept = folder.file("kept.npy", "as it was");

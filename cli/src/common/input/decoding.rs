@@ -63,7 +63,7 @@ impl Read for Gzip {
     }
 }
 
-/// Reads from a decoder, and says of its errors where they are and what to do.
+/// Reads from a decoder. Its errors name the place in the file and a remedy.
 pub struct Decoding<D> {
     format: &'static str,
     decoder: D,

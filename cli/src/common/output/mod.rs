@@ -16,8 +16,8 @@ use temporary::TemporaryFile;
 /// Texts for each thread that are in memory together.
 const TEXTS_PER_THREAD: usize = 4;
 
-/// A file that takes the place of what has its name once it is complete; dropped before, or if
-/// the program is interrupted, it leaves nothing behind.
+/// A temporary file that is renamed to its path once it is complete. If it is dropped before, or if
+/// the program is interrupted, the temporary file is removed.
 pub struct OutputFile {
     path: PathBuf,
     temporary: TemporaryFile,

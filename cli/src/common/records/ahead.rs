@@ -1,4 +1,4 @@
-//! Reading on a thread of its own, ahead of parsing.
+//! Reading on a separate thread, ahead of parsing.
 
 use std::io::Read;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::blocks::{Block, Blocks, Stop};
 
-/// Blocks for each thread that are parsed together, and as many that wait meanwhile.
+/// Blocks for each thread that are parsed together. As many may wait in the queue.
 const BLOCKS_PER_THREAD: usize = 2;
 
 /// A block, nothing at the end of the text, or an error.

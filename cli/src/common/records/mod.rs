@@ -32,7 +32,7 @@ fn reader<R: Read>(text: R) -> Reader<R> {
         .from_reader(text)
 }
 
-/// Reads a record, if there is one more, and passes by blank lines.
+/// Reads the next record and skips blank lines. Returns false at the end of the text.
 pub fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
     while reader.read_byte_record(record)? {
         if record.len() > 1 || !record[0].trim_ascii().is_empty() {

@@ -1,7 +1,7 @@
 //! Parsing by all threads.
 //!
-//! A thread of its own reads the text, decompresses it and cuts it into blocks of whole records.
-//! Several blocks at a time are parsed in parallel, each by itself, and added in order.
+//! A separate thread reads the text, decompresses it and cuts it into blocks of whole records.
+//! Several blocks at a time are parsed in parallel, independently, and added in order.
 
 use std::io::Read;
 
@@ -46,7 +46,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The error behind so many lines of a file.
+    /// Returns the error of a block that begins after `lines` lines of the file.
     #[cold]
     fn behind(self, lines: u64) -> anyhow::Error {
         let (line, what) = (lines + self.line + 1, self.what);
@@ -157,7 +157,7 @@ fn line_in_block(record: &ByteRecord) -> u64 {
 fn said(stop: Stop, lines: u64) -> anyhow::Error {
     match stop {
         Stop::Failed { lines: more, error } => {
-            anyhow!(error).context(format!("the file ends badly in line {}", lines + more + 1))
+            anyhow!(error).context(format!("reading stopped in line {}", lines + more + 1))
         }
         Stop::Endless { longest } => anyhow!(
             "line {}: the record has more than {longest} bytes: is there a quote that is not closed?",

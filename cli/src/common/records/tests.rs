@@ -190,19 +190,16 @@ fn errors_of_reading_come_after_the_rows_before_them() {
     };
     for size in 1..30 {
         let text = "a,b\n1,2\n\n3,\"4\n\"\n5,6";
-        assert_eq!(of(text, size), "the file ends badly in line 6: cut short");
+        assert_eq!(of(text, size), "reading stopped in line 6: cut short");
         assert_eq!(
             of(&format!("{text}\n"), size),
-            "the file ends badly in line 7: cut short"
+            "reading stopped in line 7: cut short"
         );
         assert_eq!(
             of(&text.replace("1,2", "1"), size),
             "line 2: it has 1 cells, the header has 2"
         );
-        assert_eq!(of("", size), "the file ends badly in line 1: cut short");
-        assert_eq!(
-            of("\n\na", size),
-            "the file ends badly in line 3: cut short"
-        );
+        assert_eq!(of("", size), "reading stopped in line 1: cut short");
+        assert_eq!(of("\n\na", size), "reading stopped in line 3: cut short");
     }
 }
