@@ -6,8 +6,7 @@
 //! cargo run --release -p custom_aggregate --features cuda
 //! ```
 //!
-//! The aggregate and its kernels are in the folder `kernels`, a crate of its own, since it is
-//! compiled for GPUs too.
+//! The aggregate and its kernels are in the separate crate `kernels`, which is compiled for GPUs too.
 
 use std::process::ExitCode;
 

@@ -25,6 +25,24 @@ static KERNELS: Module = Module::new("own_kernel", IMAGES);
 
 const ELEMENTS: usize = 100_000;
 
+/// Returns a·x + y, for vectors of the same length.
+fn axpy(
+    device: &Device,
+    a: f32,
+    x: &Array1<f32>,
+    y: &Array1<f32>,
+) -> gridstride::Result<Array1<f32>> {
+    assert_eq!(x.len(), y.len());
+    let on_device = [device.upload(x)?, device.upload(y)?];
+    let [x_slice, y_slice] = on_device.each_ref().map(|array| array.buffer().slice());
+    let mut result = device.alloc::<f32>(x.len())?;
+    let config = LaunchConfig::for_len(x.len(), 256);
+    let arguments = (a, x_slice, y_slice, result.slice_mut());
+    // SAFETY: all have the same length, and are freed, or read, after the kernel has run.
+    unsafe { device.launch(&KERNELS, &own_kernel_kernels::axpy, config, arguments)? };
+    Ok(Array1::from(result.to_vec()?))
+}
+
 fn main() -> gridstride::Result<()> {
     let device = match Device::gpus().into_iter().next() {
         Some(gpu) => gpu,
@@ -36,15 +54,10 @@ fn main() -> gridstride::Result<()> {
         .collect();
     let y: Array1<f32> = x.mapv(|x| 1.0 - x);
 
+    // The first launch on a GPU loads the kernel.
+    axpy(&device, a, &x, &y)?;
     let start = Instant::now();
-    let on_device = [device.upload(&x)?, device.upload(&y)?];
-    let [x_slice, y_slice] = on_device.each_ref().map(|array| array.buffer().slice());
-    let mut result = device.alloc::<f32>(ELEMENTS)?;
-    let config = LaunchConfig::for_len(ELEMENTS, 256);
-    let arguments = (a, x_slice, y_slice, result.slice_mut());
-    // SAFETY: all have the same length, and are freed, or read, after the kernel has run.
-    unsafe { device.launch(&KERNELS, &own_kernel_kernels::axpy, config, arguments)? };
-    let found = Array1::from(result.to_vec()?);
+    let found = axpy(&device, a, &x, &y)?;
     let ours = start.elapsed();
 
     let start = Instant::now();
