@@ -92,7 +92,7 @@ fn a_missing_library_has_a_remedy_by_place() {
         no_gpu,
         "cuda",
         "no NVIDIA GPU on the PCI bus",
-        "compute on the CPU",
+        "The CPU works without further steps.",
     );
     let no_library = Facts {
         module_version: Some("550.54.14".into()),
