@@ -11,7 +11,7 @@ pub trait Number: Coordinate {
     fn parse(text: &[u8]) -> Result<Self, &'static str>;
 }
 
-const NO_NUMBER: &str = "is no number";
+const NO_NUMBER: &str = "is not a number";
 
 /// The text, or an empty one: what is not UTF-8 is no number either.
 fn utf8(text: &[u8]) -> &str {

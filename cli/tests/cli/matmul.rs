@@ -328,7 +328,7 @@ fn files_that_cannot_be_read() {
     let cases = [
         (Vec::new(), "the file ends within its header"),
         (whole[..20].to_vec(), "the file ends within its header"),
-        (b"1,2,3\n4,5,6\n".to_vec(), "it is no NPY file: "),
+        (b"1,2,3\n4,5,6\n".to_vec(), "it is not an NPY file: "),
         (cut(1), "the file ends after 11 of its 3×4 numbers"),
         (cut(96), "the file ends after 0 of its 3×4 numbers"),
         (
@@ -337,7 +337,7 @@ fn files_that_cannot_be_read() {
         ),
         (
             with_header("{'descr': '<f4', ", &[0; 48]),
-            "it is no NPY file: ",
+            "it is not an NPY file: ",
         ),
         (
             of_shape("(12,)"),
@@ -351,7 +351,7 @@ fn files_that_cannot_be_read() {
             of_shape("(1, 3, 4)"),
             "it holds an array with 3 axes, [1, 3, 4], not",
         ),
-        (of_shape("(-3, 4)"), "it is no NPY file: "),
+        (of_shape("(-3, 4)"), "it is not an NPY file: "),
         (
             of_shape("(1000000000, 1000000000)"),
             "the file ends after 12 of its 1000000000×1000000000 numbers",
