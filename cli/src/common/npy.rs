@@ -210,7 +210,7 @@ impl Decoder {
             Some(text) if text == ">f4" => ("f32", 4, true),
             Some(text) if text == ">f8" => ("f64", 8, true),
             Some(text) if text.trim_start_matches(['<', '>', '|']).starts_with(REAL) => bail!(
-                "it holds numbers of the type '{text}', not f32 or f64: save the array \
+                "it holds numbers of the type '{text}', not f32 or f64: convert the array by \
                  .astype('float32')"
             ),
             _ => bail!(
