@@ -26,7 +26,7 @@ pub fn check_distinct(outputs: &[(&str, Option<&Path>)], inputs: &[&Path]) -> Re
         let Some(path) = path else { continue };
         if *path == stdin {
             bail!(UsageError(format!(
-                "{option} needs a file name, and - is none: outputs are not written to stdout"
+                "{option} needs a file name: - does not stand for stdout here"
             )));
         }
         // A path that cannot be resolved fails when its file is created.
