@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
 use gridstride::box_overlap::Algorithm;
 
 use crate::common::device_names::DeviceNames;
+
+/// The largest --limit: a row of the matrix takes 64 MiB of memory.
+const MAX_LIMIT: u64 = 1 << 24;
 
 /// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
 ///
@@ -31,10 +35,11 @@ pub struct Args {
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub matrix: Option<PathBuf>,
 
-    /// Columns of the matrix.
+    /// Columns of the matrix, up to 16777216.
     #[arg(
         long,
         default_value_t = 6,
+        value_parser = RangedU64ValueParser::<usize>::new().range(..=MAX_LIMIT),
         requires = "matrix",
         help_heading = "Output"
     )]

@@ -17,14 +17,14 @@ mod top_view;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
 
-use crate::common::output::OutputFile;
+use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::{self, phase};
-use crate::common::report::{self, UsageError, timed};
+use crate::common::report::{self, timed};
 use args::{Args, TypeName};
 use boxes_file::Reading;
 use join::Join;
@@ -49,23 +49,12 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn run_in<T: Number>(args: &Args) -> Result<()> {
-    for (path, other, said) in [
-        (
-            &args.out,
-            &args.matrix,
-            "--out and --matrix name the same file",
-        ),
-        (&args.out, &args.plot, "--out and --plot name the same file"),
-        (
-            &args.matrix,
-            &args.plot,
-            "--matrix and --plot name the same file",
-        ),
-    ] {
-        if path.is_some() && path == other {
-            bail!(UsageError(said.into()));
-        }
-    }
+    let outputs = [
+        ("--out", args.out.as_deref()),
+        ("--matrix", args.matrix.as_deref()),
+        ("--plot", args.plot.as_deref()),
+    ];
+    check_distinct(&outputs, &args.paths().collect::<Vec<_>>())?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut results = Results::create(args)?;
     let mut join = Join::create(args)?;

@@ -11,7 +11,7 @@ pub trait Number: Coordinate {
     fn parse(text: &[u8]) -> Result<Self, &'static str>;
 }
 
-const NO_NUMBER: &str = "is no number";
+const NO_NUMBER: &str = "is not a number";
 
 /// The text, or an empty one: what is not UTF-8 is no number either.
 fn utf8(text: &[u8]) -> &str {
@@ -48,7 +48,9 @@ impl Number for i32 {
         let text = utf8(text);
         text.parse::<i32>().map_err(|error| match error.kind() {
             IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "is out of the range of i32",
-            _ if text.parse::<f64>().is_ok_and(|number| !number.is_nan()) => "is no whole number",
+            _ if text.parse::<f64>().is_ok_and(|number| !number.is_nan()) => {
+                "is not a whole number"
+            }
             _ => NO_NUMBER,
         })
     }

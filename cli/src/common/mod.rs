@@ -8,6 +8,7 @@ pub mod device_summary;
 pub mod generated;
 pub mod input;
 pub mod npy;
+pub mod opening;
 pub mod output;
 pub mod progress;
 pub mod random;

@@ -168,9 +168,9 @@ fn said(error: ReadHeaderError) -> anyhow::Error {
         ReadHeaderError::Io(error) => error.into(),
         // What it says itself has several lines.
         ReadHeaderError::Parse(ParseHeaderError::DictParse(_)) => {
-            anyhow!("it is no NPY file: the header is not a dictionary as Python writes it")
+            anyhow!("it is not an NPY file: the header is not a dictionary as Python writes it")
         }
-        ReadHeaderError::Parse(error) => anyhow!("it is no NPY file: {error}"),
+        ReadHeaderError::Parse(error) => anyhow!("it is not an NPY file: {error}"),
     }
 }
 
@@ -192,6 +192,9 @@ fn fill(file: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
     Ok(filled)
 }
 
+/// NumPy's letters for real numbers.
+const REAL: [char; 4] = ['b', 'i', 'u', 'f'];
+
 /// How numbers lie in a file.
 struct Decoder {
     name: &'static str,
@@ -206,6 +209,10 @@ impl Decoder {
             Some(text) if text == "<f8" => ("f64", 8, false),
             Some(text) if text == ">f4" => ("f32", 4, true),
             Some(text) if text == ">f8" => ("f64", 8, true),
+            Some(text) if text.trim_start_matches(['<', '>', '|']).starts_with(REAL) => bail!(
+                "it holds numbers of the type '{text}', not f32 or f64: convert the array by \
+                 .astype('float32')"
+            ),
             _ => bail!(
                 "it holds numbers of the type {}, not f32 or f64",
                 header.type_descriptor

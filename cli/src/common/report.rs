@@ -117,7 +117,8 @@ pub fn exit_code(done: Result<()>) -> ExitCode {
         true => "; `gridstride devices` shows what there is, and why the rest is not",
         false => "",
     };
-    eprintln!("error: {error:#}{advice}");
+    // Nothing can be said if stderr is closed.
+    let _ = writeln!(io::stderr(), "error: {error:#}{advice}");
     match error.is::<UsageError>() {
         true => ExitCode::from(2),
         false => ExitCode::FAILURE,

@@ -7,13 +7,14 @@ use clap::ValueEnum;
 use gridstride::distances;
 
 use crate::common::device_names::DeviceNames;
+use crate::common::report::UsageError;
 
 /// Computes the distances of all pairs of rows of an NPY file, or of its rows to those of another.
 ///
 /// The numbers are f32 or f64, the distances f64. All rows are held in memory. The distances are
 /// computed and written a block of rows at a time, so there may be more of them than fit in memory:
 /// a block has 16 million distances, or as many rows as a row has numbers if that is more.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride distances sketches.npy
@@ -56,7 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "MIB", help_heading = "Computation")]
     pub memory: Option<u32>,
 
-    /// The rows, plain or gzip; - is stdin.
+    /// The rows, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(value_name = "ROWS.npy")]
     pub rows: PathBuf,
 
@@ -83,10 +84,10 @@ impl Args {
         let by_name = || match path.extension().and_then(|extension| extension.to_str()) {
             Some(extension) if extension.eq_ignore_ascii_case("npy") => Ok(Format::Npy),
             Some(extension) if extension.eq_ignore_ascii_case("tsv") => Ok(Format::Tsv),
-            _ => bail!(
+            _ => bail!(UsageError(format!(
                 "the name {} ends in neither .npy nor .tsv: give the format by --format npy or --format tsv",
                 path.display()
-            ),
+            ))),
         };
         let format = self.format.map_or_else(by_name, Ok)?;
         Ok(Some((path, format)))

@@ -13,16 +13,17 @@ mod rows;
 mod summary;
 
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use gridstride::Device;
 use gridstride::distances::Component;
 
 use crate::common::npy::NpyReader;
+use crate::common::opening::open_while_reading;
+use crate::common::output::check_distinct;
 use crate::common::progress;
-use crate::common::report::{self, UsageError, timed};
+use crate::common::report::{self, timed};
 use args::{Args, TypeName};
 use blocks::Blocks;
 use names::Names;
@@ -33,34 +34,61 @@ use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let stdin = Path::new("-");
-    if args.rows == stdin && args.other.as_deref() == Some(stdin) {
-        bail!(UsageError("only one of the two files can be stdin".into()));
+    let given = [&args.other, &args.names, &args.other_names];
+    let inputs: Vec<&Path> = [&*args.rows]
+        .into_iter()
+        .chain(given.into_iter().flatten().map(|path| &**path))
+        .collect();
+    check_distinct(&[("--out", args.out.as_deref())], &inputs)?;
+    args.out()?;
+    let (start, owned) = (Instant::now(), args.clone());
+    let opened = open_while_reading(&args.device, args.memory, move || read(&owned))?;
+    let times = Times {
+        reading: opened.reading,
+        opening: opened.opening,
+        ..Times::default()
+    };
+    let devices = &opened.devices;
+    match opened.value {
+        Either::Single(rows) => run_in(args, rows, devices, start, times),
+        Either::Double(rows) => run_in(args, rows, devices, start, times),
     }
+}
+
+/// Rows of the type in which to compute.
+enum Either {
+    Single(Rows<f32>),
+    Double(Rows<f64>),
+}
+
+fn read(args: &Args) -> Result<Either> {
     let rows = NpyReader::open(&args.rows)?;
     let other = args.other.as_deref().map(NpyReader::open).transpose()?;
     let is_single = [Some(&rows), other.as_ref()]
         .into_iter()
         .flatten()
         .all(|file| file.type_name() == "f32");
-    match args.number {
-        Some(TypeName::F32) => run_in::<f32>(args, rows, other),
-        None if is_single => run_in::<f32>(args, rows, other),
-        _ => run_in::<f64>(args, rows, other),
-    }
+    Ok(match args.number {
+        Some(TypeName::F32) => Either::Single(Rows::read(args, rows, other)?),
+        None if is_single => Either::Single(Rows::read(args, rows, other)?),
+        _ => Either::Double(Rows::read(args, rows, other)?),
+    })
 }
 
-fn run_in<T: Component>(args: &Args, rows: NpyReader, other: Option<NpyReader>) -> Result<()> {
-    let (start, mut times) = (Instant::now(), Times::default());
-    let out = args.out()?;
-    let (rows, devices) = rows_and_devices::<T>(args, rows, other, &mut times)?;
+fn run_in<T: Component>(
+    args: &Args,
+    rows: Rows<T>,
+    devices: &[Device],
+    start: Instant,
+    mut times: Times,
+) -> Result<()> {
     let names = Names::read(args, &rows)?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |(path, format)| ResultsFile::create(path, format, &names);
-    let mut out = out.map(create).transpose()?;
+    let mut out = args.out()?.map(create).transpose()?;
 
     let mut nearest = Nearest::new(rows.other.is_none());
-    let mut blocks = Blocks::new(&rows, &devices, args.metric.metric());
+    let mut blocks = Blocks::new(&rows, devices, args.metric.metric());
     let bar = progress::count("comparing", blocks.count(), "distances");
     while let Some(block) = timed(&mut times.computing, || blocks.next()) {
         let (first, distances) = block?;
@@ -79,35 +107,9 @@ fn run_in<T: Component>(args: &Args, rows: NpyReader, other: Option<NpyReader>) 
         args,
         rows: &rows,
         names: &names,
-        devices: &devices,
+        devices,
         nearest: &nearest,
         times,
         elapsed: start.elapsed(),
     }))
-}
-
-/// Opens the devices, which takes its time, while the rows are read.
-fn rows_and_devices<T: Component>(
-    args: &Args,
-    rows: NpyReader,
-    other: Option<NpyReader>,
-    times: &mut Times,
-) -> Result<(Rows<T>, Vec<Device>)> {
-    let Times {
-        reading, opening, ..
-    } = times;
-    thread::scope(|scope| {
-        let thread = thread::Builder::new()
-            .name("rows".into())
-            .spawn_scoped(scope, || {
-                let mut took = Duration::ZERO;
-                let rows = timed(&mut took, || Rows::read(args, rows, other));
-                (took, rows)
-            })
-            .context("reading needs a thread")?;
-        let devices = timed(opening, || args.device.open(args.memory));
-        let (took, rows) = thread.join().expect("reading does not panic");
-        *reading = took;
-        Ok((rows?, devices?))
-    })
 }

@@ -33,7 +33,7 @@ use gridstride::Device;
 use gridstride::device::{DeviceKind, Image, Module};
 
 use crate::common::device_name::DeviceName;
-use crate::common::output::OutputFile;
+use crate::common::output::{OutputFile, check_distinct};
 use crate::common::report;
 use climb::{Ladder, Setup};
 use summary::Summary;
@@ -147,6 +147,7 @@ impl Name {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
+    check_distinct(&[("--plot", args.plot.as_deref())], &[])?;
     let device = args.device.open()?;
     let has_gpu = device.kind() != DeviceKind::Cpu;
     let simulator = match args.device {

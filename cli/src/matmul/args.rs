@@ -20,7 +20,7 @@ const REPEAT_SIMULATED: usize = 1;
 /// and with copies, and compares some rows of the product with f64, within the error bound.
 ///
 /// The matrices are random, uniform in [-1, 1), or read from NPY files.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride matmul --m 4000 --k 3000 --n 2000 --type tf32

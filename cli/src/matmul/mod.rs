@@ -12,15 +12,14 @@ mod number;
 mod random;
 mod summary;
 
-use std::thread;
-use std::time::Duration;
+use std::path::Path;
 
-use anyhow::{Context, Result};
-use gridstride::Device;
+use anyhow::Result;
 use gridstride::matmul::MatMul;
 use half::{bf16, f16};
 
-use crate::common::output::NpyFile;
+use crate::common::opening::open_while_reading;
+use crate::common::output::{NpyFile, check_distinct};
 use crate::common::progress::{phase, spinner};
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
@@ -40,8 +39,21 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn run_in<T: Real>(args: &Args) -> Result<()> {
-    let mut times = Times::default();
-    let (factors, devices) = factors_and_devices::<T>(args, &mut times)?;
+    let inputs: Vec<&Path> = [&args.a, &args.b]
+        .into_iter()
+        .flatten()
+        .map(|path| &**path)
+        .collect();
+    check_distinct(&[("--out", args.out.as_deref())], &inputs)?;
+    let owned = args.clone();
+    let read = move || Factors::<T>::new(&owned);
+    let opened = open_while_reading(&args.device, args.memory, read)?;
+    let (factors, devices) = (opened.value, opened.devices);
+    let mut times = Times {
+        reading: opened.reading,
+        opening: opened.opening,
+        ..Times::default()
+    };
     let (a, b) = (factors.a.view(), factors.b.view());
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| NpyFile::create(path, 'f', b.ncols());
@@ -75,28 +87,4 @@ fn run_in<T: Real>(args: &Args) -> Result<()> {
         checked: &checked,
         times,
     }))
-}
-
-/// Opens the devices, which takes its time, while the matrices are read or made.
-fn factors_and_devices<T: Real>(
-    args: &Args,
-    times: &mut Times,
-) -> Result<(Factors<T>, Vec<Device>)> {
-    let Times {
-        reading, opening, ..
-    } = times;
-    thread::scope(|scope| {
-        let making = thread::Builder::new()
-            .name("matrices".into())
-            .spawn_scoped(scope, || {
-                let mut took = Duration::ZERO;
-                let factors = timed(&mut took, || Factors::new(args));
-                (took, factors)
-            })
-            .context("reading needs a thread")?;
-        let devices = timed(opening, || args.device.open(args.memory));
-        let (took, factors) = making.join().expect("reading does not panic");
-        *reading = took;
-        Ok((factors?, devices?))
-    })
 }

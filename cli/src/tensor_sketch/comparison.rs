@@ -16,7 +16,6 @@ use super::tree::{Layout, Tree, draw_text, neighbor_joining, newick, rooted_at_m
 use super::{clustering, distances_file};
 use crate::common::output::OutputFile;
 use crate::common::progress::phase;
-use crate::common::report::UsageError;
 
 /// The most sketches whose distances and tree the summary shows.
 const SHOWN: usize = 20;
@@ -44,7 +43,6 @@ pub struct Outputs {
 impl Outputs {
     /// Begins the files, before the work: a path that cannot be written shows at once.
     pub fn create(args: &Args) -> Result<Outputs> {
-        check_paths(args)?;
         let create = |path: &Option<_>| path.as_deref().map(OutputFile::create).transpose();
         Ok(Outputs {
             distances: create(&args.distances)?,
@@ -112,26 +110,6 @@ impl Outputs {
 fn write_text(mut file: OutputFile, text: &str) -> Result<()> {
     file.write(|file| Ok(file.write_all(text.as_bytes())?))?;
     file.publish()
-}
-
-fn check_paths(args: &Args) -> Result<()> {
-    let paths = [
-        ("--out", &args.out),
-        ("--distances", &args.distances),
-        ("--tree", &args.tree),
-        ("--plot", &args.plot),
-    ];
-    for (i, (option, path)) in paths.iter().enumerate() {
-        let same = paths[..i]
-            .iter()
-            .find(|(_, other)| path.is_some() && other == path);
-        if let Some((other, _)) = same {
-            bail!(UsageError(format!(
-                "{other} and {option} name the same file"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses distances of which there is no tree or clustering.

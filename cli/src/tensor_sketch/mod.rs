@@ -26,7 +26,7 @@ use anyhow::{Result, bail};
 use gridstride::distances;
 use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
 
-use crate::common::output::NpyFile;
+use crate::common::output::{NpyFile, check_distinct};
 use crate::common::report::{self, UsageError, timed};
 use args::{Args, FormName};
 use comparison::Outputs;
@@ -37,6 +37,7 @@ use summary::{Run, Summary};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
+    check_paths(args)?;
     let sketcher = TensorSketch::new(tables(args)?)
         .normalize(args.normalize)
         .form(args.form.form());
@@ -84,6 +85,17 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
         times,
         elapsed,
     }))
+}
+
+fn check_paths(args: &Args) -> Result<()> {
+    let outputs = [
+        ("--out", args.out.as_deref()),
+        ("--distances", args.distances.as_deref()),
+        ("--tree", args.tree.as_deref()),
+        ("--plot", args.plot.as_deref()),
+    ];
+    let inputs = args.files.iter().chain(&args.tables);
+    check_distinct(&outputs, &inputs.map(|path| &**path).collect::<Vec<_>>())
 }
 
 fn tables(args: &Args) -> Result<Tables> {

@@ -1,12 +1,14 @@
 //! Tables in JSON.
 
-use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use gridstride::tensor_sketch::Tables;
 use ndarray::Array2;
 use serde::Deserialize;
+
+use crate::common::input::open;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +29,9 @@ fn read_unnamed(
     tuple: Option<usize>,
     dim: usize,
 ) -> Result<Tables> {
-    let file: TablesFile = serde_json::from_slice(&fs::read(path)?)?;
+    let mut text = Vec::new();
+    open(path, Default::default())?.read_to_end(&mut text)?;
+    let file: TablesFile = serde_json::from_slice(&text)?;
     let (hashes, signs) = (matrix("hashes", file.hashes)?, matrix("signs", file.signs)?);
     let tables = Tables::new(hashes.view(), signs.view(), dim)?;
     let letters = tables.alphabet_size();

@@ -22,14 +22,13 @@ mod value;
 
 use std::io::Write;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use gridstride::Device;
+use anyhow::{Result, bail};
 use ndarray::aview1;
 
-use crate::common::output::OutputFile;
+use crate::common::opening::open_while_reading;
+use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::phase;
 use crate::common::report::{self, UsageError, timed};
 use args::Args;
@@ -40,16 +39,21 @@ use time::Every;
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     match (&args.series, &args.every, args.generate, &args.out) {
-        (_, _, Some(count), Some(out)) => generate::run(out, count, args.seed),
+        (_, _, Some(count), Some(out)) => {
+            check_distinct(&[("--out", Some(out))], &[])?;
+            generate::run(out, count, args.seed)
+        }
         (Some(series), Some(every), ..) => aggregate(args, series, every),
         _ => bail!(UsageError("a file and --every are needed".into())),
     }
 }
 
 fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
-    if args.out.is_some() && args.out == args.plot {
-        bail!(UsageError("--out and --plot name the same file".into()));
-    }
+    let outputs = [
+        ("--out", args.out.as_deref()),
+        ("--plot", args.plot.as_deref()),
+    ];
+    check_distinct(&outputs, &[series])?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);
     let mut out = args.out.as_deref().map(create).transpose()?;
@@ -59,8 +63,17 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         true => "stdin".into(),
         false => series.display().to_string(),
     };
-    let (start, mut times) = (Instant::now(), Times::default());
-    let (rows, devices) = rows_and_device(args, series, every, &mut times)?;
+    let start = Instant::now();
+    let demands = Demands::new(!args.sort, every.nanoseconds, args.origin.0);
+    let owned = series.to_owned();
+    let read = move || Rows::read(&owned, demands);
+    let opened = open_while_reading(&args.device, args.memory, read)?;
+    let (rows, devices) = (opened.value, opened.devices);
+    let mut times = Times {
+        reading: opened.reading,
+        opening: opened.opening,
+        ..Times::default()
+    };
     let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
     if let Some(unit) = time::unit_by_size(&points.timestamps) {
         report::hint(&format!(
@@ -105,28 +118,4 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         times,
         elapsed: start.elapsed(),
     }))
-}
-
-/// Opens the devices, which takes its time, while the file is read.
-fn rows_and_device(
-    args: &Args,
-    series: &Path,
-    every: &Every,
-    times: &mut Times,
-) -> Result<(Rows, Vec<Device>)> {
-    let demands = Demands::new(!args.sort, every.nanoseconds, args.origin.0);
-    thread::scope(|scope| {
-        let reading = thread::Builder::new()
-            .name("points".into())
-            .spawn_scoped(scope, || {
-                let mut took = Duration::ZERO;
-                let rows = timed(&mut took, || Rows::read(series, demands));
-                (took, rows)
-            })
-            .context("reading needs a thread")?;
-        let devices = timed(&mut times.opening, || args.device.open(args.memory));
-        let (took, rows) = reading.join().expect("reading does not panic");
-        times.reading = took;
-        Ok((rows?, devices?))
-    })
 }

@@ -16,6 +16,6 @@ pub fn parse(text: &[u8]) -> Result<f64, &'static str> {
         // Infinity may be meant.
         Ok(number) if number.is_infinite() && has_digits() => Err("is out of the range of f64"),
         Ok(number) => Ok(number),
-        Err(_) => Err("is no number"),
+        Err(_) => Err("is not a number"),
     }
 }

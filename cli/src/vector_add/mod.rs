@@ -10,7 +10,7 @@ mod summary;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use gridstride::pipeline::{Pipeline, add};
 use indicatif::ProgressBar;
 use ndarray::{Array1, ArrayView1, Zip};
@@ -49,7 +49,7 @@ pub struct Args {
         value_name = "MIB",
         help_heading = "Computation"
     )]
-    memory: usize,
+    memory: u32,
 
     /// Timed additions, after one that is not timed; the median is printed.
     #[arg(
@@ -76,12 +76,14 @@ pub fn run(args: &Args) -> Result<()> {
     let devices = args.device.open(None)?;
     // There is one name at least.
     let device = &devices[0];
-    let vector = |stream| {
-        let mut random = Random::new(args.seed, stream);
-        Array1::from_shape_simple_fn(args.n, || random.next() as i32)
-    };
-    let (a, b) = (vector(0), vector(1));
-    let mut sums = Array1::zeros(args.n);
+    let (mut a, mut b, mut sums) = (room(args.n)?, room(args.n)?, room(args.n)?);
+    for (stream, vector) in [&mut a, &mut b].into_iter().enumerate() {
+        let mut random = Random::new(args.seed, stream as u64);
+        vector.extend((0..args.n).map(|_| random.next() as i32));
+    }
+    sums.resize(args.n, 0.0);
+    let [a, b] = [a, b].map(Array1::from_vec);
+    let mut sums = Array1::from_vec(sums);
     let [locked_a, locked_b] = [&a, &b].map(|vector| -> Result<_> {
         let mut locked = device.pinned::<i32>(args.n)?;
         locked.copy_from_slice(vector.as_slice().expect("it has no gaps"));
@@ -94,7 +96,7 @@ pub fn run(args: &Args) -> Result<()> {
     let rounds = args.streams.len() * 2 * (repeat + 1);
     let bar = progress::count("adding", rounds as u64, "additions");
     for &streams in &args.streams {
-        let memory = args.memory << 20;
+        let memory = usize::try_from(u64::from(args.memory) << 20).unwrap_or(usize::MAX);
         let pipeline = Pipeline::new(&devices)
             .streams(streams.into())
             .memory(memory);
@@ -110,6 +112,15 @@ pub fn run(args: &Args) -> Result<()> {
     }
     bar.finish_and_clear();
     report::show(&summary)
+}
+
+/// Returns an empty vector with memory for `count` elements.
+fn room<T>(count: usize) -> Result<Vec<T>> {
+    let mut vector = Vec::new();
+    let reserved = vector.try_reserve_exact(count);
+    let no_memory = || format!("there is no memory for vectors of {count} elements: lower --n");
+    reserved.with_context(no_memory)?;
+    Ok(vector)
 }
 
 /// The median time of some calls, after a first one.

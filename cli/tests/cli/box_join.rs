@@ -216,7 +216,7 @@ fn mistakes() {
     let bad = folder.file("bad.csv", format!("{SET1}x,0,1,1,a,b\n"));
     refuse(
         &["--join", "name", &bad, &set2],
-        &["bad.csv: line 5, column minX: 'x' is no number"],
+        &["bad.csv: line 5, column minX: 'x' is not a number"],
     );
 
     let join = ["--join", "name", &set1, &set2];

@@ -166,7 +166,7 @@ fn numbers_are_those_of_the_type() {
     assert_eq!(pairs(&folder, &["--type", "f64", &a, &b]), [[0, 0]; 0]);
     PROGRAM.refuse(
         &["--type", "i32", &a, &b],
-        &["a.csv: line 2, column maxY: '0.1' is no whole number"],
+        &["a.csv: line 2, column maxY: '0.1' is not a whole number"],
     );
 
     let ways = folder.file(
@@ -222,6 +222,8 @@ fn a_matrix() {
     }
     PROGRAM.refuse_usage(&["--limit", "3", WELDS], "--matrix");
     PROGRAM.refuse_usage(&["--matrix", npy, "--limit", "-1", WELDS], "-1");
+    let huge = ["--matrix", npy, "--limit", "1000000000000", WELDS];
+    PROGRAM.refuse_usage(&huge, "0..=16777216");
 }
 
 /// More pairs than a slice has, and rows without any at the ends.
@@ -347,18 +349,30 @@ fn errors_say_where() {
         // Numbers.
         ("0,0,0,1,1,\n", "line 4, column maxZ: the cell is empty"),
         ("0, ,0,1,1,1\n", "line 4, column minY: the cell is empty"),
-        ("0,0,0,1,1,one\n", "line 4, column maxZ: 'one' is no number"),
-        ("NaN,0,0,1,1,1\n", "line 4, column minX: 'NaN' is no number"),
+        (
+            "0,0,0,1,1,one\n",
+            "line 4, column maxZ: 'one' is not a number",
+        ),
+        (
+            "NaN,0,0,1,1,1\n",
+            "line 4, column minX: 'NaN' is not a number",
+        ),
         (
             "0,0,-nan,1,1,1\n",
-            "line 4, column minZ: '-nan' is no number",
+            "line 4, column minZ: '-nan' is not a number",
         ),
         (
             "0,0,0,1,1e39,1\n",
             "line 4, column maxY: '1e39' is out of the range of f32",
         ),
-        ("0,0,0,1,1 1,1\n", "line 4, column maxY: '1 1' is no number"),
-        ("0,0,0,0x1,1,1\n", "line 4, column maxX: '0x1' is no number"),
+        (
+            "0,0,0,1,1 1,1\n",
+            "line 4, column maxY: '1 1' is not a number",
+        ),
+        (
+            "0,0,0,0x1,1,1\n",
+            "line 4, column maxX: '0x1' is not a number",
+        ),
         // Boxes.
         (
             "0,0,1.50,1,1,1.25\n",
@@ -394,17 +408,17 @@ fn errors_say_where() {
     let latin = [format!("{HEADER}\n0,0,0,1,1,").as_bytes(), b"\xb2\n"].concat();
     PROGRAM.refuse(
         &[&folder.file("latin.csv", latin)],
-        &["line 2, column maxZ: '\\xb2' is no number"],
+        &["line 2, column maxZ: '\\xb2' is not a number"],
     );
 
     let whole_numbers = [
         ("2147483648", "'2147483648' is out of the range of i32"),
         ("-2147483649", "'-2147483649' is out of the range of i32"),
-        ("1.0", "'1.0' is no whole number"),
-        ("1e3", "'1e3' is no whole number"),
-        ("inf", "'inf' is no whole number"),
-        ("nan", "'nan' is no number"),
-        ("--1", "'--1' is no number"),
+        ("1.0", "'1.0' is not a whole number"),
+        ("1e3", "'1e3' is not a whole number"),
+        ("inf", "'inf' is not a whole number"),
+        ("nan", "'nan' is not a number"),
+        ("--1", "'--1' is not a number"),
         ("", "the cell is empty"),
     ];
     for (cell, what) in whole_numbers {

@@ -275,7 +275,9 @@ fn mistakes() {
         &[&rows, "missing.npy"],
         &["cannot read missing.npy", "No such file"],
     );
-    PROGRAM.refuse_usage(&["-", "-"], "only one of the two files can be stdin");
+    for inputs in [&["-", "-"][..], &["-", "--names", "-"]] {
+        PROGRAM.refuse_usage(inputs, "stdin can be read only once");
+    }
 
     let wide = npy(&folder, "wide.npy", &Array2::<f64>::zeros((2, 3)));
     let said = [
@@ -306,7 +308,7 @@ fn mistakes() {
         &["3 axes, [2, 2, 2], not a matrix"],
     );
     let whole = npy(&folder, "whole.npy", &Array2::<i64>::zeros((2, 2)));
-    refuse(&[&whole], &["<i8", "not f32 or f64"]);
+    refuse(&[&whole], &["<i8", "not f32 or f64", ".astype('float32')"]);
 
     let two = folder.file("two.txt", "a\nb\n");
     let said = [
@@ -355,7 +357,7 @@ fn outputs_that_cannot_be_written() {
     );
     for name in ["out", "out.csv"] {
         let said = "ends in neither .npy nor .tsv: give the format by --format npy or --format tsv";
-        PROGRAM.refuse(&[&rows, "--out", &folder.argument(name)], &[name, said]);
+        PROGRAM.refuse_options(&[&rows, "--out", &folder.argument(name)], &[name, said]);
     }
     assert_eq!(folder.names(), ["folder.npy", "rows.npy"]);
     PROGRAM.refuse_usage(&[&rows, "--format", "npy"], "--out");

@@ -101,6 +101,15 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// As `zstd --long` writes it.
+fn zstd_with_window(text: &[u8], log: u32) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(log).unwrap();
+    encoder.write_all(text).unwrap();
+    encoder.flush().unwrap();
+    encoder.finish().unwrap()
+}
+
 fn zip(files: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(method);
@@ -156,6 +165,7 @@ fn every_format() {
             ),
             ("bgzip", [bgzip(&text), LAST_BLOCK.into()].concat()),
             ("zstd", zstd(&text)),
+            ("zstd with a large window", zstd_with_window(&text, 28)),
             ("zstd of two frames", halves(&text, zstd)),
             ("zstd with a skippable frame", skipped),
             ("zip", zipped(&text)),

@@ -10,6 +10,7 @@ mod inputs;
 mod json;
 mod matmul;
 mod outputs;
+mod paths;
 mod plots;
 mod program;
 mod several_devices;

@@ -245,10 +245,10 @@ fn other_files() {
     says(&said, &["A: 5×3, f64 in -\n"]);
     assert_eq!(read_npy::<_, Array2<f64>>(&out).unwrap(), expected);
 
-    // One file may be both inputs and the output.
+    // One file may be both inputs.
     let square = npy(&folder, "square.npy", &array![[1.0f32, 2.0], [3.0, 4.0]]);
-    PROGRAM.succeed(&["--a", &square, "--b", &square, "--out", &square]);
-    let product: Array2<f32> = read_npy(&square).unwrap();
+    PROGRAM.succeed(&["--a", &square, "--b", &square, "--out", &out]);
+    let product: Array2<f32> = read_npy(&out).unwrap();
     assert_eq!(product, array![[7.0, 10.0], [15.0, 22.0]]);
 }
 
@@ -328,7 +328,7 @@ fn files_that_cannot_be_read() {
     let cases = [
         (Vec::new(), "the file ends within its header"),
         (whole[..20].to_vec(), "the file ends within its header"),
-        (b"1,2,3\n4,5,6\n".to_vec(), "it is no NPY file: "),
+        (b"1,2,3\n4,5,6\n".to_vec(), "it is not an NPY file: "),
         (cut(1), "the file ends after 11 of its 3×4 numbers"),
         (cut(96), "the file ends after 0 of its 3×4 numbers"),
         (
@@ -337,7 +337,7 @@ fn files_that_cannot_be_read() {
         ),
         (
             with_header("{'descr': '<f4', ", &[0; 48]),
-            "it is no NPY file: ",
+            "it is not an NPY file: ",
         ),
         (
             of_shape("(12,)"),
@@ -351,7 +351,7 @@ fn files_that_cannot_be_read() {
             of_shape("(1, 3, 4)"),
             "it holds an array with 3 axes, [1, 3, 4], not",
         ),
-        (of_shape("(-3, 4)"), "it is no NPY file: "),
+        (of_shape("(-3, 4)"), "it is not an NPY file: "),
         (
             of_shape("(1000000000, 1000000000)"),
             "the file ends after 12 of its 1000000000×1000000000 numbers",
@@ -362,7 +362,7 @@ fn files_that_cannot_be_read() {
         ),
         (
             of_type("<i4", "(3, 4)"),
-            "it holds numbers of the type '<i4', not f32 or f64",
+            "it holds numbers of the type '<i4', not f32 or f64: convert the array by .astype('float32')",
         ),
         (
             of_type("<c8", "(3, 4)"),

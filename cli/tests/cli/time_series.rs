@@ -592,9 +592,9 @@ fn errors_say_where() {
             "2263-01-01T00:00:00Z,1\n",
             "'2263-01-01T00:00:00Z' is out of the range",
         ),
-        ("3,one\n", "line 4, column value: 'one' is no number"),
-        ("3,1 1\n", "line 4, column value: '1 1' is no number"),
-        ("3,0x1\n", "line 4, column value: '0x1' is no number"),
+        ("3,one\n", "line 4, column value: 'one' is not a number"),
+        ("3,1 1\n", "line 4, column value: '1 1' is not a number"),
+        ("3,0x1\n", "line 4, column value: '0x1' is not a number"),
         (
             "3,1e309\n",
             "line 4, column value: '1e309' is out of the range of f64",

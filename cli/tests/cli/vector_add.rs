@@ -34,6 +34,13 @@ fn mistakes_are_refused() {
         &["stream", "0 bytes of memory"],
     );
     PROGRAM.refuse(&["--device", "cuda:1000"], &["cuda:1000"]);
+    for count in ["1000000000000000", "18446744073709551615"] {
+        PROGRAM.refuse(
+            &["--n", count, "--device", "cpu"],
+            &["there is no memory for vectors of", "lower --n"],
+        );
+    }
+    PROGRAM.refuse_usage(&["--memory", "4294967296"], "--memory");
     PROGRAM.refuse_usage(&["--streams", "0"], "--streams");
     PROGRAM.refuse_usage(&["--streams", "1,many"], "many");
     PROGRAM.refuse_usage(&["--device", "gpu"], "gpu");

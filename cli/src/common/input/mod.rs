@@ -19,6 +19,13 @@ use raw::Raw;
 /// Compressed bytes that are read in one go.
 const BUFFER: usize = 1 << 16;
 
+/// The largest windows of zstd, those of `zstd --long=31`, as a power of 2.
+const WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") {
+    31
+} else {
+    30
+};
+
 /// Opens a file and returns its decompressed content; `-` stands for stdin. The bytes read, as
 /// they are in the file, are added to `read`.
 ///
@@ -64,7 +71,8 @@ fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
         }
         Format::Zstd => {
             let raw = BufReader::with_capacity(BUFFER, raw);
-            let decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
+            decoder.window_log_max(WINDOW_LOG)?;
             Ok(Box::new(Decoding::new("zstd", decoder)))
         }
         Format::Zip => bail!("it is a zip archive in a zip archive: unpack it first"),

@@ -1,15 +1,17 @@
 //! Files that appear whole or not at all.
 
+mod distinct;
 mod npy;
 mod temporary;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
+pub use distinct::check_distinct;
 pub use npy::NpyFile;
 use temporary::TemporaryFile;
 
@@ -19,7 +21,10 @@ const TEXTS_PER_THREAD: usize = 4;
 /// A temporary file that is renamed to its path once it is complete. If it is dropped before, or if
 /// the program is interrupted, the temporary file is removed.
 pub struct OutputFile {
+    /// The name that was given, for errors.
     path: PathBuf,
+    /// The file itself, if the name is that of a symbolic link.
+    target: PathBuf,
     temporary: TemporaryFile,
 }
 
@@ -27,14 +32,11 @@ impl OutputFile {
     /// Begins a file.
     pub fn create(path: &Path) -> Result<OutputFile> {
         let create = || {
-            // A pipe or a device would be replaced by the new file.
-            if path.exists() && !path.is_file() {
-                bail!("it is not a file");
-            }
-            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let target = resolve(path)?;
             Ok(OutputFile {
                 path: path.into(),
-                temporary: TemporaryFile::create(folder.unwrap_or(Path::new(".")))?,
+                temporary: TemporaryFile::create(folder_of(&target))?,
+                target,
             })
         };
         create().map_err(|error| cannot_write(path, error))
@@ -75,10 +77,54 @@ impl OutputFile {
 
     /// Puts the file in its place, on the disk for good.
     pub fn publish(self) -> Result<()> {
-        let OutputFile { path, temporary } = self;
-        let published = temporary.publish(&path);
+        let OutputFile {
+            path,
+            target,
+            temporary,
+        } = self;
+        let published = temporary.publish(&target);
         published.map_err(|error| cannot_write(&path, error.into()))
     }
+}
+
+/// Symbolic links that a path may go through, as many as Linux follows.
+const LINKS: usize = 40;
+
+/// Returns the path of the file that an output replaces: in a folder without links, and not itself
+/// a symbolic link, since the link would be replaced instead of its target.
+///
+/// # Errors
+/// If the folder does not exist, or if the path is not that of a regular file.
+fn resolve(path: &Path) -> Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let Some(name) = path.file_name() else {
+            bail!("it is not a file");
+        };
+        let folder = fs::canonicalize(folder_of(&path))?;
+        // What is open as a descriptor seems to be a link to a regular file. The folder /dev/shm
+        // holds regular files.
+        let is_special = ["/dev", "/proc"]
+            .iter()
+            .any(|root| folder.starts_with(root));
+        if is_special && !folder.starts_with("/dev/shm") {
+            bail!("it is not a file");
+        }
+        path = folder.join(name);
+        match fs::read_link(&path) {
+            Ok(target) => path = folder.join(target),
+            // A pipe or a device would be replaced by the new file.
+            Err(_) if path.exists() && !path.is_file() => bail!("it is not a file"),
+            Err(_) => return Ok(path),
+        }
+    }
+    bail!("it is a symbolic link to itself")
+}
+
+/// Returns the folder of a path, which is the current one if the path is a mere name.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    folder.unwrap_or(Path::new("."))
 }
 
 #[cold]
