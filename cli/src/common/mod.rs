@@ -13,3 +13,4 @@ pub mod progress;
 pub mod random;
 pub mod records;
 pub mod report;
+pub mod text;

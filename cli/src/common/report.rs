@@ -66,6 +66,13 @@ pub fn show_json(object: &impl Serialize) -> Result<()> {
     }
 }
 
+/// Prints a sentence about doubtful input on stderr, unless the mode is quiet.
+pub fn warn(sentence: &str) {
+    if mode() != Mode::Quiet {
+        eprintln!("warning: {sentence}");
+    }
+}
+
 /// Adds the time that `work` takes.
 pub fn timed<V>(sum: &mut Duration, work: impl FnOnce() -> V) -> V {
     let start = Instant::now();
