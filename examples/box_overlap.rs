@@ -14,9 +14,12 @@ use ndarray::Array2;
 const BOXES: usize = 5000;
 
 /// Boxes of up to 3×3×3 in a space of 100×100×100: minX, minY, minZ, maxX, maxY, maxZ.
-fn boxes(seed: usize) -> Array2<f32> {
-    let number =
-        |i: usize, axis: usize| (((i + seed) * (7919 + 2 * axis)) as f32 * 0.618_034).fract();
+fn boxes(first: usize) -> Array2<f32> {
+    // Multiples of the golden ratio and the like, modulo 1, are spread evenly.
+    const STEPS: [f64; 6] = [
+        0.618_034, 0.754_878, 0.569_840, 0.819_173, 0.671_044, 0.549_700,
+    ];
+    let number = |i: usize, axis: usize| ((first + i) as f64 * STEPS[axis]).fract() as f32;
     Array2::from_shape_fn((BOXES, 6), |(i, column)| {
         let low = 97.0 * number(i, column % 3);
         match column {

@@ -12,6 +12,7 @@ use super::number::Number;
 use super::rectangle::{Rectangle2, View};
 use crate::common::colors::{BLUE, GREEN, VERMILION};
 use crate::common::random::mixed;
+use crate::common::text::shortened;
 
 /// The approximate limits on the boxes of a set and on the pairs that are drawn.
 const BOXES: usize = 2000;
@@ -187,7 +188,7 @@ impl Sample {
             .zip(self.rows.iter().zip(COLORS))
         {
             let drawn = of_all(drawn.len() as u64, count as u64, "boxes");
-            entry(color, &format!("{}: {drawn}", readable(name)))?;
+            entry(color, &format!("{}: {drawn}", shortened(name, NAME)))?;
         }
         entry(
             OVERLAPS,
@@ -211,18 +212,5 @@ fn of_all(drawn: u64, count: u64, what: &str) -> String {
     match drawn == count {
         true => format!("{count} {what}"),
         false => format!("{drawn} of {count} {what} are drawn"),
-    }
-}
-
-/// A name without characters that XML has not, and not longer than fits.
-fn readable(name: &str) -> String {
-    let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let length = name.chars().count();
-    match length <= NAME {
-        true => name.chars().map(visible).collect(),
-        false => {
-            let end = name.chars().skip(length - NAME).map(visible);
-            format!("…{}", end.collect::<String>())
-        }
     }
 }

@@ -14,3 +14,4 @@ pub mod progress;
 pub mod random;
 pub mod records;
 pub mod report;
+pub mod text;

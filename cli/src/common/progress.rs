@@ -21,10 +21,29 @@ const TICK: Duration = Duration::from_millis(100);
 /// The width of the name of the work.
 const NAME: &str = "{msg:>11}";
 
+/// What a bar of bytes shows if their total is known, and if it is not.
+const BYTES: [&str; 2] = [
+    "{bytes} of {total_bytes}, {bytes_per_sec}",
+    "{bytes}, {bytes_per_sec}",
+];
+
 /// Returns a bar of bytes that are read or written. A `total` of 0 is unknown.
 pub fn bytes(name: &'static str, total: u64) -> ProgressBar {
-    let known = "{bytes} of {total_bytes}, {bytes_per_sec}";
-    start(bar(name, total, known, "{bytes}, {bytes_per_sec}"))
+    start(bar(name, total, BYTES[0], BYTES[1]))
+}
+
+/// Returns what shows the time, and what its prefix says, until [`show_bytes`] makes it a bar.
+pub fn without_extent(name: &'static str) -> ProgressBar {
+    start(bar(name, 0, "", "{elapsed}{prefix}"))
+}
+
+/// Makes what [`without_extent`] has returned a bar of bytes. A `total` of 0 is unknown.
+pub fn show_bytes(bar: &ProgressBar, total: u64) {
+    let (template, total) = template(total, BYTES[0], BYTES[1]);
+    if let Some(total) = total {
+        bar.set_length(total);
+    }
+    bar.set_style(style(&template));
 }
 
 /// Returns a bar of items, of which `unit` is the plural.
@@ -55,17 +74,25 @@ pub fn total_size(paths: impl IntoIterator<Item: AsRef<Path>>) -> u64 {
 
 /// Returns a hidden bar.
 fn bar(name: &'static str, total: u64, known: &str, unknown: &str) -> ProgressBar {
-    let (template, total) = match total {
+    let (template, total) = template(total, known, unknown);
+    ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden())
+        .with_style(style(&template))
+        .with_message(name)
+}
+
+fn template(total: u64, known: &str, unknown: &str) -> (String, Option<u64>) {
+    match total {
         0 => (format!("{NAME} {{spinner}} {unknown}"), None),
         _ => (
             format!("{NAME} [{{bar:32}}] {known}, {{eta}} left"),
             Some(total),
         ),
-    };
-    let style = ProgressStyle::with_template(&template).expect("the templates are valid");
-    ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden())
-        .with_style(style.progress_chars("=> "))
-        .with_message(name)
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).expect("the templates are valid");
+    style.progress_chars("=> ")
 }
 
 /// Shows a bar after a while, if it is still in use.
@@ -125,6 +152,17 @@ mod tests {
             text.contains(" 1.00 MiB, ") && !text.contains("left"),
             "{text}"
         );
+        let bar = without_extent("sketching");
+        bar.set_prefix(", 12 letters");
+        let text = shown(&bar, 0);
+        assert!(
+            text.contains("s, 12 letters") && !text.contains("left"),
+            "{text}"
+        );
+        let bar = without_extent("sketching");
+        show_bytes(&bar, 3 << 20);
+        let text = shown(&bar, 1 << 20);
+        assert!(text.contains("] 1.00 MiB of 3.00 MiB, "), "{text}");
         let text = shown(&spinner("sorting"), 0);
         assert!(text.starts_with("    sorting "), "{text}");
     }

@@ -66,10 +66,10 @@ pub fn show_json(object: &impl Serialize) -> Result<()> {
     }
 }
 
-/// Prints a hint on stderr: what is probably not meant, and what to do. Nothing with `--quiet`.
-pub fn hint(text: &str) {
+/// Prints a sentence about doubtful input on stderr, unless the mode is quiet.
+pub fn warn(sentence: &str) {
     if mode() != Mode::Quiet {
-        eprintln!("hint: {text}");
+        eprintln!("warning: {sentence}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
 use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
 
 use crate::common::device_names::DeviceNames;
@@ -26,11 +27,20 @@ Examples:
   zcat genomes.fa.gz | gridstride tensor-sketch - --device gpus --json")]
 pub struct Args {
     /// Numbers in a sketch, 1 to 4096.
-    #[arg(long, default_value_t = 96, help_heading = "Sketches")]
+    #[arg(
+        long,
+        default_value_t = 96,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096),
+        help_heading = "Sketches"
+    )]
     pub dim: usize,
 
     /// Letters in a tuple, 1 to 8 [default: 4, or the tuple length of --tables].
-    #[arg(long, help_heading = "Sketches")]
+    #[arg(
+        long,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=8),
+        help_heading = "Sketches"
+    )]
     pub tuple: Option<usize>,
 
     /// The alphabet of the sequences.

@@ -16,6 +16,7 @@ use super::tree::{Layout, Tree, draw_text, neighbor_joining, newick, rooted_at_m
 use super::{clustering, distances_file};
 use crate::common::output::OutputFile;
 use crate::common::progress::phase;
+use crate::common::text::visible;
 
 /// The most sketches whose distances and tree the summary shows.
 const SHOWN: usize = 20;
@@ -56,32 +57,38 @@ impl Outputs {
         self.distances.is_some() || self.tree.is_some() || self.plot.is_some()
     }
 
-    /// Computes the distances, and writes the files. Returns what the summary shows.
+    /// Computes the distances, and writes the files, which [`publish`](Self::publish) puts in their
+    /// places. Returns what the summary shows.
     pub fn write<T: Entry + Component>(
-        self,
+        &mut self,
         devices: &[Device],
         names: &[String],
         sketches: ArrayView2<T>,
     ) -> Result<Option<Comparison>> {
         let distances = phase("comparing", || pairwise(devices, sketches))?;
         let wants_tree = self.tree.is_some();
-        if let Some(file) = self.distances {
+        if let Some(file) = &mut self.distances {
             phase("writing", || distances_file::write(file, names, &distances))?;
         }
         let is_shown = (2..=SHOWN).contains(&names.len());
         if self.tree.is_none() && self.plot.is_none() && !is_shown {
             return Ok(None);
         }
-        check_finite(names, &distances)?;
+        let wants_finite = wants_tree || self.plot.is_some();
+        match check_finite(names, &distances) {
+            // The table of distances has them all.
+            Err(_) if !wants_finite => return Ok(None),
+            checked => checked?,
+        }
         let tree = match wants_tree || is_shown {
             true => Some(neighbor_joining(distances.view())?),
             false => None,
         };
-        if let (Some(file), Some(tree)) = (self.tree, &tree) {
+        if let (Some(file), Some(tree)) = (&mut self.tree, &tree) {
             write_text(file, &(newick(tree, names) + "\n"))?;
         }
         let tree = tree.as_ref().map(rooted_at_midpoint);
-        if let Some(file) = self.plot {
+        if let Some(file) = &mut self.plot {
             let tree = tree.as_ref().filter(|_| wants_tree);
             let order = match tree {
                 Some(tree) => Layout::new(tree).leaves,
@@ -105,11 +112,19 @@ impl Outputs {
             _ => Ok(None),
         }
     }
+
+    /// Puts all files in their places.
+    pub fn publish(self) -> Result<()> {
+        let files = [self.distances, self.tree, self.plot];
+        files
+            .into_iter()
+            .flatten()
+            .try_for_each(OutputFile::publish)
+    }
 }
 
-fn write_text(mut file: OutputFile, text: &str) -> Result<()> {
-    file.write(|file| Ok(file.write_all(text.as_bytes())?))?;
-    file.publish()
+fn write_text(file: &mut OutputFile, text: &str) -> Result<()> {
+    file.write(|file| Ok(file.write_all(text.as_bytes())?))
 }
 
 /// Refuses distances of which there is no tree or clustering.
@@ -144,7 +159,7 @@ fn shown(names: &[String], distances: &Array2<f64>, tree: &Tree) -> Result<Strin
         .unwrap_or(0);
     let number = names.len().to_string().len();
     for (i, name) in names.iter().enumerate() {
-        write!(text, "{:>number$} {name:width$}", i + 1)?;
+        write!(text, "{:>number$} {:width$}", i + 1, visible(name))?;
         for j in 0..i {
             write!(text, " {:>5.3}", distances[(i, j)] / 10f64.powi(unit))?;
         }
@@ -184,6 +199,19 @@ mod tests {
             "{error}"
         );
         assert!(check_finite(&names(&["a"]), &arr2(&[[0.0]])).is_ok());
+    }
+
+    #[test]
+    fn a_table_alone_may_have_distances_that_are_no_numbers() {
+        let mut outputs = Outputs {
+            distances: None,
+            tree: None,
+            plot: None,
+        };
+        let sketches = arr2(&[[f64::MAX], [f64::MIN]]);
+        let names = names(&["a", "b"]);
+        let shown = outputs.write(&[Device::cpu()], &names, sketches.view());
+        assert!(shown.unwrap().is_none());
     }
 
     #[test]

@@ -64,6 +64,8 @@ impl Parser {
                 ended: Vec::new(),
                 sequence: None,
                 place: Place::default(),
+                characters: 0,
+                amino_acids: 0,
             },
         }
     }
@@ -93,6 +95,12 @@ impl Parser {
         }
         self.encoder.end_sequence();
         outcome.with_context(|| format!("reading stopped in {place}"))
+    }
+
+    /// Whether the text, read as DNA, looks like proteins: more than a tenth of the characters that
+    /// were read are letters that no code for nucleotides has.
+    pub fn looks_like_proteins(&self) -> bool {
+        self.encoder.amino_acids > self.encoder.characters / 10
     }
 
     /// Calls `visit` with the letters that were read since the last time, sequence after sequence.
@@ -216,6 +224,9 @@ struct Encoder {
     /// The sequence that has not ended.
     sequence: Option<Record>,
     place: Place,
+    /// Characters of all sequences, and those of them that were skipped and stand for amino acids.
+    characters: u64,
+    amino_acids: u64,
 }
 
 impl Encoder {
@@ -249,6 +260,11 @@ impl Encoder {
             .encode_into(text, self.unknown, &mut self.codes)
             .map_err(|error| self.not_a_letter(text).unwrap_or(error.into()))?;
         self.place.position += text.len() as u64;
+        self.characters += text.len() as u64;
+        if skipped > 0 {
+            let of_protein = |byte: &&u8| b"EFILPQ".contains(&byte.to_ascii_uppercase());
+            self.amino_acids += text.iter().filter(of_protein).count() as u64;
+        }
         if let Some(record) = &mut self.sequence {
             record.length += (self.codes.len() - before) as u64;
             record.skipped += skipped as u64;

@@ -7,6 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::tree::{Layout, Tree};
+use crate::common::text::shortened;
 
 /// The most cells in a row. Of more sequences, neighbours in the order share a cell.
 const MOST_CELLS: usize = 250;
@@ -36,6 +37,10 @@ const WIDTH: i32 = 560;
 
 /// Pixels of the legend's bar.
 const BAR: (i32, i32) = (256, 14);
+
+/// Pixels from the bar to its title, and of the title.
+const LEGEND_GAP: i32 = 12;
+const LEGEND_TITLE: i32 = 130;
 
 const GREY: RGBColor = RGBColor(90, 90, 90);
 
@@ -94,7 +99,7 @@ impl HeatMap<'_> {
         let longest = self
             .names
             .iter()
-            .map(|name| shown(name).chars().count())
+            .map(|name| name.chars().count().min(NAME))
             .max();
         let names = match has_names {
             true => longest.unwrap_or(0) as i32 * font_size(cell) * 3 / 5 + GAP,
@@ -109,7 +114,9 @@ impl HeatMap<'_> {
             cell: cell as i32,
             left,
             size: (
-                (left + side + names + MARGIN).max(WIDTH),
+                (left + side + names + MARGIN)
+                    .max(left + BAR.0 + LEGEND_GAP + LEGEND_TITLE + MARGIN)
+                    .max(WIDTH),
                 TITLE + side + names + LEGEND + MARGIN,
             ),
             has_names,
@@ -130,7 +137,10 @@ impl HeatMap<'_> {
     }
 
     fn draw_title(&self, area: &Area, frame: &Frame) -> Result<()> {
-        let title = format!("L2 distances of {} sketches", self.order.len());
+        let title = match self.order.len() {
+            1 => "L2 distances of 1 sketch".into(),
+            count => format!("L2 distances of {count} sketches"),
+        };
         let place = (MARGIN, 14);
         area.draw_text(&title, &("sans-serif", 18).into_font().color(&BLACK), place)?;
         let order = match self.tree {
@@ -155,24 +165,13 @@ impl HeatMap<'_> {
         let below = below.pos(Pos::new(HPos::Left, VPos::Center));
         let side = frame.cells as i32 * frame.cell;
         for (i, &row) in self.order.iter().enumerate() {
-            let name = shown(&self.names[row]);
+            let name = shortened(&self.names[row], NAME);
             let middle = i as i32 * frame.cell + frame.cell / 2;
             area.draw_text(&name, &beside, (frame.left + side + GAP, TITLE + middle))?;
             area.draw_text(&name, &below, (frame.left + middle, TITLE + side + GAP))?;
         }
         Ok(())
     }
-}
-
-/// A name, without its middle if it is long.
-fn shown(name: &str) -> String {
-    let length = name.chars().count();
-    if length <= NAME {
-        return name.into();
-    }
-    let start: String = name.chars().take(NAME / 2).collect();
-    let end: String = name.chars().skip(length - (NAME / 2 - 1)).collect();
-    format!("{start}…{end}")
 }
 
 /// The size of the letters beside cells.
@@ -335,11 +334,12 @@ fn draw_legend(area: &Area, frame: &Frame, largest: f64) -> Result<()> {
         0 => "L2 distance".into(),
         unit => format!("L2 distance / 1e{unit}"),
     };
-    Ok(area.draw_text(&title, &font, (left + width + 12, top))?)
+    Ok(area.draw_text(&title, &font, (left + width + LEGEND_GAP, top))?)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::{neighbor_joining, rooted_at_midpoint};
     use super::*;
 
     fn map(sequences: usize) -> String {
@@ -363,9 +363,54 @@ mod tests {
         assert!(svg.contains("2.00"), "{svg}");
     }
 
+    /// Where a text of the picture ends on the right, with wide characters.
+    fn right_end(text: &str) -> f64 {
+        let (tag, content) = text.split_once('>').unwrap();
+        let attribute = |name: &str| {
+            let (_, behind) = tag.split_once(&format!(" {name}=\"")).unwrap();
+            behind.split('"').next().unwrap()
+        };
+        let number = |name: &str| attribute(name).parse::<f64>().unwrap();
+        let content = content.split('<').next().unwrap().trim();
+        let width = content.chars().count() as f64 * number("font-size") * 0.6;
+        let share = match attribute("text-anchor") {
+            "start" => 1.0,
+            "middle" => 0.5,
+            _ => 0.0,
+        };
+        number("x") + share * width
+    }
+
+    #[test]
+    fn texts_end_inside_of_small_pictures() {
+        for sequences in [2, 3, 9] {
+            let names: Vec<String> = (0..sequences).map(|i| i.to_string()).collect();
+            let distances = Array2::from_shape_fn((sequences, sequences), |(i, j)| {
+                i.abs_diff(j) as f64 * 1e-11
+            });
+            let tree = neighbor_joining(distances.view()).unwrap();
+            let tree = rooted_at_midpoint(&tree);
+            let order = Layout::new(&tree).leaves;
+            let map = HeatMap {
+                names: &names,
+                distances: distances.view(),
+                order: &order,
+                tree: Some(&tree),
+            };
+            let svg = map.draw().unwrap();
+            assert!(svg.contains("L2 distance / 1e-1"), "{svg}");
+            let width = f64::from(map.frame().size.0);
+            for text in svg.split("<text ").skip(1) {
+                let text = format!(" {text}");
+                let is_rotated = text.contains("rotate(");
+                assert!(is_rotated || right_end(&text) <= width, "{width}: {text}");
+            }
+        }
+    }
+
     #[test]
     fn maps_of_one_and_of_identical_sequences_are_drawn() {
-        assert!(map(1).contains("1 sketches"));
+        assert!(map(1).contains("distances of 1 sketch\n"));
     }
 
     #[test]
@@ -394,15 +439,5 @@ mod tests {
             has_names: false,
         };
         assert_eq!(map.cells(&frame), ndarray::arr2(&[[0.5, 1.5], [1.5, 0.0]]));
-    }
-
-    #[test]
-    fn long_names_lose_their_middle() {
-        let name = format!("{}{}", "a".repeat(30), "b".repeat(30));
-        assert_eq!(
-            shown(&name),
-            format!("{}…{}", "a".repeat(20), "b".repeat(19))
-        );
-        assert_eq!(shown("ä b"), "ä b");
     }
 }

@@ -1,5 +1,7 @@
 //! Means of the sketches of one sequence.
 
+use std::collections::VecDeque;
+
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView1};
 
@@ -9,6 +11,8 @@ use super::results::Name;
 #[derive(Default)]
 pub struct Means {
     current: Option<Sum>,
+    /// The letters and skipped characters of sequences that have ended and whose mean was not taken.
+    ended: VecDeque<(u64, u64)>,
 }
 
 struct Sum {
@@ -25,7 +29,6 @@ impl Means {
         name: Name,
         sketch: ArrayView1<T>,
     ) -> Option<(Name, Array2<T>)> {
-        let length = name.length;
         let is_same = |sum: &Sum| sum.name.sequence == name.sequence;
         let finished = match self.current.as_ref().is_some_and(is_same) {
             true => None,
@@ -37,20 +40,29 @@ impl Means {
             values: vec![0.0; sketch.len()],
         });
         sum.count += 1;
-        sum.name.length = length;
         for (value, added) in sum.values.iter_mut().zip(sketch) {
             *value += added.to_f64();
         }
         finished
     }
 
+    /// Takes note of the whole length of a sequence that has windows, after its last window and
+    /// before the first one of the next sequence was made.
+    pub fn end_sequence(&mut self, length: u64, skipped: u64) {
+        self.ended.push_back((length, skipped));
+    }
+
     /// The mean of the last sequence.
     pub fn take<T: Entry>(&mut self) -> Option<(Name, Array2<T>)> {
         let Sum {
-            name,
+            mut name,
             count,
             values,
         } = self.current.take()?;
+        if let Some((length, skipped)) = self.ended.pop_front() {
+            name.length = length;
+            name.skipped = Some(skipped);
+        }
         let mean = Array2::from_shape_fn((1, values.len()), |(_, i)| {
             T::from_f64(values[i] / count as f64)
         });

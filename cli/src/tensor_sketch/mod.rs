@@ -20,20 +20,26 @@ mod tables_file;
 mod tree;
 mod windows;
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use gridstride::distances;
 use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
+use ndarray::{ArrayView1, ArrayView2};
 
 use crate::common::output::{NpyFile, check_distinct};
-use crate::common::report::{self, UsageError, timed};
-use args::{Args, FormName};
+use crate::common::report::{self, UsageError, timed, warn};
+use crate::common::text::shortened;
+use args::{Args, FormName, Windows};
 use comparison::Outputs;
 use read_ahead::ReadAhead;
 use results::Results;
 use sketching::sketch_files;
 use summary::{Run, Summary};
+
+/// Characters of a name in a warning.
+const SHOWN_NAME: usize = 60;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -53,14 +59,27 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
             "--windows sketches in the Fourier form alone, not with --form direct".into()
         ));
     }
+    let tuple = sketcher.tables().tuple_length();
+    if let Some(windows) = args.windows.filter(|windows| windows.width.get() < tuple) {
+        bail!(UsageError(format!(
+            "--windows of {} letters have no tuples of {tuple} letters: choose a greater WIDTH or a \
+             smaller --tuple",
+            windows.width
+        )));
+    }
     // Before the work, so that a path that cannot be written does not show only afterwards.
-    let outputs = Outputs::create(args)?;
+    let mut outputs = Outputs::create(args)?;
     let dim = sketcher.tables().dim();
     let sketches_file = args
         .out
         .as_deref()
         .map(|path| NpyFile::create(path, 'f', dim));
-    let mut results = Results::new(sketches_file.transpose()?, outputs.any(), args.mean);
+    let mut results = Results::new(
+        sketches_file.transpose()?,
+        outputs.any(),
+        args.mean,
+        args.tree.is_some(),
+    );
 
     // The device takes its time, during which reading begins.
     let text = ReadAhead::start(&args.files)?;
@@ -70,11 +89,31 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
     let start = Instant::now();
     let mut times = sketch_files(args, &text, sketcher, &devices, &mut results)?;
     timed(&mut times.writing, || results.finish())?;
+    let longest = results.longest;
+    if let Some(Windows { width, .. }) = args.windows
+        && results.count == 0
+    {
+        bail!(
+            "no sequence has {width} letters; the longest has {longest}: --windows needs a smaller \
+             WIDTH"
+        );
+    }
     let elapsed = start.elapsed();
     let comparison = match results.take_all(dim)? {
-        Some((names, sketches)) => outputs.write(&devices, &names, sketches.view())?,
+        Some((names, sketches)) => {
+            if args.tree.is_some() {
+                warn_of_leaves(&names, sketches.view());
+            }
+            outputs.write(&devices, &names, sketches.view())?
+        }
         None => None,
     };
+    // All files appear together, once nothing but the disk can fail.
+    let mut publishing = Duration::ZERO;
+    timed(&mut publishing, || results.publish())?;
+    outputs.publish()?;
+    times.writing += publishing;
+    let elapsed = elapsed + publishing;
     report::show(&Summary::new(&Run {
         args,
         sketcher,
@@ -96,6 +135,29 @@ fn check_paths(args: &Args) -> Result<()> {
     ];
     let inputs = args.files.iter().chain(&args.tables);
     check_distinct(&outputs, &inputs.map(|path| &**path).collect::<Vec<_>>())
+}
+
+/// Warns of sequences that a tree does not tell apart.
+fn warn_of_leaves<T: Entry>(names: &[String], sketches: ArrayView2<T>) {
+    let mut seen = HashSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
+        warn(&format!(
+            "several sequences have the name {}, which --tree does not tell apart",
+            shortened(name, SHOWN_NAME)
+        ));
+    }
+    let is_zero = |sketch: &ArrayView1<T>| sketch.iter().all(|value| value.to_f64() == 0.0);
+    let zeros = sketches.outer_iter().zip(names);
+    let mut zeros = zeros.filter(|(sketch, _)| is_zero(sketch));
+    if let Some((_, name)) = zeros.next() {
+        warn(&format!(
+            "{} of {} sketches are zero, the first that of {}: sequences without tuples are all \
+             the same to --tree",
+            zeros.count() + 1,
+            names.len(),
+            shortened(name, SHOWN_NAME)
+        ));
+    }
 }
 
 fn tables(args: &Args) -> Result<Tables> {

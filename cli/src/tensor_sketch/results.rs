@@ -1,10 +1,11 @@
 //! What becomes of finished sketches: they go to the file, and few are kept.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
 use super::means::Means;
+use super::tree::MOST_LEAVES;
 use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.
@@ -14,9 +15,9 @@ const SHOWN: usize = 20;
 pub struct Name {
     /// The sequence, and where a window begins in it.
     pub name: String,
-    /// Letters, of a mean up to the end of the last window.
+    /// Letters, of the whole sequence if the sketch is a mean.
     pub length: u64,
-    /// Characters that were left out, which is known of whole sequences.
+    /// Characters that were left out, which is known of whole sequences and means.
     pub skipped: Option<u64>,
     /// The number of the sequence in the input.
     pub sequence: u64,
@@ -28,6 +29,10 @@ pub struct Results<T> {
     pub count: usize,
     /// Letters of all sequences.
     pub letters: u64,
+    /// Letters of the longest sequence, if there are windows.
+    pub longest: u64,
+    /// The most sketches that there may be.
+    most: usize,
     /// The first ones.
     pub shown: Vec<(Name, Vec<T>)>,
     npy: Option<NpyFile<T>>,
@@ -42,11 +47,19 @@ struct All<T> {
 }
 
 impl<T: Entry> Results<T> {
-    /// `keep_all` is for distances. With `take_means`, the sketches of a sequence become one.
-    pub fn new(npy: Option<NpyFile<T>>, keep_all: bool, take_means: bool) -> Results<T> {
+    /// `keep_all` is for distances. With `take_means`, the sketches of a sequence become one. With
+    /// `is_for_tree` there may not be more than a tree takes.
+    pub fn new(
+        npy: Option<NpyFile<T>>,
+        keep_all: bool,
+        take_means: bool,
+        is_for_tree: bool,
+    ) -> Results<T> {
         Results {
             count: 0,
             letters: 0,
+            longest: 0,
+            most: if is_for_tree { MOST_LEAVES } else { usize::MAX },
             shown: Vec::new(),
             npy,
             all: keep_all.then(|| All {
@@ -80,6 +93,13 @@ impl<T: Entry> Results<T> {
         names: impl Iterator<Item = Name>,
         sketches: ArrayView2<T>,
     ) -> Result<()> {
+        if self.count + sketches.nrows() > self.most {
+            let most = self.most;
+            bail!(
+                "there are more than {most} sketches, whose tree would take too long: leave out \
+                 --tree, or sketch fewer sequences"
+            );
+        }
         if let Some(npy) = &mut self.npy {
             npy.add(sketches)?;
         }
@@ -98,11 +118,24 @@ impl<T: Entry> Results<T> {
         Ok(())
     }
 
-    /// Ends the last sequence, and completes the file.
+    /// Takes note of a sequence of which all windows are known.
+    pub fn end_windows(&mut self, length: u64, skipped: u64, has_windows: bool) {
+        self.longest = self.longest.max(length);
+        if let Some(means) = self.means.as_mut().filter(|_| has_windows) {
+            means.end_sequence(length, skipped);
+        }
+    }
+
+    /// Ends the last sequence.
     pub fn finish(&mut self) -> Result<()> {
         if let Some((name, mean)) = self.means.take().and_then(|mut means| means.take()) {
             self.add_finished(std::iter::once(name), mean.view())?;
         }
+        Ok(())
+    }
+
+    /// Completes the file, and puts it in its place.
+    pub fn publish(&mut self) -> Result<()> {
         self.npy.take().map_or(Ok(()), NpyFile::finish)
     }
 

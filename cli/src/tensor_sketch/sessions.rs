@@ -182,20 +182,23 @@ impl<T: Entry> Session<T> {
             ..
         } = self;
         let rows = session.finish();
-        rows.map_err(|error| renumbered(error, &sequences, received, current))
+        rows.map_err(|error| renumbered::<T>(error, &sequences, received, current))
     }
 
     fn renumbered(&self, error: Error, current: usize) -> Error {
-        renumbered(error, &self.sequences, self.received, current)
+        renumbered::<T>(error, &self.sequences, self.received, current)
     }
 }
 
 /// Returns an error about a sequence of a session with the number of the sequence among all.
-fn renumbered(error: Error, sequences: &VecDeque<usize>, received: usize, current: usize) -> Error {
+fn renumbered<T: Entry>(
+    error: Error,
+    sequences: &VecDeque<usize>,
+    received: usize,
+    current: usize,
+) -> Error {
     let Error::Overflow {
-        operation,
-        index,
-        message,
+        operation, index, ..
     } = error
     else {
         return error;
@@ -203,10 +206,16 @@ fn renumbered(error: Error, sequences: &VecDeque<usize>, received: usize, curren
     let place = index.checked_sub(received);
     let number = place.and_then(|place| sequences.get(place));
     let number = number.copied().unwrap_or(current);
-    let (old, new) = (format!("sequence {index} "), format!("sequence {number} "));
+    let remedy = match T::NAME {
+        "f32" => "--normalize or --f64",
+        _ => "--normalize",
+    };
     Error::Overflow {
         operation,
         index: number,
-        message: message.replacen(&old, &new, 1),
+        message: format!(
+            "the sketch of sequence {number} leaves the range of {}: {remedy} keeps it in range",
+            T::NAME
+        ),
     }
 }

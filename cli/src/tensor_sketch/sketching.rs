@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, TensorSketch};
-use indicatif::ProgressBar;
+use indicatif::{HumanCount, ProgressBar};
 use ndarray::Array2;
 
-use super::args::Args;
+use super::args::{AlphabetName, Args};
 use super::fasta::{Parser, Record, Sequence};
 use super::read_ahead::{Piece, ReadAhead};
 use super::results::{Name, Results};
 use super::sessions::Sessions;
 use super::windows::{Found, Windows};
 use crate::common::progress::{self, total_size};
-use crate::common::report::timed;
+use crate::common::report::{timed, warn};
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
@@ -51,11 +51,13 @@ pub fn sketch_files<T: Entry>(
         devices,
         sessions: Sessions::new(sketcher, devices)?,
         pushed: 0,
+        in_sessions: 0,
         windows: args
             .windows
             .map(|windows| Windows::new(sketcher, devices, windows)),
         takes_means: args.mean,
         sequences: 0,
+        progress: Progress::new(args),
         finished: Finished {
             waiting: VecDeque::new(),
             from_session: 0,
@@ -63,13 +65,16 @@ pub fn sketch_files<T: Entry>(
             times: Times::default(),
         },
     };
-    let mut progress = Progress::new(args);
     for path in &args.files {
-        sketch_file(path, text, &mut parser, &mut sketches, &mut progress)?;
+        sketch_file(path, text, &mut parser, &mut sketches)?;
     }
-    let times = sketches.finish()?;
-    progress.bar.finish_and_clear();
-    Ok(times)
+    if matches!(args.alphabet, AlphabetName::Dna) && parser.looks_like_proteins() {
+        warn(
+            "more than 10 % of the characters are no letters of DNA and were skipped, but those of \
+             amino acids: --alphabet protein reads proteins",
+        );
+    }
+    sketches.finish()
 }
 
 fn sketch_file<T: Entry>(
@@ -77,7 +82,6 @@ fn sketch_file<T: Entry>(
     text: &ReadAhead,
     parser: &mut Parser,
     sketches: &mut Sketches<T>,
-    progress: &mut Progress,
 ) -> Result<()> {
     let cannot_read = || format!("cannot read {}", path.display());
     loop {
@@ -90,12 +94,13 @@ fn sketch_file<T: Entry>(
         sketches.add(parser)?;
         match block {
             Some(block) => {
-                progress.read(block.read, sketches.pushed);
+                sketches.progress.read(block.read, sketches.pushed);
                 text.give_back(block);
             }
             None => return Ok(()),
         }
-        progress.computed(sketches.letters_computed());
+        let computed = sketches.letters_computed();
+        sketches.progress.computed(computed);
     }
 }
 
@@ -106,12 +111,15 @@ struct Sketches<'a, T: Entry> {
     sessions: Sessions<T>,
     /// Letters that went into the sessions, or into windows.
     pushed: u64,
+    /// Those of them that went into the present sessions.
+    in_sessions: u64,
     /// If windows are sketched instead of sequences.
     windows: Option<Windows<'a, T>>,
     /// If the windows of a sequence have one sketch, and so one name.
     takes_means: bool,
     /// Sequences that have ended.
     sequences: u64,
+    progress: Progress,
     finished: Finished<'a, T>,
 }
 
@@ -156,8 +164,8 @@ impl<T: Entry> Sketches<'_, T> {
                 true => name.clone(),
                 false => format!("{name}:{start}"),
             },
-            // The mean has the letters up to its last window.
-            length: if takes_means { start + width } else { width },
+            // The length of a mean's sequence is known at its end.
+            length: width,
             skipped: None,
             sequence: sequence_number,
         };
@@ -177,8 +185,10 @@ impl<T: Entry> Sketches<'_, T> {
             }
         };
         windows.add(name, codes, &mut visit)?;
-        if let Sequence::Ended(_) = sequence {
+        if let Sequence::Ended(record) = &sequence {
             windows.end_sequence(name, &mut visit)?;
+            let results = &mut self.finished.results;
+            results.end_windows(record.length, record.skipped, record.length >= width);
             self.sequences += 1;
         }
         self.windows = Some(windows);
@@ -194,11 +204,13 @@ impl<T: Entry> Sketches<'_, T> {
         let last = std::mem::replace(&mut self.sessions, next).finish();
         self.finished.hand_on(last)?;
         self.finished.from_session = 0;
+        self.in_sessions = 0;
         Ok(())
     }
 
     fn push_letters(&mut self, codes: &[u8]) -> Result<()> {
         self.pushed += codes.len() as u64;
+        self.in_sessions += codes.len() as u64;
         let pushed = self.sessions.push(codes);
         pushed.map_err(|error| self.finished.with_name(error))
     }
@@ -208,18 +220,16 @@ impl<T: Entry> Sketches<'_, T> {
         let ended = self.sessions.end_sequence();
         ended.map_err(|error| self.finished.with_name(error))?;
         // A block of text may have as many sequences as letters: their sketches must not pile up.
-        match self.finished.waiting.len().is_multiple_of(TAKEN) {
-            true => self.take_finished(),
-            false => Ok(()),
+        if self.finished.waiting.len().is_multiple_of(TAKEN) {
+            self.progress.sketched(self.letters_computed());
+            self.take_finished()?;
         }
+        Ok(())
     }
 
     /// Letters of what has been computed.
     fn letters_computed(&self) -> u64 {
-        match self.windows {
-            None => self.sessions.letters_computed(),
-            Some(_) => self.pushed,
-        }
+        self.pushed - self.in_sessions + self.sessions.letters_computed()
     }
 
     fn take_finished(&mut self) -> Result<()> {
@@ -231,6 +241,7 @@ impl<T: Entry> Sketches<'_, T> {
         let times = &mut self.finished.times;
         let last = timed(&mut times.computing, || self.sessions.finish());
         self.finished.hand_on(last)?;
+        self.progress.bar.finish_and_clear();
         Ok(self.finished.times)
     }
 }
@@ -282,9 +293,14 @@ impl<T: Entry> Finished<'_, T> {
 }
 
 /// A bar that goes up to the size of the files,
-/// and stands where the letters come from that have been computed.
+/// and stands where the letters come from that have been computed. Until there are any at the end of
+/// a block of text, and with less than a block for good, the time and the letters are shown instead.
 struct Progress {
     bar: ProgressBar,
+    /// The size of the files.
+    total: u64,
+    /// Whether there is a bar yet.
+    is_bar: bool,
     /// Bytes read, and how many letters had come from them, in order.
     marks: VecDeque<(u64, u64)>,
 }
@@ -292,7 +308,9 @@ struct Progress {
 impl Progress {
     fn new(args: &Args) -> Progress {
         Progress {
-            bar: progress::bytes("sketching", total_size(&args.files)),
+            bar: progress::without_extent("sketching"),
+            total: total_size(&args.files),
+            is_bar: false,
             marks: VecDeque::new(),
         }
     }
@@ -302,8 +320,22 @@ impl Progress {
     }
 
     fn computed(&mut self, letters: u64) {
+        self.sketched(letters);
         while let Some((bytes, _)) = self.marks.pop_front_if(|(_, needed)| *needed <= letters) {
+            // A bar that is full says nothing of the last letters.
+            if !self.is_bar && bytes != self.total {
+                self.is_bar = true;
+                progress::show_bytes(&self.bar, self.total);
+            }
             self.bar.set_position(bytes);
+        }
+    }
+
+    /// Shows how many letters have been sketched, while there is no bar.
+    fn sketched(&self, letters: u64) {
+        if !self.is_bar && letters > 0 {
+            let letters = HumanCount(letters);
+            self.bar.set_prefix(format!(", {letters} letters sketched"));
         }
     }
 }

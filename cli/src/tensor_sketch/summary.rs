@@ -13,6 +13,7 @@ use super::results::{Name, Results};
 use super::sketching::Times;
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
+use crate::common::text::visible;
 
 /// Values of a sketch that are shown.
 const SHOWN_VALUES: usize = 4;
@@ -70,7 +71,7 @@ pub struct Summary<'a> {
 struct Sketch {
     name: String,
     length: u64,
-    /// None for windows.
+    /// None for single windows.
     skipped: Option<u64>,
     norm: f64,
     first_values: Vec<f64>,
@@ -137,9 +138,8 @@ impl<'a> Summary<'a> {
         )?;
         for sketch in &self.first_sketches {
             let skipped = sketch.skipped.map_or("-".into(), |count| count.to_string());
-            let Sketch {
-                name, length, norm, ..
-            } = sketch;
+            let Sketch { length, norm, .. } = sketch;
+            let name = visible(&sketch.name);
             write!(
                 text,
                 "{name:width$} {length:>12} {skipped:>9} {norm:>11.4e} "

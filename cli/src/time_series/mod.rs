@@ -76,7 +76,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     };
     let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
     if let Some(unit) = time::unit_by_size(&points.timestamps) {
-        report::hint(&format!(
+        report::warn(&format!(
             "all points of {source} are at the beginning of 1970: timestamps are read as \
              nanoseconds, and these look like {}; multiply them by {} or write them as \
              2026-01-31T12:00:00Z",

@@ -12,11 +12,12 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::number::rounded;
-use super::points_file::{Points, readable};
+use super::points_file::Points;
 use super::thinned::{self, Place};
 use super::time::{Every, timestamp};
 use super::time_axis::TimeAxis;
 use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
+use crate::common::text::shortened;
 
 /// Series that are drawn.
 const SERIES: usize = 4;
@@ -32,8 +33,9 @@ const BELOW: u32 = 40;
 const LEFT: u32 = 84;
 const RIGHT: u32 = 120;
 
-/// Characters of a file's name that are shown.
+/// Characters of a file's name and of a series' that are shown.
 const SOURCE: usize = 80;
+const SERIES_NAME: usize = 100;
 
 /// The radius of points, and of those of a series that has few: lines do not hide them.
 const RADIUS: i32 = 2;
@@ -139,7 +141,7 @@ pub fn draw(source: &str, every: &Every, points: &Points, found: &Aggregates) ->
             if let Some(names) = &points.names {
                 let font = ("sans-serif", 15).into_font().style(FontStyle::Bold);
                 head.draw_text(
-                    &readable(&names[series]),
+                    &shortened(&names[series], SERIES_NAME),
                     &font.color(&BLACK),
                     (LEFT as i32, 6),
                 )?;
@@ -195,7 +197,7 @@ fn draw_title(
     times: Option<&Range<i64>>,
 ) -> Result<()> {
     let font = ("sans-serif", 18).into_font().color(&BLACK);
-    let title = format!("{}, every {}", shortened(&readable(source)), every.text);
+    let title = format!("{}, every {}", shortened(source, SOURCE), every.text);
     area.draw_text(&title, &font, (LEFT as i32, 8))?;
     let times = times.map_or("no points".into(), |times| {
         format!("{} to {}", timestamp(times.start), timestamp(times.end))
@@ -352,17 +354,6 @@ fn label(number: f64) -> String {
     match exponential {
         Ok(short) if text.len() > LENGTH && short.len() < text.len() => short,
         _ => text,
-    }
-}
-
-/// The end of a name that is too long.
-fn shortened(name: &str) -> String {
-    match name.chars().count() {
-        length if length > SOURCE => {
-            let end: String = name.chars().skip(length - SOURCE).collect();
-            format!("…{end}")
-        }
-        _ => name.into(),
     }
 }
 

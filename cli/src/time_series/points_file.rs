@@ -60,15 +60,6 @@ impl Points {
     }
 }
 
-/// A name or path for reading: without control characters, and not endless.
-pub fn readable(text: &str) -> String {
-    const LENGTH: usize = 100;
-    let is_cut = text.chars().nth(LENGTH).is_some();
-    let readable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let start = text.chars().take(LENGTH).map(readable);
-    start.chain(is_cut.then_some('…')).collect()
-}
-
 /// The points of a file as they were read.
 pub struct Rows {
     columns: Columns,

@@ -10,14 +10,18 @@ use serde::Serialize;
 
 use super::args::Args;
 use super::number::rounded;
-use super::points_file::{Points, readable};
+use super::points_file::Points;
 use super::results::series_of;
 use super::time::{Every, timestamp};
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
+use crate::common::text::shortened;
 
 /// Buckets that are shown.
 const SHOWN: usize = 10;
+
+/// Characters of a series' name in the table.
+const SERIES_NAME: usize = 100;
 
 /// The parts of a run.
 #[derive(Default)]
@@ -86,7 +90,7 @@ struct Bucket {
 impl Bucket {
     fn new(bucket: usize, points: &Points, found: &Aggregates) -> Bucket {
         let start = found.starts()[bucket];
-        let name = |names: &Vec<String>| readable(&names[series_of(found, bucket)]);
+        let name = |names: &Vec<String>| names[series_of(found, bucket)].clone();
         Bucket {
             series: points.names.as_ref().map(name),
             timestamp: timestamp(start).to_string(),
@@ -147,7 +151,12 @@ impl Summary {
         };
         let mut columns = Vec::new();
         if self.series.is_some() {
-            let cell = |bucket: &Bucket| bucket.series.clone().unwrap_or_default();
+            let cell = |bucket: &Bucket| {
+                bucket
+                    .series
+                    .as_deref()
+                    .map_or(String::new(), |name| shortened(name, SERIES_NAME))
+            };
             columns.push(column("series", &cell));
         }
         columns.push(column("timestamp", &|bucket| bucket.timestamp.clone()));

@@ -163,7 +163,7 @@ fn windows_of_each_record() {
     let fasta = folder.file("a.fa", fasta);
     let texts = ["ACGTACGTTT", "ACG", &long, "ACGT"];
     let strides = [3, 4, 1_000_000, 200_000, 350_000];
-    for (width, stride) in [4, 4, 1, 5, 700_000].into_iter().zip(strides) {
+    for (width, stride) in [4, 4, 3, 5, 700_000].into_iter().zip(strides) {
         let mut windows = Vec::new();
         let mut names = Vec::new();
         for (text, name) in texts.iter().zip(["a", "short", "b", "c"]) {
@@ -195,6 +195,40 @@ fn windows_of_each_record() {
         let options = [&format!("--windows={bad}"), LAMBDA];
         PROGRAM.refuse_usage(&options, "not WIDTH:STRIDE, two positive numbers");
     }
+}
+
+#[test]
+fn windows_that_no_sequence_has() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGTNACG\n>b\nACGTACGTAC\n>c\nACG\n");
+    let out = folder.argument("out.npy");
+    let said = ["no sequence has 11 letters; the longest has 10: --windows needs"];
+    PROGRAM.refuse(&["--windows", "11:1", "--out", &out, &fasta], &said);
+    PROGRAM.refuse(&["--windows", "11:1", "--mean", &fasta], &said);
+    assert_eq!(folder.names(), ["a.fa"]);
+    let narrow = ["--windows", "5:1", "--tuple", "6", &fasta];
+    PROGRAM.refuse_options(
+        &narrow,
+        &["--windows of 5 letters have no tuples of 6 letters"],
+    );
+}
+
+#[test]
+fn proteins_as_dna() {
+    let folder = Folder::new();
+    let protein = folder.file("a.fa", ">a\nMKVLAAGIVGLCAKAYWDE\n");
+    let errors = |options: &[&str]| {
+        let output = PROGRAM.run(options);
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = errors(&[&protein]);
+    assert!(said.starts_with("warning: more than 10 %"), "{said}");
+    says(&said, &["--alphabet protein"]);
+    assert_eq!(errors(&["--quiet", &protein]), "");
+    assert_eq!(errors(&["--alphabet", "protein", &protein]), "");
+    let unknown = folder.file("n.fa", ">a\nACGTNNNNNNNNNNRYKM\n");
+    assert_eq!(errors(&[&unknown]), "");
 }
 
 /// More windows than are sketched at a time.
@@ -537,15 +571,12 @@ fn files_that_are_not_fasta() {
 #[test]
 fn parameters_that_cannot_be() {
     for (option, number, said) in [
-        ("--dim", "0", "the dimension, is 0"),
-        ("--dim", "4097", "the dimension, is 4097"),
-        (
-            "--tuple",
-            "9",
-            "tuple_length, the number of letters of a tuple, is 9",
-        ),
+        ("--dim", "0", "0 is not in 1..=4096"),
+        ("--dim", "4097", "4097 is not in 1..=4096"),
+        ("--tuple", "0", "0 is not in 1..=8"),
+        ("--tuple", "9", "9 is not in 1..=8"),
     ] {
-        PROGRAM.refuse(&[option, number, LAMBDA], &[said]);
+        PROGRAM.refuse_usage(&[option, number, LAMBDA], said);
     }
     PROGRAM.refuse_usage(&["--alphabet", "greek", LAMBDA], "greek");
     PROGRAM.refuse_usage(&["--seed=-1", LAMBDA], "--seed");

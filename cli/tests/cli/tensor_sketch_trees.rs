@@ -118,6 +118,74 @@ fn a_mean_is_that_of_the_windows() {
 }
 
 #[test]
+fn a_mean_has_the_length_of_its_sequence() {
+    let folder = Folder::new();
+    let text = ">a\nNACGTTGCAACNN\n>short\nACG\n>b\nACGTTGCAACC\n";
+    let input = folder.file("input.fa", text);
+    let found = PROGRAM.json(&["--windows", "5:3", "--mean", &input]);
+    let sketches = found["first_sketches"].as_array().unwrap();
+    let facts: Vec<_> = sketches
+        .iter()
+        .map(|sketch| [&sketch["length"], &sketch["skipped"]].map(|fact| fact.as_u64().unwrap()))
+        .collect();
+    assert_eq!(facts, [[10, 3], [11, 0]]);
+}
+
+#[test]
+fn more_sketches_than_a_tree_takes() {
+    let folder = Folder::new();
+    let records = (0..10_001).map(|i| format!(">{i}\nACGT\n"));
+    let input = folder.file("input.fa", records.collect::<String>());
+    let outputs = ["out", "distances", "tree"].map(|name| folder.argument(name));
+    let [out, distances, tree] = &outputs;
+    let mut options = vec!["--dim", "1", "--tuple", "1", "--out", out];
+    options.extend(["--distances", distances, "--tree", tree, &input]);
+    PROGRAM.refuse(&options, &["more than 10000 sketches", "leave out --tree"]);
+    assert_eq!(folder.names(), ["input.fa"]);
+}
+
+#[test]
+fn sequences_that_a_tree_does_not_tell_apart() {
+    let folder = Folder::new();
+    let tree = folder.argument("tree.nwk");
+    let errors = |text: &str, options: &[&str]| {
+        let input = folder.file("input.fa", text);
+        let output = PROGRAM.run(&[options, &[&input]].concat());
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let text = ">a\nACGTTG\n>a\nACGTAA\n>b\nACG\n>c\n";
+    let said = errors(text, &["--tree", &tree]);
+    assert_eq!(said.lines().count(), 2, "{said}");
+    says(&said, &["warning: several sequences have the name a,"]);
+    says(
+        &said,
+        &["warning: 2 of 4 sketches are zero, the first that of b:"],
+    );
+    assert_eq!(errors(text, &["--quiet", "--tree", &tree]), "");
+    assert_eq!(errors(text, &[]), "");
+}
+
+#[test]
+fn control_characters_are_not_drawn() {
+    let folder = Folder::new();
+    let text = ">a\u{1b}[31m\nACGTTGCA\n>b\u{1}\nTTGACCA\n>c\nACGTTACC\n";
+    let input = folder.file("input.fa", text);
+    let plot = folder.argument("plot.svg");
+    let printed = PROGRAM.succeed(&["--plot", &plot, &input]);
+    let picture = fs::read_to_string(folder.path("plot.svg")).unwrap();
+    for text in [&printed, &picture] {
+        says(text, &["a\u{fffd}[31m", "b\u{fffd}"]);
+        assert!(
+            !text.contains(|c: char| c.is_control() && c != '\n'),
+            "{text:?}"
+        );
+    }
+    let found = PROGRAM.json(&[&input]);
+    assert_eq!(found["first_sketches"][1]["name"], "b\u{1}");
+}
+
+#[test]
 fn a_picture_needs_neither_a_tree_nor_a_table() {
     let folder = Folder::new();
     let input = folder.file("input.fa", ">a<b\nACGTTGCA\n>O'B\nTTGACCA\n>c\nACGTTGCA\n");

@@ -1,6 +1,7 @@
 //! Trees drawn with characters.
 
 use super::{Kind, Layout, Tree};
+use crate::common::text::visible;
 
 /// Columns that the branches take.
 const COLUMNS: usize = 56;
@@ -48,7 +49,7 @@ pub fn draw_text(tree: &Tree, names: &[String]) -> String {
         text.push_str(drawn.trim_end());
         if let Some(name) = label {
             text.push(' ');
-            text.push_str(name);
+            text.push_str(&visible(name));
         }
         text.push('\n');
     }

@@ -8,7 +8,7 @@ mod rooting;
 
 pub use drawing::draw_text;
 pub use layout::Layout;
-pub use neighbor_joining::neighbor_joining;
+pub use neighbor_joining::{MOST_LEAVES, neighbor_joining};
 pub use newick::newick;
 pub use rooting::rooted_at_midpoint;
 

@@ -11,7 +11,7 @@ use super::{Kind, Tree};
 use crate::common::progress;
 
 /// The most sequences of a tree: the time grows with their third power, to some minutes here.
-const MOST_LEAVES: usize = 10_000;
+pub const MOST_LEAVES: usize = 10_000;
 
 /// Computes the unrooted tree of a square matrix of distances by neighbour joining. The root of the
 /// result is only the last node: it has three children, if there are three leaves or more.
