@@ -6,7 +6,6 @@
 
 use std::fmt::{self, Write as _};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -61,7 +60,7 @@ fn write_pages(command: &Command, folder: &Path, files: &mut Vec<String>) -> Res
     let path = folder.join(format!("{name}.1"));
     let mut file = OutputFile::create(&path)?;
     let page = page(command)?;
-    file.write(|file| Ok(file.write_all(&page)?))?;
+    file.write_all(&page)?;
     file.publish()?;
     files.push(path.display().to_string());
     let subcommands = command.get_subcommands();

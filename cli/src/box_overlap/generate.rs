@@ -45,7 +45,7 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     let mut files = Vec::new();
     for path in &paths {
         let mut file = OutputFile::create(path)?;
-        file.write(|file| Ok(file.write_all(b"id,minX,minY,minZ,maxX,maxY,maxZ\n")?))?;
+        file.write_all(b"id,minX,minY,minZ,maxX,maxY,maxZ\n")?;
         files.push(file);
     }
 
@@ -58,7 +58,7 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
         let blocks = blocks.map(|first| pipes.text(first..end.min(first + BLOCK)));
         for block in blocks.collect::<Vec<_>>() {
             for (file, text) in files.iter_mut().zip(block) {
-                file.write(|file| Ok(file.write_all(&text)?))?;
+                file.write_all(&text)?;
             }
         }
         bar.set_position((end * CHAIN) as u64);

@@ -235,7 +235,7 @@ struct Output(OutputFile);
 
 impl Write for Output {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let written = self.0.write(|file| Ok(file.write_all(text)?));
+        let written = self.0.write_all(text);
         let said = |error| io::Error::other(format!("{error:#}"));
         written.map(|()| text.len()).map_err(said)
     }

@@ -14,7 +14,6 @@ mod results;
 mod summary;
 mod top_view;
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -103,7 +102,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
                 .map(|path| path.display().to_string())
                 .collect();
             let svg = sample.svg(&names, &sets)?;
-            picture.write(|file| Ok(file.write_all(svg.as_bytes())?))?;
+            picture.write_all(svg.as_bytes())?;
             picture.publish()?;
         }
         results.joined = join.as_ref().map(|join| join.rows);

@@ -1,7 +1,5 @@
 //! What becomes of pairs: they go to the files, and few are kept.
 
-use std::io::Write;
-
 use anyhow::Result;
 use gridstride::box_overlap::{OverlapSlice, Overlaps};
 use ndarray::Array2;
@@ -41,7 +39,7 @@ impl Results {
     pub fn create(args: &Args) -> Result<Results> {
         let create_csv = |path: &_| {
             let mut file = OutputFile::create(path)?;
-            file.write(|file| Ok(file.write_all(b"set1,set2\n")?))?;
+            file.write_all(b"set1,set2\n")?;
             anyhow::Ok(file)
         };
         let create_npy = |path: &_| NpyFile::create(path, 'i', args.limit);

@@ -69,8 +69,13 @@ pub fn show_json(object: &impl Serialize) -> Result<()> {
 /// Prints a sentence about doubtful input on stderr, unless the mode is quiet.
 pub fn warn(sentence: &str) {
     if mode() != Mode::Quiet {
-        eprintln!("warning: {sentence}");
+        say(format_args!("warning: {sentence}"));
     }
+}
+
+/// Prints a line on stderr, if it is not closed.
+fn say(line: fmt::Arguments) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Adds the time that `work` takes.
@@ -117,8 +122,7 @@ pub fn exit_code(done: Result<()>) -> ExitCode {
         true => "; `gridstride devices` shows what there is, and why the rest is not",
         false => "",
     };
-    // Nothing can be said if stderr is closed.
-    let _ = writeln!(io::stderr(), "error: {error:#}{advice}");
+    say(format_args!("error: {error:#}{advice}"));
     match error.is::<UsageError>() {
         true => ExitCode::from(2),
         false => ExitCode::FAILURE,

@@ -34,7 +34,7 @@ impl ResultsFile {
             add_name(&mut text, &names.columns.name(column));
         }
         text.push(b'\n');
-        table.write(|file| Ok(file.write_all(&text)?))?;
+        table.write_all(&text)?;
         Ok(ResultsFile::Table(table))
     }
 

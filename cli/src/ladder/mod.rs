@@ -24,7 +24,6 @@ mod tests;
 mod timestamps;
 mod vector_add;
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -179,7 +178,7 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(mut picture) = picture {
         let swept = ladders.iter().find(|ladder| ladder.sweep.is_some());
         let svg = plot::svg(swept.unwrap_or(&ladders[0]))?;
-        picture.write(|file| Ok(file.write_all(svg.as_bytes())?))?;
+        picture.write_all(svg.as_bytes())?;
         picture.publish()?;
     }
     report::show_json(&Summary { ladders: &ladders })

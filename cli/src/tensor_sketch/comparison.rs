@@ -1,7 +1,6 @@
 //! Distances between sketches, and what is made of them: a table, a tree and a picture.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use anyhow::{Result, bail};
 use gridstride::Device;
@@ -85,7 +84,7 @@ impl Outputs {
             false => None,
         };
         if let (Some(file), Some(tree)) = (&mut self.tree, &tree) {
-            write_text(file, &(newick(tree, names) + "\n"))?;
+            file.write_all((newick(tree, names) + "\n").as_bytes())?;
         }
         let tree = tree.as_ref().map(rooted_at_midpoint);
         if let Some(file) = &mut self.plot {
@@ -100,7 +99,7 @@ impl Outputs {
                 order: &order,
                 tree,
             };
-            write_text(file, &phase("plotting", || map.draw())?)?;
+            file.write_all(phase("plotting", || map.draw())?.as_bytes())?;
         }
         match tree {
             Some(tree) if is_shown => Ok(Some(Comparison {
@@ -121,10 +120,6 @@ impl Outputs {
             .flatten()
             .try_for_each(OutputFile::publish)
     }
-}
-
-fn write_text(file: &mut OutputFile, text: &str) -> Result<()> {
-    file.write(|file| Ok(file.write_all(text.as_bytes())?))
 }
 
 /// Refuses distances of which there is no tree or clustering.

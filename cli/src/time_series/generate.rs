@@ -39,7 +39,7 @@ const WAVE: u64 = 1 << 19;
 /// Writes `count` temperatures to a file.
 pub fn run(path: &Path, count: u64, seed: u64) -> Result<()> {
     let mut file = OutputFile::create(path)?;
-    file.write(|file| Ok(file.write_all(b"timestamp,series,value\n")?))?;
+    file.write_all(b"timestamp,series,value\n")?;
     let week = Week { count, seed };
     let bar = progress::count("writing", count, "rows");
     let mut start = 0;

@@ -20,7 +20,6 @@ mod time;
 mod time_axis;
 mod value;
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
@@ -100,7 +99,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         timed(&mut times.plotting, || {
             let draw = || plot::draw(&source, every, &points, &found);
             let text = phase("plotting", draw)?;
-            file.write(|file| Ok(file.write_all(text.as_bytes())?))?;
+            file.write_all(text.as_bytes())?;
             file.publish()
         })?;
     }

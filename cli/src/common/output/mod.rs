@@ -47,6 +47,11 @@ impl OutputFile {
         write(self.temporary.as_file_mut()).map_err(|error| cannot_write(&self.path, error))
     }
 
+    /// Adds bytes to the file.
+    pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write(|file| Ok(file.write_all(bytes)?))
+    }
+
     /// Adds the texts 0 to `count`, which all threads make, a few at a time. `progress` is called
     /// with the number of those that are in the file.
     pub fn write_texts(

@@ -1,6 +1,6 @@
 //! Matrices in NumPy's format.
 
-use std::io::{Seek, Write};
+use std::io::Seek;
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -50,7 +50,7 @@ impl<T: Element> NpyFile<T> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write(|file| Ok(file.write_all(bytes)?))
+        self.file.write_all(bytes)
     }
 
     /// Version 1.0 of the format: 128 bytes, whatever the number of rows.
