@@ -74,6 +74,10 @@ python3 benches/random_fasta.py target/bench/large.fa 5000000000 40
 ## distances: Distances
 benches/distances --device cuda
 python3 benches/peers/distances_torch.py
+## nearest: Nearest rows
+benches/nearest --device cuda
+python3 benches/peers/nearest_torch.py
+python3 benches/peers/nearest_faiss.py
 ## matmul: Matrix multiplication
 benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
 python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv
