@@ -1,8 +1,8 @@
 //! Distances of sketches, which estimate edit distances.
 
-use super::standin::{Windows as WindowRows, slide_paired};
 use anyhow::Result;
 use gridstride::Device;
+use gridstride::distances::{Windows as WindowRows, slide_paired};
 use gridstride::sequences::Sequences;
 use gridstride::tensor_sketch::{Tables, TensorSketch};
 use ndarray::{Array2, ArrayView1, s};

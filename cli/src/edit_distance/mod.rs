@@ -12,7 +12,6 @@ mod grid;
 mod grid_plot;
 mod records;
 mod scatter;
-mod standin;
 mod summary;
 
 use std::time::Instant;

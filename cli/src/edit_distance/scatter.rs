@@ -16,7 +16,7 @@ const PANEL: (u32, u32) = (520, 460);
 const TITLE: u32 = 40;
 
 /// Points that are drawn; of more pairs, each n-th.
-const POINTS: usize = 4000;
+const POINTS: usize = 500;
 
 /// Draws a panel for whole sequences, and one for windows if there are any: as SVG. `sketches`
 /// says of what kind they are.
