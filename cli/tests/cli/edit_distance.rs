@@ -59,12 +59,16 @@ fn l2(a: &[Array1<f64>], b: &[Array1<f64>]) -> f64 {
     squares.sum::<f64>().sqrt()
 }
 
-/// Expects a number that is within the bound of sketches of `f32` of short sequences: they are
-/// below 1, and each of their numbers has an error of 10⁻⁵ or less.
+/// Expects a distance of so many numbers of sketches.
+///
+/// Of sequences as short as these, sketches are whole numbers, and exact until they are divided by
+/// the number of tuples. So each number, at most 1, has one rounding of u = 2⁻²⁴ or less, and the
+/// distance is wrong by 2u·√n at most. Computing the distance adds γ of n + 4 of it.
 #[track_caller]
 fn check(cell: &str, expected: f64, numbers: usize) {
     let found: f64 = cell.parse().unwrap();
-    let bound = 2e-5 * (numbers as f64).sqrt();
+    let (n, u) = (numbers as f64, 2f64.powi(-24));
+    let bound = 2.0 * u * n.sqrt() + 1.01 * (n + 4.0) * u * expected;
     assert!((found - expected).abs() <= bound, "{found} {expected}");
 }
 
