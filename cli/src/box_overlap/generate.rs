@@ -3,16 +3,16 @@
 use std::fs;
 use std::io::Write;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use rayon::prelude::*;
+use anyhow::{Context, Result, bail};
 
 use super::args::{Args, TypeName};
 use crate::common::generated::Generated;
 use crate::common::output::OutputFile;
 use crate::common::progress;
 use crate::common::random::Random;
-use crate::common::report;
+use crate::common::report::{self, UsageError};
 
 /// Segments of a pipe.
 const CHAIN: usize = 20;
@@ -33,37 +33,39 @@ const STARTS: [(i64, f64); 3] = [
 ];
 const STARTS_FOR: f64 = 200_000.0;
 
-/// Pipes that are made in one go by a thread, and by all of them.
+/// Pipes of a text.
 const BLOCK: usize = 1 << 9;
-const WAVE: usize = 1 << 14;
+
+/// The two files. Each is made of the same random numbers, which take less time than the text.
+#[derive(Clone, Copy, PartialEq)]
+enum Set {
+    Welds,
+    Segments,
+}
 
 /// Writes `count` welds to set1.csv and `count` segments to set2.csv.
 pub fn run(args: &Args, count: usize) -> Result<()> {
     let folder = &args.set1;
+    if folder == Path::new("-") {
+        let said = "--generate needs the name of a folder: - does not stand for stdout here";
+        bail!(UsageError(said.into()));
+    }
     fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
     let paths = ["set1.csv", "set2.csv"].map(|name| folder.join(name));
-    let mut files = Vec::new();
-    for path in &paths {
-        let mut file = OutputFile::create(path)?;
-        file.write_all(b"id,minX,minY,minZ,maxX,maxY,maxZ\n")?;
-        files.push(file);
-    }
-
+    let create = |path: &PathBuf| OutputFile::create(path);
+    let mut files = paths.iter().map(create).collect::<Result<Vec<_>>>()?;
     let pipes = Pipes::new(args, count);
     let chains = count.div_ceil(CHAIN);
-    let bar = progress::count("writing", count as u64, "segments");
-    for start in (0..chains).step_by(WAVE) {
-        let end = chains.min(start + WAVE);
-        let blocks = (start..end).into_par_iter().step_by(BLOCK);
-        let blocks = blocks.map(|first| pipes.text(first..end.min(first + BLOCK)));
-        for block in blocks.collect::<Vec<_>>() {
-            for (file, text) in files.iter_mut().zip(block) {
-                file.write_all(&text)?;
-            }
-        }
-        bar.set_position((end * CHAIN) as u64);
+    for (file, set) in files.iter_mut().zip([Set::Welds, Set::Segments]) {
+        file.write_all(b"id,minX,minY,minZ,maxX,maxY,maxZ\n")?;
+        let bar = progress::count("writing", count as u64, "boxes");
+        file.write_texts(
+            chains.div_ceil(BLOCK),
+            |block| pipes.text(set, block * BLOCK..chains.min((block + 1) * BLOCK)),
+            |blocks| bar.set_position((blocks * BLOCK * CHAIN) as u64),
+        )?;
+        bar.finish_and_clear();
     }
-    bar.finish_and_clear();
     files.into_iter().try_for_each(OutputFile::publish)?;
     let paths = paths.map(|path| path.display().to_string());
     let [welds, segments] = &paths;
@@ -95,16 +97,16 @@ impl Pipes {
         }
     }
 
-    /// The lines of both files for some pipes.
-    fn text(&self, chains: Range<usize>) -> [Vec<u8>; 2] {
-        let mut text = [Vec::new(), Vec::new()];
+    /// The lines of a file for some pipes.
+    fn text(&self, set: Set, chains: Range<usize>) -> Vec<u8> {
+        let mut text = Vec::new();
         for chain in chains {
-            self.add_chain(chain, &mut text);
+            self.add_chain(set, chain, &mut text);
         }
         text
     }
 
-    fn add_chain(&self, chain: usize, [welds, segments]: &mut [Vec<u8>; 2]) {
+    fn add_chain(&self, set: Set, chain: usize, text: &mut Vec<u8>) {
         let mut random = Random::new(self.seed, chain as u64);
         let mut start =
             [0, 1, 2].map(|axis| STARTS[axis].0 + random.below(self.places[axis]) as i64);
@@ -113,16 +115,15 @@ impl Pipes {
             let length = LENGTHS.start + random.below(LENGTHS.end - LENGTHS.start);
             let mut end = start;
             end[axis] += length as i64;
-            self.add_line(
-                welds,
-                'w',
-                row,
-                start.map(|x| x - WELD),
-                start.map(|x| x + WELD),
-            );
             let (mut min, mut max) = (start.map(|x| x - PIPE), end.map(|x| x + PIPE));
             (min[axis], max[axis]) = (start[axis], end[axis]);
-            self.add_line(segments, 'p', row, min, max);
+            match set {
+                Set::Welds => {
+                    let (min, max) = (start.map(|x| x - WELD), start.map(|x| x + WELD));
+                    self.add_line(text, 'w', row, min, max);
+                }
+                Set::Segments => self.add_line(text, 'p', row, min, max),
+            }
             start = end;
         }
     }

@@ -13,7 +13,9 @@ use crate::common::report::UsageError;
 ///
 /// The numbers are f32 or f64, the distances f64. All rows are held in memory. The distances are
 /// computed and written a block of rows at a time, so there may be more of them than fit in memory:
-/// a block has 16 million distances, or as many rows as a row has numbers if that is more.
+/// a block has 16 million distances, or as many rows as a row has numbers if that is more. On
+/// GPUs two blocks are in memory, since one is written while the next is computed. Without --out,
+/// each pair of rows of a single file is computed once.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -49,12 +51,22 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
     pub memory: Option<u32>,
 
     /// The rows, plain, gzip, zstd or a zip archive of a single file; - is stdin.

@@ -25,7 +25,7 @@ use crate::common::output::check_distinct;
 use crate::common::progress;
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
-use blocks::Blocks;
+use blocks::{Block, Blocks};
 use names::Names;
 use nearest::Nearest;
 use results_file::ResultsFile;
@@ -88,17 +88,22 @@ fn run_in<T: Component>(
     let mut out = args.out()?.map(create).transpose()?;
 
     let mut nearest = Nearest::new(rows.other.is_none());
-    let mut blocks = Blocks::new(&rows, devices, args.metric.metric());
-    let bar = progress::count("comparing", blocks.count(), "distances");
-    while let Some(block) = timed(&mut times.computing, || blocks.next()) {
-        let (first, distances) = block?;
+    let blocks = Blocks::new(&rows, devices, args.metric.metric(), out.is_some());
+    let bar = progress::count("comparing", blocks.row_count(), "rows");
+    times.computing = blocks.for_each(|block| {
         timed(&mut times.writing, || {
-            nearest.add(first, distances.view());
-            out.iter_mut()
-                .try_for_each(|out| out.add(&names, first, distances.view()))
+            nearest.add(&block);
+            let Block {
+                first_row,
+                distances,
+                ..
+            } = &block;
+            let mut out = out.iter_mut();
+            out.try_for_each(|out| out.add(&names, *first_row, distances.view()))
         })?;
-        bar.inc(distances.len() as u64);
-    }
+        bar.inc(block.distances.nrows() as u64);
+        Ok(())
+    })?;
     bar.finish_and_clear();
     timed(&mut times.writing, || {
         out.map_or(Ok(()), ResultsFile::finish)

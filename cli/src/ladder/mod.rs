@@ -31,7 +31,7 @@ use clap::Subcommand;
 use gridstride::Device;
 use gridstride::device::{DeviceKind, Image, Module};
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_name::{DeviceName, DeviceParser};
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::report;
 use climb::{Ladder, Setup};
@@ -75,7 +75,8 @@ pub struct Args {
         long,
         global = true,
         default_value = "auto",
-        value_parser = one_device,
+        value_parser = DeviceParser::new(one_device, &DEVICES),
+        hide_possible_values = true,
         help_heading = "Computation"
     )]
     device: DeviceName,
@@ -101,6 +102,9 @@ pub struct Args {
     #[arg(long, global = true, help_heading = "Output")]
     markdown: bool,
 }
+
+/// The names of devices that shells complete.
+const DEVICES: [&str; 4] = ["auto", "cpu", "cuda", "simulator"];
 
 /// Reads the name of a device: the versions of a ladder are compared on one.
 fn one_device(text: &str) -> std::result::Result<DeviceName, String> {

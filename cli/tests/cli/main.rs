@@ -1,11 +1,11 @@
 //! The program as its users meet it: what they print, write and refuse.
 
-mod box_join;
 mod box_overlap;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod distances;
 mod global;
+mod golden;
 mod inputs;
 mod json;
 mod matmul;
@@ -15,6 +15,5 @@ mod plots;
 mod program;
 mod several_devices;
 mod tensor_sketch;
-mod tensor_sketch_trees;
 mod time_series;
 mod vector_add;

@@ -1,17 +1,19 @@
 //! The subcommand `tensor-sketch` as its user meets it: what it prints, writes and refuses.
 
-use std::fs;
-use std::io::Write;
+mod text;
+mod trees;
+mod windows;
 
+use crate::common::devices;
+use crate::common::sketch::{Reference, codes};
+use crate::program::{Folder, Program, gzip, gzip_stored, printed, says, words};
 use gridstride::Device;
 use gridstride::distances::pairwise;
 use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch, Unknown};
 use ndarray::{Array2, ArrayView1, array};
 use ndarray_npy::read_npy;
-
-use crate::common::devices;
-use crate::common::sketch::{Reference, codes};
-use crate::program::{Folder, Program, gzip, gzip_stored, printed, says, words};
+use std::fs;
+use std::io::Write;
 
 /// The genome. Tests run in the package's folder, in a bundle too.
 const LAMBDA: &str = "../examples/data/lambda_phage.fa";
@@ -154,66 +156,6 @@ fn forms_and_f64() {
 }
 
 #[test]
-fn windows_of_each_record() {
-    let folder = Folder::new();
-    // Windows begin on both sides of the ends of blocks of 1 MiB.
-    let long = "ACGTTGCAACCATG".repeat(100_000);
-    let lines = in_lines(&long, 70);
-    let fasta = format!(">a\nACGTACGTN\nTT\n>short\nACG\n>b\n{lines}\n>c\nACGT\n");
-    let fasta = folder.file("a.fa", fasta);
-    let texts = ["ACGTACGTTT", "ACG", &long, "ACGT"];
-    let strides = [3, 4, 1_000_000, 200_000, 350_000];
-    for (width, stride) in [4, 4, 3, 5, 700_000].into_iter().zip(strides) {
-        let mut windows = Vec::new();
-        let mut names = Vec::new();
-        for (text, name) in texts.iter().zip(["a", "short", "b", "c"]) {
-            let starts = (0..text.len()).step_by(stride);
-            for start in starts.filter(|start| start + width <= text.len()) {
-                windows.push(&text[start..start + width]);
-                names.push(format!("{name}:{start}"));
-            }
-        }
-        let option = format!("{width}:{stride}");
-        let tables = Tables::from_seed(4, 3, 4, 0).unwrap();
-        let options = ["--windows", &option, "--tuple", "3", "--dim", "4", &fasta];
-        let sketches = sketches(&folder, &options);
-        assert_eq!(sketches.nrows(), windows.len(), "{option}");
-        for (sketch, window) in sketches.outer_iter().zip(windows) {
-            let codes = Alphabet::dna().encode(window.as_bytes(), Unknown::Error);
-            // Products on the way to both ends, at most, and a few more.
-            Reference::new(&tables, ArrayView1::from(&codes.unwrap().codes))
-                .after_products(2 * width + 64)
-                .check_last_row(sketch, false, Form::Fourier);
-        }
-        let printed = PROGRAM.succeed(&options);
-        for (line, name) in words(&printed)[1..].iter().zip(names.iter().take(20)) {
-            assert_eq!(line[..3], [name, &width.to_string(), "-"]);
-        }
-        says(&printed, &["1400017 letters in "]);
-    }
-    for bad in ["5", "5:", "0:1", "1:0", "-1:1", "a:b", "1:1:1"] {
-        let options = [&format!("--windows={bad}"), LAMBDA];
-        PROGRAM.refuse_usage(&options, "not WIDTH:STRIDE, two positive numbers");
-    }
-}
-
-#[test]
-fn windows_that_no_sequence_has() {
-    let folder = Folder::new();
-    let fasta = folder.file("a.fa", ">a\nACGTNACG\n>b\nACGTACGTAC\n>c\nACG\n");
-    let out = folder.argument("out.npy");
-    let said = ["no sequence has 11 letters; the longest has 10: --windows needs"];
-    PROGRAM.refuse(&["--windows", "11:1", "--out", &out, &fasta], &said);
-    PROGRAM.refuse(&["--windows", "11:1", "--mean", &fasta], &said);
-    assert_eq!(folder.names(), ["a.fa"]);
-    let narrow = ["--windows", "5:1", "--tuple", "6", &fasta];
-    PROGRAM.refuse_options(
-        &narrow,
-        &["--windows of 5 letters have no tuples of 6 letters"],
-    );
-}
-
-#[test]
 fn proteins_as_dna() {
     let folder = Folder::new();
     let protein = folder.file("a.fa", ">a\nMKVLAAGIVGLCAKAYWDE\n");
@@ -229,61 +171,6 @@ fn proteins_as_dna() {
     assert_eq!(errors(&["--alphabet", "protein", &protein]), "");
     let unknown = folder.file("n.fa", ">a\nACGTNNNNNNNNNNRYKM\n");
     assert_eq!(errors(&[&unknown]), "");
-}
-
-/// More windows than are sketched at a time.
-#[test]
-fn many_windows() {
-    let folder = Folder::new();
-    let codes = codes(20_000, 4, 1);
-    let fasta = folder.file("a.fa", format!(">a\n{}\n", dna_text(&codes)));
-    let tables = Tables::from_seed(4, 1, 1024, 0).unwrap();
-    let windows = ["--windows", "10:3", &fasta];
-    let shape = ["--tuple", "1", "--dim", "1024"];
-    let sketches = sketches(&folder, &[&shape[..], &windows].concat());
-    let windows = codes.windows(10).step_by(3);
-    assert_eq!(sketches.nrows(), windows.len());
-    for (sketch, window) in sketches.outer_iter().zip(windows) {
-        Reference::new(&tables, window.into()).check_last_row(sketch, false, Form::Fourier);
-    }
-    let options = ["--windows", "10:3", "--form", "direct", &fasta];
-    PROGRAM.refuse_options(&options, &["not with --form direct"]);
-}
-
-/// Records keep their order, whether their windows share few letters or many. Errors name the
-/// window.
-#[test]
-fn windows_of_short_and_long_records() {
-    let folder = Folder::new();
-    let texts = [(300, 1), (30_000, 2), (299, 3), (300, 4)];
-    let texts = texts.map(|(length, seed)| codes(length, 4, seed));
-    let records: String = (0..)
-        .zip(&texts)
-        .map(|(i, codes)| format!(">{i}\n{}\n", dna_text(codes)))
-        .collect();
-    let fasta = folder.file("a.fa", records);
-    let tables = Tables::from_seed(4, 2, 6, 0).unwrap();
-    let options = ["--windows", "200:1", "--tuple", "2", "--dim", "6", &fasta];
-    let sketches = sketches(&folder, &options);
-    let windows: Vec<_> = texts.iter().flat_map(|codes| codes.windows(200)).collect();
-    assert_eq!(sketches.nrows(), windows.len());
-    for (sketch, window) in sketches.outer_iter().zip(windows) {
-        Reference::new(&tables, window.into())
-            .after_products(464)
-            .check_last_row(sketch, false, Form::Fourier);
-    }
-
-    // C(300 000, 8) is 1.6e39: equal letters leave f32's range, in any form.
-    let table = |value| vec![vec![value; 8]; 4];
-    let json = serde_json::json!({ "hashes": table(0), "signs": table(1) });
-    let zeros = folder.file("zeros.json", json.to_string());
-    let records = format!(">short\nACGT\n>long\n{}\n", "A".repeat(300_100));
-    let fasta = folder.file("long.fa", records);
-    let options = ["--tables", &zeros, "--dim", "1", &fasta, "--windows"];
-    for windows in ["300000:90", "300000:300000"] {
-        let options = [&options[..], &[windows]].concat();
-        PROGRAM.refuse(&options, &["cannot sketch long:0"]);
-    }
 }
 
 #[test]
@@ -453,119 +340,6 @@ fn distances_as_a_table() {
         let values = line[1..].iter().map(|value| value.parse().unwrap());
         assert_eq!(values.collect::<Vec<f64>>(), expected.row(i).to_vec());
     }
-}
-
-#[test]
-fn every_way_to_write_fasta() {
-    let folder = Folder::new();
-    let of = |name: &str, content: &[u8]| sketches(&folder, &[&folder.file(name, content)]);
-    let expected = dna(&["ACGTACGTAC", "", "TTTTT"]);
-    for text in [
-        ">a\nACGTACGTAC\n>b\n>c\nTTTTT\n",
-        ">a\nACGTA\nCGTAC\n\n>b\n\n>c\nTTTTT",
-        ">a x y\r\nACGTA\r\nCGTAC\r\n>b\r\n>c\r\nTTTTT\r\n",
-        ">a\nacgtacgtac\n>b\nNN-\n>c\nuuUUt\n",
-    ] {
-        assert_eq!(of("a.fa", text.as_bytes()), expected, "{text:?}");
-        let compressed = gzip(text.as_bytes());
-        assert_eq!(of("a.fa.gz", &compressed), expected, "{text:?}");
-    }
-    for text in [">", ">\n", ">a", ">a\n", ">a\r\n", ">a\n\n"] {
-        assert_eq!(of("a.fa", text.as_bytes()), dna(&[""]), "{text:?}");
-    }
-    let members: [&[u8]; 3] = [b">a\nACGTA", b"CGTAC\n>b\n>c\nT", b"TTTT\n"];
-    let members = members.map(gzip).concat();
-    assert_eq!(of("members.fa.gz", &members), expected);
-}
-
-#[test]
-fn a_record_longer_than_any_buffer() {
-    let folder = Folder::new();
-    let text = "ACGGTTAAC".repeat(30_000);
-    let lines = in_lines(&text, 61);
-    let fasta = format!(">short\nACGT\n>long\n{lines}\n>last\nTTTT\n");
-    let found = sketches(&folder, &[&folder.file("a.fa", fasta)]);
-    assert_eq!(found, dna(&["ACGT", &text, "TTTT"]));
-}
-
-/// The text is read in blocks of 1 MiB. Wherever one ends, lines are what they are: a `>` inside of
-/// one begins no record, and a carriage return is a part of a line end or of the text.
-#[test]
-fn lines_across_blocks() {
-    let folder = Folder::new();
-    let lines = "AC>GT\r\nA\rC\r\n\r\n>b c\r\nTT\r\n>\n>d\n\nG\r\r\nC";
-    let expected = dna(&[&format!("{}ACGTAC", "C".repeat(1 << 10)), "TT", "", "GC"]);
-    for before in 0..=lines.len() {
-        // So many bytes of the lines are in the first block.
-        let name = "n".repeat((1 << 20) - (1 << 10) - 3 - before);
-        let fasta = format!(">{name}\n{}\n{lines}", "C".repeat(1 << 10));
-        assert_eq!(fasta.len() - lines.len(), (1 << 20) - before);
-        let fasta = folder.file("a.fa", fasta);
-        let found = sketches(&folder, &[&fasta]);
-        assert_eq!(found, expected, "{before} bytes before");
-        let printed = PROGRAM.succeed(&[&fasta]);
-        let lines = words(&printed);
-        let skipped: Vec<_> = (lines[1..5].iter())
-            .map(|fields| fields[fields.len() - 6])
-            .collect();
-        assert_eq!(skipped, ["2", "0", "0", "1"], "{before} bytes before");
-        let said = "'>' (byte 62) at position 1026";
-        PROGRAM.refuse(&["--unknown", "error", &fasta], &[said]);
-    }
-}
-
-#[test]
-fn truncated_gzip() {
-    let folder = Folder::new();
-    let records = format!(">a\nACGT\n>b\n{}\n>c\nACGT\n", "ACGT".repeat(9));
-    let whole = gzip_stored(records.as_bytes());
-    let cases = [
-        (whole.len() - 1, "reading stopped in record 3 (c)"),
-        (whole.len() - 30, "reading stopped in record 2 (b)"),
-        (20, "reading stopped in record 1 (a)"),
-        (5, "nothing before the first record"),
-    ];
-    let kept = folder.file("kept.npy", "as it was");
-    for (length, place) in cases {
-        let path = folder.file("cut.fa.gz", &whole[..length]);
-        PROGRAM.refuse(&[&path, "--out", &kept], &["cut.fa.gz", place]);
-    }
-    assert_eq!(fs::read(&kept).unwrap(), b"as it was");
-    assert_eq!(folder.names(), ["cut.fa.gz", "kept.npy"]);
-
-    let mut damaged = whole.clone();
-    damaged[whole.len() - 12] ^= 1;
-    let said = ["bad.fa.gz", "record 3 (c)", "corrupt"];
-    PROGRAM.refuse(&[&folder.file("bad.fa.gz", damaged)], &said);
-}
-
-#[test]
-fn unknown_letters() {
-    let folder = Folder::new();
-    let fasta = folder.file("a.fa", ">a\nACGT\n>b note\nAC\nGRT\n");
-    let place = [
-        "cannot read ",
-        "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter of the alphabet",
-        "--unknown skip leaves such bytes out",
-    ];
-    PROGRAM.refuse(&["--unknown", "error", &fasta], &place);
-    PROGRAM.refuse(&["--unknown", "error", "--per-file", &fasta], &place);
-    let found = sketches(&folder, &["--unknown", "skip", &fasta]);
-    assert_eq!(found, dna(&["ACGT", "ACGT"]));
-}
-
-#[test]
-fn files_that_are_not_fasta() {
-    let folder = Folder::new();
-    for (name, content, said) in [
-        ("empty.fa", &b""[..], "the file is empty"),
-        ("empty.fa.gz", &gzip(b""), "the file is empty"),
-        ("words.fa", b"words", "it begins with 'w', not with '>'"),
-    ] {
-        PROGRAM.refuse(&[&folder.file(name, content)], &[name, said]);
-    }
-    PROGRAM.refuse(&[LAMBDA, "missing.fa"], &["missing.fa", "No such file"]);
-    PROGRAM.refuse(&[folder.0.path()], &["cannot read"]);
 }
 
 #[test]

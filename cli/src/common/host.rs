@@ -12,6 +12,20 @@ pub struct Host {
     pub memory_total: Option<u64>,
 }
 
+/// Returns the bytes that the host's memory has for new allocations, if the system tells: within
+/// the limit of a container.
+pub fn free_memory() -> Option<u64> {
+    let mut system = System::new().ok()?;
+    system.refresh_memory();
+    free(&system)
+}
+
+fn free(system: &System) -> Option<u64> {
+    let limit = system.cgroup_limits().map(|limits| limits.free_memory);
+    let free = system.available_memory().min(limit.unwrap_or(u64::MAX));
+    (free > 0).then_some(free)
+}
+
 impl Host {
     pub fn now() -> Host {
         let nothing = Host {
@@ -33,7 +47,7 @@ impl Host {
         Host {
             name: name.filter(|name| !name.is_empty()),
             cores: System::physical_core_count().ok(),
-            memory_free: known(system.available_memory()),
+            memory_free: free(&system),
             memory_total: known(system.total_memory()),
         }
     }

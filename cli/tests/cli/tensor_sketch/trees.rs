@@ -138,9 +138,15 @@ fn more_sketches_than_a_tree_takes() {
     let input = folder.file("input.fa", records.collect::<String>());
     let outputs = ["out", "distances", "tree"].map(|name| folder.argument(name));
     let [out, distances, tree] = &outputs;
-    let mut options = vec!["--dim", "1", "--tuple", "1", "--out", out];
-    options.extend(["--distances", distances, "--tree", tree, &input]);
-    PROGRAM.refuse(&options, &["more than 10000 sketches", "leave out --tree"]);
+    for option in ["--tree", "--plot", "--plot-tree"] {
+        let mut options = vec!["--dim", "1", "--tuple", "1", "--out", out];
+        options.extend(["--distances", distances, option, tree, &input]);
+        let said = [
+            "more than 10000 sketches",
+            "leave out --tree, --plot-tree and --plot",
+        ];
+        PROGRAM.refuse(&options, &said);
+    }
     assert_eq!(folder.names(), ["input.fa"]);
 }
 
@@ -236,4 +242,32 @@ fn one_sequence_and_identical_sequences() {
 fn trees_and_pictures_that_cannot_be_written() {
     PROGRAM.refuse_outputs(["--tree", "--plot"], TURTLES);
     PROGRAM.refuse_outputs(["--out", "--plot"], TURTLES);
+    PROGRAM.refuse_outputs(["--plot-tree", "--plot"], TURTLES);
+}
+
+/// The tree alone, without a heat map and without a Newick file.
+#[test]
+fn a_picture_of_the_tree() {
+    let folder = Folder::new();
+    let (tree, map) = (folder.argument("tree.svg"), folder.argument("map.svg"));
+    let options = ["--plot-tree", &tree, "--dim", "16", TURTLES];
+    PROGRAM.succeed(&options);
+    assert_eq!(folder.names(), ["tree.svg"]);
+    let picture = fs::read_to_string(&tree).unwrap();
+    says(
+        &picture,
+        &[
+            "Tree of 9 sketches",
+            "rooted at its midpoint",
+            "Chelonia_mydas_NC_000886.1",
+        ],
+    );
+    // The background alone.
+    assert_eq!(picture.matches("<rect").count(), 1);
+    // A heat map has the order of the tree then.
+    PROGRAM.succeed(&[&options[..], &["--plot", &map]].concat());
+    says(
+        &fs::read_to_string(&map).unwrap(),
+        &["in the order of the tree"],
+    );
 }

@@ -1,13 +1,16 @@
 //! Distances as a picture: a heat map, and beside it a tree.
 
+mod paint;
+
 use anyhow::Result;
 use ndarray::{Array2, ArrayView2};
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::tree::{Layout, Tree};
+use super::tree::{Area, Branches, GREY, Tree};
 use crate::common::text::shortened;
+pub use paint::unit;
+use paint::{draw_cells, draw_legend};
 
 /// The most cells in a row. Of more sequences, neighbours in the order share a cell.
 const MOST_CELLS: usize = 250;
@@ -19,9 +22,8 @@ const SIDE: usize = 760;
 const LARGEST_CELL: usize = 44;
 const SMALLEST_CELL: usize = 3;
 
-/// Cells that are large enough for a name beside them, and for a number in them.
+/// Cells that are large enough for a name beside them.
 const NAMED_CELL: usize = 8;
-const NUMBERED_CELL: usize = 40;
 
 /// The most characters of a name.
 const NAME: usize = 40;
@@ -41,10 +43,6 @@ const BAR: (i32, i32) = (256, 14);
 /// Pixels from the bar to its title, and of the title.
 const LEGEND_GAP: i32 = 12;
 const LEGEND_TITLE: i32 = 130;
-
-const GREY: RGBColor = RGBColor(90, 90, 90);
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// What is drawn.
 pub struct HeatMap<'a> {
@@ -83,7 +81,7 @@ impl HeatMap<'_> {
             draw_cells(&area, &frame, &cells, largest)?;
             self.draw_names(&area, &frame)?;
             if let Some(tree) = self.tree {
-                draw_tree(&area, &frame, tree)?;
+                self.draw_tree(&area, &frame, tree)?;
             }
             draw_legend(&area, &frame, largest)?;
             area.present()?;
@@ -172,6 +170,20 @@ impl HeatMap<'_> {
         }
         Ok(())
     }
+
+    /// Draws the tree on the left, its leaves beside the rows.
+    fn draw_tree(&self, area: &Area, frame: &Frame, tree: &Tree) -> Result<()> {
+        let y = |row: f64| {
+            let row = (row + 0.5) / frame.group as f64;
+            TITLE + (row * f64::from(frame.cell)).round() as i32
+        };
+        let branches = Branches::new(tree, MARGIN, TREE, y);
+        branches.draw(area)?;
+        if frame.has_names {
+            branches.draw_leaders(area, frame.left - GAP / 2)?;
+        }
+        branches.draw_scale(area, TITLE + frame.cells as i32 * frame.cell + 16)
+    }
 }
 
 /// The size of the letters beside cells.
@@ -179,167 +191,9 @@ fn font_size(cell: usize) -> i32 {
     cell.clamp(NAMED_CELL, 13) as i32
 }
 
-/// From dark for 0 to light for 1.
-fn color(share: f64) -> RGBColor {
-    ViridisRGB.get_color(share.clamp(0.0, 1.0))
-}
-
-fn draw_cells(area: &Area, frame: &Frame, cells: &Array2<f64>, largest: f64) -> Result<()> {
-    let share = |distance: f64| {
-        if largest > 0.0 {
-            distance / largest
-        } else {
-            0.0
-        }
-    };
-    for (row, distances) in cells.outer_iter().enumerate() {
-        let top = TITLE + row as i32 * frame.cell;
-        let colors: Vec<RGBColor> = distances.iter().map(|&d| color(share(d))).collect();
-        // Neighbours of the same colour are one rectangle, for a smaller file.
-        let mut left = frame.left;
-        for run in colors.chunk_by(|a, b| a == b) {
-            let right = left + run.len() as i32 * frame.cell;
-            let corners = [(left, top), (right, top + frame.cell)];
-            area.draw(&Rectangle::new(corners, run[0].filled()))?;
-            left = right;
-        }
-        if frame.cell as usize >= NUMBERED_CELL {
-            draw_numbers(
-                area,
-                frame,
-                row,
-                distances.as_slice().unwrap_or(&[]),
-                largest,
-            )?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes the distances of a row into their cells, in the unit of the legend.
-fn draw_numbers(
-    area: &Area,
-    frame: &Frame,
-    row: usize,
-    distances: &[f64],
-    largest: f64,
-) -> Result<()> {
-    let unit = unit(largest);
-    for (column, distance) in distances.iter().enumerate() {
-        let ink = if *distance > 0.6 * largest {
-            &BLACK
-        } else {
-            &WHITE
-        };
-        let font = ("sans-serif", 12).into_font().color(ink);
-        let middle = |index: usize| index as i32 * frame.cell + frame.cell / 2;
-        let place = (frame.left + middle(column), TITLE + middle(row));
-        let number = format!("{:.2}", distance / 10f64.powi(unit));
-        area.draw_text(
-            &number,
-            &font.pos(Pos::new(HPos::Center, VPos::Center)),
-            place,
-        )?;
-    }
-    Ok(())
-}
-
-/// The exponent of ten in which distances are written, so that the largest has one digit before the
-/// point.
-pub fn unit(largest: f64) -> i32 {
-    match largest > 0.0 {
-        true => largest.log10().floor() as i32,
-        false => 0,
-    }
-}
-
-/// Draws the tree on the left, its leaves beside the rows.
-fn draw_tree(area: &Area, frame: &Frame, tree: &Tree) -> Result<()> {
-    let layout = Layout::new(tree);
-    let deepest = layout.deepest();
-    let scale = if deepest > 0.0 {
-        f64::from(TREE) / deepest
-    } else {
-        0.0
-    };
-    let x = |node: usize| MARGIN + (layout.depth[node] * scale).round() as i32;
-    let y = |node: usize| {
-        let row = (layout.row[node] + 0.5) / frame.group as f64;
-        TITLE + (row * f64::from(frame.cell)).round() as i32
-    };
-    let line = |points: Vec<(i32, i32)>, color: RGBColor, width: u32| {
-        area.draw(&PathElement::new(points, color.stroke_width(width)))
-    };
-    for parent in 0..tree.nodes.len() {
-        for &child in tree.children(parent) {
-            line(
-                vec![
-                    (x(parent), y(parent)),
-                    (x(parent), y(child)),
-                    (x(child), y(child)),
-                ],
-                BLACK,
-                1,
-            )?;
-        }
-        // From a leaf to its row.
-        let end = frame.left - GAP / 2;
-        if tree.children(parent).is_empty() && frame.has_names && x(parent) < end {
-            line(
-                vec![(x(parent) + 3, y(parent)), (end, y(parent))],
-                RGBColor(200, 200, 200),
-                1,
-            )?;
-        }
-    }
-    if deepest > 0.0 {
-        draw_scale(area, frame, deepest, scale)?;
-    }
-    Ok(())
-}
-
-/// Draws a line below the tree with a round length.
-fn draw_scale(area: &Area, frame: &Frame, deepest: f64, scale: f64) -> Result<()> {
-    let power = 10f64.powi((deepest / 2.0).log10().floor() as i32);
-    let steps = [5.0, 2.0, 1.0].map(|step| step * power);
-    let length = steps
-        .into_iter()
-        .find(|step| *step <= deepest / 2.0)
-        .unwrap_or(power);
-    let y = TITLE + frame.cells as i32 * frame.cell + 16;
-    let points = vec![(MARGIN, y), (MARGIN + (length * scale).round() as i32, y)];
-    area.draw(&PathElement::new(points, BLACK.stroke_width(2)))?;
-    let font = ("sans-serif", 12).into_font().color(&BLACK);
-    Ok(area.draw_text(&format!("{length:.0e}"), &font, (MARGIN, y + 5))?)
-}
-
-fn draw_legend(area: &Area, frame: &Frame, largest: f64) -> Result<()> {
-    let unit = unit(largest);
-    let (width, height) = BAR;
-    let (left, top) = (frame.left, frame.size.1 - LEGEND + 4);
-    for x in 0..width {
-        let color = color(f64::from(x) / f64::from(width - 1));
-        area.draw(&Rectangle::new(
-            [(left + x, top), (left + x + 1, top + height)],
-            color.filled(),
-        ))?;
-    }
-    let font = ("sans-serif", 12).into_font().color(&BLACK);
-    for (share, hpos) in [(0.0, HPos::Left), (0.5, HPos::Center), (1.0, HPos::Right)] {
-        let number = format!("{:.2}", share * largest / 10f64.powi(unit));
-        let place = (left + (share * f64::from(width)) as i32, top + height + 5);
-        area.draw_text(&number, &font.pos(Pos::new(hpos, VPos::Top)), place)?;
-    }
-    let title = match unit {
-        0 => "L2 distance".into(),
-        unit => format!("L2 distance / 1e{unit}"),
-    };
-    Ok(area.draw_text(&title, &font, (left + width + LEGEND_GAP, top))?)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tree::{neighbor_joining, rooted_at_midpoint};
+    use super::super::tree::{Layout, neighbor_joining, rooted_at_midpoint};
     use super::*;
 
     fn map(sequences: usize) -> String {
