@@ -15,7 +15,7 @@ struct Kernels {
     is_chosen: bool,
 }
 
-const KERNELS: [Kernels; 7] = [
+const KERNELS: [Kernels; 8] = [
     Kernels {
         name: "box_overlap",
         architectures: &["sm_70"],
@@ -25,6 +25,11 @@ const KERNELS: [Kernels; 7] = [
         name: "distances",
         architectures: &["sm_70"],
         is_chosen: cfg!(feature = "distances"),
+    },
+    Kernels {
+        name: "edit_distance",
+        architectures: &["sm_70"],
+        is_chosen: cfg!(feature = "edit-distance"),
     },
     Kernels {
         name: "matmul",

@@ -26,8 +26,9 @@
 //! | feature | module | includes |
 //! |---|---|---|
 //! | `matmul` | [`matmul`] | [`half`] |
-//! | `tensor-sketch` | [`tensor_sketch`] | |
+//! | `tensor-sketch` | [`tensor_sketch`], [`sequences`] | |
 //! | `distances` | [`distances`] | |
+//! | `edit-distance` | [`edit_distance`], [`sequences`] | |
 //! | `box-overlap` | [`box_overlap`] | `primitives` |
 //! | `time-series` | [`time_series`] | `primitives` |
 //! | `stream` | [`pipeline`] | |
@@ -45,6 +46,7 @@
     not(all(
         feature = "box-overlap",
         feature = "distances",
+        feature = "edit-distance",
         feature = "matmul",
         feature = "stream",
         feature = "tensor-sketch",
@@ -63,6 +65,8 @@ pub mod box_overlap;
 pub mod device;
 #[cfg(feature = "distances")]
 pub mod distances;
+#[cfg(feature = "edit-distance")]
+pub mod edit_distance;
 mod error;
 #[cfg(feature = "matmul")]
 pub mod matmul;
@@ -77,6 +81,8 @@ mod partition;
 pub mod pipeline;
 #[cfg(feature = "primitives")]
 pub mod primitives;
+#[cfg(any(feature = "edit-distance", feature = "tensor-sketch"))]
+pub mod sequences;
 #[cfg(feature = "tensor-sketch")]
 pub mod tensor_sketch;
 #[cfg(feature = "time-series")]

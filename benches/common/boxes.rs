@@ -9,36 +9,10 @@ use super::Random;
 /// Boxes of set 1 and of set 2.
 pub type Sets = [Array2<f32>; 2];
 
-/// Welds and the pipes that they join, about two pairs a weld: chains of 20 segments, each along a
-/// random axis, from 1 to 9 m long and 150 mm thick, and at the start of each a cube of 160 mm.
-///
-/// Chains start anywhere in a volume of 200 m × 200 m × 50 m for 200 000 segments, and of as much for
-/// each segment otherwise. Coordinates are whole millimetres divided by 1000.
+/// Welds and the pipes that they join, about two pairs a weld: for 200 000 rows the data of the
+/// article.
 pub fn pipes(rows: usize) -> Sets {
-    const SEGMENTS: usize = 20;
-    let mut random = Random(1);
-    let factor = (rows as f64 / 200_000.0).cbrt();
-    let mut start_in = |side: f64| 200_000.0 + random.below((side * factor) as usize) as f64;
-    let starts: Vec<[f64; 3]> = (0..rows.div_ceil(SEGMENTS))
-        .map(|_| [200_000.0, 200_000.0, 50_000.0].map(&mut start_in))
-        .collect();
-    let (mut welds, mut pipes) = (Vec::new(), Vec::new());
-    for mut start in starts {
-        for _ in 0..SEGMENTS.min(rows - welds.len()) {
-            let (along, length) = (random.below(3), 1000 + random.below(8001));
-            let mut end = start;
-            end[along] += length as f64;
-            let widened = |axis: usize| if axis == along { 0.0 } else { 75.0 };
-            welds.push(row(|axis| {
-                [start[axis] - 80.0, start[axis] + 80.0].map(|mm| mm / 1000.0)
-            }));
-            pipes.push(row(|axis| {
-                [start[axis] - widened(axis), end[axis] + widened(axis)].map(|mm| mm / 1000.0)
-            }));
-            start = end;
-        }
-    }
-    [welds, pipes].map(|rows| rows.into())
+    article_data::pipes::boxes(rows, article_data::pipes::SEED)
 }
 
 /// Cubes anywhere in the unit cube, about two pairs a row.

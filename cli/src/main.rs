@@ -10,6 +10,7 @@ mod common;
 mod completions;
 mod devices;
 mod distances;
+mod edit_distance;
 mod ladder;
 mod man;
 mod matmul;
@@ -74,6 +75,7 @@ impl Global {
 enum Command {
     TensorSketch(tensor_sketch::args::Args),
     Distances(distances::args::Args),
+    EditDistance(edit_distance::args::Args),
     BoxOverlap(box_overlap::args::Args),
     Matmul(matmul::args::Args),
     TimeSeries(time_series::args::Args),
@@ -89,6 +91,7 @@ impl Command {
         match self {
             Command::TensorSketch(args) => tensor_sketch::run(args),
             Command::Distances(args) => distances::run(args),
+            Command::EditDistance(args) => edit_distance::run(args),
             Command::BoxOverlap(args) => box_overlap::run(args),
             Command::Matmul(args) => matmul::run(args),
             Command::TimeSeries(args) => time_series::run(args),

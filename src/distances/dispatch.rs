@@ -2,7 +2,10 @@
 
 use super::element::Dispatch;
 use super::input::{self, DevicePairs, HostPairs};
-use super::{cpu, gpu};
+use super::nearest::input::{DeviceQueries, HostQueries, Places};
+use super::nearest::merge::Found;
+use super::slide::input::{DeviceSlides, HostSlides};
+use super::{cpu, gpu, nearest, slide};
 use crate::device::DeviceKind;
 use crate::{Device, Result, partition};
 
@@ -26,6 +29,47 @@ macro_rules! dispatch {
                 match pairs.a.device().kind() {
                     DeviceKind::Cpu => cpu::device(pairs),
                     _ => gpu::device(pairs),
+                }
+            }
+
+            fn host_slides(devices: &[Device], whole: HostSlides<$type>) -> Result<()> {
+                let (operation, a, b) = (whole.operation, whole.a.rows(), whole.b.rows());
+                let work = |device: &Device, slides: &mut HostSlides<$type>| match device.kind() {
+                    DeviceKind::Cpu => slide::cpu::host(slides),
+                    _ => slide::gpu::host(device, slides),
+                };
+                let done = partition::run(devices, operation, whole, work).map(|_| ());
+                partition::recheck(done, || {
+                    input::largest(operation, "a", a)?;
+                    input::largest(operation, "b", b).map(|_| ())
+                })
+            }
+
+            fn device_slides(slides: DeviceSlides<$type>) -> Result<()> {
+                match slides.a.rows.device().kind() {
+                    DeviceKind::Cpu => slide::cpu::device(slides),
+                    _ => slide::gpu::device(slides),
+                }
+            }
+
+            fn host_nearest(devices: &[Device], whole: HostQueries<$type>) -> Result<Vec<Found>> {
+                let all = whole.all;
+                let work = |device: &Device, part: &mut HostQueries<$type>| match device.kind() {
+                    DeviceKind::Cpu => nearest::cpu::host(part),
+                    _ => nearest::gpu::host(device, part),
+                };
+                let done = partition::run(devices, all.operation, whole, work);
+                let done = partition::recheck(done, || {
+                    input::largest(all.operation, "queries", all.queries)?;
+                    input::largest(all.operation, "database", all.database).map(|_| ())
+                });
+                Ok(done?.into_iter().flatten().collect())
+            }
+
+            fn device_nearest(whole: DeviceQueries<$type>, places: Places) -> Result<()> {
+                match whole.queries.device().kind() {
+                    DeviceKind::Cpu => nearest::cpu::device(whole, places),
+                    _ => nearest::gpu::device(whole, places),
                 }
             }
         }

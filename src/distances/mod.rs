@@ -39,6 +39,27 @@
 //! The square root halves the error and adds one rounding. A subnormal sum loses at most D times
 //! half the smallest number, scaled back.
 //!
+//! # Slide distances
+//! The distance of two sequences by their [windows](Windows), such as sketches of windows of letters
+//! ([`TensorSketch::windows`](crate::tensor_sketch::TensorSketch::windows)):
+//!
+//! √Σ_w ‖a_w − b_w‖², over all windows w that both sequences have: window w of one is compared with
+//! window w of the other, for w below the smaller number of windows.
+//!
+//! The sum is not divided by the number of windows. It is the tensor slide sketch's distance of A.
+//! Joudaki, G. Rätsch and A. Kahles, 'Fast alignment-free similarity estimation by tensor
+//! sketching', <https://doi.org/10.1101/2020.11.13.381814>. The distance to a sequence without
+//! windows is NaN: 0, the empty sum, would say that a sequence shorter than a window equals all
+//! others. The error bounds above hold with the numbers that both sequences have, windows times
+//! numbers per window, in place of D; the second term grows by a factor of D / 4096 for longer
+//! sequences.
+//!
+//! # Nearest rows
+//! [`nearest`] finds the k rows of a database that are nearest to each query. It is exact, and the
+//! distances have the bits of [`distances`]; over several devices or within little memory each
+//! partition is scaled by its own largest magnitude, as below. It takes rows of equal length; for
+//! slide distances, sort the rows of [`slide_distances`].
+//!
 //! # Determinism
 //! Results have the same bits for any number of threads. Kinds of devices differ within the bounds.
 //!
@@ -58,11 +79,15 @@ mod dispatch;
 mod element;
 mod gpu;
 mod input;
+mod nearest;
 mod options;
 mod partition;
 pub mod reference;
 mod scale;
+mod slide;
 
 pub use calls::{distances, pairwise};
 pub use element::Component;
+pub use nearest::{DeviceNearest, Nearest, nearest};
 pub use options::{Distances, Metric};
+pub use slide::{DeviceWindows, Windows, slide_distances, slide_paired};

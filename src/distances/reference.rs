@@ -1,8 +1,8 @@
 //! The plain ndarray version, as a reference for tests.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, s};
 
-use super::{Component, Metric};
+use super::{Component, Metric, Windows};
 
 /// Computes the distances of all rows of `a` to all rows of `b` in `f64`: N×D, M×D → N×M.
 ///
@@ -25,6 +25,45 @@ pub fn distances<T: Component>(a: ArrayView2<T>, b: ArrayView2<T>, metric: Metri
         match metric {
             Metric::L2 => squared.sqrt(),
             Metric::SquaredL2 => squared,
+        }
+    })
+}
+
+/// Computes the slide distances of all sequences of `a` to all of `b` in `f64`: N×M. The distance
+/// to a sequence without windows is NaN.
+///
+/// Numbers are not scaled, so squares may leave the range of `f64`.
+///
+/// # Panics
+/// Panics if the windows of `a` and `b` differ in length.
+///
+/// ```
+/// use gridstride::distances::{Metric, Windows, reference};
+/// use ndarray::array;
+///
+/// let (a, b) = (array![[0.0, 0.0], [1.0, 1.0]], array![[3.0, 4.0]]);
+/// let (a, b) = (Windows::new(a.view(), &[0, 2])?, Windows::new(b.view(), &[0, 1])?);
+/// assert_eq!(reference::slide_distances(a, b, Metric::L2), array![[5.0]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+pub fn slide_distances<T: Component>(a: Windows<T>, b: Windows<T>, metric: Metric) -> Array2<f64> {
+    let sequences = |windows: Windows<T>| -> Vec<Array2<f64>> {
+        let ends = windows.offsets().skip(1);
+        let ranges = windows.offsets().zip(ends);
+        let rows = windows.rows();
+        ranges
+            .map(|(start, end)| rows.slice(s![start..end, ..]).mapv(T::to_f64))
+            .collect()
+    };
+    let (a, b) = (sequences(a), sequences(b));
+    Array2::from_shape_fn((a.len(), b.len()), |(i, j)| {
+        let count = a[i].nrows().min(b[j].nrows());
+        let common = s![..count, ..];
+        let squared = (&a[i].slice(common) - &b[j].slice(common)).pow2().sum();
+        match (count, metric) {
+            (0, _) => f64::NAN,
+            (_, Metric::L2) => squared.sqrt(),
+            (_, Metric::SquaredL2) => squared,
         }
     })
 }

@@ -5,15 +5,15 @@ use ndarray::{
 };
 use ndarray::{ArrayViewMut3, Dimension, Ix1, Ix2, Ix3};
 
-use super::device_input::DeviceSequences;
 use super::element::Entry;
-use super::input::{Job, Rows, Sequences};
+use super::input::{Job, Rows};
 use super::options::{Plan, TensorSketch};
 use super::output::{require_shape, write_to};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
 use crate::device::{DeviceArray, zeroed_lazily};
 use crate::error::During;
+use crate::sequences::{DeviceSequences, Sequences};
 use crate::{Device, DeviceSet, Result};
 
 impl<T: Entry> TensorSketch<T> {

@@ -5,10 +5,9 @@ use std::slice;
 use ndarray::ArrayViewMut3;
 
 use super::cpu::{self, Vector};
-use super::device_input::{DeviceSequences, Memory};
 use super::element::Dispatch;
 use super::gpu::{self, HasKernels};
-use super::input::{Job, Rows, Sequences, SequencesView, Windows};
+use super::input::{Job, Rows, Windows};
 use super::options::{Form, Plan};
 use super::output::check_range;
 use super::partition::{SequencesPartition, WindowsPartition};
@@ -16,6 +15,7 @@ use super::session::batch::{Batch, Engine};
 use super::tables::Tables;
 use super::windows;
 use crate::device::{Buffer, DeviceKind, append, zeroed, zeroed_lazily};
+use crate::sequences::{DeviceSequences, Memory, Sequences, SequencesView};
 use crate::{Device, Number, Result, partition};
 
 macro_rules! dispatch {

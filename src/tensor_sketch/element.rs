@@ -1,10 +1,10 @@
 //! The types of a sketch's entries.
 
-use super::device_input::DeviceSequences;
-use super::input::{Job, SequencesView, Windows};
+use super::input::{Job, Windows};
 use super::options::Plan;
 use super::session::batch::Engine;
 use crate::device::Buffer;
+use crate::sequences::{DeviceSequences, SequencesView};
 use crate::{Device, Real, Result};
 
 /// `f32` or `f64`: the type of a sketch's entries, and of their sums. Sealed.

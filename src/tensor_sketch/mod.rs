@@ -50,10 +50,8 @@
 //!
 //! The sketches are the same, bit by bit, as with enough memory on one device of the same kind.
 
-mod alphabet;
 mod calls;
 mod cpu;
-mod device_input;
 mod dispatch;
 mod element;
 mod fourier;
@@ -67,10 +65,10 @@ mod session;
 mod tables;
 mod windows;
 
-pub use alphabet::{Alphabet, Encoded, Unknown};
-pub use device_input::DeviceSequences;
 pub use element::Entry;
-pub use input::{Codes, Sequences};
 pub use options::{Form, Plan, TensorSketch, binomial};
 pub use session::SketchSession;
 pub use tables::Tables;
+
+pub use crate::sequences::{Alphabet, Codes, DeviceSequences, Encoded, Sequences, Unknown};
+pub(crate) use gpu::Layout;

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::gpu::HasKernels;
-use super::input::{SequencesView, Windows};
+use super::input::Windows;
 use super::tables::Tables;
 use super::windows;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
+use crate::sequences::SequencesView;
 
 pub struct SequencesPartition<'a, T> {
     pub sequences: SequencesView<'a>,

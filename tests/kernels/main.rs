@@ -5,6 +5,7 @@ mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod distances;
+mod edit_distance;
 mod matmul;
 mod primitives;
 mod tensor_sketch;

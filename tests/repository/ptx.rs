@@ -210,12 +210,25 @@ fn barriers_of_the_tensor_sketch_are_neither_copied_nor_lost() {
 
 #[test]
 fn barriers_of_the_distances_are_neither_copied_nor_lost() {
-    let of_tile = written("distances/src/tile.rs");
+    let of_sums = written("distances/src/sums.rs");
+    // Of all pairs, and of each with its index.
+    let of_paired = 1;
+    let of_slides = written("distances/src/slide.rs") - of_paired;
+    // A sort has two. Lists are shortened in two places, by a sort and one more, besides a barrier
+    // before the first tile and one with a predicate behind each. Two sorts and one more merge them.
+    let of_sort = 2;
+    let (of_search, of_merge) = (2 + 2 * (of_sort + 1) + of_sums, 2 * of_sort + 1);
+    assert_eq!(written("distances/src/nearest.rs"), 1 + 1 + of_sort + 1);
     check_barriers(
         "distances",
         &[
-            ("distances_", 2, of_tile),
-            ("pairwise_", 2, of_tile),
+            ("distances_", 2, of_sums),
+            ("pairwise_", 2, of_sums),
+            // The barrier of their sums has a predicate.
+            ("slide_f", 2, of_slides + of_sums),
+            ("slide_paired_", 2, of_paired),
+            ("nearest_", 2, of_search),
+            ("merge_nearest", 1, of_merge),
             ("largest_", 2, 0),
         ],
     );

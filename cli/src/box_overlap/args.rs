@@ -103,7 +103,8 @@ pub struct Args {
     pub memory: Option<u32>,
 
     /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to
-    /// set2.csv, in a folder.
+    /// set2.csv, in a folder. 200000 with seed 42 are the boxes of the article that the box-overlap
+    /// ladder follows, which has 396137 pairs.
     #[arg(
         long,
         value_name = "N",

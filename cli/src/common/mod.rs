@@ -15,4 +15,5 @@ pub mod progress;
 pub mod random;
 pub mod records;
 pub mod report;
+pub mod spearman;
 pub mod text;

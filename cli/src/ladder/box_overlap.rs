@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use article_data::pipes;
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Overlaps, reference};
 use gridstride::device::{Buffer, LaunchConfig};
@@ -13,12 +14,11 @@ use ladder_kernels::box_overlap::{
     MATCHES, NUMBERS, OVERFLOW, UNUSED, overlaps_half, overlaps_plain, overlaps_shared,
     overlaps_shared_items,
 };
-use ndarray::ArrayView2;
+use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::KERNELS;
 use super::climb::{Climb, Defaults, Ladder, Setup, Sweep, SweepLine};
-use super::pipes::welds_and_segments;
 
 /// Threads of a block, and boxes that each brings to shared memory.
 const THREADS: u32 = 256;
@@ -62,9 +62,9 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     let title = format!("Overlaps of {n} welds and {n} segments of pipes in f32");
     let mut climb = Climb::new(setup, title);
     climb.say("the boxes and the reference");
-    let sets = welds_and_segments(n, setup.seed);
-    let [set1, set2] = [&sets[0], &sets[1]].map(|set| ArrayView2::from_shape((n, NUMBERS), set));
-    let (set1, set2) = (set1?, set2?);
+    let boxes = pipes::boxes(n, setup.seed);
+    let (set1, set2) = (boxes[0].view(), boxes[1].view());
+    let sets = boxes.each_ref().map(numbers);
     let overlaps = match n * n <= FEW_PAIRS {
         true => reference::overlaps(set1, set2)?,
         false => BoxOverlap::new().overlaps(&Device::cpu(), set1, set2)?,
@@ -114,6 +114,11 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
         climb.library(version, changed, find, |found| check(found.download()?))?;
     }
     Ok(climb.finish(sweep))
+}
+
+/// The numbers of all boxes, as the kernels take them.
+fn numbers(boxes: &Array2<f32>) -> Vec<f32> {
+    boxes.iter().copied().collect()
 }
 
 /// All pairs, on one core.

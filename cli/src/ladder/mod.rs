@@ -13,7 +13,6 @@ mod block_shape;
 mod box_overlap;
 mod climb;
 mod matmul;
-mod pipes;
 mod plot;
 mod products;
 mod summary;

@@ -7,7 +7,7 @@
 pub mod args;
 mod clustering;
 mod comparison;
-mod fasta;
+pub mod fasta;
 mod heat_map;
 mod means;
 mod read_ahead;

@@ -14,11 +14,16 @@ const NONE: [&str; 0] = [];
 const ROOMS: &str = "../examples/data/rooms.csv";
 
 /// Subcommands, with arguments of a short run that succeeds.
-const RUNS: [&[&str]; 8] = [
+const RUNS: [&[&str]; 9] = [
     &[
         "tensor-sketch",
         "--dim",
         "8",
+        "../examples/data/lambda_phage.fa",
+    ],
+    &[
+        "edit-distance",
+        "../examples/data/lambda_phage.fa",
         "../examples/data/lambda_phage.fa",
     ],
     &["box-overlap", "../examples/data/pipes/set1.csv"],
@@ -87,6 +92,7 @@ fn every_help_has_groups_examples_and_exit_codes() {
     for command in [
         "tensor-sketch",
         "distances",
+        "edit-distance",
         "box-overlap",
         "matmul",
         "time-series",

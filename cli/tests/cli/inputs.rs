@@ -65,6 +65,12 @@ fn cases(folder: &Folder) -> Vec<Case> {
             behind: vec![],
         },
         Case {
+            program: Program("edit-distance"),
+            input: "../examples/data/lambda_phage.fa",
+            before: strings(&["--device", "cpu"]),
+            behind: strings(&["../examples/data/lambda_phage.fa"]),
+        },
+        Case {
             program: Program("matmul"),
             input: npy,
             before: strings(&["--trans-b", "--b", npy, "--repeat", "1", "--a"]),

@@ -135,6 +135,80 @@ fn distances_of_rows() {
 }
 
 #[test]
+fn edit_distances() {
+    const PROGRAM: Program = Program("edit-distance");
+    let folder = Folder::new();
+    let paths = ["a.fa", "b.fa"].map(|name| folder.argument(name));
+    let files: Vec<&str> = paths.iter().map(|path| &**path).collect();
+    let made = PROGRAM.json(&[&["--generate", "15", "--length", "80"][..], &files].concat());
+    assert_eq!(made["rows"], 15);
+    assert_eq!(made["files"], json!(files));
+    check_keys("Test data", &[&made]);
+
+    let (out, plot) = (folder.argument("e.tsv"), folder.argument("e.svg"));
+    let options = [
+        "--windows",
+        "20:5",
+        "--out",
+        &out,
+        "--plot",
+        &plot,
+        "--device",
+        "cpu",
+    ];
+    let found = PROGRAM.json(&[&options[..], &files].concat());
+    let text = fs::read_to_string(&out).unwrap();
+    let lines: Vec<Vec<&str>> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(found["pairs"], lines.len());
+    let first = found["first_pairs"].as_array().unwrap();
+    assert_eq!(first.len(), 10);
+    for (pair, line) in first.iter().zip(&lines) {
+        assert_eq!((&pair["a"], &pair["b"]), (&json!(line[0]), &json!(line[1])));
+        for (key, cell) in [
+            ("edit_distance", 4),
+            ("sketch_distance", 5),
+            ("slide_distance", 6),
+        ] {
+            let expected: f64 = line[cell].parse().unwrap();
+            assert!((pair[key].as_f64().unwrap() - expected).abs() <= 1e-15 * expected);
+        }
+    }
+    let exact = lines.iter().map(|line| line[4].parse::<f64>().unwrap());
+    assert_eq!(
+        found["edit_distances"]["greatest"],
+        exact.clone().fold(0.0, f64::max)
+    );
+    assert_eq!(found["edit_distances"]["mean"], exact.sum::<f64>() / 15.0);
+    let cells: f64 = lines
+        .iter()
+        .map(|line| line[2].parse::<f64>().unwrap() * line[3].parse::<f64>().unwrap())
+        .sum();
+    let time = found["edit_distance_ms"].as_f64().unwrap();
+    let rate = found["cell_updates_per_second"].as_f64().unwrap();
+    assert!((rate * time * 1e-3 / cells - 1.0).abs() < 1e-9);
+    assert_eq!(found["windows"], json!({"width": 20, "stride": 5}));
+    let whole = PROGRAM.json(&[&["--device", "cpu"][..], &files].concat());
+    assert_eq!(whole["windows"], Value::Null);
+    assert_eq!(whole["spearman_slide"], Value::Null);
+    let grid = [
+        "--grid",
+        "--tuple",
+        "2,3",
+        "--windows",
+        "20:5",
+        "--device",
+        "cpu",
+    ];
+    let grid = PROGRAM.json(&[&grid[..], &files].concat());
+    assert_eq!(grid["grid"][2]["spearman"], whole["spearman"]);
+    check_keys("edit-distance", &[&found, &grid]);
+}
+
+#[test]
 fn overlaps() {
     const PROGRAM: Program = Program("box-overlap");
     let folder = Folder::new();

@@ -4,6 +4,7 @@ mod box_overlap;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod distances;
+mod edit_distance;
 mod global;
 mod golden;
 mod inputs;

@@ -10,7 +10,7 @@ use std::{fs, thread};
 use crate::program::{Folder, Program, says};
 
 /// Arguments by which each subcommand writes more than 8 KiB to `out`.
-const WRITING: [&[&str]; 8] = [
+const WRITING: [&[&str]; 9] = [
     &[
         "time-series",
         "../examples/data/rooms.csv",
@@ -43,6 +43,15 @@ const WRITING: [&[&str]; 8] = [
         "out",
     ],
     &["box-overlap", "--generate", "1000", "."],
+    &[
+        "edit-distance",
+        "--generate",
+        "20",
+        "--length",
+        "1000",
+        "a.fa",
+        "out",
+    ],
     &[
         "tensor-sketch",
         "../examples/data/lambda_phage.fa",

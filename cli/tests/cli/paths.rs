@@ -87,6 +87,7 @@ fn stdin_is_read_once() {
         &["tensor-sketch", "-", "-"],
         &["tensor-sketch", "-", "--tables", "-"],
         &["distances", "-", "-"],
+        &["edit-distance", "-", "-"],
         &["distances", "-", "--names", "-"],
     ] {
         refuse(arguments, "stdin can be read only once");
@@ -147,6 +148,7 @@ fn missing_devices_are_reported_at_once() {
         &["box-overlap", "-"],
         &["matmul", "--a", "-", "--b", "b.npy"],
         &["distances", "-"],
+        &["edit-distance", "-", "b.fa"],
         &["tensor-sketch", "-"],
     ] {
         let arguments = [arguments, &["--device", "cuda:1000"]].concat();

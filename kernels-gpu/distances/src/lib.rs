@@ -2,20 +2,27 @@
 #![no_std]
 
 mod largest;
+mod loader;
+mod nearest;
 mod number;
+mod slide;
+mod sums;
 mod tile;
 
 use cuda_std::prelude::*;
 
 use largest::largest;
-pub use tile::{
-    CHUNK, Matrices, Parameters, THREADS, TILE_COLUMNS_F32, TILE_COLUMNS_F64, TILE_ROWS,
-};
-use tile::{place, place_below, shared_words, tile};
+pub use loader::CHUNK;
+pub use nearest::{Lists, MAX_CANDIDATES, MAX_NEAREST, Search};
+use nearest::{Shared, words};
+pub use slide::Windows;
+use sums::shared_words;
+pub use tile::{Matrices, Parameters, THREADS, TILE_COLUMNS_F32, TILE_COLUMNS_F64, TILE_ROWS};
+use tile::{place, place_below, tile};
 
 macro_rules! entries {
     ($($type:ident, $per_thread:literal, $load_a:literal, $load_b:literal, $columns:ident,
-       $distances:ident, $pairwise:ident, $largest:ident;)*) => {$(
+       $distances:ident, $pairwise:ident, $slide:ident, $slide_paired:ident, $nearest:ident, $largest:ident;)*) => {$(
         #[doc = concat!("A tile of the distances of the rows of `a` and `b`, of `", stringify!($type), "`.")]
         ///
         /// # Safety
@@ -53,6 +60,72 @@ macro_rules! entries {
             }
         }
 
+        #[doc = concat!("A tile of the slide distances of the sequences of `a` and `b`, of `", stringify!($type), "`.")]
+        ///
+        /// # Safety
+        /// As stated in `gridstride::distances`' launch: [`THREADS`] threads, a block per tile,
+        /// sequences and a result as large as the parameters say, aligned to 16 bytes.
+        #[kernel(max_block = 256, min_blocks = 2)]
+        pub unsafe fn $slide(
+            parameters: Parameters,
+            a: Windows<$type>,
+            b: Windows<$type>,
+            out: DeviceSliceMut<f64>,
+        ) {
+            let chunks = shared_array![u64; shared_words::<$type>($columns)];
+            let longest = shared_array![u32; 2];
+            let place = place(thread::block_idx_x(), parameters.columns, $columns);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                slide::tile::<$type, $per_thread, $load_a, $load_b>(
+                    parameters, a, b, out, (chunks, longest), place,
+                )
+            }
+        }
+
+        #[doc = concat!("The slide distance of each sequence of `a` to that of `b` with its index, of `", stringify!($type), "`.")]
+        ///
+        /// # Safety
+        /// As for the slide distances, with a block per sequence.
+        #[kernel(max_block = 256)]
+        pub unsafe fn $slide_paired(
+            parameters: Parameters,
+            a: Windows<$type>,
+            b: Windows<$type>,
+            out: DeviceSliceMut<f64>,
+        ) {
+            let of_warps = shared_array![$type; THREADS as usize / 32];
+            // SAFETY: passed on to the caller.
+            unsafe { slide::pair(parameters, a, b, out, of_warps) }
+        }
+
+        #[doc = concat!("The nearest rows of `b` in each of its ranges, for each row of `a`, of `", stringify!($type), "`.")]
+        ///
+        /// # Safety
+        /// As stated in `gridstride::distances`' launch: [`THREADS`] threads, a block per range and
+        /// tile of queries, matrices and lists as large as the parameters say, aligned to 16 bytes.
+        #[kernel(max_block = 256, min_blocks = 2)]
+        pub unsafe fn $nearest(
+            parameters: Parameters,
+            search: Search,
+            matrices: Matrices<$type>,
+            lists: Lists,
+        ) {
+            let shared = Shared {
+                words: shared_array![u64; words::<$type>($columns)],
+                limits: shared_array![$type; TILE_ROWS as usize],
+                nearest: shared_array![u64; TILE_ROWS as usize],
+                counts: shared_array![u32; TILE_ROWS as usize],
+                first_list: shared_array![u64; 1],
+            };
+            // SAFETY: passed on to the caller.
+            unsafe {
+                nearest::search::<$type, $per_thread, $load_a, $load_b>(
+                    parameters, search, matrices, lists, shared,
+                )
+            }
+        }
+
         #[doc = concat!("The bits of the largest magnitude of `", stringify!($type), "` numbers,")]
         /// and the index of the first that is NaN or infinite: array number `number` brings the
         /// former to `found[2 * number]`, if larger than what is there, and the latter to the
@@ -69,6 +142,23 @@ macro_rules! entries {
 }
 
 entries! {
-    f32, 8, 2, 2, TILE_COLUMNS_F32, distances_f32, pairwise_f32, largest_f32;
-    f64, 4, 4, 2, TILE_COLUMNS_F64, distances_f64, pairwise_f64, largest_f64;
+    f32, 8, 2, 2, TILE_COLUMNS_F32, distances_f32, pairwise_f32, slide_f32, slide_paired_f32, nearest_f32, largest_f32;
+    f64, 4, 4, 2, TILE_COLUMNS_F64, distances_f64, pairwise_f64, slide_f64, slide_paired_f64, nearest_f64, largest_f64;
+}
+
+/// The nearest rows of each query, from the lists of all ranges.
+///
+/// # Safety
+/// As stated in `gridstride::distances`' launch: [`THREADS`] threads, a block per query, lists and
+/// results as large as the search says.
+#[kernel(max_block = 256)]
+pub unsafe fn merge_nearest(
+    search: Search,
+    lists: Lists,
+    indices: DeviceSliceMut<u64>,
+    distances: DeviceSliceMut<f64>,
+) {
+    let words = shared_array![u64; 2 * MAX_CANDIDATES as usize];
+    // SAFETY: passed on to the caller.
+    unsafe { nearest::merge(search, lists, indices, distances, words) }
 }

@@ -1,12 +1,17 @@
 //! What the kernels need to know of `f32` and `f64`.
 
-use core::ops::{Mul, Sub};
+use core::ops::{Add, Mul, Sub};
 
 use cuda_std::prelude::*;
 
 /// `f32` or `f64`.
-pub trait Number: Copy + Mul<Output = Self> + Sub<Output = Self> {
+pub trait Number:
+    Copy + PartialOrd + Add<Output = Self> + Mul<Output = Self> + Sub<Output = Self>
+{
     const ZERO: Self;
+    const MINUS_ONE: Self;
+    const INFINITY: Self;
+    const NAN: Self;
     /// Numbers in a word of 64 bits.
     const PACK: u32;
     fn pack(numbers: impl Fn(u32) -> Self) -> u64;
@@ -16,6 +21,10 @@ pub trait Number: Copy + Mul<Output = Self> + Sub<Output = Self> {
     /// a² + c with one rounding.
     fn square_plus(a: Self, c: Self) -> Self;
     fn root(self) -> Self;
+    /// The larger number, or the one that is no NaN.
+    fn larger(self, other: Self) -> Self;
+    /// The sum of the numbers of a warp, in all its lanes.
+    fn sum_of_warp(self) -> Self;
     /// The bits without the sign, which are in the order of the magnitudes; those of infinity and
     /// NaN are the highest.
     fn magnitude(self) -> u64;
@@ -24,6 +33,9 @@ pub trait Number: Copy + Mul<Output = Self> + Sub<Output = Self> {
 
 impl Number for f32 {
     const ZERO: f32 = 0.0;
+    const MINUS_ONE: f32 = -1.0;
+    const INFINITY: f32 = f32::INFINITY;
+    const NAN: f32 = f32::NAN;
     const PACK: u32 = 2;
     const INFINITE: u64 = f32::INFINITY.to_bits() as u64;
 
@@ -58,6 +70,16 @@ impl Number for f32 {
     }
 
     #[inline(always)]
+    fn larger(self, other: f32) -> f32 {
+        self.max(other)
+    }
+
+    #[inline(always)]
+    fn sum_of_warp(self) -> f32 {
+        warp::reduce_sum(self)
+    }
+
+    #[inline(always)]
     fn magnitude(self) -> u64 {
         (self.to_bits() & !(1 << 31)) as u64
     }
@@ -65,6 +87,9 @@ impl Number for f32 {
 
 impl Number for f64 {
     const ZERO: f64 = 0.0;
+    const MINUS_ONE: f64 = -1.0;
+    const INFINITY: f64 = f64::INFINITY;
+    const NAN: f64 = f64::NAN;
     const PACK: u32 = 1;
     const INFINITE: u64 = f64::INFINITY.to_bits();
 
@@ -96,6 +121,16 @@ impl Number for f64 {
     #[inline(always)]
     fn root(self) -> f64 {
         float::sqrt_f64(self)
+    }
+
+    #[inline(always)]
+    fn larger(self, other: f64) -> f64 {
+        self.max(other)
+    }
+
+    #[inline(always)]
+    fn sum_of_warp(self) -> f64 {
+        warp::reduce_sum(self)
     }
 
     #[inline(always)]

@@ -21,7 +21,9 @@
 
 use cuda_std::prelude::*;
 
+use crate::loader::{CHUNK, Loader, Two};
 use crate::number::Number;
+use crate::sums::{Operands, place_in_tile};
 
 /// Threads of a block that computes distances.
 pub const THREADS: u32 = 256;
@@ -35,10 +37,7 @@ pub const TILE_COLUMNS_F32: u32 = tile_columns(8);
 /// Rows of `b` in a tile of distances of `f64`.
 pub const TILE_COLUMNS_F64: u32 = tile_columns(4);
 
-/// Columns that are in shared memory at a time.
-pub const CHUNK: u32 = 8;
-
-const fn tile_columns(per_thread: u32) -> u32 {
+pub const fn tile_columns(per_thread: u32) -> u32 {
     // Two warps side by side, each of eight lanes.
     2 * 8 * per_thread
 }
@@ -71,126 +70,25 @@ pub struct Matrices<T> {
     pub b: DeviceSlice<T>,
 }
 
-/// Two neighbours that are read or written with one instruction.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-struct Two<T>([T; 2]);
-
-/// Words between the columns of a chunk of `rows` rows. What is added keeps the lanes that write
-/// `LOAD` words each of the same row off each other's banks.
-const fn stride<T: Number>(rows: u32) -> u32 {
-    rows + 2 * T::PACK
-}
-
-/// Words of shared memory for two chunks of both operands.
-pub const fn shared_words<T: Number>(tile_columns: u32) -> usize {
-    let groups = CHUNK / T::PACK;
-    (2 * groups * (stride::<T>(TILE_ROWS) + stride::<T>(tile_columns))) as usize
-}
-
-/// One thread's part in bringing the rows of an operand to shared memory: `LOAD` words of one row
-/// in each chunk.
-struct Loader<T, const LOAD: usize> {
-    /// Where its first number of the next chunk is in global memory, if there is one.
-    next: *const T,
-    /// How many columns of the row are left from there on, if positive.
-    left: i32,
-    /// The place of its first word in a chunk.
-    place: u32,
-    stride: u32,
-}
-
-impl<T: Number, const LOAD: usize> Loader<T, LOAD> {
-    /// # Safety
-    /// `values` are `rows` rows of `dim` numbers, `rows` at least 1.
-    #[inline(always)]
-    unsafe fn new(
-        values: DeviceSlice<T>,
-        first_row: u64,
-        rows: u64,
-        tile_rows: u32,
-        dim: u32,
-    ) -> Self {
-        let threads_per_row = CHUNK / T::PACK / LOAD as u32;
-        let tid = thread::thread_idx_x();
-        let (row, group) = (tid / threads_per_row, tid % threads_per_row * LOAD as u32);
-        let column = group * T::PACK;
-        // Past the last row the last one stands in: its distances are not written.
-        let source = (first_row + row as u64).min(rows - 1) as usize * dim as usize;
-        let stride = stride::<T>(tile_rows);
-        Loader {
-            next: values.as_ptr().wrapping_add(source + column as usize),
-            left: dim as i32 - column as i32,
-            place: group * stride + row,
-            stride,
-        }
-    }
-
-    /// This thread's words of the next chunk. Columns past the last one are zero in both operands,
-    /// and add nothing.
-    ///
-    /// # Safety
-    /// `aligned` only if the dimension is a multiple of 4.
-    #[inline(always)]
-    unsafe fn fetch(&mut self, aligned: bool) -> [u64; LOAD] {
-        let mut words = [0; LOAD];
-        if aligned {
-            // With one of these columns all are in the row.
-            if self.left > 0 {
-                let mut i = 0;
-                while i < LOAD {
-                    // SAFETY: within the row, which begins, like every fourth number, at a multiple
-                    // of 16 bytes.
-                    let two = unsafe { self.next.cast::<Two<u64>>().add(i / 2).read() };
-                    words[i] = two.0[0];
-                    words[i + 1] = two.0[1];
-                    i += 2;
-                }
-            }
-        } else {
-            let mut i = 0;
-            while i < LOAD {
-                words[i] = T::pack(|index| {
-                    let column = i as u32 * T::PACK + index;
-                    if (column as i32) < self.left {
-                        // SAFETY: within the row.
-                        unsafe { self.next.add(column as usize).read() }
-                    } else {
-                        T::ZERO
-                    }
-                });
-                i += 1;
-            }
-        }
-        self.next = self.next.wrapping_add(CHUNK as usize);
-        self.left -= CHUNK as i32;
-        words
-    }
-
-    /// # Safety
-    /// `chunk` has room for the operand's part of a chunk.
-    #[inline(always)]
-    unsafe fn put(&self, chunk: *mut u64, words: [u64; LOAD], scale: T) {
-        let mut i = 0;
-        while i < LOAD {
-            let scaled = T::pack(|index| T::unpack(words[i], index) * scale);
-            let place = self.place + i as u32 * self.stride;
-            // SAFETY: within the chunk.
-            unsafe { chunk.add(place as usize).write(scaled) };
-            i += 1;
-        }
-    }
+/// The distance of a sum of squares of scaled differences.
+#[inline(always)]
+pub fn distance<T: Number>(sum: T, parameters: Parameters) -> f64 {
+    let scaled = if parameters.root != 0 {
+        sum.root()
+    } else {
+        sum
+    };
+    scaled.widened() * parameters.unscale
 }
 
 /// The tile of distances whose first row and column are given; with `MIRROR` a tile on or below the
 /// diagonal, and its mirror image.
 ///
 /// # Safety
-/// - the block has [`THREADS`] threads; `LOAD_A` and `LOAD_B` are even, and with so many words for
-///   each thread a chunk of the operand is loaded.
+/// - the block has [`THREADS`] threads; `LOAD_A` and `LOAD_B` are as [`Operands::sums`] says.
 /// - `a` has rows × dim numbers, `b` columns × dim; both are aligned to 16 bytes.
 /// - `out` has rows × columns elements, and is aligned to 16 bytes.
-/// - `chunks` points to [`shared_words`] of shared memory.
+/// - `chunks` points to [`shared_words`](crate::sums::shared_words) of shared memory.
 #[inline(always)]
 pub unsafe fn tile<
     T: Number,
@@ -209,80 +107,48 @@ pub unsafe fn tile<
     let Parameters {
         rows, columns, dim, ..
     } = parameters;
-    let groups = CHUNK / T::PACK;
-    let tile_columns = tile_columns(PER_THREAD as u32);
-    let (stride_a, stride_b) = (stride::<T>(TILE_ROWS), stride::<T>(tile_columns));
-    let size_a = groups * stride_a;
-    let size = size_a + groups * stride_b;
-
-    // Four warps down, two across; in a warp four lanes down, eight across.
-    let tid = thread::thread_idx_x();
-    let (warp, lane) = (tid / 32, tid % 32);
-    let row_in_tile = warp / 2 * 32 + lane / 8 * 2;
-    let column_in_tile = warp % 2 * (tile_columns / 2) + lane % 8 * 2;
-
-    // SAFETY: as the caller says.
-    let (mut from_a, mut from_b) = unsafe {
-        (
-            Loader::<T, LOAD_A>::new(a, first_row, rows, TILE_ROWS, dim),
-            Loader::<T, LOAD_B>::new(b, first_column, columns, tile_columns, dim),
+    // Past the last row the last one stands in: its distances are not written.
+    let row_of = |values: DeviceSlice<T>, row: u64, rows: u64| {
+        let row = row.min(rows - 1) as usize;
+        values.as_ptr().wrapping_add(row * dim as usize)
+    };
+    let row_a = first_row + Loader::<T, LOAD_A, false>::row() as u64;
+    let row_b = first_column + Loader::<T, LOAD_B, false>::row() as u64;
+    let from_a = Loader::new(row_of(a, row_a, rows), dim as i32, TILE_ROWS);
+    let from_b = Loader::new(
+        row_of(b, row_b, columns),
+        dim as i32,
+        tile_columns(PER_THREAD as u32),
+    );
+    let scale = T::of(parameters.scale);
+    // SAFETY: the rows exist, and begin at multiples of 16 bytes if `dim` is a multiple of 4; the
+    // rest is as the caller says.
+    let sums = unsafe {
+        Operands::<T, LOAD_A, LOAD_B, false>::new(from_a, from_b, dim % 4 == 0, scale).sums(
+            chunks,
+            dim.div_ceil(CHUNK),
+            |_| {},
         )
     };
-    let aligned = dim % 4 == 0;
-    let scale = T::of(parameters.scale);
-    // SAFETY: `aligned` is as asked for, here and below.
-    let (mut words_a, mut words_b) = unsafe { (from_a.fetch(aligned), from_b.fetch(aligned)) };
-
-    let mut sums = [[T::ZERO; PER_THREAD]; 8];
-    let mut current = 0;
-    let mut chunk = 0;
-    while chunk < dim.div_ceil(CHUNK) {
-        // SAFETY: two chunks of `size` words. Whoever still reads this one has not been at the
-        // barrier of the previous round, without which nobody gets here.
-        let chunk_a = unsafe { chunks.add(current as usize) };
-        // SAFETY: as above.
-        let chunk_b = unsafe { chunk_a.add(size_a as usize) };
-        // SAFETY: as above.
-        unsafe {
-            from_a.put(chunk_a, words_a, scale);
-            from_b.put(chunk_b, words_b, scale);
-        }
-        thread::sync_threads();
-        // SAFETY: as above. The last round fetches zeros.
-        (words_a, words_b) = unsafe { (from_a.fetch(aligned), from_b.fetch(aligned)) };
-
-        let mut group = 0;
-        while group < groups {
-            let read = |chunk: *mut u64, place: u32| {
-                // SAFETY: within the chunk, at an even word.
-                unsafe { chunk.add(place as usize).cast::<Two<u64>>().read().0 }
-            };
-            let (mut a, mut b) = ([[0; 2]; 4], [[0; 2]; 4]);
-            unrolled! { i in [0 1 2 3] {
-                a[i] = read(chunk_a, group * stride_a + row_in_tile + 8 * i as u32);
-                if 2 * i < PER_THREAD {
-                    b[i] = read(chunk_b, group * stride_b + column_in_tile + 16 * i as u32);
-                }
-            }}
-            let mut index = 0;
-            while index < T::PACK {
-                unrolled! { i in [0 1 2 3 4 5 6 7] {
-                    let a = T::unpack(a[i / 2][i % 2], index);
-                    unrolled! { j in [0 1 2 3 4 5 6 7] {
-                        if j < PER_THREAD {
-                            let difference = a - T::unpack(b[j / 2][j % 2], index);
-                            sums[i][j] = T::square_plus(difference, sums[i][j]);
-                        }
-                    }}
-                }}
-                index += 1;
-            }
-            group += 1;
-        }
-        current = size - current;
-        chunk += 1;
+    // SAFETY: as the caller says.
+    unsafe {
+        write::<T, PER_THREAD, MIRROR>(parameters, out, (first_row, first_column), sums);
     }
+}
 
+/// Writes the distances of a tile, from the sums of each thread.
+///
+/// # Safety
+/// As of [`tile`].
+#[inline(always)]
+pub unsafe fn write<T: Number, const PER_THREAD: usize, const MIRROR: bool>(
+    parameters: Parameters,
+    out: DeviceSliceMut<f64>,
+    (first_row, first_column): (u64, u64),
+    mut sums: [[T; PER_THREAD]; 8],
+) {
+    let Parameters { rows, columns, .. } = parameters;
+    let (row_in_tile, column_in_tile) = place_in_tile(tile_columns(PER_THREAD as u32));
     if parameters.root != 0 {
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             unrolled! { j in [0 1 2 3 4 5 6 7] {

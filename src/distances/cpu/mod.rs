@@ -10,7 +10,7 @@ use crate::device::{DeviceArray, assign, collected, require_available, zeroed, z
 use crate::{Result, parallel};
 
 /// Rows of the result that a task computes: it reads each row of `b` once for all.
-const LINES: usize = 8;
+pub const LINES: usize = 8;
 
 pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     let (operation, metric) = (pairs.operation, pairs.metric);
@@ -19,10 +19,7 @@ pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
         largest = largest.max(input::largest(operation, "b", b)?);
     }
     let scale = Scale::new(largest, pairs.a.ncols(), metric, f64::MAX_EXP - 1);
-    let finish = |sum: f64| match metric {
-        Metric::L2 => sum.sqrt() * scale.unscale,
-        Metric::SquaredL2 => sum * scale.unscale,
-    };
+    let finish = |sum: f64| finish(sum, metric, scale);
     let a_values = scaled(pairs.a, scale)?;
     let b_values = pairs.b.map(|b| scaled(b, scale)).transpose()?;
     let a = Rows::new(pairs.a, &a_values);
@@ -44,6 +41,14 @@ pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the distance of a sum of squares of scaled differences.
+pub fn finish(sum: f64, metric: Metric, scale: Scale) -> f64 {
+    match metric {
+        Metric::L2 => sum.sqrt() * scale.unscale,
+        Metric::SquaredL2 => sum * scale.unscale,
+    }
+}
+
 /// Writes the distances of rows in the memory of a CPU device, which are copied.
 pub fn device<T: Component>(pairs: DevicePairs<T>) -> Result<()> {
     let DevicePairs { a, b, out, .. } = pairs;
@@ -61,7 +66,7 @@ pub fn device<T: Component>(pairs: DevicePairs<T>) -> Result<()> {
 }
 
 /// Returns the scaled numbers in row-major order.
-fn scaled<T: Component>(view: ArrayView2<T>, scale: Scale) -> Result<Vec<f64>> {
+pub fn scaled<T: Component>(view: ArrayView2<T>, scale: Scale) -> Result<Vec<f64>> {
     collected(view.iter().map(|&value| value.to_f64() * scale.scale))
 }
 
@@ -152,7 +157,7 @@ fn fill(
 }
 
 /// Sums in eight lanes, for vector instructions with the same order of additions on every machine.
-fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+pub fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     let square = |(&a, &b): (&f64, &f64)| (a - b).powi(2);
     let (a_lanes, a_rest) = a.as_chunks::<8>();
     let (b_lanes, b_rest) = b.as_chunks::<8>();

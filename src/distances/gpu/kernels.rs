@@ -2,7 +2,7 @@
 
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
-use distances_kernels::{self as kernels, Matrices, Parameters};
+use distances_kernels::{self as kernels, Lists, Matrices, Parameters, Search, Windows};
 
 use crate::distances::element::Component;
 
@@ -10,6 +10,9 @@ use crate::distances::element::Component;
 pub struct Kernels<T: 'static> {
     pub distances: &'static Distances<T>,
     pub pairwise: &'static Pairwise<T>,
+    pub slide: &'static Slide<T>,
+    pub slide_paired: &'static Slide<T>,
+    pub nearest: &'static Nearest<T>,
     pub largest: &'static Largest<T>,
     /// Rows of `b` in a tile.
     pub tile_columns: u32,
@@ -21,6 +24,8 @@ pub struct Kernels<T: 'static> {
 
 type Distances<T> = Kernel<(Parameters, Matrices<T>, DeviceSliceMut<f64>)>;
 type Pairwise<T> = Kernel<(Parameters, DeviceSlice<T>, DeviceSliceMut<f64>)>;
+type Slide<T> = Kernel<(Parameters, Windows<T>, Windows<T>, DeviceSliceMut<f64>)>;
+type Nearest<T> = Kernel<(Parameters, Search, Matrices<T>, Lists)>;
 type Largest<T> = Kernel<(u32, DeviceSlice<T>, DeviceSliceMut<u64>)>;
 
 /// An element type with kernels.
@@ -29,11 +34,17 @@ pub trait HasKernels: Component {
 }
 
 macro_rules! has_kernels {
-    ($($type:ident: $distances:ident, $pairwise:ident, $largest:ident, $tile_columns:ident;)*) => {$(
+    ($(
+        $type:ident: $distances:ident, $pairwise:ident, $slide:ident, $slide_paired:ident,
+        $nearest:ident, $largest:ident, $tile_columns:ident;
+    )*) => {$(
         impl HasKernels for $type {
             const KERNELS: Kernels<$type> = Kernels {
                 distances: &kernels::$distances,
                 pairwise: &kernels::$pairwise,
+                slide: &kernels::$slide,
+                slide_paired: &kernels::$slide_paired,
+                nearest: &kernels::$nearest,
                 largest: &kernels::$largest,
                 tile_columns: kernels::$tile_columns,
                 max_exponent: $type::MAX_EXP - 1,
@@ -43,6 +54,6 @@ macro_rules! has_kernels {
     )*};
 }
 has_kernels! {
-    f32: distances_f32, pairwise_f32, largest_f32, TILE_COLUMNS_F32;
-    f64: distances_f64, pairwise_f64, largest_f64, TILE_COLUMNS_F64;
+    f32: distances_f32, pairwise_f32, slide_f32, slide_paired_f32, nearest_f32, largest_f32, TILE_COLUMNS_F32;
+    f64: distances_f64, pairwise_f64, slide_f64, slide_paired_f64, nearest_f64, largest_f64, TILE_COLUMNS_F64;
 }

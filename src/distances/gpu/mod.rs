@@ -1,7 +1,7 @@
 //! Distances on GPUs and in the simulator.
 
-mod kernels;
-mod tuning;
+pub mod kernels;
+pub mod tuning;
 
 use distances_kernels::{Matrices, Parameters, THREADS};
 use ndarray::Ix2;
@@ -36,7 +36,7 @@ pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<
 pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     let (operation, metric, out) = (pairs.operation, pairs.metric, pairs.out);
     let (a, b) = (pairs.a, pairs.b);
-    let largest = largest(operation, a, b)?;
+    let largest = largest(operation, ["a", "b"], a, b)?;
     if out.is_empty() {
         return Ok(());
     }
@@ -76,13 +76,14 @@ pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
 }
 
 /// Returns the largest magnitude of both arrays, or the error for a row that is not finite.
-fn largest<T: HasKernels>(
+pub fn largest<T: HasKernels>(
     operation: &'static str,
+    names: [&str; 2],
     a: &DeviceArray<T, Ix2>,
     b: Option<&DeviceArray<T, Ix2>>,
 ) -> Result<f64> {
     let device = a.device();
-    let arrays = [("a", Some(a)), ("b", b)];
+    let arrays = [(names[0], Some(a)), (names[1], b)];
     let mut found = device.buffer_from(&[0, u64::MAX].repeat(arrays.len()))?;
     for (number, (_, array)) in arrays.iter().enumerate() {
         let Some(array) = array.filter(|array| !array.is_empty()) else {

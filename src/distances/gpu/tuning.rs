@@ -38,7 +38,8 @@ pub fn tiles_below(rows: usize, tile_columns: u32) -> Option<u32> {
     in_grid(squares.checked_mul((TILE_ROWS / tile_columns) as usize)?)
 }
 
-fn in_grid(blocks: usize) -> Option<u32> {
+/// Returns the blocks of a grid; `None` if a grid has too few.
+pub fn in_grid(blocks: usize) -> Option<u32> {
     i32::try_from(blocks).ok().map(|blocks| blocks as u32)
 }
 

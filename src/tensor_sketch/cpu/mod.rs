@@ -19,12 +19,13 @@ use self::operators::word_letters;
 pub use self::session::Batches;
 use self::vector::Jobs;
 pub use self::vector::Vector;
-use super::input::{Job, SequencesView};
+use super::input::Job;
 use super::options::Form;
 use super::tables::Tables;
 use crate::Result;
 use crate::device::{collected, reserve};
 use crate::parallel;
+use crate::sequences::SequencesView;
 
 /// Sorts without allocating. Sequences of equal length may swap, which changes no result.
 fn longest_first<T>(jobs: &mut Jobs<T>) {

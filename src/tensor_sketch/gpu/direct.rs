@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use tensor_sketch_kernels::{Arrays, Parameters};
 
 use super::kernels::{Direct, HasKernels};
-use super::letters::{SequenceBuffers, pack_tables};
+use super::pack_tables;
 use super::tuning::DirectPolicy;
 use crate::device::{Buffer, LaunchConfig, collected, reserve};
+use crate::sequences::SequenceBuffers;
 use crate::tensor_sketch::input::{Job, Rows};
 use crate::tensor_sketch::options::{binomial, divisor};
 use crate::{Device, Error, Result, modules};

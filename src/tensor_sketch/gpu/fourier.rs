@@ -10,13 +10,14 @@ use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads,
 
 use super::kernels::{COMPOSE, HasKernels, Pair, Stored, nothing};
 use super::layout::{Batch, Capacity, Layout, Level, Segment, batches};
-use super::letters::{Packed, PackedLetters, pack_tables};
+use super::pack_tables;
 use super::tuning::FourierPolicy;
 use super::workspace::Workspace;
 use crate::device::{Buffer, LaunchConfig, collected, zeroed};
 use crate::parallel;
+use crate::sequences::{Packed, PackedLetters, SequencesView};
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
-use crate::tensor_sketch::input::{Job, Rows, SequencesView};
+use crate::tensor_sketch::input::{Job, Rows};
 use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Error, Result, modules};
 

@@ -198,6 +198,15 @@ pub struct Level {
 type HostLevel = (Vec<Run>, Vec<Run>);
 
 impl Layout {
+    /// Uploads the batches of sequences that begin and end at `offsets`.
+    pub fn of_sequences(device: &Device, offsets: &[u64]) -> Result<Vec<Layout>> {
+        let segments = offsets.windows(2);
+        let segments = segments.map(|ends| Segment::whole(ends[0], ends[1] - ends[0]));
+        let batches = batches(segments, Capacity::LARGEST)?;
+        let layouts = batches.iter().map(|batch| Layout::upload(device, batch));
+        layouts.collect()
+    }
+
     /// Uploads a batch whose sequences' first rows are computed.
     pub fn upload(device: &Device, batch: &Batch) -> Result<Layout> {
         Layout::with_levels(device, batch, levels(&batch.segments)?)

@@ -4,18 +4,21 @@ mod direct;
 pub mod fourier;
 pub mod kernels;
 pub mod layout;
-pub mod letters;
 mod session;
 pub mod tuning;
 pub mod workspace;
 
 pub use self::fourier::sketch_from_host;
 pub use self::kernels::HasKernels;
-pub use self::letters::SequenceBuffers;
+pub use self::layout::Layout;
 pub use self::session::Batches;
-use super::input::{Job, SequencesView};
+use tensor_sketch_kernels::NEGATIVE;
+
+use super::input::Job;
 use super::options::Form;
+use super::tables::Tables;
 use crate::device::{Buffer, collected};
+use crate::sequences::{SequenceBuffers, SequencesView};
 use crate::{Device, Result};
 
 /// Writes the rows of all sequences, whose codes are below the alphabet's size.
@@ -54,4 +57,12 @@ pub fn plan<T: HasKernels>(device: &Device, job: &Job) -> Result<String> {
         Form::Auto | Form::Fourier => Ok(fourier::policy::<T>(device, job)?.to_string()),
         Form::Direct => direct::plan::<T>(device, job),
     }
+}
+
+/// Returns the rotations and signs of each letter, a rotation and its sign in one `u32`.
+pub fn pack_tables(tables: &Tables) -> Vec<u32> {
+    let entries = tables.hashes().into_iter().zip(tables.signs());
+    entries
+        .map(|(&hash, &sign)| if sign < 0 { hash | NEGATIVE } else { hash })
+        .collect()
 }

@@ -3,8 +3,8 @@
 use super::fourier::{Engine, Spectra};
 use super::kernels::HasKernels;
 use super::layout::{Batch, Capacity, MOST_LEVELS, Segment, batches};
-use super::letters::Packed;
 use crate::device::{Buffer, append, collected};
+use crate::sequences::Packed;
 use crate::tensor_sketch::fourier::SEGMENT;
 use crate::tensor_sketch::input::Job;
 use crate::tensor_sketch::session::batch;

@@ -11,8 +11,8 @@ use tensor_sketch_kernels::fourier::number::Pair64;
 use tensor_sketch_kernels::fourier::words::Chunk;
 
 use super::kernels::{HasKernels, Pair};
-use super::letters::bits_for;
 use crate::partition::bytes_of;
+use crate::sequences::bits_for;
 use crate::tensor_sketch::fourier::{CHUNK, lanes};
 use crate::tensor_sketch::tables::Tables;
 

@@ -19,13 +19,14 @@ use rayon::Yield;
 use self::batch::{Batch, Engine, Filling, Limits};
 use super::element::Entry;
 use super::fourier::SEGMENT;
-use super::input::{CodeAt, Rows, check_code, largest_of};
+use super::input::{Rows, check_code};
 #[allow(unused_imports, reason = "for links")]
 use super::options::Form;
 use super::options::TensorSketch;
 use super::output::check_range;
 use crate::device::{DeviceKind, append};
 use crate::error::During;
+use crate::sequences::{CodeAt, largest_of};
 use crate::{Device, Error, Result};
 
 const SESSION: &str = "SketchSession";

@@ -7,11 +7,11 @@ use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::windows;
 
 use crate::device::{Buffer, LaunchConfig, collected, reserve};
+use crate::sequences::{PackedLetters, SequenceBuffers};
 use crate::tensor_sketch::gpu::HasKernels;
 use crate::tensor_sketch::gpu::fourier::{Engine, Spectra};
 use crate::tensor_sketch::gpu::kernels::{WINDOWS, nothing};
 use crate::tensor_sketch::gpu::layout::{Capacity, Layout, Segment, batches};
-use crate::tensor_sketch::gpu::letters::{PackedLetters, SequenceBuffers};
 use crate::tensor_sketch::gpu::tuning::Runs;
 use crate::tensor_sketch::gpu::workspace::Workspace;
 use crate::tensor_sketch::input::{Job, Windows};

@@ -3,6 +3,7 @@
 
 mod box_overlap;
 mod distances;
+mod edit_distance;
 mod matmul;
 mod tensor_sketch;
 mod time_series;

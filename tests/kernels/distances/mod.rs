@@ -2,3 +2,5 @@
 
 mod calls;
 mod devices;
+mod nearest;
+mod slide;

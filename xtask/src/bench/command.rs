@@ -98,6 +98,7 @@ impl Line {
             ("_torch.py", Need::Torch),
             ("_numba.py", Need::Numba),
             ("_numba_cpu.py", Need::Numba),
+            ("_faiss.py", Need::Faiss),
             ("_strtree.py", Need::Shapely),
         ];
         if program != "python3" {

@@ -10,6 +10,8 @@ pub enum Need {
     Torch,
     /// For the programs in Numba.
     Numba,
+    /// For exact search on the CPU.
+    Faiss,
     /// For STRtree.
     Shapely,
     /// For input that is made in Python.
@@ -24,6 +26,7 @@ impl Need {
         match self {
             Need::Torch => "PyTorch",
             Need::Numba => "Numba",
+            Need::Faiss => "FAISS",
             Need::Shapely => "Shapely",
             Need::NumPy => "NumPy",
             Need::Nvcc => "nvcc",
@@ -35,6 +38,7 @@ impl Need {
         let module = match self {
             Need::Torch => "torch",
             Need::Numba => "numba",
+            Need::Faiss => "faiss",
             Need::Shapely => "shapely",
             Need::NumPy => "numpy",
             Need::Nvcc => {

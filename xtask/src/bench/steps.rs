@@ -61,6 +61,10 @@ benches/tensor_sketch --device cuda --runs 5 --windows 1000:1 --letters 1000000
 benches/tensor_sketch --device cuda --runs 5 --windows 99000:1 --letters 1000000
 benches/tensor_sketch --device cuda --runs 5 --windows 1000:100 --letters 10000000
 benches/tensor_sketch --device cuda --runs 5 --windows 10000:1000 --letters 100000000
+## tensor_sketch_estimates: Tensor sketch: what distances of sketches say of edit distances
+bin/gridstride edit-distance --generate 2000 target/bench/pairs_a.fa target/bench/pairs_b.fa
+bin/gridstride edit-distance --device cuda --windows 1000:100 --plot docs/benchmarks/edit_distance_estimates.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
+bin/gridstride edit-distance --device cuda --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3 --plot docs/benchmarks/edit_distance_grid.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
 ## tensor_sketch_files: Tensor sketch: files
 python3 benches/random_fasta.py target/bench/many.fa 100000000 1410
 python3 benches/random_fasta.py target/bench/one.fa 100000000 1
@@ -74,6 +78,10 @@ python3 benches/random_fasta.py target/bench/large.fa 5000000000 40
 ## distances: Distances
 benches/distances --device cuda
 python3 benches/peers/distances_torch.py
+## nearest: Nearest rows
+benches/nearest --device cuda
+python3 benches/peers/nearest_torch.py
+python3 benches/peers/nearest_faiss.py
 ## matmul: Matrix multiplication
 benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
 python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv

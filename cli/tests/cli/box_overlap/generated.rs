@@ -47,6 +47,27 @@ fn generated_sets() {
     PROGRAM.refuse_usage(&["--seed", "1", WELDS], "--generate");
 }
 
+/// The article's boxes, which it found 396 137 pairs of, and the first of them.
+#[test]
+fn the_articles_boxes() {
+    let folder = Folder::new();
+    let boxes = folder.argument("boxes");
+    PROGRAM.succeed(&["--generate", "200000", "--seed", "42", &boxes]);
+    let sets = [1, 2].map(|i| format!("{boxes}/set{i}.csv"));
+    for device in devices() {
+        let device = device.kind();
+        if device == DeviceKind::Simulator {
+            // It would take minutes.
+            continue;
+        }
+        let files = ["--device", &device.to_string(), &sets[0], &sets[1]];
+        let out = PROGRAM.write(&folder, "pairs.csv", &files);
+        let text = fs::read_to_string(out).unwrap();
+        assert_eq!(text.lines().count(), 1 + 396_137);
+        assert!(text.starts_with("set1,set2\n0,0\n0,35920\n1,0\n1,1\n2,1\n"));
+    }
+}
+
 /// Checks for chains of 20 segments along the axes, 1000 to 9000 long, that start within the
 /// extents, and for a weld at the start of each segment.
 fn check_pipes(welds: &Array2<i64>, segments: &Array2<i64>, extents: [i64; 3]) {

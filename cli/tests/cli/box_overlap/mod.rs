@@ -8,6 +8,7 @@ use crate::common::boxes::{flat, uniform};
 use crate::common::{Random, devices, small};
 use crate::program::{Folder, Program, gzip, gzip_stored, name_of, says, with_line_ends, words};
 use gridstride::box_overlap::{Coordinate, Overlaps, reference};
+use gridstride::device::DeviceKind;
 use ndarray::{Array2, array, s};
 use ndarray_npy::read_npy;
 use std::fs;

@@ -1,55 +1,20 @@
 //! Packs letters, in as few bits as they need, and copies them to a device.
 
 use pulp::Arch;
-use tensor_sketch_kernels::NEGATIVE;
 
-use super::layout::{Capacity, Layout, Segment, batches};
-use crate::device::{Buffer, collected, reserve};
+use super::view::largest_of;
+use crate::device::{Buffer, reserve};
 use crate::parallel;
-use crate::tensor_sketch::input::{SequencesView, largest_of};
-use crate::tensor_sketch::tables::Tables;
 use crate::{Device, Result};
 
 /// Codes that one task packs; a multiple of 32.
 const BLOCK: usize = 1 << 16;
-
-/// The sequences in the device's memory.
-#[derive(Debug)]
-pub struct SequenceBuffers {
-    pub letters: PackedLetters,
-    /// Where each sequence begins, and where the last sequence ends.
-    pub offsets: Vec<u64>,
-    pub batches: Vec<Layout>,
-}
 
 /// Letters of `bits` bits each, starting at the lowest bit of each element.
 #[derive(Debug)]
 pub struct PackedLetters {
     pub buffer: Buffer<u32>,
     pub bits: u32,
-}
-
-impl SequenceBuffers {
-    /// Copies `sequences`, whose codes are below `bound`.
-    pub fn upload(device: &Device, sequences: SequencesView, bound: usize) -> Result<Self> {
-        let letters = PackedLetters::upload(device, sequences.own_codes(), bound)?;
-        let origin = sequences.offsets[0];
-        let offsets = sequences.offsets.iter();
-        let offsets = collected(offsets.map(|offset| (offset - origin) as u64))?;
-        let segments = offsets.windows(2);
-        let segments = segments.map(|ends| Segment::whole(ends[0], ends[1] - ends[0]));
-        let batches = batches(segments, Capacity::LARGEST)?;
-        let layouts = batches.iter().map(|batch| Layout::upload(device, batch));
-        Ok(Self {
-            letters,
-            batches: layouts.collect::<Result<_>>()?,
-            offsets,
-        })
-    }
-
-    pub fn lengths(&self) -> impl ExactSizeIterator<Item = u64> {
-        self.offsets.windows(2).map(|ends| ends[1] - ends[0])
-    }
 }
 
 impl PackedLetters {
@@ -102,14 +67,6 @@ impl Packed {
             bits: self.bits,
         })
     }
-}
-
-/// Returns the rotations and signs of each letter, a rotation and its sign in one `u32`.
-pub fn pack_tables(tables: &Tables) -> Vec<u32> {
-    let entries = tables.hashes().into_iter().zip(tables.signs());
-    entries
-        .map(|(&hash, &sign)| if sign < 0 { hash | NEGATIVE } else { hash })
-        .collect()
 }
 
 /// Returns the bits of a letter whose code is below `bound`: a power of two, to split no letter.

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// An alphabet: the bytes that are letters, and the code of each letter.
 ///
 /// ```
-/// use gridstride::tensor_sketch::{Alphabet, Unknown};
+/// use gridstride::sequences::{Alphabet, Unknown};
 ///
 /// let encoded = Alphabet::dna().encode(b"ACgtN", Unknown::Skip)?;
 /// assert_eq!(encoded.codes, [0, 1, 2, 3]);
@@ -110,7 +110,7 @@ impl Alphabet {
     /// Returns the code of a byte, or `None` if the byte is not a letter.
     ///
     /// ```
-    /// use gridstride::tensor_sketch::Alphabet;
+    /// use gridstride::sequences::Alphabet;
     ///
     /// assert_eq!(Alphabet::dna().code(b'g'), Some(2));
     /// assert_eq!(Alphabet::dna().code(b'N'), None);
@@ -138,7 +138,7 @@ impl Alphabet {
     /// As [`encode`](Self::encode), with the position in `text`. Then `codes` is unchanged.
     ///
     /// ```
-    /// use gridstride::tensor_sketch::{Alphabet, Unknown};
+    /// use gridstride::sequences::{Alphabet, Unknown};
     ///
     /// let mut codes = Vec::new();
     /// for line in ["ACGT", "NNTT"] {

@@ -1,27 +1,59 @@
 //! Sequences in a device's memory.
 
-use super::gpu::SequenceBuffers;
-use super::input::{CodeAt, Sequences};
+use super::host::Sequences;
+use super::packed::PackedLetters;
+use super::view::{CodeAt, SequencesView};
 use crate::device::DeviceKind;
 use crate::error::During;
+#[cfg(feature = "tensor-sketch")]
+use crate::tensor_sketch::Layout;
 use crate::{Device, Error, Result};
 
 const UPLOAD: &str = "Sequences::upload";
 
-/// Sequences in a device's memory, the result of [`Sequences::upload`]. The `_device` calls of
-/// [`TensorSketch`](super::TensorSketch) take them.
+/// Sequences in a device's memory, the result of [`Sequences::upload`]. The `_device` calls take
+/// them.
 #[derive(Debug)]
 pub struct DeviceSequences {
-    pub(super) device: Device,
-    pub(super) memory: Memory,
-    pub(super) largest: Option<CodeAt>,
+    pub(crate) device: Device,
+    pub(crate) memory: Memory,
+    pub(crate) largest: Option<CodeAt>,
     count: usize,
 }
 
 #[derive(Debug)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     Host(Sequences),
     Device(SequenceBuffers),
+}
+
+/// The sequences in the memory of a GPU or the simulator.
+#[derive(Debug)]
+pub struct SequenceBuffers {
+    pub letters: PackedLetters,
+    /// Where each sequence begins, and where the last sequence ends.
+    pub offsets: Vec<u64>,
+    /// The batches in which the tensor sketch computes the sequences.
+    #[cfg(feature = "tensor-sketch")]
+    pub batches: Vec<Layout>,
+}
+
+impl SequenceBuffers {
+    /// Copies `sequences`, whose codes are below `bound`.
+    pub fn upload(device: &Device, sequences: SequencesView, bound: usize) -> Result<Self> {
+        let letters = PackedLetters::upload(device, sequences.own_codes(), bound)?;
+        let offsets = sequences.offsets_from_zero()?;
+        Ok(Self {
+            letters,
+            #[cfg(feature = "tensor-sketch")]
+            batches: Layout::of_sequences(device, &offsets)?,
+            offsets,
+        })
+    }
+
+    pub fn lengths(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.offsets.windows(2).map(|ends| ends[1] - ends[0])
+    }
 }
 
 impl Sequences {
@@ -32,7 +64,7 @@ impl Sequences {
     /// fails.
     ///
     /// ```
-    /// use gridstride::{Device, tensor_sketch::Sequences};
+    /// use gridstride::{Device, sequences::Sequences};
     ///
     /// let sequences = Sequences::from(vec![vec![0, 1, 2], vec![3]]);
     /// assert_eq!(sequences.upload(&Device::cpu())?.len(), 2);
@@ -74,7 +106,7 @@ impl DeviceSequences {
     }
 
     /// Returns the length of the only sequence.
-    pub(super) fn single_length(&self, operation: &'static str) -> Result<usize> {
+    pub(crate) fn single_length(&self, operation: &'static str) -> Result<usize> {
         if self.count != 1 {
             let message = format!("windows are of one sequence, not of {}", self.count);
             return Err(Error::input(operation, message));

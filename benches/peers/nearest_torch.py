@@ -1,0 +1,56 @@
+"""PyTorch's nearest rows by cdist and topk, on the workload of benches/nearest.rs.
+
+Run with PyTorch on a machine with a GPU:  python3 nearest_torch.py [QUERIES [ROWS [DIM]]]
+The database is searched in slices whose distances to all queries have 400 million numbers, and the nearest of all slices are
+merged by another topk. Each time is a median of 3 searches by CUDA events, with the least and the most, with the rows on the
+device. `mm` is cdist with ‖a‖² + ‖b‖² − 2ab by matrix multiplication; `differences` sums squared differences, as gridstride
+does, and searches a hundredth of the queries, since it takes so long.
+"""
+
+import sys
+
+import torch
+
+from timing import median, said, times_ms
+
+RUNS = 3
+IN_A_SLICE = 400_000_000
+MODES = {
+    "mm": ("use_mm_for_euclid_dist", 1),
+    "differences": ("donot_use_mm_for_euclid_dist", 100),
+}
+
+
+def nearest(queries, database, k, mode):
+    """The distances and indices of the k nearest rows."""
+    step = max(k, IN_A_SLICE // len(queries))
+    found = []
+    for start in range(0, len(database), step):
+        rows = database[start : start + step]
+        distances = torch.cdist(queries, rows, compute_mode=mode)
+        values, indices = distances.topk(min(k, len(rows)), dim=1, largest=False)
+        found.append((values, indices + start))
+    values, indices = (torch.cat(parts, dim=1) for parts in zip(*found))
+    best, places = values.topk(k, dim=1, largest=False)
+    return best, indices.gather(1, places)
+
+
+def main():
+    numbers = [int(text) for text in sys.argv[1:]] + [10_000, 10_000_000, 96][len(sys.argv) - 1 :]
+    queries, rows, dim = numbers
+    generator = torch.Generator("cuda").manual_seed(1)
+    print(torch.cuda.get_device_name(0), "torch", torch.__version__, f"{queries} queries, {rows} rows of {dim} numbers")
+    print(f"{'mode':<12} {'type':<8} {'queries':>8} {'k':>5} {'ms':>34} {'pairs/s':>10}")
+    for dtype in (torch.float32, torch.float64):
+        a, b = (torch.rand(count, dim, dtype=dtype, device="cuda", generator=generator) - 0.5 for count in (queries, rows))
+        for name, (mode, share) in MODES.items():
+            some = a[: max(1, queries // share)]
+            for k in (1, 10, 100, 1000):
+                times = times_ms(lambda: nearest(some, b, k, mode), runs=RUNS)
+                rate = 1e3 * len(some) * rows / median(times)
+                print(f"{name:<12} {str(dtype)[6:]:<8} {len(some):>8} {k:>5} {said(times):>34} {rate:>10.2e}")
+        del a, b
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::RangedU64ValueParser;
+
+use crate::common::device_names::DeviceNames;
+use crate::tensor_sketch::args::{AlphabetName, UnknownName, Windows};
+
+/// Computes the edit distances of pairs of sequences, and how well sketches estimate them.
+///
+/// Record i of A.fa is compared with record i of B.fa: by the exact edit distance, in which
+/// inserting, deleting and replacing a letter cost 1, by the distance of their tensor sketches, and,
+/// with --windows, by their slide distance: the distance of the sketches of all windows that both
+/// have. Sketches are normalised. Spearman's rank correlation says how well the order of the
+/// estimates is that of the exact distances: 1 is the same order. All sequences are held in memory.
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gridstride edit-distance --generate 500 --length 10000 a.fa b.fa
+  gridstride edit-distance a.fa b.fa --windows 1000:100 --out distances.tsv --plot distances.svg
+  gridstride edit-distance a.fa b.fa --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3")]
+pub struct Args {
+    /// Letters in a tuple, 1 to 8; with --grid a list.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "3",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=8),
+        help_heading = "Sketches"
+    )]
+    pub tuple: Vec<usize>,
+
+    /// Numbers in a sketch, 1 to 4096; with --grid a list.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "64",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096),
+        help_heading = "Sketches"
+    )]
+    pub dim: Vec<usize>,
+
+    /// Sketch windows of WIDTH letters too, one every STRIDE letters; with --grid a list.
+    #[arg(
+        long,
+        value_name = "WIDTH:STRIDE",
+        value_delimiter = ',',
+        help_heading = "Sketches"
+    )]
+    pub windows: Vec<Windows>,
+
+    /// Seed of the random tables, and of --generate.
+    #[arg(long, default_value_t = 0, help_heading = "Sketches")]
+    pub seed: u64,
+
+    /// Compare all combinations of the values of --tuple, --dim and --windows, instead of one.
+    #[arg(long, help_heading = "Sketches")]
+    pub grid: bool,
+
+    /// Tables to try in each combination of --grid: seeds from --seed on.
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_parser = RangedU64ValueParser::<u64>::new().range(1..=1000),
+        requires = "grid",
+        help_heading = "Sketches"
+    )]
+    pub seeds: u64,
+
+    /// The alphabet of the sequences.
+    #[arg(long, value_enum, default_value_t = AlphabetName::Dna, help_heading = "Input")]
+    pub alphabet: AlphabetName,
+
+    /// What to do with characters that are not in the alphabet.
+    #[arg(long, value_enum, default_value_t = UnknownName::Error, help_heading = "Input")]
+    pub unknown: UnknownName,
+
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
+    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
+    /// default.
+    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    pub memory: Option<u32>,
+
+    /// Write the distances of all pairs to this file, tab-separated; with --grid the correlations of
+    /// all combinations.
+    #[arg(long, value_name = "TSV", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+
+    /// Draw the estimates over the exact distances, SVG; with --grid the correlations over the
+    /// length of tuples.
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    pub plot: Option<PathBuf>,
+
+    /// Instead of comparing, write N pairs to A.fa and B.fa: a random sequence of DNA, and the same
+    /// after random edits. Substitutions, insertions and deletions are equally likely.
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = [
+            "tuple", "dim", "windows", "grid", "seeds", "alphabet", "unknown", "device", "memory", "out", "plot",
+        ],
+        help_heading = "Test data"
+    )]
+    pub generate: Option<usize>,
+
+    /// Letters of the random sequences.
+    #[arg(
+        long,
+        default_value_t = 10_000,
+        requires = "generate",
+        help_heading = "Test data"
+    )]
+    pub length: usize,
+
+    /// Rates of edits: each pair has a random rate between them, the probability of an edit at a
+    /// letter.
+    #[arg(
+        long,
+        value_name = "LEAST:MOST",
+        default_value = "0:1",
+        requires = "generate",
+        help_heading = "Test data"
+    )]
+    pub rates: Rates,
+
+    /// Sequences of a group. The first is random, each other one is edited from the one before it,
+    /// and all pairs within the groups are written, of N groups.
+    #[arg(
+        long,
+        default_value_t = 2,
+        value_parser = RangedU64ValueParser::<usize>::new().range(2..=100),
+        requires = "generate",
+        help_heading = "Test data"
+    )]
+    pub group: usize,
+
+    /// The first sequences of the pairs, FASTA, plain, gzip, zstd or a zip archive of a single file;
+    /// - is stdin.
+    #[arg(value_name = "A.fa")]
+    pub a: PathBuf,
+
+    /// The second sequences.
+    #[arg(value_name = "B.fa")]
+    pub b: PathBuf,
+}
+
+/// A range of rates, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    pub least: f64,
+    pub most: f64,
+}
+
+impl FromStr for Rates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rates = text.split_once(':').and_then(|(least, most)| {
+            Some(Rates {
+                least: least.parse().ok()?,
+                most: most.parse().ok()?,
+            })
+        });
+        let is_valid = |rates: &Rates| 0.0 <= rates.least && rates.least <= rates.most;
+        rates
+            .filter(|rates| is_valid(rates) && rates.most <= 1.0)
+            .ok_or_else(|| format!("not LEAST:MOST, two numbers from 0 to 1 in order: {text}"))
+    }
+}

@@ -1,0 +1,155 @@
+//! Data to try: random sequences, and the same after random edits.
+
+use std::io::Write;
+use std::ops::Range;
+
+use anyhow::Result;
+use rayon::prelude::*;
+
+use super::args::Args;
+use crate::common::generated::Generated;
+use crate::common::output::{OutputFile, check_distinct};
+use crate::common::progress;
+use crate::common::random::Random;
+use crate::common::report;
+
+const LETTERS: &[u8; 4] = b"ACGT";
+
+/// Letters of a line.
+const LINE: usize = 80;
+
+/// Letters of the random sequences that are made in one go by all threads, unless one has more.
+const WAVE: usize = 1 << 24;
+
+/// Writes the pairs of `count` groups.
+pub fn run(args: &Args, count: usize) -> Result<()> {
+    let paths = [&args.a, &args.b];
+    let outputs = [("A.fa", Some(&*args.a)), ("B.fa", Some(&*args.b))];
+    check_distinct(&outputs, &[])?;
+    let files = paths.map(|path| OutputFile::create(path));
+    let mut files = files.into_iter().collect::<Result<Vec<_>>>()?;
+    let bar = progress::count("writing", count as u64, "groups");
+    let together = (WAVE / (args.length * args.group).max(1)).max(1);
+    for first in (0..count).step_by(together) {
+        let wave = first..count.min(first + together);
+        let texts: Vec<_> = wave.into_par_iter().map(|i| text(args, i)).collect();
+        for texts in &texts {
+            for (file, text) in files.iter_mut().zip(texts) {
+                file.write_all(text)?;
+            }
+        }
+        bar.inc(texts.len() as u64);
+    }
+    bar.finish_and_clear();
+    files.into_iter().try_for_each(OutputFile::publish)?;
+    let [a, b] = paths.map(|path| path.display().to_string());
+    let pairs = count * (args.group * (args.group - 1) / 2);
+    report::show(&Generated {
+        rows: pairs as u64,
+        text: format!(
+            "{pairs} pairs of about {} letters in {a} and {b}",
+            args.length
+        ),
+        files: vec![a, b],
+        seed: args.seed,
+    })
+}
+
+/// Returns the records of both files for all pairs of a group.
+fn text(args: &Args, group: usize) -> [Vec<u8>; 2] {
+    let mut random = Random::new(args.seed, group as u64);
+    let mut sequences = vec![sequence(args.length, &mut random)];
+    for i in 1..args.group {
+        let rate = args.rates.least + (args.rates.most - args.rates.least) * random.unit();
+        sequences.push(edited(&sequences[i - 1], rate, &mut random));
+    }
+    let mut text = [Vec::new(), Vec::new()];
+    for (i, first) in sequences.iter().enumerate() {
+        for (j, second) in sequences.iter().enumerate().skip(i + 1) {
+            add_record(&mut text[0], &format!("{group}.{i}"), first);
+            add_record(&mut text[1], &format!("{group}.{j}"), second);
+        }
+    }
+    text
+}
+
+fn add_record(text: &mut Vec<u8>, name: &str, sequence: &[u8]) {
+    writeln!(text, ">{name}").expect("memory takes all");
+    for line in sequence.chunks(LINE) {
+        text.extend_from_slice(line);
+        text.push(b'\n');
+    }
+}
+
+fn sequence(length: usize, random: &mut Random) -> Vec<u8> {
+    (0..length).map(|_| letter(0..4, random)).collect()
+}
+
+/// Returns one of some letters.
+fn letter(range: Range<u64>, random: &mut Random) -> u8 {
+    LETTERS[(range.start + random.below(range.end - range.start)) as usize % LETTERS.len()]
+}
+
+/// Returns a sequence after edits. With probability `rate` a letter is replaced by another, is
+/// deleted, or has a letter inserted before it and is asked again; each is equally likely. The
+/// expected length stays the same.
+fn edited(sequence: &[u8], rate: f64, random: &mut Random) -> Vec<u8> {
+    let mut edited = Vec::with_capacity(sequence.len());
+    for &own in sequence {
+        loop {
+            if random.unit() >= rate {
+                edited.push(own);
+                break;
+            }
+            match random.below(3) {
+                0 => edited.push(letter(0..4, random)),
+                1 => break,
+                _ => {
+                    let place = LETTERS.iter().position(|&letter| letter == own);
+                    let next = place.map_or(0, |place| place as u64 + 1);
+                    edited.push(letter(next..next + 3, random));
+                    break;
+                }
+            }
+        }
+    }
+    edited
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edited, sequence};
+    use crate::common::random::Random;
+
+    #[test]
+    fn rates_are_kept() {
+        let random = &mut Random::new(1, 2);
+        let original = sequence(30_000, random);
+        assert_eq!(edited(&original, 0.0, random), original);
+        for rate in [0.1, 0.5, 1.0] {
+            let edited = edited(&original, rate, random);
+            // Insertions and deletions are about a third of 30 000 · rate each: six standard
+            // deviations of their difference.
+            let bound = 6.0 * (2.0 * 30_000.0 * rate / 3.0f64).sqrt() * 1.5;
+            let change = edited.len() as f64 - original.len() as f64;
+            assert!(change.abs() < bound, "{rate}: {change}");
+        }
+    }
+
+    /// A single letter is left of one after a substitution, or after an insertion and a deletion:
+    /// 1/3 + 1/9. It is the same letter only if that was inserted: 1/36. Bounds are six standard
+    /// deviations.
+    #[test]
+    fn substitutions_change_letters() {
+        const TIMES: usize = 3600;
+        let random = &mut Random::new(3, 4);
+        let (mut left, mut same) = (0, 0);
+        for _ in 0..TIMES {
+            let edited = edited(b"G", 1.0, random);
+            left += usize::from(edited.len() == 1);
+            same += usize::from(edited == b"G");
+        }
+        assert!(left.abs_diff(TIMES * 4 / 9) < 180, "{left}");
+        assert!(same.abs_diff(TIMES / 36) < 60, "{same}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Computes edit distances of pairs of sequences, and how well sketches estimate them.
+//!
+//! ```text
+//! gridstride edit-distance a.fa b.fa --windows 1000:100
+//! ```
+
+pub mod args;
+mod comparison;
+mod estimates;
+mod generate;
+mod grid;
+mod grid_plot;
+mod records;
+mod scatter;
+mod summary;
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use gridstride::edit_distance::edit_distances;
+use gridstride::tensor_sketch::Tables;
+
+use crate::common::opening::open_while_reading;
+use crate::common::output::{OutputFile, check_distinct};
+use crate::common::progress::phase;
+use crate::common::report::{self, UsageError, timed, warn};
+use args::Args;
+use comparison::Comparison;
+use estimates::Estimates;
+use records::Pairs;
+use summary::{Found, Run, Summary, Times};
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<()> {
+    if let Some(count) = args.generate {
+        return generate::run(args, count);
+    }
+    check_options(args)?;
+    let outputs = [
+        ("--out", args.out.as_deref()),
+        ("--plot", args.plot.as_deref()),
+    ];
+    check_distinct(&outputs, &[&args.a, &args.b])?;
+    // Before the work, so that a path that cannot be written does not show only afterwards.
+    let mut out = args.out.as_deref().map(OutputFile::create).transpose()?;
+    let mut picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
+
+    let (start, owned) = (Instant::now(), args.clone());
+    let opened = open_while_reading(&args.device, args.memory, move || Pairs::read(&owned))?;
+    let (pairs, devices) = (&opened.value, &*opened.devices);
+    let mut times = Times {
+        reading: opened.reading,
+        opening: opened.opening,
+        ..Times::default()
+    };
+    check_lengths(args, pairs)?;
+    let edit = timed(&mut times.exact, || {
+        phase("comparing", || {
+            edit_distances(devices, &pairs.a.sequences, &pairs.b.sequences)
+        })
+    })?;
+    let edit: Vec<f64> = edit.iter().map(|&distance| f64::from(distance)).collect();
+
+    let (comparison, points);
+    let found = if args.grid {
+        points = timed(&mut times.estimating, || {
+            grid::search(args, devices, pairs, &edit)
+        })?;
+        timed(&mut times.writing, || {
+            if let Some(file) = &mut out {
+                grid::write(file, &points)?;
+            }
+            let svg = || grid_plot::svg(&points, pairs.count());
+            draw(&mut picture, svg)
+        })?;
+        Found::Grid(&points)
+    } else {
+        comparison = timed(&mut times.estimating, || {
+            phase("sketching", || compare(args, devices, pairs, edit.clone()))
+        })?;
+        timed(&mut times.writing, || {
+            if let Some(file) = &mut out {
+                comparison.write(file, pairs)?;
+            }
+            let sketches = format!(
+                "tensor sketches of tuples of {}, dim {}",
+                args.tuple[0], args.dim[0]
+            );
+            let windows = args
+                .windows
+                .first()
+                .map(|windows| format!("{}:{}", windows.width, windows.stride));
+            let svg = || scatter::svg(&comparison, &sketches, windows.as_deref());
+            draw(&mut picture, svg)
+        })?;
+        Found::One(&comparison)
+    };
+    // Both files appear together, once nothing but the disk can fail.
+    timed(&mut times.writing, || {
+        [out, picture]
+            .into_iter()
+            .flatten()
+            .try_for_each(OutputFile::publish)
+    })?;
+    report::show(&Summary::new(&Run {
+        args,
+        pairs,
+        devices,
+        edit: &edit,
+        found,
+        times,
+        elapsed: start.elapsed(),
+    }))
+}
+
+/// Refuses lists without `--grid`, and windows without tuples.
+fn check_options(args: &Args) -> Result<()> {
+    let is_list = args.tuple.len() > 1 || args.dim.len() > 1 || args.windows.len() > 1;
+    if is_list && !args.grid {
+        bail!(UsageError(
+            "--tuple, --dim and --windows take lists only with --grid, which tries all combinations".into()
+        ));
+    }
+    let tuple = args.tuple.iter().copied().max().unwrap_or(0);
+    let is_short = |windows: &&crate::tensor_sketch::args::Windows| windows.width.get() < tuple;
+    if let Some(windows) = args.windows.iter().find(is_short) {
+        bail!(UsageError(format!(
+            "--windows of {} letters have no tuples of {tuple} letters: choose a greater WIDTH or a smaller --tuple",
+            windows.width
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses windows that no pair has, and warns of pairs without.
+fn check_lengths(args: &Args, pairs: &Pairs) -> Result<()> {
+    let shorter = |pair: usize| pairs.lengths(pair).into_iter().min().unwrap_or(0);
+    for windows in &args.windows {
+        let width = windows.width.get();
+        let without = (0..pairs.count())
+            .filter(|&pair| shorter(pair) < width)
+            .count();
+        if without == pairs.count() {
+            let longest = (0..pairs.count()).map(shorter).max().unwrap_or(0);
+            bail!(
+                "no pair has two sequences of {width} letters; the longest has two of {longest}: --windows needs a \
+                 smaller WIDTH"
+            );
+        }
+        if without > 0 {
+            warn(&format!(
+                "{without} of {} pairs have a sequence of less than {width} letters: they have no slide distance, \
+                 and do not count in its correlation",
+                pairs.count()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Compares the sketches that are asked for, without `--grid`.
+fn compare(
+    args: &Args,
+    devices: &[gridstride::Device],
+    pairs: &Pairs,
+    edit: Vec<f64>,
+) -> Result<Comparison> {
+    let alphabet = args.alphabet.alphabet().size();
+    let tables = Tables::from_seed(alphabet, args.tuple[0], args.dim[0], args.seed)?;
+    let estimates = Estimates::new(devices, pairs, tables);
+    let windows = args.windows.first();
+    Ok(Comparison {
+        edit,
+        sketch: estimates.plain()?,
+        slide: windows
+            .map(|&windows| estimates.slide(windows))
+            .transpose()?,
+    })
+}
+
+fn draw(picture: &mut Option<OutputFile>, svg: impl FnOnce() -> Result<String>) -> Result<()> {
+    match picture {
+        Some(picture) => picture.write_all(svg()?.as_bytes()),
+        None => Ok(()),
+    }
+}

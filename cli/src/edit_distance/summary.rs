@@ -1,0 +1,317 @@
+//! What is printed.
+
+use std::fmt::{Result, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use gridstride::Device;
+use serde::Serialize;
+
+use super::args::Args;
+use super::comparison::Comparison;
+use super::grid::{Point, Spread};
+use super::records::Pairs;
+use crate::common::device_summary::{DeviceSummary, listed};
+use crate::common::report::{self, PeakMemory, milliseconds, per_second};
+use crate::common::text::shortened;
+
+/// Pairs that are shown.
+const SHOWN: usize = 10;
+
+/// Characters of a name that are shown in a table.
+const NAME: usize = 20;
+
+/// How long the parts of a run took.
+#[derive(Default)]
+pub struct Times {
+    pub reading: Duration,
+    pub opening: Duration,
+    /// The exact distances.
+    pub exact: Duration,
+    /// Sketches and their distances.
+    pub estimating: Duration,
+    pub writing: Duration,
+}
+
+/// What was found.
+pub enum Found<'a> {
+    One(&'a Comparison),
+    Grid(&'a [Point]),
+}
+
+/// A finished run.
+pub struct Run<'a> {
+    pub args: &'a Args,
+    pub pairs: &'a Pairs,
+    pub devices: &'a [Device],
+    pub edit: &'a [f64],
+    pub found: Found<'a>,
+    pub times: Times,
+    pub elapsed: Duration,
+}
+
+/// What is said of a run.
+#[derive(Serialize)]
+pub struct Summary<'a> {
+    #[serde(flatten)]
+    found: Shown<'a>,
+    pairs: usize,
+    letters: u64,
+    /// None without pairs.
+    edit_distances: Option<Range>,
+    edit_distance_ms: f64,
+    cell_updates_per_second: Option<f64>,
+    out: Option<String>,
+    plot: Option<String>,
+    devices: Vec<DeviceSummary>,
+    elapsed_ms: f64,
+    reading_ms: f64,
+    sketching_ms: f64,
+    writing_ms: f64,
+    opening_ms: f64,
+    peak_memory_bytes: PeakMemory,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown<'a> {
+    One {
+        first_pairs: Vec<Pair>,
+        spearman: Option<f64>,
+        spearman_slide: Option<f64>,
+        pairs_without_windows: usize,
+        tuple: usize,
+        dim: usize,
+        windows: Option<WindowSizes>,
+        seed: u64,
+    },
+    Grid {
+        grid: &'a [Point],
+    },
+}
+
+#[derive(Serialize)]
+struct Pair {
+    a: String,
+    b: String,
+    lengths: [usize; 2],
+    edit_distance: f64,
+    sketch_distance: f64,
+    /// None without windows.
+    slide_distance: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct WindowSizes {
+    width: usize,
+    stride: usize,
+}
+
+#[derive(Serialize)]
+struct Range {
+    least: f64,
+    mean: f64,
+    greatest: f64,
+}
+
+impl Range {
+    fn of(numbers: &[f64]) -> Option<Range> {
+        let (first, count) = (*numbers.first()?, numbers.len() as f64);
+        Some(Range {
+            least: numbers.iter().copied().fold(first, f64::min),
+            mean: numbers.iter().sum::<f64>() / count,
+            greatest: numbers.iter().copied().fold(first, f64::max),
+        })
+    }
+}
+
+impl<'a> Summary<'a> {
+    pub fn new(run: &Run<'a>) -> Summary<'a> {
+        let (args, pairs, times) = (run.args, run.pairs, &run.times);
+        let shown = |path: &Path| path.display().to_string();
+        let exact = milliseconds(times.exact);
+        Summary {
+            found: match run.found {
+                Found::One(comparison) => one(args, pairs, comparison),
+                Found::Grid(grid) => Shown::Grid { grid },
+            },
+            pairs: pairs.count(),
+            letters: pairs.letters(),
+            edit_distances: Range::of(run.edit),
+            edit_distance_ms: exact,
+            cell_updates_per_second: per_second(pairs.cells(), exact),
+            out: args.out.as_deref().map(shown),
+            plot: args.plot.as_deref().map(shown),
+            devices: DeviceSummary::all(run.devices),
+            elapsed_ms: milliseconds(run.elapsed),
+            reading_ms: milliseconds(times.reading),
+            sketching_ms: milliseconds(times.estimating),
+            writing_ms: milliseconds(times.writing),
+            opening_ms: milliseconds(times.opening),
+            peak_memory_bytes: PeakMemory::now(),
+        }
+    }
+}
+
+fn one<'a>(args: &Args, pairs: &Pairs, comparison: &Comparison) -> Shown<'a> {
+    let pair = |i: usize| Pair {
+        a: pairs.a.names[i].clone(),
+        b: pairs.b.names[i].clone(),
+        lengths: pairs.lengths(i),
+        edit_distance: comparison.edit[i],
+        sketch_distance: comparison.sketch[i],
+        slide_distance: comparison
+            .slide
+            .as_ref()
+            .map(|slide| slide[i])
+            .filter(|distance| !distance.is_nan()),
+    };
+    Shown::One {
+        first_pairs: (0..pairs.count().min(SHOWN)).map(pair).collect(),
+        spearman: comparison.spearman(),
+        spearman_slide: comparison.spearman_slide(),
+        pairs_without_windows: comparison.without_windows(),
+        tuple: args.tuple[0],
+        dim: args.dim[0],
+        windows: args.windows.first().map(|windows| WindowSizes {
+            width: windows.width.get(),
+            stride: windows.stride.get(),
+        }),
+        seed: args.seed,
+    }
+}
+
+/// Writes the first pairs, in columns.
+fn write_pairs(text: &mut String, pairs: &[Pair], count: usize) -> Result {
+    let name = |name: &str| shortened(name, NAME);
+    let widths = pairs
+        .iter()
+        .map(|pair| [&pair.a, &pair.b].map(|text| name(text).chars().count()));
+    let [a, b] = widths.fold([1, 1], |[a, b], width| [a.max(width[0]), b.max(width[1])]);
+    writeln!(
+        text,
+        "{:a$}  {:b$} {:>10} {:>10} {:>14} {:>12} {:>12}",
+        "a", "b", "length a", "length b", "edit distance", "sketches", "windows"
+    )?;
+    for pair in pairs {
+        let [length_a, length_b] = pair.lengths;
+        let slide = pair.slide_distance;
+        let slide = slide.map_or("-".into(), |distance| format!("{distance:.4e}"));
+        writeln!(
+            text,
+            "{:a$}  {:b$} {length_a:>10} {length_b:>10} {:>14} {:>12.4e} {slide:>12}",
+            name(&pair.a),
+            name(&pair.b),
+            pair.edit_distance,
+            pair.sketch_distance,
+        )?;
+    }
+    match count - pairs.len() {
+        0 => Ok(()),
+        more => writeln!(text, "... and {more} more"),
+    }
+}
+
+/// Writes a line for each combination, with the range of the seeds if there are several.
+fn write_grid(text: &mut String, points: &[Point]) -> Result {
+    writeln!(
+        text,
+        "{:>5} {:>5}  {:24} {:>8}",
+        "tuple", "dim", "sketched", "spearman"
+    )?;
+    let mut best: Option<(f64, &Point)> = None;
+    for seeds in points.chunk_by(|a, b| a.is_same_but_for_seed(b)) {
+        let Point { tuple, dim, .. } = seeds[0];
+        write!(text, "{tuple:>5} {dim:>5}  {:24} ", seeds[0].sketched())?;
+        let Some(spread) = Spread::of(seeds) else {
+            writeln!(text, "{:>8}", "-")?;
+            continue;
+        };
+        write!(text, "{:>8.3}", spread.mean)?;
+        if seeds.len() > 1 {
+            write!(text, " ({:.3} to {:.3})", spread.least, spread.most)?;
+        }
+        writeln!(text)?;
+        if best.is_none_or(|(mean, _)| spread.mean > mean) {
+            best = Some((spread.mean, &seeds[0]));
+        }
+    }
+    match best {
+        Some((mean, point)) => writeln!(
+            text,
+            "best: {mean:.3} with --tuple {} --dim {}, {}",
+            point.tuple,
+            point.dim,
+            point.sketched()
+        ),
+        None => Ok(()),
+    }
+}
+
+impl report::Summary for Summary<'_> {
+    fn write_table(&self, text: &mut String) -> Result {
+        let correlation = |value: &Option<f64>| match value {
+            Some(value) => format!("{value:.4}"),
+            None => "undefined".into(),
+        };
+        match &self.found {
+            Shown::Grid { grid } => write_grid(text, grid)?,
+            Shown::One { first_pairs, .. } => write_pairs(text, first_pairs, self.pairs)?,
+        }
+        write!(text, "pairs: {}, {} letters", self.pairs, self.letters)?;
+        if let Some(Range {
+            least,
+            mean,
+            greatest,
+        }) = &self.edit_distances
+        {
+            write!(
+                text,
+                ", edit distances {least} to {greatest}, mean {mean:.1}"
+            )?;
+        }
+        writeln!(text)?;
+        if let Shown::One {
+            spearman,
+            spearman_slide,
+            tuple,
+            dim,
+            windows,
+            seed,
+            ..
+        } = &self.found
+        {
+            writeln!(
+                text,
+                "sketches: tuple {tuple}, dim {dim}, seed {seed}, normalised"
+            )?;
+            write!(
+                text,
+                "rank correlation with the edit distance: sketches {}",
+                correlation(spearman)
+            )?;
+            if let Some(WindowSizes { width, stride }) = windows {
+                write!(
+                    text,
+                    ", windows {width}:{stride} {}",
+                    correlation(spearman_slide)
+                )?;
+            }
+            writeln!(text)?;
+        }
+        writeln!(
+            text,
+            "{:.3} ms, on {}: reading {:.3} ms, edit distances {:.3} ms ({:.1} billion cells a second), sketches {:.3} \
+             ms, writing {:.3} ms, and while reading opening the device {:.3} ms{}",
+            self.elapsed_ms,
+            listed(&self.devices),
+            self.reading_ms,
+            self.edit_distance_ms,
+            self.cell_updates_per_second.unwrap_or(0.0) / 1e9,
+            self.sketching_ms,
+            self.writing_ms,
+            self.opening_ms,
+            self.peak_memory_bytes,
+        )
+    }
+}

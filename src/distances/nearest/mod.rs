@@ -1,0 +1,12 @@
+//! The nearest rows of a database for each query, without the matrix of distances in memory.
+
+mod calls;
+pub mod cpu;
+pub mod gpu;
+pub mod input;
+pub mod merge;
+mod output;
+mod partition;
+
+pub use calls::nearest;
+pub use output::{DeviceNearest, Nearest};

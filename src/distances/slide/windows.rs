@@ -1,0 +1,128 @@
+//! The windows of several sequences.
+
+use ndarray::{ArrayBase, ArrayView2, Ix2, ViewRepr, s};
+
+use crate::device::{DeviceArray, Element};
+use crate::{Error, Result};
+
+/// The windows of several sequences: rows of numbers, such as the sketches that
+/// [`TensorSketch::windows`](crate::tensor_sketch::TensorSketch::windows) returns, of one sequence
+/// after the other.
+///
+/// ```
+/// use gridstride::distances::Windows;
+/// use ndarray::array;
+///
+/// let rows = array![[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]];
+/// let windows = Windows::new(rows.view(), &[0, 2, 2, 3])?; // 2, 0 and 1 windows
+/// assert_eq!(windows.len(), 3);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Windows<'a, T> {
+    /// An `ArrayView2`, written so that a longer lifetime converts to a shorter one.
+    rows: ArrayBase<ViewRepr<&'a T>, Ix2, T>,
+    offsets: &'a [usize],
+}
+
+impl<'a, T> Windows<'a, T> {
+    /// Takes the windows as the rows of a view with any strides, without a copy. Sequence `i` has
+    /// the rows `offsets[i]..offsets[i + 1]`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] with the index of the offset unless `offsets` begins with 0, never
+    /// decreases, and ends with the number of rows.
+    pub fn new(rows: ArrayView2<'a, T>, offsets: &'a [usize]) -> Result<Self> {
+        check("Windows::new", offsets, rows.nrows())?;
+        Ok(Windows { rows, offsets })
+    }
+
+    /// Returns the number of sequences.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no sequences.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns how many numbers a window has.
+    pub fn dim(&self) -> usize {
+        self.rows.ncols()
+    }
+
+    /// Returns the windows of all sequences.
+    pub(in crate::distances) fn rows(&self) -> ArrayView2<'a, T> {
+        let range = self.offsets[0]..self.offsets[self.len()];
+        self.rows.slice_move(s![range, ..])
+    }
+
+    /// Returns where each sequence begins in [`rows`](Self::rows), and where the last one ends.
+    pub(in crate::distances) fn offsets(&self) -> impl ExactSizeIterator<Item = usize> + 'a {
+        let offsets = self.offsets;
+        offsets.iter().map(move |offset| offset - offsets[0])
+    }
+
+    /// Splits the sequences at an index.
+    pub(super) fn split_at(self, index: usize) -> (Self, Self) {
+        let (before, behind) = (&self.offsets[..=index], &self.offsets[index..]);
+        let with = |offsets| Windows { offsets, ..self };
+        (with(before), with(behind))
+    }
+}
+
+/// As [`Windows`], in a device's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceWindows<'a, T: Element> {
+    pub(in crate::distances) rows: &'a DeviceArray<T, Ix2>,
+    pub(in crate::distances) offsets: &'a [usize],
+}
+
+impl<'a, T: Element> DeviceWindows<'a, T> {
+    /// Takes the windows as the rows of an array in a device's memory, without a copy. Sequence `i`
+    /// has the rows `offsets[i]..offsets[i + 1]`; each call copies the offsets to the device.
+    ///
+    /// # Errors
+    /// As [`Windows::new`].
+    pub fn new(rows: &'a DeviceArray<T, Ix2>, offsets: &'a [usize]) -> Result<Self> {
+        check("DeviceWindows::new", offsets, rows.shape()[0])?;
+        Ok(DeviceWindows { rows, offsets })
+    }
+
+    /// Returns the number of sequences.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no sequences.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns how many numbers a window has.
+    pub fn dim(&self) -> usize {
+        self.rows.shape()[1]
+    }
+}
+
+/// Checks that the offsets divide `rows` rows among sequences.
+fn check(operation: &'static str, offsets: &[usize], rows: usize) -> Result<()> {
+    let refuse = |index, message| Err(Error::input_at(operation, index, message));
+    match offsets.first() {
+        Some(0) => {}
+        Some(first) => return refuse(0, format!("the first offset is {first}, not 0")),
+        None => return refuse(0, "there are no offsets, not even 0".into()),
+    }
+    if let Some(i) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+        let (before, after) = (offsets[i], offsets[i + 1]);
+        let message = format!("offset {} is {after}, below {before} before it", i + 1);
+        return refuse(i + 1, message);
+    }
+    let last = offsets[offsets.len() - 1];
+    if last != rows {
+        let message = format!("the last offset is {last}, but there are {rows} rows");
+        return refuse(offsets.len() - 1, message);
+    }
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! Sequences in the host's memory.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
+
+use super::view::SequencesView;
+use crate::device::{copied, reserve};
+use crate::error::During;
+use crate::{Error, Result};
+
+/// Sequences of codes, concatenated, and the offset of each sequence.
+///
+/// ```
+/// use gridstride::sequences::Sequences;
+/// use ndarray::{array, s};
+///
+/// let mut sequences = Sequences::new();
+/// sequences.push(&[0, 1, 2])?;
+/// sequences.push(array![0, 1, 2].slice(s![..;-1]))?; // any strides
+/// assert_eq!(sequences.codes(), [0, 1, 2, 2, 1, 0]);
+/// assert_eq!(sequences.offsets(), [0, 3, 6]);
+///
+/// let collected: Sequences = vec![vec![0, 1, 2], vec![2, 1, 0]].into_iter().collect();
+/// assert_eq!(collected, sequences);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequences {
+    codes: Vec<u8>,
+    offsets: Vec<usize>,
+}
+
+impl Default for Sequences {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sequences {
+    /// Returns an empty set of sequences.
+    pub fn new() -> Sequences {
+        Sequences {
+            codes: Vec::new(),
+            offsets: vec![0],
+        }
+    }
+
+    /// Takes sequences that are already concatenated: sequence `i` is
+    /// `codes[offsets[i]..offsets[i + 1]]`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) with the index of the offset unless
+    /// `offsets` begins with 0, never decreases, and ends with the number of codes.
+    ///
+    /// ```
+    /// use gridstride::sequences::Sequences;
+    ///
+    /// let sequences = Sequences::from_concatenated(vec![0, 1, 2, 3], vec![0, 3, 4])?;
+    /// assert_eq!(sequences, Sequences::from(vec![vec![0, 1, 2], vec![3]]));
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn from_concatenated(codes: Vec<u8>, offsets: Vec<usize>) -> Result<Sequences> {
+        let refuse = |i, message| Err(Error::input_at("Sequences::from_concatenated", i, message));
+        match offsets.first() {
+            Some(0) => {}
+            Some(first) => return refuse(0, format!("the first offset is {first}, not 0")),
+            None => return refuse(0, "there are no offsets, not even 0".into()),
+        }
+        if let Some(i) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+            let (before, after) = (offsets[i], offsets[i + 1]);
+            let message = format!("offset {} is {after}, below {before} before it", i + 1);
+            return refuse(i + 1, message);
+        }
+        let (last, count) = (offsets[offsets.len() - 1], codes.len());
+        if last != count {
+            let message = format!("the last offset is {last}, but there are {count} codes");
+            return refuse(offsets.len() - 1, message);
+        }
+        Ok(Sequences { codes, offsets })
+    }
+
+    /// Adds a sequence at the end.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`](crate::Error::Allocation) if memory runs out. Then nothing was added.
+    pub fn push(&mut self, codes: impl Codes) -> Result<()> {
+        self.add(codes.codes()).during("Sequences::push")
+    }
+
+    /// As [`extend`](Extend::extend), but returns an error if memory runs out.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push). The sequences before the error were added.
+    ///
+    /// ```
+    /// use gridstride::sequences::Sequences;
+    ///
+    /// let mut sequences = Sequences::new();
+    /// sequences.try_extend([vec![0, 1, 2], vec![3]])?;
+    /// assert_eq!(sequences.len(), 2);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn try_extend<S: Codes>(&mut self, items: impl IntoIterator<Item = S>) -> Result<()> {
+        self.add_all(items).during("Sequences::try_extend")
+    }
+
+    /// As [`from_iter`](FromIterator::from_iter), but returns an error if memory runs out.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    ///
+    /// ```
+    /// use gridstride::sequences::Sequences;
+    ///
+    /// let owned: Vec<Vec<u8>> = vec![vec![0, 1, 2], vec![3]];
+    /// let sequences = Sequences::try_from_iter(&owned)?;
+    /// assert_eq!(sequences, owned.into_iter().collect());
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn try_from_iter<S: Codes>(items: impl IntoIterator<Item = S>) -> Result<Sequences> {
+        let mut sequences = Sequences::new();
+        let added = sequences.add_all(items);
+        added.during("Sequences::try_from_iter").map(|()| sequences)
+    }
+
+    fn add_all<S: Codes>(&mut self, items: impl IntoIterator<Item = S>) -> Result<()> {
+        (items.into_iter()).try_for_each(|item| self.add(item.codes()))
+    }
+
+    fn add(&mut self, codes: ArrayView1<u8>) -> Result<()> {
+        reserve(&mut self.offsets, 1)?;
+        reserve(&mut self.codes, codes.len())?;
+        match codes.as_slice() {
+            Some(slice) => self.codes.extend_from_slice(slice),
+            None => self.codes.extend(codes),
+        }
+        self.offsets.push(self.codes.len());
+        Ok(())
+    }
+
+    /// Clones the sequences, or returns an error if memory runs out.
+    pub(crate) fn try_clone(&self) -> Result<Sequences> {
+        Ok(Sequences {
+            codes: copied(&self.codes)?,
+            offsets: copied(&self.offsets)?,
+        })
+    }
+
+    /// Returns the number of sequences, N.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no sequences.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the codes of sequence `index`, or `None` if `index` is not below N.
+    pub fn get(&self, index: usize) -> Option<ArrayView1<'_, u8>> {
+        let ends = self.offsets.windows(2).nth(index)?;
+        Some(ArrayView1::from(&self.codes[ends[0]..ends[1]]))
+    }
+
+    /// Returns the codes of all sequences, concatenated.
+    pub fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+
+    /// Returns the start of each sequence in [`codes`](Self::codes), and last the number of codes:
+    /// N + 1 numbers.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Returns the length of the longest sequence; 0 if there are no sequences.
+    pub fn longest(&self) -> usize {
+        self.slices().map(<[u8]>::len).max().unwrap_or(0)
+    }
+
+    /// Returns the number of codes of all sequences together.
+    pub fn total_length(&self) -> usize {
+        self.codes.len()
+    }
+
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        self.view().slices()
+    }
+
+    pub(crate) fn view(&self) -> SequencesView<'_> {
+        SequencesView {
+            codes: &self.codes,
+            offsets: &self.offsets,
+        }
+    }
+}
+
+/// The codes of one sequence: a slice, an array, a vector, or a one-dimensional array or view of
+/// `ndarray` with any strides, owned or borrowed.
+///
+/// Text has no codes: an [`Alphabet`](super::Alphabet) turns letters into codes.
+pub trait Codes {
+    /// Returns a view of the codes.
+    fn codes(&self) -> ArrayView1<'_, u8>;
+}
+
+impl<C: Codes + ?Sized> Codes for &C {
+    fn codes(&self) -> ArrayView1<'_, u8> {
+        (**self).codes()
+    }
+}
+
+macro_rules! slices {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<$($generics)*> Codes for $type {
+            fn codes(&self) -> ArrayView1<'_, u8> {
+                ArrayView1::from(&self[..])
+            }
+        }
+    )*};
+}
+
+slices! {
+    [] [u8];
+    [const N: usize] [u8; N];
+    [] Vec<u8>;
+    [] Box<[u8]>;
+    [] Arc<[u8]>;
+    [] Cow<'_, [u8]>;
+}
+
+impl<S: Data<Elem = u8>> Codes for ArrayBase<S, Ix1> {
+    fn codes(&self) -> ArrayView1<'_, u8> {
+        self.view()
+    }
+}
+
+/// Panics if memory runs out; [`Sequences::try_from_iter`] returns an error.
+impl<S: Codes> FromIterator<S> for Sequences {
+    fn from_iter<I: IntoIterator<Item = S>>(items: I) -> Self {
+        let mut sequences = Sequences::new();
+        sequences.extend(items);
+        sequences
+    }
+}
+
+/// Panics if memory runs out; [`Sequences::try_from_iter`] returns an error.
+impl<S: Codes> From<Vec<S>> for Sequences {
+    fn from(items: Vec<S>) -> Self {
+        items.into_iter().collect()
+    }
+}
+
+/// Panics if memory runs out; [`Sequences::try_extend`] returns an error.
+impl<S: Codes> Extend<S> for Sequences {
+    fn extend<I: IntoIterator<Item = S>>(&mut self, items: I) {
+        if let Err(error) = self.add_all(items).during("collecting Sequences") {
+            panic!("{error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array1, ArrayView1, array, s};
+
+    use super::Sequences;
+
+    #[test]
+    fn views_with_any_strides() {
+        let codes = Array1::from_iter(0..10u8);
+        let mut sequences = Sequences::new();
+        sequences.push(codes.slice(s![1..;3])).unwrap();
+        sequences.push(codes.slice(s![..;-4])).unwrap();
+        sequences.push(codes.slice(s![..0])).unwrap();
+        sequences.push(&codes).unwrap();
+        sequences.push(array![[1, 2], [3, 4]].column(1)).unwrap();
+        assert_eq!(sequences.len(), 5);
+        assert_eq!(sequences.get(0).unwrap(), array![1, 4, 7]);
+        assert_eq!(sequences.get(1).unwrap(), array![9, 5, 1]);
+        assert_eq!(sequences.get(2).unwrap().len(), 0);
+        assert_eq!(sequences.get(3).unwrap(), codes);
+        assert_eq!(sequences.get(4).unwrap(), array![2, 4]);
+        assert_eq!(sequences.get(5), None);
+        assert_eq!((sequences.longest(), sequences.total_length()), (10, 18));
+    }
+
+    #[test]
+    fn no_sequences() {
+        let none = Sequences::default();
+        assert!(none.is_empty());
+        assert_eq!((none.len(), none.longest(), none.total_length()), (0, 0, 0));
+        assert_eq!(Sequences::from_concatenated(vec![], vec![0]).unwrap(), none);
+        assert_eq!(Vec::<&[u8]>::new().into_iter().collect::<Sequences>(), none);
+    }
+
+    #[test]
+    fn whatever_has_codes_is_collected() {
+        let vectors = vec![vec![0u8, 1, 2], vec![], vec![3]];
+        let expected = Sequences::from_concatenated(vec![0, 1, 2, 3], vec![0, 3, 3, 4]).unwrap();
+        let slices = vectors.iter().map(|codes| &codes[..]);
+        let boxes = vectors.iter().map(|codes| codes.clone().into_boxed_slice());
+        let arrays = vectors.iter().map(|codes| Array1::from(codes.clone()));
+        let views = vectors.iter().map(ArrayView1::from);
+        assert_eq!(vectors.iter().collect::<Sequences>(), expected);
+        assert_eq!(slices.clone().collect::<Sequences>(), expected);
+        assert_eq!(boxes.collect::<Sequences>(), expected);
+        assert_eq!(arrays.collect::<Sequences>(), expected);
+        assert_eq!(views.collect::<Sequences>(), expected);
+        assert_eq!(Sequences::from(vectors.clone()), expected);
+        assert_eq!(Sequences::try_from_iter(slices).unwrap(), expected);
+        assert_eq!(vectors.into_iter().collect::<Sequences>(), expected);
+
+        let mut extended: Sequences = [[0u8, 1, 2]].into_iter().collect();
+        extended.extend([Vec::new()]);
+        extended.try_extend(&[vec![3]]).unwrap();
+        assert_eq!(extended, expected);
+    }
+
+    #[test]
+    fn concatenated() {
+        let given = Sequences::from_concatenated(vec![5, 6, 7], vec![0, 0, 2, 3, 3]).unwrap();
+        let pushed: Sequences = [vec![], vec![5, 6], vec![7], vec![]].iter().collect();
+        assert_eq!(given, pushed);
+        for (offsets, expected) in [
+            (vec![], "there are no offsets"),
+            (vec![1, 3], "the first offset is 1, not 0"),
+            (vec![0, 2, 1, 3], "offset 2 is 1, below 2 before it"),
+            (vec![0, 2], "the last offset is 2, but there are 3 codes"),
+            (
+                vec![0, usize::MAX],
+                "the last offset is 18446744073709551615",
+            ),
+        ] {
+            let refused = Sequences::from_concatenated(vec![5, 6, 7], offsets);
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

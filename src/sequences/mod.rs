@@ -1,0 +1,29 @@
+//! Sequences of letters, which the [tensor sketch](crate::tensor_sketch) and the
+//! [edit distance](crate::edit_distance) compare.
+//!
+//! A letter is a code of 8 bits. An [`Alphabet`] turns text into codes; any bytes may be codes
+//! where the size of the alphabet does not matter.
+//!
+//! ```
+//! use gridstride::sequences::{Alphabet, Sequences, Unknown};
+//!
+//! let mut sequences = Sequences::new();
+//! for text in ["GATTACA", "CATTAGA"] {
+//!     sequences.push(Alphabet::dna().encode(text.as_bytes(), Unknown::Error)?.codes)?;
+//! }
+//! assert_eq!((sequences.len(), sequences.total_length()), (2, 14));
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+
+mod alphabet;
+mod device;
+mod host;
+mod packed;
+mod view;
+
+pub use alphabet::{Alphabet, Encoded, Unknown};
+pub use device::DeviceSequences;
+pub(crate) use device::{Memory, SequenceBuffers};
+pub use host::{Codes, Sequences};
+pub(crate) use packed::{Packed, PackedLetters, bits_for};
+pub(crate) use view::{CodeAt, SequencesView, largest_of};
