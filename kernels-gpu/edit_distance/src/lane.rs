@@ -46,27 +46,17 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
     pub fn new(rows: &Sequence, first_row: u64, number: u32) -> Self {
         let first = first_row as i64 + (number * 32) as i64 * WORDS as i64;
         let mut planes = [[0; WORDS]; PLANES];
-        let mut word = 0;
-        while word < WORDS {
-            let mut part = 0;
-            while part < PLANES {
-                let position = first + 32 * word as i64 + (part * (32 / PLANES)) as i64;
-                let mut letters = rows.letters::<PLANES>(position);
-                let mut i = 0;
-                while i < 32 / PLANES {
-                    let mut k = 0;
-                    while k < PLANES {
-                        // After 32 letters the first one has arrived at the lowest bit.
-                        planes[k][word] = planes[k][word] >> 1 | (letters >> k) << 31;
-                        k += 1;
-                    }
-                    letters >>= PLANES;
-                    i += 1;
+        // Written out, since a thread's array is in registers only if every index is known.
+        unrolled! { word in [0 1 2 3] {
+            if word < WORDS {
+                let of_word = planes_of::<PLANES>(rows, first + 32 * word as i64);
+                let mut k = 0;
+                while k < PLANES {
+                    planes[k][word] = of_word[k];
+                    k += 1;
                 }
-                part += 1;
             }
-            word += 1;
-        }
+        }}
         Lane {
             planes,
             plus: [u32::MAX; WORDS],
@@ -201,4 +191,27 @@ fn add(a: u32, b: u32, carry: bool) -> (u32, bool) {
     let (sum, first) = a.overflowing_add(b);
     let (sum, second) = sum.overflowing_add(carry as u32);
     (sum, first | second)
+}
+
+/// Returns the bits of the letters of 32 rows, in planes.
+#[inline(always)]
+fn planes_of<const PLANES: usize>(rows: &Sequence, first: i64) -> [u32; PLANES] {
+    let mut planes = [0; PLANES];
+    let mut part = 0;
+    while part < PLANES {
+        let mut letters = rows.letters::<PLANES>(first + (part * (32 / PLANES)) as i64);
+        let mut i = 0;
+        while i < 32 / PLANES {
+            let mut k = 0;
+            while k < PLANES {
+                // After 32 letters the first one has arrived at the lowest bit.
+                planes[k] = planes[k] >> 1 | (letters >> k) << 31;
+                k += 1;
+            }
+            letters >>= PLANES;
+            i += 1;
+        }
+        part += 1;
+    }
+    planes
 }
