@@ -132,20 +132,21 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
         }
         let (mut plus, mut minus) = ([0; WORDS], [0; WORDS]);
         let (mut before_plus, mut before_minus) = (above_plus, above_minus);
-        let mut carry = false;
+        // A difference of −1 above the first row works like an equal letter there.
+        let mut equal = [0; WORDS];
         let mut w = 0;
         while w < WORDS {
-            let equal = !different[w];
-            let vertical = equal | self.minus[w];
-            // A difference of −1 above the first row works like an equal letter there.
-            let equal = if w == 0 {
-                equal | above_minus >> 31
-            } else {
-                equal
-            };
-            let (sum, carried) = add(equal & self.plus[w], self.plus[w], carry);
-            carry = carried;
-            let horizontal = (sum ^ self.plus[w]) | equal;
+            equal[w] = !different[w];
+            if w == 0 {
+                equal[w] |= above_minus >> 31;
+            }
+            w += 1;
+        }
+        let sum = sum_of_equal(equal, self.plus);
+        let mut w = 0;
+        while w < WORDS {
+            let vertical = !different[w] | self.minus[w];
+            let horizontal = (sum[w] ^ self.plus[w]) | equal[w];
             let to_plus = self.minus[w] | !(horizontal | self.plus[w]);
             let to_minus = self.plus[w] & horizontal;
             // The differences of the row above each row.
@@ -185,12 +186,25 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
     }
 }
 
-/// Adds with a carry.
+/// Returns (`equal` & `plus`) + `plus`, as one number of all words.
 #[inline(always)]
-fn add(a: u32, b: u32, carry: bool) -> (u32, bool) {
-    let (sum, first) = a.overflowing_add(b);
-    let (sum, second) = sum.overflowing_add(carry as u32);
-    (sum, first | second)
+fn sum_of_equal<const WORDS: usize>(equal: [u32; WORDS], plus: [u32; WORDS]) -> [u32; WORDS] {
+    // Wide numbers have carries in hardware; they are put together at no cost.
+    let (mut matched, mut all) = (0u128, 0u128);
+    let mut w = 0;
+    while w < WORDS {
+        matched |= ((equal[w] & plus[w]) as u128) << (32 * w);
+        all |= (plus[w] as u128) << (32 * w);
+        w += 1;
+    }
+    let wide = matched.wrapping_add(all);
+    let mut sum = [0; WORDS];
+    let mut w = 0;
+    while w < WORDS {
+        sum[w] = (wide >> (32 * w)) as u32;
+        w += 1;
+    }
+    sum
 }
 
 /// Returns the bits of the letters of 32 rows, in planes.

@@ -12,7 +12,7 @@ pub const WORDS: [u32; 3] = [1, 2, 4];
 
 /// Instructions of a step, estimated from the instructions of the kernels for letters of 2 bits.
 const fn instructions(words: u32) -> u32 {
-    12 * words + 9
+    12 * words + 15
 }
 
 /// Warps on each multiprocessor that hide the latency of a step. Long pairs take more warps each
