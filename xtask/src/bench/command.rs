@@ -99,6 +99,7 @@ impl Line {
             ("_numba.py", Need::Numba),
             ("_numba_cpu.py", Need::Numba),
             ("_strtree.py", Need::Shapely),
+            ("edit_distance_cpu.py", Need::Edlib),
         ];
         if program != "python3" {
             return Some(Need::Nvcc);

@@ -12,6 +12,8 @@ pub enum Need {
     Numba,
     /// For STRtree.
     Shapely,
+    /// For edit distances. The program needs rapidfuzz too.
+    Edlib,
     /// For input that is made in Python.
     NumPy,
     /// For CUB.
@@ -25,6 +27,7 @@ impl Need {
             Need::Torch => "PyTorch",
             Need::Numba => "Numba",
             Need::Shapely => "Shapely",
+            Need::Edlib => "edlib",
             Need::NumPy => "NumPy",
             Need::Nvcc => "nvcc",
         }
@@ -36,6 +39,7 @@ impl Need {
             Need::Torch => "torch",
             Need::Numba => "numba",
             Need::Shapely => "shapely",
+            Need::Edlib => "edlib",
             Need::NumPy => "numpy",
             Need::Nvcc => {
                 let text = output(Command::new("nvcc").arg("--version"))?;
@@ -43,7 +47,9 @@ impl Need {
                 return Some(release.split(',').next()?.to_owned());
             }
         };
-        let code = format!("import {module}; print({module}.__version__)");
+        let code = format!(
+            "import importlib.metadata, {module}; print(importlib.metadata.version('{module}'))"
+        );
         output(Command::new("python3").args(["-c", &code]))
     }
 }
