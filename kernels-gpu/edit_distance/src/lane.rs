@@ -15,6 +15,13 @@ pub struct Edge {
 }
 
 impl Edge {
+    /// Returns the sum of the differences whose bits are in the mask. Wraps below 0.
+    #[inline(always)]
+    pub fn sum(self, mask: u32) -> u32 {
+        let minus = (self.minus & mask).count_ones();
+        (self.plus & mask).count_ones().wrapping_sub(minus)
+    }
+
     /// The upper edge of a table: entry j of row 0 is j.
     pub const OF_TABLE: Edge = Edge {
         plus: u32::MAX,
@@ -72,12 +79,12 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
     ///
     /// The differences above the first lane come in the same order, and in each chunk anew; without
     /// `STRIPS` they are those of the table's edge. With `MASKED` the lane leaves out columns that
-    /// do not exist. All lanes of the warp call it.
+    /// are not in `begin..end`. All lanes of the warp call it.
     #[inline(always)]
     pub fn chunk<const STRIPS: bool, const MASKED: bool>(
         &mut self,
         columns: &Sequence,
-        count: u32,
+        (begin, end): (i64, i64),
         first: i64,
         mut above: Edge,
     ) -> Edge {
@@ -89,7 +96,8 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
             let mut quarter = 0;
             while quarter < 8 / PLANES {
                 unrolled! { i in [0 1 2 3] {
-                    let is_active = !MASKED || ((column + i as i64) as u64) < count as u64;
+                    let own = column + i as i64;
+                    let is_active = !MASKED || own >= begin && own < end;
                     self.step::<MASKED>(letters >> (i * PLANES), is_active, above);
                     if STRIPS {
                         above.plus <<= 1;
