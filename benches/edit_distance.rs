@@ -94,7 +94,7 @@ const COMPARED: usize = 1_000_000_000_000;
 const DEFINED: usize = 20_000_000;
 
 /// Entries of the pairs that are written.
-const WRITTEN: usize = 64_000_000_000;
+const WRITTEN: usize = 160_000_000_000;
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();

@@ -90,7 +90,9 @@ def main():
         with get_context("fork").Pool(processes) as pool:
             for name in PEERS:
                 measure(file.stem, name, most(ENTRIES), None, processes)
-                measure(file.stem, name, most(ENTRIES * processes), pool, processes)
+                # Long pairs are at least as many as there are processes.
+                count = max(most(ENTRIES * processes), min(len(pairs), processes))
+                measure(file.stem, name, count, pool, processes)
 
 
 if __name__ == "__main__":
