@@ -201,7 +201,7 @@ fn random_pairs(case: &Case, pairs: usize) -> Result<(Sequences, Sequences)> {
     let mut random = Random(1);
     let (mut a, mut b) = (Sequences::new(), Sequences::new());
     for _ in 0..pairs {
-        let mut text = |random: &mut Random| -> Vec<u8> {
+        let text = |random: &mut Random| -> Vec<u8> {
             let letters = (0..case.letters).map(|_| random.below(case.size) as u8);
             letters.collect()
         };
