@@ -123,9 +123,14 @@ impl ShortPlan {
                 jobs.push((lengths(of_warp[0] as u32).1, job));
             }
         }
-        jobs.sort_unstable_by_key(|&(columns, job)| (Reverse(columns), job.first));
+        let keys = jobs.iter().enumerate();
+        let key = |(number, (columns, _)): (usize, &(u32, Job))| {
+            u64::from(!columns) << 32 | number as u64
+        };
+        let mut keys = collected(keys.map(key))?;
+        parallel::sort(&mut keys);
         Ok(ShortPlan {
-            jobs: collected(jobs.iter().map(|&(_, job)| job))?,
+            jobs: collected(keys.iter().map(|&key| jobs[key as u32 as usize].1))?,
             pairs,
         })
     }
