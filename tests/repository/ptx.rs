@@ -235,6 +235,12 @@ fn barriers_of_the_distances_are_neither_copied_nor_lost() {
 }
 
 #[test]
+fn barriers_of_the_edit_distance_are_neither_copied_nor_lost() {
+    let of_long = written("edit_distance/src/long.rs");
+    check_barriers("edit_distance", &[("short_", 9, 0), ("long_", 3, of_long)]);
+}
+
+#[test]
 fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("box_overlap/src/{file}"));
     let of_tree = written("tree.rs");
@@ -490,6 +496,7 @@ fn accesses_know_their_memory() {
     for name in [
         "box_overlap",
         "distances",
+        "edit_distance",
         "matmul",
         "primitives",
         "stream",

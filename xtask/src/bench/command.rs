@@ -100,6 +100,7 @@ impl Line {
             ("_numba_cpu.py", Need::Numba),
             ("_faiss.py", Need::Faiss),
             ("_strtree.py", Need::Shapely),
+            ("edit_distance_cpu.py", Need::Edlib),
         ];
         if program != "python3" {
             return Some(Need::Nvcc);

@@ -82,6 +82,9 @@ python3 benches/peers/distances_torch.py
 benches/nearest --device cuda
 python3 benches/peers/nearest_torch.py
 python3 benches/peers/nearest_faiss.py
+## edit_distance: Edit distance
+benches/edit_distance --device cuda --write target/bench/edit_distance
+python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
 ## matmul: Matrix multiplication
 benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
 python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv
@@ -124,6 +127,9 @@ bin/gridstride ladder timestamps --device cuda --no-cpu --markdown
 ## tensor_sketch_cpu: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
 python3 benches/peers/tensor_sketch_numba_cpu.py
+## edit_distance_cpu: Edit distance on the CPU
+benches/edit_distance --write target/bench/edit_distance
+python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
 ## matmul_cpu: Matrix multiplication on the CPU, beside ndarray's dot
 benches/matmul_cpu
 ## time_series_cpu: Time series on the CPU
