@@ -85,7 +85,10 @@ fn measure<T: Component>(
     per_cycle: f64,
     roundoff: i32,
 ) -> Result<()> {
-    let (queries, database) = (random::<T>(queries, args.dim, 1), random::<T>(rows, args.dim, 2));
+    let (queries, database) = (
+        random::<T>(queries, args.dim, 1),
+        random::<T>(rows, args.dim, 2),
+    );
     let there = (device.upload(&queries)?, device.upload(&database)?);
     let pairs = (queries.nrows() * rows) as f64;
     let limit = match device.kind() {
@@ -129,9 +132,7 @@ fn largest_error<T: Component>(
         let exact: Vec<f64> = (database.outer_iter())
             .map(|row| {
                 let pairs = row.into_iter().zip(queries.row(query));
-                let sum: f64 = pairs
-                    .map(|(a, b)| (a.to_f64() - b.to_f64()).powi(2))
-                    .sum();
+                let sum: f64 = pairs.map(|(a, b)| (a.to_f64() - b.to_f64()).powi(2)).sum();
                 sum.sqrt()
             })
             .collect();

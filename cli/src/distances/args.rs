@@ -14,12 +14,15 @@ use crate::common::report::UsageError;
 /// The numbers are f32 or f64, the distances f64. All rows are held in memory. The distances are
 /// computed and written a block of rows at a time, so there may be more of them than fit in memory:
 /// a block has 16 million distances, or as many rows as a row has numbers if that is more.
+///
+/// With --nearest, only the nearest rows of each row are found, in the memory for these alone.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride distances sketches.npy
   gridstride distances sketches.npy --names names.txt --out distances.tsv
-  gridstride distances queries.npy database.npy --out distances.npy --device gpus")]
+  gridstride distances queries.npy database.npy --out distances.npy --device gpus
+  gridstride distances queries.npy database.npy --nearest 10 --out nearest.tsv")]
 pub struct Args {
     /// Write the distances to this file: a matrix as NPY, or a tab-separated table with names.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -32,6 +35,12 @@ pub struct Args {
     /// How to measure distances.
     #[arg(long, value_enum, default_value_t = MetricName::L2, help_heading = "Distances")]
     pub metric: MetricName,
+
+    /// Find the K rows of OTHER.npy that are nearest to each row. The table has a line for each of
+    /// them: the row, the rank from 1 on, the other row, and the distance. Without OTHER.npy the
+    /// rows themselves are searched, and each of them finds itself.
+    #[arg(long, value_name = "K", help_heading = "Distances")]
+    pub nearest: Option<usize>,
 
     /// The names of the rows, one a line, for the table and the summary. By default row numbers,
     /// counted from 0.
@@ -90,6 +99,12 @@ impl Args {
             ))),
         };
         let format = self.format.map_or_else(by_name, Ok)?;
+        if self.nearest.is_some() && format == Format::Npy {
+            bail!(UsageError(
+                "--nearest writes a table: give --out a name that ends in .tsv, or --format tsv"
+                    .to_owned()
+            ));
+        }
         Ok(Some((path, format)))
     }
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use gridstride::distances::Nearest;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
@@ -69,6 +70,36 @@ impl ResultsFile {
             ResultsFile::Table(table) => table.publish(),
         }
     }
+}
+
+/// Writes a table of the nearest rows: a line for each row and each of its nearest rows.
+pub fn write_nearest(path: &Path, names: &Names, found: &Nearest) -> Result<()> {
+    let mut table = OutputFile::create(path)?;
+    table.write_all(b"row\trank\tother\tdistance\n")?;
+    let (rows, k) = found.distances.dim();
+    let together = (TOGETHER / k.max(1)).max(1);
+    for start in (0..rows).step_by(together) {
+        let end = rows.min(start + together);
+        let lines = (start..end).into_par_iter().map(|row| {
+            let (mut text, mut name) = (Vec::new(), Vec::new());
+            add_name(&mut name, &names.rows.name(row));
+            let pairs = found
+                .indices
+                .row(row)
+                .into_iter()
+                .zip(found.distances.row(row));
+            for (rank, (&other, distance)) in (1..).zip(pairs) {
+                text.extend_from_slice(&name);
+                write!(text, "\t{rank}\t").expect("memory takes all");
+                add_name(&mut text, &names.columns.name(other as usize));
+                writeln!(text, "\t{distance}").expect("memory takes all");
+            }
+            text
+        });
+        let lines: Vec<_> = lines.collect();
+        table.write(|file| Ok(lines.iter().try_for_each(|line| file.write_all(line))?))?;
+    }
+    table.publish()
 }
 
 /// Adds a cell, in quotes if it needs them.
