@@ -1,5 +1,6 @@
 //! Which rows are nearest, and how far rows are from each other.
 
+use gridstride::distances;
 use ndarray::{ArrayView1, s};
 use rayon::prelude::*;
 
@@ -65,6 +66,25 @@ impl Nearest {
             self.pairs.extend(row.pairs);
             keep_nearest(&mut self.pairs);
         }
+    }
+
+    /// Adds pairs of rows and the nearest other rows, N×k.
+    pub fn add_found(&mut self, found: &distances::Nearest) {
+        for ((row, column), &distance) in found.distances.indexed_iter() {
+            self.count += 1;
+            self.sum += distance;
+            self.least = self.least.min(distance);
+            self.greatest = self.greatest.max(distance);
+            self.pairs.push(Near {
+                distance,
+                row,
+                column: found.indices[(row, column)] as usize,
+            });
+            if self.pairs.len() > 2 * SHOWN {
+                keep_nearest(&mut self.pairs);
+            }
+        }
+        keep_nearest(&mut self.pairs);
     }
 
     pub fn mean(&self) -> f64 {

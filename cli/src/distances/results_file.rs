@@ -1,13 +1,18 @@
 //! The file of the distances.
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use gridstride::distances::Nearest;
 use ndarray::ArrayView2;
 
 use super::args::Format;
 use super::names::Names;
-use crate::common::output::{DistanceTable, NpyFile};
+use crate::common::output::{DistanceTable, NpyFile, OutputFile, add_name};
+
+/// Neighbours of a text, unless a row has more.
+const TOGETHER: usize = 1 << 16;
 
 /// A file to which rows are added as they come.
 pub enum ResultsFile {
@@ -43,4 +48,30 @@ impl ResultsFile {
             ResultsFile::Table(table) => table.publish(),
         }
     }
+}
+
+/// Writes a table of the nearest rows: a line for each row and each of its nearest rows.
+pub fn write_nearest(path: &Path, names: &Names, found: &Nearest) -> Result<()> {
+    let mut table = OutputFile::create(path)?;
+    table.write_all(b"row\trank\tother\tdistance\n")?;
+    let (rows, k) = found.distances.dim();
+    let together = (TOGETHER / k.max(1)).max(1);
+    let text = |i: usize| {
+        let mut text = Vec::new();
+        for row in i * together..rows.min((i + 1) * together) {
+            let mut name = Vec::new();
+            add_name(&mut name, &names.rows.name(row));
+            let indices = found.indices.row(row);
+            let pairs = indices.into_iter().zip(found.distances.row(row));
+            for (rank, (&other, distance)) in (1..).zip(pairs) {
+                text.extend_from_slice(&name);
+                write!(text, "\t{rank}\t").expect("memory takes all");
+                add_name(&mut text, &names.columns.name(other as usize));
+                writeln!(text, "\t{distance}").expect("memory takes all");
+            }
+        }
+        text
+    };
+    table.write_texts(rows.div_ceil(together), text, |_| ())?;
+    table.publish()
 }

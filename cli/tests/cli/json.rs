@@ -131,7 +131,11 @@ fn distances_of_rows() {
         found["nearest_pairs"][0],
         json!({"distance": 0.0, "row": "0", "other": "0"})
     );
-    check_keys("distances", &[&alone, &found]);
+    let nearest = PROGRAM.json(&["--device", "cpu", "--nearest", "2", &rows]);
+    assert_eq!(nearest["nearest"], 2);
+    assert_eq!(nearest["pairs"], 6);
+    assert_eq!(nearest["distances"]["greatest"], 5.0);
+    check_keys("distances", &[&alone, &found, &nearest]);
 }
 
 #[test]

@@ -61,8 +61,8 @@ impl DistanceTable {
     }
 }
 
-/// Adds a cell, in quotes if it needs them.
-fn add_name(text: &mut Vec<u8>, name: &str) {
+/// Adds a cell of a tab-separated table, in quotes if it needs them.
+pub fn add_name(text: &mut Vec<u8>, name: &str) {
     let mut cell = csv::WriterBuilder::new()
         .delimiter(b'\t')
         .from_writer(&mut *text);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
-pub use distance_table::DistanceTable;
+pub use distance_table::{DistanceTable, add_name};
 pub use distinct::check_distinct;
 pub use npy::NpyFile;
 use temporary::TemporaryFile;
