@@ -1,7 +1,7 @@
 //! Replaces the module `cuda` in builds without the feature: its types have no values.
 
 use super::info::Properties;
-use super::{DeviceInfo, DriverState, LaunchConfig, Module};
+use super::{DeviceInfo, DriverState, LaunchConfig, Module, Occupancy};
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
 use std::convert::Infallible;
@@ -81,6 +81,16 @@ impl Gpu {
     }
 
     pub fn page_locked<T>(&self, _: usize) -> Result<HostAllocation<T>> {
+        match self.0 {}
+    }
+
+    pub fn occupancy(
+        &self,
+        _: &'static Module,
+        _: &'static str,
+        _: u32,
+        _: u32,
+    ) -> Result<Occupancy> {
         match self.0 {}
     }
 

@@ -2,7 +2,6 @@
 //! precision.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use gridstride::Device;
@@ -17,17 +16,23 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::KERNELS;
-use super::climb::{Climb, Defaults, Ladder, Setup, Sweep, SweepLine};
+use super::climb::{Climb, Defaults, Plan, Setup};
 use super::pipes::welds_and_segments;
+use super::rows::{Axis, Clock, Ladder};
 
 /// Threads of a block, and boxes that each brings to shared memory.
 const THREADS: u32 = 256;
 const ITEMS: u32 = 4;
 
-/// Those of the sweep.
+/// Threads and boxes of the sweeps, each also as the lines of the other one.
 const SWEPT_THREADS: std::ops::RangeInclusive<u32> = 16..=1024;
 const SWEPT_STEP: usize = 16;
-const SWEPT_ITEMS: [u32; 4] = [1, 2, 4, 8];
+const LINES_OF_THREADS: [u32; 5] = [64, 128, 256, 512, 1024];
+const SWEPT_ITEMS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+const LINES_OF_ITEMS: [u32; 4] = [1, 2, 4, 8];
+
+/// Pairs that a core tests in a second or so.
+const PAIRS_OF_A_CORE: usize = 1_000_000_000;
 
 /// Shared memory that every GPU gives to a block.
 const SHARED_BYTES: u32 = 48 << 10;
@@ -43,7 +48,7 @@ pub struct Options {
     pub boxes: Option<u32>,
 
     /// Sweep the threads of a block in steps of 16, and the boxes that each brings to shared
-    /// memory.
+    /// memory, for all kernels.
     #[arg(long)]
     pub sweep: bool,
 }
@@ -71,22 +76,26 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     };
     let expected = Expected::new(&overlaps);
 
-    climb.cpu(
+    // So many boxes of the first set.
+    let one = setup.part(n, PAIRS_OF_A_CORE / n);
+    let several = setup.part(n, PAIRS_OF_A_CORE * rayon::current_num_threads() / n);
+    climb.cpu_part(
+        one as f64 / n as f64,
         "plain",
         "one core, all pairs",
-        || Ok(plain(&sets[0], &sets[1])),
-        |found| expected.check(&found),
+        || Ok(plain(&sets[0][..one * NUMBERS], &sets[1])),
+        |found| expected.check_first(one, &found),
     )?;
-    climb.cpu(
+    climb.cpu_part(
+        several as f64 / n as f64,
         "threads",
         "all cores, each with boxes of the first set",
-        || Ok(plain_on_all_cores(&sets[0], &sets[1])),
-        |found| expected.check(&found),
+        || Ok(plain_on_all_cores(&sets[0][..several * NUMBERS], &sets[1])),
+        |found| expected.check_first(several, &found),
     )?;
-    let sweep = match setup.has_kernels() {
-        true => kernels(&mut climb, setup, &sets, &expected, options.sweep)?,
-        false => None,
-    };
+    if setup.has_kernels() {
+        kernels(&mut climb, setup, &sets, &expected, options.sweep)?;
+    }
     for (version, algorithm, changed) in [
         (
             "gridstride, all pairs",
@@ -113,7 +122,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
         let find = || Ok(search.overlaps_device(&set1, &set2)?);
         climb.library(version, changed, find, |found| check(found.download()?))?;
     }
-    Ok(climb.finish(sweep))
+    Ok(climb.finish())
 }
 
 /// All pairs, on one core.
@@ -149,145 +158,246 @@ fn find(own: &[f32], set2: &[f32], places: &mut [i32]) {
     }
 }
 
-/// The kernels, and their sweep if it is asked for.
+/// The kernels, and their sweeps if they are asked for.
 fn kernels(
     climb: &mut Climb,
     setup: &Setup,
     sets: &[Vec<f32>; 2],
     expected: &Expected,
     has_sweep: bool,
-) -> Result<Option<Sweep>> {
+) -> Result<()> {
     let device = &setup.device;
-    let (set1, set2) = (device.buffer_from(&sets[0])?, device.buffer_from(&sets[1])?);
-    let n = set1.len() / NUMBERS;
-    let config = LaunchConfig::for_len(n, THREADS);
-    let mut matches = device.alloc::<i32>(n * MATCHES)?;
-    let out = matches.slice_mut();
-    climb.kernel(
-        "kernel",
-        "a thread per box of the first set, a loop over the second",
-        || {
-            let arguments = (set1.slice(), set2.slice(), out);
-            // SAFETY: the sets have whole boxes, each one of the first a thread and places; all
-            // live until the matches have been read.
-            Ok(unsafe { device.launch(&KERNELS, &overlaps_plain, config, arguments) }?)
-        },
-        |()| expected.check(&matches.to_vec()?),
-    )?;
-    let tiled = Tiled {
-        device,
-        set1: &set1,
-        set2: &set2,
+    let halves = |set: &[f32]| -> Vec<u16> {
+        let bits = set.iter().map(|number| f16::from_f32(*number).to_bits());
+        bits.collect()
     };
-    for (version, items, changed) in [
+    let data = Data {
+        device,
+        sets: [device.buffer_from(&sets[0])?, device.buffer_from(&sets[1])?],
+        halves: [
+            device.buffer_from(&halves(&sets[0]))?,
+            device.buffer_from(&halves(&sets[1]))?,
+        ],
+        expected,
+    };
+    let by_occupancy = device.suggested_block(&KERNELS, &overlaps_shared, |threads| {
+        Version::Shared.config(1, threads).shared_bytes
+    })?;
+    for (name, version, threads, changed) in [
+        (
+            "kernel",
+            Version::Plain,
+            THREADS,
+            "a thread per box of the first set, a loop over the second",
+        ),
         (
             "v1",
-            None,
+            Version::Shared,
+            THREADS,
             "tiles of the second set in shared memory, a box for each thread",
         ),
-        ("v2", Some(ITEMS), "four boxes for each thread"),
+        (
+            "v1, occupancy",
+            Version::Shared,
+            by_occupancy,
+            "v1 in the blocks of which a multiprocessor runs the most threads",
+        ),
+        (
+            "v2",
+            Version::SharedItems(ITEMS),
+            THREADS,
+            "four boxes for each thread",
+        ),
+        (
+            "v3",
+            Version::Half(ITEMS),
+            THREADS,
+            "half precision: coordinates are rounded, and pairs are wrong",
+        ),
     ] {
-        let mut matches = device.alloc::<i32>(n * MATCHES)?;
+        let mut matches = data.room()?;
+        let config = version.config(data.len(), threads);
         climb.kernel(
-            version,
+            name,
             changed,
-            || tiled.launch(THREADS, items, &mut matches),
+            || data.launch(version, threads, &mut matches),
             |()| Ok(String::new()),
         )?;
-        climb.checked(expected.check(&matches.to_vec()?))?;
+        let mut checked = data.check(version, &matches)?;
+        if name.ends_with("occupancy") {
+            checked = format!("{threads} threads; {checked}");
+        }
+        climb.checked(Ok(checked))?;
+        match version {
+            Version::Plain => climb.occupancy(&overlaps_plain, config),
+            Version::Shared => climb.occupancy(&overlaps_shared, config),
+            Version::SharedItems(_) => climb.occupancy(&overlaps_shared_items, config),
+            Version::Half(_) => climb.occupancy(&overlaps_half, config),
+        }?;
     }
-    let halves = |set: &[f32]| -> Vec<u16> {
-        set.iter()
-            .map(|number| f16::from_f32(*number).to_bits())
-            .collect()
-    };
-    let (half1, half2) = (
-        device.buffer_from(&halves(&sets[0]))?,
-        device.buffer_from(&halves(&sets[1]))?,
-    );
-    let mut matches = device.alloc::<i32>(n * MATCHES)?;
-    let arguments = (ITEMS, half1.slice(), half2.slice(), matches.slice_mut());
-    let config = config.with_shared_bytes(THREADS * ITEMS * NUMBERS as u32 * 2);
-    climb.kernel(
-        "v3",
-        "half precision: coordinates are rounded, and pairs are wrong",
-        // SAFETY: as of the plain kernel; shared memory has six halves for each box of a tile.
-        || Ok(unsafe { device.launch(&KERNELS, &overlaps_half, config, arguments) }?),
-        |()| expected.count_wrong(&matches.to_vec()?),
-    )?;
     match has_sweep {
-        true => Ok(Some(sweep(climb, &tiled, expected)?)),
-        false => Ok(None),
+        true => sweeps(climb, &data),
+        false => Ok(()),
     }
 }
 
-/// The sets for the kernels that go through shared memory.
-struct Tiled<'a> {
-    device: &'a Device,
-    set1: &'a Buffer<f32>,
-    set2: &'a Buffer<f32>,
+/// A kernel, with the boxes that each thread brings to shared memory.
+#[derive(Clone, Copy)]
+enum Version {
+    Plain,
+    Shared,
+    SharedItems(u32),
+    Half(u32),
 }
 
-impl Tiled<'_> {
-    /// Launches v2 with so many boxes for each thread, or v1.
-    fn launch(&self, threads: u32, items: Option<u32>, matches: &mut Buffer<i32>) -> Result<()> {
-        let config = LaunchConfig::for_len(self.set1.len() / NUMBERS, threads);
-        let config = config.with_shared_bytes(shared_bytes(threads, items));
-        let (set1, set2, out) = (self.set1.slice(), self.set2.slice(), matches.slice_mut());
-        match items {
-            None => {
+impl Version {
+    fn name(self) -> String {
+        match self {
+            Version::Plain => "kernel".to_owned(),
+            Version::Shared => "v1".to_owned(),
+            Version::SharedItems(1) => "v2, 1 box".to_owned(),
+            Version::SharedItems(items) => format!("v2, {items} boxes"),
+            Version::Half(1) => "v3, 1 box".to_owned(),
+            Version::Half(items) => format!("v3, {items} boxes"),
+        }
+    }
+
+    /// A thread for each of so many boxes, and shared memory for a tile.
+    fn config(self, boxes: usize, threads: u32) -> LaunchConfig {
+        let bytes = match self {
+            Version::Plain => 0,
+            Version::Shared => size_of::<f32>() as u32,
+            Version::SharedItems(items) => items * size_of::<f32>() as u32,
+            Version::Half(items) => items * size_of::<u16>() as u32,
+        };
+        LaunchConfig::for_len(boxes, threads).with_shared_bytes(threads * bytes * NUMBERS as u32)
+    }
+}
+
+/// The sets on the device.
+struct Data<'a> {
+    device: &'a Device,
+    sets: [Buffer<f32>; 2],
+    /// The same in half precision, as bits.
+    halves: [Buffer<u16>; 2],
+    expected: &'a Expected,
+}
+
+impl Data<'_> {
+    /// Boxes of the first set.
+    fn len(&self) -> usize {
+        self.sets[0].len() / NUMBERS
+    }
+
+    /// Room for the matches.
+    fn room(&self) -> Result<Buffer<i32>> {
+        Ok(self.device.alloc(self.len() * MATCHES)?)
+    }
+
+    fn launch(&self, version: Version, threads: u32, matches: &mut Buffer<i32>) -> Result<()> {
+        let config = version.config(self.len(), threads);
+        let device = self.device;
+        let [set1, set2] = &self.sets;
+        let (set1, set2, out) = (set1.slice(), set2.slice(), matches.slice_mut());
+        match version {
+            Version::Plain => {
                 let arguments = (set1, set2, out);
-                // SAFETY: the sets have whole boxes, each one of the first a thread and places, and
-                // shared memory has room for a tile; the main stream runs what follows only when
-                // this is done, freeing too.
-                unsafe { (self.device).launch(&KERNELS, &overlaps_shared, config, arguments) }
+                // SAFETY: the sets have whole boxes, each one of the first a thread and places; the
+                // main stream runs what follows only when this is done, freeing too.
+                unsafe { device.launch(&KERNELS, &overlaps_plain, config, arguments) }
             }
-            Some(items) => {
-                let (kernel, arguments) = (&overlaps_shared_items, (items, set1, set2, out));
+            Version::Shared => {
+                let arguments = (set1, set2, out);
+                // SAFETY: as above, and shared memory has room for a tile.
+                unsafe { device.launch(&KERNELS, &overlaps_shared, config, arguments) }
+            }
+            Version::SharedItems(items) => {
+                let arguments = (items, set1, set2, out);
                 // SAFETY: as above.
-                unsafe { self.device.launch(&KERNELS, kernel, config, arguments) }
+                unsafe { device.launch(&KERNELS, &overlaps_shared_items, config, arguments) }
+            }
+            Version::Half(items) => {
+                let [half1, half2] = &self.halves;
+                let arguments = (items, half1.slice(), half2.slice(), out);
+                // SAFETY: as above; the sets in half precision have the same boxes.
+                unsafe { device.launch(&KERNELS, &overlaps_half, config, arguments) }
             }
         }?;
         Ok(())
     }
-}
 
-/// The size of a tile.
-fn shared_bytes(threads: u32, items: Option<u32>) -> u32 {
-    threads * items.unwrap_or(1) * (NUMBERS * size_of::<f32>()) as u32
-}
-
-/// The times of v1 and v2 by threads of a block and boxes of a thread.
-fn sweep(climb: &mut Climb, tiled: &Tiled, expected: &Expected) -> Result<Sweep> {
-    let threads: Vec<u32> = SWEPT_THREADS.step_by(SWEPT_STEP).collect();
-    let v1 = ("v1".to_owned(), None);
-    let v2 = SWEPT_ITEMS.map(|items| (format!("v2, {items} boxes"), Some(items)));
-    let mut lines = Vec::new();
-    for (name, items) in [v1].into_iter().chain(v2) {
-        let mut times = Vec::new();
-        for &threads in &threads {
-            climb.say(&format!("{name}, {threads} threads"));
-            times.push(match shared_bytes(threads, items) <= SHARED_BYTES {
-                true => Some(time(climb, tiled, threads, items, expected)?),
-                false => None,
-            });
+    /// Fails unless the matches are right; in half precision counts those that are not.
+    fn check(&self, version: Version, matches: &Buffer<i32>) -> Result<String> {
+        let found = matches.to_vec()?;
+        match version {
+            Version::Half(_) => self.expected.count_wrong(&found),
+            _ => self.expected.check(&found),
         }
-        lines.push(SweepLine { name, times });
     }
-    Ok(Sweep { threads, lines })
 }
 
+/// The times of all kernels by threads of a block, and by boxes of a thread.
+fn sweeps(climb: &mut Climb, data: &Data) -> Result<()> {
+    let threads: Vec<u32> = SWEPT_THREADS.step_by(SWEPT_STEP).collect();
+    let items = LINES_OF_ITEMS.map(Version::SharedItems);
+    let in_f32 = [Version::Plain, Version::Shared].into_iter().chain(items);
+    let in_halves = LINES_OF_ITEMS.map(Version::Half);
+    for (title, versions) in [
+        ("Threads of a block", in_f32.collect()),
+        ("Threads of a block, half precision", in_halves.to_vec()),
+    ] {
+        let versions: Vec<Version> = versions;
+        let plan = Plan {
+            title,
+            clock: Clock::Kernel,
+            parameter: "threads of a block",
+            axis: Axis::Linear,
+            values: &threads,
+            lines: &versions
+                .into_iter()
+                .map(|version| (version.name(), version))
+                .collect::<Vec<_>>(),
+        };
+        climb.sweep(plan, |climb, &version, threads| {
+            time(climb, data, version, threads)
+        })?;
+    }
+    type OfItems = fn(u32) -> Version;
+    let of_items: [(&str, OfItems); 2] = [
+        ("v2: boxes of a thread", Version::SharedItems),
+        ("v3: boxes of a thread, half precision", Version::Half),
+    ];
+    for (title, version) in of_items {
+        let plan = Plan {
+            title,
+            clock: Clock::Kernel,
+            parameter: "boxes of a thread",
+            axis: Axis::Doubling,
+            values: &SWEPT_ITEMS,
+            lines: &LINES_OF_THREADS.map(|threads| (format!("{threads} threads"), threads)),
+        };
+        climb.sweep(plan, |climb, &threads, items| {
+            time(climb, data, version(items), threads)
+        })?;
+    }
+    Ok(())
+}
+
+/// The time of a kernel; nothing if a tile does not fit.
 fn time(
     climb: &Climb,
-    tiled: &Tiled,
+    data: &Data,
+    version: Version,
     threads: u32,
-    items: Option<u32>,
-    expected: &Expected,
-) -> Result<Duration> {
-    let mut matches = tiled.device.alloc(expected.matches.len())?;
-    let time = climb.time(|| tiled.launch(threads, items, &mut matches))?;
-    expected.check(&matches.to_vec()?)?;
-    Ok(time)
+) -> Result<Option<std::time::Duration>> {
+    if version.config(1, threads).shared_bytes > SHARED_BYTES {
+        return Ok(None);
+    }
+    let mut matches = data.room()?;
+    let launch = || data.launch(version, threads, &mut matches);
+    let time = climb.time(Clock::Kernel, launch)?;
+    data.check(version, &matches)?;
+    Ok(Some(time))
 }
 
 /// What the places have to hold.
@@ -311,7 +421,13 @@ impl Expected {
     }
 
     fn check(&self, found: &[i32]) -> Result<String> {
-        let rows = self.matches.chunks_exact(MATCHES);
+        self.check_first(self.matches.len() / MATCHES, found)
+    }
+
+    /// The same for the first boxes alone.
+    fn check_first(&self, boxes: usize, found: &[i32]) -> Result<String> {
+        let expected = &self.matches[..boxes * MATCHES];
+        let rows = expected.chunks_exact(MATCHES);
         for (i, (expected, found)) in rows.zip(found.chunks_exact(MATCHES)).enumerate() {
             ensure!(
                 expected == found,
@@ -319,7 +435,7 @@ impl Expected {
             );
         }
         ensure!(
-            found.len() == self.matches.len(),
+            found.len() == expected.len(),
             "there are {} places",
             found.len()
         );

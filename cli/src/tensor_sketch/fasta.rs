@@ -54,12 +54,18 @@ pub struct Parser {
 
 impl Parser {
     pub fn new(args: &Args) -> Parser {
+        let alphabet = args.alphabet.alphabet();
+        Parser::with(alphabet, args.unknown.unknown(), args.per_file)
+    }
+
+    /// For an alphabet; `per_file` makes the records of a file one sequence.
+    pub fn with(alphabet: Alphabet, unknown: Unknown, per_file: bool) -> Parser {
         Parser {
             lines: Lines::default(),
             encoder: Encoder {
-                alphabet: args.alphabet.alphabet(),
-                unknown: args.unknown.unknown(),
-                per_file: args.per_file,
+                alphabet,
+                unknown,
+                per_file,
                 codes: Vec::new(),
                 ended: Vec::new(),
                 sequence: None,

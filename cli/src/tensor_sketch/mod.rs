@@ -8,7 +8,7 @@ pub mod args;
 mod clustering;
 mod comparison;
 mod distances_file;
-mod fasta;
+pub mod fasta;
 mod heat_map;
 mod means;
 mod read_ahead;

@@ -2,8 +2,11 @@
 
 use cuda_std::prelude::*;
 
-/// First form: a thread sums a fixed number of neighbours, which it reads one after the other.
-/// Threads of a warp read places that lie far apart. The last bucket may have fewer points.
+/// v1: a thread sums a fixed number of neighbours, which it reads one after the other. Threads of a
+/// warp read places that lie far apart. The last bucket may have fewer points.
+///
+/// The number is right only for points at regular steps, and buckets that are a multiple of the
+/// step: the timestamps are not looked at.
 ///
 /// # Safety
 /// There are ⌈values / points⌉ sums, and as many threads; `points` is not 0.
@@ -23,7 +26,7 @@ pub unsafe fn sum_neighbours(points: u32, values: DeviceSlice<f64>, sums: Device
     unsafe { sums.set(bucket, sum) };
 }
 
-/// Third form: a block first brings the values of its buckets to shared memory, side by side.
+/// v3, and v4 on several streams: a block first brings the values of its buckets to shared memory, side by side.
 /// So warps read global memory without gaps, and threads find their neighbours in shared memory.
 ///
 /// # Safety

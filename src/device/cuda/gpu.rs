@@ -7,7 +7,7 @@ use super::staging::Staging;
 use super::stream::{Event, Stream};
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
-use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, lock};
+use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, Occupancy, lock};
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
 use cust::sys::{self, cudaError_enum};
@@ -120,6 +120,18 @@ impl Gpu {
     /// Allocates page-locked memory for `length` elements whose values are unspecified.
     pub fn page_locked<T: Element>(&self, length: usize) -> Result<HostAllocation<T>> {
         HostAllocation::new(&self.owner.primary, length)
+    }
+
+    /// Returns the blocks of a kernel that a multiprocessor runs at a time.
+    pub fn occupancy(
+        &self,
+        module: &'static Module,
+        kernel: &'static str,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<Occupancy> {
+        let modules = &self.owner.modules;
+        modules.occupancy(module, kernel, threads, shared_bytes)
     }
 
     /// Starts a kernel.

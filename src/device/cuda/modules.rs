@@ -4,7 +4,7 @@ use super::primary::Primary;
 use super::stream::Stream;
 use crate::device::constant::SET_CONSTANT;
 use crate::device::split::Split;
-use crate::device::{Image, Module, lock};
+use crate::device::{Image, Module, Occupancy, lock};
 use crate::error::{Error, LoadError, Result};
 use cuda_std::host::{ConstantStatic, LaunchConfig};
 use cust::sys::{self, CUjit_option, cudaError_enum};
@@ -103,6 +103,42 @@ impl Modules {
         };
         let operation = format!("launching {kernel} in {grid} blocks of {block}");
         self.primary.check(result, &operation)
+    }
+
+    /// Returns the blocks of `threads` threads and `shared_bytes` bytes of dynamic shared memory that
+    /// a multiprocessor runs at a time.
+    pub fn occupancy(
+        &self,
+        module: &'static Module,
+        kernel: &'static str,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<Occupancy> {
+        let _bound = self.primary.bind()?;
+        let function = self.function(module, kernel, shared_bytes)?;
+        let (mut blocks, mut registers) = (0, 0);
+        // SAFETY: writes one integer; the function was looked up in a module that lives.
+        let result = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function,
+                threads as i32,
+                shared_bytes as usize,
+            )
+        };
+        let operation = format!("calculating the occupancy of {kernel} in blocks of {threads}");
+        self.primary.check(result, &operation)?;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+        // SAFETY: as above.
+        let result = unsafe { sys::cuFuncGetAttribute(&mut registers, attribute, function) };
+        let operation = format!("reading the registers of {kernel}");
+        self.primary.check(result, &operation)?;
+        Ok(Occupancy {
+            blocks_per_multiprocessor: blocks as u32,
+            threads_per_block: threads,
+            threads_per_multiprocessor: self.primary.properties().threads_per_multiprocessor,
+            registers_per_thread: Some(registers as u32),
+        })
     }
 
     /// Returns a kernel that may use `shared_bytes` bytes of dynamic shared memory, and loads the
