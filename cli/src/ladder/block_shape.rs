@@ -9,9 +9,10 @@ use ladder_kernels::matmul::{Sizes, block_shape};
 use ndarray::{Array2, ArrayView2, Ix2};
 
 use super::KERNELS;
-use super::climb::{Climb, Defaults, Plan, Setup};
+use super::climb::{Climb, Plan};
 use super::products::{Expected, check_sizes, library, random_matrix};
 use super::rows::{Axis, Clock, Ladder};
+use super::setup::{Defaults, Setup};
 
 /// The sizes.
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -6,9 +6,10 @@ use ladder_kernels::matmul::{Sizes, TILE, matmul_naive, matmul_tiled};
 use ndarray::{Array2, ArrayView2, s};
 
 use super::KERNELS;
-use super::climb::{Climb, Defaults, Setup};
+use super::climb::Climb;
 use super::products::{Expected, check_sizes, library, random_matrix};
 use super::rows::Ladder;
+use super::setup::{Defaults, Setup};
 
 /// Products that a core adds up in a second or so.
 const PRODUCTS_OF_A_CORE: usize = 4_000_000_000;

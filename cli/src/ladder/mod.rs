@@ -17,6 +17,7 @@ mod pipes;
 mod plot;
 mod products;
 mod rows;
+mod setup;
 mod streams;
 mod summary;
 mod table;
@@ -36,8 +37,8 @@ use gridstride::device::{DeviceKind, Image, Module};
 use crate::common::device_name::DeviceName;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::report;
-use climb::Setup;
 use rows::Ladder;
+use setup::Setup;
 use summary::Summary;
 use table::Format;
 
@@ -51,6 +52,9 @@ const IMAGES: &[Image] = &[Image::new(
 const IMAGES: &[Image] = &[];
 
 static KERNELS: Module = Module::new("ladder", IMAGES);
+
+/// Bytes of shared memory that every GPU gives to a block.
+const SHARED_BYTES: u32 = 48 << 10;
 
 /// Timed runs, on other devices and in the simulator.
 const RUNS: usize = 5;

@@ -4,7 +4,8 @@ use anyhow::{Result, ensure};
 use gridstride::matmul::{MatMul, Scalar, reference};
 use ndarray::{Array2, ArrayView2};
 
-use super::climb::{Climb, Setup};
+use super::climb::Climb;
+use super::setup::Setup;
 use crate::common::random::Random;
 
 /// Numbers of all matrices together, which the reference has in `f64` too.

@@ -6,8 +6,9 @@ use gridstride::device::{Buffer, LaunchConfig, PinnedBuffer, Stream};
 use ladder_kernels::vector_add::{vector_add, vector_add_3d};
 
 use super::KERNELS;
-use super::climb::{Climb, Defaults, Plan, Setup};
+use super::climb::{Climb, Plan};
 use super::rows::{Axis, Clock, Ladder};
+use super::setup::{Defaults, Setup};
 use crate::common::random::Random;
 
 /// Streams, and the parts that the vectors are divided into.

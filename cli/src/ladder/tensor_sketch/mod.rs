@@ -12,8 +12,9 @@ use anyhow::Result;
 use gridstride::tensor_sketch::{Form, Tables, TensorSketch};
 use ladder_kernels::tensor_sketch::{DIM, LETTERS, TUPLE};
 
-use crate::ladder::climb::{Climb, Defaults, Setup};
+use crate::ladder::climb::Climb;
 use crate::ladder::rows::Ladder;
+use crate::ladder::setup::{Defaults, Setup};
 use exact::{Entries, Expected};
 use kernels::Data;
 use letters::Letters;
