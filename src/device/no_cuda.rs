@@ -1,7 +1,7 @@
 //! Replaces the module `cuda` in builds without the feature: its types have no values.
 
 use super::info::Properties;
-use super::{DeviceInfo, DriverState, LaunchConfig, Module, Occupancy};
+use super::{DeviceInfo, DriverState, LaunchConfig, Module};
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
 use std::convert::Infallible;
@@ -90,7 +90,7 @@ impl Gpu {
         _: &'static str,
         _: u32,
         _: u32,
-    ) -> Result<Occupancy> {
+    ) -> Result<(u32, u32)> {
         match self.0 {}
     }
 

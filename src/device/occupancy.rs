@@ -189,7 +189,16 @@ impl Device {
                 config.shared_bytes,
                 simulator.shared_memory_per_block(),
             )),
-            Backend::Cuda(gpu) => gpu.occupancy(module, kernel, threads, config.shared_bytes),
+            Backend::Cuda(gpu) => {
+                let (blocks, registers) =
+                    gpu.occupancy(module, kernel, threads, config.shared_bytes)?;
+                Ok(Occupancy {
+                    blocks_per_multiprocessor: blocks,
+                    threads_per_block: threads,
+                    threads_per_multiprocessor: gpu.properties().threads_per_multiprocessor,
+                    registers_per_thread: Some(registers),
+                })
+            }
         }
     }
 }

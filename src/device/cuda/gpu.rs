@@ -7,7 +7,7 @@ use super::staging::Staging;
 use super::stream::{Event, Stream};
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
-use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, Occupancy, lock};
+use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, lock};
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
 use cust::sys::{self, cudaError_enum};
@@ -122,14 +122,15 @@ impl Gpu {
         HostAllocation::new(&self.owner.primary, length)
     }
 
-    /// Returns the blocks of a kernel that a multiprocessor runs at a time.
+    /// Returns the blocks of a kernel that a multiprocessor runs at a time, and the registers of a
+    /// thread.
     pub fn occupancy(
         &self,
         module: &'static Module,
         kernel: &'static str,
         threads: u32,
         shared_bytes: u32,
-    ) -> Result<Occupancy> {
+    ) -> Result<(u32, u32)> {
         let modules = &self.owner.modules;
         modules.occupancy(module, kernel, threads, shared_bytes)
     }

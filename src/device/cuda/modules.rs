@@ -4,7 +4,7 @@ use super::primary::Primary;
 use super::stream::Stream;
 use crate::device::constant::SET_CONSTANT;
 use crate::device::split::Split;
-use crate::device::{Image, Module, Occupancy, lock};
+use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
 use cuda_std::host::{ConstantStatic, LaunchConfig};
 use cust::sys::{self, CUjit_option, cudaError_enum};
@@ -106,14 +106,14 @@ impl Modules {
     }
 
     /// Returns the blocks of `threads` threads and `shared_bytes` bytes of dynamic shared memory that
-    /// a multiprocessor runs at a time.
+    /// a multiprocessor runs at a time, and the registers of a thread.
     pub fn occupancy(
         &self,
         module: &'static Module,
         kernel: &'static str,
         threads: u32,
         shared_bytes: u32,
-    ) -> Result<Occupancy> {
+    ) -> Result<(u32, u32)> {
         let _bound = self.primary.bind()?;
         let function = self.function(module, kernel, shared_bytes)?;
         let (mut blocks, mut registers) = (0, 0);
@@ -133,12 +133,7 @@ impl Modules {
         let result = unsafe { sys::cuFuncGetAttribute(&mut registers, attribute, function) };
         let operation = format!("reading the registers of {kernel}");
         self.primary.check(result, &operation)?;
-        Ok(Occupancy {
-            blocks_per_multiprocessor: blocks as u32,
-            threads_per_block: threads,
-            threads_per_multiprocessor: self.primary.properties().threads_per_multiprocessor,
-            registers_per_thread: Some(registers as u32),
-        })
+        Ok((blocks as u32, registers as u32))
     }
 
     /// Returns a kernel that may use `shared_bytes` bytes of dynamic shared memory, and loads the

@@ -83,11 +83,11 @@ pub fn climb(
             || data.launch(version, threads, &mut matches),
             |()| Ok(String::new()),
         )?;
-        let mut checked = data.check(version, &matches)?;
-        if name.ends_with("occupancy") {
-            checked = format!("{threads} threads; {checked}");
-        }
-        climb.checked(Ok(checked))?;
+        let checked = data.check(version, &matches);
+        climb.checked(checked.map(|remark| match threads {
+            THREADS => remark,
+            _ => format!("{threads} threads; {remark}"),
+        }))?;
         match version {
             Version::Plain => climb.occupancy(&overlaps_plain, config),
             Version::Shared => climb.occupancy(&overlaps_shared, config),
