@@ -1,4 +1,5 @@
-//! The sum of two vectors, the smallest kernel that one can divide over streams.
+//! The sum of two vectors, the smallest kernel that one can divide over streams: the article's,
+//! with its grid-stride loop.
 
 use cuda_std::prelude::*;
 
@@ -15,8 +16,8 @@ pub unsafe fn vector_add(a: DeviceSlice<i32>, b: DeviceSlice<i32>, out: DeviceSl
     }
 }
 
-/// The same with an index in three dimensions, as the article's `index_3d`: the threads of the whole
-/// grid are counted along x, then y, then z. Any grid of any blocks is right.
+/// The same with an index in three dimensions, as the article's `index_3d`: the threads of the
+/// whole grid are counted along x, then y, then z. Any grid of any blocks is right.
 ///
 /// # Safety
 /// All have the length of `out`.

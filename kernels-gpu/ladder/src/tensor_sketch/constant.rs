@@ -1,4 +1,4 @@
-//! Tables in constant memory, which the articles try beside V11.
+//! V11 with tables in constant memory, which the article mentions.
 
 use cuda_std::address_space;
 use cuda_std::prelude::*;

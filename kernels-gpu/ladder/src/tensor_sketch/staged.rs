@@ -64,8 +64,8 @@ pub unsafe fn sketch_staged_tables(
 /// They can be uploaded, and freed, one by one.
 ///
 /// # Safety
-/// As of [`sketch_consecutive_6`](super::sketch_consecutive_6), with the address of each sequence's letters and their number in
-/// place of offsets.
+/// As of [`sketch_consecutive_6`](super::sketch_consecutive_6), with the address of each sequence's
+/// letters and their number in place of offsets.
 #[kernel(block = (16, 4))]
 pub unsafe fn sketch_pointers(
     addresses: DeviceSlice<u64>,
