@@ -276,6 +276,7 @@ fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
     // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are
     // written out.
     let of_several = in_sketches("several_places.rs");
+    let of_staged = of_several + in_sketches("staged.rs");
     check_barriers(
         "ladder",
         &[
@@ -285,7 +286,7 @@ fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
             ("overlaps_plain", 1, 0),
             ("overlaps_shared", 2, written("box_overlap.rs") / 3),
             ("overlaps_half", 1, written("box_overlap.rs") / 3),
-            ("vector_add", 1, 0),
+            ("vector_add", 2, 0),
             ("sum_neighbours", 1, 0),
             ("sum_staged_neighbours", 1, written("timestamps.rs")),
             ("sum_runs", 1, 0),
@@ -296,9 +297,11 @@ fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
             ("sketch_32_bits", 1, 3),
             ("sketch_one_barrier", 1, in_sketches("one_place.rs") - 3),
             ("sketch_along_places", 1, in_sketches("one_place.rs") - 3),
-            ("sketch_six_places", 1, of_several - 1),
-            ("sketch_staged_", 2, of_several),
-            ("sketch_pointers", 1, of_several),
+            ("sketch_consecutive_", 11, of_several),
+            ("sketch_strided_", 11, of_several),
+            ("sketch_staged_", 2, of_staged),
+            ("sketch_constant_tables", 1, of_staged),
+            ("sketch_pointers", 1, of_staged),
             ("sketch_run_time_sizes", 1, in_sketches("run_time.rs")),
         ],
     );

@@ -16,7 +16,7 @@ mod points_file;
 mod results;
 mod summary;
 mod thinned;
-mod time;
+pub mod time;
 mod time_axis;
 mod value;
 

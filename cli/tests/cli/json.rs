@@ -384,8 +384,12 @@ fn ladders() {
     );
     assert_eq!(ladder["rows"][0]["version"], "plain");
     assert_eq!(ladder["rows"][0]["speed_up"], 1.0);
-    let threads = ladder["sweep"]["threads"].as_array().unwrap().len();
-    let times = ladder["sweep"]["lines"][0]["times_ms"].as_array().unwrap();
+    assert_eq!(ladder["rows"][0]["clock"], "whole-call");
+    assert_eq!(ladder["rows"][2]["clock"], "kernel");
+    assert_eq!(ladder["rows"][2]["occupancy"], 1.0);
+    let sweep = &ladder["sweeps"][0];
+    let threads = sweep["values"].as_array().unwrap().len();
+    let times = sweep["lines"][0]["times_ms"].as_array().unwrap();
     assert_eq!((threads, times.len()), (64, 64));
     check_keys("ladder", &[&found]);
 }

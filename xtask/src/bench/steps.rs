@@ -112,17 +112,22 @@ benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform
 benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
 # ladder
 ## ladder_tensor_sketch: The ladders: tensor sketch
-bin/gridstride ladder tensor-sketch --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
+bin/gridstride ladder tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
+## ladder_tensor_sketch_sweep: The ladders: tensor sketch, places of a thread and sequences of a launch
+bin/gridstride ladder tensor-sketch --device cuda --no-cpu --markdown --letters 10000000 --sweep --plot docs/benchmarks/ladder_tensor_sketch_sweep.svg
 ## ladder_box_overlap: The ladders: box overlap
-bin/gridstride ladder box-overlap --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_box_overlap.svg
+bin/gridstride ladder box-overlap --device cuda --markdown --plot docs/benchmarks/ladder_box_overlap.svg
 bin/gridstride ladder box-overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
 ## ladder_matmul: The ladders: matrix products
-bin/gridstride ladder matmul --device cuda --no-cpu --markdown
-bin/gridstride ladder block-shape --device cuda --no-cpu --markdown
+bin/gridstride ladder matmul --device cuda --markdown
+bin/gridstride ladder block-shape --device cuda --markdown --sweep --plot docs/benchmarks/ladder_block_shape_sweep.svg
 ## ladder_vector_add: The ladders: vector addition
-bin/gridstride ladder vector-add --device cuda --no-cpu --markdown
+bin/gridstride ladder vector-add --device cuda --markdown --sweep --plot docs/benchmarks/ladder_vector_add_sweep.svg
 ## ladder_timestamps: The ladders: timestamps
-bin/gridstride ladder timestamps --device cuda --no-cpu --markdown
+bin/gridstride ladder timestamps --device cuda --markdown
+bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 13s
+bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 55s
+bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
 # cpu
 ## tensor_sketch_cpu: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
