@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::command::CSV_FOLDER;
-use crate::Result;
+use crate::{Result, profile};
 
 /// A time that an article reports.
 #[derive(Deserialize)]
@@ -101,7 +101,13 @@ pub fn table(ladder: &str, scratch: &Path, root: &Path) -> Result<String> {
     let path = root.join(CSV_FOLDER).join("articles.csv");
     let reported: Vec<Reported> = crate::plot::records(&path)?;
     let reported = reported.into_iter().filter(|line| line.ladder == ladder);
-    Ok(markdown(&ours, &peers, &reported.collect::<Vec<_>>()))
+    let notes = profile::notes(root, ladder)?;
+    Ok(markdown(
+        &ours,
+        &peers,
+        &reported.collect::<Vec<_>>(),
+        &notes,
+    ))
 }
 
 /// The lines of all peers of a ladder.
@@ -129,7 +135,12 @@ fn json<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
         .map_err(|error| format!("{} is not as expected: {error}", path.display()))?)
 }
 
-fn markdown(ours: &Ladder, peers: &[Peer], reported: &[Reported]) -> String {
+fn markdown(
+    ours: &Ladder,
+    peers: &[Peer],
+    reported: &[Reported],
+    notes: &BTreeMap<String, String>,
+) -> String {
     let versions = peers.iter().filter_map(|peer| peer.versions.clone());
     let versions = versions.collect::<std::collections::BTreeSet<_>>();
     let versions: Vec<_> = versions.into_iter().collect();
@@ -156,8 +167,9 @@ fn markdown(ours: &Ladder, peers: &[Peer], reported: &[Reported]) -> String {
         };
         let remarks = [
             row.map(|row| row.changed.clone()),
-            row.and_then(|row| Some(format!("({})", row.remark.as_ref()?))),
-            peer.and_then(|peer| Some(format!("(Numba: {})", peer.remark.as_ref()?))),
+            row.and_then(|row| Some(row.remark.clone()?)),
+            peer.and_then(|peer| Some(format!("Numba: {}", peer.remark.as_ref()?))),
+            notes.get(name).map(|figures| format!("by ncu: {figures}")),
         ];
         let cells = [
             name.to_owned(),
@@ -172,7 +184,7 @@ fn markdown(ours: &Ladder, peers: &[Peer], reported: &[Reported]) -> String {
             row.and_then(|row| row.clock.clone())
                 .unwrap_or_default()
                 .replace('-', " "),
-            remarks.into_iter().flatten().collect::<Vec<_>>().join(" "),
+            remarks.into_iter().flatten().collect::<Vec<_>>().join("; "),
         ];
         text += &format!("| {} |\n", cells.join(" | "));
     }
@@ -225,7 +237,7 @@ mod tests {
         let row = "| 1×256 | 14.6 ms | 2.500 ms (2.400 ms to 2.600 ms), from 10.00% of the work |  | 0.862 ms (0.850 ms to 0.870 ms) | kernel | rows |\n";
         assert!(found.contains(row), "{found}");
         assert!(found.contains("| 16×16 | 5.5 ms |  |  |  |  |  |\n"));
-        assert!(found.contains("| gridstride |  |  |  | 0.100 ms |  | once (odd) |\n"));
+        assert!(found.contains("| gridstride |  |  |  | 0.100 ms |  | once; odd |\n"));
     }
 
     #[test]

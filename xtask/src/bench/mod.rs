@@ -16,7 +16,8 @@ use std::time::Instant;
 
 use clap::Args;
 
-use command::{CSV_FOLDER, Line, Program};
+pub use command::CSV_FOLDER;
+use command::{Line, Program};
 use machine::Machine;
 use peers::{Need, Peers};
 use programs::Programs;

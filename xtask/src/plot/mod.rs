@@ -260,6 +260,15 @@ fn read_products(folder: &Path) -> Result<Vec<Line>> {
 
 /// Reads a CSV file without lines that begin with `#`; nothing if there is no such file.
 pub fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    separated(path, b',')
+}
+
+/// Likewise with tabs in place of commas.
+pub fn tab_separated<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    separated(path, b'\t')
+}
+
+fn separated<T: DeserializeOwned>(path: &Path, delimiter: u8) -> Result<Vec<T>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -267,6 +276,7 @@ pub fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let mut reader = csv::ReaderBuilder::new();
     let reader = reader
         .comment(Some(b'#'))
+        .delimiter(delimiter)
         .from_path(path)
         .map_err(cannot_read)?;
     let lines: csv::Result<_> = reader.into_deserialize().collect();
