@@ -2,7 +2,7 @@
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 
-    python3 ladder_tensor_sketch_numba.py [--sequences 1410] [--letters 100000000] [--runs 5] [--equal]
+    python3 ladder_tensor_sketch_numba.py [--sequences 1410] [--letters 100000000] [--runs 5] [--equal] [--pointers]
 
 Prints a line of JSON for each version: `kernel` are times by CUDA events of one launch on data in the device's memory,
 `call` those of whole calls by the host's clock, from letters in ordinary memory to sketches there. The lengths are those
@@ -31,6 +31,7 @@ def arguments():
     parser.add_argument("--letters", type=int, default=100_000_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--equal", action="store_true", help="sequences of equal length")
+    parser.add_argument("--pointers", action="store_true", help="V13 alone, for which Numba's simulator has no addresses")
     return parser.parse_args()
 
 
@@ -162,13 +163,13 @@ def main():
     options = arguments()
     data = Data(options)
     show("", device=device_name(), versions=versions(), letters=len(data.seq), longest=int(np.diff(data.starts).max()))
+    if options.pointers:
+        pointers(data, options.runs)
+        return
     one_by_one(data, options.runs)
     on_streams(data, options.runs)
     all_at_once(data, options.runs)
     few_a_launch(data, options.runs)
-    # The simulator has no addresses.
-    if not SIMULATED:
-        pointers(data, options.runs)
 
 
 if __name__ == "__main__":

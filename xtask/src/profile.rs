@@ -240,14 +240,15 @@ pub fn run(options: &Options) -> Result<()> {
 /// Runs the ladder under ncu, which counts the first launches of a kernel; returns ncu's CSV.
 fn count(options: &Options, profiled: &Profiled, kernel: &str, launches: usize) -> Result<String> {
     let counters = COUNTERS.iter().flat_map(|(_, names)| names.iter().copied());
-    let log = tempfile::NamedTempFile::new()?;
+    let folder = tempfile::tempdir()?;
+    let log = folder.path().join("ncu.csv");
     let mut command = Command::new(&options.ncu);
     command
         .args(["--csv", "--print-units", "base", "--kernel-name", kernel])
         .args(["--launch-count", &launches.to_string()])
         .args(["--metrics", &counters.collect::<Vec<_>>().join(",")])
         .arg("--log-file")
-        .arg(log.path())
+        .arg(&log)
         .arg(&options.program)
         .args([
             "ladder",
@@ -262,7 +263,7 @@ fn count(options: &Options, profiled: &Profiled, kernel: &str, launches: usize) 
     let output = command
         .output()
         .map_err(|error| format!("cannot run {}: {error}", options.ncu.display()))?;
-    let found = fs::read_to_string(log.path())?;
+    let found = fs::read_to_string(&log).unwrap_or_default();
     match output.status.success() {
         true => Ok(found),
         false => {

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::command::CSV_FOLDER;
 use crate::{Result, profile};
 
-/// A time that an article reports.
+/// A time that an article reports, or without a row the machine.
 #[derive(Deserialize)]
 struct Reported {
     ladder: String,
@@ -144,13 +144,15 @@ fn markdown(
     let versions = peers.iter().filter_map(|peer| peer.versions.clone());
     let versions = versions.collect::<std::collections::BTreeSet<_>>();
     let versions: Vec<_> = versions.into_iter().collect();
+    let machine = reported.iter().find(|line| line.row.is_empty());
     let mut text = format!(
         "{}, on {}; {}\n\n\
-         | version | the article | Numba, kernel | Numba, whole call | gridstride's ladder | its clock | what changed |\n\
+         | version | the article{} | Numba, kernel | Numba, whole call | gridstride's ladder | its clock | what changed |\n\
          |---|---|--:|--:|--:|---|---|\n",
         ours.title,
         ours.device,
-        versions.join(", ")
+        versions.join(", "),
+        machine.map_or(String::new(), |line| format!(", {}", line.reported)),
     );
     let reported_of: BTreeMap<_, _> = reported.iter().map(|line| (&line.row, line)).collect();
     let names = merged(&[
@@ -267,7 +269,8 @@ mod tests {
             let of_ladder = programs.filter(|path| path.to_string_lossy().ends_with(".py"));
             let mut texts = of_ladder.map(|path| fs::read_to_string(path).unwrap());
             // Names that a program puts together.
-            let is_made = line.ladder == "block-shape" || line.row == "five streams";
+            let is_made =
+                line.row.is_empty() || line.ladder == "block-shape" || line.row == "five streams";
             let quoted = format!("\"{}\"", line.row);
             assert!(
                 is_made || texts.any(|text| text.contains(&quoted)),

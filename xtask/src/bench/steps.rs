@@ -118,6 +118,7 @@ bin/gridstride ladder timestamps --device cuda --no-cpu --markdown
 ## articles_tensor_sketch: The articles: tensor sketch
 bin/gridstride ladder tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
 python3 benches/peers/ladder_tensor_sketch_numba.py > target/bench/tensor-sketch.numba.jsonl
+python3 benches/peers/ladder_tensor_sketch_numba.py --pointers > target/bench/tensor-sketch.pointers.jsonl
 python3 benches/peers/ladder_tensor_sketch_numba_cpu.py > target/bench/tensor-sketch.cpu.jsonl
 table tensor-sketch
 ## articles_box_overlap: The articles: box overlap
