@@ -169,7 +169,7 @@ fn markdown(
         };
         let remarks = [
             row.map(|row| row.changed.clone()),
-            row.and_then(|row| Some(row.remark.clone()?)),
+            row.and_then(|row| row.remark.clone()),
             peer.and_then(|peer| Some(format!("Numba: {}", peer.remark.as_ref()?))),
             notes.get(name).map(|figures| format!("by ncu: {figures}")),
         ];
