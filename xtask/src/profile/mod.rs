@@ -1,5 +1,7 @@
 //! What Nsight Compute counts in the kernels of the ladders: the figures behind each step.
 
+mod ladders;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use serde::Deserialize;
 
 use crate::bench::CSV_FOLDER;
 use crate::{Result, plot};
+use ladders::{PROFILED, Profiled};
 
 /// The file of the figures, in `docs/benchmarks`.
 const FILE: &str = "ladder_profile.tsv";
@@ -33,79 +36,6 @@ pub struct Options {
     /// Ladders to profile; all by default.
     ladders: Vec<String>,
 }
-
-/// A ladder: its name and options, its unit of work and how many there are, and its kernels, each
-/// with the rows of its launches in order.
-struct Profiled {
-    ladder: &'static str,
-    options: &'static [&'static str],
-    unit: &'static str,
-    units: f64,
-    kernels: &'static [(&'static str, &'static [&'static str])],
-}
-
-/// Smaller than the ladders' own sizes, as each launch runs several times; all kernels still fill
-/// the GPU.
-const PROFILED: [Profiled; 5] = [
-    Profiled {
-        ladder: "tensor-sketch",
-        options: &["--equal", "--sequences", "1410", "--letters", "14100000"],
-        unit: "letter",
-        units: 14.1e6,
-        kernels: &[
-            ("sketch_all", &["V5"]),
-            ("sketch_32_bits", &["V6"]),
-            ("sketch_one_barrier", &["V7"]),
-            ("sketch_along_places", &["V8"]),
-            ("sketch_six_places", &["V9"]),
-            ("sketch_staged_letters", &["V10"]),
-            ("sketch_staged_tables", &["V11"]),
-            ("sketch_pointers", &["V13"]),
-            ("sketch_run_time_sizes", &["V15"]),
-        ],
-    },
-    Profiled {
-        ladder: "box-overlap",
-        options: &["--boxes", "50000"],
-        unit: "test",
-        units: 25e8,
-        kernels: &[
-            ("overlaps_plain", &["kernel"]),
-            ("overlaps_shared", &["v1"]),
-            ("overlaps_shared_items", &["v2"]),
-            ("overlaps_half", &["v3"]),
-        ],
-    },
-    Profiled {
-        ladder: "matmul",
-        options: &["--m", "3000", "--k", "2400", "--n", "2000"],
-        unit: "multiply-add",
-        units: 144e8,
-        kernels: &[("matmul_naive", &["naive"]), ("matmul_tiled", &["tiled"])],
-    },
-    Profiled {
-        ladder: "block-shape",
-        options: &[],
-        unit: "multiply-add",
-        units: 392e6,
-        kernels: &[(
-            "block_shape",
-            &["16×16", "1×256", "256×1", "1×256 transposed"],
-        )],
-    },
-    Profiled {
-        ladder: "timestamps",
-        options: &[],
-        unit: "point",
-        units: 6_291_456.0,
-        kernels: &[
-            ("sum_neighbours", &["v1"]),
-            ("sum_staged_neighbours", &["v3"]),
-            ("round_timestamps", &["round_timestamps"]),
-            ("count_runs", &["count_uniqs"]),
-        ],
-    },
-];
 
 /// The counters, by the headings of the file. FP64 instructions are those of threads.
 const COUNTERS: [(&str, &[&str]); 8] = [
@@ -345,7 +275,7 @@ mod tests {
 
     /// Of `ncu --csv --print-units base`, shortened: text before the header, numbers with commas,
     /// and a launch of another kernel.
-    const SAMPLE: &str = include_str!("profile_sample.csv");
+    const SAMPLE: &str = include_str!("sample.csv");
 
     #[test]
     fn counters_are_read_from_the_csv_of_ncu() {
