@@ -33,6 +33,8 @@ python3 benches/peers/copies_torch.py
 5 × bin/gridstride vector-add --device cuda
 ## devices: Several GPUs, and little memory
 benches/devices --device cuda
+## crossover: When a GPU pays
+benches/crossover --device cuda --csv docs/benchmarks/crossover.csv
 ## tensor_sketch: Tensor sketch
 benches/tensor_sketch --device cuda
 benches/tensor_sketch --device cuda --f64
@@ -128,6 +130,34 @@ bin/gridstride ladder timestamps --device cuda --markdown
 bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 13s
 bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 55s
 bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
+# articles
+## articles_tensor_sketch: The articles: tensor sketch
+bin/gridstride ladder tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
+python3 benches/peers/ladder_tensor_sketch_numba.py > target/bench/tensor-sketch.numba.jsonl
+python3 benches/peers/ladder_tensor_sketch_numba.py --pointers > target/bench/tensor-sketch.pointers.jsonl
+python3 benches/peers/ladder_tensor_sketch_numba_cpu.py > target/bench/tensor-sketch.cpu.jsonl
+table tensor-sketch
+## articles_box_overlap: The articles: box overlap
+bin/gridstride ladder box-overlap --device cuda --json > target/bench/box-overlap.json
+python3 benches/peers/ladder_box_overlap_numba.py --sweep > target/bench/box-overlap.numba.jsonl
+python3 benches/peers/ladder_box_overlap_torch.py > target/bench/box-overlap.torch.jsonl
+python3 benches/peers/ladder_box_overlap_numba_cpu.py > target/bench/box-overlap.cpu.jsonl
+table box-overlap
+## articles_matmul: The articles: matrix products
+bin/gridstride ladder matmul --device cuda --json > target/bench/matmul.json
+python3 benches/peers/ladder_matmul_numba.py matmul > target/bench/matmul.numba.jsonl
+table matmul
+bin/gridstride ladder block-shape --device cuda --json > target/bench/block-shape.json
+python3 benches/peers/ladder_matmul_numba.py block-shape > target/bench/block-shape.numba.jsonl
+table block-shape
+## articles_vector_add: The articles: vector addition
+bin/gridstride ladder vector-add --device cuda --json > target/bench/vector-add.json
+python3 benches/peers/ladder_vector_add_numba.py > target/bench/vector-add.numba.jsonl
+table vector-add
+## articles_timestamps: The articles: timestamps
+bin/gridstride ladder timestamps --device cuda --json > target/bench/timestamps.json
+python3 benches/peers/ladder_timestamps_numba.py > target/bench/timestamps.numba.jsonl
+table timestamps
 # cpu
 ## tensor_sketch_cpu: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
@@ -186,7 +216,7 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Step>> {
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         let all: Vec<_> = STEPS.iter().map(|step| step.name).collect();
         return Err(format!(
-            "`{unknown}` is neither one of the groups kernels, ladder and {CPU}, nor of the steps {}",
+            "`{unknown}` is neither one of the groups kernels, ladder, articles and {CPU}, nor of the steps {}",
             all.join(", ")
         )
         .into());
@@ -223,7 +253,7 @@ mod tests {
     #[test]
     fn names_differ() {
         let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
-        names.extend(["kernels", "ladder", CPU]);
+        names.extend(["kernels", "ladder", "articles", CPU]);
         let count = names.len();
         names.sort_unstable();
         names.dedup();
@@ -255,12 +285,21 @@ mod tests {
         }
     }
 
+    /// What the programs of the peers share.
+    const MODULES: [&str; 5] = [
+        "boxes",
+        "numba_gpu",
+        "tensor_sketch_kernels",
+        "tensor_sketch_pointers",
+        "timing",
+    ];
+
     #[test]
     fn every_peer_is_run() {
         for name in files("benches/peers", "py") {
-            let is_peer = name != "timing";
+            let is_module = MODULES.contains(&name.as_str());
             assert!(
-                !is_peer || is_run(&format!("benches/peers/{name}.py")),
+                is_module || is_run(&format!("benches/peers/{name}.py")),
                 "{name} is in no step"
             );
         }
@@ -273,7 +312,7 @@ mod tests {
     fn every_file_of_the_plots_is_written() {
         for name in files("docs/benchmarks", "csv") {
             // Kept by hand, or of all steps.
-            if ["overview", "machines"].contains(&name.as_str()) {
+            if ["overview", "machines", "articles"].contains(&name.as_str()) {
                 continue;
             }
             assert!(
