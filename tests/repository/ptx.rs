@@ -330,7 +330,7 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
             ("join_s", 2, of_join),
             ("mark_series", 1, 0),
             ("bound_buckets", 1, 0),
-            ("bucket", 2, 0),
+            ("bucket", 1, 0),
             ("prepare_", 2, 0),
             ("round", 1, 0),
             ("short_", 2, 0),

@@ -87,6 +87,20 @@ impl Scratch {
         all
     }
 
+    /// Returns the lowest key of all threads.
+    ///
+    /// # Safety
+    /// All threads of the block call this.
+    #[inline(always)]
+    unsafe fn lowest(&self, lowest: u64) -> u64 {
+        let extent = Extent {
+            lowest,
+            ..Extent::NONE
+        };
+        // SAFETY: this function has the same contract.
+        unsafe { self.extent(extent) }.lowest
+    }
+
     /// Counts a key of the range in its bin.
     ///
     /// # Safety
@@ -191,28 +205,23 @@ impl Scratch {
             }
         }
         // The only key of the range, and the lowest candidate behind it.
-        let (mut only, mut next) = (Extent::NONE, Extent::NONE);
+        let (mut only, mut next) = (NO_KEY, NO_KEY);
         // SAFETY: the caller has written the candidates.
         unsafe {
             self.for_each_candidate(held, |key| {
-                if left.has(key) {
-                    only.add(key);
-                } else if key > left.high {
-                    next.add(key);
-                }
+                let within = if left.has(key) { key } else { NO_KEY };
+                let behind = if key > left.high { key } else { NO_KEY };
+                only = if within < only { within } else { only };
+                next = if behind < next { behind } else { next };
             });
         }
         // SAFETY: all threads call these.
-        let (only, next) = unsafe { (self.extent(only), self.extent(next)) };
-        let lower = if left.is_found() {
-            left.low
-        } else {
-            only.lowest
-        };
+        let (only, next) = unsafe { (self.lowest(only), self.lowest(next)) };
+        let lower = if left.is_found() { left.low } else { only };
         let upper = if left.rest + 1 < left.count {
             lower
-        } else if next.lowest < above {
-            next.lowest
+        } else if next < above {
+            next
         } else {
             above
         };
