@@ -336,6 +336,11 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
     let of_join = written("segments.rs");
     let of_sum = self::written("primitives/src/block.rs");
     let of_reduce = written("reduce.rs") + written("points.rs") + of_join + of_sum;
+    // Those of the functions in percentiles/block.rs, in the order of the file.
+    let (cleared, extent, chosen) = (1, 2, of_sum + 1);
+    let narrowed = 1 + chosen;
+    let selected = narrowed + 2 * extent;
+    assert_eq!(written("percentiles/block.rs"), cleared + extent + 1 + 1);
     check_barriers(
         "time_series",
         &[
@@ -347,14 +352,22 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
             ("join_s", 2, of_join),
             ("mark_series", 1, 0),
             ("bound_buckets", 1, 0),
-            ("bucket", 2, 0),
+            ("bucket", 1, 0),
             ("prepare_", 2, 0),
             ("round", 1, 0),
             ("short_", 2, 0),
-            ("middle_", 2, 0),
-            ("percentiles_of_sorted", 1, 0),
-            ("widen", 1, 0),
-            ("ke", 4, 0),
+            ("sorted_", 2, 0),
+            ("middle_", 8, 0),
+            ("long_", 2, cleared + 2 * extent + 1 + narrowed + selected),
+            ("huge_begin", 1, 0),
+            ("huge_tiles", 1, 0),
+            ("huge_extents_", 2, cleared + extent),
+            ("huge_histogram_", 2, cleared + 1),
+            ("huge_choose", 1, cleared + chosen),
+            ("huge_gather_", 2, cleared + extent),
+            ("huge_finish", 1, cleared + 1 + selected),
+            ("keep_buckets", 1, 0),
+            ("kept_indices", 1, 0),
             ("pick_", 2, 0),
             ("reorder_", 3, 0),
             ("time_keys", 1, 0),

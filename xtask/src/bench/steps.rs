@@ -98,6 +98,9 @@ nvcc -O3 -std=c++17 -arch=native -o target/bench/time_series_cub benches/peers/t
 target/bench/time_series_cub
 ## time_series_buckets: Time series: how the length of buckets counts
 benches/time_series --device cuda --sweep > docs/benchmarks/time_series.csv
+## time_series_files: Time series: a file of 100 million lines
+bin/gridstride time-series --generate 100000000 --out target/bench/points.csv
+3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv
 ## box_overlap: Box overlap
 benches/box_overlap --write target/bench/boxes
 python3 benches/peers/box_overlap_numba.py target/bench/boxes/set1.npy target/bench/boxes/set2.npy
@@ -112,6 +115,9 @@ benches/box_overlap --device cuda --rows 140000 --kinds equal,long_sticks
 benches/box_overlap --device cuda --rows 50000 --kinds dense
 benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform
 benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
+## box_overlap_files: Box overlap: two files of 20 million boxes
+bin/gridstride box-overlap --generate 20000000 target/bench/files
+3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv
 # ladder
 ## ladder_tensor_sketch: The ladders: tensor sketch
 bin/gridstride ladder tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
