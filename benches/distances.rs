@@ -7,17 +7,18 @@
 //! magnitude included. `limit` is what the device needs at least: for a difference and a fused
 //! multiplication and addition for each pair of numbers, or for reading the rows and writing the
 //! distances once, whichever is longer. It takes the clock and the bandwidth from the options, those
-//! of an H100 SXM by default. `error` is the largest relative error of the sampled distances, and
+//! of an H100 SXM by default. `slide` and `paired` take the rows as windows, ten of each sequence:
+//! all pairs of sequences, and each with the one that has its index. `error` is the largest relative error of the sampled distances, and
 //! `bound` the one that is promised.
 
 mod common;
 
 use clap::Parser;
-use common::{Random, Times, Where};
+use common::{Random, Times, Where, time};
 use gridstride::device::DeviceKind;
-use gridstride::distances::{Component, Distances, Metric};
+use gridstride::distances::{Component, DeviceWindows, Distances, Metric};
 use gridstride::{Device, Result};
-use ndarray::{Array2, ArrayView1};
+use ndarray::{Array2, ArrayView1, s};
 
 #[derive(Parser)]
 struct Args {
@@ -86,8 +87,73 @@ fn main() -> Result<()> {
     };
     let matrices = (random(rows, args.dim, 1), random(rows, args.dim, 2));
     measure::<f64>(&args, &device, &double, &matrices.0, &matrices.1)?;
+    measure_slides::<f64>(&args, &device, &double, &matrices.0, &matrices.1)?;
     let matrices = (matrices.0.mapv(|x| x as f32), matrices.1.mapv(|x| x as f32));
-    measure::<f32>(&args, &device, &single, &matrices.0, &matrices.1)
+    measure::<f32>(&args, &device, &single, &matrices.0, &matrices.1)?;
+    measure_slides::<f32>(&args, &device, &single, &matrices.0, &matrices.1)
+}
+
+/// Windows of each sequence whose slide distances are timed.
+const WINDOWS: usize = 10;
+
+/// Times the slide distances of sequences whose windows are the rows: of all pairs, and of each
+/// sequence with the one that has its index.
+fn measure_slides<T: Component>(
+    args: &Args,
+    device: &Device,
+    numbers: &Type,
+    a: &Array2<T>,
+    b: &Array2<T>,
+) -> Result<()> {
+    let sequences = a.nrows() / WINDOWS;
+    let rows = sequences * WINDOWS;
+    let offsets: Vec<usize> = (0..=rows).step_by(WINDOWS).collect();
+    let (a, b) = (a.slice(s![..rows, ..]), b.slice(s![..rows, ..]));
+    let (a_there, b_there) = (device.upload(&a)?, device.upload(&b)?);
+    let a_windows = DeviceWindows::new(&a_there, &offsets)?;
+    let b_windows = DeviceWindows::new(&b_there, &offsets)?;
+    let with = Distances::new();
+    let (all, all_found) = time(device, args.runs, &|| {
+        with.slide_distances_device(a_windows, b_windows)
+    })?;
+    let (each, each_found) = time(device, args.runs, &|| {
+        with.slide_paired_device(a_windows, b_windows)
+    })?;
+    let (all_found, each_found) = (all_found.download()?, each_found.download()?);
+    let error_of = |found: f64, i: usize, j: usize| {
+        let sequence = |i: usize| s![i * WINDOWS..(i + 1) * WINDOWS, ..];
+        let pairs = (a.slice(sequence(i)).into_iter()).zip(b.slice(sequence(j)));
+        let sum: f64 = pairs
+            .map(|(&a, &b)| (a.to_f64() - b.to_f64()).powi(2))
+            .sum();
+        (found - sum.sqrt()).abs() / sum.sqrt()
+    };
+    let sampled =
+        |j: fn(usize, usize) -> usize| (0..sequences.min(100)).map(move |i| (i, j(i, sequences)));
+    let all_error = sampled(|i, sequences| (i * 7 + 3) % sequences)
+        .map(|(i, j)| error_of(all_found[[i, j]], i, j))
+        .fold(0.0, f64::max);
+    let each_error = sampled(|i, _| i)
+        .map(|(i, j)| error_of(each_found[i], i, j))
+        .fold(0.0, f64::max);
+    let roundings = (WINDOWS * args.dim + 4) as f64;
+    let bound = roundings * (numbers.roundoff * 1.01 + 2f64.powi(-53));
+    for (name, times, pairs, error) in [
+        ("slide", all, sequences * sequences, all_error),
+        ("paired", each, sequences, each_error),
+    ] {
+        println!(
+            "{name:<9} {:>4} {:>9}  {:>22} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",
+            numbers.name,
+            "L2",
+            times.to_string(),
+            "-",
+            "-",
+            pairs as f64 / times.median * 1e3,
+        );
+        assert!(error <= bound, "the distances are wrong");
+    }
+    Ok(())
 }
 
 fn measure<T: Component>(

@@ -15,20 +15,11 @@ shared: a block loads the second set in tiles into shared memory, a box a thread
 
 import math
 import sys
-import time
-import warnings
 
 import numpy as np
 
-if not hasattr(np, "row_stack"):  # removed in NumPy 2.5, and still used by Numba
-    np.row_stack = np.vstack
-import numba as nb
-from numba import config, cuda
-
+from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, nb, versions
 from timing import median, said
-
-warnings.filterwarnings("ignore")
-config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 LIMIT = 6
 BLOCKS = (32, 64, 128, 256, 512, 1024)
@@ -103,19 +94,6 @@ def check(set1, set2, out, name):
         assert (out[i] == expected).all(), f"{name}: row {i} is {out[i]}, not {expected}"
 
 
-def elapsed_ms(launch):
-    if config.ENABLE_CUDASIM:  # whose events tell no time
-        start = time.perf_counter()
-        launch()
-        return (time.perf_counter() - start) * 1e3
-    start, end = cuda.event(), cuda.event()
-    start.record()
-    launch()
-    end.record()
-    end.synchronize()
-    return cuda.event_elapsed_time(start, end)
-
-
 def times_ms(launch, runs):
     launch()
     return [elapsed_ms(launch) for _ in range(runs)]
@@ -124,18 +102,15 @@ def times_ms(launch, runs):
 def main():
     set1, set2 = load(sys.argv[1]), load(sys.argv[2])
     on_device = cuda.to_device(set1), cuda.to_device(set2)
-    simulated = config.ENABLE_CUDASIM
-    name = "simulator" if simulated else cuda.get_current_device().name
-    name = name.decode() if isinstance(name, bytes) else name
-    print(name, "numba", nb.__version__, f"{len(set1)} × {len(set2)} boxes")
+    print(device_name(), versions(), f"{len(set1)} × {len(set2)} boxes")
     print(f"{'kernel':<8} {'block':>6} {'ms':>28} {'pairs':>10}")
     for name, kernel, tile_bytes in (("naive", naive, 0), ("shared", shared, 24)):
         times = {}
-        for block in BLOCKS[:2] if simulated else BLOCKS:
+        for block in BLOCKS[:2] if SIMULATED else BLOCKS:
             out = cuda.to_device(np.full((len(set1), LIMIT), -1, np.int32))
             grid = math.ceil(len(set1) / block)
             launch = lambda: kernel[grid, block, 0, tile_bytes * block](*on_device, out)
-            times[block] = times_ms(launch, 1 if simulated else 7)
+            times[block] = times_ms(launch, 1 if SIMULATED else 7)
             found = out.copy_to_host()
             check(set1, set2, found, name)
         block = min(times, key=lambda block: median(times[block]))

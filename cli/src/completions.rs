@@ -26,6 +26,7 @@ pub struct Args {
 
 /// Runs the subcommand, for a program with these options.
 pub fn run(args: &Args, mut command: Command) -> Result<()> {
+    report::refuse_json("the script of a shell")?;
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "gridstride", &mut script);
     report::print(&String::from_utf8(script)?)

@@ -117,6 +117,11 @@ fn command() -> clap::Command {
 }
 
 fn with_exit_codes(command: clap::Command) -> clap::Command {
+    // So that `--seed -1` is a wrong value, not an unknown option `-1`.
+    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true if arg.get_long().is_some() => arg.allow_negative_numbers(true),
+        _ => arg,
+    });
     let help = match command.get_after_help() {
         Some(help) => format!("{help}\n\n{EXIT_CODES}"),
         None => EXIT_CODES.to_owned(),

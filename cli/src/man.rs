@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Command;
+use clap::builder::Resettable;
 use clap_mangen::Man;
+use roff::{Roff, roman};
 use serde::Serialize;
 
 use crate::common::output::OutputFile;
@@ -46,6 +48,7 @@ impl Summary for Pages {
 pub fn run(args: &Args, mut command: Command) -> Result<()> {
     command.build();
     let Some(folder) = &args.folder else {
+        report::refuse_json("a manual page")?;
         return report::print(&String::from_utf8(page(&command)?)?);
     };
     fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
@@ -73,6 +76,33 @@ fn write_pages(command: &Command, folder: &Path, files: &mut Vec<String>) -> Res
 
 fn page(command: &Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
-    Man::new(command.clone()).render(&mut page)?;
+    // clap_mangen has one section EXTRA for the end of the help.
+    let without_end = command.clone().after_help(Resettable::Reset);
+    Man::new(without_end).render(&mut page)?;
+    let help = command.get_after_help().map(ToString::to_string);
+    sections(&help.unwrap_or_default()).to_writer(&mut page)?;
     Ok(page)
+}
+
+/// Returns the end of a help as sections: its indented lines stay lines.
+fn sections(help: &str) -> Roff {
+    let mut roff = Roff::new();
+    for line in help.lines() {
+        match line {
+            "" => {}
+            "Examples:" => {
+                roff.control("SH", ["EXAMPLES"]);
+            }
+            "Exit codes:" => {
+                roff.control("SH", ["EXIT STATUS"]);
+            }
+            line if line.starts_with(' ') => {
+                roff.text([roman(line.trim_start())]).control("br", []);
+            }
+            line => {
+                roff.control("PP", []).text([roman(line)]);
+            }
+        }
+    }
+    roff
 }

@@ -107,6 +107,7 @@ pub(super) struct Properties {
     pub multiprocessors: usize,
     pub total_memory: u64,
     pub shared_memory_per_block: u32,
+    pub threads_per_multiprocessor: u32,
 }
 
 /// Formats the kind, the name, and the compute capability and memory of a GPU in one line.

@@ -47,7 +47,12 @@ impl Device {
     // These functions are compiled once, not for each kernel.
 
     /// Fails unless the shape is within the limits of the kernel and of the device.
-    fn require_fitting(&self, kernel: &str, bound: BlockBound, config: LaunchConfig) -> Result<()> {
+    pub(super) fn require_fitting(
+        &self,
+        kernel: &str,
+        bound: BlockBound,
+        config: LaunchConfig,
+    ) -> Result<()> {
         let max_shared_bytes = self.shared_memory_per_block().unwrap_or(u32::MAX);
         let checked = config.check(bound, MAX_THREADS, max_shared_bytes);
         checked.map_err(|error| Error::Launch {
@@ -56,7 +61,7 @@ impl Device {
         })
     }
 
-    fn runs_no_kernels(&self, kernel: &str) -> Error {
+    pub(super) fn runs_no_kernels(&self, kernel: &str) -> Error {
         Error::Unavailable {
             device: self.to_string(),
             reason: format!(

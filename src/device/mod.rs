@@ -54,6 +54,7 @@ mod launch;
 mod limit;
 mod lock;
 mod module;
+mod occupancy;
 mod pinned;
 mod reserve;
 mod set;
@@ -78,6 +79,7 @@ pub(crate) use host_memory::{
 pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
 pub(crate) use lock::{into_inner, lock};
 pub use module::{Image, Module};
+pub use occupancy::Occupancy;
 pub use pinned::PinnedBuffer;
 pub(crate) use reserve::{collected, reserve, room_to_sort};
 pub use set::DeviceSet;

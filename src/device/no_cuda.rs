@@ -84,6 +84,16 @@ impl Gpu {
         match self.0 {}
     }
 
+    pub fn occupancy(
+        &self,
+        _: &'static Module,
+        _: &'static str,
+        _: u32,
+        _: u32,
+    ) -> Result<(u32, u32)> {
+        match self.0 {}
+    }
+
     pub unsafe fn launch(
         &self,
         _: &'static Module,

@@ -33,7 +33,7 @@ pub fn edit_distances(
 }
 
 /// As [`edit_distances`], but only distances of at most `limit`: `None` for pairs whose distance is
-/// larger, which take less time on the CPU.
+/// larger, which then take less time.
 ///
 /// # Errors
 /// As [`EditDistance::edit_distances`].
@@ -129,7 +129,7 @@ impl EditDistance {
     /// result stays there. `a` and `b` may be the same sequences.
     ///
     /// The work is ordered on the stream of `a`'s handle, by default the device's main stream. The
-    /// distances may not be written yet when the call returns.
+    /// call waits for bands of long pairs; the distances may not be written yet when it returns.
     ///
     /// # Errors
     /// The errors of [`edit_distances`](Self::edit_distances), and

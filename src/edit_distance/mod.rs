@@ -33,9 +33,12 @@
 //!
 //! The CPU first computes a band around the diagonal, and doubles its width until the distance is
 //! less (E. Ukkonen, 'Algorithms for approximate string matching'), so that similar sequences take
-//! less time. Each pair is computed on one core, so that a single pair uses one core alone. GPUs
-//! compute the whole table: short pairs in some lanes of a warp each, pairs whose shorter sequence
-//! has more than 4096 letters in up to 16 warps each. See `kernels-gpu/edit_distance`.
+//! less time. Each pair is computed on one core, so that a single pair uses one core alone.
+//!
+//! GPUs compute the whole table of short pairs, in some lanes of a warp each. Pairs whose shorter
+//! sequence has more than 4096 letters take up to 8 warps each; for sequences of 32 768 letters and
+//! more, a band for distances of an eighth of the letters is computed first, and the whole table
+//! only if the distance is larger. See `kernels-gpu/edit_distance`.
 //!
 //! # Determinism
 //! Distances are whole numbers, the same on all devices.

@@ -45,8 +45,9 @@ impl EditDistance {
     /// Sets the largest distance of interest: the result is [`ABOVE_LIMIT`] for a pair whose
     /// distance is larger. By default there is no limit.
     ///
-    /// The CPU then computes only entries of D near the diagonal, about `limit` of each row. GPUs
-    /// compute all entries.
+    /// Only entries of D near the diagonal are then computed, about `limit` of each row, and up to
+    /// 512 more on the CPU; on GPUs up to 4096 more, and only of pairs whose shorter sequence has
+    /// more than 4096 letters.
     pub fn with_limit(self, limit: u32) -> EditDistance {
         EditDistance { limit }
     }

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
+mod occupancy;
 mod on_stream;
 #[cfg(target_os = "linux")]
 mod out_of_memory;

@@ -235,6 +235,12 @@ fn barriers_of_the_distances_are_neither_copied_nor_lost() {
 }
 
 #[test]
+fn barriers_of_the_edit_distance_are_neither_copied_nor_lost() {
+    let of_long = written("edit_distance/src/long.rs");
+    check_barriers("edit_distance", &[("short_", 9, 0), ("long_", 3, of_long)]);
+}
+
+#[test]
 fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("box_overlap/src/{file}"));
     let of_tree = written("tree.rs");
@@ -270,6 +276,7 @@ fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
     // All three kernels that bring tiles of boxes, and V6 and the function for V7 and V8, are
     // written out.
     let of_several = in_sketches("several_places.rs");
+    let of_staged = of_several + in_sketches("staged.rs");
     check_barriers(
         "ladder",
         &[
@@ -279,7 +286,7 @@ fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
             ("overlaps_plain", 1, 0),
             ("overlaps_shared", 2, written("box_overlap.rs") / 3),
             ("overlaps_half", 1, written("box_overlap.rs") / 3),
-            ("vector_add", 1, 0),
+            ("vector_add", 2, 0),
             ("sum_neighbours", 1, 0),
             ("sum_staged_neighbours", 1, written("timestamps.rs")),
             ("sum_runs", 1, 0),
@@ -290,9 +297,11 @@ fn barriers_of_the_ladders_are_neither_copied_nor_lost() {
             ("sketch_32_bits", 1, 3),
             ("sketch_one_barrier", 1, in_sketches("one_place.rs") - 3),
             ("sketch_along_places", 1, in_sketches("one_place.rs") - 3),
-            ("sketch_six_places", 1, of_several - 1),
-            ("sketch_staged_", 2, of_several),
-            ("sketch_pointers", 1, of_several),
+            ("sketch_consecutive_", 11, of_several),
+            ("sketch_strided_", 11, of_several),
+            ("sketch_staged_", 2, of_staged),
+            ("sketch_constant_tables", 1, of_staged),
+            ("sketch_pointers", 1, of_staged),
             ("sketch_run_time_sizes", 1, in_sketches("run_time.rs")),
         ],
     );
@@ -327,6 +336,11 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
     let of_join = written("segments.rs");
     let of_sum = self::written("primitives/src/block.rs");
     let of_reduce = written("reduce.rs") + written("points.rs") + of_join + of_sum;
+    // Those of the functions in percentiles/block.rs, in the order of the file.
+    let (cleared, extent, chosen) = (1, 2, of_sum + 1);
+    let narrowed = 1 + chosen;
+    let selected = narrowed + 2 * extent;
+    assert_eq!(written("percentiles/block.rs"), cleared + extent + 1 + 1);
     check_barriers(
         "time_series",
         &[
@@ -338,14 +352,22 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
             ("join_s", 2, of_join),
             ("mark_series", 1, 0),
             ("bound_buckets", 1, 0),
-            ("bucket", 2, 0),
+            ("bucket", 1, 0),
             ("prepare_", 2, 0),
             ("round", 1, 0),
             ("short_", 2, 0),
-            ("middle_", 2, 0),
-            ("percentiles_of_sorted", 1, 0),
-            ("widen", 1, 0),
-            ("ke", 4, 0),
+            ("sorted_", 2, 0),
+            ("middle_", 8, 0),
+            ("long_", 2, cleared + 2 * extent + 1 + narrowed + selected),
+            ("huge_begin", 1, 0),
+            ("huge_tiles", 1, 0),
+            ("huge_extents_", 2, cleared + extent),
+            ("huge_histogram_", 2, cleared + 1),
+            ("huge_choose", 1, cleared + chosen),
+            ("huge_gather_", 2, cleared + extent),
+            ("huge_finish", 1, cleared + 1 + selected),
+            ("keep_buckets", 1, 0),
+            ("kept_indices", 1, 0),
             ("pick_", 2, 0),
             ("reorder_", 3, 0),
             ("time_keys", 1, 0),
@@ -490,6 +512,7 @@ fn accesses_know_their_memory() {
     for name in [
         "box_overlap",
         "distances",
+        "edit_distance",
         "matmul",
         "primitives",
         "stream",

@@ -9,6 +9,7 @@ mod guide;
 mod kernels;
 mod machines;
 mod plot;
+mod profile;
 mod ptx;
 mod ptxas;
 mod rust_cuda;
@@ -55,6 +56,9 @@ enum Chore {
     /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in
     /// gpu-bundle, to run them on a machine with a GPU and without a toolchain.
     Bundle,
+    /// Count with Nsight Compute what the ladders' kernels do, on a machine with a GPU, and write
+    /// docs/benchmarks/ladder_profile.tsv, which the tables of the articles show.
+    Profile(profile::Options),
     /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
     Plot,
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
@@ -77,6 +81,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
+        Chore::Profile(options) => profile::run(&options),
         Chore::Guide => guide::check(),
         Chore::RustCuda(options) => rust_cuda::check(&options),
     };

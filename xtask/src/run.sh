@@ -9,6 +9,7 @@
 #                                likewise racecheck, initcheck and synccheck
 #   run.sh bench [ARGS…]         the tables of BENCHMARKS.md; ARGS are those of `cargo xtask bench`,
 #                                such as names of steps, --list, --out FILE and --csv-dir FOLDER
+#   run.sh profile [ARGS…]       what Nsight Compute counts in the ladders' kernels: as `cargo xtask profile`
 #   run.sh examples [PROGRAMS…] [ARGS…]
 #                                the examples, likewise
 #   run.sh unpack                nothing: the programs are in tests, benches, examples and bin then
@@ -61,6 +62,9 @@ case $mode in
         cd "$from" || exit 1
         exec "$bundle/bin/xtask" bench --bundle "$bundle" "$@"
         ;;
+    profile)
+        exec "$bundle/bin/xtask" profile --program "$bundle/bin/gridstride" "$@"
+        ;;
     examples)
         part=examples
         ;;
@@ -68,7 +72,7 @@ case $mode in
         exit 0
         ;;
     *)
-        echo "error: $mode is none of tests, memcheck, racecheck, initcheck, synccheck, bench, examples, unpack" >&2
+        echo "error: $mode is none of tests, memcheck, racecheck, initcheck, synccheck, bench, profile, examples, unpack" >&2
         exit 1
         ;;
 esac

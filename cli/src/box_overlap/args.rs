@@ -84,12 +84,22 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
     pub memory: Option<u32>,
 
     /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use csv::ByteRecord;
 use indicatif::ProgressBar;
 use ndarray::Array2;
@@ -13,7 +13,7 @@ use ndarray::Array2;
 use super::number::Number;
 use crate::common::input::open;
 use crate::common::progress::{self, total_size};
-use crate::common::records::{self, Cells, Fault, Table, shown};
+use crate::common::records::{self, Cells, Fault, Table, column, columns, shown};
 
 /// Files that are being read, all at the same time.
 pub struct Reading<T> {
@@ -112,12 +112,9 @@ impl Columns {
     fn find(header: &ByteRecord) -> Result<Columns> {
         let (mut places, mut missing) = (Vec::new(), Vec::new());
         for name in ["minX", "minY", "minZ", "maxX", "maxY", "maxZ"] {
-            let is_named = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
-            let mut found = (0..header.len()).filter(|&place| is_named(&header[place]));
-            match (found.next(), found.next()) {
-                (Some(place), None) => places.push((name, place)),
-                (Some(_), Some(_)) => bail!("there are two columns {name}"),
-                (None, _) => missing.push(name),
+            match column(header, name)? {
+                Some(place) => places.push((name, place)),
+                None => missing.push(name),
             }
         }
         if ["minZ", "maxZ"].iter().all(|name| missing.contains(name)) {
@@ -125,8 +122,9 @@ impl Columns {
         }
         ensure!(
             missing.is_empty(),
-            "there is no column {}",
-            missing.join(", ")
+            "there is no column {}: {}",
+            missing.join(", "),
+            columns(header)
         );
         Ok(Columns { places })
     }

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use article_data::pipes::{Pipes, Segment};
 use rayon::prelude::*;
 
@@ -11,7 +12,7 @@ use super::args::{Args, TypeName};
 use crate::common::generated::Generated;
 use crate::common::output::OutputFile;
 use crate::common::progress;
-use crate::common::report;
+use crate::common::report::{self, UsageError};
 
 /// Segments whose lines are written in one go by a thread, and by all of them.
 const BLOCK: usize = 10_000;
@@ -20,6 +21,10 @@ const WAVE: usize = 64 * BLOCK;
 /// Writes `count` welds to set1.csv and `count` segments to set2.csv.
 pub fn run(args: &Args, count: usize) -> Result<()> {
     let folder = &args.set1;
+    if folder == Path::new("-") {
+        let said = "--generate needs the name of a folder: - does not stand for stdout here";
+        bail!(UsageError(said.into()));
+    }
     fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
     let paths = ["set1.csv", "set2.csv"].map(|name| folder.join(name));
     let mut files = Vec::new();
@@ -45,7 +50,6 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
         }
         bar.inc(wave.len() as u64);
     }
-    bar.finish_and_clear();
     files.into_iter().try_for_each(OutputFile::publish)?;
     let paths = paths.map(|path| path.display().to_string());
     let [welds, segments] = &paths;

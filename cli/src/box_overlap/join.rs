@@ -14,7 +14,7 @@ use gridstride::box_overlap::OverlapSlice;
 use super::args::{Args, JoinKind};
 use crate::common::input::open;
 use crate::common::output::OutputFile;
-use crate::common::records::{line, next_record, sequential, shown};
+use crate::common::records::{column, columns, line, next_record, sequential};
 
 /// Appended to the name of a joined column that the second set has too.
 const SUFFIX: &[u8] = b"_set1";
@@ -42,7 +42,7 @@ impl Join {
             return Ok(None);
         };
         let (mut set1, mut set2) = (Source::open(&args.set1)?, Source::open(set2)?);
-        let columns = set1.header(|header| columns(header, &args.join))?;
+        let columns = set1.header(|header| joined_columns(header, &args.join))?;
         let header = set2.header(|header| Ok(header.clone()))?;
         let out = Output(OutputFile::create(out)?);
         Ok(Some(Join {
@@ -115,22 +115,16 @@ impl Join {
 }
 
 /// The places of columns in the header, by names in any case.
-fn columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>, usize)>> {
+fn joined_columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>, usize)>> {
     let find = |name: &String| {
-        let name = name.trim().as_bytes();
-        let is_named = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name);
-        let mut places = (0..header.len()).filter(|&place| is_named(&header[place]));
-        match (places.next(), places.next()) {
-            (Some(place), None) => Ok((header[place].trim_ascii().to_vec(), place)),
-            (Some(_), Some(_)) => bail!("there are two columns {}", name.escape_ascii()),
-            (None, _) => {
-                let all: Vec<_> = header.iter().map(shown).collect();
-                bail!(
-                    "there is no column {}: the columns are {}",
-                    name.escape_ascii(),
-                    all.join(", ")
-                )
-            }
+        let name = name.trim();
+        match column(header, name)? {
+            Some(place) => Ok((header[place].trim_ascii().to_vec(), place)),
+            None => bail!(
+                "there is no column {}: {}",
+                name.escape_default(),
+                columns(header)
+            ),
         }
     };
     names.iter().map(find).collect()

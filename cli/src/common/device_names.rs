@@ -2,9 +2,10 @@
 
 use std::str::FromStr;
 
+use clap::builder::ValueParserFactory;
 use gridstride::{Device, Error, Result};
 
-use super::device_name::{DeviceName, named};
+use super::device_name::{DeviceName, DeviceParser, named};
 
 /// The word for all GPUs.
 const GPUS: &str = "gpus";
@@ -66,19 +67,31 @@ impl FromStr for DeviceNames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let asked = |name: &str| {
-            match name {
-            GPUS => Ok(Asked::Gpus),
-            name => named(name).map(Asked::One).ok_or_else(|| {
-                format!(
-                    "there is no device {name:?}: possible are auto, cpu, cuda (the same as cuda:0), cuda:N, \
-                     gpus (all of them) and simulator, or several of them with commas between them"
-                )
-            }),
+        let asked = text.split(',').map(Asked::new);
+        asked.collect::<Result<_, _>>().map(DeviceNames)
+    }
+}
+
+impl ValueParserFactory for DeviceNames {
+    type Parser = DeviceParser<DeviceNames>;
+
+    fn value_parser() -> DeviceParser<DeviceNames> {
+        DeviceParser::new(str::parse, &["auto", "cpu", "cuda", GPUS, "simulator"])
+    }
+}
+
+impl Asked {
+    fn new(name: &str) -> Result<Asked, String> {
+        if name == GPUS {
+            return Ok(Asked::Gpus);
         }
-        };
-        let asked = text.split(',').map(asked).collect::<Result<_, _>>();
-        asked.map(DeviceNames)
+        named(name).map(Asked::One).ok_or_else(|| {
+            format!(
+                "there is no device {name:?}: possible are auto, cpu, cuda (the same as cuda:0), \
+                 cuda:N, gpus (all of them) and simulator, or several of them with commas between \
+                 them"
+            )
+        })
     }
 }
 

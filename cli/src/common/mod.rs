@@ -6,6 +6,7 @@ pub mod device_name;
 pub mod device_names;
 pub mod device_summary;
 pub mod generated;
+pub mod host;
 pub mod input;
 pub mod npy;
 pub mod opening;

@@ -29,11 +29,6 @@ pub struct Stored<T> {
     pub type_name: &'static str,
 }
 
-/// Reads a matrix.
-pub fn read<T: Number>(path: &Path) -> Result<Stored<T>> {
-    NpyReader::open(path)?.read()
-}
-
 /// A file whose header has been read.
 pub struct NpyReader {
     path: PathBuf,
@@ -71,6 +66,11 @@ impl NpyReader {
             columns,
             is_fortran: header.layout.is_fortran(),
         })
+    }
+
+    /// Returns the rows and columns that the header has.
+    pub fn dim(&self) -> (usize, usize) {
+        (self.rows, self.columns)
     }
 
     /// Returns the type of the numbers in the file.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 /// How summaries are printed.
@@ -108,6 +108,15 @@ impl fmt::Display for UsageError {
 }
 
 impl std::error::Error for UsageError {}
+
+/// Refuses `--json` for `output`, which is not a summary.
+pub fn refuse_json(output: &str) -> Result<()> {
+    if mode() == Mode::Json {
+        let said = format!("{output} is no summary that --json could print: leave out --json");
+        bail!(UsageError(said));
+    }
+    Ok(())
+}
 
 /// Returns how a program ends that did this; an error is printed on stderr.
 pub fn exit_code(done: Result<()>) -> ExitCode {

@@ -7,7 +7,6 @@
 mod copies;
 mod diagnosis;
 mod facts;
-mod host;
 mod summary;
 
 use anyhow::Result;

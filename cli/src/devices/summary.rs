@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::copies::Copies;
 use super::diagnosis::Problem;
 use super::facts::Facts;
-use super::host::Host;
+use crate::common::host::Host;
 use crate::common::report;
 
 /// What is there, and what is not.

@@ -13,13 +13,18 @@ use crate::common::report::UsageError;
 ///
 /// The numbers are f32 or f64, the distances f64. All rows are held in memory. The distances are
 /// computed and written a block of rows at a time, so there may be more of them than fit in memory:
-/// a block has 16 million distances, or as many rows as a row has numbers if that is more.
+/// a block has 16 million distances, or as many rows as a row has numbers if that is more. On
+/// GPUs two blocks are in memory, since one is written while the next is computed. Without --out,
+/// each pair of rows of a single file is computed once.
+///
+/// With --nearest, only the nearest rows of each row are found, in the memory for these alone.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride distances sketches.npy
   gridstride distances sketches.npy --names names.txt --out distances.tsv
-  gridstride distances queries.npy database.npy --out distances.npy --device gpus")]
+  gridstride distances queries.npy database.npy --out distances.npy --device gpus
+  gridstride distances queries.npy database.npy --nearest 10 --out nearest.tsv")]
 pub struct Args {
     /// Write the distances to this file: a matrix as NPY, or a tab-separated table with names.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -32,6 +37,12 @@ pub struct Args {
     /// How to measure distances.
     #[arg(long, value_enum, default_value_t = MetricName::L2, help_heading = "Distances")]
     pub metric: MetricName,
+
+    /// Find the K rows of OTHER.npy that are nearest to each row. The table has a line for each of
+    /// them: the row, the rank from 1 on, the other row, and the distance. Without OTHER.npy the
+    /// rows themselves are searched, and each of them finds itself.
+    #[arg(long, value_name = "K", help_heading = "Distances")]
+    pub nearest: Option<usize>,
 
     /// The names of the rows, one a line, for the table and the summary. By default row numbers,
     /// counted from 0.
@@ -49,12 +60,22 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
     pub memory: Option<u32>,
 
     /// The rows, plain, gzip, zstd or a zip archive of a single file; - is stdin.
@@ -90,6 +111,12 @@ impl Args {
             ))),
         };
         let format = self.format.map_or_else(by_name, Ok)?;
+        if self.nearest.is_some() && format == Format::Npy {
+            bail!(UsageError(
+                "--nearest writes a table: give --out a name that ends in .tsv, or --format tsv"
+                    .to_owned()
+            ));
+        }
         Ok(Some((path, format)))
     }
 }

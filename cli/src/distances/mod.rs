@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use gridstride::Device;
-use gridstride::distances::Component;
+use gridstride::distances::{Component, Distances};
 
 use crate::common::npy::NpyReader;
 use crate::common::opening::open_while_reading;
@@ -25,10 +25,10 @@ use crate::common::output::check_distinct;
 use crate::common::progress;
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
-use blocks::Blocks;
+use blocks::{Block, Blocks};
 use names::Names;
 use nearest::Nearest;
-use results_file::ResultsFile;
+use results_file::{ResultsFile, write_nearest};
 use rows::Rows;
 use summary::{Run, Summary, Times};
 
@@ -83,32 +83,61 @@ fn run_in<T: Component>(
     mut times: Times,
 ) -> Result<()> {
     let names = Names::read(args, &rows)?;
+    let mut nearest = Nearest::new(rows.other.is_none() && args.nearest.is_none());
+    if let Some(k) = args.nearest {
+        let with = Distances::new().metric(args.metric.metric());
+        let found = timed(&mut times.computing, || {
+            with.nearest(devices, rows.first(), rows.second(), k)
+        })?;
+        nearest.add_found(&found);
+        timed(&mut times.writing, || match &args.out {
+            Some(path) => write_nearest(path, &names, &found),
+            None => Ok(()),
+        })?;
+        return show(args, &rows, &names, devices, &nearest, start, times);
+    }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |(path, format)| ResultsFile::create(path, format, &names);
     let mut out = args.out()?.map(create).transpose()?;
 
-    let mut nearest = Nearest::new(rows.other.is_none());
-    let mut blocks = Blocks::new(&rows, devices, args.metric.metric());
-    let bar = progress::count("comparing", blocks.count(), "distances");
-    while let Some(block) = timed(&mut times.computing, || blocks.next()) {
-        let (first, distances) = block?;
+    let blocks = Blocks::new(&rows, devices, args.metric.metric(), out.is_some());
+    let bar = progress::count("comparing", blocks.row_count(), "rows");
+    times.computing = blocks.for_each(|block| {
         timed(&mut times.writing, || {
-            nearest.add(first, distances.view());
-            out.iter_mut()
-                .try_for_each(|out| out.add(&names, first, distances.view()))
+            nearest.add(&block);
+            let Block {
+                first_row,
+                distances,
+                ..
+            } = &block;
+            let mut out = out.iter_mut();
+            out.try_for_each(|out| out.add(&names, *first_row, distances.view()))
         })?;
-        bar.inc(distances.len() as u64);
-    }
+        bar.inc(block.distances.nrows() as u64);
+        Ok(())
+    })?;
     bar.finish_and_clear();
     timed(&mut times.writing, || {
         out.map_or(Ok(()), ResultsFile::finish)
     })?;
+    show(args, &rows, &names, devices, &nearest, start, times)
+}
+
+fn show<T: Component>(
+    args: &Args,
+    rows: &Rows<T>,
+    names: &Names,
+    devices: &[Device],
+    nearest: &Nearest,
+    start: Instant,
+    times: Times,
+) -> Result<()> {
     report::show(&Summary::new(&Run {
         args,
-        rows: &rows,
-        names: &names,
+        rows,
+        names,
         devices,
-        nearest: &nearest,
+        nearest,
         times,
         elapsed: start.elapsed(),
     }))

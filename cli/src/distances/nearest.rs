@@ -1,7 +1,10 @@
 //! Which rows are nearest, and how far rows are from each other.
 
-use ndarray::{ArrayView1, ArrayView2, s};
+use gridstride::distances;
+use ndarray::{ArrayView1, s};
 use rayon::prelude::*;
+
+use super::blocks::Block;
 
 /// Pairs that the summary shows.
 const SHOWN: usize = 10;
@@ -39,17 +42,20 @@ impl Nearest {
         }
     }
 
-    /// Adds the distances of the rows from `first` on.
-    pub fn add(&mut self, first: usize, distances: ArrayView2<f64>) {
+    /// Adds the distances of the next rows.
+    pub fn add(&mut self, block: &Block) {
         let limit = match self.pairs.get(SHOWN - 1) {
             Some(last) => last.distance,
             None => f64::INFINITY,
         };
-        let rows = (0..distances.nrows()).into_par_iter().map(|i| {
-            let row = first + i;
-            let skipped = if self.is_pairwise { row + 1 } else { 0 };
-            let rest = distances.row(i).slice_move(s![skipped..]);
-            OfRow::new(row, skipped, rest, limit)
+        let rows = (0..block.distances.nrows()).into_par_iter().map(|i| {
+            let row = block.first_row + i;
+            let first = if self.is_pairwise { row + 1 } else { 0 };
+            let rest = block
+                .distances
+                .row(i)
+                .slice_move(s![first - block.first_column..]);
+            OfRow::new(row, first, rest, limit)
         });
         // In order, so that the sum has the same bits for any number of threads.
         for row in rows.collect::<Vec<_>>() {
@@ -60,6 +66,25 @@ impl Nearest {
             self.pairs.extend(row.pairs);
             keep_nearest(&mut self.pairs);
         }
+    }
+
+    /// Adds pairs of rows and the nearest other rows, N×k.
+    pub fn add_found(&mut self, found: &distances::Nearest) {
+        for ((row, column), &distance) in found.distances.indexed_iter() {
+            self.count += 1;
+            self.sum += distance;
+            self.least = self.least.min(distance);
+            self.greatest = self.greatest.max(distance);
+            self.pairs.push(Near {
+                distance,
+                row,
+                column: found.indices[(row, column)] as usize,
+            });
+            if self.pairs.len() > 2 * SHOWN {
+                keep_nearest(&mut self.pairs);
+            }
+        }
+        keep_nearest(&mut self.pairs);
     }
 
     pub fn mean(&self) -> f64 {

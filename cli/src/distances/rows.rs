@@ -12,7 +12,7 @@ use crate::common::npy::{NpyReader, Stored};
 
 /// The rows of one file, or of two.
 pub struct Rows<T> {
-    first: Stored<T>,
+    pub(super) first: Stored<T>,
     pub other: Option<Stored<T>>,
 }
 

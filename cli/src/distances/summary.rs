@@ -50,6 +50,8 @@ pub struct Summary {
     #[serde(rename = "type")]
     number: &'static str,
     metric: &'static str,
+    /// How many nearest rows of each row; None if all pairs are compared.
+    nearest: Option<usize>,
     pairs: u64,
     /// None if there are no pairs.
     distances: Option<Range>,
@@ -114,6 +116,7 @@ impl Summary {
                 MetricName::L2 => "l2",
                 MetricName::SquaredL2 => "squared-l2",
             },
+            nearest: args.nearest,
             pairs: nearest.count,
             distances: (nearest.count > 0).then_some(range),
             out: args.out.as_deref().map(shown),
@@ -166,6 +169,9 @@ impl report::Summary for Summary {
             write!(text, ", {rows} in {path}")?;
         }
         writeln!(text, ", of {} numbers, {}", self.columns, self.number)?;
+        if let Some(k) = self.nearest {
+            writeln!(text, "nearest rows: {k} of each row")?;
+        }
         let metric = match self.metric {
             "l2" => "distances",
             _ => "squared distances",

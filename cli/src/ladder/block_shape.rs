@@ -1,14 +1,18 @@
-//! One naive matrix product in blocks of four shapes: threads without work, scattered writes, reuse
+//! One naive matrix product in blocks of all shapes: threads without work, scattered writes, reuse
 //! by caches.
 
 use anyhow::Result;
-use gridstride::device::LaunchConfig;
+use cuda_std::DeviceSliceMut;
+use gridstride::Device;
+use gridstride::device::{Buffer, DeviceArray, LaunchConfig};
 use ladder_kernels::matmul::{Sizes, block_shape};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Ix2};
 
 use super::KERNELS;
-use super::climb::{Climb, Defaults, Ladder, Setup};
+use super::climb::{Climb, Plan};
 use super::products::{Expected, check_sizes, library, random_matrix};
+use super::rows::{Axis, Clock, Ladder};
+use super::setup::{Defaults, Setup};
 
 /// The sizes.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -22,10 +26,22 @@ pub struct Options {
     /// Columns of B and C; 10 by default.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub columns: Option<u32>,
+
+    /// Sweep the shapes of blocks: all rows × columns that are powers of two, from a warp to 1024
+    /// threads, for the product and for the transposed one.
+    #[arg(long)]
+    pub sweep: bool,
 }
 
 /// A block: rows along x, columns along y.
 type Block = (u32, u32);
+
+/// Rows of swept blocks, and threads of these blocks.
+const SWEPT_ROWS: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const SWEPT_THREADS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+
+/// The most blocks of a grid along y.
+const MAX_GRID_Y: u32 = 65_535;
 
 const SHAPES: [(Block, &str); 3] = [
     (
@@ -70,63 +86,119 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
         || Ok(plain(a.view(), b_t.view())),
         |c| expected.check(c.as_slice().expect("a new array")),
     )?;
-    let shapes = SHAPES.map(|(block, changed)| (&a, &b, &expected, block, changed));
-    let transposed = (
-        &b_t,
-        &a_t,
-        &expected_t,
-        (1, 256),
-        "all transposed: warps read and write 32 neighbours, and every thread has work",
-    );
-    for (a, b, expected, block, changed) in shapes.into_iter().chain([transposed]) {
-        let name = match std::ptr::eq(a, &b_t) {
-            true => format!("{}×{} transposed", block.0, block.1),
-            false => format!("{}×{}", block.0, block.1),
-        };
-        run(&mut climb, setup, (a, b, expected), block, &name, changed)?;
+    if setup.has_kernels() {
+        let device = &setup.device;
+        let product = Product::new(device, &a, &b, &expected)?;
+        for (block, changed) in SHAPES {
+            let name = format!("{}×{}", block.0, block.1);
+            product.climb(&mut climb, &name, block, changed)?;
+        }
+        let transposed = Product::new(device, &b_t, &a_t, &expected_t)?;
+        transposed.climb(
+            &mut climb,
+            "1×256 transposed",
+            (1, 256),
+            "all transposed: warps read and write 32 neighbours, and every thread has work",
+        )?;
+        if options.sweep {
+            product.sweep(&mut climb, "Blocks of the product")?;
+            transposed.sweep(&mut climb, "Blocks of the transposed product")?;
+        }
     }
     let changed = "the library's: A is read once";
     library(&mut climb, setup, (a.view(), b.view()), &expected, changed)?;
-    Ok(climb.finish(None))
+    Ok(climb.finish())
 }
 
-/// The product in blocks of a shape.
-fn run(
-    climb: &mut Climb,
-    setup: &Setup,
-    (a, b, expected): (&Array2<f64>, &Array2<f64>, &Expected),
-    block: Block,
-    name: &str,
-    changed: &str,
-) -> Result<()> {
-    let device = &setup.device;
-    if !setup.has_kernels() {
-        return Ok(());
+/// A product of matrices in the device's memory.
+struct Product<'a> {
+    device: &'a Device,
+    a: DeviceArray<f64, Ix2>,
+    b: DeviceArray<f64, Ix2>,
+    sizes: Sizes,
+    expected: &'a Expected,
+}
+
+impl<'a> Product<'a> {
+    fn new(
+        device: &'a Device,
+        a: &Array2<f64>,
+        b: &Array2<f64>,
+        expected: &'a Expected,
+    ) -> Result<Product<'a>> {
+        Ok(Product {
+            device,
+            sizes: Sizes {
+                m: a.nrows() as u32,
+                k: a.ncols() as u32,
+                n: b.ncols() as u32,
+            },
+            a: device.upload(&a.view())?,
+            b: device.upload(&b.view())?,
+            expected,
+        })
     }
-    let (m, k, n) = (a.nrows(), a.ncols(), b.ncols());
-    let sizes = Sizes {
-        m: m as u32,
-        k: k as u32,
-        n: n as u32,
-    };
-    let on_device = (device.upload(&a.view())?, device.upload(&b.view())?);
-    let mut c = device.alloc::<f64>(m * n)?;
-    let arguments = (
-        sizes,
-        on_device.0.buffer().slice(),
-        on_device.1.buffer().slice(),
-        c.slice_mut(),
-    );
-    let grid = (sizes.m.div_ceil(block.0), sizes.n.div_ceil(block.1));
-    let config = LaunchConfig::new(grid, block);
-    climb.kernel(
-        name,
-        changed,
+
+    /// A grid with a thread for each element of C.
+    fn config(&self, block: Block) -> LaunchConfig {
+        let Sizes { m, n, .. } = self.sizes;
+        LaunchConfig::new((m.div_ceil(block.0), n.div_ceil(block.1)), block)
+    }
+
+    fn launch(&self, block: Block, c: DeviceSliceMut<f64>) -> Result<()> {
+        let arguments = (
+            self.sizes,
+            self.a.buffer().slice(),
+            self.b.buffer().slice(),
+            c,
+        );
+        let (device, config) = (self.device, self.config(block));
         // SAFETY: the matrices have the sizes and live until the result has been read, and the grid
         // has a thread for each element of C, rows along x.
-        || Ok(unsafe { device.launch(&KERNELS, &block_shape, config, arguments) }?),
-        |()| expected.check(&c.to_vec()?),
-    )
+        Ok(unsafe { device.launch(&KERNELS, &block_shape, config, arguments) }?)
+    }
+
+    fn room(&self) -> Result<Buffer<f64>> {
+        Ok(self
+            .device
+            .alloc(self.sizes.m as usize * self.sizes.n as usize)?)
+    }
+
+    /// Runs the product in blocks of a shape.
+    fn climb(&self, climb: &mut Climb, name: &str, block: Block, changed: &str) -> Result<()> {
+        let mut c = self.room()?;
+        let out = c.slice_mut();
+        climb.kernel(
+            name,
+            changed,
+            || self.launch(block, out),
+            |()| self.expected.check(&c.to_vec()?),
+        )?;
+        climb.occupancy(&block_shape, self.config(block))
+    }
+
+    /// Runs the product in blocks of all shapes.
+    fn sweep(&self, climb: &mut Climb, title: &str) -> Result<()> {
+        let plan = Plan {
+            title,
+            clock: Clock::Kernel,
+            parameter: "rows of a block; its columns are threads / rows",
+            axis: Axis::Doubling,
+            values: &SWEPT_ROWS,
+            lines: &SWEPT_THREADS.map(|threads| (format!("{threads} threads"), threads)),
+        };
+        climb.sweep(plan, |climb, &threads, rows| {
+            let block = (rows, threads / rows);
+            if rows > threads || self.config(block).grid.y > MAX_GRID_Y {
+                return Ok(None);
+            }
+            let mut c = self.room()?;
+            let out = c.slice_mut();
+            let time = climb.time(Clock::Kernel, || self.launch(block, out))?;
+            self.expected.check(&c.to_vec()?)?;
+            Ok(Some(time))
+        })
+    }
 }
 
 fn plain(a: ArrayView2<f64>, b_transposed: ArrayView2<f64>) -> Array2<f64> {

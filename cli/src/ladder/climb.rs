@@ -3,138 +3,37 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use gridstride::Device;
-use gridstride::device::DeviceKind;
+use cuda_std::host::{Kernel, KernelArgs};
+use gridstride::device::LaunchConfig;
 use indicatif::ProgressBar;
-use serde::Serialize;
 
-use super::summary::LadderSummary;
+use super::KERNELS;
+use super::rows::{Axis, Clock, Ladder, Line, Row, Sweep};
+use super::setup::Setup;
 use crate::common::progress;
 
 /// A first run that takes so long is the only one.
 const LONG: Duration = Duration::from_secs(1);
 
-/// Where and how the versions run.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// The device of the kernels. On the CPU there are the CPU's versions alone.
-    pub device: Device,
-    /// Timed runs of each version, of which the median counts, after one that does not; if there
-    /// are none, that one.
-    pub runs: usize,
-    /// Where random numbers start.
-    pub seed: u64,
-    /// Whether the CPU's versions run too.
-    pub has_cpu_rows: bool,
-}
+/// Timed runs of each point of a sweep, at most.
+const SWEEP_RUNS: usize = 3;
 
-impl Setup {
-    /// Whether kernels run.
-    pub fn has_kernels(&self) -> bool {
-        self.device.kind() != DeviceKind::Cpu
-    }
-
-    /// A size that was asked for, or that for the kind of the device.
-    pub fn size(&self, asked: Option<u32>, defaults: Defaults) -> usize {
-        let default = match self.device.kind() {
-            DeviceKind::Cpu => defaults.cpu,
-            DeviceKind::Simulator => defaults.simulator,
-            _ => defaults.gpu,
-        };
-        asked.unwrap_or(default) as usize
-    }
-}
-
-/// A size by the kind of device.
-#[derive(Clone, Copy, Debug)]
-pub struct Defaults {
-    /// One that keeps it busy.
-    pub gpu: u32,
-    /// One for which a core needs a second at most, or a few.
-    pub cpu: u32,
-    /// A small one.
-    pub simulator: u32,
-}
-
-impl Defaults {
-    /// For a GPU, for the CPU, and for the simulator.
-    pub fn new(gpu: u32, cpu: u32, simulator: u32) -> Defaults {
-        Defaults {
-            gpu,
-            cpu,
-            simulator,
-        }
-    }
-}
-
-/// What came out of a ladder.
-#[derive(Clone, Debug, Serialize)]
-#[serde(into = "LadderSummary")]
-pub struct Ladder {
-    /// What was computed.
-    pub title: String,
-    /// Where.
-    pub device: String,
-    /// The versions, in order.
-    pub rows: Vec<Row>,
-    /// Times by threads of a block, if they were asked for.
-    pub sweep: Option<Sweep>,
-}
-
-/// A version that ran and was right.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// Its name.
-    pub version: String,
-    /// The median of its runs.
-    pub time: Duration,
-    /// The least and the most of them.
-    pub range: [Duration; 2],
-    /// What it does other than the one before.
-    pub changed: String,
-    /// What the check has to say, if anything.
-    pub remark: String,
-}
-
-impl Row {
-    /// How many times as fast the version is as one that takes `first`; not finite if the clock is
-    /// too coarse.
-    pub fn speed_up(&self, first: Duration) -> f64 {
-        first.as_secs_f64() / self.time.as_secs_f64()
-    }
-}
-
-/// Times of kernels by the number of threads in a block.
-#[derive(Clone, Debug)]
-pub struct Sweep {
-    /// The numbers of threads.
-    pub threads: Vec<u32>,
-    /// A line for each kernel.
-    pub lines: Vec<SweepLine>,
-}
-
-/// The times of a kernel.
-#[derive(Clone, Debug)]
-pub struct SweepLine {
-    /// The kernel.
-    pub name: String,
-    /// A time for each number of threads, where the kernel can have so many.
-    pub times: Vec<Option<Duration>>,
-}
-
-/// How a time is taken.
-#[derive(Clone, Copy)]
-enum Clock {
-    /// The host's clock, around work that has ended when it returns.
-    Host,
-    /// Events on the device's main stream.
-    Device,
+/// A sweep before it is timed.
+pub struct Plan<'a, L> {
+    pub title: &'a str,
+    pub clock: Clock,
+    pub parameter: &'static str,
+    pub axis: Axis,
+    pub values: &'a [u32],
+    /// The name of each line, and what its kernel is launched with.
+    pub lines: &'a [(String, L)],
 }
 
 /// A ladder as it is climbed.
 pub struct Climb<'a> {
     setup: &'a Setup,
     rows: Vec<Row>,
+    sweeps: Vec<Sweep>,
     title: String,
     bar: ProgressBar,
 }
@@ -146,6 +45,7 @@ impl<'a> Climb<'a> {
         Climb {
             setup,
             rows: Vec::new(),
+            sweeps: Vec::new(),
             title,
             bar,
         }
@@ -168,13 +68,35 @@ impl<'a> Climb<'a> {
         work: impl FnMut() -> Result<R>,
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
-        match self.setup.has_cpu_rows {
-            true => self.add(version, changed, Clock::Host, work, check),
-            false => Ok(()),
-        }
+        self.cpu_part(1.0, version, changed, work, check)
     }
 
-    /// A version that launches kernels on the main stream, on data in the device's memory.
+    /// A version on the CPU that computes a share of the work, from which its time is extrapolated.
+    ///
+    /// # Errors
+    /// Those of `work` and `check`.
+    pub fn cpu_part<R>(
+        &mut self,
+        share: f64,
+        version: &str,
+        changed: &str,
+        work: impl FnMut() -> Result<R>,
+        check: impl FnOnce(R) -> Result<String>,
+    ) -> Result<()> {
+        if !self.setup.has_cpu_rows {
+            return Ok(());
+        }
+        self.add(version, changed, Clock::WholeCall, work, check)?;
+        if let Some(row) = self.rows.last_mut() {
+            row.share = share;
+            let whole = |time: Duration| time.div_f64(share);
+            (row.time, row.range) = (whole(row.time), row.range.map(whole));
+        }
+        Ok(())
+    }
+
+    /// A version that launches kernels on data in the device's memory: on the main stream, or on
+    /// others that wait for it and that it waits for.
     ///
     /// # Errors
     /// Those of `work` and `check`.
@@ -186,13 +108,12 @@ impl<'a> Climb<'a> {
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
         match self.setup.has_kernels() {
-            true => self.add(version, changed, Clock::Device, work, check),
+            true => self.add(version, changed, Clock::Kernel, work, check),
             false => Ok(()),
         }
     }
 
-    /// A version of which copies or other streams are a part; when `work` returns all has to be
-    /// done.
+    /// A version of which copies are a part; when `work` returns all has to be done.
     ///
     /// # Errors
     /// Those of `work` and `check`.
@@ -204,12 +125,12 @@ impl<'a> Climb<'a> {
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
         match self.setup.has_kernels() {
-            true => self.add(version, changed, Clock::Host, work, check),
+            true => self.add(version, changed, Clock::WholeCall, work, check),
             false => Ok(()),
         }
     }
 
-    /// The library's own version, on any device.
+    /// The library's own version, on any device: of data in its memory.
     ///
     /// # Errors
     /// Those of `work` and `check`.
@@ -221,8 +142,8 @@ impl<'a> Climb<'a> {
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
         let clock = match self.setup.has_kernels() {
-            true => Clock::Device,
-            false => Clock::Host,
+            true => Clock::Kernel,
+            false => Clock::WholeCall,
         };
         self.add(version, changed, clock, work, check)
     }
@@ -236,46 +157,99 @@ impl<'a> Climb<'a> {
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
         self.say(version);
-        let (times, found) = times(self.setup, clock, work)
+        let (times, found) = times(self.setup, self.setup.runs, clock, work)
             .with_context(|| format!("the version {version} failed"))?;
         let remark = check(found).with_context(|| not_right(version))?;
         self.rows.push(Row {
             version: version.to_owned(),
+            clock,
             time: times[times.len() / 2],
             range: [times[0], times[times.len() - 1]],
+            share: 1.0,
             changed: changed.to_owned(),
             remark,
+            occupancy: None,
         });
         Ok(())
     }
 
-    /// Fails if the check of the version that has just run failed: for results that its work has
-    /// borrowed.
+    /// Fails if the check of the version that has just run failed, else adds its remark: for results
+    /// that its work has borrowed.
     ///
     /// # Errors
     /// That of the check.
-    pub fn checked(&self, outcome: Result<String>) -> Result<()> {
-        let version = self.rows.last().map_or("", |row| &row.version);
-        outcome.map(|_| ()).with_context(|| not_right(version))
+    pub fn checked(&mut self, outcome: Result<String>) -> Result<()> {
+        let row = self.rows.last_mut().context("no version has run")?;
+        row.remark = outcome.with_context(|| not_right(&row.version))?;
+        Ok(())
     }
 
-    /// The median time of kernels on the main stream, for a sweep.
+    /// Keeps the occupancy of the version that has just run, which launches this kernel.
+    ///
+    /// # Errors
+    /// If the device cannot tell.
+    pub fn occupancy<A: KernelArgs>(
+        &mut self,
+        kernel: &Kernel<A>,
+        config: LaunchConfig,
+    ) -> Result<()> {
+        if let (true, Some(row)) = (self.setup.has_kernels(), self.rows.last_mut()) {
+            let (device, bytes) = (&self.setup.device, config.shared_bytes);
+            row.occupancy = Some(device.occupancy(&KERNELS, kernel, config.block, bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Adds a sweep: `time` returns a time for a line and a value of the parameter, by
+    /// [`time`](Self::time), or nothing if they do not go together.
+    ///
+    /// # Errors
+    /// Those of `time`.
+    pub fn sweep<L>(
+        &mut self,
+        plan: Plan<L>,
+        mut time: impl FnMut(&Climb, &L, u32) -> Result<Option<Duration>>,
+    ) -> Result<()> {
+        let mut lines = Vec::new();
+        for (name, line) in plan.lines {
+            let mut times = Vec::new();
+            for &value in plan.values {
+                let what = format!("{}: {name}, {value} {}", plan.title, plan.parameter);
+                self.say(&what);
+                times.push(time(self, line, value).with_context(|| format!("{what} failed"))?);
+            }
+            let name = name.clone();
+            lines.push(Line { name, times });
+        }
+        self.sweeps.push(Sweep {
+            title: plan.title.to_owned(),
+            clock: plan.clock,
+            parameter: plan.parameter,
+            axis: plan.axis,
+            values: plan.values.to_vec(),
+            lines,
+        });
+        Ok(())
+    }
+
+    /// The median time of a point of a sweep.
     ///
     /// # Errors
     /// Those of `work`.
-    pub fn time(&self, work: impl FnMut() -> Result<()>) -> Result<Duration> {
-        let (times, ()) = times(self.setup, Clock::Device, work)?;
+    pub fn time(&self, clock: Clock, work: impl FnMut() -> Result<()>) -> Result<Duration> {
+        let runs = self.setup.runs.min(SWEEP_RUNS);
+        let (times, ()) = times(self.setup, runs, clock, work)?;
         Ok(times[times.len() / 2])
     }
 
     /// Ends the ladder.
-    pub fn finish(self, sweep: Option<Sweep>) -> Ladder {
+    pub fn finish(self) -> Ladder {
         self.bar.finish_and_clear();
         Ladder {
             title: self.title,
             device: self.setup.device.info().to_string(),
             rows: self.rows,
-            sweep,
+            sweeps: self.sweeps,
         }
     }
 }
@@ -288,6 +262,7 @@ fn not_right(version: &str) -> String {
 /// last result.
 fn times<R>(
     setup: &Setup,
+    runs: usize,
     clock: Clock,
     mut work: impl FnMut() -> Result<R>,
 ) -> Result<(Vec<Duration>, R)> {
@@ -296,13 +271,13 @@ fn times<R>(
     let mut run = || -> Result<(Duration, R)> {
         device.synchronize()?;
         match clock {
-            Clock::Host => {
+            Clock::WholeCall => {
                 let begin = Instant::now();
                 let found = work()?;
                 device.synchronize()?;
                 Ok((begin.elapsed(), found))
             }
-            Clock::Device => {
+            Clock::Kernel => {
                 device.record(&start)?;
                 let found = work()?;
                 device.record(&end)?;
@@ -311,11 +286,11 @@ fn times<R>(
         }
     };
     let first = run()?;
-    if first.0 >= LONG || setup.runs == 0 {
+    if first.0 >= LONG || runs == 0 {
         return Ok((vec![first.0], first.1));
     }
     let (mut times, mut last) = (Vec::new(), first.1);
-    for _ in 0..setup.runs {
+    for _ in 0..runs {
         drop(last);
         let (time, found) = run()?;
         times.push(time);

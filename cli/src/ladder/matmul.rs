@@ -3,11 +3,16 @@
 use anyhow::Result;
 use gridstride::device::LaunchConfig;
 use ladder_kernels::matmul::{Sizes, TILE, matmul_naive, matmul_tiled};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, s};
 
 use super::KERNELS;
-use super::climb::{Climb, Defaults, Ladder, Setup};
+use super::climb::Climb;
 use super::products::{Expected, check_sizes, library, random_matrix};
+use super::rows::Ladder;
+use super::setup::{Defaults, Setup};
+
+/// Products that a core adds up in a second or so.
+const PRODUCTS_OF_A_CORE: usize = 4_000_000_000;
 
 /// The sizes.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -38,11 +43,13 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     let b = random_matrix(setup.seed, 1, (k, n), |number| number as f32);
     let expected = Expected::new(a.view(), b.view());
 
-    climb.cpu(
+    let rows = setup.part(m, PRODUCTS_OF_A_CORE / (k * n));
+    climb.cpu_part(
+        rows as f64 / m as f64,
         "plain",
         "one core, row by row",
-        || Ok(plain(a.view(), b.view())),
-        |c| expected.check(c.as_slice().expect("a new array")),
+        || Ok(plain(a.slice(s![..rows, ..]), b.view())),
+        |c| expected.check_rows(rows, c.as_slice().expect("a new array")),
     )?;
     let device = &setup.device;
     let (on_device_a, on_device_b) = (device.upload(&a.view())?, device.upload(&b.view())?);
@@ -81,10 +88,11 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
             },
             |()| expected.check(&c.to_vec()?),
         )?;
+        climb.occupancy(kernel, config)?;
     }
     let changed = "the library's: tiles in registers too";
     library(&mut climb, setup, (a.view(), b.view()), &expected, changed)?;
-    Ok(climb.finish(None))
+    Ok(climb.finish())
 }
 
 fn plain(a: ArrayView2<f32>, b: ArrayView2<f32>) -> Array2<f32> {

@@ -15,6 +15,9 @@ mod climb;
 mod matmul;
 mod plot;
 mod products;
+mod rows;
+mod setup;
+mod streams;
 mod summary;
 mod table;
 mod tensor_sketch;
@@ -30,10 +33,11 @@ use clap::Subcommand;
 use gridstride::Device;
 use gridstride::device::{DeviceKind, Image, Module};
 
-use crate::common::device_name::DeviceName;
+use crate::common::device_name::{DeviceName, DeviceParser};
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::report;
-use climb::{Ladder, Setup};
+use rows::Ladder;
+use setup::Setup;
 use summary::Summary;
 use table::Format;
 
@@ -47,6 +51,9 @@ const IMAGES: &[Image] = &[Image::new(
 const IMAGES: &[Image] = &[];
 
 static KERNELS: Module = Module::new("ladder", IMAGES);
+
+/// Bytes of shared memory that every GPU gives to a block.
+const SHARED_BYTES: u32 = 48 << 10;
 
 /// Timed runs, on other devices and in the simulator.
 const RUNS: usize = 5;
@@ -74,7 +81,8 @@ pub struct Args {
         long,
         global = true,
         default_value = "auto",
-        value_parser = one_device,
+        value_parser = DeviceParser::new(one_device, &DEVICES),
+        hide_possible_values = true,
         help_heading = "Computation"
     )]
     device: DeviceName,
@@ -88,11 +96,21 @@ pub struct Args {
     #[arg(long, global = true, default_value_t = 42, help_heading = "Input")]
     seed: u64,
 
-    /// Skip the CPU versions, which take minutes at the default sizes for a GPU.
+    /// Skip the CPU versions.
     #[arg(long, global = true, help_heading = "Computation")]
     no_cpu: bool,
 
-    /// Draw the times of the sweep, or else of the first table, to this SVG file.
+    /// Let the CPU versions compute everything, which can take minutes at the default sizes for a
+    /// GPU. By default the slow ones compute a part, and their times are extrapolated and marked.
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "no_cpu",
+        help_heading = "Computation"
+    )]
+    whole_cpu: bool,
+
+    /// Draw the times of the sweeps, or else of the first table, to this SVG file.
     #[arg(long, global = true, value_name = "SVG", help_heading = "Output")]
     plot: Option<PathBuf>,
 
@@ -100,6 +118,9 @@ pub struct Args {
     #[arg(long, global = true, help_heading = "Output")]
     markdown: bool,
 }
+
+/// The names of devices that shells complete.
+const DEVICES: [&str; 4] = ["auto", "cpu", "cuda", "simulator"];
 
 /// Reads the name of a device: the versions of a ladder are compared on one.
 fn one_device(text: &str) -> std::result::Result<DeviceName, String> {
@@ -112,7 +133,7 @@ fn one_device(text: &str) -> std::result::Result<DeviceName, String> {
 /// The ladders.
 #[derive(Subcommand)]
 enum Name {
-    /// Tensor sketches of sequences, from plain loops to V15.
+    /// Tensor sketches of sequences, from plain loops to V15, and the same of equal lengths.
     #[command(alias = "tensor_sketch")]
     TensorSketch(tensor_sketch::Options),
     /// Overlapping boxes by testing every pair: plain, through shared memory, in half precision.
@@ -120,7 +141,7 @@ enum Name {
     BoxOverlap(box_overlap::Options),
     /// Matrix products: naive, and with tiles in shared memory.
     Matmul(matmul::Options),
-    /// A naive matrix product in blocks of four shapes.
+    /// A naive matrix product in blocks of all shapes.
     #[command(alias = "block_shape")]
     BlockShape(block_shape::Options),
     /// Vector addition: a grid-stride loop, one stream and five.
@@ -131,14 +152,16 @@ enum Name {
 }
 
 impl Name {
-    fn climb(&self, setup: &Setup) -> Result<Ladder> {
+    fn climb(&self, setup: &Setup) -> Result<Vec<Ladder>> {
+        let one = |ladder| vec![ladder];
         match self {
+            // With a second one, of equal lengths.
             Name::TensorSketch(options) => tensor_sketch::climb(options, setup),
-            Name::BoxOverlap(options) => box_overlap::climb(options, setup),
-            Name::Matmul(options) => matmul::climb(options, setup),
-            Name::BlockShape(options) => block_shape::climb(options, setup),
-            Name::VectorAdd(options) => vector_add::climb(options, setup),
-            Name::Timestamps(options) => timestamps::climb(options, setup),
+            Name::BoxOverlap(options) => box_overlap::climb(options, setup).map(one),
+            Name::Matmul(options) => matmul::climb(options, setup).map(one),
+            Name::BlockShape(options) => block_shape::climb(options, setup).map(one),
+            Name::VectorAdd(options) => vector_add::climb(options, setup).map(one),
+            Name::Timestamps(options) => timestamps::climb(options, setup).map(one),
         }
     }
 }
@@ -164,18 +187,21 @@ pub fn run(args: &Args) -> Result<()> {
             DeviceKind::Simulator => RUNS_SIMULATED,
             _ => RUNS,
         };
-        let ladder = args.ladder.climb(&Setup {
+        let climbed = args.ladder.climb(&Setup {
             device,
             runs: args.runs.unwrap_or(runs),
             seed: args.seed,
             has_cpu_rows: !args.no_cpu,
+            is_whole: args.whole_cpu,
         })?;
-        let gap = if ladders.is_empty() { "" } else { "\n" };
-        report::show_text(&format!("{gap}{}", table::text(&ladder, format)))?;
-        ladders.push(ladder);
+        for ladder in climbed {
+            let gap = if ladders.is_empty() { "" } else { "\n" };
+            report::show_text(&format!("{gap}{}", table::text(&ladder, format)))?;
+            ladders.push(ladder);
+        }
     }
     if let Some(mut picture) = picture {
-        let swept = ladders.iter().find(|ladder| ladder.sweep.is_some());
+        let swept = ladders.iter().find(|ladder| !ladder.sweeps.is_empty());
         let svg = plot::svg(swept.unwrap_or(&ladders[0]))?;
         picture.write_all(svg.as_bytes())?;
         picture.publish()?;

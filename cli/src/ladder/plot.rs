@@ -8,8 +8,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::climb::{Ladder, Sweep};
-use super::table::time;
+use super::rows::{Axis, Clock, Ladder, Row, Sweep};
+use super::table::row_time;
 use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -17,15 +17,16 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Of lines.
 const COLORS: [RGBColor; 7] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK];
 
-/// Sizes in pixels: all, the title, a bar with the space around it, the times on the right, the
-/// axis below, and the legend of lines.
+/// Sizes in pixels: all, a sweep and its title, the title, a bar with the space around it, the
+/// times on the right, the axis below, and the legend of lines.
 const WIDTH: u32 = 900;
-const HEIGHT: u32 = 480;
+const SWEEP: u32 = 420;
+const SWEEP_TITLE: u32 = 28;
 const TITLE: u32 = 60;
 const BAR: u32 = 30;
 const RIGHT: u32 = 100;
-const BELOW: u32 = 56;
-const LEGEND: u32 = 150;
+const BELOW: u32 = 80;
+const LEGEND: u32 = 190;
 
 /// The width of a character of a name, and the bounds of the space for names on the left.
 const CHARACTER: u32 = 8;
@@ -34,14 +35,24 @@ const LEFT: [u32; 2] = [90, 320];
 /// Times that differ by a larger factor have a logarithmic axis.
 const LINEAR: f64 = 10.0;
 
-/// The sweep, if there is one, else a bar for each version: as SVG.
+/// The sweeps, one below the other, or else a bar for each version: as SVG.
 ///
 /// # Errors
 /// Those of the drawing library.
 pub fn svg(ladder: &Ladder) -> Result<String> {
-    match &ladder.sweep {
-        Some(sweep) => lines(ladder, sweep),
-        None => bars(ladder),
+    match ladder.sweeps.is_empty() {
+        false => sweeps(ladder),
+        true => bars(ladder),
+    }
+}
+
+/// What a bar stands for.
+fn color(row: &Row) -> (RGBColor, &'static str) {
+    match (row.version.starts_with("gridstride"), row.clock) {
+        (true, Clock::Kernel) => (VERMILION, "gridstride, the kernels alone"),
+        (true, Clock::WholeCall) => (ORANGE, "gridstride, whole call"),
+        (false, Clock::Kernel) => (BLUE, "the kernels alone"),
+        (false, Clock::WholeCall) => (SKY, "whole call, with copies"),
     }
 }
 
@@ -76,15 +87,25 @@ fn bars(ladder: &Ladder) -> Result<String> {
             let center = top + BAR as i32 / 2;
             let end = place(milliseconds(row.time));
             let corners = [(left, top + 4), (end, top + BAR as i32 - 4)];
-            let color = match i + 1 == rows.len() || row.version.starts_with("gridstride") {
-                true => VERMILION,
-                false => BLUE,
-            };
-            area.draw(&Rectangle::new(corners, color.filled()))?;
+            area.draw(&Rectangle::new(corners, color(row).0.filled()))?;
             let name = (left - 8, center);
             area.draw_text(&row.version, &at(HPos::Right, VPos::Center), name)?;
             let label = at(HPos::Left, VPos::Center);
-            area.draw_text(&time(row.time), &label, (end + 6, center))?;
+            area.draw_text(&row_time(row), &label, (end + 6, center))?;
+        }
+        let mut kinds: Vec<_> = Vec::new();
+        for kind in rows.iter().map(color) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        let y = bottom as i32 + 62;
+        for ((color, name), x) in kinds.into_iter().zip((16..).step_by(220)) {
+            area.draw(&Rectangle::new(
+                [(x, y - 6), (x + 12, y + 6)],
+                color.filled(),
+            ))?;
+            area.draw_text(name, &at(HPos::Left, VPos::Center), (x + 18, y))?;
         }
         area.present()?;
     }
@@ -104,51 +125,90 @@ fn draw_title(area: &Area, ladder: &Ladder) -> Result<()> {
     Ok(area.draw_text(&place, &font, (16, 32))?)
 }
 
-/// Times by threads of a block.
-fn lines(ladder: &Ladder, sweep: &Sweep) -> Result<String> {
-    let times = sweep.lines.iter().flat_map(|line| &line.times).flatten();
-    let decades = decades(times.map(|time| milliseconds(*time)));
-    let most = sweep.threads.iter().copied().max().unwrap_or(1);
+/// The sweeps, one below the other.
+fn sweeps(ladder: &Ladder) -> Result<String> {
+    let height = TITLE + SWEEP * ladder.sweeps.len() as u32;
     let mut text = String::new();
     {
-        let area = SVGBackend::with_string(&mut text, (WIDTH, HEIGHT)).into_drawing_area();
+        let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
         area.fill(&WHITE)?;
         draw_title(&area, ladder)?;
         let (_, below) = area.split_vertically(TITLE);
-        let (body, legend) = below.split_horizontally(WIDTH - LEGEND);
-        let mut chart = ChartBuilder::on(&body)
-            .margin_right(16)
-            .margin_bottom(8)
-            .x_label_area_size(44)
-            .y_label_area_size(72)
-            .build_cartesian_2d(0..most, decades.log_scale())?;
-        chart
-            .configure_mesh()
-            .x_desc("threads of a block")
-            .y_desc("time (ms)")
-            .label_style(("sans-serif", 14))
-            .light_line_style(BLACK.mix(0.05))
-            .y_label_formatter(&|value| value.to_string())
-            .draw()?;
-        let font = ("sans-serif", 14).into_text_style(&area);
-        let font = font.pos(Pos::new(HPos::Left, VPos::Center));
-        for ((line, color), y) in sweep
-            .lines
-            .iter()
-            .zip(COLORS.iter().cycle())
-            .zip((10..).step_by(22))
-        {
-            let style = color.stroke_width(2);
-            let points = sweep.threads.iter().zip(&line.times);
-            let points =
-                points.filter_map(|(&threads, time)| Some((threads, milliseconds((*time)?))));
-            chart.draw_series(LineSeries::new(points, style))?;
-            legend.draw(&PathElement::new([(0, y), (20, y)], style))?;
-            legend.draw_text(&line.name, &font, (28, y))?;
+        let panels = below.split_evenly((ladder.sweeps.len(), 1));
+        for (sweep, panel) in ladder.sweeps.iter().zip(panels) {
+            draw_sweep(&panel, sweep)?;
         }
         area.present()?;
     }
     Ok(text)
+}
+
+/// Times by the parameter of a sweep, with a line for each kernel.
+fn draw_sweep(panel: &Area, sweep: &Sweep) -> Result<()> {
+    let times = sweep.lines.iter().flat_map(|line| &line.times).flatten();
+    let decades = decades(times.map(|time| milliseconds(*time)));
+    let title = ("sans-serif", 15).into_text_style(panel);
+    let heading = format!("{}: {}", sweep.title, sweep.clock.name());
+    panel.draw_text(&heading, &title, (16, 6))?;
+    let (_, below) = panel.split_vertically(SWEEP_TITLE);
+    let (body, legend) = below.split_horizontally(WIDTH - LEGEND);
+    let place = |value: u32| match sweep.axis {
+        Axis::Linear => f64::from(value),
+        Axis::Doubling => f64::from(value.max(1)).log2(),
+    };
+    let most = sweep.values.iter().copied().map(place).fold(1.0, f64::max);
+    // Points at the ends are not cut.
+    let ends = match sweep.axis {
+        Axis::Linear => 0.0..most * 1.02,
+        Axis::Doubling => -0.2..most + 0.2,
+    };
+    let mut chart = ChartBuilder::on(&body)
+        .margin_right(16)
+        .margin_bottom(8)
+        .x_label_area_size(44)
+        .y_label_area_size(72)
+        .build_cartesian_2d(ends, decades.log_scale())?;
+    let of_place = |place: &f64| match sweep.axis {
+        Axis::Linear => place.round().to_string(),
+        Axis::Doubling => place.exp2().round().to_string(),
+    };
+    let labels = match sweep.axis {
+        Axis::Linear => 10,
+        // One for each power of two.
+        Axis::Doubling => most as usize + 2,
+    };
+    chart
+        .configure_mesh()
+        .x_desc(sweep.parameter)
+        .y_desc("time (ms)")
+        .x_labels(labels)
+        .label_style(("sans-serif", 14))
+        .light_line_style(BLACK.mix(0.05))
+        .x_label_formatter(&of_place)
+        .y_label_formatter(&|value| rounded(*value).to_string())
+        .draw()?;
+    let font = ("sans-serif", 14).into_text_style(panel);
+    let font = font.pos(Pos::new(HPos::Left, VPos::Center));
+    for ((line, color), y) in sweep
+        .lines
+        .iter()
+        .zip(COLORS.iter().cycle())
+        .zip((10..).step_by(22))
+    {
+        let style = color.stroke_width(2);
+        let points = sweep.values.iter().zip(&line.times);
+        let points: Vec<(f64, f64)> = points
+            .filter_map(|(&value, time)| Some((place(value), milliseconds((*time)?))))
+            .collect();
+        let dots = points.iter();
+        // Of many points the line shows where they are.
+        let dots = dots.filter(|_| sweep.axis == Axis::Doubling);
+        chart.draw_series(dots.map(|&point| Circle::new(point, 3, color.filled())))?;
+        chart.draw_series(LineSeries::new(points, style))?;
+        legend.draw(&PathElement::new([(0, y), (20, y)], style))?;
+        legend.draw_text(&line.name, &font, (28, y))?;
+    }
+    Ok(())
 }
 
 /// The axis of the bars.

@@ -4,7 +4,8 @@ use anyhow::{Result, ensure};
 use gridstride::matmul::{MatMul, Scalar, reference};
 use ndarray::{Array2, ArrayView2};
 
-use super::climb::{Climb, Setup};
+use super::climb::Climb;
+use super::setup::Setup;
 use crate::common::random::Random;
 
 /// Numbers of all matrices together, which the reference has in `f64` too.
@@ -81,7 +82,12 @@ impl Expected {
 
     /// Fails at the first element that is further off than it may be.
     pub fn check<T: Copy + Into<f64>>(&self, found: &[T]) -> Result<String> {
-        let (rows, columns) = self.product.dim();
+        self.check_rows(self.product.nrows(), found)
+    }
+
+    /// The same for the first rows alone.
+    pub fn check_rows<T: Copy + Into<f64>>(&self, rows: usize, found: &[T]) -> Result<String> {
+        let columns = self.product.ncols();
         ensure!(
             found.len() == rows * columns,
             "it has {} elements, not {rows}×{columns}",

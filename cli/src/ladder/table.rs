@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::climb::{Ladder, Row, Sweep};
+use super::rows::{Clock, Ladder, Row, Sweep};
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,31 +13,45 @@ pub enum Format {
     Markdown,
 }
 
-/// The title, the rows and the sweep of a ladder.
+/// The title, the rows and the sweeps of a ladder.
 pub fn text(ladder: &Ladder, format: Format) -> String {
     let mut text = format!("{}, on {}\n\n", ladder.title, ladder.device);
-    let mut rows = vec![
-        [
-            "version",
-            "time",
-            "least to most",
-            "speed-up",
-            "what changed",
-        ]
-        .map(str::to_owned),
+    let headings = [
+        "version",
+        "clock",
+        "time",
+        "least to most",
+        "speed-up",
+        "what changed",
     ];
-    let first = ladder.rows.first().map_or(Duration::ZERO, |row| row.time);
-    rows.extend(ladder.rows.iter().map(|row| cells(row, first)));
-    text += &lines(&rows, &[1, 2, 3], format);
-    if let Some(sweep) = &ladder.sweep {
-        text += "\n";
+    let mut rows = vec![headings.map(str::to_owned)];
+    let speed_ups = ladder.speed_ups();
+    rows.extend((ladder.rows.iter().zip(speed_ups)).map(|(row, speed_up)| cells(row, speed_up)));
+    text += &lines(&rows, &[2, 3, 4], format);
+    text += &legend(ladder);
+    for sweep in &ladder.sweeps {
+        text += &format!("\n{}, {}\n\n", sweep.title, sweep.clock.name());
         text += &sweep_lines(sweep, format);
     }
     text
 }
 
-fn cells(row: &Row, first: Duration) -> [String; 5] {
-    let speed_up = row.speed_up(first);
+/// What the clocks are, if there are several, and what extrapolated times are.
+fn legend(ladder: &Ladder) -> String {
+    let has = |clock| ladder.rows.iter().any(|row| row.clock == clock);
+    let mut text = String::new();
+    if has(Clock::WholeCall) && has(Clock::Kernel) {
+        text += "\nwhole call: from the host's memory to the host's memory, by the host's clock; \
+                 kernel: on data in the device's\nmemory, by events. Speed-ups are over the first \
+                 version with the same clock.\n";
+    }
+    if ladder.rows.iter().any(|row| row.share < 1.0) {
+        text += "\n≈: extrapolated from a part of the work; --whole-cpu computes all of it.\n";
+    }
+    text
+}
+
+fn cells(row: &Row, speed_up: f64) -> [String; 6] {
     let speed_up = match speed_up.is_finite() {
         true if speed_up < 0.1 => format!("{speed_up:.4}×"),
         true if speed_up < 10.0 => format!("{speed_up:.2}×"),
@@ -45,9 +59,10 @@ fn cells(row: &Row, first: Duration) -> [String; 5] {
         // A clock that is too coarse.
         false => "-".to_owned(),
     };
-    let changed = match row.remark.is_empty() {
+    let remarks = remarks(row);
+    let changed = match remarks.is_empty() {
         true => row.changed.clone(),
-        false => format!("{} ({})", row.changed, row.remark),
+        false => format!("{} ({})", row.changed, remarks.join("; ")),
     };
     let range = match row.range[0] == row.range[1] {
         // One run.
@@ -56,11 +71,36 @@ fn cells(row: &Row, first: Duration) -> [String; 5] {
     };
     [
         row.version.clone(),
-        time(row.time),
+        row.clock.name().to_owned(),
+        row_time(row),
         range,
         speed_up,
         changed,
     ]
+}
+
+fn remarks(row: &Row) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !row.remark.is_empty() {
+        remarks.push(row.remark.clone());
+    }
+    if row.share < 1.0 {
+        remarks.push(format!("from {:.2} % of the work", 100.0 * row.share));
+    }
+    // The simulator knows no registers, and what it says is no more than a bound.
+    if let Some(found) = row.occupancy
+        && let Some(registers) = found.registers_per_thread
+    {
+        let share = 100.0 * found.share();
+        remarks.push(format!("{registers} registers, occupancy {share:.0} %"));
+    }
+    remarks
+}
+
+/// The time of a row, with a sign if it is extrapolated.
+pub fn row_time(row: &Row) -> String {
+    let sign = if row.share < 1.0 { "≈ " } else { "" };
+    format!("{sign}{}", time(row.time))
 }
 
 /// A time with its unit.
@@ -75,11 +115,11 @@ pub fn time(time: Duration) -> String {
 
 fn sweep_lines(sweep: &Sweep, format: Format) -> String {
     let names = sweep.lines.iter().map(|line| line.name.clone());
-    let mut rows = vec![[vec!["threads".to_owned()], names.collect()].concat()];
-    for (i, threads) in sweep.threads.iter().enumerate() {
+    let mut rows = vec![[vec![sweep.parameter.to_owned()], names.collect()].concat()];
+    for (i, value) in sweep.values.iter().enumerate() {
         let of_line = |times: &[Option<Duration>]| times[i].map_or("-".to_owned(), time);
         let times = sweep.lines.iter().map(|line| of_line(&line.times));
-        rows.push([vec![threads.to_string()], times.collect()].concat());
+        rows.push([vec![value.to_string()], times.collect()].concat());
     }
     let numeric: Vec<usize> = (0..=sweep.lines.len()).collect();
     lines(&rows, &numeric, format)
@@ -124,52 +164,66 @@ mod tests {
     use super::*;
 
     fn ladder() -> Ladder {
-        let row = |version: &str, micros, spread, remark: &str| Row {
+        let row = |version: &str, clock, micros, spread, share, remark: &str| Row {
             version: version.to_owned(),
+            clock,
             time: Duration::from_micros(micros),
             range: [micros, micros + spread].map(Duration::from_micros),
+            share,
             changed: "tiles".to_owned(),
             remark: remark.to_owned(),
+            occupancy: None,
         };
         Ladder {
             title: "A ladder".to_owned(),
             device: "cpu".to_owned(),
             rows: vec![
-                row("plain", 12_300_000, 0, ""),
-                row("v1", 1500, 20, "3 wrong pairs"),
+                row("plain", Clock::WholeCall, 12_300_000, 0, 0.125, ""),
+                row("v1", Clock::Kernel, 1500, 20, 1.0, "3 wrong pairs"),
+                row("v2", Clock::Kernel, 500, 0, 1.0, ""),
+                row("copies", Clock::WholeCall, 1000, 0, 1.0, ""),
             ],
-            sweep: None,
+            sweeps: Vec::new(),
         }
     }
 
     #[test]
-    fn columns_line_up() {
+    fn columns_line_up_and_speed_ups_keep_to_a_clock() {
         let expected = "A ladder, on cpu\n\n\
-            version      time         least to most  speed-up  what changed\n\
-            plain      12.3 s                           1.00×  tiles\n\
-            v1       1.500 ms  1.500 ms to 1.520 ms     8200×  tiles (3 wrong pairs)\n";
-        assert_eq!(text(&ladder(), Format::Plain), expected);
+            version  clock           time         least to most  speed-up  what changed\n\
+            plain    whole call  ≈ 12.3 s                           1.00×  tiles (from 12.50 % of the work)\n\
+            v1       kernel      1.500 ms  1.500 ms to 1.520 ms     1.00×  tiles (3 wrong pairs)\n\
+            v2       kernel      0.500 ms                           3.00×  tiles\n\
+            copies   whole call  1.000 ms                          12300×  tiles\n\
+            \nwhole call: ";
+        let found = text(&ladder(), Format::Plain);
+        assert!(found.starts_with(expected), "{found}");
+        assert!(found.contains("≈: extrapolated"), "{found}");
     }
 
     #[test]
     fn sweeps_follow_in_markdown() {
-        let line = super::super::climb::SweepLine {
+        let line = crate::ladder::rows::Line {
             name: "v1".to_owned(),
             times: vec![Some(Duration::from_millis(20)), None],
         };
         let sweep = Sweep {
-            threads: vec![16, 32],
+            title: "Blocks".to_owned(),
+            clock: Clock::Kernel,
+            parameter: "threads",
+            axis: crate::ladder::rows::Axis::Linear,
+            values: vec![16, 32],
             lines: vec![line],
         };
         let found = text(
             &Ladder {
-                sweep: Some(sweep),
+                sweeps: vec![sweep],
                 ..ladder()
             },
             Format::Markdown,
         );
-        let expected =
-            "| threads |      v1 |\n|--:|--:|\n|      16 | 20.0 ms |\n|      32 |       - |\n";
+        let expected = "\nBlocks, kernel\n\n| threads |      v1 |\n|--:|--:|\n|      16 | 20.0 ms |\n\
+                        |      32 |       - |\n";
         assert!(found.ends_with(expected), "{found}");
     }
 }

@@ -1,10 +1,15 @@
 //! Every ladder with sizes around those of blocks, in the simulator, and on a GPU if there is one.
 //! A ladder fails if one of its versions is wrong.
 
+mod points;
+mod sketches;
+mod sweeps;
+
 use gridstride::Device;
 
-use super::climb::{Ladder, Setup};
-use super::{block_shape, box_overlap, matmul, plot, tensor_sketch, timestamps, vector_add};
+use super::rows::{Clock, Ladder};
+use super::setup::Setup;
+use super::{block_shape, box_overlap, matmul, tensor_sketch, timestamps, vector_add};
 
 /// On the CPU and in the simulator, whose schedule is drawn from `GRIDSTRIDE_SIMULATOR_SEED`
 /// (default 1).
@@ -36,6 +41,7 @@ fn on(device: Device) -> Setup {
         runs: 0,
         seed: 1,
         has_cpu_rows: true,
+        is_whole: false,
     }
 }
 
@@ -71,6 +77,7 @@ fn blocks_of_all_shapes() {
             rows: Some(rows),
             inner: Some(inner),
             columns: Some(columns),
+            sweep: false,
         };
         let expected = [
             "plain",
@@ -92,11 +99,13 @@ fn vectors_of_all_lengths() {
     for elements in [1, 4, 6, 255, 257, 2049] {
         let options = vector_add::Options {
             elements: Some(elements),
+            sweep: false,
         };
         let expected = [
             "plain",
             "one thread",
             "kernel",
+            "index_3d",
             "one stream",
             "five streams",
             "pinned",
@@ -109,74 +118,21 @@ fn vectors_of_all_lengths() {
 }
 
 #[test]
-fn points_of_whole_and_broken_buckets() {
-    for points in [1, 6, 7, 8, 255 * 7, 256 * 7 + 1, 1025 * 7 - 1] {
-        let options = timestamps::Options {
-            points: Some(points),
-        };
-        let expected = [
-            "plain",
-            "v1",
-            "v3",
-            "v4",
-            "round_timestamps",
-            "count_uniqs",
-            "sum_uniqs",
-            "gridstride",
-            "gridstride, copies",
-        ];
-        for setup in setups() {
-            let ladder = timestamps::climb(&options, &setup).unwrap();
-            assert_eq!(versions(&ladder), expected);
-        }
-    }
-}
-
-#[test]
-fn sequences_of_all_lengths() {
-    // Shorter than tuples, around the 64 letters that a block brings at a time, and more sequences
-    // than streams.
-    for (sequences, letters) in [(1, 0), (3, 9), (6, 6 * 64), (1, 129), (35, 70)] {
-        let options = tensor_sketch::Options {
-            sequences: Some(sequences),
-            letters: Some(letters),
-            equal: sequences == 1,
-        };
-        let expected = [
-            "V0",
-            "V1",
-            "V2",
-            "V3",
-            "V4",
-            "V5",
-            "V6",
-            "V7",
-            "V8",
-            "V9",
-            "V10",
-            "V11",
-            "V12",
-            "V13",
-            "V15",
-            "gridstride, direct",
-            "gridstride",
-        ];
-        for setup in setups() {
-            let ladder = tensor_sketch::climb(&options, &setup).unwrap();
-            assert_eq!(versions(&ladder), expected);
-        }
-    }
-}
-
-#[test]
-fn sketches_beyond_64_bits_are_refused() {
-    let options = tensor_sketch::Options {
-        sequences: Some(1),
-        letters: Some(200_000),
-        equal: true,
+fn speed_ups_are_those_over_the_first_row_of_the_same_clock() {
+    let options = vector_add::Options {
+        elements: Some(300),
+        sweep: false,
     };
-    let error = tensor_sketch::climb(&options, &setup()).unwrap_err();
-    assert!(error.to_string().contains("121977"), "{error}");
+    let ladder = vector_add::climb(&options, &setup()).unwrap();
+    let clocks: Vec<Clock> = ladder.rows.iter().map(|row| row.clock).collect();
+    let (whole, kernel) = (Clock::WholeCall, Clock::Kernel);
+    let expected = [whole, kernel, kernel, kernel, whole, whole, whole];
+    assert_eq!(clocks, expected);
+    let speed_ups = ladder.speed_ups();
+    assert_eq!((speed_ups[0], speed_ups[1]), (1.0, 1.0));
+    let time = |row: usize| ladder.rows[row].time.as_secs_f64();
+    assert_eq!(speed_ups[2], time(1) / time(2));
+    assert_eq!(speed_ups[6], time(0) / time(6));
 }
 
 #[test]
@@ -191,6 +147,7 @@ fn boxes_in_blocks_and_tiles_of_all_sizes() {
             "threads",
             "kernel",
             "v1",
+            "v1, occupancy",
             "v2",
             "v3",
             "gridstride, all pairs",
@@ -210,26 +167,9 @@ fn half_precision_gives_wrong_pairs_and_loses_none() {
         sweep: false,
     };
     let ladder = box_overlap::climb(&options, &setup()).unwrap();
-    let remark = &ladder.rows[5].remark;
+    let remark = &ladder.rows[6].remark;
     assert!(!remark.starts_with("0 pairs are wrong"), "{remark}");
     assert!(remark.ends_with(" 0 are missing"), "{remark}");
-}
-
-#[test]
-fn a_sweep_has_a_time_for_all_blocks_that_fit() {
-    let options = box_overlap::Options {
-        boxes: Some(40),
-        sweep: true,
-    };
-    let ladder = box_overlap::climb(&options, &setup()).unwrap();
-    let sweep = ladder.sweep.as_ref().unwrap();
-    assert_eq!((sweep.threads[0], sweep.threads[63]), (16, 1024));
-    assert_eq!(sweep.lines.len(), 5);
-    assert!(sweep.lines[0].times.iter().all(Option::is_some));
-    // 1024 threads with eight boxes each.
-    assert_eq!(sweep.lines[4].times[63], None);
-    let svg = plot::svg(&ladder).unwrap();
-    assert!(svg.starts_with("<svg") && svg.contains("v2, 8 boxes"));
 }
 
 #[test]
@@ -245,6 +185,7 @@ fn the_cpu_alone_has_its_own_versions() {
         rows: small,
         inner: small,
         columns: small,
+        sweep: true,
     };
     let boxes = box_overlap::Options {
         boxes: small,
@@ -253,10 +194,17 @@ fn the_cpu_alone_has_its_own_versions() {
     let sketches = tensor_sketch::Options {
         sequences: Some(2),
         letters: small,
-        equal: false,
+        sweep: true,
+        ..Default::default()
     };
-    let vectors = vector_add::Options { elements: small };
-    let points = timestamps::Options { points: small };
+    let vectors = vector_add::Options {
+        elements: small,
+        sweep: true,
+    };
+    let points = timestamps::Options {
+        points: small,
+        ..Default::default()
+    };
     let expected: [(Ladder, &[&str]); 6] = [
         (
             matmul::climb(&product, &setup).unwrap(),
@@ -271,7 +219,7 @@ fn the_cpu_alone_has_its_own_versions() {
             &["plain", "threads", "gridstride, all pairs", "gridstride"],
         ),
         (
-            tensor_sketch::climb(&sketches, &setup).unwrap(),
+            tensor_sketch::climb(&sketches, &setup).unwrap().remove(0),
             &["V0", "V1", "V2", "gridstride, direct", "gridstride"],
         ),
         (vector_add::climb(&vectors, &setup).unwrap(), &["plain"]),
@@ -282,6 +230,6 @@ fn the_cpu_alone_has_its_own_versions() {
     ];
     for (ladder, expected) in expected {
         assert_eq!(versions(&ladder), expected);
-        assert!(ladder.sweep.is_none());
+        assert!(ladder.sweeps.is_empty());
     }
 }

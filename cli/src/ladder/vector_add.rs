@@ -2,18 +2,25 @@
 
 use anyhow::{Result, ensure};
 use gridstride::Device;
-use gridstride::device::{Buffer, LaunchConfig, Stream};
-use ladder_kernels::vector_add::vector_add;
+use gridstride::device::{Buffer, LaunchConfig, PinnedBuffer, Stream};
+use ladder_kernels::vector_add::{vector_add, vector_add_3d};
 
 use super::KERNELS;
-use super::climb::{Climb, Defaults, Ladder, Setup};
+use super::climb::{Climb, Plan};
+use super::rows::{Axis, Clock, Ladder};
+use super::setup::{Defaults, Setup};
 use crate::common::random::Random;
 
 /// Streams, and the parts that the vectors are divided into.
 const STREAMS: usize = 5;
+const SWEPT_STREAMS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /// Threads of a block.
 const THREADS: u32 = 256;
+
+/// Blocks of 8×8×4 threads, and a grid of as many along y and z.
+const BLOCK_3D: (u32, u32, u32) = (8, 8, 4);
+const BLOCKS_OF_A_SIDE: u32 = 16;
 
 /// The size.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -21,6 +28,10 @@ pub struct Options {
     /// Elements of each vector; 20 million on a GPU.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub elements: Option<u32>,
+
+    /// Sweep the number of streams, from ordinary memory and from page-locked memory.
+    #[arg(long)]
+    pub sweep: bool,
 }
 
 /// Runs all versions.
@@ -51,7 +62,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
             (
                 "one thread",
                 LaunchConfig::new(1, 1),
-                "the kernel alone, a grid-stride loop: right for any launch, easy to debug in this one",
+                "a grid-stride loop: right for any launch, easy to debug in this one",
             ),
             (
                 "kernel",
@@ -68,15 +79,29 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
                 || Ok(unsafe { device.launch(&KERNELS, &vector_add, config, arguments) }?),
                 |()| check(&out.to_vec()?),
             )?;
+            climb.occupancy(&vector_add, config)?;
         }
-        drop((on_device_a, on_device_b));
+        let mut out = device.alloc::<f64>(n)?;
+        let side = BLOCKS_OF_A_SIDE;
+        let threads = BLOCK_3D.0 * BLOCK_3D.1 * BLOCK_3D.2 * side * side;
+        let config = LaunchConfig::new((n.div_ceil(threads as usize) as u32, side, side), BLOCK_3D);
+        let arguments = (on_device_a.slice(), on_device_b.slice(), out.slice_mut());
+        climb.kernel(
+            "index_3d",
+            "blocks of 8×8×4 in a grid of three dimensions: warps read eight neighbours, four times",
+            // SAFETY: all have n elements and live until the result has been read.
+            || Ok(unsafe { device.launch(&KERNELS, &vector_add_3d, config, arguments) }?),
+            |()| check(&out.to_vec()?),
+        )?;
+        climb.occupancy(&vector_add_3d, config)?;
+        drop((on_device_a, on_device_b, out));
         one_stream(&mut climb, device, &a, &b)?;
         let mut out = vec![0.0; n];
-        let mut parts = parts(device, n)?;
+        let mut parts_of_5 = parts(device, n, STREAMS)?;
         climb.with_copies(
             "five streams",
-            "five parts, each with a stream for its copies and its kernel",
-            || Ok(add_on_streams(&mut parts, &a, &b, &mut out)?),
+            "five parts, each with a stream for its copies and its kernel, which wait for each other in ordinary memory",
+            || Ok(add_on_streams(&mut parts_of_5, &a, &b, &mut out)?),
             |()| Ok(String::new()),
         )?;
         climb.checked(check(&out))?;
@@ -87,12 +112,25 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
         climb.with_copies(
             "pinned",
             "gridstride's page-locked memory, from and to which copies overlap with other work",
-            || Ok(add_on_streams(&mut parts, &pinned_a, &pinned_b, &mut out)?),
+            || {
+                Ok(add_on_streams(
+                    &mut parts_of_5,
+                    &pinned_a,
+                    &pinned_b,
+                    &mut out,
+                )?)
+            },
             |()| Ok(String::new()),
         )?;
         climb.checked(check(&out))?;
+        drop(parts_of_5);
+        if options.sweep {
+            let ordinary = Copies::new(&a, &b, vec![0.0; n]);
+            let pinned = Copies::new(&pinned_a, &pinned_b, out);
+            sweep(&mut climb, device, ordinary, pinned, check)?;
+        }
     }
-    Ok(climb.finish(None))
+    Ok(climb.finish())
 }
 
 fn random_vector(seed: u64, stream: u64, n: usize) -> Vec<i32> {
@@ -148,9 +186,55 @@ struct Part {
     out: Buffer<f64>,
 }
 
+/// Where the vectors are copied from and to.
+struct Copies<'a, Out> {
+    a: &'a [i32],
+    b: &'a [i32],
+    out: Out,
+}
+
+impl<'a, Out> Copies<'a, Out> {
+    fn new(a: &'a [i32], b: &'a [i32], out: Out) -> Copies<'a, Out> {
+        Copies { a, b, out }
+    }
+}
+
+/// The times by the number of streams.
+fn sweep(
+    climb: &mut Climb,
+    device: &Device,
+    mut ordinary: Copies<'_, Vec<f64>>,
+    mut pinned: Copies<'_, PinnedBuffer<f64>>,
+    check: impl Fn(&[f64]) -> Result<String>,
+) -> Result<()> {
+    let plan = Plan {
+        title: "Streams, each with a part of the vectors",
+        clock: Clock::WholeCall,
+        parameter: "streams",
+        axis: Axis::Doubling,
+        values: &SWEPT_STREAMS,
+        lines: &[
+            ("ordinary memory".to_owned(), false),
+            ("page-locked memory".to_owned(), true),
+        ],
+    };
+    climb.sweep(plan, |climb, &is_pinned, streams| {
+        let (a, b, out): (_, _, &mut [f64]) = match is_pinned {
+            true => (pinned.a, pinned.b, &mut pinned.out),
+            false => (ordinary.a, ordinary.b, &mut ordinary.out),
+        };
+        out.fill(f64::NAN);
+        let mut parts = parts(device, out.len(), streams as usize)?;
+        let add = || Ok(add_on_streams(&mut parts, a, b, out)?);
+        let time = climb.time(Clock::WholeCall, add)?;
+        check(out)?;
+        Ok(Some(time))
+    })
+}
+
 /// The parts of so many elements; the last ones may be shorter, or be none.
-fn parts(device: &Device, n: usize) -> Result<Vec<Part>> {
-    let length = n.div_ceil(STREAMS);
+fn parts(device: &Device, n: usize, streams: usize) -> Result<Vec<Part>> {
+    let length = n.div_ceil(streams);
     let starts = (0..n).step_by(length);
     let parts = starts.map(|start| {
         let length = length.min(n - start);

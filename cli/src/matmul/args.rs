@@ -1,9 +1,9 @@
 //! The command line.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
 use gridstride::matmul::Precision;
 
 use crate::common::device_names::DeviceNames;
@@ -67,17 +67,32 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger matrices are split, and products in
     /// the device's memory are not measured. No limit by default.
-    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
     pub memory: Option<u32>,
 
     /// Timed calls, after one call that is not timed; 5 by default, 1 in the simulator.
-    #[arg(long, value_name = "R", help_heading = "Computation")]
-    pub repeat: Option<NonZeroUsize>,
+    #[arg(
+        long,
+        value_name = "R",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        help_heading = "Computation"
+    )]
+    pub repeat: Option<usize>,
 
     /// Seed of the random numbers.
     #[arg(
@@ -106,7 +121,7 @@ impl Args {
             true => REPEAT_SIMULATED,
             false => REPEAT,
         };
-        self.repeat.map_or(default, NonZeroUsize::get)
+        self.repeat.unwrap_or(default)
     }
 }
 

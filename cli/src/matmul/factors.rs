@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use gridstride::Device;
 use gridstride::device::{DeviceArray, DeviceView};
 use ndarray::{Array2, ArrayView2, Ix2};
@@ -10,7 +10,8 @@ use ndarray::{Array2, ArrayView2, Ix2};
 use super::args::Args;
 use super::number::Real;
 use super::random;
-use crate::common::npy;
+use crate::common::host::free_memory;
+use crate::common::npy::NpyReader;
 
 /// The matrices that are multiplied.
 pub struct Factors<T> {
@@ -30,12 +31,20 @@ impl<T: Real> Factors<T> {
     /// Reads the matrices, or makes them.
     pub fn new(args: &Args) -> Result<Factors<T>> {
         if let (Some(a), Some(b)) = (&args.a, &args.b) {
+            let files = (NpyReader::open(a)?, NpyReader::open(b)?);
+            let turned = |(rows, columns), transposed| match transposed {
+                false => (rows, columns),
+                true => (columns, rows),
+            };
+            let shape_a = turned(files.0.dim(), args.trans_a);
+            require_memory::<T>(shape_a, turned(files.1.dim(), args.trans_b))?;
             return Ok(Factors {
-                a: Factor::read(a, args.trans_a)?,
-                b: Factor::read(b, args.trans_b)?,
+                a: Factor::read(a, files.0, args.trans_a)?,
+                b: Factor::read(b, files.1, args.trans_b)?,
             });
         }
         let [m, k, n] = args.sizes();
+        require_memory::<T>((m, k), (k, n))?;
         Ok(Factors {
             a: Factor::random(args.seed, 0, (m, k), args.trans_a)?,
             b: Factor::random(args.seed, 1, (k, n), args.trans_b)?,
@@ -49,9 +58,27 @@ impl<T: Real> Factors<T> {
     }
 }
 
+/// Refuses matrices that the free memory cannot hold together with their product, before the first
+/// of them is made.
+fn require_memory<T: Real>((m, k): (usize, usize), (l, n): (usize, usize)) -> Result<()> {
+    let numbers = |rows: usize, columns: usize| rows as f64 * columns as f64;
+    let needed = size_of::<T>() as f64 * (numbers(m, k) + numbers(l, n))
+        + size_of::<T::Sum>() as f64 * numbers(m, n);
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    match free_memory() {
+        Some(free) if needed > free as f64 => bail!(
+            "A ({m}×{k}), B ({l}×{n}) and C ({m}×{n}) need {:.1} GiB of the host's memory, of which \
+             {:.1} GiB are free: multiply smaller matrices, or free some memory",
+            gib(needed),
+            gib(free as f64)
+        ),
+        _ => Ok(()),
+    }
+}
+
 impl<T: Real> Factor<T> {
-    fn read(path: &Path, transposed: bool) -> Result<Factor<T>> {
-        let stored = npy::read::<T>(path)?;
+    fn read(path: &Path, file: NpyReader, transposed: bool) -> Result<Factor<T>> {
+        let stored = file.read::<T>()?;
         let mut origin = format!("{} in {}", stored.type_name, path.display());
         if stored.type_name == "f64" && T::NAME != "f64"
             || stored.type_name != T::NAME && T::NAME.ends_with("16")

@@ -22,7 +22,7 @@ pub const DEFAULT_TUPLE: usize = 4;
 Examples:
   gridstride tensor-sketch genomes.fa
   gridstride tensor-sketch --per-file a.fa b.fa.gz --distances distances.tsv
-  gridstride tensor-sketch genomes.fa --tree tree.nwk --plot heat.svg
+  gridstride tensor-sketch genomes.fa --tree tree.nwk --plot-tree tree.svg --plot heat.svg
   gridstride tensor-sketch reads.fa --windows 1000:100 --out windows.npy
   zcat genomes.fa.gz | gridstride tensor-sketch - --device gpus --json")]
 pub struct Args {
@@ -92,12 +92,22 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs. Each sequence is sketched by one of the devices.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; fewer letters are then sketched at a time.
     /// No limit by default.
-    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
     pub memory: Option<u32>,
 
     /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions.
@@ -108,19 +118,32 @@ pub struct Args {
     #[arg(long, value_name = "TSV", help_heading = "Output")]
     pub distances: Option<PathBuf>,
 
-    /// Write the tree of the sequences to this file, in the Newick format: neighbour joining of the
-    /// L2 distances. Negative branch lengths become 0, and the sibling gets the difference.
+    /// Write the tree of up to 10000 sequences to this file, in the Newick format: neighbour joining
+    /// of the L2 distances. Negative branch lengths become 0, and the sibling gets the difference.
     #[arg(long, value_name = "NWK", help_heading = "Output")]
     pub tree: Option<PathBuf>,
 
-    /// Draw the L2 distances as a heat map, SVG: near sequences stand together. With --tree the rows
-    /// are in the order of the tree, which is drawn beside them.
+    /// Draw the L2 distances of up to 10000 sequences as a heat map, SVG: near sequences stand
+    /// together. With --tree or --plot-tree the rows are in the order of the tree, which is drawn
+    /// beside them.
     #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
+
+    /// Draw the tree of up to 10000 sequences alone, SVG, rooted at its midpoint. It is the tree
+    /// that --tree writes.
+    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    pub plot_tree: Option<PathBuf>,
 
     /// FASTA files, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(required = true, value_name = "FASTA")]
     pub files: Vec<PathBuf>,
+}
+
+impl Args {
+    /// Whether a tree is asked for.
+    pub fn has_tree(&self) -> bool {
+        self.tree.is_some() || self.plot_tree.is_some()
+    }
 }
 
 /// The alphabets that can be asked for.

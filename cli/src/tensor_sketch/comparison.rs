@@ -10,10 +10,13 @@ use ndarray::{Array2, ArrayView2};
 use serde::Serialize;
 
 use super::args::Args;
+use super::clustering;
 use super::heat_map::{HeatMap, unit};
-use super::tree::{Layout, Tree, draw_text, neighbor_joining, newick, rooted_at_midpoint};
-use super::{clustering, distances_file};
-use crate::common::output::OutputFile;
+use super::tree::{
+    Layout, MOST_LEAVES, Tree, draw_picture, draw_text, neighbor_joining, newick,
+    rooted_at_midpoint,
+};
+use crate::common::output::{DistanceTable, OutputFile};
 use crate::common::progress::phase;
 use crate::common::text::visible;
 
@@ -35,9 +38,10 @@ pub struct Comparison {
 
 /// The files of a command line that need distances.
 pub struct Outputs {
-    distances: Option<OutputFile>,
+    distances: Option<DistanceTable>,
     tree: Option<OutputFile>,
     plot: Option<OutputFile>,
+    plot_tree: Option<OutputFile>,
 }
 
 impl Outputs {
@@ -45,15 +49,33 @@ impl Outputs {
     pub fn create(args: &Args) -> Result<Outputs> {
         let create = |path: &Option<_>| path.as_deref().map(OutputFile::create).transpose();
         Ok(Outputs {
-            distances: create(&args.distances)?,
+            distances: args
+                .distances
+                .as_deref()
+                .map(DistanceTable::create)
+                .transpose()?,
             tree: create(&args.tree)?,
             plot: create(&args.plot)?,
+            plot_tree: create(&args.plot_tree)?,
         })
     }
 
     /// Whether distances are needed.
     pub fn any(&self) -> bool {
-        self.distances.is_some() || self.tree.is_some() || self.plot.is_some()
+        self.distances.is_some() || self.has_tree_or_picture()
+    }
+
+    fn has_tree_or_picture(&self) -> bool {
+        self.tree.is_some() || self.plot.is_some() || self.plot_tree.is_some()
+    }
+
+    /// The most sketches that there may be. A clustering takes as many as a tree: it needs the
+    /// distances in memory twice.
+    pub fn most(&self) -> usize {
+        match self.has_tree_or_picture() {
+            true => MOST_LEAVES,
+            false => usize::MAX,
+        }
     }
 
     /// Computes the distances, and writes the files, which [`publish`](Self::publish) puts in their
@@ -65,18 +87,20 @@ impl Outputs {
         sketches: ArrayView2<T>,
     ) -> Result<Option<Comparison>> {
         let distances = phase("comparing", || pairwise(devices, sketches))?;
-        let wants_tree = self.tree.is_some();
-        if let Some(file) = &mut self.distances {
-            phase("writing", || distances_file::write(file, names, &distances))?;
+        let wants_tree = self.tree.is_some() || self.plot_tree.is_some();
+        if let Some(table) = &mut self.distances {
+            phase("writing", || {
+                table.add_header(names)?;
+                table.add(|row| names[row].clone(), 0, distances.view())
+            })?;
         }
         let is_shown = (2..=SHOWN).contains(&names.len());
-        if self.tree.is_none() && self.plot.is_none() && !is_shown {
+        if !self.has_tree_or_picture() && !is_shown {
             return Ok(None);
         }
-        let wants_finite = wants_tree || self.plot.is_some();
         match check_finite(names, &distances) {
             // The table of distances has them all.
-            Err(_) if !wants_finite => return Ok(None),
+            Err(_) if !self.has_tree_or_picture() => return Ok(None),
             checked => checked?,
         }
         let tree = match wants_tree || is_shown {
@@ -101,6 +125,9 @@ impl Outputs {
             };
             file.write_all(phase("plotting", || map.draw())?.as_bytes())?;
         }
+        if let (Some(file), Some(tree)) = (&mut self.plot_tree, &tree) {
+            file.write_all(draw_picture(tree, names)?.as_bytes())?;
+        }
         match tree {
             Some(tree) if is_shown => Ok(Some(Comparison {
                 names: names.to_vec(),
@@ -114,7 +141,8 @@ impl Outputs {
 
     /// Puts all files in their places.
     pub fn publish(self) -> Result<()> {
-        let files = [self.distances, self.tree, self.plot];
+        self.distances.map_or(Ok(()), DistanceTable::publish)?;
+        let files = [self.tree, self.plot, self.plot_tree];
         files
             .into_iter()
             .flatten()
@@ -202,6 +230,7 @@ mod tests {
             distances: None,
             tree: None,
             plot: None,
+            plot_tree: None,
         };
         let sketches = arr2(&[[f64::MAX], [f64::MIN]]);
         let names = names(&["a", "b"]);

@@ -7,7 +7,6 @@
 pub mod args;
 mod clustering;
 mod comparison;
-mod distances_file;
 pub mod fasta;
 mod heat_map;
 mod means;
@@ -78,7 +77,7 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
         sketches_file.transpose()?,
         outputs.any(),
         args.mean,
-        args.tree.is_some(),
+        outputs.most(),
     );
 
     // The device takes its time, during which reading begins.
@@ -101,7 +100,7 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
     let elapsed = start.elapsed();
     let comparison = match results.take_all(dim)? {
         Some((names, sketches)) => {
-            if args.tree.is_some() {
+            if args.has_tree() {
                 warn_of_leaves(&names, sketches.view());
             }
             outputs.write(&devices, &names, sketches.view())?
@@ -132,6 +131,7 @@ fn check_paths(args: &Args) -> Result<()> {
         ("--distances", args.distances.as_deref()),
         ("--tree", args.tree.as_deref()),
         ("--plot", args.plot.as_deref()),
+        ("--plot-tree", args.plot_tree.as_deref()),
     ];
     let inputs = args.files.iter().chain(&args.tables);
     check_distinct(&outputs, &inputs.map(|path| &**path).collect::<Vec<_>>())
@@ -142,7 +142,7 @@ fn warn_of_leaves<T: Entry>(names: &[String], sketches: ArrayView2<T>) {
     let mut seen = HashSet::new();
     if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
         warn(&format!(
-            "several sequences have the name {}, which --tree does not tell apart",
+            "several sequences have the name {}, which a tree does not tell apart",
             shortened(name, SHOWN_NAME)
         ));
     }
@@ -152,7 +152,7 @@ fn warn_of_leaves<T: Entry>(names: &[String], sketches: ArrayView2<T>) {
     if let Some((_, name)) = zeros.next() {
         warn(&format!(
             "{} of {} sketches are zero, the first that of {}: sequences without tuples are all \
-             the same to --tree",
+             the same to a tree",
             zeros.count() + 1,
             names.len(),
             shortened(name, SHOWN_NAME)

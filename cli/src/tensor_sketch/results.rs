@@ -5,7 +5,6 @@ use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
 use super::means::Means;
-use super::tree::MOST_LEAVES;
 use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.
@@ -47,19 +46,19 @@ struct All<T> {
 }
 
 impl<T: Entry> Results<T> {
-    /// `keep_all` is for distances. With `take_means`, the sketches of a sequence become one. With
-    /// `is_for_tree` there may not be more than a tree takes.
+    /// `keep_all` is for distances. With `take_means`, the sketches of a sequence become one. There
+    /// may be `most` sketches.
     pub fn new(
         npy: Option<NpyFile<T>>,
         keep_all: bool,
         take_means: bool,
-        is_for_tree: bool,
+        most: usize,
     ) -> Results<T> {
         Results {
             count: 0,
             letters: 0,
             longest: 0,
-            most: if is_for_tree { MOST_LEAVES } else { usize::MAX },
+            most,
             shown: Vec::new(),
             npy,
             all: keep_all.then(|| All {
@@ -96,8 +95,8 @@ impl<T: Entry> Results<T> {
         if self.count + sketches.nrows() > self.most {
             let most = self.most;
             bail!(
-                "there are more than {most} sketches, whose tree would take too long: leave out \
-                 --tree, or sketch fewer sequences"
+                "there are more than {most} sketches, whose tree and heat map would take too long: \
+                 leave out --tree, --plot-tree and --plot, or sketch fewer sequences"
             );
         }
         if let Some(npy) = &mut self.npy {

@@ -219,3 +219,32 @@ fn renumbered<T: Entry>(
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gridstride::tensor_sketch::Tables;
+
+    use super::*;
+
+    /// While a sketch is missing, sequences go to the other session only until [`AHEAD`] numbers
+    /// wait for that sketch.
+    #[test]
+    fn sketches_that_wait_are_bounded() {
+        let dim = 8;
+        let sketcher = TensorSketch::<f32>::new(Tables::from_seed(4, 2, dim, 0).unwrap());
+        let devices = [Device::cpu(), Device::cpu()];
+        let mut sessions = Sessions::new(&sketcher, &devices).unwrap();
+        sessions.end_sequence().unwrap();
+        assert_eq!(sessions.order, [0]);
+        // The first session has far more left to compute than the other will ever get.
+        sessions.sessions[0].pushed = u64::MAX / 2;
+        sessions.finished[1] = VecDeque::from(vec![0.0; AHEAD - dim]);
+        for ahead in [AHEAD - dim, AHEAD] {
+            assert_eq!(sessions.finished[1].len(), ahead);
+            assert_eq!(sessions.current(), 1);
+            sessions.current = None;
+            sessions.finished[1].extend(vec![0.0; dim]);
+        }
+        assert_eq!(sessions.current(), 0);
+    }
+}

@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets};
 
-use super::time::{Every, Origin};
+use super::time::{self, Every, Unit};
 use crate::common::device_names::DeviceNames;
+use crate::common::report::UsageError;
 
 /// Aggregates the time series of a CSV file in buckets of time.
 ///
 /// The header names the columns timestamp, value and, for several series, series, in any case and
-/// order; other columns are ignored. Timestamps are nanoseconds since 1970 or RFC 3339, such as
-/// 2026-01-31T12:00:00.5+01:00. An empty value is NaN. Rows of several series may be interleaved.
+/// order; other columns are ignored. Timestamps are RFC 3339, such as 2026-01-31T12:00:00.5+01:00, or
+/// numbers since 1970: nanoseconds, or what --unit says. An empty value is NaN. Rows of several series may be interleaved.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,6 +28,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "DURATION",
+        allow_hyphen_values = true,
         required_unless_present = "generate",
         help_heading = "Buckets"
     )]
@@ -43,7 +46,7 @@ pub struct Args {
     )]
     pub aggregate: Vec<Method>,
 
-    /// A time at which a bucket begins, in the format of the timestamps.
+    /// A time at which a bucket begins, in the format of the timestamps and in their unit.
     #[arg(
         long,
         value_name = "TIME",
@@ -51,7 +54,11 @@ pub struct Args {
         allow_hyphen_values = true,
         help_heading = "Buckets"
     )]
-    pub origin: Origin,
+    pub origin: String,
+
+    /// The unit of timestamps that are numbers, which may have a decimal point; ns by default.
+    #[arg(long, value_enum, help_heading = "Points")]
+    pub unit: Option<Unit>,
 
     /// How to treat NaN values.
     #[arg(long, value_enum, default_value_t = NanName::Skip, help_heading = "Points")]
@@ -93,12 +100,22 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
     pub memory: Option<u32>,
 
     /// Instead of aggregating, write N temperatures of three rooms during a week to the file --out.
@@ -107,7 +124,7 @@ pub struct Args {
         value_name = "N",
         requires = "out",
         conflicts_with_all = [
-            "series", "every", "aggregate", "origin", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
+            "series", "every", "aggregate", "origin", "unit", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
             "plot", "device", "memory",
         ], help_heading = "Test data")]
     pub generate: Option<u64>,
@@ -127,10 +144,24 @@ pub struct Args {
 }
 
 impl Args {
+    /// The unit of timestamps that are numbers.
+    pub fn unit(&self) -> Unit {
+        self.unit.unwrap_or(Unit::Ns)
+    }
+
+    /// The time at which a bucket begins.
+    ///
+    /// # Errors
+    /// If it is not in the format of timestamps.
+    pub fn origin(&self) -> Result<i64> {
+        let origin = time::parse(self.origin.as_bytes(), self.unit());
+        origin.map_err(|what| anyhow!(UsageError(format!("--origin: '{}' {what}", self.origin))))
+    }
+
     /// What is asked for.
-    pub fn aggregation(&self, every: &Every) -> TimeBuckets {
+    pub fn aggregation(&self, every: &Every, origin: i64) -> TimeBuckets {
         TimeBuckets::every(every.nanoseconds)
-            .origin(self.origin.0)
+            .origin(origin)
             .methods(&self.aggregate)
             .nan(self.nan.nan())
             .ddof(self.ddof)

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
-use rayon::prelude::*;
 
 use super::time::{SECOND, timestamp};
 use crate::common::generated::Generated;
@@ -32,9 +31,8 @@ const MEALS: [(f64, f64); 3] = [(7.0, 1.5), (12.5, 2.5), (18.5, 5.0)];
 const MISSING: u64 = 400;
 const OVEN: u64 = 250;
 
-/// Rows that are made in one go by a thread, and by all of them.
+/// Rows of a text.
 const BLOCK: u64 = 1 << 13;
-const WAVE: u64 = 1 << 19;
 
 /// Writes `count` temperatures to a file.
 pub fn run(path: &Path, count: u64, seed: u64) -> Result<()> {
@@ -42,17 +40,12 @@ pub fn run(path: &Path, count: u64, seed: u64) -> Result<()> {
     file.write_all(b"timestamp,series,value\n")?;
     let week = Week { count, seed };
     let bar = progress::count("writing", count, "rows");
-    let mut start = 0;
-    while start < count {
-        let end = count.min(start + WAVE);
-        let blocks: Vec<_> = (start..end).step_by(BLOCK as usize).collect();
-        let texts = blocks.into_par_iter();
-        let texts = texts.map(|first| week.text(first..end.min(first + BLOCK)));
-        let texts: Vec<_> = texts.collect();
-        file.write(|file| Ok(texts.iter().try_for_each(|text| file.write_all(text))?))?;
-        bar.set_position(end);
-        start = end;
-    }
+    let text = |block| {
+        let first = block as u64 * BLOCK;
+        week.text(first..count.min(first + BLOCK))
+    };
+    let progress = |blocks| bar.set_position(blocks as u64 * BLOCK);
+    file.write_texts(usize::try_from(count.div_ceil(BLOCK))?, text, progress)?;
     bar.finish_and_clear();
     file.publish()?;
     let file = path.display().to_string();

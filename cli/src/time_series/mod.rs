@@ -16,7 +16,7 @@ mod points_file;
 mod results;
 mod summary;
 mod thinned;
-mod time;
+pub mod time;
 mod time_axis;
 mod value;
 
@@ -24,6 +24,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use clap::ValueEnum;
 use ndarray::aview1;
 
 use crate::common::opening::open_while_reading;
@@ -53,6 +54,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         ("--plot", args.plot.as_deref()),
     ];
     check_distinct(&outputs, &[series])?;
+    let origin = args.origin()?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);
     let mut out = args.out.as_deref().map(create).transpose()?;
@@ -63,7 +65,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         false => series.display().to_string(),
     };
     let start = Instant::now();
-    let demands = Demands::new(!args.sort, every.nanoseconds, args.origin.0);
+    let demands = Demands::new(args.unit(), !args.sort, every.nanoseconds, origin);
     let owned = series.to_owned();
     let read = move || Rows::read(&owned, demands);
     let opened = open_while_reading(&args.device, args.memory, read)?;
@@ -74,17 +76,22 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         ..Times::default()
     };
     let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
-    if let Some(unit) = time::unit_by_size(&points.timestamps) {
+    // Who gives a unit means it.
+    let likely = match args.unit {
+        None => time::unit_by_size(&points.timestamps),
+        Some(_) => None,
+    };
+    if let Some((name, unit)) = likely {
+        let value = unit.to_possible_value().expect("no unit is hidden");
         report::warn(&format!(
             "all points of {source} are at the beginning of 1970: timestamps are read as \
-             nanoseconds, and these look like {}; multiply them by {} or write them as \
-             2026-01-31T12:00:00Z",
-            unit.0, unit.1
+             nanoseconds, and these look like {name}, which --unit {} reads",
+            value.get_name()
         ));
     }
     let found = timed(&mut times.aggregating, || {
         phase("aggregating", || {
-            args.aggregation(every).aggregate_series(
+            args.aggregation(every, origin).aggregate_series(
                 &devices,
                 &points.offsets,
                 aview1(&points.timestamps),

@@ -7,20 +7,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use csv::ByteRecord;
 
 use super::columns::Columns;
 use super::names::{NameError, Names};
-use super::time::{self, timestamp};
+use super::time::{self, Unit, timestamp};
 use super::value;
 use crate::common::input::open;
 use crate::common::progress::{self, total_size};
-use crate::common::records::{self, Cells, Fault, Table, shown};
+use crate::common::records::{self, Cells, Fault, Table, column, columns, shown};
 
-/// What there has to be of timestamps, so that an error names the line.
+/// What is asked of timestamps, so that an error names the line.
 #[derive(Clone, Copy)]
 pub struct Demands {
+    /// The unit of those that are numbers.
+    pub unit: Unit,
     /// Whether those of a series have to be in order.
     pub order: bool,
     /// The first one whose bucket begins with an `i64`.
@@ -29,10 +31,11 @@ pub struct Demands {
 
 impl Demands {
     /// For buckets of `width`, one of which begins at `origin`.
-    pub fn new(order: bool, width: i64, origin: i64) -> Demands {
+    pub fn new(unit: Unit, order: bool, width: i64, origin: i64) -> Demands {
         let first = i128::from(i64::MIN);
         let behind = (i128::from(origin) - first).rem_euclid(i128::from(width.max(1)));
         Demands {
+            unit,
             order,
             lowest: i64::try_from(first + behind).expect("less than i64::MAX behind the first"),
         }
@@ -147,7 +150,7 @@ impl Table for PointTable {
     }
 
     fn parse(&self, part: &mut Part, line: u64, cells: &impl Cells) -> Result<(), Fault> {
-        let (timestamp, value) = self.places.parse(line, cells)?;
+        let (timestamp, value) = self.places.parse(self.demands.unit, line, cells)?;
         let number = match self.places.series {
             None => 0,
             Some(place) => {
@@ -277,26 +280,6 @@ fn at(line: u64, column: &'static str, what: String) -> Fault {
     }
 }
 
-/// Says which columns there are, or that no comma separates them.
-fn columns(header: &ByteRecord) -> String {
-    const LISTED: usize = 20;
-    let names = header.iter().take(LISTED).map(shown);
-    let more = (header.len() > LISTED).then(|| "...".to_owned());
-    let names: Vec<_> = names.chain(more).collect();
-    let separator = match header.iter().collect::<Vec<_>>()[..] {
-        [only] if only.contains(&b'\t') => Some("tabs"),
-        [only] if only.contains(&b';') => Some("semicolons"),
-        _ => None,
-    };
-    match separator {
-        Some(separator) => format!(
-            "the header is '{}', with {separator} between its cells; replace them by commas",
-            names[0]
-        ),
-        None => format!("the columns are {}", names.join(", ")),
-    }
-}
-
 /// The columns that matter.
 struct Places {
     timestamp: usize,
@@ -306,18 +289,9 @@ struct Places {
 
 impl Places {
     fn find(header: &ByteRecord) -> Result<Places> {
-        let mut missing = Vec::new();
-        let mut find = |name: &'static str| {
-            let is_named = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
-            let mut found = (0..header.len()).filter(|&place| is_named(&header[place]));
-            let place = found.next();
-            ensure!(found.next().is_none(), "there are two columns {name}");
-            if place.is_none() {
-                missing.push(name);
-            }
-            Ok(place)
-        };
-        let [timestamp, value, series] = [find("timestamp")?, find("value")?, find("series")?];
+        let [timestamp, value, series] =
+            ["timestamp", "value", "series"].map(|name| column(header, name));
+        let (timestamp, value, series) = (timestamp?, value?, series?);
         match (timestamp, value) {
             (Some(timestamp), Some(value)) => Ok(Places {
                 timestamp,
@@ -325,7 +299,9 @@ impl Places {
                 series,
             }),
             _ => {
-                missing.retain(|&name| name != "series");
+                let places = [("timestamp", timestamp), ("value", value)];
+                let missing = places.iter().filter(|(_, place)| place.is_none());
+                let missing: Vec<_> = missing.map(|(name, _)| *name).collect();
                 bail!(
                     "there is no column {}: {}",
                     missing.join(", "),
@@ -335,13 +311,13 @@ impl Places {
         }
     }
 
-    fn parse(&self, line: u64, cells: &impl Cells) -> Result<(i64, f64), Fault> {
+    fn parse(&self, unit: Unit, line: u64, cells: &impl Cells) -> Result<(i64, f64), Fault> {
         let fault = |cell: &[u8], column, what: &str| match cell.is_empty() {
             true => at(line, column, "the cell is empty".into()),
             false => at(line, column, format!("'{}' {what}", shown(cell))),
         };
         let cell = cells.cell(self.timestamp).trim_ascii();
-        let timestamp = time::parse(cell).map_err(|what| fault(cell, "timestamp", what))?;
+        let timestamp = time::parse(cell, unit).map_err(|what| fault(cell, "timestamp", what))?;
         let cell = cells.cell(self.value).trim_ascii();
         let value = value::parse(cell).map_err(|what| fault(cell, "value", what))?;
         Ok((timestamp, value))

@@ -3,33 +3,99 @@
 use std::num::IntErrorKind;
 use std::str::FromStr;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// A time from a whole number of nanoseconds since 1970 or RFC 3339, or what is wrong with the
-/// text.
-pub fn parse(text: &[u8]) -> Result<i64, &'static str> {
+/// Units of times that are numbers.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Unit {
+    /// Seconds.
+    S,
+    /// Milliseconds.
+    Ms,
+    /// Microseconds.
+    Us,
+    /// Nanoseconds.
+    Ns,
+}
+
+impl Unit {
+    fn nanoseconds(self) -> i64 {
+        match self {
+            Unit::S => SECOND,
+            Unit::Ms => 1_000_000,
+            Unit::Us => 1_000,
+            Unit::Ns => 1,
+        }
+    }
+
+    /// What a text says that is no time.
+    fn neither(self) -> &'static str {
+        match self {
+            Unit::S => "is neither seconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+            Unit::Ms => "is neither milliseconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+            Unit::Us => "is neither microseconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+            Unit::Ns => "is neither nanoseconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+        }
+    }
+}
+
+/// A time from a number since 1970, in a unit, or from RFC 3339; or what is wrong with the text.
+pub fn parse(text: &[u8], unit: Unit) -> Result<i64, &'static str> {
     if let Some(time) = of_utc(text) {
         return Ok(time);
     }
     // What is not UTF-8 is no time either.
     let text = str::from_utf8(text).unwrap_or_default();
     match text.parse::<i64>() {
-        Ok(time) => return Ok(time),
+        Ok(time) => return time.checked_mul(unit.nanoseconds()).ok_or(OUT_OF_RANGE),
         Err(error) => {
             if let IntErrorKind::PosOverflow | IntErrorKind::NegOverflow = error.kind() {
                 return Err(OUT_OF_RANGE);
             }
         }
     }
+    if let Some(time) = decimal(text, unit) {
+        return time;
+    }
     match text.parse::<Timestamp>() {
         Ok(time) => i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE),
         Err(_) if text.parse::<DateTime>().is_ok() => {
             Err("has no offset from UTC, as the Z in 2026-01-31T12:00:00Z")
         }
-        Err(_) => Err("is neither nanoseconds since 1970 nor a time as 2026-01-31T12:00:00Z"),
+        Err(_) => Err(unit.neither()),
     }
+}
+
+/// A time as 1769860800.25, in a unit; `None` if the text is no decimal number.
+fn decimal(text: &str, unit: Unit) -> Option<Result<i64, &'static str>> {
+    let (whole, fraction) = text.split_once('.')?;
+    let (sign, whole) = match whole.strip_prefix('-') {
+        None => (1, whole),
+        Some(whole) => (-1, whole),
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    if !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
+    let (unit, fraction) = (
+        i128::from(unit.nanoseconds()),
+        fraction.trim_end_matches('0'),
+    );
+    // A unit has 10⁹ nanoseconds at most.
+    let divisor = 10_i128.pow(fraction.len().min(10) as u32);
+    if unit % divisor != 0 {
+        return Some(Err("is not a whole number of nanoseconds"));
+    }
+    let fraction = fraction.parse().unwrap_or(0) * (unit / divisor);
+    let time = whole
+        .parse::<i64>()
+        .ok()
+        .map(|whole| sign * (i128::from(whole) * unit + fraction));
+    let time = time.and_then(|time| i64::try_from(time).ok());
+    Some(time.ok_or(OUT_OF_RANGE))
 }
 
 /// A time as 2026-01-31T12:00:00Z or with digits behind a point, which is what most files have: the
@@ -63,19 +129,19 @@ fn digits(text: &[u8]) -> Option<i32> {
     })
 }
 
-/// Units of timestamps other than nanoseconds, and how many nanoseconds they have.
-const OTHER_UNITS: [(&str, i64); 3] = [
-    ("seconds", SECOND),
-    ("milliseconds", 1_000_000),
-    ("microseconds", 1000),
+/// Units of timestamps other than nanoseconds.
+const OTHER_UNITS: [(&str, Unit); 3] = [
+    ("seconds", Unit::S),
+    ("milliseconds", Unit::Ms),
+    ("microseconds", Unit::Us),
 ];
 
-/// Returns the unit in which all times are between March 1973 and January 2100, with its
-/// nanoseconds, if they are not in nanoseconds.
-pub fn unit_by_size(times: &[i64]) -> Option<(&'static str, i64)> {
+/// Returns the unit in which all times are between March 1973 and January 2100, with its name, if
+/// they are not in nanoseconds.
+pub fn unit_by_size(times: &[i64]) -> Option<(&'static str, Unit)> {
     let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
-    let is_likely = |&(_, size): &(&str, i64)| {
-        let in_a_second = SECOND / size;
+    let is_likely = |&(_, unit): &(&str, Unit)| {
+        let in_a_second = SECOND / unit.nanoseconds();
         least >= 100_000_000 * in_a_second && greatest < 4_102_444_800 * in_a_second
     };
     OTHER_UNITS.into_iter().find(is_likely)
@@ -87,20 +153,6 @@ const OUT_OF_RANGE: &str = "is out of the range of nanoseconds in 64 bits, 1677-
 /// A time as people read it.
 pub fn timestamp(time: i64) -> Timestamp {
     Timestamp::from_nanosecond(time.into()).expect("an i64 is within its range")
-}
-
-/// `--origin`.
-#[derive(Clone, Copy, Debug)]
-pub struct Origin(pub i64);
-
-impl FromStr for Origin {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Origin, String> {
-        parse(text.as_bytes())
-            .map(Origin)
-            .map_err(|what| format!("it {what}"))
-    }
 }
 
 /// `--every`.

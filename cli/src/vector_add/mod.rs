@@ -7,10 +7,10 @@
 
 mod summary;
 
-use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use clap::builder::RangedU64ValueParser;
 use gridstride::pipeline::{Pipeline, add};
 use indicatif::ProgressBar;
 use ndarray::{Array1, ArrayView1, Zip};
@@ -27,16 +27,18 @@ use summary::Summary;
 #[command(after_help = "\
 Examples:
   gridstride vector-add
-  gridstride vector-add --n 100000000 --streams 1,2,4,8 --device gpus")]
+  gridstride vector-add --elements 100000000 --streams 1,2,4,8 --device gpus")]
 pub struct Args {
     /// Elements of each vector.
     #[arg(
         long,
+        // Its first name.
+        alias = "n",
         default_value_t = 20_000_000,
         value_name = "N",
         help_heading = "Input"
     )]
-    n: usize,
+    elements: usize,
 
     /// Numbers of streams to measure.
     #[arg(long, default_value = "1,2,5", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..), help_heading = "Computation")]
@@ -47,6 +49,7 @@ pub struct Args {
         long,
         default_value_t = 64,
         value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
         help_heading = "Computation"
     )]
     memory: u32,
@@ -54,11 +57,12 @@ pub struct Args {
     /// Timed additions, after one that is not timed; the median is printed.
     #[arg(
         long,
-        default_value = "5",
+        default_value_t = 5,
         value_name = "R",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
         help_heading = "Computation"
     )]
-    repeat: NonZeroUsize,
+    repeat: usize,
 
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 42, help_heading = "Input")]
@@ -66,33 +70,42 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     device: DeviceNames,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let repeat = args.repeat.get();
+    let repeat = args.repeat;
     let devices = args.device.open(None)?;
     // There is one name at least.
     let device = &devices[0];
-    let (mut a, mut b, mut sums) = (room(args.n)?, room(args.n)?, room(args.n)?);
+    let (mut a, mut b, mut sums) = (
+        room(args.elements)?,
+        room(args.elements)?,
+        room(args.elements)?,
+    );
     for (stream, vector) in [&mut a, &mut b].into_iter().enumerate() {
         let mut random = Random::new(args.seed, stream as u64);
-        vector.extend((0..args.n).map(|_| random.next() as i32));
+        vector.extend((0..args.elements).map(|_| random.next() as i32));
     }
-    sums.resize(args.n, 0.0);
+    sums.resize(args.elements, 0.0);
     let [a, b] = [a, b].map(Array1::from_vec);
     let mut sums = Array1::from_vec(sums);
     let [locked_a, locked_b] = [&a, &b].map(|vector| -> Result<_> {
-        let mut locked = device.pinned::<i32>(args.n)?;
+        let mut locked = device.pinned::<i32>(args.elements)?;
         locked.copy_from_slice(vector.as_slice().expect("it has no gaps"));
         Ok(locked)
     });
     let (locked_a, locked_b) = (locked_a?, locked_b?);
-    let mut locked_sums = device.pinned::<f64>(args.n)?;
+    let mut locked_sums = device.pinned::<f64>(args.elements)?;
 
-    let mut summary = Summary::new(args.n, &devices);
+    let mut summary = Summary::new(args.elements, &devices);
     let rounds = args.streams.len() * 2 * (repeat + 1);
     let bar = progress::count("adding", rounds as u64, "additions");
     for &streams in &args.streams {
@@ -118,7 +131,8 @@ pub fn run(args: &Args) -> Result<()> {
 fn room<T>(count: usize) -> Result<Vec<T>> {
     let mut vector = Vec::new();
     let reserved = vector.try_reserve_exact(count);
-    let no_memory = || format!("there is no memory for vectors of {count} elements: lower --n");
+    let no_memory =
+        || format!("there is no memory for vectors of {count} elements: lower --elements");
     reserved.with_context(no_memory)?;
     Ok(vector)
 }

@@ -307,6 +307,12 @@ fn mistakes() {
         &[&folder.argument("cube.npy")],
         &["3 axes, [2, 2, 2], not a matrix"],
     );
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (9000000000, 9000000000), }";
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(format!("{header:<117}\n").bytes());
+    let endless = folder.file("endless.npy", file);
+    let said = "endless.npy: 9000000000×9000000000 numbers are more than can be counted";
+    refuse(&[&endless], &[said]);
     let whole = npy(&folder, "whole.npy", &Array2::<i64>::zeros((2, 2)));
     refuse(&[&whole], &["<i8", "not f32 or f64", ".astype('float32')"]);
 
@@ -333,10 +339,7 @@ fn mistakes() {
         &["blank.txt: line 2 is blank: each line is a name"],
     );
     refuse(&["--device", "cuda:1000", &rows], &["cuda:1000"]);
-    refuse(
-        &["--device", "simulator", "--memory", "0", &rows],
-        &["cannot allocate", "0 of 0 bytes are free"],
-    );
+    PROGRAM.refuse_usage(&["--memory", "0", &rows], "0 is not in 1..");
 }
 
 #[test]
@@ -364,4 +367,36 @@ fn outputs_that_cannot_be_written() {
     PROGRAM.refuse_usage(&[&rows, "--other-names", "names.txt"], "OTHER");
     PROGRAM.refuse_usage(&[&rows, "--metric", "l1"], "l1");
     PROGRAM.refuse_usage(&[], "ROWS");
+}
+
+#[test]
+fn nearest_rows() {
+    let folder = Folder::new();
+    let (rows, queries) = (
+        npy(&folder, "rows.npy", &line()),
+        npy(&folder, "queries.npy", &array![[6.0, 7.0], [0.0, 1.0]]),
+    );
+    let names = folder.file("names.txt", "near\nbetween\nfar\n");
+    let expected = "row\trank\tother\tdistance\n0\t1\tfar\t1\n0\t2\tbetween\t4.242640687119285\n\
+                    1\t1\tnear\t1\n1\t2\tbetween\t4.242640687119285\n";
+    for device in devices() {
+        let device = &*device.kind().to_string();
+        let options = ["--nearest", "2", "--other-names", &names, &queries, &rows];
+        let options = [&options[..], &["--device", device]].concat();
+        let table = fs::read_to_string(PROGRAM.write(&folder, "nearest.tsv", &options)).unwrap();
+        assert_eq!(table, expected, "{device}");
+        // Each row finds itself first.
+        let found = PROGRAM.json(&["--nearest", "1", &rows, "--device", device]);
+        assert_eq!(found["nearest"], 1);
+        assert_eq!(found["pairs"], 3);
+        assert_eq!(found["distances"]["greatest"], 0.0);
+    }
+    PROGRAM.refuse(
+        &["--nearest", "4", "--device", "cpu", &rows],
+        &["k is 4, but the database has 3 rows"],
+    );
+    PROGRAM.refuse(
+        &["--nearest", "1", "--out", &folder.argument("n.npy"), &rows],
+        &["--nearest writes a table"],
+    );
 }

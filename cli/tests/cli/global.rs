@@ -204,7 +204,16 @@ fn manual_pages_are_roff() {
         let text = fs::read_to_string(name).unwrap();
         says(
             &text,
-            &[".TH gridstride", ".SH NAME", ".SH SYNOPSIS", "Exit codes:"],
+            &[
+                ".TH gridstride",
+                ".SH NAME",
+                ".SH SYNOPSIS",
+                ".SH \"EXIT STATUS\"\n0  The work",
+            ],
+        );
+        assert!(
+            !text.contains("EXTRA") && !text.contains("Exit codes:"),
+            "{text}"
         );
         if let Some(output) = checked("groff", &["-man", "-Kutf8", "-Tutf8", "-ww", name]) {
             let warnings = String::from_utf8(output.stderr).unwrap();
@@ -212,6 +221,7 @@ fn manual_pages_are_roff() {
             assert!(output.stdout.len() > 500, "{name}");
         }
     }
+    says(&main, &[".SH EXAMPLES\ngridstride devices\n.br\n"]);
     let nowhere = folder.file("file", "");
     Program("man").refuse(&[&nowhere], &["cannot write", "file"]);
     let found = Program("man").json(&[folder.argument("pages")]);
@@ -219,6 +229,64 @@ fn manual_pages_are_roff() {
         found["files"].as_array().unwrap().len(),
         listed.lines().count()
     );
+}
+
+#[test]
+fn scripts_and_pages_are_no_objects() {
+    let said = "is no summary that --json could print: leave out --json";
+    Program("completions").refuse_options(&["bash", "--json"], &["the script of a shell", said]);
+    Program("man").refuse_options(&["--json"], &["a manual page", said]);
+}
+
+#[test]
+fn shells_complete_devices() {
+    let script = Program("completions").succeed(&["bash"]);
+    for (command, names) in [
+        ("matmul", "auto cpu cuda gpus simulator"),
+        ("ladder", "auto cpu cuda simulator"),
+    ] {
+        let options = script.split(&format!("gridstride__{command})\n")).nth(1);
+        let options = options.or_else(|| {
+            script
+                .split(&format!("gridstride__subcmd__{command})\n"))
+                .nth(1)
+        });
+        let device = options.unwrap().split("--device)").nth(1).unwrap();
+        let line = device.trim_start().lines().next().unwrap();
+        says(line, &[&format!("compgen -W \"{names}\"")]);
+    }
+    // There are others, such as cuda:1.
+    assert!(
+        !Program("matmul")
+            .succeed(&["--help"])
+            .contains("possible values: auto")
+    );
+}
+
+/// A value that begins with a minus is one, also where it is wrong.
+#[test]
+fn negative_numbers_are_values() {
+    for (line, said) in [
+        (
+            &["matmul", "--seed", "-1"][..],
+            "invalid value '-1' for '--seed <SEED>'",
+        ),
+        (&["matmul", "--repeat", "0"], "0 is not in 1.."),
+        (
+            &["tensor-sketch", "--dim", "-3", "a.fa"],
+            "invalid value '-3' for '--dim <DIM>'",
+        ),
+        (
+            &["time-series", "--every", "-1s", "a.csv"],
+            "not a duration as 200ms",
+        ),
+        (
+            &["ladder", "matmul", "--runs", "-1"],
+            "invalid value '-1' for '--runs <R>'",
+        ),
+    ] {
+        Program(line[0]).refuse_usage(&line[1..], said);
+    }
 }
 
 /// The list on a machine without a GPU, with the machine's own words and numbers left out.

@@ -131,7 +131,11 @@ fn distances_of_rows() {
         found["nearest_pairs"][0],
         json!({"distance": 0.0, "row": "0", "other": "0"})
     );
-    check_keys("distances", &[&alone, &found]);
+    let nearest = PROGRAM.json(&["--device", "cpu", "--nearest", "2", &rows]);
+    assert_eq!(nearest["nearest"], 2);
+    assert_eq!(nearest["pairs"], 6);
+    assert_eq!(nearest["distances"]["greatest"], 5.0);
+    check_keys("distances", &[&alone, &found, &nearest]);
 }
 
 #[test]
@@ -381,8 +385,12 @@ fn ladders() {
     );
     assert_eq!(ladder["rows"][0]["version"], "plain");
     assert_eq!(ladder["rows"][0]["speed_up"], 1.0);
-    let threads = ladder["sweep"]["threads"].as_array().unwrap().len();
-    let times = ladder["sweep"]["lines"][0]["times_ms"].as_array().unwrap();
+    assert_eq!(ladder["rows"][0]["clock"], "whole-call");
+    assert_eq!(ladder["rows"][2]["clock"], "kernel");
+    assert_eq!(ladder["rows"][2]["occupancy"], 1.0);
+    let sweep = &ladder["sweeps"][0];
+    let threads = sweep["values"].as_array().unwrap().len();
+    let times = sweep["lines"][0]["times_ms"].as_array().unwrap();
     assert_eq!((threads, times.len()), (64, 64));
     check_keys("ladder", &[&found]);
 }

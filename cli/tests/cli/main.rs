@@ -1,12 +1,12 @@
 //! The program as its users meet it: what they print, write and refuse.
 
-mod box_join;
 mod box_overlap;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod distances;
 mod edit_distance;
 mod global;
+mod golden;
 mod inputs;
 mod json;
 mod matmul;
@@ -16,6 +16,5 @@ mod plots;
 mod program;
 mod several_devices;
 mod tensor_sketch;
-mod tensor_sketch_trees;
 mod time_series;
 mod vector_add;

@@ -191,6 +191,8 @@ fn every_ladder_has_a_picture() {
         ("vector-add", &[], "five streams"),
         ("timestamps", &[], "round_timestamps"),
         ("box-overlap", &["--sweep"], "v2, 8 boxes"),
+        ("block-shape", &["--sweep"], "1024 threads"),
+        ("vector-add", &["--sweep"], "page-locked memory"),
     ] {
         let options = [&["--device", "simulator", ladder], options].concat();
         let path = folder.argument("ladder.svg");

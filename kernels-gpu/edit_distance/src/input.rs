@@ -30,8 +30,8 @@ pub struct Pair {
     pub first_edge: u64,
     /// The number of the pair.
     pub index: u32,
-    /// Nothing; the size is a multiple of the alignment.
-    pub reserved: u32,
+    /// The largest distance of interest: `u32::MAX` replaces larger distances.
+    pub limit: u32,
 }
 
 /// One sequence.

@@ -15,6 +15,13 @@ pub struct Edge {
 }
 
 impl Edge {
+    /// Returns the sum of the differences whose bits are in the mask. Wraps below 0.
+    #[inline(always)]
+    pub fn sum(self, mask: u32) -> u32 {
+        let minus = (self.minus & mask).count_ones();
+        (self.plus & mask).count_ones().wrapping_sub(minus)
+    }
+
     /// The upper edge of a table: entry j of row 0 is j.
     pub const OF_TABLE: Edge = Edge {
         plus: u32::MAX,
@@ -46,27 +53,17 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
     pub fn new(rows: &Sequence, first_row: u64, number: u32) -> Self {
         let first = first_row as i64 + (number * 32) as i64 * WORDS as i64;
         let mut planes = [[0; WORDS]; PLANES];
-        let mut word = 0;
-        while word < WORDS {
-            let mut part = 0;
-            while part < PLANES {
-                let position = first + 32 * word as i64 + (part * (32 / PLANES)) as i64;
-                let mut letters = rows.letters::<PLANES>(position);
-                let mut i = 0;
-                while i < 32 / PLANES {
-                    let mut k = 0;
-                    while k < PLANES {
-                        // After 32 letters the first one has arrived at the lowest bit.
-                        planes[k][word] = planes[k][word] >> 1 | (letters >> k) << 31;
-                        k += 1;
-                    }
-                    letters >>= PLANES;
-                    i += 1;
+        // Written out, since a thread's array is in registers only if every index is known.
+        unrolled! { word in [0 1 2 3] {
+            if word < WORDS {
+                let of_word = planes_of::<PLANES>(rows, first + 32 * word as i64);
+                let mut k = 0;
+                while k < PLANES {
+                    planes[k][word] = of_word[k];
+                    k += 1;
                 }
-                part += 1;
             }
-            word += 1;
-        }
+        }}
         Lane {
             planes,
             plus: [u32::MAX; WORDS],
@@ -82,12 +79,12 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
     ///
     /// The differences above the first lane come in the same order, and in each chunk anew; without
     /// `STRIPS` they are those of the table's edge. With `MASKED` the lane leaves out columns that
-    /// do not exist. All lanes of the warp call it.
+    /// are not in `begin..end`. All lanes of the warp call it.
     #[inline(always)]
     pub fn chunk<const STRIPS: bool, const MASKED: bool>(
         &mut self,
         columns: &Sequence,
-        count: u32,
+        (begin, end): (i64, i64),
         first: i64,
         mut above: Edge,
     ) -> Edge {
@@ -99,7 +96,8 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
             let mut quarter = 0;
             while quarter < 8 / PLANES {
                 unrolled! { i in [0 1 2 3] {
-                    let is_active = !MASKED || ((column + i as i64) as u64) < count as u64;
+                    let own = column + i as i64;
+                    let is_active = !MASKED || own >= begin && own < end;
                     self.step::<MASKED>(letters >> (i * PLANES), is_active, above);
                     if STRIPS {
                         above.plus <<= 1;
@@ -142,20 +140,21 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
         }
         let (mut plus, mut minus) = ([0; WORDS], [0; WORDS]);
         let (mut before_plus, mut before_minus) = (above_plus, above_minus);
-        let mut carry = false;
+        // A difference of −1 above the first row works like an equal letter there.
+        let mut equal = [0; WORDS];
         let mut w = 0;
         while w < WORDS {
-            let equal = !different[w];
-            let vertical = equal | self.minus[w];
-            // A difference of −1 above the first row works like an equal letter there.
-            let equal = if w == 0 {
-                equal | above_minus >> 31
-            } else {
-                equal
-            };
-            let (sum, carried) = add(equal & self.plus[w], self.plus[w], carry);
-            carry = carried;
-            let horizontal = (sum ^ self.plus[w]) | equal;
+            equal[w] = !different[w];
+            if w == 0 {
+                equal[w] |= above_minus >> 31;
+            }
+            w += 1;
+        }
+        let sum = sum_of_equal(equal, self.plus);
+        let mut w = 0;
+        while w < WORDS {
+            let vertical = !different[w] | self.minus[w];
+            let horizontal = (sum[w] ^ self.plus[w]) | equal[w];
             let to_plus = self.minus[w] | !(horizontal | self.plus[w]);
             let to_minus = self.plus[w] & horizontal;
             // The differences of the row above each row.
@@ -195,10 +194,46 @@ impl<const PLANES: usize, const WORDS: usize> Lane<PLANES, WORDS> {
     }
 }
 
-/// Adds with a carry.
+/// Returns (`equal` & `plus`) + `plus`, as one number of all words.
 #[inline(always)]
-fn add(a: u32, b: u32, carry: bool) -> (u32, bool) {
-    let (sum, first) = a.overflowing_add(b);
-    let (sum, second) = sum.overflowing_add(carry as u32);
-    (sum, first | second)
+fn sum_of_equal<const WORDS: usize>(equal: [u32; WORDS], plus: [u32; WORDS]) -> [u32; WORDS] {
+    // Wide numbers have carries in hardware; they are put together at no cost.
+    let (mut matched, mut all) = (0u128, 0u128);
+    let mut w = 0;
+    while w < WORDS {
+        matched |= ((equal[w] & plus[w]) as u128) << (32 * w);
+        all |= (plus[w] as u128) << (32 * w);
+        w += 1;
+    }
+    let wide = matched.wrapping_add(all);
+    let mut sum = [0; WORDS];
+    let mut w = 0;
+    while w < WORDS {
+        sum[w] = (wide >> (32 * w)) as u32;
+        w += 1;
+    }
+    sum
+}
+
+/// Returns the bits of the letters of 32 rows, in planes.
+#[inline(always)]
+fn planes_of<const PLANES: usize>(rows: &Sequence, first: i64) -> [u32; PLANES] {
+    let mut planes = [0; PLANES];
+    let mut part = 0;
+    while part < PLANES {
+        let mut letters = rows.letters::<PLANES>(first + (part * (32 / PLANES)) as i64);
+        let mut i = 0;
+        while i < 32 / PLANES {
+            let mut k = 0;
+            while k < PLANES {
+                // After 32 letters the first one has arrived at the lowest bit.
+                planes[k] = planes[k] >> 1 | (letters >> k) << 31;
+                k += 1;
+            }
+            letters >>= PLANES;
+            i += 1;
+        }
+        part += 1;
+    }
+    planes
 }

@@ -29,17 +29,15 @@ pub struct Parameters {
     pub a_bits: u32,
     /// Bits of a packed letter of `b`.
     pub b_bits: u32,
-    /// The largest distance of interest: `u32::MAX` replaces larger distances.
+    /// The largest distance of interest of short pairs: `u32::MAX` replaces larger distances.
     pub limit: u32,
 }
 
-impl Parameters {
-    fn limited(&self, distance: u32) -> u32 {
-        if distance <= self.limit {
-            distance
-        } else {
-            u32::MAX
-        }
+fn limited(distance: u32, limit: u32) -> u32 {
+    if distance <= limit {
+        distance
+    } else {
+        u32::MAX
     }
 }
 
@@ -53,7 +51,7 @@ macro_rules! entries {
             /// As stated in `gridstride::edit_distance`' launch: a block of up to [`MAX_WARPS`]
             /// whole warps for each pair, whose shorter sequence is not empty, and arrays as they
             /// say.
-            #[kernel(max_block = 512)]
+            #[kernel(max_block = 256)]
             pub unsafe fn $long(
                 parameters: Parameters,
                 texts: Texts,

@@ -2,9 +2,9 @@
 
 use cuda_std::prelude::*;
 
-use crate::Parameters;
 use crate::input::Texts;
 use crate::lane::{CHUNK, Edge, Lane};
+use crate::{Parameters, limited};
 
 /// Threads of a block of the kernels for short pairs.
 pub const SHORT_THREADS: u32 = 128;
@@ -71,10 +71,11 @@ pub unsafe fn short<const PLANES: usize, const WORDS: usize>(
     let mut chunk = 0;
     while chunk < chunks {
         let first = (chunk * CHUNK as u64) as i64;
+        let range = (0, count as i64);
         if chunk == 0 || chunk >= whole {
-            lane.chunk::<false, true>(&columns, count, first, Edge::OF_TABLE);
+            lane.chunk::<false, true>(&columns, range, first, Edge::OF_TABLE);
         } else {
-            lane.chunk::<false, false>(&columns, count, first, Edge::OF_TABLE);
+            lane.chunk::<false, false>(&columns, range, first, Edge::OF_TABLE);
         }
         chunk += 1;
     }
@@ -88,6 +89,6 @@ pub unsafe fn short<const PLANES: usize, const WORDS: usize>(
     }
     if is_used && lane_of_pair == 0 {
         // SAFETY: the pair exists.
-        unsafe { out.set(pair as usize, parameters.limited(distance)) };
+        unsafe { out.set(pair as usize, limited(distance, parameters.limit)) };
     }
 }

@@ -11,14 +11,16 @@ pub const MATCHES: usize = 6;
 /// What stands in a place that is not used.
 pub const UNUSED: i32 = -1;
 
-/// What stands in the last place of a box that overlaps more than there are places for.
+/// What stands in the last place of a box that overlaps more than there are places for. The
+/// article's kernels write it already if all places are used.
 pub const OVERFLOW: i32 = -2;
 
 /// Numbers of a box.
 pub const NUMBERS: usize = 6;
 
-/// Plain: a thread has a box of the first set and goes through the whole second set in global
-/// memory. All threads read the same box at the same time, which the caches serve.
+/// The article's first kernel, before v1: a thread has a box of the first set and goes through the
+/// whole second set in global memory. All threads read the same box at the same time, which the
+/// caches serve.
 ///
 /// # Safety
 /// The sets have 6 numbers a box, and the first one at least a box; `matches` has 6 places for each

@@ -22,7 +22,7 @@ pub struct Sizes {
     pub n: u32,
 }
 
-/// Naive: a thread reads its row of A and its column of B from global memory.
+/// The article's naive kernel: a thread reads its row of A and its column of B from global memory.
 /// Each number is read by many threads, and only the caches help.
 ///
 /// # Safety
@@ -48,9 +48,9 @@ pub unsafe fn matmul_naive(
     unsafe { c.set(row * n + column, sum) };
 }
 
-/// Tiles: a block brings 16×16 tiles of A and B to shared memory, and each number read serves 16
-/// threads. What lies outside of the matrices is zero, so that every thread meets every barrier,
-/// whatever the sizes.
+/// The article's kernel with tiles: a block brings 16×16 tiles of A and B to shared memory, and
+/// each number read serves 16 threads. What lies outside of the matrices is zero, so that every
+/// thread meets every barrier, whatever the sizes.
 ///
 /// # Safety
 /// The matrices have the sizes, and the grid has a block for each tile of C, rows of tiles along x.
@@ -106,8 +106,9 @@ pub unsafe fn matmul_tiled(
     }
 }
 
-/// The naive product in `f64`, to be launched in blocks of any shape, rows along x.
-/// The shape alone decides how many threads have nothing to do and how warps read and write.
+/// The product of the article on block shapes: the naive one in `f64`, to be launched in blocks of
+/// any shape, rows along x. The shape alone decides how many threads have nothing to do and how
+/// warps read and write.
 ///
 /// # Safety
 /// As of [`matmul_naive`].

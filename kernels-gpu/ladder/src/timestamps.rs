@@ -2,8 +2,11 @@
 
 use cuda_std::prelude::*;
 
-/// First form: a thread sums a fixed number of neighbours, which it reads one after the other.
-/// Threads of a warp read places that lie far apart. The last bucket may have fewer points.
+/// v1: a thread sums a fixed number of neighbours, which it reads one after the other. Threads of a
+/// warp read places that lie far apart. The last bucket may have fewer points.
+///
+/// The number is right only for points at regular steps, and buckets that are a multiple of the
+/// step: the timestamps are not looked at.
 ///
 /// # Safety
 /// There are ⌈values / points⌉ sums, and as many threads; `points` is not 0.
@@ -23,8 +26,9 @@ pub unsafe fn sum_neighbours(points: u32, values: DeviceSlice<f64>, sums: Device
     unsafe { sums.set(bucket, sum) };
 }
 
-/// Third form: a block first brings the values of its buckets to shared memory, side by side.
-/// So warps read global memory without gaps, and threads find their neighbours in shared memory.
+/// v3, and v4 on several streams: a block first brings the values of its buckets to shared memory,
+/// side by side. So warps read global memory without gaps, and threads find their neighbours in
+/// shared memory.
 ///
 /// # Safety
 /// As of [`sum_neighbours`]; dynamic shared memory has `points` numbers for each thread of a block.
@@ -59,8 +63,8 @@ pub unsafe fn sum_staged_neighbours(
     unsafe { sums.set(bucket, sum) };
 }
 
-/// A thread floors a timestamp to a multiple of the granularity, in place.
-/// The rest of the division is never negative, so that times before 1970 go down as well.
+/// The article's `round_timestamps`: a thread floors a timestamp to a multiple of the granularity,
+/// in place. The rest of the division is never negative, so that times before 1970 go down as well.
 ///
 /// # Safety
 /// `granularity` is above 0, and every timestamp has a multiple of it below.
@@ -78,8 +82,9 @@ pub unsafe fn round_timestamps(granularity: i64, timestamps: DeviceSliceMut<i64>
     }
 }
 
-/// Of sorted, rounded timestamps the thread at the first of each run walks along it and counts.
-/// The number of points of a bucket need not be known before. Threads within a run write 0.
+/// The article's `count_uniqs`: of sorted, rounded timestamps the thread at the first of each run
+/// walks along it and counts. The number of points of a bucket need not be known before. Threads
+/// within a run write 0.
 ///
 /// # Safety
 /// A count for each timestamp, and as many threads.
@@ -95,8 +100,8 @@ pub unsafe fn count_runs(rounded: DeviceSlice<i64>, counts: DeviceSliceMut<u32>)
     }
 }
 
-/// The same walk also sums the values: the aggregation without a fixed number of points.
-/// A long bucket is the work of one thread still.
+/// `count_uniqs` with sums, as the article ends: the same walk also sums the values, the
+/// aggregation without a fixed number of points. A long bucket is the work of one thread still.
 ///
 /// # Safety
 /// A value, a count and a sum for each timestamp, and as many threads.

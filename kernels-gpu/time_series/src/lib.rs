@@ -19,7 +19,6 @@ mod scale;
 mod search;
 mod segments;
 mod series;
-mod sorted;
 mod statistic;
 mod statistics;
 mod summary;
@@ -40,7 +39,12 @@ pub use kernels::{
 pub use kernels::{JoinKernel, Kernels, ReduceKernel, SUMMARIES};
 pub use keys::{Bucketed, Percentiles, interpolated};
 pub use percentiles::{
-    LongBuckets, MIDDLE, SELECT_THREADS, SHORT, middle_f32, middle_f64, short_f32, short_f64,
+    BINS, CANDIDATES, CLASSES, HUGE_THREADS, HUGE_TILE, Huge, HugeState, LONG, LONG_THREADS,
+    LongerBuckets, ROUNDS, SELECT_THREADS, class_start, huge_begin, huge_choose, huge_extents_f32,
+    huge_extents_f64, huge_finish, huge_gather_f32, huge_gather_f64, huge_histogram_f32,
+    huge_histogram_f64, huge_tiles, long_f32, long_f64, middle_64_f32, middle_64_f64,
+    middle_256_f32, middle_256_f64, middle_1024_f32, middle_1024_f64, middle_2048_f32,
+    middle_2048_f64, short_f32, short_f64, sorted_f32, sorted_f64,
 };
 pub use points::{ABSENT, Absent, Points, THREADS, TILE, Value};
 pub use prepare::{Duplicates, Preparation, prepare_f32, prepare_f64};
@@ -53,9 +57,6 @@ pub use rows::{
 };
 pub use segments::Pieces;
 pub use series::{bound_buckets, buckets_of_series, mark_series};
-pub use sorted::{
-    BucketLengths, Sorted, bucket_lengths, keys_f32, keys_f64, percentiles_of_sorted, widen,
-};
 pub use statistic::Statistic;
 pub use statistics::{StatesOf, Statistics};
 pub use summary::{Summaries, Summary};

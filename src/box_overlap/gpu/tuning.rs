@@ -337,6 +337,25 @@ mod tests {
     }
 
     #[test]
+    fn auto_never_stays_with_the_index_for_equal_boxes() {
+        // All rows are left to warps, and all of their pairs overlap.
+        assert!(tests_every_pair(Algorithm::Auto, 10_000, 10_000));
+        let mut sampled = 0;
+        for rows in (1000..200_000u32).step_by(997) {
+            if tests_every_pair(Algorithm::Auto, rows, rows) {
+                continue;
+            }
+            let stride = sample_stride(rows, rows).expect("sets that have an index are large");
+            let pairs = u64::from(rows / stride) * u64::from(rows);
+            let work = least_work(pairs).times(stride);
+            let tests = u64::from(rows) * u64::from(rows);
+            assert!(work.time() > brute_force_time(tests, work.pairs), "{rows}");
+            sampled += 1;
+        }
+        assert!(sampled > 100, "{sampled}");
+    }
+
+    #[test]
     fn long_paths_count_where_few_boxes_overlap() {
         // Sticks through the whole space: each row tests all leaves, and finds nothing.
         let tests = 10_000u64 * 10_000;

@@ -122,6 +122,19 @@ impl Gpu {
         HostAllocation::new(&self.owner.primary, length)
     }
 
+    /// Returns the blocks of a kernel that a multiprocessor runs at a time, and the registers of a
+    /// thread.
+    pub fn occupancy(
+        &self,
+        module: &'static Module,
+        kernel: &'static str,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<(u32, u32)> {
+        let modules = &self.owner.modules;
+        modules.occupancy(module, kernel, threads, shared_bytes)
+    }
+
     /// Starts a kernel.
     ///
     /// # Safety

@@ -105,6 +105,37 @@ impl Modules {
         self.primary.check(result, &operation)
     }
 
+    /// Returns the blocks of `threads` threads and `shared_bytes` bytes of dynamic shared memory that
+    /// a multiprocessor runs at a time, and the registers of a thread.
+    pub fn occupancy(
+        &self,
+        module: &'static Module,
+        kernel: &'static str,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<(u32, u32)> {
+        let _bound = self.primary.bind()?;
+        let function = self.function(module, kernel, shared_bytes)?;
+        let (mut blocks, mut registers) = (0, 0);
+        // SAFETY: writes one integer; the function was looked up in a module that lives.
+        let result = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                function,
+                threads as i32,
+                shared_bytes as usize,
+            )
+        };
+        let operation = format!("calculating the occupancy of {kernel} in blocks of {threads}");
+        self.primary.check(result, &operation)?;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+        // SAFETY: as above.
+        let result = unsafe { sys::cuFuncGetAttribute(&mut registers, attribute, function) };
+        let operation = format!("reading the registers of {kernel}");
+        self.primary.check(result, &operation)?;
+        Ok((blocks as u32, registers as u32))
+    }
+
     /// Returns a kernel that may use `shared_bytes` bytes of dynamic shared memory, and loads the
     /// kernel if necessary. The context must be current.
     fn function(

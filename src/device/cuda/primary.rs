@@ -84,14 +84,17 @@ impl Primary {
         };
         let device = CustDevice::get_device(ordinal as u32).map_err(unavailable)?;
         let attribute = |attribute| device.get_attribute(attribute).map_err(unavailable);
-        let mut shared_memory_per_block = 0;
-        // cust's list of attributes lacks the shared memory.
-        let opt_in = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-        // SAFETY: writes one integer; the device is the driver's.
-        let result = unsafe {
-            sys::cuDeviceGetAttribute(&mut shared_memory_per_block, opt_in, device.as_raw())
+        // cust's list of attributes lacks these.
+        let raw_attribute = |attribute, operation| -> Result<u32> {
+            let mut value = 0;
+            // SAFETY: writes one integer; the device is the driver's.
+            let result =
+                unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device.as_raw()) };
+            check(result, operation, &name)?;
+            Ok(value as u32)
         };
-        check(result, "reading the shared memory size", &name)?;
+        let opt_in = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        let threads = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         let properties = Properties {
             id: DeviceId {
                 kind: DeviceKind::Cuda { ordinal },
@@ -103,7 +106,11 @@ impl Primary {
             ),
             multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)? as usize,
             total_memory: device.total_memory().map_err(unavailable)? as u64,
-            shared_memory_per_block: shared_memory_per_block as u32,
+            shared_memory_per_block: raw_attribute(opt_in, "reading the shared memory size")?,
+            threads_per_multiprocessor: raw_attribute(
+                threads,
+                "reading the threads of a multiprocessor",
+            )?,
         };
         let mut raw = null_mut();
         // SAFETY: writes one handle; the device is the driver's.

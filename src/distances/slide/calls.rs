@@ -169,6 +169,20 @@ impl Distances {
     /// # Errors
     /// The errors of [`slide_distances_device`](Self::slide_distances_device) and
     /// [`slide_distances_into`](Self::slide_distances_into).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::{Array2, array};
+    ///
+    /// let device = Device::auto();
+    /// let rows = device.upload(&array![[0.0, 0.0], [3.0, 4.0]])?;
+    /// let mut out = device.upload(&Array2::zeros((2, 2)))?;
+    /// let windows = DeviceWindows::new(&rows, &[0, 1, 2])?;
+    /// Distances::new().slide_distances_device_into(windows, windows, &mut out)?;
+    /// assert_eq!(out.download()?, array![[0.0, 5.0], [5.0, 0.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
     pub fn slide_distances_device_into<T: Component>(
         &self,
         a: DeviceWindows<T>,
@@ -223,6 +237,21 @@ impl Distances {
     /// # Errors
     /// The errors of [`slide_paired`](Self::slide_paired), and
     /// [`Error::Shape`](crate::Error::Shape) if `out` does not have the shape of the result.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{Distances, Windows};
+    /// use ndarray::{Array2, array, s};
+    ///
+    /// let (a, b) = (array![[0.0, 0.0], [1.0, 1.0]], array![[3.0, 4.0], [1.0, 2.0]]);
+    /// let a = Windows::new(a.view(), &[0, 1, 2])?;
+    /// let b = Windows::new(b.view(), &[0, 1, 2])?;
+    /// let mut table = Array2::zeros((2, 2));
+    /// let column = table.slice_mut(s![.., 1]);
+    /// Distances::new().slide_paired_into(&Device::auto(), a, b, column)?;
+    /// assert_eq!(table, array![[0.0, 5.0], [0.0, 1.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
     pub fn slide_paired_into<T: Component>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
@@ -274,6 +303,21 @@ impl Distances {
     /// # Errors
     /// The errors of [`slide_paired_device`](Self::slide_paired_device) and
     /// [`slide_paired_into`](Self::slide_paired_into).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::{Array1, array};
+    ///
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[0.0, 0.0], [3.0, 4.0]])?;
+    /// let b = device.upload(&array![[0.0, 2.0], [3.0, 4.0]])?;
+    /// let mut out = device.upload(&Array1::zeros(1))?;
+    /// let (a, b) = (DeviceWindows::new(&a, &[0, 2])?, DeviceWindows::new(&b, &[0, 2])?);
+    /// Distances::new().slide_paired_device_into(a, b, &mut out)?;
+    /// assert_eq!(out.download()?, array![2.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
     pub fn slide_paired_device_into<T: Component>(
         &self,
         a: DeviceWindows<T>,

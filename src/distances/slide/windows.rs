@@ -32,6 +32,15 @@ impl<'a, T> Windows<'a, T> {
     /// # Errors
     /// [`Error::InvalidInput`] with the index of the offset unless `offsets` begins with 0, never
     /// decreases, and ends with the number of rows.
+    ///
+    /// ```
+    /// use gridstride::distances::Windows;
+    /// use ndarray::Array2;
+    ///
+    /// let rows = Array2::<f32>::zeros((3, 2));
+    /// let error = Windows::new(rows.view(), &[0, 2]).unwrap_err();
+    /// assert_eq!(error.to_string(), "Windows::new: the last offset is 2, but there are 3 rows");
+    /// ```
     pub fn new(rows: ArrayView2<'a, T>, offsets: &'a [usize]) -> Result<Self> {
         check("Windows::new", offsets, rows.nrows())?;
         Ok(Windows { rows, offsets })
@@ -73,6 +82,16 @@ impl<'a, T> Windows<'a, T> {
 }
 
 /// As [`Windows`], in a device's memory.
+///
+/// ```
+/// use gridstride::{Device, distances::DeviceWindows};
+/// use ndarray::array;
+///
+/// let rows = Device::auto().upload(&array![[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])?;
+/// let windows = DeviceWindows::new(&rows, &[0, 2, 2, 3])?; // 2, 0 and 1 windows
+/// assert_eq!((windows.len(), windows.dim()), (3, 2));
+/// # Ok::<(), gridstride::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceWindows<'a, T: Element> {
     pub(in crate::distances) rows: &'a DeviceArray<T, Ix2>,

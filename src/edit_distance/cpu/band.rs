@@ -9,6 +9,9 @@
 //! ended, its lowest row goes on as if letters were only deleted. All entries are then lengths of
 //! some paths, and those on paths in the band are exact.
 
+use pulp::Arch;
+
+use super::diagonals::{Job, Scratch};
 use crate::Result;
 use crate::device::reserve;
 
@@ -23,6 +26,7 @@ pub struct Band {
     /// For each column of the strip above, the difference of its last row to the column before: bit
     /// 0 if it is +1, bit 1 if it is −1.
     edge: Vec<u8>,
+    pub diagonals: Scratch,
 }
 
 /// A difference of +1, as in row 0 of D.
@@ -43,8 +47,22 @@ impl Band {
             ..=64 => self.strips::<1>(rows, columns, bound, reach),
             65..=128 => self.strips::<2>(rows, columns, bound, reach),
             129..=256 => self.strips::<4>(rows, columns, bound, reach),
-            _ => self.strips::<MOST_WORDS>(rows, columns, bound, reach),
+            _ => {
+                let job = Job {
+                    band: self,
+                    rows,
+                    columns,
+                    bound,
+                    reach,
+                };
+                Arch::new().dispatch(job)
+            }
         }
+    }
+
+    /// As [`distance`](Self::distance), without vectors.
+    pub fn words(&mut self, rows: &[u8], columns: &[u8], bound: usize, reach: u32) -> Result<u32> {
+        self.strips::<MOST_WORDS>(rows, columns, bound, reach)
     }
 
     fn strips<const WORDS: usize>(
@@ -74,18 +92,18 @@ impl Band {
             let end_row = first_row + strip.len();
             let begin = first_row.saturating_sub(left);
             let end = n.min(end_row + right);
-            let mut lane = Strip::<WORDS>::new(strip, &mut self.equal);
+            let mut words = Words::<WORDS>::new(strip, &mut self.equal);
             if end_row == m {
                 // The last strip: the distance is on the way along its upper edge, and down.
                 for (&letter, edge) in columns[begin..end].iter().zip(&self.edge[begin..end]) {
                     corner += signed(*edge);
-                    lane.step(&self.equal, letter, *edge);
+                    words.step(&self.equal, letter, *edge);
                 }
-                let distance = corner + lane.height(strip.len());
+                let distance = corner + words.height(strip.len());
                 return Ok(u32::try_from(distance).unwrap_or(u32::MAX));
             }
             for (&letter, edge) in columns[begin..end].iter().zip(&mut self.edge[begin..end]) {
-                *edge = lane.step(&self.equal, letter, *edge);
+                *edge = words.step(&self.equal, letter, *edge);
             }
             // Beyond its end the strip's last row goes on in steps of +1, as the edge says already.
             let next = end_row.saturating_sub(left);
@@ -105,21 +123,21 @@ fn signed(edge: u8) -> i64 {
 }
 
 /// The differences of the entries in a column of a strip to the entries above them.
-struct Strip<const WORDS: usize> {
+struct Words<const WORDS: usize> {
     /// The rows whose difference is +1.
     plus: [u64; WORDS],
     /// The rows whose difference is −1.
     minus: [u64; WORDS],
 }
 
-impl<const WORDS: usize> Strip<WORDS> {
+impl<const WORDS: usize> Words<WORDS> {
     /// Returns the column before the first one, and writes the rows of each letter to `equal`.
     fn new(rows: &[u8], equal: &mut [u64]) -> Self {
         equal.fill(0);
         for (row, &letter) in rows.iter().enumerate() {
             equal[usize::from(letter) * WORDS + row / 64] |= 1 << (row % 64);
         }
-        Strip {
+        Words {
             plus: [u64::MAX; WORDS],
             minus: [0; WORDS],
         }
@@ -168,5 +186,72 @@ impl<const WORDS: usize> Strip<WORDS> {
             height -= i64::from((self.minus[w] & mask).count_ones());
         }
         height
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use pulp::Simd;
+    use pulp::x86::{V3, V4};
+
+    use super::*;
+    use crate::edit_distance::reference;
+
+    /// With and without vectors, and with all vectors that the machine has.
+    #[test]
+    fn every_instruction_set_gives_the_same() {
+        let text = |length: u32, factor: u32, bound: u32| -> Vec<u8> {
+            let codes = (1..=length).map(|i| (i.wrapping_mul(factor) >> 9) % bound);
+            codes.map(|code| code as u8).collect()
+        };
+        let mut band = Band::default();
+        for (m, n) in [
+            (1, 1),
+            (63, 64),
+            (257, 300),
+            (512, 512),
+            (513, 700),
+            (1300, 1301),
+        ] {
+            for bound in [1, 4, 5, 32, 33, 256] {
+                let (mut rows, columns) =
+                    (text(m, 0x9e37_79b9, bound), text(n, 0x85eb_ca6b, bound));
+                // The second half is equal.
+                let half = m as usize / 2;
+                rows[half..].copy_from_slice(&columns[half..m as usize]);
+                let expected = reference::edit_distance(rows[..].into(), columns[..].into());
+                for reach in [n - m, expected.saturating_sub(1), expected, expected + 9, n] {
+                    if reach < n - m {
+                        continue;
+                    }
+                    let mut job = |vectors: Option<u32>| {
+                        let bound = bound as usize;
+                        let job = Job {
+                            band: &mut band,
+                            rows: &rows,
+                            columns: &columns,
+                            bound,
+                            reach,
+                        };
+                        let found = match vectors {
+                            None => job.band.words(&rows, &columns, bound, reach),
+                            Some(256) => Simd::vectorize(V3::try_new()?, job),
+                            Some(_) => Simd::vectorize(V4::try_new()?, job),
+                        };
+                        Some(found.unwrap())
+                    };
+                    for found in [None, Some(256), Some(512)].map(&mut job) {
+                        let case = format!("{m}, {n}, {bound} letters, reach {reach}: {found:?}");
+                        match found {
+                            Some(found) if expected <= reach => {
+                                assert_eq!(found, expected, "{case}")
+                            }
+                            Some(found) => assert!(found > reach, "{case}"),
+                            None => {}
+                        }
+                    }
+                }
+            }
+        }
     }
 }

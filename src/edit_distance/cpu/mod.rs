@@ -2,6 +2,8 @@
 //! is in them.
 
 mod band;
+mod diagonals;
+mod lanes;
 
 use std::ops::Range;
 
@@ -19,7 +21,7 @@ const ENTRIES_PER_TASK: u64 = 1 << 22;
 const PAIRS_PER_TASK: usize = 1 << 12;
 
 /// The distance up to which the first band reaches, about the rows of a strip: a narrower band
-/// would take as long.
+/// would hardly take less time.
 const FIRST_LIMIT: u32 = 512;
 
 /// Each band is so many times as wide as the one before.

@@ -4,10 +4,11 @@ mod kernels;
 mod tuning;
 mod workspace;
 
-use edit_distance_kernels::{Parameters, SHORT_THREADS, Texts};
+use edit_distance_kernels::{Pair, Parameters, SHORT_THREADS, Texts};
 
 use super::input::HostPairs;
-use crate::device::{Buffer, LaunchConfig};
+use super::options::ABOVE_LIMIT;
+use crate::device::{Buffer, LaunchConfig, reserve};
 use crate::sequences::{PackedLetters, SequenceBuffers, SequencesView};
 use crate::{Device, Error, Result, modules};
 use tuning::Plan;
@@ -72,10 +73,21 @@ fn write(
         Error::input(operation, message)
     })?;
     let length = |side: &Side, i: usize| (side.offsets[i + 1] - side.offsets[i]) as usize;
-    let plan = Plan::new(count, device.processors(), |index| {
+    let plan = Plan::new(count, device.processors(), limit, |index| {
         let i = index as usize;
         shorter_first(length(&a, i), length(&b, i))
     })?;
+    launch(device, limit, [a, b], &plan, out)
+}
+
+/// Launches the kernels of a plan.
+fn launch(
+    device: &Device,
+    limit: u32,
+    [a, b]: [Side; 2],
+    plan: &Plan,
+    out: &mut Buffer<u32>,
+) -> Result<()> {
     let (a_offsets, b_offsets) = (
         device.buffer_from(a.offsets)?,
         device.buffer_from(b.offsets)?,
@@ -94,10 +106,10 @@ fn write(
     let kernels = kernels::kernels(parameters.a_bits.max(parameters.b_bits));
     let module = &modules::EDIT_DISTANCE;
     // Long pairs come first, so that they do not run alone at the end.
-    if !plan.long.is_empty() {
-        let pairs = device.buffer_from(&plan.long)?;
-        let mut edges = device.alloc::<u64>(plan.edges as usize)?;
-        let config = LaunchConfig::new(plan.long.len() as u32, 32 * plan.warps);
+    let mut edges = device.alloc::<u64>(plan.edges as usize)?;
+    let mut launch_long = |pairs: &[Pair], out: &mut Buffer<u32>| {
+        let config = LaunchConfig::new(pairs.len() as u32, 32 * plan.warps);
+        let pairs = device.buffer_from(pairs)?;
         let arguments = (
             parameters,
             texts,
@@ -108,7 +120,10 @@ fn write(
         // SAFETY: a block of whole warps for each pair, whose shorter sequence is not empty; the
         // plan gives each pair its own edges. The buffers are of this device, and freeing them
         // waits for the kernel.
-        unsafe { device.launch(module, kernels.long, config, arguments)? };
+        unsafe { device.launch(module, kernels.long, config, arguments) }
+    };
+    if !plan.long.is_empty() {
+        launch_long(&plan.long, out)?;
     }
     for (plan, kernel) in plan.short.iter().zip(kernels.short) {
         if plan.jobs.is_empty() {
@@ -129,5 +144,68 @@ fn write(
         // sequences; the rest as above.
         unsafe { device.launch(module, kernel, config, arguments)? };
     }
-    Ok(())
+    if plan.long.iter().all(|pair| pair.limit == limit) {
+        return Ok(());
+    }
+    let distances = out.to_vec()?;
+    let is_left =
+        |pair: &&Pair| pair.limit < limit && distances[pair.index as usize] == ABOVE_LIMIT;
+    let mut left = Vec::new();
+    for pair in plan.long.iter().filter(is_left) {
+        reserve(&mut left, 1)?;
+        left.push(Pair { limit, ..*pair });
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    launch_long(&left, out)
+}
+
+#[cfg(all(test, feature = "simulator"))]
+mod tests {
+    use super::*;
+    use crate::edit_distance::reference;
+    use crate::sequences::Sequences;
+
+    /// However many warps a long pair has, also if they compute several strips each.
+    #[test]
+    fn long_pairs_by_any_number_of_warps() {
+        let text = |length: u32, factor: u32| {
+            let codes = (0..length).map(|i| (i.wrapping_mul(factor) >> 13) as u8 % 4);
+            codes.collect::<Vec<u8>>()
+        };
+        let (mut a, b) = (text(8300, 0x9e37_79b9), text(8400, 0x85eb_ca6b));
+        // Long runs that are equal, between others.
+        for start in [100, 3000, 6000] {
+            a[start..start + 1500].copy_from_slice(&b[start + 20..start + 1520]);
+        }
+        let expected = reference::edit_distance(a[..].into(), b[..].into());
+        let (a, b) = (Sequences::from(vec![a]), Sequences::from(vec![b]));
+        let device = Device::simulator().unwrap();
+        // The last number is the limit of the first launch, as a band of long pairs has it.
+        for (warps, limit, first_limit) in [
+            (1, u32::MAX, u32::MAX),
+            (2, u32::MAX, expected / 2),
+            (3, expected, expected),
+            (4, expected - 1, expected / 2),
+        ] {
+            let [a, b] =
+                [&a, &b].map(|side| SequenceBuffers::upload(&device, side.view(), 4).unwrap());
+            let mut plan = Plan::new(1, 1, limit, |_| (8300, 8400)).unwrap();
+            plan.warps = warps;
+            plan.long[0].limit = first_limit;
+            let mut out = device.alloc(1).unwrap();
+            let sides = [&a, &b].map(|buffers| Side {
+                letters: &buffers.letters,
+                offsets: &buffers.offsets,
+            });
+            launch(&device, limit, sides, &plan, &mut out).unwrap();
+            let expected = if expected <= limit {
+                expected
+            } else {
+                u32::MAX
+            };
+            assert_eq!(out.to_vec().unwrap(), [expected], "{warps} warps");
+        }
+    }
 }

@@ -12,12 +12,12 @@ pub const WORDS: [u32; 3] = [1, 2, 4];
 
 /// Instructions of a step, estimated from the instructions of the kernels for letters of 2 bits.
 const fn instructions(words: u32) -> u32 {
-    12 * words + 9
+    12 * words + 15
 }
 
 /// Warps on each multiprocessor that hide the latency of a step. Long pairs take more warps each
 /// until there are as many.
-const WARPS_PER_PROCESSOR: usize = 16;
+const WARPS_PER_PROCESSOR: usize = 12;
 
 /// The letters of a pair: those of the shorter sequence, and those of the longer one.
 pub type Lengths = (u32, u32);
@@ -63,8 +63,14 @@ pub fn lanes(rows: u32) -> (usize, u32) {
 }
 
 impl Plan {
-    /// Plans `count` pairs, fewer than 2³², on a GPU of `processors` multiprocessors.
-    pub fn new(count: u32, processors: usize, lengths: impl Fn(u32) -> Lengths) -> Result<Plan> {
+    /// Plans `count` pairs, fewer than 2³², for distances of up to `limit`, on a GPU of
+    /// `processors` multiprocessors.
+    pub fn new(
+        count: u32,
+        processors: usize,
+        limit: u32,
+        lengths: impl Fn(u32) -> Lengths,
+    ) -> Result<Plan> {
         let mut plan = Plan::default();
         let mut keys: [Vec<u64>; WORDS.len()] = Default::default();
         let mut long = Vec::new();
@@ -90,7 +96,7 @@ impl Plan {
             Pair {
                 first_edge,
                 index,
-                reserved: 0,
+                limit: first_limit(lengths(index), limit),
             }
         }))?;
         Ok(plan)
@@ -117,9 +123,14 @@ impl ShortPlan {
                 jobs.push((lengths(of_warp[0] as u32).1, job));
             }
         }
-        jobs.sort_unstable_by_key(|&(columns, job)| (Reverse(columns), job.first));
+        let keys = jobs.iter().enumerate();
+        let key = |(number, (columns, _)): (usize, &(u32, Job))| {
+            u64::from(!columns) << 32 | number as u64
+        };
+        let mut keys = collected(keys.map(key))?;
+        parallel::sort(&mut keys);
         Ok(ShortPlan {
-            jobs: collected(jobs.iter().map(|&(_, job)| job))?,
+            jobs: collected(keys.iter().map(|&key| jobs[key as u32 as usize].1))?,
             pairs,
         })
     }
@@ -133,6 +144,19 @@ fn key(lanes: u32, columns: u32, index: u32) -> u64 {
 
 fn lanes_of(key: u64) -> u32 {
     (key >> 59) as u32 + 1
+}
+
+/// Columns from which on a band is computed first.
+const LONG_ENOUGH_FOR_A_BAND: u32 = 8 * STRIP_ROWS;
+
+/// Returns the distance up to which a long pair is computed first: the band for an eighth of the
+/// columns takes about a quarter of the entries, or less, and suffices for similar sequences.
+fn first_limit((rows, columns): Lengths, limit: u32) -> u32 {
+    let eighth = columns / 8;
+    match columns >= LONG_ENOUGH_FOR_A_BAND && columns - rows <= eighth {
+        true => limit.min(eighth),
+        false => limit,
+    }
 }
 
 /// Returns the warps of each long pair: enough for the whole GPU, but no more than the longest
@@ -171,10 +195,19 @@ mod tests {
     fn long_pairs_fill_the_gpu() {
         let of = |pairs, rows| warps(vec![rows; pairs].into_iter(), 132);
         assert_eq!(of(1, 4097), 2);
-        assert_eq!(of(1, 100_000), 13);
-        assert_eq!(of(1000, 100_000), 3);
+        assert_eq!(of(1, 100_000), 7);
+        assert_eq!(of(1000, 100_000), 2);
         assert_eq!(of(5000, 100_000), 1);
         assert_eq!(of(0, 0), 1);
+    }
+
+    #[test]
+    fn similar_sequences_take_a_band() {
+        let most = u32::MAX;
+        assert_eq!(first_limit((100_000, 101_000), most), 12_625);
+        assert_eq!(first_limit((100_000, 101_000), 700), 700);
+        assert_eq!(first_limit((20_000, 101_000), most), most);
+        assert_eq!(first_limit((32_000, 32_000), most), most);
     }
 
     #[test]
@@ -186,7 +219,7 @@ mod tests {
             3 => (0, i),
             _ => (i % 4096, u32::MAX - 1),
         };
-        let plan = Plan::new(1003, 4, lengths).unwrap();
+        let plan = Plan::new(1003, 4, u32::MAX, lengths).unwrap();
         let mut seen: Vec<u32> = plan.long.iter().map(|pair| pair.index).collect();
         for (short, words) in plan.short.iter().zip(WORDS) {
             let mut places: Vec<_> = short.jobs.iter().map(|job| job.first).collect();

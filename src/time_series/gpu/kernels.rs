@@ -3,7 +3,7 @@
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSlice, DeviceSliceMut};
 use time_series_kernels::{
-    self as kernels, Aggregate, Bucketed, Buckets, Columns, Join, LongBuckets, Parameter,
+    self as kernels, Aggregate, Bucketed, Buckets, Columns, Huge, Join, LongerBuckets, Parameter,
     Percentiles, Pieces, Points, Preparation, Progress, Summary, Sums, Units,
 };
 
@@ -22,11 +22,18 @@ pub struct Kernels<V: 'static> {
     /// Values without duplicates, or rates.
     pub prepare: &'static Kernel<(Preparation, DeviceSlice<V>, DeviceSliceMut<f64>)>,
     /// Percentiles of short buckets.
-    pub short: &'static Kernel<(Bucketed<V>, Percentiles, LongBuckets)>,
-    /// Percentiles of longer buckets.
-    pub middle: &'static Kernel<(Bucketed<V>, Percentiles, DeviceSlice<u32>)>,
-    /// Keys of the points of long buckets.
-    pub keys: &'static Keys<V>,
+    pub short: &'static Kernel<(Bucketed<V>, Percentiles, LongerBuckets)>,
+    /// Percentiles of buckets of each class but the last, up to 32 points first.
+    pub sorted: &'static Selection<V>,
+    pub middle_64: &'static Selection<V>,
+    pub middle_256: &'static Selection<V>,
+    pub middle_1024: &'static Selection<V>,
+    pub middle_2048: &'static Selection<V>,
+    pub long: &'static Selection<V>,
+    /// The steps of percentiles of huge buckets that read points.
+    pub huge_extents: &'static Kernel<(Bucketed<V>, Huge)>,
+    pub huge_histogram: &'static Kernel<(Bucketed<V>, Huge)>,
+    pub huge_gather: &'static Kernel<(Bucketed<V>, Huge)>,
     /// Elements in another order.
     pub reorder: &'static Reorder<V>,
 }
@@ -35,13 +42,7 @@ pub struct Kernels<V: 'static> {
 pub type Reduce<V, S> = Kernel<(Points<V>, Progress, Buckets, Pieces<S>, Columns)>;
 /// A kernel that copies elements in another order.
 pub type Reorder<V> = Kernel<(DeviceSlice<V>, DeviceSlice<u32>, DeviceSliceMut<V>)>;
-type Keys<V> = Kernel<(
-    Bucketed<V>,
-    DeviceSlice<u32>,
-    DeviceSlice<u64>,
-    DeviceSliceMut<u64>,
-    DeviceSliceMut<u32>,
-)>;
+type Selection<V> = Kernel<(Bucketed<V>, Percentiles, DeviceSlice<u32>)>;
 
 /// A type of values that has kernels.
 pub trait HasKernels: Element {
@@ -57,9 +58,13 @@ macro_rules! has_kernels {
 }
 has_kernels! {
     f32: sums = sums_f32 statistics = statistics_f32 prepare = prepare_f32 short = short_f32
-        middle = middle_f32 keys = keys_f32 reorder = reorder_f32;
+        sorted = sorted_f32        middle_64 = middle_64_f32 middle_256 = middle_256_f32 middle_1024 = middle_1024_f32
+        middle_2048 = middle_2048_f32 long = long_f32 huge_extents = huge_extents_f32
+        huge_histogram = huge_histogram_f32 huge_gather = huge_gather_f32 reorder = reorder_f32;
     f64: sums = sums_f64 statistics = statistics_f64 prepare = prepare_f64 short = short_f64
-        middle = middle_f64 keys = keys_f64 reorder = reorder_f64;
+        sorted = sorted_f64        middle_64 = middle_64_f64 middle_256 = middle_256_f64 middle_1024 = middle_1024_f64
+        middle_2048 = middle_2048_f64 long = long_f64 huge_extents = huge_extents_f64
+        huge_histogram = huge_histogram_f64 huge_gather = huge_gather_f64 reorder = reorder_f64;
 }
 
 /// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.

@@ -1,17 +1,18 @@
 //! Percentiles.
 
 use cuda_std::DeviceSlice;
+use cuda_std::warp::WARP_SIZE;
 use time_series_kernels::{
-    self as kernels, BucketLengths, Bucketed, LongBuckets, Percentiles, SELECT_THREADS, SHORT,
-    Sorted,
+    self as kernels, Bucketed, CLASSES, HUGE_THREADS, HUGE_TILE, Huge, LONG_THREADS, LongerBuckets,
+    Percentiles, ROUNDS, SELECT_THREADS, class_start,
 };
 
 use super::kernels::{HasKernels, MODULE};
 use super::pass::Pass;
 use super::tuning;
-use super::workspace::Pairs;
-use crate::device::{Buffer, DeviceView, LaunchConfig};
-use crate::primitives::{exclusive_sums, sort_pairs};
+use super::workspace::{HugeBuckets, Longer};
+use crate::device::{Buffer, LaunchConfig};
+use crate::primitives::exclusive_sums_into;
 use crate::time_series::device_output::DeviceColumns;
 use crate::{Device, Result};
 
@@ -50,74 +51,88 @@ fn neighbours<V: HasKernels>(
         columns: to.columns_mut(first, percents.len()),
         stride: to.stride,
     };
-    let mut counts = device.zeros::<u32>(2)?;
-    let room = pass.values.len() / (SHORT as usize + 1);
-    let mut list = device.alloc::<u32>(room)?;
-    let others = LongBuckets {
-        counts: counts.slice_mut(),
-        list: list.slice_mut(),
+    let mut longer = Longer::allocate(device, pass.values.len())?;
+    longer.counts.fill_zero()?;
+    let others = LongerBuckets {
+        counts: longer.counts.slice_mut(),
+        list: longer.list.slice_mut(),
     };
     let config = LaunchConfig::for_len(firsts.len(), SELECT_THREADS);
-    // SAFETY: room for each bucket in each column, and in the list for each bucket that is not
-    // short. Here and below, buffers are of this device, and freed after the kernels have run.
+    // SAFETY: blocks of whole warps, room for each bucket in each column, and in the list for all
+    // buckets of each class. Here and below, buffers are of this device, and freed after the
+    // kernels have run.
     unsafe { device.launch(MODULE, V::KERNELS.short, config, (points, columns, others))? };
-    let [middle, long] = counts.first()?.map(|count: u32| count as usize);
-    let listed = |start: usize, len: usize| {
+    let counts: [u32; CLASSES.len()] = longer.counts.first()?;
+    // The threads of each bucket.
+    let selections = [
+        (V::KERNELS.sorted, 1),
+        (V::KERNELS.middle_64, WARP_SIZE),
+        (V::KERNELS.middle_256, WARP_SIZE),
+        (V::KERNELS.middle_1024, WARP_SIZE),
+        (V::KERNELS.middle_2048, WARP_SIZE),
+        (V::KERNELS.long, LONG_THREADS),
+    ];
+    for (class, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let start = class_start(pass.values.len(), class);
         // SAFETY: elements that were written; the list outlives the launches.
-        unsafe { DeviceSlice::from_raw_parts(list.slice().as_ptr().add(start), len) }
-    };
-    if middle > 0 {
-        let config = LaunchConfig::for_len(32 * middle, SELECT_THREADS);
-        let arguments = (points, columns, listed(0, middle));
-        // SAFETY: as above, with blocks of whole warps.
-        unsafe { device.launch(MODULE, V::KERNELS.middle, config, arguments)? };
-    }
-    if long > 0 {
-        sort(device, points, columns, listed(room - long, long))?;
+        let buckets = unsafe {
+            DeviceSlice::from_raw_parts(longer.list.slice().as_ptr().add(start), count as usize)
+        };
+        let Some(&(selection, threads)) = selections.get(class) else {
+            huge(device, points, columns, buckets)?;
+            continue;
+        };
+        let len = buckets.len() * threads as usize;
+        let config = LaunchConfig::for_len(len, threads.max(SELECT_THREADS));
+        // SAFETY: as above; the buckets of a class are no longer than its kernel takes.
+        unsafe { device.launch(MODULE, selection, config, (points, columns, buckets))? };
     }
     Ok(())
 }
 
-/// Computes percentiles of buckets by sorting all their points.
-fn sort<V: HasKernels>(
+/// Computes percentiles of buckets that several blocks read.
+fn huge<V: HasKernels>(
     device: &Device,
     points: Bucketed<V>,
     columns: Percentiles,
     buckets: DeviceSlice<u32>,
 ) -> Result<()> {
-    let of_buckets = tuning::grid_stride(buckets.len());
-    let mut lengths = device.alloc::<u32>(buckets.len())?;
-    let arguments = BucketLengths {
-        points: points.values.len(),
-        firsts: points.firsts,
+    let mut memory = HugeBuckets::allocate(device, buckets.len())?;
+    memory.states.fill_zero()?;
+    memory.histograms.fill_zero()?;
+    let per_bucket = tuning::grid_stride(buckets.len());
+    let counts = memory.tile_counts.slice_mut();
+    let arguments = (points.values.len(), points.firsts, buckets, counts);
+    // SAFETY: room for a number for each bucket. Buffers as above.
+    unsafe { device.launch(MODULE, &kernels::huge_tiles, per_bucket, arguments)? };
+    exclusive_sums_into(&memory.tile_counts, &mut memory.tiles)?;
+    let huge = Huge {
         buckets,
-        lengths: lengths.slice_mut(),
+        tiles: memory.tiles.slice(),
+        states: memory.states.slice_mut(),
+        histograms: memory.histograms.slice_mut(),
+        candidates: memory.candidates.slice_mut(),
     };
-    // SAFETY: room for each length. Buffers as above.
-    unsafe { device.launch(MODULE, &kernels::bucket_lengths, of_buckets, (arguments,))? };
-    let offsets = exclusive_sums(&lengths)?;
-    let count = DeviceView::part(&offsets, buckets.len(), 1).download()?[0] as usize;
-    let of_points = tuning::grid_stride(count);
-    let mut pairs = Pairs::allocate(device, count)?;
-    let (keys, entries) = (pairs.keys.slice_mut(), pairs.values.slice_mut());
-    let arguments = (points, buckets, offsets.slice(), keys, entries);
-    // SAFETY: room for all points of the buckets.
-    unsafe { device.launch(MODULE, V::KERNELS.keys, of_points, arguments)? };
-    let (keys, entries) = sort_pairs(pairs.keys, pairs.values, 0..u64::BITS)?;
-    let mut pairs = Pairs::allocate(device, count)?;
-    let (wide, order) = (pairs.keys.slice_mut(), pairs.values.slice_mut());
-    let arguments = (entries.slice(), wide, order);
-    // SAFETY: room for each entry.
-    unsafe { device.launch(MODULE, &kernels::widen, of_points, arguments)? };
-    let bits = u64::BITS - (buckets.len() as u64 - 1).leading_zeros();
-    let (_, order) = sort_pairs(pairs.keys, pairs.values, 0..bits)?;
-    let sorted = Sorted {
-        buckets,
-        offsets: offsets.slice(),
-        keys: keys.slice(),
-        order: order.slice(),
-    };
-    let kernel = &kernels::percentiles_of_sorted;
-    // SAFETY: room for each bucket in each column.
-    unsafe { device.launch(MODULE, kernel, of_buckets, (sorted, columns)) }
+    // At most the last tile of each bucket is not full.
+    let tiles = points.values.len() / HUGE_TILE as usize + buckets.len();
+    let per_tile = LaunchConfig::new(tiles as u32, HUGE_THREADS);
+    let blocks = LaunchConfig::new(buckets.len() as u32, HUGE_THREADS);
+    let kernels = V::KERNELS;
+    // SAFETY: a block for each tile or for each bucket, which exist; the states, histograms and
+    // candidates have an entry for each bucket, and the columns have room. The launches are in the
+    // order of the search.
+    unsafe {
+        device.launch(MODULE, kernels.huge_extents, per_tile, (points, huge))?;
+        for percentile in 0..columns.percents.len() as u32 {
+            let step = (huge, columns, percentile);
+            device.launch(MODULE, &kernels::huge_begin, per_bucket, step)?;
+            for _ in 0..ROUNDS {
+                device.launch(MODULE, kernels.huge_histogram, per_tile, (points, huge))?;
+                device.launch(MODULE, &kernels::huge_choose, blocks, (huge,))?;
+            }
+            device.launch(MODULE, kernels.huge_gather, per_tile, (points, huge))?;
+            device.launch(MODULE, &kernels::huge_finish, blocks, step)?;
+        }
+    }
+    Ok(())
 }

@@ -1,10 +1,12 @@
 //! The buffers of each phase: one list gives both the allocations and the estimate of their bytes.
 
-use time_series_kernels::{HEADER, Summary, Sums, TILE};
+use time_series_kernels::{
+    BINS, CANDIDATES, CLASSES, HEADER, HugeState, LONG, Summary, Sums, TILE, class_start,
+};
 
 use crate::device::{Element, workspace};
 use crate::time_series::method::Method;
-use crate::time_series::options::{Duplicates, TimeBuckets};
+use crate::time_series::options::{Duplicates, Order, TimeBuckets};
 
 workspace! {
     /// Points that are copied from the host.
@@ -53,6 +55,25 @@ workspace! {
     }
 }
 
+workspace! {
+    /// The buckets of these points that no thread sorts, by class.
+    pub struct Longer(points: usize) {
+        counts: u32 = CLASSES.len(),
+        list: u32 = class_start(points, CLASSES.len()),
+    }
+}
+
+workspace! {
+    /// What is known of each huge bucket in the search for percentiles.
+    pub struct HugeBuckets(buckets: usize) {
+        tile_counts: u32 = buckets,
+        states: HugeState = buckets,
+        histograms: u32 = buckets * BINS as usize,
+        candidates: u64 = buckets * CANDIDATES as usize,
+        tiles: u64 = buckets + 1,
+    }
+}
+
 /// Estimates the bytes of points of the host and their aggregates if each point is a bucket.
 pub fn aggregate_bytes<V: Element>(
     options: &TimeBuckets,
@@ -60,11 +81,19 @@ pub fn aggregate_bytes<V: Element>(
     points: usize,
 ) -> u64 {
     let is_prepared = methods.iter().any(Method::is_rate) || options.duplicates != Duplicates::Keep;
-    let is_sorted = methods.iter().any(Method::is_percentile);
+    let has_percentiles = methods.iter().any(Method::is_percentile);
+    let huge = points / (LONG as usize + 1);
     Points::<V>::bytes(points)
         + when(is_prepared, Array::<f64>::bytes(points))
-        // Percentiles of long buckets sort twice, and each sort needs its buffers twice.
-        + when(is_sorted, 4 * Pairs::bytes(points))
+        // A sort has each of its buffers twice.
+        + when(
+            options.order == Order::Sort,
+            Points::<V>::bytes(points) + 2 * Pairs::bytes(points),
+        )
+        + when(
+            has_percentiles,
+            Longer::bytes(points) + HugeBuckets::bytes(huge),
+        )
         + Array::<f64>::bytes(methods.len().saturating_mul(points))
         + pass_bytes(points, points, size_of::<Summary>())
 }

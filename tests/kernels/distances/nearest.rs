@@ -80,17 +80,22 @@ fn check<T: Number>(
 
 fn sizes_around_tiles<T: Number>() {
     for device in devices() {
-        let counts = if small() {
-            vec![1, 129]
-        } else {
-            vec![1, 2, 63, 64, 65, 127, 128, 129]
-        };
-        for &n in &[1, 2, 127, 128, 129] {
-            for &m in &counts {
-                for k in [1, m / 2, m] {
-                    let (queries, database) = (rows::<T>(n, 3, 1), rows::<T>(m, 3, 2));
-                    check(&device, SquaredL2, queries.view(), database.view(), k);
-                }
+        let sizes = [
+            (1, 1),
+            (1, 63),
+            (2, 64),
+            (1, 65),
+            (3, 127),
+            (2, 128),
+            (3, 129),
+            (127, 3),
+            (128, 65),
+            (129, 129),
+        ];
+        for (n, m) in sizes {
+            for k in [1, m] {
+                let (queries, database) = (rows::<T>(n, 3, 1), rows::<T>(m, 3, 2));
+                check(&device, SquaredL2, queries.view(), database.view(), k);
             }
         }
     }
@@ -230,7 +235,7 @@ fn as_the_reference_finds() {
 
 #[test]
 fn over_several_devices_and_within_little_memory() {
-    let (few, many) = (rows::<f64>(7, 5, 15), rows::<f64>(200, 5, 16));
+    let (few, many) = (rows::<f64>(7, 5, 15), rows::<f64>(140, 5, 16));
     for device in devices() {
         for (queries, database, k) in [(&few, &many, 60), (&many, &few, 7), (&many, &many, 3)] {
             let expected = nearest(&device, queries.view(), database.view(), k).unwrap();

@@ -172,6 +172,40 @@ fn limits_below_at_and_above_the_distance() {
     }
 }
 
+/// Bands of pairs of several strips: narrow and wide ones, and sequences of different lengths.
+#[test]
+fn limits_of_long_pairs() {
+    let text = sequence(9000, 4, 1);
+    let pairs = [
+        (mutated(&text, 60, 4, 2), text.clone()),
+        (text[300..8600].to_vec(), text.clone()),
+        (text.clone(), text.clone()),
+    ];
+    let distances = expected(&pairs);
+    let (a, b) = sides(&pairs);
+    let mut limits = vec![0, 31, 2000, 9000];
+    for distance in &distances {
+        limits.extend([distance.saturating_sub(1), *distance, distance + 1]);
+    }
+    for device in devices() {
+        for &limit in &limits {
+            if small() && limit > 700 {
+                continue;
+            }
+            let found = EditDistance::new().with_limit(limit);
+            let found = found.edit_distances(&device, &a, &b).unwrap();
+            for (i, &distance) in distances.iter().enumerate() {
+                let expected = if distance <= limit {
+                    distance
+                } else {
+                    ABOVE_LIMIT
+                };
+                assert_eq!(found[i], expected, "pair {i}, limit {limit} on {device}");
+            }
+        }
+    }
+}
+
 #[test]
 fn no_pairs() {
     let none = Sequences::new();

@@ -3,6 +3,7 @@
 mod accuracy;
 mod calls;
 mod devices;
+mod percentiles;
 mod properties;
 
 use gridstride::Device;

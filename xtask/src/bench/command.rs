@@ -30,6 +30,8 @@ pub enum Program {
     Ours(String, String),
     /// A peer's, or what makes its input: it may be missing.
     Other(String),
+    /// None: the table of a ladder beside its article, from the outputs of the commands before.
+    Table,
 }
 
 impl Line {
@@ -49,6 +51,7 @@ impl Line {
             Some((folder @ ("benches" | "bin"), name)) => {
                 Program::Ours(folder.to_owned(), name.to_owned())
             }
+            _ if program == "table" => Program::Table,
             _ => Program::Other(program),
         };
         Line {
@@ -100,6 +103,7 @@ impl Line {
             ("_numba_cpu.py", Need::Numba),
             ("_faiss.py", Need::Faiss),
             ("_strtree.py", Need::Shapely),
+            ("edit_distance_cpu.py", Need::Edlib),
         ];
         if program != "python3" {
             return Some(Need::Nvcc);
@@ -134,6 +138,7 @@ impl Line {
     pub fn text(&self, bundle: Option<&Path>) -> String {
         let mut words = match (&self.program, bundle) {
             (Program::Other(program), _) => vec![program.clone()],
+            (Program::Table, _) => vec!["table".to_owned()],
             (Program::Ours(folder, name), Some(bundle)) => {
                 vec![format!("{}/{folder}/{name}", bundle.display())]
             }
@@ -205,6 +210,14 @@ mod tests {
             "tensor-sketch x.fa"
         );
         assert_eq!(quick("python3 x.py"), "x.py");
+    }
+
+    #[test]
+    fn tables_need_no_program() {
+        let line = Line::parse("table matmul");
+        assert_eq!(line.program, Program::Table);
+        assert!(line.need().is_none() && !line.is_on_gpu());
+        assert_eq!(line.text(None), "table matmul");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Prints the tables of BENCHMARKS.md, the peers' figures among them, and draws the plots.
 
+mod beside;
 mod command;
 mod machine;
 mod peers;
@@ -15,7 +16,8 @@ use std::time::Instant;
 
 use clap::Args;
 
-use command::{CSV_FOLDER, Line, Program};
+pub use command::CSV_FOLDER;
+use command::{Line, Program};
 use machine::Machine;
 use peers::{Need, Peers};
 use programs::Programs;
@@ -31,7 +33,7 @@ const SCRATCH: &str = "target/bench";
 /// What is measured, and where results go.
 #[derive(Args)]
 pub struct Options {
-    /// Steps, or the groups `kernels`, `ladder` and `cpu`; all by default.
+    /// Steps, or the groups `kernels`, `ladder`, `articles` and `cpu`; all by default.
     names: Vec<String>,
     /// Show the steps and their commands, and run nothing.
     #[arg(long)]
@@ -170,6 +172,16 @@ impl Bench {
                 continue;
             }
             let text = line.text(self.bundle_name.as_deref());
+            if line.program == Program::Table {
+                match self.table(line) {
+                    Ok(table) => self.report.add(&table)?,
+                    Err(error) => {
+                        self.report.add(&format!("**No table:** {error}."))?;
+                        self.failed.push(text);
+                    }
+                }
+                continue;
+            }
             self.report.add(&format!("    {text}"))?;
             match self.line(line) {
                 Ok(output) => self.note(line, &output)?,
@@ -200,12 +212,20 @@ impl Bench {
             .add(&format!("Skipped, as there is no {name}: `{text}`.{files}"))
     }
 
+    /// The table that a line asks for.
+    fn table(&self, line: &Line) -> Result<String> {
+        let ladder = line.arguments.first().map_or("", String::as_str);
+        let table = beside::table(ladder, &self.root.join(SCRATCH), &self.root)?;
+        Ok(table.trim_end().to_owned())
+    }
+
     /// Runs a line the requested number of times, and returns the merged output.
     fn line(&self, line: &Line) -> Result<String> {
         let path = match &line.program {
             Program::Ours(folder, name) => self.programs.path(folder, name)?,
             Program::Other(program) if program.contains('/') => self.root.join(program),
             Program::Other(program) => PathBuf::from(program),
+            Program::Table => return Err("a table is no program".into()),
         };
         let is_ours = line.need().is_none();
         let mut outputs = Vec::new();
@@ -234,8 +254,11 @@ impl Bench {
         match &line.to {
             Some(to) => {
                 fs::write(self.root.join(to), output)?;
-                let count = output.lines().count().saturating_sub(1);
-                self.report.add(&format!("{count} measurements in {to}."))?;
+                // Tables show what the files of ladders have.
+                if to.ends_with(".csv") {
+                    let count = output.lines().count().saturating_sub(1);
+                    self.report.add(&format!("{count} measurements in {to}."))?;
+                }
             }
             None if output.trim().is_empty() => {}
             None if line.times > 1 => {

@@ -14,6 +14,8 @@ pub enum Need {
     Faiss,
     /// For STRtree.
     Shapely,
+    /// For edit distances. The program needs rapidfuzz too.
+    Edlib,
     /// For input that is made in Python.
     NumPy,
     /// For CUB.
@@ -28,6 +30,7 @@ impl Need {
             Need::Numba => "Numba",
             Need::Faiss => "FAISS",
             Need::Shapely => "Shapely",
+            Need::Edlib => "edlib",
             Need::NumPy => "NumPy",
             Need::Nvcc => "nvcc",
         }
@@ -40,6 +43,7 @@ impl Need {
             Need::Numba => "numba",
             Need::Faiss => "faiss",
             Need::Shapely => "shapely",
+            Need::Edlib => "edlib",
             Need::NumPy => "numpy",
             Need::Nvcc => {
                 let text = output(Command::new("nvcc").arg("--version"))?;
@@ -47,7 +51,9 @@ impl Need {
                 return Some(release.split(',').next()?.to_owned());
             }
         };
-        let code = format!("import {module}; print({module}.__version__)");
+        let code = format!(
+            "import importlib.metadata, {module}; print(importlib.metadata.version('{module}'))"
+        );
         output(Command::new("python3").args(["-c", &code]))
     }
 }

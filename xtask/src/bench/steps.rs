@@ -33,6 +33,8 @@ python3 benches/peers/copies_torch.py
 5 × bin/gridstride vector-add --device cuda
 ## devices: Several GPUs, and little memory
 benches/devices --device cuda
+## crossover: When a GPU pays
+benches/crossover --device cuda --csv docs/benchmarks/crossover.csv
 ## tensor_sketch: Tensor sketch
 benches/tensor_sketch --device cuda
 benches/tensor_sketch --device cuda --f64
@@ -82,6 +84,9 @@ python3 benches/peers/distances_torch.py
 benches/nearest --device cuda
 python3 benches/peers/nearest_torch.py
 python3 benches/peers/nearest_faiss.py
+## edit_distance: Edit distance
+benches/edit_distance --device cuda --write target/bench/edit_distance
+python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
 ## matmul: Matrix multiplication
 benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
 python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv
@@ -93,6 +98,9 @@ nvcc -O3 -std=c++17 -arch=native -o target/bench/time_series_cub benches/peers/t
 target/bench/time_series_cub
 ## time_series_buckets: Time series: how the length of buckets counts
 benches/time_series --device cuda --sweep > docs/benchmarks/time_series.csv
+## time_series_files: Time series: a file of 100 million lines
+bin/gridstride time-series --generate 100000000 --out target/bench/points.csv
+3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv
 ## box_overlap: Box overlap
 benches/box_overlap --write target/bench/boxes
 python3 benches/peers/box_overlap_numba.py target/bench/boxes/set1.npy target/bench/boxes/set2.npy
@@ -107,23 +115,62 @@ benches/box_overlap --device cuda --rows 140000 --kinds equal,long_sticks
 benches/box_overlap --device cuda --rows 50000 --kinds dense
 benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform
 benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
+## box_overlap_files: Box overlap: two files of 20 million boxes
+bin/gridstride box-overlap --generate 20000000 target/bench/files
+3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv
 # ladder
 ## ladder_tensor_sketch: The ladders: tensor sketch
-bin/gridstride ladder tensor-sketch --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
+bin/gridstride ladder tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
+## ladder_tensor_sketch_sweep: The ladders: tensor sketch, places of a thread and sequences of a launch
+bin/gridstride ladder tensor-sketch --device cuda --no-cpu --markdown --letters 10000000 --sweep --plot docs/benchmarks/ladder_tensor_sketch_sweep.svg
 ## ladder_box_overlap: The ladders: box overlap
-bin/gridstride ladder box-overlap --device cuda --no-cpu --markdown --plot docs/benchmarks/ladder_box_overlap.svg
+bin/gridstride ladder box-overlap --device cuda --markdown --plot docs/benchmarks/ladder_box_overlap.svg
 bin/gridstride ladder box-overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
 ## ladder_matmul: The ladders: matrix products
-bin/gridstride ladder matmul --device cuda --no-cpu --markdown
-bin/gridstride ladder block-shape --device cuda --no-cpu --markdown
+bin/gridstride ladder matmul --device cuda --markdown
+bin/gridstride ladder block-shape --device cuda --markdown --sweep --plot docs/benchmarks/ladder_block_shape_sweep.svg
 ## ladder_vector_add: The ladders: vector addition
-bin/gridstride ladder vector-add --device cuda --no-cpu --markdown
+bin/gridstride ladder vector-add --device cuda --markdown --sweep --plot docs/benchmarks/ladder_vector_add_sweep.svg
 ## ladder_timestamps: The ladders: timestamps
-bin/gridstride ladder timestamps --device cuda --no-cpu --markdown
+bin/gridstride ladder timestamps --device cuda --markdown
+bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 13s
+bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 55s
+bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
+# articles
+## articles_tensor_sketch: The articles: tensor sketch
+bin/gridstride ladder tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
+python3 benches/peers/ladder_tensor_sketch_numba.py > target/bench/tensor-sketch.numba.jsonl
+python3 benches/peers/ladder_tensor_sketch_numba.py --pointers > target/bench/tensor-sketch.pointers.jsonl
+python3 benches/peers/ladder_tensor_sketch_numba_cpu.py > target/bench/tensor-sketch.cpu.jsonl
+table tensor-sketch
+## articles_box_overlap: The articles: box overlap
+bin/gridstride ladder box-overlap --device cuda --json > target/bench/box-overlap.json
+python3 benches/peers/ladder_box_overlap_numba.py --sweep > target/bench/box-overlap.numba.jsonl
+python3 benches/peers/ladder_box_overlap_torch.py > target/bench/box-overlap.torch.jsonl
+python3 benches/peers/ladder_box_overlap_numba_cpu.py > target/bench/box-overlap.cpu.jsonl
+table box-overlap
+## articles_matmul: The articles: matrix products
+bin/gridstride ladder matmul --device cuda --json > target/bench/matmul.json
+python3 benches/peers/ladder_matmul_numba.py matmul > target/bench/matmul.numba.jsonl
+table matmul
+bin/gridstride ladder block-shape --device cuda --json > target/bench/block-shape.json
+python3 benches/peers/ladder_matmul_numba.py block-shape > target/bench/block-shape.numba.jsonl
+table block-shape
+## articles_vector_add: The articles: vector addition
+bin/gridstride ladder vector-add --device cuda --json > target/bench/vector-add.json
+python3 benches/peers/ladder_vector_add_numba.py > target/bench/vector-add.numba.jsonl
+table vector-add
+## articles_timestamps: The articles: timestamps
+bin/gridstride ladder timestamps --device cuda --json > target/bench/timestamps.json
+python3 benches/peers/ladder_timestamps_numba.py > target/bench/timestamps.numba.jsonl
+table timestamps
 # cpu
 ## tensor_sketch_cpu: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
 python3 benches/peers/tensor_sketch_numba_cpu.py
+## edit_distance_cpu: Edit distance on the CPU
+benches/edit_distance --write target/bench/edit_distance
+python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
 ## matmul_cpu: Matrix multiplication on the CPU, beside ndarray's dot
 benches/matmul_cpu
 ## time_series_cpu: Time series on the CPU
@@ -175,7 +222,7 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Step>> {
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         let all: Vec<_> = STEPS.iter().map(|step| step.name).collect();
         return Err(format!(
-            "`{unknown}` is neither one of the groups kernels, ladder and {CPU}, nor of the steps {}",
+            "`{unknown}` is neither one of the groups kernels, ladder, articles and {CPU}, nor of the steps {}",
             all.join(", ")
         )
         .into());
@@ -212,7 +259,7 @@ mod tests {
     #[test]
     fn names_differ() {
         let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
-        names.extend(["kernels", "ladder", CPU]);
+        names.extend(["kernels", "ladder", "articles", CPU]);
         let count = names.len();
         names.sort_unstable();
         names.dedup();
@@ -244,12 +291,21 @@ mod tests {
         }
     }
 
+    /// What the programs of the peers share.
+    const MODULES: [&str; 5] = [
+        "boxes",
+        "numba_gpu",
+        "tensor_sketch_kernels",
+        "tensor_sketch_pointers",
+        "timing",
+    ];
+
     #[test]
     fn every_peer_is_run() {
         for name in files("benches/peers", "py") {
-            let is_peer = name != "timing";
+            let is_module = MODULES.contains(&name.as_str());
             assert!(
-                !is_peer || is_run(&format!("benches/peers/{name}.py")),
+                is_module || is_run(&format!("benches/peers/{name}.py")),
                 "{name} is in no step"
             );
         }
@@ -262,7 +318,7 @@ mod tests {
     fn every_file_of_the_plots_is_written() {
         for name in files("docs/benchmarks", "csv") {
             // Kept by hand, or of all steps.
-            if ["overview", "machines"].contains(&name.as_str()) {
+            if ["overview", "machines", "articles"].contains(&name.as_str()) {
                 continue;
             }
             assert!(

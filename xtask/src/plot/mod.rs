@@ -69,6 +69,7 @@ pub fn draw(folder: &Path) -> Result<()> {
         ("box_overlap", searches(folder, &machines)?),
         ("matmul", products(folder, &machines)?),
         ("time_series", buckets(folder, &machines)?),
+        ("crossover", crossovers(folder, &machines)?),
     ] {
         let out = folder.join(name).with_extension("svg");
         if lines.is_empty() {
@@ -85,6 +86,15 @@ pub fn draw(folder: &Path) -> Result<()> {
         eprintln!("{}", out.display());
     }
     Ok(())
+}
+
+/// A line of the CSV file of the sizes from which a GPU is faster.
+#[derive(Deserialize)]
+struct Compared {
+    kernel: String,
+    size: f64,
+    cpu_ms: f64,
+    gpu_ms: f64,
 }
 
 /// What is written around lines, and the lines.
@@ -177,6 +187,37 @@ fn buckets(folder: &Path, machines: &Machines) -> Result<Plot> {
     Ok((labels, colored(series)))
 }
 
+/// How many times as fast the GPU is, and a line where both take the same time.
+fn crossovers(folder: &Path, machines: &Machines) -> Result<Plot> {
+    const FILE: &str = "crossover.csv";
+    let mut series = Series::new();
+    for line in records::<Compared>(&folder.join(FILE))? {
+        let point = (line.size, line.cpu_ms / line.gpu_ms);
+        series.entry(line.kernel).or_default().push(point);
+    }
+    let sizes = series.values().flatten().map(|point| point.0);
+    let (least, most) = sizes.fold((f64::INFINITY, 0.0f64), |(least, most), size| {
+        (least.min(size), most.max(size))
+    });
+    let mut lines = colored(series);
+    if !lines.is_empty() {
+        lines.push(Line {
+            name: "as fast as the CPU".to_owned(),
+            color: BLACK,
+            is_dashed: true,
+            points: vec![(least, 1.0), (most, 1.0)],
+        });
+    }
+    let labels = Labels {
+        title: format!("Whole calls with all copies, {}", machines.of(FILE)),
+        x: "size",
+        y: "the CPU's time / the GPU's",
+        base: 16.0,
+        legend: SeriesLabelPosition::UpperLeft,
+    };
+    Ok((labels, lines))
+}
+
 /// The rates of square products by size: a line for each type and program, a colour for each type.
 fn read_products(folder: &Path) -> Result<Vec<Line>> {
     const TYPES: [&str; 5] = ["f32", "f64", "tf32", "bf16", "f16"];
@@ -218,7 +259,16 @@ fn read_products(folder: &Path) -> Result<Vec<Line>> {
 }
 
 /// Reads a CSV file without lines that begin with `#`; nothing if there is no such file.
-fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+pub fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    separated(path, b',')
+}
+
+/// Likewise with tabs in place of commas.
+pub fn tab_separated<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    separated(path, b'\t')
+}
+
+fn separated<T: DeserializeOwned>(path: &Path, delimiter: u8) -> Result<Vec<T>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -226,6 +276,7 @@ fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let mut reader = csv::ReaderBuilder::new();
     let reader = reader
         .comment(Some(b'#'))
+        .delimiter(delimiter)
         .from_path(path)
         .map_err(cannot_read)?;
     let lines: csv::Result<_> = reader.into_deserialize().collect();

@@ -1,5 +1,6 @@
 //! Files that appear whole or not at all.
 
+mod distance_table;
 mod distinct;
 mod npy;
 mod temporary;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
+pub use distance_table::{DistanceTable, add_name};
 pub use distinct::check_distinct;
 pub use npy::NpyFile;
 use temporary::TemporaryFile;

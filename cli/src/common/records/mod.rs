@@ -4,6 +4,7 @@
 mod ahead;
 mod blocks;
 mod cells;
+mod header;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use std::io::Read;
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 pub use cells::Cells;
+pub use header::{column, columns};
 pub use table::{Fault, Table, read};
 
 /// Records of a whole text, one after the other, the header too.

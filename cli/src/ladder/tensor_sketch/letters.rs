@@ -1,10 +1,18 @@
-//! Random sequences.
+//! The sequences: random ones, or those of a file.
 
-use gridstride::Result;
-use gridstride::tensor_sketch::Sequences;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
 use ladder_kernels::tensor_sketch::LETTERS;
 
+use crate::common::input;
 use crate::common::random::Random;
+use crate::tensor_sketch::fasta::{Parser, Sequence};
+
+/// Bytes of a file that are read at a time.
+const BLOCK: usize = 1 << 20;
 
 /// Sequences of letters' codes, one after the other.
 pub struct Letters {
@@ -14,7 +22,8 @@ pub struct Letters {
 }
 
 impl Letters {
-    /// So many sequences, of about so many letters together.
+    /// So many sequences, of about so many letters together: of equal lengths, or each from half
+    /// to one and a half of the mean.
     pub fn random(count: usize, total: usize, are_equal: bool, seed: u64) -> Letters {
         let mean = total as f64 / count as f64;
         let mut random = Random::new(seed, 0);
@@ -32,6 +41,68 @@ impl Letters {
         Letters {
             codes: codes.collect(),
             offsets,
+        }
+    }
+
+    /// The records of a FASTA file, which may be compressed. Characters that are no letters of DNA
+    /// are left out.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has no letters.
+    pub fn read(path: &Path) -> Result<Letters> {
+        let cannot_read = || format!("cannot read {}", path.display());
+        let mut letters = Letters {
+            codes: Vec::new(),
+            offsets: vec![0],
+        };
+        let mut parser = Parser::with(Alphabet::dna(), Unknown::Skip, false);
+        let mut content = input::open(path, Arc::default()).with_context(cannot_read)?;
+        let mut block = vec![0; BLOCK];
+        loop {
+            let read = content.read(&mut block).with_context(cannot_read)?;
+            match read {
+                0 => parser.end_file(Ok(())),
+                _ => parser.text(path, &block[..read]),
+            }
+            .with_context(cannot_read)?;
+            parser.take(|codes, sequence| -> Result<()> {
+                letters.codes.extend_from_slice(codes);
+                if let Sequence::Ended(_) = sequence {
+                    letters.offsets.push(letters.codes.len() as u64);
+                }
+                Ok(())
+            })?;
+            if read == 0 {
+                break;
+            }
+        }
+        ensure!(
+            !letters.codes.is_empty(),
+            "{} has no letters A, C, G and T",
+            path.display()
+        );
+        Ok(letters)
+    }
+
+    /// The first letters, with the last sequence cut where they end.
+    pub fn first(&self, count: usize) -> Letters {
+        let before = |offset: &&u64| **offset < count as u64;
+        let mut offsets: Vec<u64> = self.offsets.iter().take_while(before).copied().collect();
+        offsets.push(count as u64);
+        Letters {
+            codes: self.codes[..count].to_vec(),
+            offsets,
+        }
+    }
+
+    /// The same letters and number of sequences, but all sequences of one length, or of two that
+    /// differ by a letter.
+    pub fn of_equal_lengths(&self) -> Letters {
+        let (count, total) = (self.count() as u64, self.codes.len() as u64);
+        let offset = |i| (u128::from(total) * u128::from(i) / u128::from(count)) as u64;
+        Letters {
+            codes: self.codes.clone(),
+            offsets: (0..=count).map(offset).collect(),
         }
     }
 
@@ -56,6 +127,9 @@ impl Letters {
     /// The same for the library.
     pub fn sequences(&self) -> Result<Sequences> {
         let offsets = self.offsets.iter().map(|&offset| offset as usize);
-        Sequences::from_concatenated(self.codes.clone(), offsets.collect())
+        Ok(Sequences::from_concatenated(
+            self.codes.clone(),
+            offsets.collect(),
+        )?)
     }
 }

@@ -4,12 +4,14 @@ mod drawing;
 mod layout;
 mod neighbor_joining;
 mod newick;
+mod picture;
 mod rooting;
 
 pub use drawing::draw_text;
 pub use layout::Layout;
 pub use neighbor_joining::{MOST_LEAVES, neighbor_joining};
 pub use newick::newick;
+pub use picture::{Area, Branches, GREY, draw_picture};
 pub use rooting::rooted_at_midpoint;
 
 /// A tree with lengths on its branches.

@@ -45,7 +45,7 @@ impl RunTimeSizes {
 /// ahead.
 ///
 /// # Safety
-/// As of [`sketch_six_places`](super::sketch_six_places) with other sizes; the block and its
+/// As of [`sketch_consecutive_6`](super::sketch_consecutive_6) with other sizes; the block and its
 /// dynamic shared memory are those that the sizes give.
 #[kernel]
 pub unsafe fn sketch_run_time_sizes(

@@ -1,5 +1,10 @@
-//! The first forms, with integers of 64 bits. Rows go from one array of shared memory to another
-//! and back.
+//! The first forms: rows of `f32`, and tables of 64-bit integers.
+//!
+//! In Python's arithmetic, and in that of Numba, an `i64` times an `f32` is an `f64`. So each step
+//! converts both factors, multiplies and adds in `f64`, and rounds the sum to the `f32` of the row.
+//! GPUs for games have 1/32 or 1/64 of the units for `f64` that they have for `f32`.
+//!
+//! Rows go from one array of shared memory to another and back.
 
 use cuda_std::prelude::*;
 
@@ -17,7 +22,7 @@ pub unsafe fn sketch_sequence(
     sequence: DeviceSlice<u8>,
     hashes: DeviceSlice<i64>,
     signs: DeviceSlice<i64>,
-    sketch: DeviceSliceMut<i64>,
+    sketch: DeviceSliceMut<f32>,
 ) {
     // SAFETY: passed on to the caller.
     unsafe { sketch_wide(sequence, 0..sequence.len(), hashes, signs, sketch, 0) };
@@ -35,7 +40,7 @@ pub unsafe fn sketch_all(
     offsets: DeviceSlice<u64>,
     hashes: DeviceSlice<i64>,
     signs: DeviceSlice<i64>,
-    sketches: DeviceSliceMut<i64>,
+    sketches: DeviceSliceMut<f32>,
 ) {
     let sequence = thread::block_idx_x() as usize;
     // SAFETY: there are such offsets; the rest is passed on to the caller.
@@ -53,20 +58,20 @@ unsafe fn sketch_wide(
     range: core::ops::Range<usize>,
     hashes: DeviceSlice<i64>,
     signs: DeviceSlice<i64>,
-    sketches: DeviceSliceMut<i64>,
+    sketches: DeviceSliceMut<f32>,
     out: usize,
 ) {
-    let rows_in = shared_array![i64; LAYER];
-    let rows_out = shared_array![i64; LAYER];
+    let rows_in = shared_array![f32; LAYER];
+    let rows_out = shared_array![f32; LAYER];
     let row = thread::thread_idx_x() as usize;
     let position = thread::thread_idx_y() as usize;
     let own = (row + 1) * DIM + position;
     // SAFETY: rows and places are below their numbers, barriers separate what one thread writes
     // from what another reads, and slices are what the caller says.
     unsafe {
-        rows_in.add(own).write(0);
+        rows_in.add(own).write(0.0);
         if row == 0 {
-            rows_in.add(position).write((position == 0) as i64);
+            rows_in.add(position).write((position == 0) as u32 as f32);
         }
         thread::sync_threads();
         for i in range {
@@ -75,10 +80,10 @@ unsafe fn sketch_wide(
             if from < 0 {
                 from += DIM as i64;
             }
-            let rolled = rows_in.add(row * DIM + from as usize).read();
-            rows_out
-                .add(own)
-                .write(rows_in.add(own).read() + signs.at(entry) * rolled);
+            let rolled = rows_in.add(row * DIM + from as usize).read() as f64;
+            let sum = rows_in.add(own).read() as f64;
+            let sum = float::fma_f64(signs.at(entry) as f64, rolled, sum);
+            rows_out.add(own).write(sum as f32);
             thread::sync_threads();
             rows_in.add(own).write(rows_out.add(own).read());
             thread::sync_threads();

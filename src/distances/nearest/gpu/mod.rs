@@ -12,6 +12,7 @@ use crate::distances::gpu::kernels::HasKernels;
 use crate::distances::gpu::{largest, tuning as sizes};
 use crate::distances::options::Metric;
 use crate::distances::scale::Scale;
+use crate::partition::is_short_of_memory;
 use crate::{Device, Result, modules};
 use tuning::Shape;
 use workspace::Candidates;
@@ -76,17 +77,8 @@ pub fn device<T: HasKernels>(whole: DeviceQueries<T>, places: Places) -> Result<
         unscale,
     };
     let device = queries.device();
-    let shape = Shape::new(
-        k,
-        count,
-        rows,
-        T::KERNELS.tile_columns,
-        device.info().processors,
-        device.memory_budget(),
-    );
-    let shape = shape.ok_or_else(|| crate::distances::input::too_many(operation, (count, rows)))?;
-    let lists = shape.queries * shape.ranges as usize;
-    let mut workspace = Candidates::allocate(device, lists, shape.capacity as usize)?;
+    let (shape, mut workspace) = allocate(device, k, count, rows, T::KERNELS.tile_columns)?
+        .ok_or_else(|| crate::distances::input::too_many(operation, (count, rows)))?;
     for first in (0..count).step_by(shape.queries) {
         let in_launch = shape.queries.min(count - first);
         let search = Search {
@@ -122,4 +114,31 @@ pub fn device<T: HasKernels>(whole: DeviceQueries<T>, places: Places) -> Result<
         unsafe { device.launch(&modules::DISTANCES, kernel, config, arguments)? };
     }
     Ok(())
+}
+
+/// Allocates lists for a search of k rows, as many as there is memory for; `None` if there are more
+/// tiles than kernels count.
+fn allocate(
+    device: &Device,
+    k: usize,
+    queries: usize,
+    rows: usize,
+    tile_columns: u32,
+) -> Result<Option<(Shape, Candidates)>> {
+    let processors = device.info().processors;
+    let mut free = device.memory_budget();
+    loop {
+        let Some(shape) = Shape::new(k, queries, rows, tile_columns, processors, free) else {
+            return Ok(None);
+        };
+        let lists = shape.queries * shape.ranges as usize;
+        match Candidates::allocate(device, lists, shape.capacity as usize) {
+            Ok(workspace) => return Ok(Some((shape, workspace))),
+            // Others may have taken the memory. With half of the lists there are more launches.
+            Err(error) if lists > 1 && is_short_of_memory(device, &error) => {
+                free = Some(tuning::free_for(k, lists / 2));
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }

@@ -49,6 +49,11 @@ pub fn list_bytes(k: usize) -> u64 {
     Candidates::bytes(1, capacity(k))
 }
 
+/// Returns the free memory of which `lists` lists take their share.
+pub fn free_for(k: usize, lists: usize) -> u64 {
+    list_bytes(k) * lists as u64 * SHARE
+}
+
 impl Shape {
     /// Returns the shape of a search of k rows on a device of `processors` multiprocessors with
     /// `free` bytes of memory, if that is known; `None` if there are more tiles than kernels count.
@@ -132,5 +137,7 @@ mod tests {
             }
         }
         assert_eq!(Shape::new(1, 1, usize::MAX, 64, 132, None), None);
+        let few = Shape::new(10, 10_000, 1_000_000, 128, 132, Some(free_for(10, 300))).unwrap();
+        assert!(few.queries * few.ranges as usize <= 300);
     }
 }

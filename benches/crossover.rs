@@ -1,0 +1,236 @@
+//! From which sizes on a GPU takes less time than the CPU, with all copies.
+//!
+//!     cargo bench -p gridstride_benches --features cuda --bench crossover -- --device cuda --csv crossover.csv
+//!
+//! Milliseconds of whole calls from host arrays to host arrays by the clock, medians with the least and the most, on the
+//! CPU with all its cores and on another device. Sizes are powers of two. The results of both devices are compared,
+//! within twice the documented bound of each kernel.
+
+mod common;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Parser;
+use common::{Random, Times, Where};
+use gridstride::box_overlap::overlaps;
+use gridstride::distances::pairwise;
+use gridstride::matmul::{MatMul, matmul};
+use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+use gridstride::time_series::{Method, aggregate};
+use gridstride::{Device, Result};
+use ndarray::{Array1, Array2};
+
+#[derive(Parser)]
+struct Args {
+    /// What is compared with the CPU.
+    #[arg(long, value_enum, default_value = "cuda")]
+    device: Where,
+    /// Timed calls, after a first one that is not.
+    #[arg(long, default_value_t = 7)]
+    runs: usize,
+    /// The exponent of the largest size, to try it on a slow device; by default that of each kernel.
+    #[arg(long)]
+    largest: Option<u32>,
+    /// A kernel ends at the size at which either device takes so many ms.
+    #[arg(long, default_value_t = 2000.0)]
+    limit: f64,
+    /// Write the times to this file too.
+    #[arg(long)]
+    csv: Option<PathBuf>,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Sizes are 2⁶, 2⁸ and so on.
+const FIRST: u32 = 6;
+const STEP: usize = 2;
+
+/// The numbers of a row, the length of tuples, and the letters of a sequence.
+const DIM: usize = 96;
+const TUPLE: usize = 4;
+const SEQUENCE: usize = 1024;
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let devices = [Device::cpu(), args.device.open()?];
+    for device in &devices {
+        println!("{}", device.info());
+    }
+    println!("| kernel | size | CPU, ms | {}, ms | ratio |", devices[1]);
+    println!("|---|--:|--:|--:|--:|");
+    let mut csv = args.csv.as_ref().map(File::create).transpose()?;
+    if let Some(csv) = &mut csv {
+        writeln!(
+            csv,
+            "kernel,size,cpu_ms,cpu_least,cpu_most,gpu_ms,gpu_least,gpu_most"
+        )?;
+    }
+    let kernels: [(&str, u32, Kernel); 5] = [
+        ("matmul, N×N in f32", 12, products),
+        ("tensor sketch, letters", 26, sketches),
+        ("distances, N×N rows of 96", 14, distances),
+        ("box overlap, boxes of each set", 22, boxes),
+        ("time series, points", 26, means),
+    ];
+    let mut crossovers = Vec::new();
+    for (name, largest, kernel) in kernels {
+        let mut first_faster = None;
+        for exponent in (FIRST..=args.largest.unwrap_or(largest).min(largest)).step_by(STEP) {
+            let size = 1 << exponent;
+            let times = kernel(
+                &Bench {
+                    devices: &devices,
+                    runs: args.runs,
+                },
+                size,
+            )?;
+            let [cpu, gpu] = &times;
+            let ratio = cpu.median / gpu.median;
+            println!("| {name} | {size} | {cpu} | {gpu} | {ratio:.2} |");
+            if let Some(csv) = &mut csv {
+                let numbers = times.iter().flat_map(|t| [t.median, t.least, t.most]);
+                let numbers: Vec<_> = numbers.map(|ms| format!("{ms:.5}")).collect();
+                writeln!(csv, "\"{name}\",{size},{}", numbers.join(","))?;
+            }
+            // From there on: a size at which the CPU is faster again begins anew.
+            first_faster = first_faster.filter(|_| ratio > 1.0);
+            if ratio > 1.0 {
+                first_faster.get_or_insert(size);
+            }
+            if times.iter().any(|time| time.median > args.limit) {
+                break;
+            }
+        }
+        crossovers.push((name, first_faster));
+    }
+    println!("\n| kernel | {} is faster from |\n|---|--:|", devices[1]);
+    for (name, size) in crossovers {
+        let size = size.map_or("no size here".to_owned(), |size: usize| size.to_string());
+        println!("| {name} | {size} |");
+    }
+    Ok(())
+}
+
+/// Times a kernel of a size on both devices.
+type Kernel = fn(&Bench, usize) -> Result<[Times; 2]>;
+
+struct Bench<'a> {
+    devices: &'a [Device; 2],
+    runs: usize,
+}
+
+impl Bench<'_> {
+    /// The times of a call on both devices, whose results have to agree.
+    fn times<R>(
+        &self,
+        call: impl Fn(&Device) -> Result<R>,
+        agree: impl Fn(&R, &R) -> bool,
+    ) -> Result<[Times; 2]> {
+        let [cpu, gpu] = self.devices;
+        assert!(agree(&call(cpu)?, &call(gpu)?), "the results differ");
+        let times = |device: &Device| {
+            let timed = |_| {
+                let start = Instant::now();
+                let found = call(device)?;
+                let elapsed = start.elapsed();
+                drop(found);
+                Ok(elapsed.as_secs_f64() * 1e3)
+            };
+            let times: Result<Vec<f64>> = (0..self.runs).map(timed).collect();
+            Ok(Times::of(times?))
+        };
+        Ok([times(cpu)?, times(gpu)?])
+    }
+}
+
+/// Whether all numbers are as close as their bounds say.
+fn are_close<T: Copy + Into<f64>>(
+    a: impl IntoIterator<Item = T>,
+    b: impl IntoIterator<Item = T>,
+    bound: impl Fn(f64) -> f64,
+) -> bool {
+    // Not `>`: NaN is wrong too.
+    let close = |(a, b): (T, T)| {
+        let (a, b) = (a.into(), b.into());
+        (a - b).abs() <= bound(a)
+    };
+    a.into_iter().zip(b).all(close)
+}
+
+fn products(bench: &Bench, size: usize) -> Result<[Times; 2]> {
+    let mut random = Random(1);
+    let mut matrix =
+        || Array2::from_shape_simple_fn((size, size), || 2.0 * random.uniform() as f32 - 1.0);
+    let (a, b) = (matrix(), matrix());
+    // Σ|a|·|b| is at most k.
+    let bound = 2.0 * MatMul::new().error_factor::<f32>(size) * size as f64;
+    bench.times(
+        |device| matmul(device, a.view(), b.view()),
+        |a, b| are_close(a.iter().copied(), b.iter().copied(), |_| bound),
+    )
+}
+
+fn sketches(bench: &Bench, letters: usize) -> Result<[Times; 2]> {
+    let mut random = Random(2);
+    let codes = (0..letters).map(|_| random.below(4) as u8).collect();
+    let length = SEQUENCE.min(letters);
+    let offsets = (0..=letters / length).map(|i| i * length).collect();
+    let sequences = Sequences::from_concatenated(codes, offsets)?;
+    let sketcher = TensorSketch::new(Tables::from_seed(4, TUPLE, DIM, 1)?).normalize(true);
+    // The documented bound of normalized sketches.
+    let bound = (3000 * TUPLE + 2 * DIM) as f64 * f64::from(f32::EPSILON);
+    bench.times(
+        |device| sketcher.sketch(device, &sequences),
+        |a, b| are_close(a.iter().copied(), b.iter().copied(), |_| bound),
+    )
+}
+
+fn distances(bench: &Bench, size: usize) -> Result<[Times; 2]> {
+    let mut random = Random(3);
+    let rows = Array2::from_shape_simple_fn((size, DIM), || random.uniform() as f32);
+    let roundings = (DIM + 5) as f64 * f64::from(f32::EPSILON / 2.0);
+    let factor = 2.0 * roundings / (1.0 - roundings);
+    bench.times(
+        |device| pairwise(device, rows.view()),
+        |a, b| are_close(a.iter().copied(), b.iter().copied(), |a| factor * a),
+    )
+}
+
+fn boxes(bench: &Bench, size: usize) -> Result<[Times; 2]> {
+    let [welds, segments] = common::boxes::pipes(size);
+    bench.times(
+        |device| overlaps(device, welds.view(), segments.view()),
+        |a, b| a == b,
+    )
+}
+
+fn means(bench: &Bench, points: usize) -> Result<[Times; 2]> {
+    let mut random = Random(4);
+    let timestamps = Array1::from_iter((0..points as i64).map(|i| 5 * i));
+    let values = Array1::from_shape_simple_fn(points, || random.uniform());
+    // Values up to 1, seven of a bucket: a rounding for each addition, and one for the division.
+    let bound = 2.0 * 8.0 * f64::EPSILON;
+    bench.times(
+        |device| {
+            aggregate(
+                device,
+                timestamps.view(),
+                values.view(),
+                35,
+                &[Method::MEAN],
+            )
+        },
+        |a, b| {
+            a.starts() == b.starts()
+                && are_close(
+                    a.column(0).iter().copied(),
+                    b.column(0).iter().copied(),
+                    |_| bound,
+                )
+        },
+    )
+}

@@ -1,0 +1,99 @@
+"""edlib and rapidfuzz on the pairs of benches/edit_distance.rs, on all cores and on one.
+
+Run with both packages of PyPI:  python3 edit_distance_cpu.py FOLDER [PROCESSES]
+FOLDER has the pairs and gridstride's distances, written by benches/edit_distance --write FOLDER.
+Each time is a median of 3 runs; GCUPS are 10⁹ entries of the whole table of distances in a second.
+Distances that differ from gridstride's are an error.
+"""
+
+import os
+import sys
+import time
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+import edlib
+from rapidfuzz.distance import Levenshtein
+
+from timing import median
+
+RUNS = 3
+# Entries that one core computes, and as many more on all cores as there are.
+ENTRIES = 4_000_000_000
+
+# The pairs of a case, which child processes inherit.
+pairs = []
+
+
+def by_edlib(pair):
+    return edlib.align(pair[0], pair[1], mode="NW", task="distance")["editDistance"]
+
+
+def by_rapidfuzz(pair):
+    return Levenshtein.distance(pair[0], pair[1])
+
+
+PEERS = {"edlib": by_edlib, "rapidfuzz": by_rapidfuzz}
+
+
+def work(task):
+    name, start, end = task
+    return [PEERS[name](pair) for pair in pairs[start:end]]
+
+
+def distances(name, count, pool, processes):
+    if pool is None:
+        return work((name, 0, count))
+    # Several tasks for each process, for balance.
+    step = max(1, count // (8 * processes))
+    tasks = [(name, start, min(start + step, count)) for start in range(0, count, step)]
+    return [distance for part in pool.map(work, tasks, chunksize=1) for distance in part]
+
+
+def measure(case, name, count, pool, processes):
+    entries = sum(len(a) * len(b) for a, b, _ in pairs[:count])
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        found = distances(name, count, pool, processes)
+        times.append(time.perf_counter() - start)
+        for i, (distance, pair) in enumerate(zip(found, pairs)):
+            assert distance == pair[2], f"pair {i} of {case}: {distance} by {name}, not {pair[2]}"
+    seconds = median(times)
+    cores = processes if pool else 1
+    print(f"{case:<20} {name:<10} {cores:>5} {count:>8} {seconds * 1e3:>10.1f} {entries / seconds / 1e9:>9.1f}")
+
+
+def most(limit):
+    """How many of the first pairs have about so many entries."""
+    count, entries = 0, 0
+    while count < len(pairs) and (count == 0 or entries < limit):
+        entries += len(pairs[count][0]) * len(pairs[count][1])
+        count += 1
+    return count
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    processes = int(sys.argv[2]) if len(sys.argv) > 2 else len(os.sched_getaffinity(0))
+    print("edlib", version("edlib"), "rapidfuzz", version("rapidfuzz"))
+    print(f"{'':<20} {'':<10} {'cores':>5} {'pairs':>8} {'ms':>10} {'GCUPS':>9}")
+    for file in sorted(Path(sys.argv[1]).glob("*.tsv")):
+        pairs.clear()
+        with open(file) as lines:
+            for line in lines:
+                a, b, distance = line.split("\t")
+                pairs.append((a, b, int(distance)))
+        # Started after reading, so that they have the pairs.
+        with get_context("fork").Pool(processes) as pool:
+            for name in PEERS:
+                measure(file.stem, name, most(ENTRIES), None, processes)
+                # Long pairs are at least as many as there are processes.
+                count = max(most(ENTRIES * processes), min(len(pairs), processes))
+                measure(file.stem, name, count, pool, processes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""The published box overlap in Numba CUDA, beside `gridstride ladder box-overlap`.
+
+Run with Numba, numba-cuda and NumPy on a machine with a GPU:
+
+    python3 ladder_box_overlap_numba.py [--boxes 200000] [--runs 5] [--sweep]
+
+Prints a line of JSON for each version: `kernel` are times by CUDA events of the launch on data in the device's memory,
+`call` those of whole calls by the host's clock, from boxes in ordinary memory to matches there. The boxes are those of
+the published program, seed 42, in metres. All matches are compared with those of a search on the CPU, but for v3, whose
+wrong pairs are counted. `--sweep` takes the best of blocks of 16 to 1024 threads in steps of 16; else a block has 256.
+Other than published, a seventh match marks the row, not the sixth. Without a GPU: NUMBA_ENABLE_CUDASIM=1 and 60 boxes.
+"""
+
+import argparse
+import functools
+
+import numpy as np
+
+from boxes import LIMIT, OVERFLOW, UNUSED, check, matches, welds_and_segments
+from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, nb, versions
+from timing import clock_ms, median, repeated, show_row
+
+show = functools.partial(show_row, "box-overlap")
+
+# Threads of a block, boxes that a thread of v2 and v3 loads, and the shared memory that every GPU gives to a block.
+THREADS, ITEMS, SHARED = 256, 4, 48 << 10
+
+
+@cuda.jit(device=True)
+def note(out, i, found, j):
+    """Writes a match, or that there are too many."""
+    if found < LIMIT:
+        out[i, found] = j
+    else:
+        out[i, LIMIT - 1] = OVERFLOW
+
+
+@cuda.jit
+def plain(set1, set2, out):
+    """A thread for each box of the first set, which goes through the second."""
+    i = cuda.grid(1)
+    if i < set1.shape[0]:
+        x0, y0, z0, x1, y1, z1 = set1[i]
+        found = 0
+        for j in range(set2.shape[0]):
+            other = set2[j]
+            if (
+                x0 <= other[3]
+                and y0 <= other[4]
+                and z0 <= other[5]
+                and x1 >= other[0]
+                and y1 >= other[1]
+                and z1 >= other[2]
+            ):
+                note(out, i, found, j)
+                found += 1
+
+
+def in_tiles(items, dtype):
+    """A kernel that loads tiles of the second set into shared memory, `items` boxes a thread."""
+
+    @cuda.jit
+    def kernel(set1, set2, out):
+        tile = cuda.shared.array(0, dtype=dtype)
+        block = cuda.blockDim.x
+        boxes = items * block
+        i = cuda.grid(1)
+        own = set1[min(i, set1.shape[0] - 1)]
+        x0, y0, z0, x1, y1, z1 = own
+        found = 0
+        for base in range(0, set2.shape[0], boxes):
+            for place in range(cuda.threadIdx.x, boxes, block):
+                if base + place < set2.shape[0]:
+                    for k in range(6):
+                        tile[6 * place + k] = set2[base + place, k]
+            cuda.syncthreads()
+            if i < set1.shape[0]:
+                for j in range(min(boxes, set2.shape[0] - base)):
+                    other = tile[6 * j : 6 * j + 6]
+                    if (
+                        x0 <= other[3]
+                        and y0 <= other[4]
+                        and z0 <= other[5]
+                        and x1 >= other[0]
+                        and y1 >= other[1]
+                        and z1 >= other[2]
+                    ):
+                        note(out, i, found, base + j)
+                        found += 1
+            cuda.syncthreads()
+
+    return kernel
+
+
+def count_wrong(found, expected):
+    """How many pairs are in one result alone."""
+    pairs = lambda out: {(i, out[i, place]) for i, place in zip(*np.nonzero(out >= 0))}
+    found, expected = pairs(found), pairs(expected)
+    return len(found - expected), len(expected - found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--boxes", type=int, default=200_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--sweep", action="store_true", help="the best of 64 sizes of blocks")
+    options = parser.parse_args()
+    sets = [(boxes / 1000).astype(np.float32) for boxes in welds_and_segments(options.boxes)]
+    expected, pairs = matches(*sets)
+    n = len(sets[0])
+    show("", device=device_name(), versions=versions(), boxes=n, pairs=int(pairs))
+    single, half = np.float32, np.float16
+    for version, kernel, items, dtype in (
+        ("kernel", plain, 0, single),
+        ("v1", in_tiles(1, nb.float32), 1, single),
+        ("v2", in_tiles(ITEMS, nb.float32), ITEMS, single),
+        ("v3", in_tiles(ITEMS, nb.types.float16), ITEMS, half),
+    ):
+        # Halves reach to 65504, which metres do not exceed.
+        on_host = [boxes.astype(dtype) for boxes in sets]
+        set1, set2 = (cuda.to_device(boxes) for boxes in on_host)
+        out = cuda.to_device(np.full((n, LIMIT), UNUSED, np.int32))
+
+        def launch(threads, set1=set1, set2=set2, out=out):
+            shared = items * threads * 6 * np.dtype(dtype).itemsize
+            kernel[-(-n // threads), threads, 0, shared](set1, set2, out)
+
+        launch(THREADS)
+        found, remark = out.copy_to_host(), None
+        if dtype == half:
+            remark = "{} pairs are wrong, {} are missing".format(*count_wrong(found, expected))
+        else:
+            check(found, expected, version)
+
+        def times(threads):
+            return repeated(lambda: elapsed_ms(lambda: launch(threads)), options.runs)
+
+        threads = THREADS
+        if options.sweep:
+            fits = [t for t in range(16, 1025, 16) if items * t * 6 * np.dtype(dtype).itemsize <= SHARED]
+            threads = min(fits, key=lambda threads: median(times(threads)))
+        kernel_times = times(threads)
+
+        def call():
+            out = cuda.to_device(np.full((n, LIMIT), UNUSED, np.int32))
+            launch(threads, *(cuda.to_device(boxes) for boxes in on_host), out)
+            return out.copy_to_host()
+
+        call_times = repeated(lambda: clock_ms(call), 0 if SIMULATED else options.runs)
+        show(version, kernel_times, call_times, threads=threads, remark=remark)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The published vector addition in Numba CUDA, beside `gridstride ladder vector-add`.
+
+Run with Numba, numba-cuda and NumPy on a machine with a GPU:
+
+    python3 ladder_vector_add_numba.py [--elements 20000000] [--streams 2,5,10] [--runs 5]
+
+Prints a line of JSON for each version: `kernel` are times by CUDA events of the launch on data in the device's memory,
+`call` those of whole calls by the host's clock. Two vectors of i32 are added to one of f64; all sums are compared. The
+published program times a first call, in which Numba compiles the kernel: the row `one stream, first call` has that. Its
+streams share one output on the device, which is right only because copies from ordinary memory wait; here each stream
+has its own. Without a GPU: NUMBA_ENABLE_CUDASIM=1, with some thousand elements.
+"""
+
+import argparse
+import functools
+
+import numpy as np
+
+from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, versions
+from timing import clock_ms, repeated, show_row
+
+show = functools.partial(show_row, "vector-add")
+
+THREADS = 256
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@cuda.jit
+def add(a, b, out):
+    """A grid-stride loop, which is right for any launch."""
+    for i in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
+        out[i] = a[i] + b[i]
+
+
+def blocks(elements):
+    return -(-elements // THREADS)
+
+
+def on_streams(a, b, out, count):
+    """Adds in as many parts as there are streams; returns a call."""
+    parts = [slice(start, start + -(-len(a) // count)) for start in range(0, len(a), -(-len(a) // count))]
+    streams = [cuda.stream() for _ in parts]
+    on_device = [cuda.device_array(len(a[part]), np.float64) for part in parts]
+
+    def call():
+        for part, stream, sums in zip(parts, streams, on_device):
+            inputs = [cuda.to_device(vector[part], stream=stream) for vector in (a, b)]
+            add[blocks(len(sums)), THREADS, stream](*inputs, sums)
+            sums.copy_to_host(out[part], stream=stream)
+        cuda.synchronize()
+
+    return call
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--elements", type=int, default=20_000_000)
+    parser.add_argument("--streams", default="2,5,10", help="numbers of streams")
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    n = options.elements
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-(2**30), 2**30, n).astype(np.int32) for _ in range(2))
+    expected = a.astype(np.float64) + b
+    show("", device=device_name(), versions=versions(), elements=n)
+
+    def check(out, name):
+        assert (out == expected).all(), f"{name} computes something else"
+        out[:] = 0
+
+    out = np.zeros(n)
+
+    def one_stream():
+        sums = cuda.device_array(n, np.float64)
+        add[blocks(n), THREADS](cuda.to_device(a), cuda.to_device(b), sums)
+        sums.copy_to_host(out)
+
+    # The context of the device is no part of the first call.
+    cuda.synchronize()
+    first = [clock_ms(one_stream)]
+    check(out, "the first call")
+    show("one stream, first call", call=first)
+
+    inputs = cuda.to_device(a), cuda.to_device(b)
+    for version, launch in (("one thread", (1, 1)), ("kernel", (blocks(n), THREADS))):
+        sums = cuda.device_array(n, np.float64)
+        times = repeated(lambda: elapsed_ms(lambda: add[launch](*inputs, sums)), options.runs)
+        check(sums.copy_to_host(), version)
+        show(version, times)
+    calls = [("one stream", one_stream)]
+    for count in map(int, options.streams.split(",")):
+        name = NUMBERS[count] if count < len(NUMBERS) else count
+        calls.append((f"{name} streams", on_streams(a, b, out, count)))
+    if not SIMULATED:
+        # Page-locked memory, from and to which copies overlap.
+        pinned = [cuda.pinned_array(n, vector.dtype) for vector in (a, b, out)]
+        pinned[0][:], pinned[1][:] = a, b
+        calls.append(("pinned", on_streams(*pinned, 5)))
+    for version, call in calls:
+        times = repeated(lambda: clock_ms(call), options.runs)
+        check(pinned[2] if version == "pinned" else out, version)
+        show(version, call=times)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+//! Golden outputs: the files and the `--json` of runs with small inputs, on every device, against
+//! files in `tests/golden`.
+//!
+//! After a deliberate change of outputs, `GRIDSTRIDE_REWRITE_GOLDEN=1 cargo test -p gridstride_cli
+//! golden::` writes those files from the first device. The tests fail then in any case: look at the
+//! difference, and run them again without the variable.
+//!
+//! Inputs are chosen so that most results are exact: whole numbers, comparisons, and sums of
+//! multiples of 1/4. The files of these cases have to be the same byte for byte. The other cases
+//! derive how far a number may be from the golden one; whole numbers and all text are compared byte
+//! for byte there too. Times, rates and devices are masked in the JSON.
+
+mod case;
+mod compare;
+
+use case::{Case, On, check_all};
+
+/// The unit roundoff of each type.
+const U32: f64 = f32::EPSILON as f64 / 2.0;
+const U64: f64 = f64::EPSILON / 2.0;
+
+/// Up to 38 letters have at most C(38, 3) = 8436 tuples: in `f64` the error of the Fourier form is far
+/// below 1/2, so that sketches are rounded to whole numbers, whose squared differences are whole too.
+/// Square roots of `f64` have one right rounding, and trees and pictures are made by the host.
+#[test]
+fn tensor_sketch() {
+    Case::new(
+        "tensor_sketch",
+        "tensor-sketch tests/golden/inputs/animals.fa --tables tests/golden/inputs/tables.json \
+         --f64 --dim 8 --out OUT/sketches.npy --distances OUT/distances.tsv --tree OUT/tree.nwk \
+         --plot OUT/heat.svg --plot-tree OUT/tree.svg",
+    )
+    .check();
+}
+
+/// In the Fourier form, `f32`, divided by the number of tuples.
+///
+/// The bound E in `tests/common/sketch.rs` for n = 38 letters and t = 3: r = 2n + 6t = 94 roundings,
+/// E = √2·γ_94(2⁻²⁴)·C(n, k) ≈ 133·2⁻²⁴·C(n, k), which is divided by C(n, k), with three more
+/// roundings of a number below 1. The part in `f64` is less than one rounding of `f32`. So a number
+/// is at most 137·2⁻²⁴ off, the distance of two sketches of D = 8 numbers 2·√8·137·2⁻²⁴, and its
+/// computation adds γ_12(2⁻²⁴) of at most 2·√8: together 843·2⁻²⁴. Two devices differ by at most
+/// twice as much.
+#[test]
+fn tensor_sketch_normalized() {
+    Case::new(
+        "tensor_sketch_normalized",
+        "tensor-sketch tests/golden/inputs/animals.fa --tables tests/golden/inputs/tables.json \
+         --normalize --dim 8 --out OUT/sketches.npy --distances OUT/distances.tsv",
+    )
+    .bound(2.0 * 843.0 * U32)
+    .check();
+}
+
+/// A window of 12 letters has C(12, 2) = 66 tuples: E is below 1/2, so that its sketch is rounded to
+/// whole numbers. The host divides the sums of windows.
+#[test]
+fn tensor_sketch_windows() {
+    Case::new(
+        "tensor_sketch_windows",
+        "tensor-sketch tests/golden/inputs/animals.fa --windows 12:4 --mean --dim 8 --tuple 2 \
+         --out OUT/means.npy",
+    )
+    .check();
+}
+
+/// `whole.npy` has the sketches of the first case: whole numbers, as there.
+#[test]
+fn distances() {
+    Case::new(
+        "distances",
+        "distances tests/golden/inputs/whole.npy --names tests/golden/inputs/names.txt \
+         --out OUT/distances.tsv",
+    )
+    .check();
+}
+
+/// `fractions.npy` has the sketches of the second case: D = 8 numbers below 1 in `f32`, whose squared distances are below
+/// 32. The error is at most γ_12(2⁻²⁴) of that, and two devices differ by at most twice as much. The
+/// mean in `f64` adds less than a hundredth of a rounding of `f32`.
+#[test]
+fn distances_of_two_files() {
+    Case::new(
+        "distances_of_two_files",
+        "distances tests/golden/inputs/fractions.npy \
+         tests/golden/inputs/fractions.npy --metric squared-l2 \
+         --out OUT/distances.npy",
+    )
+    .bound(2.0 * 12.1 * U32 * 32.0)
+    .check();
+}
+
+/// Comparisons alone, as in all cases of boxes.
+#[test]
+fn box_overlap() {
+    check_all([
+        Case::new(
+            "box_overlap",
+            "box-overlap tests/golden/inputs/set1.csv tests/golden/inputs/set2.csv --out OUT/pairs.csv \
+         --matrix OUT/matrix.npy --limit 2 --plot OUT/boxes.svg",
+        ),
+        Case::new(
+            "box_overlap_of_one_set",
+            "box-overlap tests/golden/inputs/set1.csv --type f64 --out OUT/pairs.csv",
+        ),
+    ]);
+}
+
+#[test]
+fn box_overlap_joined() {
+    check_all([
+        Case::new(
+            "box_overlap_left_join",
+            "box-overlap tests/golden/inputs/set1.csv tests/golden/inputs/set2.csv --join id,minX \
+         --out OUT/joined.csv",
+        ),
+        Case::new(
+            "box_overlap_inner_join",
+            "box-overlap tests/golden/inputs/set1.csv tests/golden/inputs/set2.csv --join id \
+         --join-kind inner --out OUT/joined.csv",
+        ),
+        Case::new(
+            "box_overlap_pairs_join",
+            "box-overlap tests/golden/inputs/set1.csv tests/golden/inputs/set2.csv --join id \
+         --join-kind pairs --out OUT/joined.csv",
+        ),
+    ]);
+}
+
+/// Integers, which are written as thousandths.
+#[test]
+fn box_overlap_generated() {
+    Case::new(
+        "box_overlap_generated",
+        "box-overlap --generate 25 OUT/pipes",
+    )
+    .on(On::NoDevice)
+    .check();
+}
+
+/// The sketches of the first case times their transpose: whole numbers below 8·C(38, 3)² < 2⁵³.
+#[test]
+fn matmul() {
+    Case::new(
+        "matmul",
+        "matmul --a tests/golden/inputs/whole.npy \
+         --b tests/golden/inputs/whole.npy --trans-b --type f64 --repeat 1 \
+         --out OUT/product.npy",
+    )
+    .check();
+}
+
+/// Random numbers in [-1, 1), k = 7: a sum is at most γ_7(2⁻²⁴)·7 off, and two devices differ by at
+/// most twice as much.
+#[test]
+fn matmul_of_random_numbers() {
+    Case::new(
+        "matmul_of_random_numbers",
+        "matmul --m 5 --k 7 --n 3 --seed 1 --repeat 1 --out OUT/product.npy",
+    )
+    .bound(2.0 * 7.1 * U32 * 7.0)
+    .check();
+}
+
+/// Values are multiples of 1/4 up to 10³: sums, differences and the middle between two are exact, and
+/// counts, extremes and percentiles are documented to be the same on every device.
+#[test]
+fn time_series() {
+    check_all([
+        Case::new(
+            "time_series",
+            "time-series tests/golden/inputs/rooms.csv --every 1h --fill null \
+         --aggregate count,sum,min,max,first,last,median,p75,rate:max --out OUT/buckets.csv",
+        ),
+        Case::new(
+            "time_series_plot",
+            "time-series tests/golden/inputs/rooms.csv --every 1h --aggregate min,max \
+         --plot OUT/rooms.svg",
+        ),
+    ]);
+}
+
+/// The bounds in the documentation of `gridstride::time_series`, u = 2⁻⁵³. Sums are exact here, so a
+/// mean has one rounding, of at most 10³. With n ≤ 4 and k = n + 65, 50·n·k²·u² is below 10⁶·u², so a
+/// variance V < 10⁶ is at most 3.1·u·V off, and a deviation less. Two devices differ by at most twice
+/// as much.
+#[test]
+fn time_series_deviations() {
+    Case::new(
+        "time_series_deviations",
+        "time-series tests/golden/inputs/rooms.csv --every 90m --origin 2026-03-02T00:30:00Z \
+         --aggregate mean,std,var",
+    )
+    .bound(2.0 * 3.1 * U64 * 1e6)
+    .check();
+}
+
+#[test]
+fn time_series_generated() {
+    Case::new(
+        "time_series_generated",
+        "time-series --generate 12 --out OUT/rooms.csv",
+    )
+    .on(On::NoDevice)
+    .check();
+}
+
+/// The program compares every sum itself.
+#[test]
+fn vector_add() {
+    Case::new(
+        "vector_add",
+        "vector-add --elements 1000 --streams 1,3 --repeat 1",
+    )
+    .check();
+}
+
+/// The versions, and what is said of them. The program compares every result itself.
+#[test]
+fn ladder() {
+    let ladders = [
+        (
+            "ladder_tensor_sketch",
+            "ladder tensor-sketch --sequences 5 --letters 200 --runs 1",
+        ),
+        (
+            "ladder_box_overlap",
+            "ladder box-overlap --boxes 40 --runs 1",
+        ),
+        (
+            "ladder_matmul",
+            "ladder matmul --m 20 --k 9 --n 17 --runs 1",
+        ),
+        (
+            "ladder_block_shape",
+            "ladder block-shape --rows 40 --inner 9 --columns 10 --runs 1",
+        ),
+        (
+            "ladder_vector_add",
+            "ladder vector-add --elements 1000 --runs 1",
+        ),
+        (
+            "ladder_timestamps",
+            "ladder timestamps --points 1000 --runs 1",
+        ),
+    ];
+    check_all(ladders.map(|(name, line)| Case::new(name, line).on(On::Kernels)));
+}
+
+#[test]
+fn ladder_on_the_cpu() {
+    Case::new(
+        "ladder_on_the_cpu",
+        "ladder matmul --m 20 --k 9 --n 17 --runs 1",
+    )
+    .on(On::Cpu)
+    .check();
+}
+
+/// The CPU and the simulator: GPUs and the driver are other ones on every machine.
+#[test]
+fn devices() {
+    Case::new("devices", "devices").on(On::NoDevice).check();
+}

@@ -1,0 +1,116 @@
+//! From the text of a file to sequences.
+
+use super::*;
+
+#[test]
+fn every_way_to_write_fasta() {
+    let folder = Folder::new();
+    let of = |name: &str, content: &[u8]| sketches(&folder, &[&folder.file(name, content)]);
+    let expected = dna(&["ACGTACGTAC", "", "TTTTT"]);
+    for text in [
+        ">a\nACGTACGTAC\n>b\n>c\nTTTTT\n",
+        ">a\nACGTA\nCGTAC\n\n>b\n\n>c\nTTTTT",
+        ">a x y\r\nACGTA\r\nCGTAC\r\n>b\r\n>c\r\nTTTTT\r\n",
+        ">a\nacgtacgtac\n>b\nNN-\n>c\nuuUUt\n",
+    ] {
+        assert_eq!(of("a.fa", text.as_bytes()), expected, "{text:?}");
+        let compressed = gzip(text.as_bytes());
+        assert_eq!(of("a.fa.gz", &compressed), expected, "{text:?}");
+    }
+    for text in [">", ">\n", ">a", ">a\n", ">a\r\n", ">a\n\n"] {
+        assert_eq!(of("a.fa", text.as_bytes()), dna(&[""]), "{text:?}");
+    }
+    let members: [&[u8]; 3] = [b">a\nACGTA", b"CGTAC\n>b\n>c\nT", b"TTTT\n"];
+    let members = members.map(gzip).concat();
+    assert_eq!(of("members.fa.gz", &members), expected);
+}
+
+#[test]
+fn a_record_longer_than_any_buffer() {
+    let folder = Folder::new();
+    let text = "ACGGTTAAC".repeat(30_000);
+    let lines = in_lines(&text, 61);
+    let fasta = format!(">short\nACGT\n>long\n{lines}\n>last\nTTTT\n");
+    let found = sketches(&folder, &[&folder.file("a.fa", fasta)]);
+    assert_eq!(found, dna(&["ACGT", &text, "TTTT"]));
+}
+
+/// The text is read in blocks of 1 MiB. Wherever one ends, lines are what they are: a `>` inside of
+/// one begins no record, and a carriage return is a part of a line end or of the text.
+#[test]
+fn lines_across_blocks() {
+    let folder = Folder::new();
+    let lines = "AC>GT\r\nA\rC\r\n\r\n>b c\r\nTT\r\n>\n>d\n\nG\r\r\nC";
+    let expected = dna(&[&format!("{}ACGTAC", "C".repeat(1 << 10)), "TT", "", "GC"]);
+    for before in 0..=lines.len() {
+        // So many bytes of the lines are in the first block.
+        let name = "n".repeat((1 << 20) - (1 << 10) - 3 - before);
+        let fasta = format!(">{name}\n{}\n{lines}", "C".repeat(1 << 10));
+        assert_eq!(fasta.len() - lines.len(), (1 << 20) - before);
+        let fasta = folder.file("a.fa", fasta);
+        let found = sketches(&folder, &[&fasta]);
+        assert_eq!(found, expected, "{before} bytes before");
+        let printed = PROGRAM.succeed(&[&fasta]);
+        let lines = words(&printed);
+        let skipped: Vec<_> = (lines[1..5].iter())
+            .map(|fields| fields[fields.len() - 6])
+            .collect();
+        assert_eq!(skipped, ["2", "0", "0", "1"], "{before} bytes before");
+        let said = "'>' (byte 62) at position 1026";
+        PROGRAM.refuse(&["--unknown", "error", &fasta], &[said]);
+    }
+}
+
+#[test]
+fn truncated_gzip() {
+    let folder = Folder::new();
+    let records = format!(">a\nACGT\n>b\n{}\n>c\nACGT\n", "ACGT".repeat(9));
+    let whole = gzip_stored(records.as_bytes());
+    let cases = [
+        (whole.len() - 1, "reading stopped in record 3 (c)"),
+        (whole.len() - 30, "reading stopped in record 2 (b)"),
+        (20, "reading stopped in record 1 (a)"),
+        (5, "nothing before the first record"),
+    ];
+    let kept = folder.file("kept.npy", "as it was");
+    for (length, place) in cases {
+        let path = folder.file("cut.fa.gz", &whole[..length]);
+        PROGRAM.refuse(&[&path, "--out", &kept], &["cut.fa.gz", place]);
+    }
+    assert_eq!(fs::read(&kept).unwrap(), b"as it was");
+    assert_eq!(folder.names(), ["cut.fa.gz", "kept.npy"]);
+
+    let mut damaged = whole.clone();
+    damaged[whole.len() - 12] ^= 1;
+    let said = ["bad.fa.gz", "record 3 (c)", "corrupt"];
+    PROGRAM.refuse(&[&folder.file("bad.fa.gz", damaged)], &said);
+}
+
+#[test]
+fn unknown_letters() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGT\n>b note\nAC\nGRT\n");
+    let place = [
+        "cannot read ",
+        "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter of the alphabet",
+        "--unknown skip leaves such bytes out",
+    ];
+    PROGRAM.refuse(&["--unknown", "error", &fasta], &place);
+    PROGRAM.refuse(&["--unknown", "error", "--per-file", &fasta], &place);
+    let found = sketches(&folder, &["--unknown", "skip", &fasta]);
+    assert_eq!(found, dna(&["ACGT", "ACGT"]));
+}
+
+#[test]
+fn files_that_are_not_fasta() {
+    let folder = Folder::new();
+    for (name, content, said) in [
+        ("empty.fa", &b""[..], "the file is empty"),
+        ("empty.fa.gz", &gzip(b""), "the file is empty"),
+        ("words.fa", b"words", "it begins with 'w', not with '>'"),
+    ] {
+        PROGRAM.refuse(&[&folder.file(name, content)], &[name, said]);
+    }
+    PROGRAM.refuse(&[LAMBDA, "missing.fa"], &["missing.fa", "No such file"]);
+    PROGRAM.refuse(&[folder.0.path()], &["cannot read"]);
+}
