@@ -131,7 +131,7 @@ fn distances_on_every_device() {
 }
 
 /// What the sketch is for. The pairs and tables are the same on every machine, and the sketches
-/// nearly so: the correlations were 0.77 and 0.94.
+/// nearly so: the correlations were 0.78 and 0.95.
 #[test]
 fn sketches_rank_as_edit_distances() {
     let folder = Folder::new();
@@ -148,8 +148,8 @@ fn sketches_rank_as_edit_distances() {
     ];
     let found = PROGRAM.json(&options);
     let [plain, slide] = ["spearman", "spearman_slide"].map(|key| found[key].as_f64().unwrap());
-    assert!(plain > 0.7, "{plain}");
-    assert!(slide > 0.93, "{slide}");
+    assert!(plain > 0.75, "{plain}");
+    assert!(slide > 0.945, "{slide}");
 }
 
 #[test]

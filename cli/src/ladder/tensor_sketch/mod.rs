@@ -63,7 +63,10 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Vec<Ladder>> {
             Letters::random(count, total, options.equal, setup.seed)
         }
     };
-    let tables = Tables::from_seed(LETTERS, TUPLE, DIM, setup.seed)?;
+    // Those of the article, whatever the seed of the letters is.
+    let [hashes, signs] =
+        article_data::sketch::tables(LETTERS, TUPLE, DIM, article_data::sketch::SEED);
+    let tables = Tables::new(hashes.view(), signs.view(), DIM)?;
     let equal = || letters.of_equal_lengths();
     if options.equal {
         return Ok(vec![all(&equal(), &tables, options, setup)?]);
