@@ -105,6 +105,7 @@ def all_at_once(data, runs):
         ("V7", v7, ALONG_ROWS, "narrow", (), 0),
         ("V8", v8, ALONG_PLACES, "narrow", (), 0),
         ("V9", v9, SIX_PLACES, "narrow", (), 0),
+        ("V9, strided", v9_strided, SIX_PLACES, "narrow", (), 0),
         ("V10", v10, SIX_PLACES, "narrow", (), 0),
         ("V11", v11, SIX_PLACES, "narrow", (), 0),
         ("V15", v15, SIX_PLACES, "narrow", sizes, shared_bytes()),
