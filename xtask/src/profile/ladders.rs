@@ -12,7 +12,7 @@ pub struct Profiled {
 
 /// Smaller than the ladders' own sizes, as each launch runs several times; all kernels still fill
 /// the GPU.
-pub const PROFILED: [Profiled; 5] = [
+pub const PROFILED: [Profiled; 6] = [
     Profiled {
         ladder: "tensor-sketch",
         options: &["--equal", "--sequences", "1410", "--letters", "14100000"],
@@ -61,6 +61,16 @@ pub const PROFILED: [Profiled; 5] = [
             "block_shape",
             &["16×16", "1×256", "256×1", "1×256 transposed"],
         )],
+    },
+    Profiled {
+        ladder: "vector-add",
+        options: &["--elements", "1000000"],
+        unit: "element",
+        units: 1e6,
+        kernels: &[
+            ("vector_add", &["one thread", "kernel"]),
+            ("vector_add_3d", &["index_3d"]),
+        ],
     },
     Profiled {
         ladder: "timestamps",
