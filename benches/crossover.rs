@@ -17,6 +17,7 @@ use clap::Parser;
 use common::{Random, Times, Where};
 use gridstride::box_overlap::overlaps;
 use gridstride::distances::pairwise;
+use gridstride::edit_distance::edit_distances;
 use gridstride::matmul::{MatMul, matmul};
 use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
 use gridstride::time_series::{Method, aggregate};
@@ -69,9 +70,10 @@ fn main() -> anyhow::Result<()> {
             "kernel,size,cpu_ms,cpu_least,cpu_most,gpu_ms,gpu_least,gpu_most"
         )?;
     }
-    let kernels: [(&str, u32, Kernel); 5] = [
+    let kernels: [(&str, u32, Kernel); 6] = [
         ("matmul, N×N in f32", 12, products),
         ("tensor sketch, letters", 26, sketches),
+        ("edit distance, pairs of 1024 letters", 16, edits),
         ("distances, N×N rows of 96", 14, distances),
         ("box overlap, boxes of each set", 22, boxes),
         ("time series, points", 26, means),
@@ -187,6 +189,22 @@ fn sketches(bench: &Bench, letters: usize) -> Result<[Times; 2]> {
         |device| sketcher.sketch(device, &sequences),
         |a, b| are_close(a.iter().copied(), b.iter().copied(), |_| bound),
     )
+}
+
+/// Pairs of sequences, the second of which has every tenth letter at random.
+fn edits(bench: &Bench, pairs: usize) -> Result<[Times; 2]> {
+    let mut random = Random(5);
+    let a: Vec<u8> = (0..pairs * SEQUENCE)
+        .map(|_| random.below(4) as u8)
+        .collect();
+    let mut b = a.clone();
+    for letter in b.iter_mut().step_by(10) {
+        *letter = random.below(4) as u8;
+    }
+    let offsets: Vec<_> = (0..=pairs).map(|i| i * SEQUENCE).collect();
+    let a = Sequences::from_concatenated(a, offsets.clone())?;
+    let b = Sequences::from_concatenated(b, offsets)?;
+    bench.times(|device| edit_distances(device, &a, &b), |a, b| a == b)
 }
 
 fn distances(bench: &Bench, size: usize) -> Result<[Times; 2]> {

@@ -23,6 +23,9 @@ show = functools.partial(show_row, "vector-add")
 
 THREADS = 256
 
+# A block in three dimensions, and blocks along y and z.
+BLOCK_3D, SIDE = (8, 8, 4), 8
+
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -30,6 +33,15 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def add(a, b, out):
     """A grid-stride loop, which is right for any launch."""
     for i in range(cuda.grid(1), out.shape[0], cuda.gridsize(1)):
+        out[i] = a[i] + b[i]
+
+
+@cuda.jit
+def add_3d(a, b, out):
+    """The same with an index in three dimensions."""
+    x, y, z = cuda.grid(3)
+    width, height, depth = cuda.gridsize(3)
+    for i in range((z * height + y) * width + x, out.shape[0], width * height * depth):
         out[i] = a[i] + b[i]
 
 
@@ -83,9 +95,16 @@ def main():
     show("one stream, first call", call=first)
 
     inputs = cuda.to_device(a), cuda.to_device(b)
-    for version, launch in (("one thread", (1, 1)), ("kernel", (blocks(n), THREADS))):
+    grid_3d = -(-blocks(n) // SIDE**2), SIDE, SIDE
+    for version, kernel, launch in (
+        ("one thread", add, (1, 1)),
+        ("kernel", add, (blocks(n), THREADS)),
+        ("index_3d", add_3d, (grid_3d, BLOCK_3D)),
+    ):
         sums = cuda.device_array(n, np.float64)
-        times = repeated(lambda: elapsed_ms(lambda: add[launch](*inputs, sums)), options.runs)
+        # Compiles it, for few elements.
+        kernel[launch](*(vector[:1] for vector in inputs), sums[:1])
+        times = repeated(lambda: elapsed_ms(lambda: kernel[launch](*inputs, sums)), options.runs)
         check(sums.copy_to_host(), version)
         show(version, times)
     calls = [("one stream", one_stream)]

@@ -137,6 +137,27 @@ def v9(hashes, signs, seq, starts, T):
         T[sid][k + 1][ll] = Tin[j][k + 1][ll]
 
 
+@cuda.jit(fastmath=True)
+def v9_strided(hashes, signs, seq, starts, T):
+    """V9 with positions that are D/L apart, so that neighbouring threads have neighbouring positions."""
+    sid, l, k = cuda.blockIdx.x, cuda.threadIdx.x, cuda.threadIdx.y
+    Tin = cuda.shared.array(shape=(2, ROWS, D), dtype=nb.float32)
+    start_layers(Tin, k, l)
+    j = 0
+    for i in range(starts[sid], starts[sid + 1]):
+        c = seq[i]
+        h = hashes[c][k]
+        s = signs[c][k]
+        for ll in range(l, D, DL):
+            r = ll + h
+            r -= D if r >= D else 0
+            Tin[1 - j][k + 1][ll] = Tin[j][k + 1][ll] + s * Tin[j][k][r]
+        j = 1 - j
+        cuda.syncthreads()
+    for ll in range(l, D, DL):
+        T[sid][k + 1][ll] = Tin[j][k + 1][ll]
+
+
 @cuda.jit(device=True)
 def add_staged(Tin, hashes, signs, seq, start, end):
     """Adds letters that go through shared memory, a block-full at a time; the layer of the result."""

@@ -28,7 +28,7 @@ pub fn device(pairs: DevicePairs) -> Result<()> {
         (Memory::Device(a_buffers), Memory::Device(b_buffers)) => {
             input::require_lengths(operation, "a", a_buffers.lengths())?;
             input::require_lengths(operation, "b", b_buffers.lengths())?;
-            gpu::device(a.device(), operation, limit, [a_buffers, b_buffers], out)
+            gpu::device(a.device(), limit, [a_buffers, b_buffers], out)
         }
         (Memory::Host(a), Memory::Host(b)) => {
             let mut distances = zeroed_lazily(out.len())?;

@@ -78,8 +78,12 @@ impl<'a> HostPairs<'a> {
     }
 }
 
-/// Checks that each sequence of `a` has a partner.
+/// Checks that each sequence of `a` has a partner, and that pairs have numbers of 32 bits.
 pub fn require_pairs(operation: &'static str, a: usize, b: usize) -> Result<()> {
+    if a == b && u32::try_from(a).is_err() {
+        let message = format!("{a} pairs are more than {}: split them", u32::MAX);
+        return Err(Error::input(operation, message));
+    }
     if a == b {
         return Ok(());
     }

@@ -101,8 +101,14 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
             "all transposed: warps read and write 32 neighbours, and every thread has work",
         )?;
         if options.sweep {
-            product.sweep(&mut climb, "Blocks of the product")?;
-            transposed.sweep(&mut climb, "Blocks of the transposed product")?;
+            product.sweep(
+                &mut climb,
+                "Blocks of the product, with threads / rows columns",
+            )?;
+            transposed.sweep(
+                &mut climb,
+                "Blocks of the transposed product, with threads / rows columns",
+            )?;
         }
     }
     let changed = "the library's: A is read once";
@@ -182,7 +188,7 @@ impl<'a> Product<'a> {
         let plan = Plan {
             title,
             clock: Clock::Kernel,
-            parameter: "rows of a block; its columns are threads / rows",
+            parameter: "rows of a block",
             axis: Axis::Doubling,
             values: &SWEPT_ROWS,
             lines: &SWEPT_THREADS.map(|threads| (format!("{threads} threads"), threads)),

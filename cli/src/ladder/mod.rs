@@ -23,6 +23,7 @@ mod table;
 mod tensor_sketch;
 #[cfg(test)]
 mod tests;
+mod time_axis;
 mod timestamps;
 mod vector_add;
 

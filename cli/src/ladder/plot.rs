@@ -1,15 +1,14 @@
 //! Ladders as pictures.
 
-use std::ops::Range;
-use std::time::Duration;
-
 use anyhow::Result;
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::rows::{Axis, Clock, Ladder, Row, Sweep};
 use super::table::row_time;
+use super::time_axis::{TimeAxis, milliseconds, rounded};
 use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -32,9 +31,6 @@ const LEGEND: u32 = 190;
 const CHARACTER: u32 = 8;
 const LEFT: [u32; 2] = [90, 320];
 
-/// Times that differ by a larger factor have a logarithmic axis.
-const LINEAR: f64 = 10.0;
-
 /// The sweeps, one below the other, or else a bar for each version: as SVG.
 ///
 /// # Errors
@@ -52,7 +48,7 @@ fn color(row: &Row) -> (RGBColor, &'static str) {
         (true, Clock::Kernel) => (VERMILION, "gridstride, the kernels alone"),
         (true, Clock::WholeCall) => (ORANGE, "gridstride, whole call"),
         (false, Clock::Kernel) => (BLUE, "the kernels alone"),
-        (false, Clock::WholeCall) => (SKY, "whole call, with copies"),
+        (false, Clock::WholeCall) => (SKY, "whole call"),
     }
 }
 
@@ -146,12 +142,22 @@ fn sweeps(ladder: &Ladder) -> Result<String> {
 /// Times by the parameter of a sweep, with a line for each kernel.
 fn draw_sweep(panel: &Area, sweep: &Sweep) -> Result<()> {
     let times = sweep.lines.iter().flat_map(|line| &line.times).flatten();
-    let decades = decades(times.map(|time| milliseconds(*time)));
     let title = ("sans-serif", 15).into_text_style(panel);
-    let heading = format!("{}: {}", sweep.title, sweep.clock.name());
+    let heading = format!("{} ({})", sweep.title, sweep.clock.name());
     panel.draw_text(&heading, &title, (16, 6))?;
     let (_, below) = panel.split_vertically(SWEEP_TITLE);
-    let (body, legend) = below.split_horizontally(WIDTH - LEGEND);
+    match TimeAxis::new(times.map(|time| milliseconds(*time))) {
+        TimeAxis::Linear { end, .. } => draw_lines(&below, sweep, 0.0..end * 1.05),
+        TimeAxis::Logarithmic(decades) => draw_lines(&below, sweep, decades.log_scale()),
+    }
+}
+
+fn draw_lines<Y>(area: &Area, sweep: &Sweep, axis: Y) -> Result<()>
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let (body, legend) = area.split_horizontally(WIDTH - LEGEND);
     let place = |value: u32| match sweep.axis {
         Axis::Linear => f64::from(value),
         Axis::Doubling => f64::from(value.max(1)).log2(),
@@ -163,11 +169,12 @@ fn draw_sweep(panel: &Area, sweep: &Sweep) -> Result<()> {
         Axis::Doubling => -0.2..most + 0.2,
     };
     let mut chart = ChartBuilder::on(&body)
+        .margin_left(16)
         .margin_right(16)
         .margin_bottom(8)
         .x_label_area_size(44)
         .y_label_area_size(72)
-        .build_cartesian_2d(ends, decades.log_scale())?;
+        .build_cartesian_2d(ends, axis)?;
     let of_place = |place: &f64| match sweep.axis {
         Axis::Linear => place.round().to_string(),
         Axis::Doubling => place.exp2().round().to_string(),
@@ -187,111 +194,23 @@ fn draw_sweep(panel: &Area, sweep: &Sweep) -> Result<()> {
         .x_label_formatter(&of_place)
         .y_label_formatter(&|value| rounded(*value).to_string())
         .draw()?;
-    let font = ("sans-serif", 14).into_text_style(panel);
+    let font = ("sans-serif", 14).into_text_style(area);
     let font = font.pos(Pos::new(HPos::Left, VPos::Center));
-    for ((line, color), y) in sweep
-        .lines
-        .iter()
-        .zip(COLORS.iter().cycle())
-        .zip((10..).step_by(22))
-    {
+    let colored = sweep.lines.iter().zip(COLORS.iter().cycle());
+    for ((line, color), y) in colored.zip((10..).step_by(22)) {
         let style = color.stroke_width(2);
         let points = sweep.values.iter().zip(&line.times);
         let points: Vec<(f64, f64)> = points
             .filter_map(|(&value, time)| Some((place(value), milliseconds((*time)?))))
             .collect();
-        let dots = points.iter();
         // Of many points the line shows where they are.
-        let dots = dots.filter(|_| sweep.axis == Axis::Doubling);
-        chart.draw_series(dots.map(|&point| Circle::new(point, 3, color.filled())))?;
+        if sweep.axis == Axis::Doubling {
+            let dots = points.iter().map(|&at| Circle::new(at, 3, color.filled()));
+            chart.draw_series(dots)?;
+        }
         chart.draw_series(LineSeries::new(points, style))?;
         legend.draw(&PathElement::new([(0, y), (20, y)], style))?;
         legend.draw_text(&line.name, &font, (28, y))?;
     }
     Ok(())
-}
-
-/// The axis of the bars.
-enum TimeAxis {
-    /// From 0 to a time, with a tick for each step.
-    Linear { end: f64, step: f64 },
-    /// Whole decades.
-    Logarithmic(Range<f64>),
-}
-
-impl TimeAxis {
-    fn new(times: impl Iterator<Item = f64> + Clone) -> TimeAxis {
-        let (least, most) = times
-            .clone()
-            .fold((f64::INFINITY, 0.0f64), |(least, most), time| {
-                (least.min(time), most.max(time))
-            });
-        if most == 0.0 || most / least > LINEAR {
-            return TimeAxis::Logarithmic(decades(times));
-        }
-        // The longest step with five ticks.
-        let power = 10f64.powf((most / 5.0).log10().floor());
-        let step = [5.0, 2.0, 1.0].map(|factor| factor * power);
-        let step = step
-            .into_iter()
-            .find(|step| most / step >= 5.0)
-            .unwrap_or(power);
-        TimeAxis::Linear { end: most, step }
-    }
-
-    /// How far a time is along the axis.
-    fn share(&self, time: f64) -> f64 {
-        match self {
-            TimeAxis::Linear { end, .. } => time / end,
-            TimeAxis::Logarithmic(decades) => {
-                (time / decades.start).log10() / (decades.end / decades.start).log10()
-            }
-        }
-    }
-
-    fn ticks(&self) -> Vec<f64> {
-        match self {
-            TimeAxis::Linear { end, step } => {
-                let count = (end / step).floor() as i32;
-                (0..=count).map(|i| rounded(f64::from(i) * step)).collect()
-            }
-            TimeAxis::Logarithmic(decades) => {
-                let [first, last] =
-                    [decades.start, decades.end].map(|time| time.log10().round() as i32);
-                (first..=last)
-                    .map(|power| rounded(10f64.powi(power)))
-                    .collect()
-            }
-        }
-    }
-
-    fn title(&self) -> &'static str {
-        match self {
-            TimeAxis::Linear { .. } => "time (ms)",
-            TimeAxis::Logarithmic(_) => "time (ms), logarithmic",
-        }
-    }
-}
-
-/// A number without the errors of its last digits.
-fn rounded(number: f64) -> f64 {
-    format!("{number:.6e}").parse().unwrap_or(number)
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    // A logarithm needs some time.
-    time.as_secs_f64().max(1e-9) * 1e3
-}
-
-/// The powers of ten around some numbers, at least a decade.
-fn decades(numbers: impl Iterator<Item = f64>) -> Range<f64> {
-    let (low, high) = numbers.fold((f64::INFINITY, 0.0f64), |(low, high), number| {
-        (low.min(number), high.max(number))
-    });
-    if high == 0.0 {
-        return 1.0..10.0;
-    }
-    // Below the least, so that it has a bar too.
-    let low = (low * 0.999).log10().floor();
-    10f64.powf(low)..10f64.powf(high.log10().ceil().max(low + 1.0))
 }

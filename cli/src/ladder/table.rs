@@ -30,7 +30,7 @@ pub fn text(ladder: &Ladder, format: Format) -> String {
     text += &lines(&rows, &[2, 3, 4], format);
     text += &legend(ladder);
     for sweep in &ladder.sweeps {
-        text += &format!("\n{}, {}\n\n", sweep.title, sweep.clock.name());
+        text += &format!("\n{} ({})\n\n", sweep.title, sweep.clock.name());
         text += &sweep_lines(sweep, format);
     }
     text
@@ -222,7 +222,7 @@ mod tests {
             },
             Format::Markdown,
         );
-        let expected = "\nBlocks, kernel\n\n| threads |      v1 |\n|--:|--:|\n|      16 | 20.0 ms |\n\
+        let expected = "\nBlocks (kernel)\n\n| threads |      v1 |\n|--:|--:|\n|      16 | 20.0 ms |\n\
                         |      32 |       - |\n";
         assert!(found.ends_with(expected), "{found}");
     }

@@ -395,7 +395,7 @@ fn nearest_rows() {
         &["--nearest", "4", "--device", "cpu", &rows],
         &["k is 4, but the database has 3 rows"],
     );
-    PROGRAM.refuse(
+    PROGRAM.refuse_options(
         &["--nearest", "1", "--out", &folder.argument("n.npy"), &rows],
         &["--nearest writes a table"],
     );

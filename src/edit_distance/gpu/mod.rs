@@ -21,7 +21,7 @@ struct Side<'a> {
 }
 
 pub fn host(device: &Device, pairs: &mut HostPairs) -> Result<()> {
-    let (operation, limit, bound) = (pairs.operation, pairs.limit, pairs.bound);
+    let (limit, bound) = (pairs.limit, pairs.bound);
     let upload = |view: SequencesView| {
         let letters = PackedLetters::upload(device, view.own_codes(), bound)?;
         Ok::<_, Error>((letters, view.offsets_from_zero()?))
@@ -29,13 +29,12 @@ pub fn host(device: &Device, pairs: &mut HostPairs) -> Result<()> {
     let (a, b) = (upload(pairs.a)?, upload(pairs.b)?);
     let sides = [&a, &b].map(|(letters, offsets)| Side { letters, offsets });
     let mut out = device.alloc(pairs.out.len())?;
-    write(device, operation, limit, sides, &mut out)?;
+    write(device, limit, sides, &mut out)?;
     out.copy_to(pairs.out)
 }
 
 pub fn device(
     device: &Device,
-    operation: &'static str,
     limit: u32,
     sequences: [&SequenceBuffers; 2],
     out: &mut Buffer<u32>,
@@ -44,7 +43,7 @@ pub fn device(
         letters: &buffers.letters,
         offsets: &buffers.offsets,
     });
-    write(device, operation, limit, sides, out)
+    write(device, limit, sides, out)
 }
 
 /// Estimates the bytes of a device's memory that pairs take.
@@ -61,17 +60,9 @@ fn shorter_first(a: usize, b: usize) -> tuning::Lengths {
 }
 
 /// Writes the distances of the pairs of two sides, which have as many sequences as places.
-fn write(
-    device: &Device,
-    operation: &'static str,
-    limit: u32,
-    [a, b]: [Side; 2],
-    out: &mut Buffer<u32>,
-) -> Result<()> {
-    let count = u32::try_from(out.len()).map_err(|_| {
-        let message = format!("{} pairs are more than one launch computes", out.len());
-        Error::input(operation, message)
-    })?;
+fn write(device: &Device, limit: u32, [a, b]: [Side; 2], out: &mut Buffer<u32>) -> Result<()> {
+    // The calls refuse more.
+    let count = out.len() as u32;
     let length = |side: &Side, i: usize| (side.offsets[i + 1] - side.offsets[i]) as usize;
     let plan = Plan::new(count, device.processors(), limit, |index| {
         let i = index as usize;

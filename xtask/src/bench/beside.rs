@@ -95,7 +95,10 @@ pub fn table(ladder: &str, scratch: &Path, root: &Path) -> Result<String> {
     let text = fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let ours: Ladders = json(&text, &path)?;
-    let ours = ours.ladders.into_iter().last();
+    // Of several devices the last one, and of the lengths of sequences those that vary.
+    let of_equal_lengths = |ladder: &Ladder| ladder.title.starts_with("V14");
+    let mut ours = ours.ladders.into_iter().rev();
+    let ours = ours.find(|ladder| !of_equal_lengths(ladder));
     let ours = ours.ok_or_else(|| format!("{} has no ladder", path.display()))?;
     let peers = peers(ladder, scratch)?;
     let path = root.join(CSV_FOLDER).join("articles.csv");

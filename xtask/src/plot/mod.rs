@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Result;
 use crate::machines::Machines;
-use colors::{BLUE, GREEN, ORANGE, PURPLE, VERMILION};
+use colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 use lines::{Labels, Line};
 
 /// A line of a CSV file that the benchmarks write.
@@ -28,7 +28,7 @@ struct Measured {
 }
 
 /// Of lines.
-const COLORS: [RGBColor; 5] = [GREEN, BLUE, VERMILION, PURPLE, ORANGE];
+const COLORS: [RGBColor; 6] = [GREEN, BLUE, VERMILION, PURPLE, ORANGE, SKY];
 
 /// Lines by the name of what was measured.
 type Series = BTreeMap<String, Vec<(f64, f64)>>;

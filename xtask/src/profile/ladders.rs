@@ -12,20 +12,23 @@ pub struct Profiled {
 
 /// Smaller than the ladders' own sizes, as each launch runs several times; all kernels still fill
 /// the GPU.
-pub const PROFILED: [Profiled; 5] = [
+pub const PROFILED: [Profiled; 6] = [
     Profiled {
         ladder: "tensor-sketch",
         options: &["--equal", "--sequences", "1410", "--letters", "14100000"],
         unit: "letter",
         units: 14.1e6,
         kernels: &[
-            ("sketch_all", &["V5"]),
+            // With copies first.
+            ("sketch_all", &["V5, copies", "V5"]),
             ("sketch_32_bits", &["V6"]),
             ("sketch_one_barrier", &["V7"]),
             ("sketch_along_places", &["V8"]),
-            ("sketch_six_places", &["V9"]),
+            ("sketch_consecutive_6", &["V9"]),
+            ("sketch_strided_6", &["V9, strided"]),
             ("sketch_staged_letters", &["V10"]),
             ("sketch_staged_tables", &["V11"]),
+            ("sketch_constant_tables", &["V11, constant"]),
             ("sketch_pointers", &["V13"]),
             ("sketch_run_time_sizes", &["V15"]),
         ],
@@ -37,7 +40,7 @@ pub const PROFILED: [Profiled; 5] = [
         units: 25e8,
         kernels: &[
             ("overlaps_plain", &["kernel"]),
-            ("overlaps_shared", &["v1"]),
+            ("overlaps_shared", &["v1", "v1, occupancy"]),
             ("overlaps_shared_items", &["v2"]),
             ("overlaps_half", &["v3"]),
         ],
@@ -58,6 +61,16 @@ pub const PROFILED: [Profiled; 5] = [
             "block_shape",
             &["16×16", "1×256", "256×1", "1×256 transposed"],
         )],
+    },
+    Profiled {
+        ladder: "vector-add",
+        options: &["--elements", "1000000"],
+        unit: "element",
+        units: 1e6,
+        kernels: &[
+            ("vector_add", &["one thread", "kernel"]),
+            ("vector_add_3d", &["index_3d"]),
+        ],
     },
     Profiled {
         ladder: "timestamps",

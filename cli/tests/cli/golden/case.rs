@@ -25,12 +25,14 @@ const MASK: &str = "…";
 
 /// Keys whose values depend on the machine, beside times and rates. `device_calls` of a product is
 /// null on some devices, and its errors differ.
-const MASKED: [&str; 11] = [
+const MASKED: [&str; 13] = [
     "device_calls",
     "largest_error",
     "largest_share_of_bound",
     "peak_memory_bytes",
     "speed_up",
+    "occupancy",
+    "registers",
     // Of the subcommand devices.
     "cores",
     "threads",
@@ -231,7 +233,15 @@ fn mask(value: &mut Value, out: &str) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| mask(item, out)),
-        Value::String(text) => *text = text.replace(out, OUT),
+        Value::String(text) => {
+            *text = text.replace(out, OUT);
+            // The remark of a ladder's row whose block the device suggests.
+            if let Some((threads, remark)) = text.split_once(" threads; ")
+                && threads.parse::<u32>().is_ok()
+            {
+                *text = format!("{MASK} threads; {remark}");
+            }
+        }
         _ => {}
     }
 }
