@@ -16,7 +16,7 @@ use gridstride::{Device, Result};
 use ndarray::Array1;
 
 fn main() -> Result<()> {
-    const PAIRS: u64 = 200;
+    const PAIRS: u64 = 100;
     // Sequence i of b is sequence i of a after edits of a share i / PAIRS of its letters.
     let mut state = 1u64;
     let mut below = |bound: u64| {
