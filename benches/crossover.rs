@@ -1,10 +1,11 @@
 //! From which sizes on a GPU takes less time than the CPU, with all copies.
 //!
-//!     cargo bench -p gridstride_benches --features cuda --bench crossover -- --device cuda --csv crossover.csv
+//!     cargo bench -p gridstride_benches --features cuda --bench crossover -- \
+//!         --device cuda --csv crossover.csv
 //!
-//! Milliseconds of whole calls from host arrays to host arrays by the clock, medians with the least and the most, on the
-//! CPU with all its cores and on another device. Sizes are powers of two. The results of both devices are compared,
-//! within twice the documented bound of each kernel.
+//! Milliseconds of whole calls from host arrays to host arrays by the clock, medians with the least
+//! and the most, on the CPU with all its cores and on another device. Sizes are powers of two. The
+//! results of both devices are compared, within twice the documented bound of each kernel.
 
 mod common;
 

@@ -3,18 +3,18 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench distances -- --device cuda
 //!
-//! `ms` is the median of whole calls by the device's events, with the least and the most, the look at the rows for their largest
-//! magnitude included. `limit` is what the device needs at least: for a difference and a fused
-//! multiplication and addition for each pair of numbers, or for reading the rows and writing the
-//! distances once, whichever is longer. It takes the clock and the bandwidth from the options, those
-//! of an H100 SXM by default. `slide` and `paired` take the rows as windows, ten of each sequence:
-//! all pairs of sequences, and each with the one that has its index. `error` is the largest relative error of the sampled distances, and
-//! `bound` the one that is promised.
+//! `ms` is the median of whole calls by the device's events, with the least and the most, the look
+//! at the rows for their largest magnitude included. `limit` is what the device needs at least: for
+//! a difference and a fused multiplication and addition for each pair of numbers, or for reading the
+//! rows and writing the distances once, whichever is longer. It takes the clock and the bandwidth
+//! from the options, those of an H100 SXM by default. `slide` and `paired` take the rows as windows,
+//! ten of each sequence: all pairs of sequences, and each with the one that has its index. `error`
+//! is the largest relative error of the sampled distances, and `bound` the one that is promised.
 
 mod common;
 
 use clap::Parser;
-use common::{Random, Times, Where, time};
+use common::{Random, Times, Where, largest, time};
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, DeviceWindows, Distances, Metric};
 use gridstride::{Device, Result};
@@ -130,12 +130,10 @@ fn measure_slides<T: Component>(
     };
     let sampled =
         |j: fn(usize, usize) -> usize| (0..sequences.min(100)).map(move |i| (i, j(i, sequences)));
-    let all_error = sampled(|i, sequences| (i * 7 + 3) % sequences)
-        .map(|(i, j)| error_of(all_found[[i, j]], i, j))
-        .fold(0.0, f64::max);
-    let each_error = sampled(|i, _| i)
-        .map(|(i, j)| error_of(each_found[i], i, j))
-        .fold(0.0, f64::max);
+    let all_errors = sampled(|i, sequences| (i * 7 + 3) % sequences)
+        .map(|(i, j)| error_of(all_found[[i, j]], i, j));
+    let each_errors = sampled(|i, _| i).map(|(i, j)| error_of(each_found[i], i, j));
+    let (all_error, each_error) = (largest(all_errors), largest(each_errors));
     let roundings = (WINDOWS * args.dim + 4) as f64;
     let bound = roundings * (numbers.roundoff * 1.01 + 2f64.powi(-53));
     for (name, times, pairs, error) in [
@@ -253,7 +251,7 @@ fn largest_error<T: Component>(
         let exact = distance(a.row(i), b.row(j), metric);
         (result[[i, j]] - exact).abs() / exact.max(f64::MIN_POSITIVE)
     });
-    errors.fold(0.0, f64::max)
+    largest(errors)
 }
 
 fn distance<T: Component>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) -> f64 {

@@ -7,10 +7,12 @@
 //! the range of all runs behind them. GCUPS are 10⁹ entries of the whole table of distances (the
 //! letters of one sequence times those of the other) in a second, whether or not they were computed:
 //! the CPU leaves out entries far from the diagonal of similar pairs. `cpu` is the call with the
-//! device cpu, on so many of the pairs that it takes seconds. Their distances have to be equal, and
+//! device cpu, on so many of the pairs that it takes seconds, the median of three runs after a first
+//! one, with the range. Their distances have to be equal, and
 //! those of some pairs equal to the definition's.
 //!
-//! `--write FOLDER` writes pairs of each case with their distances, one pair a line, for the peers.
+//! `--write FOLDER` writes pairs of each case with their distances, one pair a line, for the peers:
+//! some for each core of this machine.
 
 mod common;
 
@@ -93,8 +95,14 @@ const COMPARED: usize = 1_000_000_000_000;
 /// Entries that the definition computes.
 const DEFINED: usize = 20_000_000;
 
-/// Entries of the pairs that are written.
+/// Entries of the pairs that are written, if those are enough for the cores.
 const WRITTEN: usize = 160_000_000_000;
+
+/// Pairs that are written at least, for each core.
+const WRITTEN_FOR_A_CORE: usize = 4;
+
+/// Timed runs on the CPU for comparison, after a first one that is not.
+const CPU_RUNS: usize = 3;
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
@@ -106,7 +114,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     });
     println!("{}", device.info());
     println!(
-        "{:<18} {:>8} {:>8}  {:>24} {:>9}  {:>24} {:>9} {:>9}",
+        "{:<18} {:>8} {:>8}  {:>24} {:>9}  {:>24} {:>9}  {:>18}",
         "", "pairs", "letters", "device ms", "GCUPS", "call ms", "GCUPS", "cpu GCUPS"
     );
     for case in CASES.iter().filter(|case| case.name.contains(&args.only)) {
@@ -146,12 +154,20 @@ fn measure(
     let (some, their_entries) = some_pairs(a, b, COMPARED);
     let [some_a, some_b] = [a, b].map(|side| first(side, some));
     let (some_a, some_b) = (some_a?, some_b?);
-    let start = Instant::now();
-    let distances = of.edit_distances(&Device::cpu(), &some_a, &some_b)?;
-    let on_cpu = their_entries as f64 / start.elapsed().as_secs_f64() / 1e9;
+    let (on_cpu, distances) = time(&Device::cpu(), CPU_RUNS, &|| {
+        of.edit_distances(&Device::cpu(), &some_a, &some_b)
+    })?;
     assert!(
         distances.iter().eq(found.iter().take(some)),
         "the CPU's distances differ"
+    );
+    let cpu_gcups = |ms: f64| their_entries as f64 / ms / 1e6;
+    let range = [on_cpu.most, on_cpu.least].map(cpu_gcups);
+    let on_cpu = format!(
+        "{:.1} ({:.1}-{:.1})",
+        cpu_gcups(on_cpu.median),
+        range[0],
+        range[1]
     );
     // The table of a long pair would take 40 GB.
     let defined = some_pairs(a, b, DEFINED);
@@ -166,7 +182,7 @@ fn measure(
         assert_eq!(found[i], defined, "the distance of pair {i} is wrong");
     }
     println!(
-        "{name:<18} {:>8} {:>8}  {:>24} {:>9.1}  {:>24} {:>9.1} {on_cpu:>9.1}",
+        "{name:<18} {:>8} {:>8}  {:>24} {:>9.1}  {:>24} {:>9.1}  {on_cpu:>18}",
         a.len(),
         a.longest(),
         there.to_string(),
@@ -249,7 +265,9 @@ fn write(
         let codes = side.get(i).expect("pairs").to_owned();
         codes.mapv(|code| b'A' + code).to_vec()
     };
-    for i in 0..some_pairs(a, b, WRITTEN).0 {
+    let cores = std::thread::available_parallelism()?.get();
+    let count = some_pairs(a, b, WRITTEN).0.max(WRITTEN_FOR_A_CORE * cores);
+    for i in 0..count.min(a.len()) {
         file.write_all(&text(a, i))?;
         file.write_all(b"\t")?;
         file.write_all(&text(b, i))?;

@@ -12,7 +12,7 @@
 mod common;
 
 use clap::Parser;
-use common::{Random, Where, time};
+use common::{Random, Where, largest, time};
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, Distances, Nearest};
 use gridstride::{Device, Result};
@@ -128,7 +128,7 @@ fn largest_error<T: Component>(
     k: usize,
 ) -> f64 {
     let mut random = Random(3);
-    let mut worst = 0.0f64;
+    let mut errors = Vec::new();
     for _ in 0..3 {
         let query = random.below(queries.nrows());
         let exact: Vec<f64> = (database.outer_iter())
@@ -144,11 +144,11 @@ fn largest_error<T: Component>(
             let distance = found.distances[[query, place]];
             let own = exact[found.indices[[query, place]] as usize];
             for expected in [order[place], own] {
-                worst = worst.max((distance - expected).abs() / expected.max(f64::MIN_POSITIVE));
+                errors.push((distance - expected).abs() / expected.max(f64::MIN_POSITIVE));
             }
         }
     }
-    worst
+    largest(errors)
 }
 
 fn random<T: Component>(rows: usize, dim: usize, seed: u64) -> Array2<T> {

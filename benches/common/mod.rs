@@ -54,6 +54,15 @@ impl std::fmt::Display for Times {
     }
 }
 
+/// The largest error, or NaN if one is: `f64::max` would drop it.
+pub fn largest(errors: impl IntoIterator<Item = f64>) -> f64 {
+    let larger = |worst: f64, error: f64| match error.is_nan() || error > worst {
+        true => error,
+        false => worst,
+    };
+    errors.into_iter().fold(0.0, larger)
+}
+
 /// The times of calls by the device's events (by the clock on the CPU), and the last result.
 pub fn time<T>(device: &Device, runs: usize, call: &dyn Fn() -> Result<T>) -> Result<(Times, T)> {
     let (start, end) = (device.event()?, device.event()?);

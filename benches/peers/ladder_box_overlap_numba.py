@@ -16,7 +16,8 @@ import functools
 
 import numpy as np
 
-from boxes import LIMIT, OVERFLOW, UNUSED, check, matches, welds_and_segments
+from box_overlap_kernels import in_tiles, mark, plain
+from boxes import LIMIT, UNUSED, check, matches, welds_and_segments
 from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, nb, versions
 from timing import clock_ms, median, repeated, show_row
 
@@ -24,72 +25,6 @@ show = functools.partial(show_row, "box-overlap")
 
 # Threads of a block, boxes that a thread of v2 and v3 loads, and the shared memory that every GPU gives to a block.
 THREADS, ITEMS, SHARED = 256, 4, 48 << 10
-
-
-@cuda.jit(device=True)
-def note(out, i, found, j):
-    """Writes a match, or that there are too many."""
-    if found < LIMIT:
-        out[i, found] = j
-    else:
-        out[i, LIMIT - 1] = OVERFLOW
-
-
-@cuda.jit
-def plain(set1, set2, out):
-    """A thread for each box of the first set, which goes through the second."""
-    i = cuda.grid(1)
-    if i < set1.shape[0]:
-        x0, y0, z0, x1, y1, z1 = set1[i]
-        found = 0
-        for j in range(set2.shape[0]):
-            other = set2[j]
-            if (
-                x0 <= other[3]
-                and y0 <= other[4]
-                and z0 <= other[5]
-                and x1 >= other[0]
-                and y1 >= other[1]
-                and z1 >= other[2]
-            ):
-                note(out, i, found, j)
-                found += 1
-
-
-def in_tiles(items, dtype):
-    """A kernel that loads tiles of the second set into shared memory, `items` boxes a thread."""
-
-    @cuda.jit
-    def kernel(set1, set2, out):
-        tile = cuda.shared.array(0, dtype=dtype)
-        block = cuda.blockDim.x
-        boxes = items * block
-        i = cuda.grid(1)
-        own = set1[min(i, set1.shape[0] - 1)]
-        x0, y0, z0, x1, y1, z1 = own
-        found = 0
-        for base in range(0, set2.shape[0], boxes):
-            for place in range(cuda.threadIdx.x, boxes, block):
-                if base + place < set2.shape[0]:
-                    for k in range(6):
-                        tile[6 * place + k] = set2[base + place, k]
-            cuda.syncthreads()
-            if i < set1.shape[0]:
-                for j in range(min(boxes, set2.shape[0] - base)):
-                    other = tile[6 * j : 6 * j + 6]
-                    if (
-                        x0 <= other[3]
-                        and y0 <= other[4]
-                        and z0 <= other[5]
-                        and x1 >= other[0]
-                        and y1 >= other[1]
-                        and z1 >= other[2]
-                    ):
-                        note(out, i, found, base + j)
-                        found += 1
-            cuda.syncthreads()
-
-    return kernel
 
 
 def count_wrong(found, expected):
@@ -111,10 +46,10 @@ def main():
     show("", device=device_name(), versions=versions(), boxes=n, pairs=int(pairs))
     single, half = np.float32, np.float16
     for version, kernel, items, dtype in (
-        ("kernel", plain, 0, single),
-        ("v1", in_tiles(1, nb.float32), 1, single),
-        ("v2", in_tiles(ITEMS, nb.float32), ITEMS, single),
-        ("v3", in_tiles(ITEMS, nb.types.float16), ITEMS, half),
+        ("kernel", plain(mark), 0, single),
+        ("v1", in_tiles(1, nb.float32, mark), 1, single),
+        ("v2", in_tiles(ITEMS, nb.float32, mark), ITEMS, single),
+        ("v3", in_tiles(ITEMS, nb.types.float16, mark), ITEMS, half),
     ):
         # Halves reach to 65504, which metres do not exceed.
         on_host = [boxes.astype(dtype) for boxes in sets]

@@ -14,13 +14,15 @@ import argparse
 import functools
 
 import numpy as np
-from numba import __version__, get_num_threads, njit, prange
+from numba import __version__, get_num_threads
 
+from tensor_sketch_exact import A, D, exact, sketch, t
 from timing import clock_ms, repeated, show_row
 
 show = functools.partial(show_row, "tensor-sketch")
 
-A, t, D, N = 4, 4, 96, 1410
+# Sequences.
+N = 1410
 
 # The letters that V0 and V1 sketch.
 OF_V0, OF_V1 = 20_000, 5_000_000
@@ -35,28 +37,6 @@ def v0(hashes, signs, codes):
     return T[t]
 
 
-@njit
-def v1(hashes, signs, codes):
-    T = np.zeros((t + 1, D), np.int64)
-    T[0][0] = 1
-    for c in codes:
-        for k in range(t - 1, -1, -1):
-            h = hashes[c][k]
-            s = signs[c][k]
-            for l in range(D):
-                r = l + h if l + h < D else l + h - D
-                T[k + 1][l] += s * T[k][r]
-    return T[t]
-
-
-@njit(parallel=True)
-def v2(hashes, signs, codes, starts):
-    out = np.zeros((len(starts) - 1, D), np.int64)
-    for i in prange(len(starts) - 1):
-        out[i] = v1(hashes, signs, codes[starts[i] : starts[i + 1]])
-    return out
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--letters", type=int, default=100_000_000)
@@ -69,17 +49,17 @@ def main():
     codes = rng.integers(0, A, starts[-1]).astype(np.int8)
     short = codes[:1000]
     expected = v0(hashes, signs, short)
-    assert (v1(hashes, signs, short) == expected).all(), "V1 computes something else"
-    found = v2(hashes, signs, short, np.array([0, len(short), len(short)]))
+    assert (sketch(hashes, signs, short) == expected).all(), "V1 computes something else"
+    found = exact(hashes, signs, short, np.array([0, len(short), len(short)]))
     assert (found[0] == expected).all() and not found[1].any(), "V2 computes something else"
     show("", versions=f"Numba {__version__}", letters=len(codes), cores=get_num_threads())
 
     few = codes[:OF_V0]
     show("V0", call=[clock_ms(lambda: v0(hashes, signs, few))], share=len(few) / len(codes))
     some = codes[:OF_V1]
-    call = lambda: v1(hashes, signs, some)
+    call = lambda: sketch(hashes, signs, some)
     show("V1", call=repeated(lambda: clock_ms(call), options.runs), share=len(some) / len(codes))
-    call = lambda: v2(hashes, signs, codes, starts)
+    call = lambda: exact(hashes, signs, codes, starts)
     show("V2", call=repeated(lambda: clock_ms(call), options.runs))
 
 

@@ -5,7 +5,7 @@ Run with Numba, numba-cuda and NumPy on a machine with a GPU:
     python3 ladder_vector_add_numba.py [--elements 20000000] [--streams 2,5,10] [--runs 5]
 
 Prints a line of JSON for each version: `kernel` are times by CUDA events of the launch on data in the device's memory,
-`call` those of whole calls by the host's clock. Two vectors of i32 are added to one of f64; all sums are compared. The
+`call` those of whole calls by the host's clock, into memory of the device that exists. Two vectors of i32 are added to one of f64; all sums are compared. The
 published program times a first call, in which Numba compiles the kernel: the row `one stream, first call` has that. Its
 streams share one output on the device, which is right only because copies from ordinary memory wait; here each stream
 has its own. Without a GPU: NUMBA_ENABLE_CUDASIM=1, with some thousand elements.
@@ -50,15 +50,18 @@ def blocks(elements):
 
 
 def on_streams(a, b, out, count):
-    """Adds in as many parts as there are streams; returns a call."""
+    """Adds in as many parts as there are streams; returns a call.
+
+    The memory of the device is allocated here, before the call: each part has its own."""
     parts = [slice(start, start + -(-len(a) // count)) for start in range(0, len(a), -(-len(a) // count))]
     streams = [cuda.stream() for _ in parts]
-    on_device = [cuda.device_array(len(a[part]), np.float64) for part in parts]
+    memory = [[cuda.device_array(len(v[part]), v.dtype) for v in (a, b, out)] for part in parts]
 
     def call():
-        for part, stream, sums in zip(parts, streams, on_device):
-            inputs = [cuda.to_device(vector[part], stream=stream) for vector in (a, b)]
-            add[blocks(len(sums)), THREADS, stream](*inputs, sums)
+        for part, stream, (one, other, sums) in zip(parts, streams, memory):
+            one.copy_to_device(a[part], stream=stream)
+            other.copy_to_device(b[part], stream=stream)
+            add[blocks(len(sums)), THREADS, stream](one, other, sums)
             sums.copy_to_host(out[part], stream=stream)
         cuda.synchronize()
 
@@ -82,11 +85,13 @@ def main():
         out[:] = 0
 
     out = np.zeros(n)
+    *inputs, on_device = (cuda.device_array(n, vector.dtype) for vector in (a, b, out))
 
     def one_stream():
-        sums = cuda.device_array(n, np.float64)
-        add[blocks(n), THREADS](cuda.to_device(a), cuda.to_device(b), sums)
-        sums.copy_to_host(out)
+        for there, vector in zip(inputs, (a, b)):
+            there.copy_to_device(vector)
+        add[blocks(n), THREADS](*inputs, on_device)
+        on_device.copy_to_host(out)
 
     # The context of the device is no part of the first call.
     cuda.synchronize()
@@ -94,7 +99,6 @@ def main():
     check(out, "the first call")
     show("one stream, first call", call=first)
 
-    inputs = cuda.to_device(a), cuda.to_device(b)
     grid_3d = -(-blocks(n) // SIDE**2), SIDE, SIDE
     for version, kernel, launch in (
         ("one thread", add, (1, 1)),

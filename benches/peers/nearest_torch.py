@@ -4,7 +4,8 @@ Run with PyTorch on a machine with a GPU:  python3 nearest_torch.py [QUERIES [RO
 The database is searched in slices whose distances to all queries have 400 million numbers, and the nearest of all slices are
 merged by another topk. Each time is a median of 3 searches by CUDA events, with the least and the most, with the rows on the
 device. `mm` is cdist with ‖a‖² + ‖b‖² − 2ab by matrix multiplication; `differences` sums squared differences, as gridstride
-does, and searches a hundredth of the queries, since it takes so long.
+does, and searches a hundredth of the queries, since it takes so long. `error` is the largest relative error of the distances of
+three queries, compared with those in float64; `differences` fails if it is larger than its roundings allow.
 """
 
 import sys
@@ -15,6 +16,8 @@ from timing import median, said, times_ms
 
 RUNS = 3
 IN_A_SLICE = 400_000_000
+# Neighbours to search, and queries that are checked.
+COUNTS, CHECKED = (1, 10, 100, 1000), 3
 MODES = {
     "mm": ("use_mm_for_euclid_dist", 1),
     "differences": ("donot_use_mm_for_euclid_dist", 100),
@@ -35,20 +38,49 @@ def nearest(queries, database, k, mode):
     return best, indices.gather(1, places)
 
 
+def exact(queries, database, k):
+    """The k least distances of each query in float64, a slice of the rows after the other."""
+    found = []
+    for query in queries.double():
+        squares = [((rows.double() - query) ** 2).sum(dim=1) for rows in database.split(1_000_000)]
+        found.append(torch.cat(squares).topk(k, largest=False).values.sqrt())
+    return torch.stack(found)
+
+
+def bound(dim, dtype):
+    """How large the relative error of a distance from summed differences may be.
+
+    A square has three roundings, two of them from its difference, and its sum dim − 1 more; the root halves their effect
+    and adds one. The distances that are compared with have as many at most. The k-th least distance is no further off,
+    in relation, than the distances are."""
+    roundings = (dim + 3) * torch.finfo(dtype).eps / 2
+    return 2 * roundings / (1 - roundings)
+
+
 def main():
     numbers = [int(text) for text in sys.argv[1:]] + [10_000, 10_000_000, 96][len(sys.argv) - 1 :]
     queries, rows, dim = numbers
     generator = torch.Generator("cuda").manual_seed(1)
     print(torch.cuda.get_device_name(0), "torch", torch.__version__, f"{queries} queries, {rows} rows of {dim} numbers")
-    print(f"{'mode':<12} {'type':<8} {'queries':>8} {'k':>5} {'ms':>34} {'pairs/s':>10}")
+    print(f"{'mode':<12} {'type':<8} {'queries':>8} {'k':>5} {'ms':>34} {'pairs/s':>10} {'error':>9}")
     for dtype in (torch.float32, torch.float64):
         a, b = (torch.rand(count, dim, dtype=dtype, device="cuda", generator=generator) - 0.5 for count in (queries, rows))
+        least = exact(a[:CHECKED], b, min(max(COUNTS), rows))
         for name, (mode, share) in MODES.items():
             some = a[: max(1, queries // share)]
-            for k in (1, 10, 100, 1000):
-                times = times_ms(lambda: nearest(some, b, k, mode), runs=RUNS)
+            for k in COUNTS:
+                found = []
+
+                def search():
+                    found[:] = nearest(some, b, k, mode)
+
+                times = times_ms(search, runs=RUNS)
+                correct = least[: len(some), :k]
+                error = ((found[0][:CHECKED] - correct).abs() / correct).max().item()
+                # So written, NaN fails too.
+                assert name != "differences" or error <= bound(dim, dtype), f"{name}, k = {k}: distances are {error} off"
                 rate = 1e3 * len(some) * rows / median(times)
-                print(f"{name:<12} {str(dtype)[6:]:<8} {len(some):>8} {k:>5} {said(times):>34} {rate:>10.2e}")
+                print(f"{name:<12} {str(dtype)[6:]:<8} {len(some):>8} {k:>5} {said(times):>34} {rate:>10.2e} {error:>9.1e}")
         del a, b
 
 

@@ -8,11 +8,11 @@ Tables have the entries of a letter side by side, one for each k. Sketches are T
 """
 
 import numpy as np
-from numba import njit, prange
 
 from numba_gpu import cuda, nb
+from tensor_sketch_exact import A, D, exact, t
 
-A, t, D, L = 4, 4, 96, 6
+L = 6
 ROWS = t + 1
 DL = D // L
 BLOCK = t * DL
@@ -259,30 +259,6 @@ def v15(A, t, D, L, hashes, signs, seq, starts, T):
 def shared_bytes():
     """The dynamic shared memory of V15."""
     return 4 * (2 * ROWS * D + 2 * A * t + BLOCK)
-
-
-@njit
-def sketch(hashes, signs, seq):
-    """Row t in integers: V1."""
-    T = np.zeros((t + 1, D), np.int64)
-    T[0][0] = 1
-    for c in seq:
-        for k in range(t - 1, -1, -1):
-            h = hashes[c][k]
-            s = signs[c][k]
-            for l in range(D):
-                r = l + h if l + h < D else l + h - D
-                T[k + 1][l] += s * T[k][r]
-    return T[t]
-
-
-@njit(parallel=True)
-def exact(hashes, signs, seq, starts):
-    """The sketches of all sequences in integers: V2."""
-    out = np.zeros((len(starts) - 1, D), np.int64)
-    for i in prange(len(starts) - 1):
-        out[i] = sketch(hashes, signs, seq[starts[i] : starts[i + 1]])
-    return out
 
 
 class Expected:

@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(merged(&lists), ["a", "b", "c", "d", "e"]);
     }
 
-    /// The articles' names of rows have to be those of the ladders or of the peers.
+    /// The articles' names of rows have to be those of the same ladder's peers.
     #[test]
     fn reported_times_have_rows() {
         let reported: Vec<Reported> =
@@ -269,7 +269,11 @@ mod tests {
             let programs = fs::read_dir(folder)
                 .unwrap()
                 .map(|entry| entry.unwrap().path());
-            let of_ladder = programs.filter(|path| path.to_string_lossy().ends_with(".py"));
+            let start = format!("ladder_{}_", line.ladder.replace('-', "_"));
+            let of_ladder = programs.filter(|path| {
+                let name = path.file_name().unwrap().to_string_lossy();
+                name.starts_with(&start) && name.ends_with(".py")
+            });
             let mut texts = of_ladder.map(|path| fs::read_to_string(path).unwrap());
             // Names that a program puts together.
             let is_made =
@@ -277,7 +281,8 @@ mod tests {
             let quoted = format!("\"{}\"", line.row);
             assert!(
                 is_made || texts.any(|text| text.contains(&quoted)),
-                "{}",
+                "{}: {}",
+                line.ladder,
                 line.row
             );
         }

@@ -76,7 +76,12 @@ pub fn run(options: &Options) -> Result<()> {
         true => root.join(CSV_FOLDER),
         false => std::path::absolute(&options.csv_dir)?,
     };
-    for folder in [&folder, &root.join(SCRATCH)] {
+    let scratch = root.join(SCRATCH);
+    // What an interrupted run has left may be of another machine.
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)?;
+    }
+    for folder in [&folder, &scratch] {
         fs::create_dir_all(folder)?;
     }
     let lines = |step: &Step| -> Vec<Line> {

@@ -14,7 +14,7 @@ pub enum Need {
     Faiss,
     /// For STRtree.
     Shapely,
-    /// For edit distances. The program needs rapidfuzz too.
+    /// For edit distances, with rapidfuzz.
     Edlib,
     /// For input that is made in Python.
     NumPy,
@@ -30,31 +30,35 @@ impl Need {
             Need::Numba => "Numba",
             Need::Faiss => "FAISS",
             Need::Shapely => "Shapely",
-            Need::Edlib => "edlib",
+            Need::Edlib => "edlib and rapidfuzz",
             Need::NumPy => "NumPy",
             Need::Nvcc => "nvcc",
         }
     }
 
-    /// Its version, if it is installed.
+    /// Its version, or its packages', if all are installed.
     fn version(self) -> Option<String> {
-        let module = match self {
-            Need::Torch => "torch",
-            Need::Numba => "numba",
-            Need::Faiss => "faiss",
-            Need::Shapely => "shapely",
-            Need::Edlib => "edlib",
-            Need::NumPy => "numpy",
+        let modules: &[&str] = match self {
+            Need::Torch => &["torch"],
+            Need::Numba => &["numba"],
+            Need::Faiss => &["faiss"],
+            Need::Shapely => &["shapely"],
+            Need::Edlib => &["edlib", "rapidfuzz"],
+            Need::NumPy => &["numpy"],
             Need::Nvcc => {
                 let text = output(Command::new("nvcc").arg("--version"))?;
                 let release = text.split("release ").nth(1)?;
                 return Some(release.split(',').next()?.to_owned());
             }
         };
-        let code = format!(
-            "import importlib.metadata, {module}; print(importlib.metadata.version('{module}'))"
-        );
-        output(Command::new("python3").args(["-c", &code]))
+        let version = |module: &&str| {
+            let code = format!(
+                "import importlib.metadata, {module}; print(importlib.metadata.version('{module}'))"
+            );
+            output(Command::new("python3").args(["-c", &code]))
+        };
+        let versions: Option<Vec<_>> = modules.iter().map(version).collect();
+        Some(versions?.join(" and "))
     }
 }
 

@@ -292,9 +292,11 @@ mod tests {
     }
 
     /// What the programs of the peers share.
-    const MODULES: [&str; 5] = [
+    const MODULES: [&str; 7] = [
+        "box_overlap_kernels",
         "boxes",
         "numba_gpu",
+        "tensor_sketch_exact",
         "tensor_sketch_kernels",
         "tensor_sketch_pointers",
         "timing",

@@ -82,6 +82,8 @@ pub const PROFILED: [Profiled; 6] = [
             ("sum_staged_neighbours", &["v3"]),
             ("round_timestamps", &["round_timestamps"]),
             ("count_runs", &["count_uniqs"]),
+            // The walk; rounding has a row of its own.
+            ("sum_runs", &["sum_uniqs"]),
         ],
     },
 ];

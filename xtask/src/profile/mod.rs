@@ -33,7 +33,7 @@ pub struct Options {
         default_value = "docs/benchmarks/ladder_profile.tsv"
     )]
     out: PathBuf,
-    /// Ladders to profile; all by default.
+    /// Ladders to profile; all by default. The file keeps the lines of the others.
     ladders: Vec<String>,
 }
 
@@ -135,17 +135,19 @@ impl Figures {
 /// Profiles the ladders' kernels one by one, and writes the file.
 ///
 /// # Errors
-/// If ncu or the program fails, or a kernel is not launched.
+/// If there is no such ladder, ncu or the program fails, or a kernel is not launched.
 pub fn run(options: &Options) -> Result<()> {
-    let mut headings = vec!["ladder", "row", "kernel", "unit", "units"];
-    headings.extend(COUNTERS.iter().map(|(heading, _)| *heading));
-    let mut text = headings.join("\t") + "\n";
-    let is_wanted =
-        |name: &str| options.ladders.is_empty() || options.ladders.iter().any(|l| l == name);
-    for profiled in PROFILED
-        .iter()
-        .filter(|profiled| is_wanted(profiled.ladder))
-    {
+    let wanted = wanted(&options.ladders)?;
+    let mut text = headings();
+    let earlier = match wanted.len() < PROFILED.len() {
+        true => earlier(&options.out)?,
+        false => String::new(),
+    };
+    for profiled in &PROFILED {
+        if !wanted.contains(&profiled.ladder) {
+            text.extend(lines_of(&earlier, profiled.ladder));
+            continue;
+        }
         for &(kernel, rows) in profiled.kernels {
             eprintln!("{}: {kernel}", profiled.ladder);
             let csv = count(options, profiled, kernel, rows.len())?;
@@ -165,6 +167,46 @@ pub fn run(options: &Options) -> Result<()> {
         .map_err(|error| format!("cannot write {}: {error}", options.out.display()))?;
     println!("{}", options.out.display());
     Ok(())
+}
+
+/// The names of the ladders that were asked for: all if there are none.
+fn wanted(names: &[String]) -> Result<Vec<&'static str>> {
+    let all = PROFILED.map(|profiled| profiled.ladder);
+    if let Some(name) = names.iter().find(|name| !all.contains(&name.as_str())) {
+        let all = all.join(", ");
+        return Err(format!("there is no ladder {name} to profile; there are {all}").into());
+    }
+    let is_wanted = |ladder: &&str| names.is_empty() || names.iter().any(|name| name == ladder);
+    Ok(all.into_iter().filter(is_wanted).collect())
+}
+
+/// The first line of the file.
+fn headings() -> String {
+    let mut headings = vec!["ladder", "row", "kernel", "unit", "units"];
+    headings.extend(COUNTERS.iter().map(|(heading, _)| *heading));
+    headings.join("\t") + "\n"
+}
+
+/// What the file has so far; nothing if there is none.
+fn earlier(path: &Path) -> Result<String> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
+        read => read.map_err(|error| format!("cannot read {}: {error}", path.display()))?,
+    };
+    match text.starts_with(&headings()) {
+        true => Ok(text),
+        false => {
+            let path = path.display();
+            Err(format!("{path} has other columns; profile all ladders to write it anew").into())
+        }
+    }
+}
+
+/// The lines of a ladder.
+fn lines_of<'a>(text: &'a str, ladder: &str) -> impl Iterator<Item = &'a str> {
+    let start = format!("{ladder}\t");
+    text.split_inclusive('\n')
+        .filter(move |line| line.starts_with(&start))
 }
 
 /// Runs the ladder under ncu, which counts the first launches of a kernel; returns ncu's CSV.
@@ -270,6 +312,8 @@ pub fn notes(root: &Path, ladder: &str) -> Result<BTreeMap<String, String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::workspace;
 
@@ -302,11 +346,7 @@ mod tests {
         let folder = root.path().join(CSV_FOLDER);
         fs::create_dir_all(&folder).unwrap();
         assert!(notes(root.path(), "tensor-sketch").unwrap().is_empty());
-        let mut text = "ladder\trow\tkernel\tunit\tunits".to_owned();
-        for (heading, _) in COUNTERS {
-            text += &format!("\t{heading}");
-        }
-        fs::write(folder.join(FILE), format!("{text}\n{line}")).unwrap();
+        fs::write(folder.join(FILE), headings() + &line).unwrap();
         let notes = notes(root.path(), "tensor-sketch").unwrap();
         assert!(
             notes["V5"].starts_with("87.558 warp instructions a letter, 32 registers"),
@@ -322,13 +362,49 @@ mod tests {
     }
 
     #[test]
-    fn all_kernels_are_those_of_the_ladders() {
+    fn ladders_that_there_are_not_are_refused() {
+        assert_eq!(wanted(&[]).unwrap().len(), PROFILED.len());
+        assert_eq!(wanted(&["matmul".into()]).unwrap(), ["matmul"]);
+        let error = wanted(&["matmul".into(), "boxes".into()]).unwrap_err();
+        let said = error.to_string();
+        assert!(said.starts_with("there is no ladder boxes to profile; there are tensor-sketch, "));
+    }
+
+    #[test]
+    fn lines_of_other_ladders_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        assert_eq!(earlier(&path).unwrap(), "");
+        let lines = "matmul\tnaive\t1\nvector-add\tkernel\t2\nmatmul\ttiled\t3\n";
+        fs::write(&path, headings() + lines).unwrap();
+        let text = earlier(&path).unwrap();
+        let found: Vec<_> = lines_of(&text, "matmul").collect();
+        assert_eq!(found, ["matmul\tnaive\t1\n", "matmul\ttiled\t3\n"]);
+        fs::write(&path, "ladder\trow\n").unwrap();
+        let said = earlier(&path).unwrap_err().to_string();
+        assert!(said.ends_with("has other columns; profile all ladders to write it anew"));
+    }
+
+    /// Kernels of the ladders that are not profiled: those of one sequence, which whole calls launch,
+    /// and with other numbers of positions a thread than the rows', which only the sweep launches.
+    fn is_not_profiled(kernel: &str) -> bool {
+        let mut ends = ["sketch_consecutive_", "sketch_strided_"].iter();
+        let of_sweep = ends.find_map(|start| kernel.strip_prefix(start));
+        kernel == "sketch_sequence" || of_sweep.is_some_and(|positions| positions != "6")
+    }
+
+    #[test]
+    fn all_kernels_of_the_ladders_are_profiled() {
         let ptx = workspace().join("kernels-gpu/ptx/ladder.sm_70.ptx");
         let ptx = fs::read_to_string(ptx).unwrap();
-        for profiled in &PROFILED {
-            for (kernel, _) in profiled.kernels {
-                assert!(ptx.contains(&format!(".entry {kernel}(")), "{kernel}");
-            }
+        let names = ptx.lines().filter_map(|line| line.split(".entry ").nth(1));
+        let names: BTreeSet<_> = names.map(|name| name.trim_end_matches('(')).collect();
+        let profiled = PROFILED.iter().flat_map(|profiled| profiled.kernels);
+        let profiled: BTreeSet<_> = profiled.map(|(kernel, _)| *kernel).collect();
+        assert_eq!(profiled.difference(&names).next(), None, "no such kernel");
+        for kernel in names {
+            let is_exception = is_not_profiled(kernel);
+            assert_ne!(profiled.contains(kernel), is_exception, "{kernel}");
         }
     }
 }
