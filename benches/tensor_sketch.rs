@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
-use common::{Random, Times, Where};
+use common::{Random, Times, Where, largest};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
@@ -274,12 +274,11 @@ fn time_calls<T: Entry>(
 fn largest_error<T: Entry>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
     let rows = sketches.axis_iter(Axis(0)).zip(exact.axis_iter(Axis(0)));
-    rows.map(|(sketch, exact)| {
+    largest(rows.map(|(sketch, exact)| {
         let pairs = sketch.iter().zip(&exact);
         let error = norm(&mut pairs.map(|(&a, &b)| a.to_f64() - b));
         error / norm(&mut exact.iter().copied()).max(f64::MIN_POSITIVE)
-    })
-    .fold(0.0, f64::max)
+    }))
 }
 
 /// Random letters: `count` sequences that have about `letters` together.

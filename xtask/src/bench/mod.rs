@@ -349,6 +349,16 @@ mod tests {
     }
 
     #[test]
+    fn files_of_an_interrupted_run_are_not_used() {
+        let script = "! test -e target/bench/matmul.numba.jsonl";
+        let root = bundle(&[("benches/matmul_cpu", script)]);
+        let scratch = root.path().join(SCRATCH);
+        fs::create_dir_all(&scratch).unwrap();
+        fs::write(scratch.join("matmul.numba.jsonl"), "of another machine").unwrap();
+        run(&options(root.path(), &["matmul_cpu"])).unwrap();
+    }
+
+    #[test]
     fn a_failure_is_named_after_all_others_have_run() {
         let root = bundle(&[
             ("benches/matmul_cpu", "exit 3"),
