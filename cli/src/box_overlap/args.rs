@@ -23,7 +23,7 @@ Examples:
   gridstride box-overlap set1.csv set2.csv --out pairs.csv
   gridstride box-overlap boxes.csv --type f64
   gridstride box-overlap set1.csv.gz set2.csv.gz --matrix neighbours.npy --limit 8
-  gridstride box-overlap set1.csv set2.csv --join id,name --out joined.csv --plot joined.svg
+  gridstride box-overlap set1.csv set2.csv --join id --out joined.csv --plot joined.svg
   gridstride box-overlap --generate 100000 pipes/")]
 pub struct Args {
     /// Write all pairs to this file: row numbers, counted from 0, sorted.
@@ -112,6 +112,10 @@ pub struct Args {
         help_heading = "Test data"
     )]
     pub generate: Option<usize>,
+
+    /// Replace files that exist. Without this option --generate leaves them as they are, and fails.
+    #[arg(long, requires = "generate", help_heading = "Test data")]
+    pub force: bool,
 
     /// Seed of the random numbers of --generate.
     #[arg(
