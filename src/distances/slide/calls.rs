@@ -69,7 +69,7 @@ impl Distances {
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if the windows of `a` and `b` differ in length.
     /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for NaN, infinities, or no devices,
-    ///   and for a sequence of 2³¹ numbers or more on devices that run kernels.
+    ///   and for a sequence of more than 2³¹ − 16 numbers on devices that run kernels.
     /// - [`Error::Allocation`](crate::Error::Allocation) if the host has too little memory for the
     ///   distances, or a device for two sequences.
     ///
