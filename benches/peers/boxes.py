@@ -26,40 +26,44 @@ def welds_and_segments(boxes, seed=42):
     return np.array(welds[:boxes], np.int32), np.array(segments[:boxes], np.int32)
 
 
+@njit
+def first_matches(own, set2, order, starts, longest, row):
+    """Writes the first matches of a box, ascending, by a search along x; returns the number of all."""
+    count = 0
+    for place in range(np.searchsorted(starts, own[0] - longest), np.searchsorted(starts, own[3], side="right")):
+        j = order[place]
+        other = set2[j]
+        if (
+            own[0] <= other[3]
+            and own[1] <= other[4]
+            and own[2] <= other[5]
+            and own[3] >= other[0]
+            and own[4] >= other[1]
+            and own[5] >= other[2]
+        ):
+            # Keeps the smallest, in order.
+            last = min(count, LIMIT)
+            while last > 0 and row[last - 1] > j:
+                if last < LIMIT:
+                    row[last] = row[last - 1]
+                last -= 1
+            if last < LIMIT:
+                row[last] = j
+            count += 1
+    if count > LIMIT:
+        row[LIMIT - 1] = OVERFLOW
+    return count
+
+
 @njit(parallel=True)
 def swept(set1, set2, order, longest, out):
-    """Writes the first matches of each box, ascending, by a search along x; returns the number of pairs."""
+    """Writes the first matches of each box; returns the number of pairs."""
     starts = set2[order, 0]
-    pairs = 0
+    # Not a reduction: Numba 0.68 fails to compile one here under Python 3.12.
+    counts = np.zeros(len(set1), np.int64)
     for i in prange(len(set1)):
-        own, row = set1[i], out[i]
-        count = 0
-        for place in range(
-            np.searchsorted(starts, own[0] - longest), np.searchsorted(starts, own[3], side="right")
-        ):
-            j = order[place]
-            other = set2[j]
-            if (
-                own[0] <= other[3]
-                and own[1] <= other[4]
-                and own[2] <= other[5]
-                and own[3] >= other[0]
-                and own[4] >= other[1]
-                and own[5] >= other[2]
-            ):
-                # Keeps the smallest, in order.
-                last = min(count, LIMIT)
-                while last > 0 and row[last - 1] > j:
-                    if last < LIMIT:
-                        row[last] = row[last - 1]
-                    last -= 1
-                if last < LIMIT:
-                    row[last] = j
-                count += 1
-        if count > LIMIT:
-            row[LIMIT - 1] = OVERFLOW
-        pairs += count
-    return pairs
+        counts[i] = first_matches(set1[i], set2, order, starts, longest, out[i])
+    return counts.sum()
 
 
 def matches(set1, set2):

@@ -33,15 +33,17 @@ macro_rules! dispatch {
             }
 
             fn host_slides(devices: &[Device], whole: HostSlides<$type>) -> Result<()> {
-                let (operation, a, b) = (whole.operation, whole.a.rows(), whole.b.rows());
+                let (operation, a, b) = (whole.operation, whole.a, whole.b);
                 let work = |device: &Device, slides: &mut HostSlides<$type>| match device.kind() {
                     DeviceKind::Cpu => slide::cpu::host(slides),
                     _ => slide::gpu::host(device, slides),
                 };
                 let done = partition::run(devices, operation, whole, work).map(|_| ());
                 partition::recheck(done, || {
-                    input::largest(operation, "a", a)?;
-                    input::largest(operation, "b", b).map(|_| ())
+                    input::largest(operation, "a", a.rows())?;
+                    input::largest(operation, "b", b.rows())?;
+                    slide::gpu::require_lengths(operation, "a", a.offsets, a.dim())?;
+                    slide::gpu::require_lengths(operation, "b", b.offsets, b.dim())
                 })
             }
 

@@ -5,7 +5,7 @@ use ndarray::{Array1, ArrayViewMut1, Ix1};
 use super::dispatch;
 use super::input::{self, DevicePairs, HostPairs};
 use super::options::{ABOVE_LIMIT, EditDistance};
-use crate::device::{DeviceArray, assign, zeroed_lazily};
+use crate::device::{DeviceArray, assign, collected, zeroed_lazily};
 use crate::error::During;
 use crate::sequences::{DeviceSequences, Sequences};
 use crate::{DeviceSet, Result};
@@ -54,9 +54,13 @@ pub fn edit_distances_within(
     b: &Sequences,
     limit: u32,
 ) -> Result<Array1<Option<u32>>> {
+    let operation = "edit_distances_within";
     let distances = EditDistance::new().with_limit(limit);
-    let distances = distances.host("edit_distances_within", devices, a, b)?;
-    Ok(distances.mapv(|distance| (distance != ABOVE_LIMIT).then_some(distance)))
+    let distances = distances.host(operation, devices, a, b)?;
+    let within = distances
+        .iter()
+        .map(|&distance| (distance != ABOVE_LIMIT).then_some(distance));
+    Ok(Array1::from_vec(collected(within).during(operation)?))
 }
 
 impl EditDistance {

@@ -4,7 +4,7 @@ use super::input::{self, DevicePairs, HostPairs};
 use super::{cpu, gpu};
 use crate::device::{DeviceKind, zeroed_lazily};
 use crate::sequences::Memory;
-use crate::{Device, Result, partition};
+use crate::{Device, Error, Result, partition};
 
 /// Writes the distances of pairs in the host's memory, on a set of devices.
 pub fn host(devices: &[Device], whole: HostPairs) -> Result<()> {
@@ -36,7 +36,11 @@ pub fn device(pairs: DevicePairs) -> Result<()> {
             cpu::host(&mut pairs)?;
             out.copy_from(&distances)
         }
-        // The devices are the same, and so are their kinds of memory.
-        _ => a.device().require_same(b.device(), operation),
+        // The memory of one device is of one kind: the devices differ.
+        _ => Err(Error::DifferentDevices {
+            operation,
+            left: a.device().to_string(),
+            right: b.device().to_string(),
+        }),
     }
 }

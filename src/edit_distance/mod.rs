@@ -33,12 +33,12 @@
 //!
 //! The CPU first computes a band around the diagonal, and doubles its width until the distance is
 //! less (E. Ukkonen, 'Algorithms for approximate string matching'), so that similar sequences take
-//! less time. Each pair is computed on one core, so that a single pair uses one core alone.
+//! less time. Each pair is computed on one core.
 //!
 //! GPUs compute the whole table of short pairs, in some lanes of a warp each. Pairs whose shorter
-//! sequence has more than 4096 letters take up to 8 warps each; for sequences of 32 768 letters and
-//! more, a band for distances of an eighth of the letters is computed first, and the whole table
-//! only if the distance is larger. See `kernels-gpu/edit_distance`.
+//! sequence has more than 4096 letters take up to 8 warps each; if the longer sequence has
+//! 32 768 letters or more, and the lengths differ by at most an eighth of it, a band for distances
+//! up to that eighth is computed first, and the whole table only if the distance is larger. See `kernels-gpu/edit_distance`.
 //!
 //! # Determinism
 //! Distances are whole numbers, the same on all devices.

@@ -45,9 +45,10 @@ impl EditDistance {
     /// Sets the largest distance of interest: the result is [`ABOVE_LIMIT`] for a pair whose
     /// distance is larger. By default there is no limit.
     ///
-    /// Only entries of D near the diagonal are then computed, about `limit` of each row, and up to
-    /// 512 more on the CPU; on GPUs up to 4096 more, and only of pairs whose shorter sequence has
-    /// more than 4096 letters.
+    /// Only entries of D near the diagonal are then computed, about `limit` of each row. On the CPU
+    /// there are up to 512 more, the rows of a strip, and narrower bands are computed first. On GPUs
+    /// there are up to 4352 more, the rows of a strip and two chunks of 128 columns, and pairs whose
+    /// shorter sequence has at most 4096 letters are computed as a whole.
     pub fn with_limit(self, limit: u32) -> EditDistance {
         EditDistance { limit }
     }

@@ -1,12 +1,13 @@
 //! Sequences in a device's memory.
 
+#[cfg(feature = "tensor-sketch")]
+use std::{any::Any, sync::OnceLock};
+
 use super::host::Sequences;
 use super::packed::PackedLetters;
 use super::view::{CodeAt, SequencesView};
 use crate::device::DeviceKind;
 use crate::error::During;
-#[cfg(feature = "tensor-sketch")]
-use crate::tensor_sketch::Layout;
 use crate::{Device, Error, Result};
 
 const UPLOAD: &str = "Sequences::upload";
@@ -33,9 +34,9 @@ pub struct SequenceBuffers {
     pub letters: PackedLetters,
     /// Where each sequence begins, and where the last sequence ends.
     pub offsets: Vec<u64>,
-    /// The batches in which the tensor sketch computes the sequences.
+    /// What [`derived`](Self::derived) has made.
     #[cfg(feature = "tensor-sketch")]
-    pub batches: Vec<Layout>,
+    derived: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl SequenceBuffers {
@@ -45,10 +46,25 @@ impl SequenceBuffers {
         let offsets = sequences.offsets_from_zero()?;
         Ok(Self {
             letters,
-            #[cfg(feature = "tensor-sketch")]
-            batches: Layout::of_sequences(device, &offsets)?,
             offsets,
+            #[cfg(feature = "tensor-sketch")]
+            derived: OnceLock::new(),
         })
+    }
+
+    /// Returns what the tensor sketch derives from the lengths: `make` makes it in the first call
+    /// that succeeds, and later calls return the same. The edit distance needs none of it.
+    #[cfg(feature = "tensor-sketch")]
+    pub fn derived<D: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<D>) -> Result<&D> {
+        if self.derived.get().is_none() {
+            // Of several threads that get here, one keeps what it has made.
+            let _ = self.derived.set(Box::new(make()?));
+        }
+        let derived = self
+            .derived
+            .get()
+            .and_then(|derived| derived.downcast_ref());
+        Ok(derived.expect("all calls are for one type"))
     }
 
     pub fn lengths(&self) -> impl ExactSizeIterator<Item = u64> {
@@ -57,7 +73,9 @@ impl SequenceBuffers {
 }
 
 impl Sequences {
-    /// Copies the sequences to a device.
+    /// Copies the sequences to a device. On a GPU a letter takes 1, 2, 4 or 8 bits, whichever the
+    /// largest code needs. The first [tensor sketch](crate::tensor_sketch) of the result adds the
+    /// places of chunks of the sequences, which stay for later sketches.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the device's memory does not suffice, [`Error::Driver`] if the copy

@@ -71,4 +71,3 @@ pub use session::SketchSession;
 pub use tables::Tables;
 
 pub use crate::sequences::{Alphabet, Codes, DeviceSequences, Encoded, Sequences, Unknown};
-pub(crate) use gpu::Layout;

@@ -1,8 +1,9 @@
 //! The data of the articles that the ladders follow.
 //!
 //! The articles draw their data with Python's `random`, so their results can only be compared with
-//! others' if the same numbers are drawn in the same order. [`python`] and [`numpy`] have those
-//! generators on top of MT19937, which is from `rand_mt`; [`pipes`] and [`sketch`] draw the data.
+//! others' if the same numbers are drawn in the same order. [`python`] has that generator on top of
+//! MT19937, which is from `rand_mt`; [`pipes`] and [`sketch`] draw the data. [`numpy`] has numpy's
+//! legacy generator on the same base, for comparisons with programs that use it.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,6 @@
-//! numpy's legacy generator.
+//! numpy's legacy generator, for data that others have drawn with `numpy.random.seed`.
+//!
+//! The articles' own data does not need it: they draw with [`python`](crate::python).
 
 use std::ops::Range;
 

@@ -8,7 +8,7 @@ use crate::python::Random;
 /// Segments of a pipe.
 pub const CHAIN: usize = 20;
 
-/// Segments of the article, and its seed.
+/// Segments of the article.
 pub const COUNT: usize = 200_000;
 /// The article's seed.
 pub const SEED: u64 = 42;

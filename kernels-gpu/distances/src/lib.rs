@@ -12,7 +12,7 @@ mod tile;
 use cuda_std::prelude::*;
 
 use largest::largest;
-pub use loader::CHUNK;
+pub use loader::{CHUNK, MAX_DIM};
 pub use nearest::{Lists, MAX_CANDIDATES, MAX_NEAREST, Search};
 use nearest::{Shared, words};
 pub use slide::Windows;

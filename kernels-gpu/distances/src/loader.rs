@@ -7,6 +7,21 @@ use crate::number::Number;
 /// Columns that are in shared memory at a time.
 pub const CHUNK: u32 = 8;
 
+/// The most numbers of a row: the most for which [`least_left`] is an `i32`.
+pub const MAX_DIM: u32 = i32::MAX as u32 - 15;
+
+const _: () = assert!(least_left(MAX_DIM) >= i32::MIN as i64);
+
+/// Returns the least value that [`Loader::left`] takes for any row, if the longest row of the tile
+/// has `longest` numbers: that of an empty row, for the thread with the last columns, after it has
+/// fetched all chunks of the longest row and the chunk behind the last one.
+const fn least_left(longest: u32) -> i64 {
+    // A thread loads at least two columns.
+    let column = CHUNK - 2;
+    let fetches = longest.div_ceil(CHUNK) + 1;
+    -(column as i64) - fetches as i64 * CHUNK as i64
+}
+
 /// Two neighbours that are read or written with one instruction.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
@@ -133,5 +148,20 @@ impl<T: Number, const LOAD: usize, const RAGGED: bool> Loader<T, LOAD, RAGGED> {
             unsafe { chunk.add(place as usize).write(scaled) };
             i += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_longer_row_can_be_counted_down() {
+        assert_eq!(least_left(0), -6 - 8);
+        assert_eq!(least_left(9), -6 - 3 * 8);
+        assert!(least_left(MAX_DIM) >= i64::from(i32::MIN));
+        assert!(least_left(MAX_DIM + 1) < i64::from(i32::MIN));
+        // `turn` adds the columns of whole chunks.
+        assert!(i32::try_from(MAX_DIM.div_ceil(CHUNK) * CHUNK).is_ok());
     }
 }

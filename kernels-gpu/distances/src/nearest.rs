@@ -5,9 +5,10 @@
 //! compares its sums with the limits of its queries in shared memory, and appends the few that are
 //! within. When a list might not hold the next tile's candidates, the block sorts it in shared
 //! memory and keeps the first k; the last of them is the query's new limit. Fewer and fewer sums
-//! pass: for random rows, each sort takes in about `capacity` / k times as many rows as all
-//! previous ones. This is the scheme of H. Jégou, M. Douze and J. Johnson's FAISS, 'Billion-scale
-//! similarity search with GPUs', with one buffer per query in place of queues per thread.
+//! pass: for random rows and a tile of t columns, the block reads about (`capacity` − t − k) / k
+//! times as many rows between two sorts as before the first of them. This is the scheme of
+//! H. Jégou, M. Douze and J. Johnson's FAISS, 'Billion-scale similarity search with GPUs', with one
+//! buffer per query in place of queues per thread.
 //!
 //! A second kernel merges the lists of all ranges.
 //!

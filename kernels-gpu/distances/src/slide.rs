@@ -27,7 +27,7 @@ impl<T: Number> Windows<T> {
     /// Where a sequence begins, and how many numbers it has.
     ///
     /// # Safety
-    /// The sequence exists, and has at most 2³¹ − 1 numbers.
+    /// The sequence exists, and has at most [`MAX_DIM`](crate::MAX_DIM) numbers.
     #[inline(always)]
     unsafe fn sequence(&self, index: u64, dim: u32) -> (*const T, i32) {
         // SAFETY: there is an offset behind each sequence.
@@ -54,8 +54,8 @@ impl<T: Number> Windows<T> {
 ///
 /// # Safety
 /// - the block has [`THREADS`] threads; `LOAD_A` and `LOAD_B` are as [`Operands::sums`] says.
-/// - `a` has rows sequences, `b` columns, of windows of dim numbers, of at most 2³¹ − 1 numbers
-///   each; their values are aligned to 16 bytes.
+/// - `a` has rows sequences, `b` columns, of windows of dim numbers, of at most
+///   [`MAX_DIM`](crate::MAX_DIM) numbers each; their values are aligned to 16 bytes.
 /// - `out` has rows × columns elements, and is aligned to 16 bytes.
 /// - `chunks` points to [`shared_words`](crate::sums::shared_words) of shared memory, `longest` to
 ///   two more words.
@@ -139,8 +139,8 @@ pub unsafe fn tile<T: Number, const PER_THREAD: usize, const LOAD_A: usize, cons
 ///
 /// # Safety
 /// - the block has [`THREADS`] threads, and its index is below the rows.
-/// - `a` and `b` have rows sequences each, of windows of dim numbers, of at most 2³¹ − 1 numbers
-///   each; `out` has rows elements.
+/// - `a` and `b` have rows sequences each, of windows of dim numbers, of at most
+///   [`MAX_DIM`](crate::MAX_DIM) numbers each; `out` has rows elements.
 /// - `of_warps` points to an element of shared memory for each warp.
 #[inline(always)]
 pub unsafe fn pair<T: Number>(

@@ -100,8 +100,8 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
         let mut current = 0;
         let mut chunk = 0;
         while chunk < count {
-            // SAFETY: two chunks of `size` words. Whoever still reads this one has not been at the
-            // barrier of the previous round, without which nobody gets here.
+            // SAFETY: two chunks of `size` words. A thread that still reads this chunk has not reached
+            // the previous round's barrier, which every writer has passed.
             let chunk_a = unsafe { chunks.add(current as usize) };
             // SAFETY: as above.
             let chunk_b = unsafe { chunk_a.add(size_a as usize) };

@@ -50,7 +50,7 @@ pub struct Parameters {
     pub rows: u64,
     /// Rows of `b`, columns of the result; at least 1.
     pub columns: u64,
-    /// Columns of `a` and `b`; at most 2³¹ − 1.
+    /// Columns of `a` and `b`; at most [`MAX_DIM`](crate::MAX_DIM).
     pub dim: u32,
     /// 1 for the square roots of the sums of squares, 0 for the sums themselves.
     pub root: u32,

@@ -17,10 +17,11 @@ pub unsafe fn vector_add(a: DeviceSlice<i32>, b: DeviceSlice<i32>, out: DeviceSl
 }
 
 /// The same with an index in three dimensions, as the article's `index_3d`: the threads of the
-/// whole grid are counted along x, then y, then z. Any grid of any blocks is right.
+/// whole grid are counted along x, then y, then z. Any shape of grid and blocks is right.
 ///
 /// # Safety
-/// All have the length of `out`.
+/// All have the length of `out`, and the grid has fewer than 2³² threads: their numbers along an
+/// axis are products of `u32`.
 #[kernel]
 pub unsafe fn vector_add_3d(a: DeviceSlice<i32>, b: DeviceSlice<i32>, out: DeviceSliceMut<f64>) {
     let at = thread::index_3d().as_usizevec3();

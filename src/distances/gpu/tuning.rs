@@ -12,8 +12,8 @@ const LARGEST_BLOCKS: usize = 1024;
 /// Numbers that each of these threads looks at, if there are enough.
 const LARGEST_NUMBERS: usize = 4;
 
-/// The longest rows: kernels index the elements of a row with `i32`.
-pub const MAX_DIM: usize = i32::MAX as usize;
+/// The longest rows: kernels count the elements of a row with `i32`.
+pub const MAX_DIM: usize = distances_kernels::MAX_DIM as usize;
 
 /// Returns the blocks of [`LARGEST_THREADS`] threads that look for the largest magnitude.
 pub fn largest_blocks(numbers: usize) -> u32 {

@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2, s};
 
 use super::input::{DeviceQueries, HostQueries, Places, Queries};
 use super::merge::{Candidate, Found, NearestOf, merge};
-use crate::device::{collected, reserve, zeroed};
+use crate::device::{reserve, zeroed};
 use crate::distances::cpu::{finish, scaled, squared_distance};
 use crate::distances::element::Component;
 use crate::distances::input;
@@ -36,16 +36,14 @@ pub fn host<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
     }
     let scale = Scale::new(largest, queries.ncols(), metric, f64::MAX_EXP - 1);
     let tiles = queries.nrows().div_ceil(QUERIES);
-    // Enough tasks for all threads, also if there are few queries.
+    // Enough tasks for all threads, also if there are few queries. A range with fewer rows than k
+    // would return them all.
     let ranges = (4 * rayon::current_num_threads())
         .div_ceil(tiles)
-        .clamp(1, (database.nrows() / LEAST_ROWS).max(1));
+        .clamp(1, (database.nrows() / LEAST_ROWS.max(k)).max(1));
     let rows = database.nrows().div_ceil(ranges);
-    let starts = (0..tiles).flat_map(|tile| {
-        let starts = (0..database.nrows()).step_by(rows);
-        starts.map(move |start| (tile * QUERIES, start))
-    });
-    let tasks = collected(starts.collect::<Vec<_>>().into_iter())?;
+    let ranges = database.nrows().div_ceil(rows);
+    let tasks = (0..tiles * ranges).map(|task| (task / ranges * QUERIES, task % ranges * rows));
     parallel::try_map(tasks, |(first_query, start)| {
         let queries = queries.slice(s![first_query.., ..]);
         let queries = queries.slice(s![..queries.nrows().min(QUERIES), ..]);

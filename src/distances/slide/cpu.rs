@@ -3,7 +3,7 @@
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::input::{DeviceSlides, HostSlides, Pairing, Slides};
-use super::windows::Windows;
+use super::windows::{Windows, longest};
 use crate::device::{assign, collected, zeroed};
 use crate::distances::cpu::{LINES, finish, scaled, squared_distance};
 use crate::distances::element::Component;
@@ -18,8 +18,9 @@ pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
         "b",
         slides.b.rows(),
     )?);
-    let longest = slides.longest().saturating_mul(dim);
-    let scale = Scale::new(largest, longest, metric, f64::MAX_EXP - 1);
+    let longest = longest(slides.a.offsets).max(longest(slides.b.offsets));
+    let numbers = longest.saturating_mul(dim);
+    let scale = Scale::new(largest, numbers, metric, f64::MAX_EXP - 1);
     let (a_values, b_values) = (
         scaled(slides.a.rows(), scale)?,
         scaled(slides.b.rows(), scale)?,
@@ -38,14 +39,28 @@ pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
             }
         }
     };
-    let (pairs, columns) = (slides.pairs, slides.out.ncols());
+    let pairs = slides.pairs;
+    let (rows, columns) = slides.out.dim();
     let write = |result: &mut [f64]| {
-        let tasks = result.chunks_mut(LINES * columns.max(1)).enumerate();
-        parallel::each(tasks, |(task, lines)| {
+        if result.is_empty() {
+            return;
+        }
+        let (lines, width) = task_shape(rows, columns, rayon::current_num_threads());
+        let blocks = result.chunks_mut(lines * columns).enumerate();
+        let tasks = blocks.flat_map(|(block, places)| {
+            let tasks = places.chunks_mut(lines * width).enumerate();
+            tasks.map(move |(task, places)| (block * lines, task * width, places))
+        });
+        parallel::each(tasks, |(first_row, first_column, places)| {
             // Each row of `b` is read once for all rows of `a`.
-            for j in 0..columns {
-                for (i, line) in (task * LINES..).zip(lines.chunks_exact_mut(columns)) {
-                    line[j] = distance(i, if pairs == Pairing::Each { i } else { j });
+            for j in 0..width.min(places.len()) {
+                for (i, line) in (first_row..).zip(places.chunks_mut(width)) {
+                    let partner = if pairs == Pairing::Each {
+                        i
+                    } else {
+                        first_column + j
+                    };
+                    line[j] = distance(i, partner);
                 }
             }
         });
@@ -59,6 +74,17 @@ pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
     let result = ArrayView2::from_shape(slides.out.raw_dim(), &result).expect("as many");
     assign(slides.out.view_mut(), &result);
     Ok(())
+}
+
+/// Returns the rows and columns of the result that a task computes: several rows if there are
+/// enough, and otherwise a part of one row, so that no thread is idle. Pairs have one column, and
+/// share no rows of `b`.
+fn task_shape(rows: usize, columns: usize, threads: usize) -> (usize, usize) {
+    let least_tasks = 4 * threads;
+    if columns > 1 && rows / LINES >= least_tasks {
+        return (LINES, columns);
+    }
+    (1, columns.div_ceil(least_tasks.div_ceil(rows)))
 }
 
 /// Writes the slide distances of sequences in the memory of a CPU device, which are copied.
@@ -102,5 +128,20 @@ impl<'a> Sequences<'a> {
     fn sequence(&self, index: usize) -> (&'a [f64], usize) {
         let (start, end) = (self.offsets[index], self.offsets[index + 1]);
         (&self.values[start * self.dim..end * self.dim], end - start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_enough_for_all_threads() {
+        assert_eq!(task_shape(10_000, 10_000, 16), (LINES, 10_000));
+        assert_eq!(task_shape(1, 10_000, 16), (1, 10_000usize.div_ceil(64)));
+        assert_eq!(task_shape(64, 7, 16), (1, 7));
+        assert_eq!(task_shape(1, 3, 16), (1, 1));
+        // Pairs.
+        assert_eq!(task_shape(10_000, 1, 16), (1, 1));
     }
 }

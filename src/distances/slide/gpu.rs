@@ -3,15 +3,14 @@
 use distances_kernels::{Parameters, THREADS, Windows as KernelWindows};
 
 use super::input::{DeviceSlides, HostSlides, Pairing, Slides};
-use super::windows::{DeviceWindows, Windows};
+use super::windows::{DeviceWindows, first_longer, longest};
 use crate::device::{Buffer, DeviceArray, LaunchConfig, assign, collected};
-use crate::distances::element::Component;
 use crate::distances::gpu::kernels::HasKernels;
 use crate::distances::gpu::{largest, tuning};
 use crate::distances::input;
 use crate::distances::options::Metric;
 use crate::distances::scale::Scale;
-use crate::{Device, Result, modules};
+use crate::{Device, Error, Result, modules};
 
 pub fn host<T: HasKernels>(device: &Device, slides: &mut HostSlides<T>) -> Result<()> {
     let (a_rows, b_rows) = (
@@ -55,9 +54,10 @@ pub fn device<T: HasKernels>(slides: DeviceSlides<T>) -> Result<()> {
         return Ok(());
     }
     let (device, dim) = (a.rows.device(), a.dim());
-    let longest = longest(a.offsets).max(self::longest(b.offsets));
-    let numbers = longest.saturating_mul(dim);
-    input::require_dim(operation, numbers.max(dim), tuning::MAX_DIM)?;
+    input::require_dim(operation, dim, tuning::MAX_DIM)?;
+    require_lengths(operation, "a", a.offsets, dim)?;
+    require_lengths(operation, "b", b.offsets, dim)?;
+    let numbers = longest(a.offsets).max(longest(b.offsets)) * dim;
     let Scale { scale, unscale } = Scale::new(largest, numbers, metric, T::KERNELS.max_exponent);
     let parameters = Parameters {
         rows: a.len() as u64,
@@ -89,7 +89,7 @@ pub fn device<T: HasKernels>(slides: DeviceSlides<T>) -> Result<()> {
     );
     let config = LaunchConfig::new(blocks, THREADS);
     // SAFETY: a block per tile, or per pair; the sequences are of this device, as many as the
-    // parameters say, and have at most 2³¹ − 1 numbers each; the result has an element for each
+    // parameters say, and have at most `MAX_DIM` numbers each; the result has an element for each
     // pair; buffers are aligned to 256 bytes and freed after the kernel has run.
     unsafe { device.launch(&modules::DISTANCES, kernel, config, arguments) }
 }
@@ -99,20 +99,38 @@ fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
     device.buffer_from(&offsets)
 }
 
-fn longest(offsets: &[usize]) -> usize {
-    let lengths = offsets.windows(2).map(|pair| pair[1] - pair[0]);
-    lengths.max().unwrap_or(0)
+/// Checks that kernels can count the numbers of each sequence.
+pub fn require_lengths(
+    operation: &'static str,
+    name: &str,
+    offsets: &[usize],
+    dim: usize,
+) -> Result<()> {
+    let Some(index) = first_longer(offsets, dim, tuning::MAX_DIM) else {
+        return Ok(());
+    };
+    let windows = offsets[index + 1] - offsets[index];
+    let message = format!(
+        "sequence {index} of {name} has {windows} windows of {dim} numbers, more than {} numbers: \
+         take the device cpu",
+        tuning::MAX_DIM
+    );
+    Err(Error::input_at(operation, index, message))
 }
 
-impl<T: Component> HostSlides<'_, T> {
-    /// Returns the most windows of a sequence.
-    pub fn longest(&self) -> usize {
-        let of = |windows: Windows<T>| {
-            let starts = windows.offsets();
-            let ends = windows.offsets().skip(1);
-            let lengths = starts.zip(ends).map(|(start, end)| end - start);
-            lengths.max().unwrap_or(0)
-        };
-        of(self.a).max(of(self.b))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_that_is_too_long_is_named() {
+        let offsets = [0, 4, 4 + (1 << 27)];
+        assert!(require_lengths("slide_paired", "b", &offsets, 15).is_ok());
+        let error = require_lengths("slide_paired", "b", &offsets, 16).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "slide_paired: sequence 1 of b has 134217728 windows of 16 numbers, more than \
+             2147483632 numbers: take the device cpu"
+        );
     }
 }

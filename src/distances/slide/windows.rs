@@ -22,7 +22,7 @@ use crate::{Error, Result};
 pub struct Windows<'a, T> {
     /// An `ArrayView2`, written so that a longer lifetime converts to a shorter one.
     rows: ArrayBase<ViewRepr<&'a T>, Ix2, T>,
-    offsets: &'a [usize],
+    pub(in crate::distances) offsets: &'a [usize],
 }
 
 impl<'a, T> Windows<'a, T> {
@@ -125,6 +125,20 @@ impl<'a, T: Element> DeviceWindows<'a, T> {
     }
 }
 
+/// Returns the most windows of a sequence; 0 without sequences.
+pub fn longest(offsets: &[usize]) -> usize {
+    lengths(offsets).max().unwrap_or(0)
+}
+
+/// Returns the first sequence whose windows, of `dim` numbers each, have more than `most` numbers.
+pub fn first_longer(offsets: &[usize], dim: usize, most: usize) -> Option<usize> {
+    lengths(offsets).position(|windows| windows.saturating_mul(dim) > most)
+}
+
+fn lengths(offsets: &[usize]) -> impl Iterator<Item = usize> {
+    offsets.windows(2).map(|pair| pair[1] - pair[0])
+}
+
 /// Checks that the offsets divide `rows` rows among sequences.
 fn check(operation: &'static str, offsets: &[usize], rows: usize) -> Result<()> {
     let refuse = |index, message| Err(Error::input_at(operation, index, message));
@@ -144,4 +158,21 @@ fn check(operation: &'static str, offsets: &[usize], rows: usize) -> Result<()> 
         return refuse(offsets.len() - 1, message);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_sequence_and_the_first_that_is_too_long() {
+        let offsets = [5, 7, 7, 12, 17];
+        assert_eq!([longest(&offsets), longest(&offsets[..3])], [5, 2]);
+        assert_eq!([longest(&[5]), longest(&[])], [0, 0]);
+        assert_eq!(first_longer(&offsets, 3, 15), None);
+        assert_eq!(first_longer(&offsets, 3, 14), Some(2));
+        assert_eq!(first_longer(&offsets, 3, 5), Some(0));
+        assert_eq!(first_longer(&offsets[2..], usize::MAX, 14), Some(0));
+        assert_eq!(first_longer(&[0, 0], usize::MAX, 0), None);
+    }
 }

@@ -30,9 +30,10 @@ pub fn sketch<T: HasKernels>(
 ) -> Result<()> {
     match job.form {
         Form::Auto | Form::Fourier => {
+            let batches = sequences.derived(|| Layout::of_sequences(device, &sequences.offsets))?;
             let engine = fourier::Engine::new(device, job)?;
             let lengths = collected(sequences.lengths())?;
-            engine.sketch(&sequences.letters, &sequences.batches, &lengths, out)
+            engine.sketch(&sequences.letters, batches, &lengths, out)
         }
         Form::Direct => direct::sketch(device, job, sequences, out),
     }

@@ -58,12 +58,14 @@ macro_rules! has_kernels {
 }
 has_kernels! {
     f32: sums = sums_f32 statistics = statistics_f32 prepare = prepare_f32 short = short_f32
-        sorted = sorted_f32        middle_64 = middle_64_f32 middle_256 = middle_256_f32 middle_1024 = middle_1024_f32
-        middle_2048 = middle_2048_f32 long = long_f32 huge_extents = huge_extents_f32
+        sorted = sorted_f32 middle_64 = middle_64_f32 middle_256 = middle_256_f32
+        middle_1024 = middle_1024_f32 middle_2048 = middle_2048_f32 long = long_f32
+        huge_extents = huge_extents_f32
         huge_histogram = huge_histogram_f32 huge_gather = huge_gather_f32 reorder = reorder_f32;
     f64: sums = sums_f64 statistics = statistics_f64 prepare = prepare_f64 short = short_f64
-        sorted = sorted_f64        middle_64 = middle_64_f64 middle_256 = middle_256_f64 middle_1024 = middle_1024_f64
-        middle_2048 = middle_2048_f64 long = long_f64 huge_extents = huge_extents_f64
+        sorted = sorted_f64 middle_64 = middle_64_f64 middle_256 = middle_256_f64
+        middle_1024 = middle_1024_f64 middle_2048 = middle_2048_f64 long = long_f64
+        huge_extents = huge_extents_f64
         huge_histogram = huge_histogram_f64 huge_gather = huge_gather_f64 reorder = reorder_f64;
 }
 

@@ -103,7 +103,8 @@ fn huge<V: HasKernels>(
     let per_bucket = tuning::grid_stride(buckets.len());
     let counts = memory.tile_counts.slice_mut();
     let arguments = (points.values.len(), points.firsts, buckets, counts);
-    // SAFETY: room for a number for each bucket. Buffers as above.
+    // SAFETY: the first points of all buckets, and room for a number for each listed one. Buffers
+    // as above.
     unsafe { device.launch(MODULE, &kernels::huge_tiles, per_bucket, arguments)? };
     exclusive_sums_into(&memory.tile_counts, &mut memory.tiles)?;
     let huge = Huge {
@@ -118,9 +119,9 @@ fn huge<V: HasKernels>(
     let per_tile = LaunchConfig::new(tiles as u32, HUGE_THREADS);
     let blocks = LaunchConfig::new(buckets.len() as u32, HUGE_THREADS);
     let kernels = V::KERNELS;
-    // SAFETY: a block for each tile or for each bucket, which exist; the states, histograms and
-    // candidates have an entry for each bucket, and the columns have room. The launches are in the
-    // order of the search.
+    // SAFETY: the contract of `Huge`: its buckets, which exist, and their tiles; room for each
+    // bucket, with states and histograms of zeros; launches in the order of the search, on one
+    // stream. There is a block for each tile or for each bucket, and columns have room.
     unsafe {
         device.launch(MODULE, kernels.huge_extents, per_tile, (points, huge))?;
         for percentile in 0..columns.percents.len() as u32 {

@@ -7,7 +7,7 @@ use gridstride::{Device, Error};
 use ndarray::{Array2, ArrayView2, array, s};
 
 use crate::common::{
-    NO_DEVICE, Random, assert_error, devices, fails_with, least_memory, several, small,
+    NO_DEVICE, Random, assert_error, devices, fails_with, gamma, least_memory, several, small,
     with_kernels,
 };
 use crate::in_every_type;
@@ -118,10 +118,29 @@ fn lists_are_shortened<T: Number>() {
     }
 }
 
+/// A list of the most rows has little room beyond them, and is sorted again and again.
+fn the_most_rows<T: Number>() {
+    let count = if small() { 2500 } else { 6000 };
+    let farthest_first: Vec<usize> = (0..count).rev().collect();
+    let (mut shuffled, mut random) = (farthest_first.clone(), Random(18));
+    for i in (1..count).rev() {
+        shuffled.swap(i, random.within(0, i as i64 + 1) as usize);
+    }
+    let zero = Array2::from_elem((1, 1), T::from(0.0));
+    for device in devices() {
+        for order in [&farthest_first, &shuffled] {
+            let database = Array2::from_shape_fn((count, 1), |(i, _)| T::from(order[i] as f32));
+            check(&device, L2, zero.view(), database.view(), 1024);
+        }
+    }
+}
+
 fn equal_rows_come_by_index<T: Number>() {
     for device in devices() {
         let database = Array2::from_elem((1300, 2), T::from(1.5));
         let queries = Array2::from_elem((2, 2), T::from(1.0));
+        // The sum of squares is exact, and the root is rounded once, to `f32` or `f64`.
+        let (expected, bound) = (0.5f64.sqrt(), gamma(1, 2f64.powi(-24)) * 0.5f64.sqrt());
         let found = nearest(&device, queries.view(), database.view(), 5).unwrap();
         for query in 0..2 {
             assert_eq!(found.indices.row(query), array![0, 1, 2, 3, 4]);
@@ -129,7 +148,7 @@ fn equal_rows_come_by_index<T: Number>() {
             assert!(
                 distances
                     .iter()
-                    .all(|&distance| (distance - 0.5f64.sqrt()).abs() < 1e-7)
+                    .all(|&distance| (distance - expected).abs() <= bound)
             );
         }
         check(&device, L2, queries.view(), database.view(), 600);
@@ -215,6 +234,7 @@ fn strided_views_and_existing_memory<T: Number>() {
 in_every_type! { in_f32 f32, in_f64 f64: {
     sizes_around_tiles
     lists_are_shortened
+    the_most_rows
     equal_rows_come_by_index
     ties_of_roots
     lengths_of_rows

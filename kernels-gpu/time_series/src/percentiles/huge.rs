@@ -46,16 +46,27 @@ mod plain {
 }
 
 /// The buckets, and what is known of them.
+///
+/// # Contract
+/// All kernels that take this have it as a part of their contract:
+/// - the buckets exist, and are those of the points in `Bucketed`, each once;
+/// - `tiles` has the exclusive sums of [`huge_tiles`] of the same buckets, and the sum of all;
+/// - `states`, `histograms` and `candidates` are as large as said below, and other kernels do not
+///   use them;
+/// - the launches are in this order, each after the one before has ended: the extents, then for
+///   each percentile [`huge_begin`], [`ROUNDS`](super::ROUNDS) times a histogram and
+///   [`huge_choose`], the gathering, and [`huge_finish`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Huge {
     /// The buckets.
     pub buckets: DeviceSlice<u32>,
-    /// The number of tiles in front of each bucket, and the number of all.
+    /// The number of tiles in front of each bucket, and the number of all: an element more than
+    /// there are buckets.
     pub tiles: DeviceSlice<u64>,
-    /// A state for each bucket.
+    /// A state for each bucket. Zeros before the extents are computed.
     pub states: DeviceSliceMut<HugeState>,
-    /// [`BINS`] counts for each bucket. Zeros at first.
+    /// [`BINS`] counts for each bucket. Zeros before the first histogram.
     pub histograms: DeviceSliceMut<u32>,
     /// Room for [`CANDIDATES`] keys for each bucket.
     pub candidates: DeviceSliceMut<u64>,
@@ -72,7 +83,7 @@ impl Huge {
     /// Returns the tile of this block, if there is one.
     ///
     /// # Safety
-    /// The buckets exist, and the tiles are theirs.
+    /// The [contract](Huge#contract).
     #[inline(always)]
     unsafe fn tile<V: Value>(&self, points: &Bucketed<V>) -> Option<Tile> {
         let tile = u64::from(thread::block_idx_x());
@@ -111,7 +122,8 @@ impl KeyRange {
 /// Computes the number of tiles of each bucket.
 ///
 /// # Safety
-/// The buckets exist, and there is room for a number for each.
+/// `firsts` has the index of the first of `points` points of each of all buckets, in ascending
+/// order. The listed buckets exist, and `tiles` has an element for each.
 #[kernel]
 pub unsafe fn huge_tiles(
     points: usize,
@@ -156,7 +168,7 @@ unsafe fn extents<V: Value>(points: Bucketed<V>, huge: Huge) {
 /// Begins the search for a percentile of each bucket.
 ///
 /// # Safety
-/// The states have the extents of their buckets, and there is such a percentile.
+/// The [contract](Huge#contract), and there is such a percentile.
 #[kernel]
 pub unsafe fn huge_begin(huge: Huge, to: Percentiles, percentile: u32) {
     for entry in thread::grid_stride(huge.buckets.len()) {
@@ -219,7 +231,7 @@ unsafe fn histogram<V: Value>(points: Bucketed<V>, huge: Huge) {
 /// Narrows the range of each bucket to a bin, and clears its histogram.
 ///
 /// # Safety
-/// A block for each bucket, whose histogram has all keys of its range, if it needs one.
+/// The [contract](Huge#contract), and a block for each bucket.
 #[kernel(block = 512)]
 pub unsafe fn huge_choose(huge: Huge) {
     let entry = thread::block_idx_x() as usize;
@@ -274,8 +286,8 @@ unsafe fn gather<V: Value>(points: Bucketed<V>, huge: Huge) {
 /// Ends the search for a percentile of each bucket, and writes it.
 ///
 /// # Safety
-/// A block for each bucket, whose state has the keys of its range; there is room for each bucket in
-/// the column.
+/// The [contract](Huge#contract), and a block for each bucket. There is such a percentile, and its
+/// column has room for all buckets.
 #[kernel(block = 512)]
 pub unsafe fn huge_finish(huge: Huge, to: Percentiles, percentile: u32) {
     let entry = thread::block_idx_x() as usize;
@@ -310,7 +322,7 @@ macro_rules! reading {
         #[doc = concat!("Computes the extents of the keys of each bucket, of `", stringify!($type), "`.")]
         ///
         /// # Safety
-        /// A block for each tile, at least. The buckets exist.
+        /// The [contract](Huge#contract), and a block for each tile, at least.
         #[kernel(block = 512)]
         pub unsafe fn $extents(points: Bucketed<$type>, huge: Huge) {
             // SAFETY: this function has the same contract.

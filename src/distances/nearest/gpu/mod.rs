@@ -126,9 +126,9 @@ fn allocate(
     tile_columns: u32,
 ) -> Result<Option<(Shape, Candidates)>> {
     let processors = device.info().processors;
-    let mut free = device.memory_budget();
+    let mut budget = device.memory_budget();
     loop {
-        let Some(shape) = Shape::new(k, queries, rows, tile_columns, processors, free) else {
+        let Some(shape) = Shape::new(k, queries, rows, tile_columns, processors, budget) else {
             return Ok(None);
         };
         let lists = shape.queries * shape.ranges as usize;
@@ -136,7 +136,7 @@ fn allocate(
             Ok(workspace) => return Ok(Some((shape, workspace))),
             // Others may have taken the memory. With half of the lists there are more launches.
             Err(error) if lists > 1 && is_short_of_memory(device, &error) => {
-                free = Some(tuning::free_for(k, lists / 2));
+                budget = Some(tuning::budget_for(k, lists / 2));
             }
             Err(error) => return Err(error),
         }

@@ -10,7 +10,7 @@ const LEAST_ROOM: usize = 2 * TILE_ROWS as usize;
 /// The most bytes of all lists: enough for many ranges, and little beside a GPU's memory.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The share of the free memory that lists may take.
+/// The share of the memory budget that lists may take.
 const SHARE: u64 = 8;
 
 /// The most queries of a launch.
@@ -49,23 +49,23 @@ pub fn list_bytes(k: usize) -> u64 {
     Candidates::bytes(1, capacity(k))
 }
 
-/// Returns the free memory of which `lists` lists take their share.
-pub fn free_for(k: usize, lists: usize) -> u64 {
+/// Returns the memory budget of which `lists` lists take their share.
+pub fn budget_for(k: usize, lists: usize) -> u64 {
     list_bytes(k) * lists as u64 * SHARE
 }
 
 impl Shape {
-    /// Returns the shape of a search of k rows on a device of `processors` multiprocessors with
-    /// `free` bytes of memory, if that is known; `None` if there are more tiles than kernels count.
+    /// Returns the shape of a search of k rows on a device of `processors` multiprocessors with a
+    /// memory budget of `budget` bytes, if that is known; `None` if there are more tiles than kernels count.
     pub fn new(
         k: usize,
         queries: usize,
         rows: usize,
         tile_columns: u32,
         processors: usize,
-        free: Option<u64>,
+        budget: Option<u64>,
     ) -> Option<Shape> {
-        let bytes = free.map_or(MOST_BYTES, |free| (free / SHARE).min(MOST_BYTES));
+        let bytes = budget.map_or(MOST_BYTES, |budget| (budget / SHARE).min(MOST_BYTES));
         let lists = (bytes / list_bytes(k)).max(1) as usize;
         let queries = queries.min(MOST_QUERIES).min(lists);
         let query_tiles = queries.div_ceil(TILE_ROWS as usize);
@@ -125,19 +125,19 @@ mod tests {
     fn ranges_cover_the_database_and_lists_fit() {
         for (queries, rows) in [(1, 1), (1, 129), (300, 5000), (20_000, 64), (5, 100_000)] {
             for k in [1, 10, 1000] {
-                for free in [None, Some(0), Some(1 << 20), Some(1 << 34)] {
-                    let shape = Shape::new(k, queries, rows, 64, 132, free).unwrap();
+                for budget in [None, Some(0), Some(1 << 20), Some(1 << 34)] {
+                    let shape = Shape::new(k, queries, rows, 64, 132, budget).unwrap();
                     let tiles = rows.div_ceil(64);
                     let (ranges, per_range) = (shape.ranges as usize, shape.tiles as usize);
                     assert!(ranges * per_range >= tiles && (ranges - 1) * per_range < tiles);
                     let bytes = (shape.queries * ranges) as u64 * list_bytes(k);
-                    let most = free.map_or(MOST_BYTES, |free| free / SHARE);
+                    let most = budget.map_or(MOST_BYTES, |budget| budget / SHARE);
                     assert!(shape.queries >= 1 && bytes <= most.max(list_bytes(k)));
                 }
             }
         }
         assert_eq!(Shape::new(1, 1, usize::MAX, 64, 132, None), None);
-        let few = Shape::new(10, 10_000, 1_000_000, 128, 132, Some(free_for(10, 300))).unwrap();
+        let few = Shape::new(10, 10_000, 1_000_000, 128, 132, Some(budget_for(10, 300))).unwrap();
         assert!(few.queries * few.ranges as usize <= 300);
     }
 }
