@@ -213,7 +213,7 @@ fn crossovers(folder: &Path, machines: &Machines) -> Result<Plot> {
         x: "size",
         y: "the CPU's time / the GPU's",
         base: 16.0,
-        legend: SeriesLabelPosition::UpperLeft,
+        legend: SeriesLabelPosition::UpperMiddle,
     };
     Ok((labels, lines))
 }
