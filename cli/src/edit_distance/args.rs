@@ -79,12 +79,22 @@ pub struct Args {
 
     /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
     /// for all GPUs.
-    #[arg(long, default_value = "auto", help_heading = "Computation")]
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
     pub device: DeviceNames,
 
     /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
     /// default.
-    #[arg(long, value_name = "MIB", help_heading = "Computation")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
     pub memory: Option<u32>,
 
     /// Write the distances of all pairs to this file, tab-separated; with --grid the correlations of
@@ -102,6 +112,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "N",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
         conflicts_with_all = [
             "tuple", "dim", "windows", "grid", "seeds", "alphabet", "unknown", "device", "memory", "out", "plot",
         ],
@@ -109,14 +120,15 @@ pub struct Args {
     )]
     pub generate: Option<usize>,
 
-    /// Letters of the random sequences.
+    /// Letters of the random sequences, at most 2³².
     #[arg(
         long,
         default_value_t = 10_000,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 32),
         requires = "generate",
         help_heading = "Test data"
     )]
-    pub length: usize,
+    pub length: u64,
 
     /// Rates of edits: each pair has a random rate between them, the probability of an edit at a
     /// letter.

@@ -1,5 +1,8 @@
 //! Distances of sketches, which estimate edit distances.
 
+use std::num::NonZero;
+use std::ops::Range;
+
 use anyhow::Result;
 use gridstride::Device;
 use gridstride::distances::{Windows as WindowRows, slide_paired};
@@ -12,6 +15,9 @@ use crate::tensor_sketch::args::Windows;
 
 /// Numbers of the sketches of windows that are in memory together, unless a pair has more.
 const NUMBERS: usize = 1 << 25;
+
+/// Letters of both texts of [`Estimates::sketch_windows`], unless a pair has more.
+const LETTERS: usize = 1 << 28;
 
 /// Sketches of one kind, on some devices.
 pub struct Estimates<'a> {
@@ -44,6 +50,7 @@ impl<'a> Estimates<'a> {
 
     /// Returns the slide distance of each pair, NaN if a sequence of it is shorter than a window.
     pub fn slide(&self, windows: Windows) -> Result<Vec<f64>> {
+        let windows = self.bounded(windows);
         let mut distances = Vec::with_capacity(self.pairs.count());
         while distances.len() < self.pairs.count() {
             let first = distances.len();
@@ -59,14 +66,33 @@ impl<'a> Estimates<'a> {
         Ok(distances)
     }
 
-    /// Returns the end of a range of pairs, at least one, whose windows are in memory together.
+    /// Returns the same windows with the least stride that leaves a single window of the longest
+    /// sequence, if the stride is greater: the texts are padded to multiples of the stride.
+    fn bounded(&self, windows: Windows) -> Windows {
+        let lengths = (0..self.pairs.count()).flat_map(|pair| self.pairs.lengths(pair));
+        let last = lengths
+            .max()
+            .unwrap_or(0)
+            .saturating_sub(windows.width.get());
+        let single = NonZero::new(last + 1).unwrap_or(NonZero::<usize>::MIN);
+        Windows {
+            stride: windows.stride.min(single),
+            ..windows
+        }
+    }
+
+    /// Returns the end of a range of pairs, at least one, whose windows and padded letters are in
+    /// memory together.
     fn end_of_chunk(&self, first: usize, windows: Windows) -> usize {
         let most = NUMBERS / self.sketcher.tables().dim();
-        let mut count = 0;
+        let (mut rows, mut letters) = (0, 0);
         let fits = |pair: &usize| {
-            let lengths = self.pairs.lengths(*pair);
-            count += lengths.iter().sum::<usize>() / windows.stride + 2;
-            count <= most
+            for length in self.pairs.lengths(*pair) {
+                let strides = length.div_ceil(windows.stride.get());
+                rows += strides;
+                letters += strides * windows.stride.get();
+            }
+            rows <= most && letters <= LETTERS
         };
         let fitting = (first..self.pairs.count()).take_while(fits).count();
         first + fitting.max(1)
@@ -80,7 +106,7 @@ impl<'a> Estimates<'a> {
     fn sketch_windows(
         &self,
         sequences: &Sequences,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         windows: Windows,
     ) -> Result<(Array2<f32>, Vec<usize>)> {
         let (width, stride) = (windows.width.get(), windows.stride.get());

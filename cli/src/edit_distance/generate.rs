@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use rayon::prelude::*;
 
 use super::args::Args;
@@ -11,27 +11,36 @@ use crate::common::generated::Generated;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress;
 use crate::common::random::Random;
-use crate::common::report;
+use crate::common::report::{self, UsageError};
 
 const LETTERS: &[u8; 4] = b"ACGT";
 
 /// Letters of a line.
 const LINE: usize = 80;
 
-/// Letters of the random sequences that are made in one go by all threads, unless one has more.
-const WAVE: usize = 1 << 24;
+/// Letters of the records that are made in one go by all threads, unless a group has more.
+const WAVE: u64 = 1 << 24;
 
 /// Writes the pairs of `count` groups.
 pub fn run(args: &Args, count: usize) -> Result<()> {
+    let per_group = args.group * (args.group - 1) / 2;
+    let Some(pairs) = count.checked_mul(per_group) else {
+        bail!(UsageError(format!(
+            "{count} groups of {per_group} pairs are more pairs than can be counted: choose a smaller \
+             --generate or --group"
+        )));
+    };
     let paths = [&args.a, &args.b];
     let outputs = [("A.fa", Some(&*args.a)), ("B.fa", Some(&*args.b))];
     check_distinct(&outputs, &[])?;
     let files = paths.map(|path| OutputFile::create(path));
     let mut files = files.into_iter().collect::<Result<Vec<_>>>()?;
     let bar = progress::count("writing", count as u64, "groups");
-    let together = (WAVE / (args.length * args.group).max(1)).max(1);
+    // Each pair has a record in both files.
+    let letters = 2 * per_group as u64 * args.length;
+    let together = (WAVE / letters).max(1) as usize;
     for first in (0..count).step_by(together) {
-        let wave = first..count.min(first + together);
+        let wave = first..count.min(first.saturating_add(together));
         let texts: Vec<_> = wave.into_par_iter().map(|i| text(args, i)).collect();
         for texts in &texts {
             for (file, text) in files.iter_mut().zip(texts) {
@@ -43,7 +52,6 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     bar.finish_and_clear();
     files.into_iter().try_for_each(OutputFile::publish)?;
     let [a, b] = paths.map(|path| path.display().to_string());
-    let pairs = count * (args.group * (args.group - 1) / 2);
     report::show(&Generated {
         rows: pairs as u64,
         text: format!(
@@ -58,7 +66,7 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
 /// Returns the records of both files for all pairs of a group.
 fn text(args: &Args, group: usize) -> [Vec<u8>; 2] {
     let mut random = Random::new(args.seed, group as u64);
-    let mut sequences = vec![sequence(args.length, &mut random)];
+    let mut sequences = vec![sequence(args.length as usize, &mut random)];
     for i in 1..args.group {
         let rate = args.rates.least + (args.rates.most - args.rates.least) * random.unit();
         sequences.push(edited(&sequences[i - 1], rate, &mut random));

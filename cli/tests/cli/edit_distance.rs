@@ -152,6 +152,23 @@ fn sketches_rank_as_edit_distances() {
     assert!(slide > 0.945, "{slide}");
 }
 
+/// Strides beyond the sequences leave their first windows, and take no memory.
+#[test]
+fn strides_beyond_the_sequences() {
+    let folder = Folder::new();
+    let [a, b] = generate(&folder, "pairs", &["--generate", "9", "--length", "60"]);
+    let options = ["--tuple", "2", "--device", "cpu", &a, &b];
+    let read = |windows: &str| {
+        let options = [&["--windows", windows], &options[..]].concat();
+        cells(PROGRAM.write(&folder, "out.tsv", &options))
+    };
+    let expected = read("20:1000");
+    assert!(expected.1.iter().any(|line| line[6] != "0"));
+    for windows in ["20:1000000000000", "20:18446744073709551615"] {
+        assert_eq!(read(windows), expected);
+    }
+}
+
 #[test]
 fn a_grid_has_the_correlations_of_single_runs() {
     let folder = Folder::new();
@@ -244,11 +261,13 @@ fn generated_pairs() {
     assert_eq!(first.get(0), first.get(1));
     assert_eq!(second.get(0), first.get(2));
     assert_eq!(second.get(1), second.get(2));
+}
 
-    let nothing = generate(&folder, "nothing", &["--generate", "0"]);
-    assert!(read(&nothing).iter().all(Vec::is_empty));
-    let [a, b] = &generate(&folder, "short", &["--generate", "3", "--length", "0"]);
-    let printed = PROGRAM.succeed(&["--device", "cpu", a, b]);
+#[test]
+fn empty_sequences() {
+    let folder = Folder::new();
+    let empty = folder.file("empty.fa", ">x\n>y\n>z\n");
+    let printed = PROGRAM.succeed(&["--device", "cpu", &empty, &empty]);
     says(
         &printed,
         &[
@@ -405,6 +424,20 @@ fn options_that_do_not_fit() {
         &["--generate", "1", "-", &file],
         &["A.fa needs a file name"],
     );
+    PROGRAM.refuse_options(
+        &[
+            "--generate",
+            "18446744073709551615",
+            "--group",
+            "3",
+            "c",
+            "d",
+        ],
+        &[
+            "groups of 3 pairs are more pairs than can be counted",
+            "smaller --generate or --group",
+        ],
+    );
     let nowhere = folder.argument("nowhere/file");
     for option in ["--out", "--plot"] {
         let options = [option, &nowhere, &file, &other];
@@ -417,6 +450,9 @@ fn options_that_do_not_fit() {
         (&["--generate", "1", "--rates", "0.5:0.1"], "not LEAST:MOST"),
         (&["--generate", "1", "--rates", "0:1.5"], "not LEAST:MOST"),
         (&["--generate", "1", "--group", "1"], "--group"),
+        (&["--generate", "0"], "0 is not in 1.."),
+        (&["--generate", "1", "--length", "0"], "0 is not in 1.."),
+        (&["--generate", "1", "--length", "4294967297"], "--length"),
         (&["--tuple", "9"], "--tuple"),
         (&["--windows", "4"], "not WIDTH:STRIDE"),
     ] {

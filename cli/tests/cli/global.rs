@@ -13,6 +13,17 @@ const NONE: [&str; 0] = [];
 
 const ROOMS: &str = "../examples/data/rooms.csv";
 
+/// Subcommands that take a list of devices and a limit of memory.
+const COMPUTING: [&str; 7] = [
+    "tensor-sketch",
+    "distances",
+    "edit-distance",
+    "box-overlap",
+    "matmul",
+    "time-series",
+    "vector-add",
+];
+
 /// Subcommands, with arguments of a short run that succeeds.
 const RUNS: [&[&str]; 9] = [
     &[
@@ -241,26 +252,31 @@ fn scripts_and_pages_are_no_objects() {
 #[test]
 fn shells_complete_devices() {
     let script = Program("completions").succeed(&["bash"]);
-    for (command, names) in [
-        ("matmul", "auto cpu cuda gpus simulator"),
-        ("ladder", "auto cpu cuda simulator"),
-    ] {
-        let options = script.split(&format!("gridstride__{command})\n")).nth(1);
-        let options = options.or_else(|| {
-            script
-                .split(&format!("gridstride__subcmd__{command})\n"))
-                .nth(1)
-        });
+    let commands = COMPUTING.map(|command| (command, "auto cpu cuda gpus simulator"));
+    for (command, names) in [("ladder", "auto cpu cuda simulator")]
+        .iter()
+        .chain(&commands)
+    {
+        // Names of different versions of clap_complete.
+        let names_of_parts = ["__", "__subcmd__"]
+            .map(|part| format!("gridstride{part}{})\n", command.replace('-', part)));
+        let options = names_of_parts
+            .iter()
+            .find_map(|name| script.split(name).nth(1));
         let device = options.unwrap().split("--device)").nth(1).unwrap();
         let line = device.trim_start().lines().next().unwrap();
         says(line, &[&format!("compgen -W \"{names}\"")]);
+        // There are others, such as cuda:1.
+        let help = Program(command).succeed(&["--help"]);
+        assert!(!help.contains("possible values: auto"), "{command}");
     }
-    // There are others, such as cuda:1.
-    assert!(
-        !Program("matmul")
-            .succeed(&["--help"])
-            .contains("possible values: auto")
-    );
+}
+
+#[test]
+fn limits_of_memory_are_positive() {
+    for command in COMPUTING {
+        Program(command).refuse_usage(&["--memory", "0"], "0 is not in 1..");
+    }
 }
 
 /// A value that begins with a minus is one, also where it is wrong.
