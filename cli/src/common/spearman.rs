@@ -9,24 +9,35 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     let pairs = x.iter().zip(y).filter(|(x, y)| !x.is_nan() && !y.is_nan());
     let (x, y): (Vec<f64>, Vec<f64>) = pairs.unzip();
     let [x, y] = [centred_ranks(&x), centred_ranks(&y)];
-    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-    let spread = dot(&x, &x).sqrt() * dot(&y, &y).sqrt();
-    (spread > 0.0).then(|| (dot(&x, &y) / spread).clamp(-1.0, 1.0))
+    let dot = |a: &[i64], b: &[i64]| -> i128 {
+        let products = a
+            .iter()
+            .zip(b)
+            .map(|(&a, &b)| i128::from(a) * i128::from(b));
+        products.sum()
+    };
+    // The sums are exact, so equal ranks give exactly 1, and reversed ranks −1: the square root of a
+    // rounded square is the number itself. Ranks that are almost equal may be rounded beyond 1.
+    let (xx, yy) = (dot(&x, &x) as f64, dot(&y, &y) as f64);
+    let spread = (xx * yy).sqrt();
+    (spread > 0.0).then(|| (dot(&x, &y) as f64 / spread).clamp(-1.0, 1.0))
 }
 
-/// Returns the ranks of numbers without NaN, less the mean of all ranks.
-fn centred_ranks(numbers: &[f64]) -> Vec<f64> {
+/// Returns twice the ranks of numbers without NaN, less twice the mean of all ranks: integers, below
+/// the count of numbers.
+fn centred_ranks(numbers: &[f64]) -> Vec<i64> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     // Not `total_cmp`, to which −0 is less than 0.
     let compare = |a: &usize, b: &usize| numbers[*a].partial_cmp(&numbers[*b]);
     order.sort_unstable_by(|a, b| compare(a, b).unwrap_or(Ordering::Equal));
-    let mut ranks = vec![0.0; numbers.len()];
+    let mut ranks = vec![0; numbers.len()];
     let mut first = 0;
     for equal in order.chunk_by(|a, b| numbers[*a] == numbers[*b]) {
-        // The mean of the ranks first to first + len − 1, and of 0 to N − 1.
-        let rank = first as f64 + (equal.len() - 1) as f64 / 2.0;
-        let mean = (numbers.len() - 1) as f64 / 2.0;
-        equal.iter().for_each(|&i| ranks[i] = rank - mean);
+        // Twice the mean of the ranks first to first + len − 1, and of 0 to N − 1.
+        let rank = 2 * first + equal.len() - 1;
+        let mean = numbers.len() - 1;
+        let centred = rank as i64 - mean as i64;
+        equal.iter().for_each(|&i| ranks[i] = centred);
         first += equal.len();
     }
     ranks
@@ -59,10 +70,17 @@ mod tests {
     }
 
     #[test]
-    fn monotone_maps_keep_it() {
-        let x: Vec<f64> = (0..1000).map(|i| f64::from(i * 7919 % 1009)).collect();
-        let y: Vec<f64> = x.iter().map(|x| -x.powi(3)).collect();
-        assert_eq!(spearman(&x, &y), Some(-1.0));
+    fn equal_ranks_give_exactly_one() {
+        for count in 2..1000 {
+            // All different, and with ties.
+            for modulus in [1009, 97] {
+                let x: Vec<f64> = (0..count).map(|i| f64::from(i * 7919 % modulus)).collect();
+                let y: Vec<f64> = x.iter().map(|x| x * x).collect();
+                assert_eq!(spearman(&x, &y), Some(1.0), "{count}");
+                let y: Vec<f64> = x.iter().map(|x| -x).collect();
+                assert_eq!(spearman(&x, &y), Some(-1.0), "{count}");
+            }
+        }
     }
 
     #[test]
