@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
 use gridstride::distances;
 
 use crate::common::device_names::DeviceNames;
@@ -39,9 +40,15 @@ pub struct Args {
     pub metric: MetricName,
 
     /// Find the K rows of OTHER.npy that are nearest to each row. The table has a line for each of
-    /// them: the row, the rank from 1 on, the other row, and the distance. Without OTHER.npy the
-    /// rows themselves are searched, and each of them finds itself.
-    #[arg(long, value_name = "K", help_heading = "Distances")]
+    /// them: the row, the rank from 1 on, the other row, and the distance. Without OTHER.npy, the
+    /// nearest of the other rows of ROWS.npy are found; rows that are equal find each other. GPUs
+    /// and the simulator find up to 1024 rows, without OTHER.npy 1023; the CPU any number.
+    #[arg(
+        long,
+        value_name = "K",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        help_heading = "Distances"
+    )]
     pub nearest: Option<usize>,
 
     /// The names of the rows, one a line, for the table and the summary. By default row numbers,

@@ -10,6 +10,7 @@ mod names;
 mod nearest;
 mod results_file;
 mod rows;
+mod search;
 mod summary;
 
 use std::path::Path;
@@ -17,12 +18,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 use gridstride::Device;
-use gridstride::distances::{Component, Distances};
+use gridstride::distances::Component;
 
 use crate::common::npy::NpyReader;
 use crate::common::opening::open_while_reading;
-use crate::common::output::check_distinct;
-use crate::common::progress;
+use crate::common::output::{OutputFile, check_distinct};
+use crate::common::progress::{self, phase};
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
 use blocks::{Block, Blocks};
@@ -84,19 +85,20 @@ fn run_in<T: Component>(
 ) -> Result<()> {
     let names = Names::read(args, &rows)?;
     let mut nearest = Nearest::new(rows.other.is_none() && args.nearest.is_none());
+    // The outputs are created before the work, so that a path that cannot be written does not show
+    // only afterwards.
     if let Some(k) = args.nearest {
-        let with = Distances::new().metric(args.metric.metric());
+        search::check(args, &rows, devices, k)?;
+        let out = args.out.as_deref().map(OutputFile::create).transpose()?;
         let found = timed(&mut times.computing, || {
-            with.nearest(devices, rows.first(), rows.second(), k)
+            phase("searching", || search::nearest(args, &rows, devices, k))
         })?;
         nearest.add_found(&found);
-        timed(&mut times.writing, || match &args.out {
-            Some(path) => write_nearest(path, &names, &found),
-            None => Ok(()),
+        timed(&mut times.writing, || {
+            out.map_or(Ok(()), |out| write_nearest(out, &names, &found))
         })?;
         return show(args, &rows, &names, devices, &nearest, start, times);
     }
-    // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |(path, format)| ResultsFile::create(path, format, &names);
     let mut out = args.out()?.map(create).transpose()?;
 

@@ -28,6 +28,8 @@ pub struct Near {
     pub distance: f64,
     pub row: usize,
     pub column: usize,
+    /// How near the column is among those of the row, from 1 on; None if all pairs are compared.
+    pub rank: Option<usize>,
 }
 
 impl Nearest {
@@ -70,7 +72,7 @@ impl Nearest {
 
     /// Adds pairs of rows and the nearest other rows, N×k.
     pub fn add_found(&mut self, found: &distances::Nearest) {
-        for ((row, column), &distance) in found.distances.indexed_iter() {
+        for ((row, place), &distance) in found.distances.indexed_iter() {
             self.count += 1;
             self.sum += distance;
             self.least = self.least.min(distance);
@@ -78,7 +80,8 @@ impl Nearest {
             self.pairs.push(Near {
                 distance,
                 row,
-                column: found.indices[(row, column)] as usize,
+                column: found.indices[(row, place)] as usize,
+                rank: Some(place + 1),
             });
             if self.pairs.len() > 2 * SHOWN {
                 keep_nearest(&mut self.pairs);
@@ -122,6 +125,7 @@ impl OfRow {
                     distance,
                     row,
                     column,
+                    rank: None,
                 });
                 if of_row.pairs.len() == 2 * SHOWN {
                     keep_nearest(&mut of_row.pairs);

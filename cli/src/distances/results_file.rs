@@ -50,9 +50,9 @@ impl ResultsFile {
     }
 }
 
-/// Writes a table of the nearest rows: a line for each row and each of its nearest rows.
-pub fn write_nearest(path: &Path, names: &Names, found: &Nearest) -> Result<()> {
-    let mut table = OutputFile::create(path)?;
+/// Writes and publishes a table of the nearest rows: a line for each row and each of its nearest
+/// rows.
+pub fn write_nearest(mut table: OutputFile, names: &Names, found: &Nearest) -> Result<()> {
     table.write_all(b"row\trank\tother\tdistance\n")?;
     let (rows, k) = found.distances.dim();
     let together = (TOGETHER / k.max(1)).max(1);

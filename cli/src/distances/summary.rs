@@ -39,7 +39,7 @@ pub struct Run<'a, T> {
     pub elapsed: Duration,
 }
 
-/// What is said of a run.
+/// The summary of a run.
 #[derive(Serialize)]
 pub struct Summary {
     nearest_pairs: Vec<Pair>,
@@ -70,6 +70,9 @@ struct Pair {
     distance: f64,
     row: String,
     other: String,
+    /// From 1 on, with `--nearest`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -93,6 +96,7 @@ impl Summary {
             distance: near.distance,
             row: names.rows.name(near.row),
             other: names.columns.name(near.column),
+            rank: near.rank,
         };
         let (rows, columns) = run.rows.first().dim();
         let range = Range {
@@ -140,18 +144,26 @@ impl Summary {
             widths.fold(8, usize::max).min(NAME_WIDTH)
         };
         let (left_width, right_width) = (width(|pair| &pair.row), width(|pair| &pair.other));
+        let rank = |rank: &dyn std::fmt::Display| match self.nearest {
+            Some(_) => format!("  {rank:>4}"),
+            None => String::new(),
+        };
         writeln!(
             text,
-            "{:>12}  {:left_width$}  {:right_width$}",
-            "distance", "row", "other"
+            "{:>12}{}  {:left_width$}  {:right_width$}",
+            "distance",
+            rank(&"rank"),
+            "row",
+            "other"
         )?;
-        for Pair {
-            distance,
-            row,
-            other,
-        } in &self.nearest_pairs
-        {
-            let line = format!("{distance:>12.6e}  {row:left_width$}  {other:right_width$}");
+        for pair in &self.nearest_pairs {
+            let line = format!(
+                "{:>12.6e}{}  {:left_width$}  {:right_width$}",
+                pair.distance,
+                rank(&pair.rank.unwrap_or(1)),
+                pair.row,
+                pair.other
+            );
             writeln!(text, "{}", line.trim_end())?;
         }
         match self.pairs - self.nearest_pairs.len() as u64 {
@@ -170,7 +182,11 @@ impl report::Summary for Summary {
         }
         writeln!(text, ", of {} numbers, {}", self.columns, self.number)?;
         if let Some(k) = self.nearest {
-            writeln!(text, "nearest rows: {k} of each row")?;
+            let own = match self.other {
+                Some(_) => "",
+                None => ", without the row itself",
+            };
+            writeln!(text, "nearest rows: {k} of each row{own}")?;
         }
         let metric = match self.metric {
             "l2" => "distances",

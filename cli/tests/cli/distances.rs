@@ -385,15 +385,64 @@ fn nearest_rows() {
         let options = [&options[..], &["--device", device]].concat();
         let table = fs::read_to_string(PROGRAM.write(&folder, "nearest.tsv", &options)).unwrap();
         assert_eq!(table, expected, "{device}");
-        // Each row finds itself first.
-        let found = PROGRAM.json(&["--nearest", "1", &rows, "--device", device]);
-        assert_eq!(found["nearest"], 1);
-        assert_eq!(found["pairs"], 3);
-        assert_eq!(found["distances"]["greatest"], 0.0);
+        // No row finds itself.
+        let options = ["--nearest", "2", &rows, "--device", device];
+        let found = PROGRAM.json(&options);
+        assert_eq!(found["nearest"], 2);
+        assert_eq!(found["pairs"], 6);
+        assert_eq!(found["distances"]["least"], 5.0);
+        assert_eq!(found["nearest_pairs"][5]["rank"], 2);
+        let table = fs::read_to_string(PROGRAM.write(&folder, "other.tsv", &options)).unwrap();
+        assert_eq!(
+            table,
+            "row\trank\tother\tdistance\n0\t1\t1\t5\n0\t2\t2\t10\n1\t1\t0\t5\n1\t2\t2\t5\n\
+             2\t1\t1\t5\n2\t2\t0\t10\n"
+        );
+        let said = PROGRAM.succeed(&options);
+        assert_eq!(words(&said)[0], ["distance", "rank", "row", "other"]);
+        says(
+            &said,
+            &["nearest rows: 2 of each row, without the row itself"],
+        );
     }
     PROGRAM.refuse(
-        &["--nearest", "4", "--device", "cpu", &rows],
+        &["--nearest", "3", "--device", "cpu", &rows],
+        &[
+            "--nearest 3 of ",
+            "needs 3 rows beside each row, but the file has 3 rows",
+        ],
+    );
+    PROGRAM.refuse(
+        &["--nearest", "4", "--device", "cpu", &rows, &rows],
         &["k is 4, but the database has 3 rows"],
+    );
+    let many = npy(&folder, "many.npy", &random((1100, 1), 3));
+    let most = ["--nearest", "1024", &many, "--device"];
+    PROGRAM.refuse(
+        &[&most[..], &["simulator"]].concat(),
+        &[
+            "more than the 1023 rows that kernels find beside each row",
+            "--device cpu",
+        ],
+    );
+    assert_eq!(
+        PROGRAM.json(&[&most[..], &["cpu"]].concat())["pairs"],
+        1100 * 1024
+    );
+    PROGRAM.refuse_usage(&["--nearest", "0", &rows], "0 is not in 1..");
+    // The output is created before the search.
+    let nowhere = folder.argument("nowhere/out.tsv");
+    PROGRAM.refuse(
+        &[
+            "--nearest",
+            "1024",
+            "--device",
+            "cpu",
+            &many,
+            "--out",
+            &nowhere,
+        ],
+        &["cannot write", "nowhere/out.tsv"],
     );
     PROGRAM.refuse_options(
         &["--nearest", "1", "--out", &folder.argument("n.npy"), &rows],

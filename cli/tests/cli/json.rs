@@ -134,7 +134,7 @@ fn distances_of_rows() {
     let nearest = PROGRAM.json(&["--device", "cpu", "--nearest", "2", &rows]);
     assert_eq!(nearest["nearest"], 2);
     assert_eq!(nearest["pairs"], 6);
-    assert_eq!(nearest["distances"]["greatest"], 5.0);
+    assert_eq!(nearest["distances"]["least"], 5.0);
     check_keys("distances", &[&alone, &found, &nearest]);
 }
 

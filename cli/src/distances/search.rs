@@ -1,0 +1,98 @@
+//! The nearest rows of each row.
+
+use anyhow::{Result, bail, ensure};
+use gridstride::Device;
+use gridstride::device::DeviceKind;
+use gridstride::distances::{Component, Distances, Nearest};
+use ndarray::s;
+
+use super::args::Args;
+use super::rows::Rows;
+
+/// Rows that kernels find for each row, of those of a single file with the row itself.
+const MOST: usize = 1024;
+
+/// Refuses a `k` of more rows than there are or than the devices find.
+pub fn check<T: Component>(
+    args: &Args,
+    rows: &Rows<T>,
+    devices: &[Device],
+    k: usize,
+) -> Result<()> {
+    if rows.other.is_some() {
+        // The library says which limit is exceeded.
+        return Ok(());
+    }
+    let (path, count) = (args.rows.display(), rows.first().nrows());
+    if k >= count {
+        bail!(
+            "--nearest {k} of {path} needs {k} rows beside each row, but the file has {count} rows: \
+             choose a smaller K"
+        );
+    }
+    let is_cpu = |device: &Device| device.kind() == DeviceKind::Cpu;
+    ensure!(
+        k < MOST || devices.iter().all(is_cpu),
+        "--nearest {k} of a single file is more than the {} rows that kernels find beside each row: \
+         choose a smaller K, or --device cpu",
+        MOST - 1
+    );
+    Ok(())
+}
+
+/// Returns the `k` nearest rows of each row. Rows of a single file do not find themselves.
+pub fn nearest<T: Component>(
+    args: &Args,
+    rows: &Rows<T>,
+    devices: &[Device],
+    k: usize,
+) -> Result<Nearest> {
+    let with = Distances::new().metric(args.metric.metric());
+    if rows.other.is_some() {
+        return Ok(with.nearest(devices, rows.first(), rows.second(), k)?);
+    }
+    let mut found = with.nearest(devices, rows.first(), rows.first(), k + 1)?;
+    remove_own(&mut found);
+    Ok(found)
+}
+
+/// Leaves the nearest other rows of each row, one fewer than before.
+fn remove_own(found: &mut Nearest) {
+    let pairs = found.indices.outer_iter_mut();
+    for (row, (mut indices, mut distances)) in
+        pairs.zip(found.distances.outer_iter_mut()).enumerate()
+    {
+        // Behind as many equal rows as were asked for, a row does not find itself. Then the last one
+        // is too many.
+        let last = indices.len() - 1;
+        let own = indices.iter().position(|&index| index == row as u64);
+        for column in own.unwrap_or(last)..last {
+            indices[column] = indices[column + 1];
+            distances[column] = distances[column + 1];
+        }
+    }
+    let k = found.indices.ncols() - 1;
+    found.indices.slice_collapse(s![.., ..k]);
+    found.distances.slice_collapse(s![.., ..k]);
+}
+
+#[cfg(test)]
+mod tests {
+    use gridstride::Device;
+    use gridstride::distances::nearest;
+    use ndarray::array;
+
+    use super::remove_own;
+
+    /// Four equal rows, of which k = 2 finds the first three for each, and another row.
+    #[test]
+    fn equal_rows_find_each_other() {
+        let rows = array![[1.0], [1.0], [4.0], [1.0], [1.0]];
+        let mut found = nearest(&Device::cpu(), rows.view(), rows.view(), 3).unwrap();
+        remove_own(&mut found);
+        let expected = array![[1, 3], [0, 3], [0, 1], [0, 1], [0, 1]];
+        assert_eq!(found.indices, expected);
+        let expected = array![[0.0, 0.0], [0.0, 0.0], [3.0, 3.0], [0.0, 0.0], [0.0, 0.0]];
+        assert_eq!(found.distances, expected);
+    }
+}
