@@ -36,7 +36,7 @@ use common::report::{self, Mode};
     after_help = "\
 Examples:
   gridstride devices
-  gridstride tensor-sketch genomes.fa --distances distances.tsv
+  gridstride tensor-sketch genomes.fa --normalize --distances distances.tsv
   gridstride box-overlap set1.csv set2.csv --out pairs.csv
   gridstride time-series rooms.csv --every 1h --json"
 )]

@@ -23,7 +23,7 @@ Examples:
   gridstride box-overlap set1.csv set2.csv --out pairs.csv
   gridstride box-overlap boxes.csv --type f64
   gridstride box-overlap set1.csv.gz set2.csv.gz --matrix neighbours.npy --limit 8
-  gridstride box-overlap set1.csv set2.csv --join id,name --out joined.csv --plot joined.svg
+  gridstride box-overlap set1.csv set2.csv --join id --out joined.csv --plot joined.svg
   gridstride box-overlap --generate 100000 pipes/")]
 pub struct Args {
     /// Write all pairs to this file: row numbers, counted from 0, sorted.

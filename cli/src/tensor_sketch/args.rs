@@ -21,8 +21,8 @@ pub const DEFAULT_TUPLE: usize = 4;
 #[command(after_help = "\
 Examples:
   gridstride tensor-sketch genomes.fa
-  gridstride tensor-sketch --per-file a.fa b.fa.gz --distances distances.tsv
-  gridstride tensor-sketch genomes.fa --tree tree.nwk --plot-tree tree.svg --plot heat.svg
+  gridstride tensor-sketch --per-file a.fa b.fa.gz --normalize --distances distances.tsv
+  gridstride tensor-sketch genomes.fa --windows 6:1 --mean --tuple 6 --dim 256 --tree tree.nwk --plot-tree tree.svg
   gridstride tensor-sketch reads.fa --windows 1000:100 --out windows.npy
   zcat genomes.fa.gz | gridstride tensor-sketch - --device gpus --json")]
 pub struct Args {
@@ -119,7 +119,8 @@ pub struct Args {
     pub distances: Option<PathBuf>,
 
     /// Write the tree of up to 10000 sequences to this file, in the Newick format: neighbour joining
-    /// of the L2 distances. Negative branch lengths become 0, and the sibling gets the difference.
+    /// of the L2 distances. Negative branch lengths become 0, and the sibling gets the difference. The
+    /// tree is unrooted: its outermost node joins three branches.
     #[arg(long, value_name = "NWK", help_heading = "Output")]
     pub tree: Option<PathBuf>,
 
@@ -129,8 +130,8 @@ pub struct Args {
     #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
-    /// Draw the tree of up to 10000 sequences alone, SVG, rooted at its midpoint. It is the tree
-    /// that --tree writes.
+    /// Draw the tree of up to 10000 sequences alone, SVG: the tree that --tree writes, rooted at its
+    /// midpoint.
     #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot_tree: Option<PathBuf>,
 
