@@ -283,10 +283,10 @@ impl Encoder {
         let is_unknown = |byte: &u8| self.alphabet.code(*byte).is_none();
         let here = text.iter().position(is_unknown)?;
         let (shown, byte) = (text[here].escape_ascii(), text[here]);
-        let position = self.place.position + here as u64;
+        let number = self.place.position + here as u64 + 1;
         Some(Error::msg(format!(
-            "'{shown}' (byte {byte}) at position {position} is not a letter of the alphabet: \
-             --unknown skip leaves such bytes out"
+            "letter {number} is '{shown}' (byte {byte}), which is not in the alphabet: --unknown skip \
+             leaves such bytes out"
         )))
     }
 

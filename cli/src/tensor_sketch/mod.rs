@@ -98,6 +98,9 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
         );
     }
     let elapsed = start.elapsed();
+    if !args.normalize && args.windows.is_none() {
+        warn_of_lengths(results.lengths(), tuple);
+    }
     let comparison = match results.take_all(dim)? {
         Some((names, sketches)) => {
             if args.has_tree() {
@@ -135,6 +138,24 @@ fn check_paths(args: &Args) -> Result<()> {
     ];
     let inputs = args.files.iter().chain(&args.tables);
     check_distinct(&outputs, &inputs.map(|path| &**path).collect::<Vec<_>>())
+}
+
+/// Warns of distances that are those of lengths: if one sequence has more than twice as many tuples
+/// as another, where sequences without tuples do not count.
+fn warn_of_lengths(lengths: &[u64], tuple: usize) {
+    let lengths = lengths.iter().filter(|&&length| length >= tuple as u64);
+    let Some((least, most)) = lengths.clone().min().zip(lengths.max()) else {
+        return;
+    };
+    // C(most, t) / C(least, t).
+    let factor = |i: u64| (most - i) as f64 / (least - i) as f64;
+    let ratio: f64 = (0..tuple as u64).map(factor).product();
+    if ratio > 2.0 {
+        warn(&format!(
+            "sequences of {least} and of {most} letters have sketches of very different sizes, so that \
+             the distances are mostly those of the lengths: --normalize divides by the number of tuples"
+        ));
+    }
 }
 
 /// Warns of sequences that a tree does not tell apart.

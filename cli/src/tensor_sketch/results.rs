@@ -42,6 +42,8 @@ pub struct Results<T> {
 
 struct All<T> {
     names: Vec<String>,
+    /// As in [`Name`].
+    lengths: Vec<u64>,
     values: Vec<T>,
 }
 
@@ -63,6 +65,7 @@ impl<T: Entry> Results<T> {
             npy,
             all: keep_all.then(|| All {
                 names: Vec::new(),
+                lengths: Vec::new(),
                 values: Vec::new(),
             }),
             means: take_means.then(Means::default),
@@ -109,6 +112,7 @@ impl<T: Entry> Results<T> {
             self.count += 1;
             if let Some(all) = &mut self.all {
                 all.names.push(name.name.clone());
+                all.lengths.push(name.length);
             }
             if self.shown.len() < SHOWN {
                 self.shown.push((name, sketch.to_vec()));
@@ -138,9 +142,14 @@ impl<T: Entry> Results<T> {
         self.npy.take().map_or(Ok(()), NpyFile::finish)
     }
 
+    /// The lengths of all, if they were kept and until they are taken.
+    pub fn lengths(&self) -> &[u64] {
+        self.all.as_ref().map_or(&[], |all| &all.lengths)
+    }
+
     /// The names and sketches of all, if they were kept.
     pub fn take_all(&mut self, dim: usize) -> Result<Option<(Vec<String>, Array2<T>)>> {
-        let Some(All { names, values }) = self.all.take() else {
+        let Some(All { names, values, .. }) = self.all.take() else {
             return Ok(None);
         };
         let sketches = Array2::from_shape_vec((names.len(), dim), values)?;

@@ -327,7 +327,7 @@ fn letters_outside_of_the_alphabet() {
         "cannot read",
         "a.fa",
         "record 2 (y)",
-        "'N' (byte 78) at position 2",
+        "letter 3 is 'N' (byte 78)",
         "--unknown skip",
     ];
     PROGRAM.refuse(&[&a, &b], &said);

@@ -56,7 +56,7 @@ fn lines_across_blocks() {
             .map(|fields| fields[fields.len() - 6])
             .collect();
         assert_eq!(skipped, ["2", "0", "0", "1"], "{before} bytes before");
-        let said = "'>' (byte 62) at position 1026";
+        let said = "letter 1027 is '>' (byte 62)";
         PROGRAM.refuse(&["--unknown", "error", &fasta], &[said]);
     }
 }
@@ -92,7 +92,7 @@ fn unknown_letters() {
     let fasta = folder.file("a.fa", ">a\nACGT\n>b note\nAC\nGRT\n");
     let place = [
         "cannot read ",
-        "a.fa: record 2 (b): 'R' (byte 82) at position 3 is not a letter of the alphabet",
+        "a.fa: record 2 (b): letter 4 is 'R' (byte 82), which is not in the alphabet",
         "--unknown skip leaves such bytes out",
     ];
     PROGRAM.refuse(&["--unknown", "error", &fasta], &place);

@@ -172,6 +172,38 @@ fn sequences_that_a_tree_does_not_tell_apart() {
     assert_eq!(errors(text, &[]), "");
 }
 
+/// C(9, 4) = 126 is more than twice as many as C(7, 4) = 35, but not than C(8, 4) = 70. A sequence
+/// without tuples does not count.
+#[test]
+fn distances_of_lengths() {
+    let folder = Folder::new();
+    let distances = folder.argument("distances.tsv");
+    let errors = |text: &str, options: &[&str]| {
+        let input = folder.file("input.fa", text);
+        let output = PROGRAM.run(&[&["--distances", &distances, &input], options].concat());
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let different = ">a\nACGTTGC\n>b\nACGTAACCG\n";
+    let said = errors(different, &[]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    says(
+        &said,
+        &[
+            "warning: sequences of 7 and of 9 letters",
+            "--normalize divides",
+        ],
+    );
+    for options in [
+        &["--normalize"][..],
+        &["--windows", "6:1", "--mean"],
+        &["--quiet"],
+    ] {
+        assert_eq!(errors(different, options), "");
+    }
+    assert_eq!(errors(">a\nACGTTGCA\n>b\nACGTAACCG\n>c\nACG\n", &[]), "");
+}
+
 #[test]
 fn control_characters_are_not_drawn() {
     let folder = Folder::new();
