@@ -9,7 +9,7 @@ use article_data::pipes::{Pipes, Segment};
 use rayon::prelude::*;
 
 use super::args::{Args, TypeName};
-use crate::common::generated::Generated;
+use crate::common::generated::{Generated, refuse_existing};
 use crate::common::output::OutputFile;
 use crate::common::progress;
 use crate::common::report::{self, UsageError};
@@ -25,8 +25,9 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
         let said = "--generate needs the name of a folder: - does not stand for stdout here";
         bail!(UsageError(said.into()));
     }
-    fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
     let paths = ["set1.csv", "set2.csv"].map(|name| folder.join(name));
+    refuse_existing(&paths.each_ref().map(|path| &**path), args.force)?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
     let mut files = Vec::new();
     for path in &paths {
         let mut file = OutputFile::create(path)?;

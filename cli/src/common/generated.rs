@@ -1,7 +1,9 @@
 //! The summary of `--generate`.
 
 use std::fmt::{Result, Write};
+use std::path::Path;
 
+use anyhow::bail;
 use serde::Serialize;
 
 use super::report::Summary;
@@ -15,6 +17,17 @@ pub struct Generated {
     /// The summary as text, without the line's end.
     #[serde(skip)]
     pub text: String,
+}
+
+/// Refuses files that exist, which test data does not replace without `--force`.
+pub fn refuse_existing(paths: &[&Path], force: bool) -> anyhow::Result<()> {
+    match paths.iter().find(|path| path.is_file()) {
+        Some(path) if !force => bail!(
+            "{} exists already: --force replaces it, or choose another name",
+            path.display()
+        ),
+        _ => Ok(()),
+    }
 }
 
 impl Summary for Generated {

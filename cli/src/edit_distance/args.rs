@@ -120,6 +120,10 @@ pub struct Args {
     )]
     pub generate: Option<usize>,
 
+    /// Replace files that exist. Without this option --generate leaves them as they are, and fails.
+    #[arg(long, requires = "generate", help_heading = "Test data")]
+    pub force: bool,
+
     /// Letters of the random sequences, at most 2³².
     #[arg(
         long,

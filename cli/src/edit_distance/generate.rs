@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use rayon::prelude::*;
 
 use super::args::Args;
-use crate::common::generated::Generated;
+use crate::common::generated::{Generated, refuse_existing};
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress;
 use crate::common::random::Random;
@@ -33,6 +33,7 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     let paths = [&args.a, &args.b];
     let outputs = [("A.fa", Some(&*args.a)), ("B.fa", Some(&*args.b))];
     check_distinct(&outputs, &[])?;
+    refuse_existing(&paths.map(|path| &**path), args.force)?;
     let files = paths.map(|path| OutputFile::create(path));
     let mut files = files.into_iter().collect::<Result<Vec<_>>>()?;
     let bar = progress::count("writing", count as u64, "groups");

@@ -129,6 +129,10 @@ pub struct Args {
         ], help_heading = "Test data")]
     pub generate: Option<u64>,
 
+    /// Replace files that exist. Without this option --generate leaves them as they are, and fails.
+    #[arg(long, requires = "generate", help_heading = "Test data")]
+    pub force: bool,
+
     /// Seed of the random numbers of --generate.
     #[arg(
         long,

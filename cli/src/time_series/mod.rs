@@ -27,6 +27,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use ndarray::aview1;
 
+use crate::common::generated::refuse_existing;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::phase;
@@ -41,6 +42,7 @@ pub fn run(args: &Args) -> Result<()> {
     match (&args.series, &args.every, args.generate, &args.out) {
         (_, _, Some(count), Some(out)) => {
             check_distinct(&[("--out", Some(out))], &[])?;
+            refuse_existing(&[out], args.force)?;
             generate::run(out, count, args.seed)
         }
         (Some(series), Some(every), ..) => aggregate(args, series, every),
@@ -76,7 +78,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         ..Times::default()
     };
     let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
-    // Who gives a unit means it.
+    // An explicit unit is taken as given.
     let likely = match args.unit {
         None => time::unit_by_size(&points.timestamps),
         Some(_) => None,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::program::{Folder, Program};
+use crate::program::{Folder, Program, says};
 
 const ROOMS: &str = "../examples/data/rooms.csv";
 const LAMBDA: &str = "../examples/data/lambda_phage.fa";
@@ -161,5 +161,45 @@ fn missing_devices_are_reported_at_once() {
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?} {errors}");
         assert!(errors.contains("cuda:1000"), "{arguments:?} {errors}");
+    }
+}
+
+/// Test data replaces files only if it is asked to, unlike results.
+#[test]
+fn generated_files_replace_none() {
+    let folder = Folder::new();
+    for (name, line) in [
+        (
+            "a.fa",
+            &["edit-distance", "--generate", "1", "a.fa", "b.fa"][..],
+        ),
+        (
+            "b.fa",
+            &["edit-distance", "--generate", "1", "c.fa", "b.fa"],
+        ),
+        ("set2.csv", &["box-overlap", "--generate", "1", "."]),
+        (
+            "rooms.csv",
+            &["time-series", "--generate", "1", "--out", "rooms.csv"],
+        ),
+    ] {
+        fs::write(folder.path(name), "as it was").unwrap();
+        let run = |options: &[&str]| {
+            let mut command = Program(line[0]).command(&[&line[1..], options].concat());
+            command.current_dir(folder.0.path()).output().unwrap()
+        };
+        let refused = run(&[]);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        says(
+            &said,
+            &[&format!("{name} exists already: --force replaces it")],
+        );
+        assert_eq!(fs::read(folder.path(name)).unwrap(), b"as it was");
+        assert!(run(&["--force"]).status.success());
+        assert_ne!(fs::read(folder.path(name)).unwrap(), b"as it was");
+        for name in folder.names() {
+            fs::remove_file(folder.path(&name)).unwrap();
+        }
     }
 }

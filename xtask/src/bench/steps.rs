@@ -64,7 +64,7 @@ benches/tensor_sketch --device cuda --runs 5 --windows 99000:1 --letters 1000000
 benches/tensor_sketch --device cuda --runs 5 --windows 1000:100 --letters 10000000
 benches/tensor_sketch --device cuda --runs 5 --windows 10000:1000 --letters 100000000
 ## tensor_sketch_estimates: Tensor sketch: what distances of sketches say of edit distances
-bin/gridstride edit-distance --generate 2000 target/bench/pairs_a.fa target/bench/pairs_b.fa
+bin/gridstride edit-distance --generate 2000 --force target/bench/pairs_a.fa target/bench/pairs_b.fa
 bin/gridstride edit-distance --device cuda --windows 1000:100 --plot docs/benchmarks/edit_distance_estimates.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
 bin/gridstride edit-distance --device cuda --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3 --plot docs/benchmarks/edit_distance_grid.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
 ## tensor_sketch_files: Tensor sketch: files
@@ -99,7 +99,7 @@ target/bench/time_series_cub
 ## time_series_buckets: Time series: how the length of buckets counts
 benches/time_series --device cuda --sweep > docs/benchmarks/time_series.csv
 ## time_series_files: Time series: a file of 100 million lines
-bin/gridstride time-series --generate 100000000 --out target/bench/points.csv
+bin/gridstride time-series --generate 100000000 --force --out target/bench/points.csv
 3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv
 ## box_overlap: Box overlap
 benches/box_overlap --write target/bench/boxes
@@ -116,7 +116,7 @@ benches/box_overlap --device cuda --rows 50000 --kinds dense
 benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform
 benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
 ## box_overlap_files: Box overlap: two files of 20 million boxes
-bin/gridstride box-overlap --generate 20000000 target/bench/files
+bin/gridstride box-overlap --generate 20000000 --force target/bench/files
 3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv
 # ladder
 ## ladder_tensor_sketch: The ladders: tensor sketch
