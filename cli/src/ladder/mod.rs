@@ -31,6 +31,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Subcommand;
+use clap::builder::RangedU64ValueParser;
 use gridstride::Device;
 use gridstride::device::{DeviceKind, Image, Module};
 
@@ -90,7 +91,13 @@ pub struct Args {
 
     /// Timed runs of each version, after one that is not timed; the median is printed. A version
     /// that takes a second runs once. 5 by default, 1 in the simulator.
-    #[arg(long, global = true, value_name = "R", help_heading = "Computation")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "R",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        help_heading = "Computation"
+    )]
     runs: Option<usize>,
 
     /// Seed of the random numbers.
@@ -153,6 +160,17 @@ enum Name {
 }
 
 impl Name {
+    /// Whether a sweep is asked for.
+    fn has_sweep(&self) -> bool {
+        match self {
+            Name::TensorSketch(options) => options.sweep,
+            Name::BoxOverlap(options) => options.sweep,
+            Name::BlockShape(options) => options.sweep,
+            Name::VectorAdd(options) => options.sweep,
+            Name::Matmul(_) | Name::Timestamps(_) => false,
+        }
+    }
+
     fn climb(&self, setup: &Setup) -> Result<Vec<Ladder>> {
         let one = |ladder| vec![ladder];
         match self {
@@ -176,6 +194,12 @@ pub fn run(args: &Args) -> Result<()> {
         DeviceName::Auto if !has_gpu => Some(Device::simulator()?),
         _ => None,
     };
+    if args.ladder.has_sweep() && !has_gpu && simulator.is_none() {
+        report::warn(
+            "--sweep is left out: it times kernels, which the CPU does not run; choose --device cuda or \
+             simulator",
+        );
+    }
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
     let format = match args.markdown {

@@ -113,11 +113,7 @@ fn draw_title(area: &Area, ladder: &Ladder) -> Result<()> {
     let font = ("sans-serif", 17).into_text_style(area);
     area.draw_text(&ladder.title, &font, (16, 10))?;
     let font = ("sans-serif", 14).into_text_style(area);
-    let remark = match ladder.device.starts_with("simulator") {
-        true => ", whose times say nothing about a GPU",
-        false => "",
-    };
-    let place = format!("On {}{remark}", ladder.device);
+    let place = format!("On {}", ladder.place());
     Ok(area.draw_text(&place, &font, (16, 32))?)
 }
 

@@ -22,6 +22,15 @@ pub struct Ladder {
 }
 
 impl Ladder {
+    /// Where it was computed, for people.
+    pub fn place(&self) -> String {
+        let remark = match self.device.starts_with("simulator") {
+            true => ", whose times say nothing about a GPU",
+            false => "",
+        };
+        format!("{}{remark}", self.device)
+    }
+
     /// How many times as fast each version is as the first one with the same clock; not finite if
     /// the clock is too coarse.
     pub fn speed_ups(&self) -> Vec<f64> {

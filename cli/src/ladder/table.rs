@@ -15,7 +15,7 @@ pub enum Format {
 
 /// The title, the rows and the sweeps of a ladder.
 pub fn text(ladder: &Ladder, format: Format) -> String {
-    let mut text = format!("{}, on {}\n\n", ladder.title, ladder.device);
+    let mut text = format!("{}, on {}\n\n", ladder.title, ladder.place());
     let headings = [
         "version",
         "clock",
@@ -199,6 +199,16 @@ mod tests {
         let found = text(&ladder(), Format::Plain);
         assert!(found.starts_with(expected), "{found}");
         assert!(found.contains("≈: extrapolated"), "{found}");
+    }
+
+    #[test]
+    fn times_of_the_simulator_are_marked() {
+        let ladder = Ladder {
+            device: "simulator:0".to_owned(),
+            ..ladder()
+        };
+        let expected = "A ladder, on simulator:0, whose times say nothing about a GPU\n";
+        assert!(text(&ladder, Format::Plain).starts_with(expected));
     }
 
     #[test]

@@ -296,6 +296,7 @@ fn negative_numbers_are_values() {
             &["time-series", "--every", "-1s", "a.csv"],
             "not a duration as 200ms",
         ),
+        (&["ladder", "matmul", "--runs", "0"], "0 is not in 1.."),
         (
             &["ladder", "matmul", "--runs", "-1"],
             "invalid value '-1' for '--runs <R>'",
@@ -331,4 +332,19 @@ fn devices_without_a_gpu() {
     for (line, start) in lines[1..].iter().zip(["  reason: ", "  remedy: "]) {
         assert!(line.starts_with(start) && line.ends_with('.'), "{line}");
     }
+}
+
+/// Sweeps need kernels, which the CPU does not run.
+#[test]
+fn sweeps_on_the_cpu() {
+    let ladder = Program("ladder");
+    let options = ["box-overlap", "--sweep", "--boxes", "40", "--device", "cpu"];
+    let output = ladder.run(&options);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    says(
+        &said,
+        &["warning: --sweep is left out", "--device cuda or simulator"],
+    );
+    assert_eq!(said.lines().count(), 1);
 }
