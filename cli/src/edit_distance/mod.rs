@@ -5,6 +5,7 @@
 //! ```
 
 pub mod args;
+mod axis;
 mod comparison;
 mod estimates;
 mod generate;

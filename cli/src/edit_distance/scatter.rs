@@ -6,6 +6,7 @@ use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::axis::whole;
 use super::comparison::Comparison;
 use crate::common::colors::{BLUE, VERMILION};
 
@@ -41,38 +42,48 @@ pub fn svg(comparison: &Comparison, sketches: &str, windows: Option<&str>) -> Re
         area.draw_text(&title, &font, (16, 12))?;
         let (_, panels) = area.split_vertically(TITLE);
         let (left, right) = panels.split_horizontally(PANEL.0);
-        let draw = |area: &Area, name: &str, color, distances: &[f64], spearman: Option<f64>| {
+        let draw = |area: &Area, kind: Kind, distances: &[f64], spearman: Option<f64>| {
             let correlation = spearman.map_or("undefined".into(), |value| format!("{value:.3}"));
-            let name = format!("{name}, rank correlation {correlation}");
+            let caption = format!("{}, rank correlation {correlation}", kind.name);
             let points = comparison.edit.iter().zip(distances).step_by(step);
             let points = points.map(|(&x, &y)| (x, y)).filter(|(_, y)| y.is_finite());
-            panel(area, &name, color, &points.collect::<Vec<_>>())
+            panel(area, &caption, &kind, &points.collect::<Vec<_>>())
         };
-        let spearman = comparison.spearman();
-        draw(&left, "whole sequences", BLUE, &comparison.sketch, spearman)?;
+        let sequences = Kind {
+            name: "whole sequences".into(),
+            distance: "distance of the sketches",
+            color: BLUE,
+        };
+        draw(&left, sequences, &comparison.sketch, comparison.spearman())?;
         if let Some((slide, windows)) = slide {
-            let spearman = comparison.spearman_slide();
-            draw(
-                &right,
-                &format!("windows {windows}"),
-                VERMILION,
-                slide,
-                spearman,
-            )?;
+            let windows = Kind {
+                name: format!("windows {windows}"),
+                distance: "slide distance",
+                color: VERMILION,
+            };
+            draw(&right, windows, slide, comparison.spearman_slide())?;
         }
         area.present()?;
     }
     Ok(text)
 }
 
-fn panel(area: &Area, name: &str, color: RGBColor, points: &[(f64, f64)]) -> Result<()> {
+/// What a panel shows.
+struct Kind {
+    name: String,
+    /// The name of its distances.
+    distance: &'static str,
+    color: RGBColor,
+}
+
+fn panel(area: &Area, caption: &str, kind: &Kind, points: &[(f64, f64)]) -> Result<()> {
     let extent = |number: fn(&(f64, f64)) -> f64| -> Range<f64> {
         let most = points.iter().map(number).fold(0.0, f64::max);
         0.0..if most > 0.0 { most * 1.05 } else { 1.0 }
     };
     let (x, y) = (extent(|point| point.0), extent(|point| point.1));
     let mut chart = ChartBuilder::on(area)
-        .caption(name, ("sans-serif", 15))
+        .caption(caption, ("sans-serif", 15))
         .margin(12)
         .x_label_area_size(44)
         .y_label_area_size(72)
@@ -80,13 +91,13 @@ fn panel(area: &Area, name: &str, color: RGBColor, points: &[(f64, f64)]) -> Res
     chart
         .configure_mesh()
         .x_desc("edit distance")
-        .y_desc("distance of the sketches")
+        .y_desc(kind.distance)
         .label_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.05))
-        .x_label_formatter(&|value| format!("{value:.0}"))
+        .x_label_formatter(&|value| whole(*value))
         .y_label_formatter(&|value| number(*value))
         .draw()?;
-    let point = |&place: &(f64, f64)| Circle::new(place, 2, color.mix(0.5).filled());
+    let point = |&place: &(f64, f64)| Circle::new(place, 2, kind.color.mix(0.5).filled());
     chart.draw_series(points.iter().map(point))?;
     Ok(())
 }

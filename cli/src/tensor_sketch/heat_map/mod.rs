@@ -86,7 +86,8 @@ impl HeatMap<'_> {
             draw_legend(&area, &frame, largest)?;
             area.present()?;
         }
-        Ok(text)
+        // Or else viewers show a seam between neighbouring cells.
+        Ok(text.replacen("<svg ", "<svg shape-rendering=\"crispEdges\" ", 1))
     }
 
     fn frame(&self) -> Frame {
