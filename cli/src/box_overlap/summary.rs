@@ -35,7 +35,7 @@ pub struct Run<'a, T> {
     pub elapsed: Duration,
 }
 
-/// What is said of a run.
+/// The summary of a run.
 #[derive(Serialize)]
 pub struct Summary {
     first_pairs: Vec<Pair>,

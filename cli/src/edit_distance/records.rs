@@ -1,22 +1,18 @@
 //! The sequences of both files.
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use gridstride::sequences::Sequences;
 use indicatif::ProgressBar;
 
 use super::args::Args;
-use crate::common::input::open;
 use crate::common::progress::{self, total_size};
 use crate::common::report::warn;
-use crate::tensor_sketch::fasta::{Parser, Sequence};
-
-/// Bytes of text that are parsed in one go.
-const BLOCK: usize = 1 << 20;
+use crate::tensor_sketch::fasta::Sequence;
+use crate::tensor_sketch::fasta_file::read_records;
 
 /// The records of a file.
 #[derive(Default)]
@@ -93,48 +89,29 @@ impl Pairs {
 impl Records {
     fn read(args: &Args, path: &Path, read: &Arc<AtomicU64>, bar: &ProgressBar) -> Result<Records> {
         let (alphabet, unknown) = (args.alphabet.alphabet(), args.unknown.unknown());
-        let mut parser = Parser::with(alphabet, unknown, false);
-        let mut text = open(path, read.clone()).with_context(|| cannot_read(path))?;
         let mut records = Records::default();
-        let (mut codes, mut offsets, mut block) = (Vec::new(), vec![0], Vec::new());
-        loop {
-            block.clear();
-            let outcome = text.by_ref().take(BLOCK as u64).read_to_end(&mut block);
-            if !block.is_empty() {
-                parser
-                    .text(path, &block)
-                    .with_context(|| cannot_read(path))?;
-            }
-            bar.set_position(read.load(Ordering::Relaxed));
-            let is_end = !matches!(outcome, Ok(1..));
-            if is_end {
-                let outcome = outcome.map(|_| ()).map_err(Into::into);
-                parser
-                    .end_file(outcome)
-                    .with_context(|| cannot_read(path))?;
-            }
-            parser.take(|letters, sequence| {
+        let (mut codes, mut offsets) = (Vec::new(), vec![0]);
+        read_records(
+            path,
+            alphabet,
+            unknown,
+            read.clone(),
+            |letters, sequence| {
+                bar.set_position(read.load(Ordering::Relaxed));
                 codes.extend_from_slice(letters);
                 if let Sequence::Ended(record) = sequence {
                     offsets.push(codes.len());
                     records.skipped += record.skipped;
                     records.names.push(record.name);
                 }
-                anyhow::Ok(())
-            })?;
-            if is_end {
-                records.sequences = Sequences::from_concatenated(codes, offsets)?;
-                return Ok(records);
-            }
-        }
+            },
+        )?;
+        records.sequences = Sequences::from_concatenated(codes, offsets)?;
+        Ok(records)
     }
 
     pub fn length(&self, index: usize) -> usize {
         let offsets = self.sequences.offsets();
         offsets[index + 1] - offsets[index]
     }
-}
-
-fn cannot_read(path: &Path) -> String {
-    format!("cannot read {}", path.display())
 }

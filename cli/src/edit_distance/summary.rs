@@ -50,7 +50,7 @@ pub struct Run<'a> {
     pub elapsed: Duration,
 }
 
-/// What is said of a run.
+/// The summary of a run.
 #[derive(Serialize)]
 pub struct Summary<'a> {
     #[serde(flatten)]

@@ -37,7 +37,7 @@ pub struct Run<'a, T: Real> {
     pub times: Times,
 }
 
-/// What is said of a run.
+/// The summary of a run.
 #[derive(Serialize)]
 pub struct Summary {
     a: FactorSummary,

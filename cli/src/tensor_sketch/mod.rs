@@ -8,6 +8,7 @@ pub mod args;
 mod clustering;
 mod comparison;
 pub mod fasta;
+pub mod fasta_file;
 mod heat_map;
 mod means;
 mod read_ahead;

@@ -37,7 +37,7 @@ pub struct Run<'a, T: Entry> {
     pub elapsed: Duration,
 }
 
-/// What is said of a run.
+/// The summary of a run.
 #[derive(Serialize)]
 pub struct Summary<'a> {
     first_sketches: Vec<Sketch>,

@@ -48,7 +48,7 @@ pub struct Run<'a> {
     pub elapsed: Duration,
 }
 
-/// What is said of a run.
+/// The summary of a run.
 #[derive(Serialize)]
 pub struct Summary {
     /// None if all buckets are in a file.

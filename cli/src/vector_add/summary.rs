@@ -12,7 +12,7 @@ use crate::common::report::{self, milliseconds, per_second};
 /// Bytes that are copied for a sum: two i32 and an f64.
 const BYTES: usize = 16;
 
-/// What is said of a run.
+/// The summary of a run.
 #[derive(Serialize)]
 pub struct Summary {
     pub elements: usize,

@@ -104,7 +104,7 @@ fn sum<T: Integer>(sum: T, sign: T, number: T) -> T {
     sum.wrapping_add(&sign.wrapping_mul(&number))
 }
 
-/// What the sketches have to be.
+/// The expected sketches.
 pub struct Expected {
     sketches: Vec<i128>,
     /// The sums of the magnitudes of what each number sums up: the sketches with all signs 1.

@@ -3,16 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
 use ladder_kernels::tensor_sketch::LETTERS;
 
-use crate::common::input;
 use crate::common::random::Random;
-use crate::tensor_sketch::fasta::{Parser, Sequence};
-
-/// Bytes of a file that are read at a time.
-const BLOCK: usize = 1 << 20;
+use crate::tensor_sketch::fasta::Sequence;
+use crate::tensor_sketch::fasta_file::read_records;
 
 /// Sequences of letters' codes, one after the other.
 pub struct Letters {
@@ -50,32 +47,23 @@ impl Letters {
     /// # Errors
     /// If the file cannot be read, or has no letters.
     pub fn read(path: &Path) -> Result<Letters> {
-        let cannot_read = || format!("cannot read {}", path.display());
         let mut letters = Letters {
             codes: Vec::new(),
             offsets: vec![0],
         };
-        let mut parser = Parser::with(Alphabet::dna(), Unknown::Skip, false);
-        let mut content = input::open(path, Arc::default()).with_context(cannot_read)?;
-        let mut block = vec![0; BLOCK];
-        loop {
-            let read = content.read(&mut block).with_context(cannot_read)?;
-            match read {
-                0 => parser.end_file(Ok(())),
-                _ => parser.text(path, &block[..read]),
-            }
-            .with_context(cannot_read)?;
-            parser.take(|codes, sequence| -> Result<()> {
+        let (alphabet, unknown) = (Alphabet::dna(), Unknown::Skip);
+        read_records(
+            path,
+            alphabet,
+            unknown,
+            Arc::default(),
+            |codes, sequence| {
                 letters.codes.extend_from_slice(codes);
                 if let Sequence::Ended(_) = sequence {
                     letters.offsets.push(letters.codes.len() as u64);
                 }
-                Ok(())
-            })?;
-            if read == 0 {
-                break;
-            }
-        }
+            },
+        )?;
         ensure!(
             !letters.codes.is_empty(),
             "{} has no letters A, C, G and T",

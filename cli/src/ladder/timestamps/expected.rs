@@ -1,10 +1,10 @@
-//! What has to come out.
+//! The expected sums.
 
 use anyhow::{Result, ensure};
 use gridstride::time_series::{Aggregates, TimeBuckets, reference};
 use ndarray::ArrayView1;
 
-/// What has to come out.
+/// The expected sums.
 pub struct Expected {
     aggregates: Aggregates,
     bounds: Vec<f64>,

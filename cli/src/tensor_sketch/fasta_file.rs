@@ -1,0 +1,62 @@
+//! Whole FASTA files.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use anyhow::{Context, Result};
+use gridstride::tensor_sketch::{Alphabet, Unknown};
+
+use super::fasta::{Parser, Sequence};
+use crate::common::input::open;
+
+/// Bytes of text that are parsed in one go.
+const BLOCK: usize = 1 << 20;
+
+/// Reads all records of a file, and calls `visit` with their letters, in parts, sequence after
+/// sequence. `read` counts the bytes of the file that have been read.
+///
+/// # Errors
+/// If the file cannot be read or is not FASTA; they name the file and the record.
+pub fn read_records(
+    path: &Path,
+    alphabet: Alphabet,
+    unknown: Unknown,
+    read: Arc<AtomicU64>,
+    visit: impl FnMut(&[u8], Sequence),
+) -> Result<()> {
+    let read = || read_blocks(path, alphabet, unknown, read, visit);
+    read().with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn read_blocks(
+    path: &Path,
+    alphabet: Alphabet,
+    unknown: Unknown,
+    read: Arc<AtomicU64>,
+    mut visit: impl FnMut(&[u8], Sequence),
+) -> Result<()> {
+    let mut parser = Parser::with(alphabet, unknown, false);
+    let mut text = open(path, read)?;
+    let mut block = Vec::new();
+    loop {
+        block.clear();
+        let outcome = text.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+        // What came before an error is parsed first, so that the error names its record.
+        if !block.is_empty() {
+            parser.text(path, &block)?;
+        }
+        let is_end = !matches!(outcome, Ok(1..));
+        if is_end {
+            parser.end_file(outcome.map(|_| ()).map_err(Into::into))?;
+        }
+        parser.take(|letters, sequence| {
+            visit(letters, sequence);
+            anyhow::Ok(())
+        })?;
+        if is_end {
+            return Ok(());
+        }
+    }
+}
