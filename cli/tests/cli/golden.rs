@@ -90,6 +90,44 @@ fn distances_of_two_files() {
     .check();
 }
 
+/// Distances of whole numbers, and of each row those of the other rows alone.
+#[test]
+fn nearest_rows() {
+    Case::new(
+        "nearest_rows",
+        "distances tests/golden/inputs/whole.npy --names tests/golden/inputs/names.txt \
+         --nearest 2 --out OUT/nearest.tsv",
+    )
+    .check();
+}
+
+/// Edit distances are whole numbers. Up to 34 letters have at most C(34, 2) = 561 tuples, so that
+/// sketches are whole numbers until they are divided by the number of tuples: a number, at most 1,
+/// has one rounding. With 8 numbers in each of up to 6 windows, n = 48, a distance is at most 2·√n
+/// and wrong by 2·√n roundings, and its computation adds γ_(n + 4)(2⁻²⁴) of it: together
+/// 2·√48·(1 + 1.01·52) < 742 roundings. Two devices differ by at most twice as much.
+#[test]
+fn edit_distance() {
+    Case::new(
+        "edit_distance",
+        "edit-distance tests/golden/inputs/first.fa tests/golden/inputs/second.fa --tuple 2 --dim 8 \
+         --windows 12:4 --out OUT/distances.tsv",
+    )
+    .bound(2.0 * 742.0 * U32)
+    .check();
+}
+
+/// The correlations have the order of the distances alone, which differ by more than their errors.
+#[test]
+fn edit_distance_grid() {
+    Case::new(
+        "edit_distance_grid",
+        "edit-distance tests/golden/inputs/first.fa tests/golden/inputs/second.fa --grid --tuple 1,2 \
+         --dim 4,8 --windows 12:4 --seeds 2 --out OUT/grid.tsv",
+    )
+    .check();
+}
+
 /// Comparisons alone, as in all cases of boxes.
 #[test]
 fn box_overlap() {

@@ -7,10 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+use ndarray::Array2;
+use ndarray_npy::write_npy;
+
 use crate::program::{Folder, Program, says};
 
 /// Arguments by which each subcommand writes more than 8 KiB to `out`.
-const WRITING: [&[&str]; 9] = [
+const WRITING: [&[&str]; 12] = [
     &[
         "time-series",
         "../examples/data/rooms.csv",
@@ -53,6 +56,30 @@ const WRITING: [&[&str]; 9] = [
         "out",
     ],
     &[
+        "edit-distance",
+        "INPUTS/a.fa",
+        "INPUTS/b.fa",
+        "--out",
+        "out",
+    ],
+    &[
+        "edit-distance",
+        "INPUTS/a.fa",
+        "INPUTS/b.fa",
+        "--plot",
+        "out",
+    ],
+    &[
+        "distances",
+        "INPUTS/rows.npy",
+        "--nearest",
+        "9",
+        "--out",
+        "out",
+        "--format",
+        "tsv",
+    ],
+    &[
         "tensor-sketch",
         "../examples/data/lambda_phage.fa",
         "--windows",
@@ -65,14 +92,34 @@ const WRITING: [&[&str]; 9] = [
     ],
 ];
 
+/// Writes the files in the folder `INPUTS` of command lines.
+fn inputs() -> Folder {
+    let folder = Folder::new();
+    let [a, b] = ["a.fa", "b.fa"].map(|name| folder.argument(name));
+    let options = ["--generate", "400", "--length", "20", &a, &b];
+    Program("edit-distance").succeed(&options);
+    let rows = Array2::from_shape_fn((200, 2), |(i, j)| (i * i * (j + 1) % 101) as f64);
+    write_npy(folder.path("rows.npy"), &rows).unwrap();
+    folder
+}
+
+/// Returns the arguments with the path of the folder of inputs.
+fn with_inputs(arguments: &[&str], inputs: &Folder) -> Vec<String> {
+    let path = inputs.argument("");
+    let arguments = arguments.iter();
+    arguments
+        .map(|text| text.replace("INPUTS/", &path))
+        .collect()
+}
+
 /// Returns a shell that begins with `commands` and becomes the program, with paths of the data and
 /// with the folder of the test as its own.
-fn shell(commands: &str, arguments: &[&str], folder: &Folder) -> Command {
+fn shell(commands: &str, arguments: &[impl AsRef<str>], folder: &Folder) -> Command {
     let data = fs::canonicalize("../examples/data").unwrap();
     let data = data.to_str().unwrap();
     let arguments = arguments
         .iter()
-        .map(|text| text.replace("../examples/data", data));
+        .map(|text| text.as_ref().replace("../examples/data", data));
     let program = Program("").command(&[""; 0]);
     let mut command = Command::new("sh");
     let script = format!("{commands}; exec \"$@\"");
@@ -85,7 +132,9 @@ fn shell(commands: &str, arguments: &[&str], folder: &Folder) -> Command {
 
 #[test]
 fn full_disks() {
+    let inputs = inputs();
     for arguments in WRITING {
+        let arguments = &with_inputs(arguments, &inputs);
         let folder = Folder::new();
         // Blocks of 512 or of 1024 bytes.
         let output = shell("ulimit -f 4", arguments, &folder).output().unwrap();
@@ -126,7 +175,9 @@ fn full_disks_leave_files_as_they_were() {
 /// Who reads the summary may stop, as `head` does: the files are whole nevertheless.
 #[test]
 fn closed_pipes() {
+    let inputs = inputs();
     for arguments in WRITING {
+        let arguments = &with_inputs(arguments, &inputs);
         let folder = Folder::new();
         let mut command = shell(":", arguments, &folder);
         let mut child = command

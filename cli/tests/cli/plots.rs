@@ -71,6 +71,7 @@ fn estimates_of_edit_distances() {
             "30 pairs: tensor sketches",
             "whole sequences, rank",
             "windows 20:5, rank",
+            "slide distance",
         ],
     );
     assert_eq!(svg.matches("<circle").count(), 60);
@@ -87,6 +88,16 @@ fn estimates_of_edit_distances() {
         ],
     );
     assert_eq!(svg.matches("<circle").count(), 6);
+    // A legend of more lines than the picture is usually high, all inside of it.
+    let dims: Vec<_> = (1..=24).map(|dim| dim.to_string()).collect();
+    let many = ["--grid", "--tuple", "2", "--dim", &dims.join(",")];
+    let svg = picture(
+        "edit-distance",
+        &folder,
+        &[&many[..], &["--device", "cpu", &a, &b]].concat(),
+    );
+    let legend = dims.iter().map(|dim| format!("dim {dim}, whole sequences"));
+    says(&svg, &legend.collect::<Vec<_>>());
     // Without a correlation: a pair without letters, and pairs that are all equal.
     for (name, text) in [("none", ">x\n"), ("equal", ">x\nACGT\n>y\nACGT\n")] {
         let file = folder.file(name, text);

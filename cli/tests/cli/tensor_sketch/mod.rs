@@ -323,11 +323,11 @@ fn bad_tables() {
 #[test]
 fn distances_as_a_table() {
     let folder = Folder::new();
-    let records = ">one first\nACGTACGT\n>two\nACGTTCGT\n>three\nGGGGGG\n";
+    let records = ">one first\nACGTACGT\n>two\nACGTTCGT\n>three\nGGGGGGG\n";
     let fasta = folder.file("a.fa", records);
     let path = folder.argument("distances.tsv");
     PROGRAM.succeed(&["--distances", &path, &fasta]);
-    let sketches = dna(&["ACGTACGT", "ACGTTCGT", "GGGGGG"]);
+    let sketches = dna(&["ACGTACGT", "ACGTTCGT", "GGGGGGG"]);
     // The program takes the same device, where distances are the same to the bit.
     let expected = pairwise(&Device::auto(), sketches.view()).unwrap();
     let table = fs::read_to_string(path).unwrap();
