@@ -75,6 +75,12 @@ mod modules {
     include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 }
 mod number;
+#[cfg(any(
+    feature = "distances",
+    feature = "edit-distance",
+    feature = "tensor-sketch"
+))]
+mod offsets;
 mod parallel;
 mod partition;
 #[cfg(feature = "stream")]

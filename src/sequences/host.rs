@@ -8,7 +8,7 @@ use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
 use super::view::SequencesView;
 use crate::device::{copied, reserve};
 use crate::error::During;
-use crate::{Error, Result};
+use crate::{Result, offsets};
 
 /// Sequences of codes, concatenated, and the offset of each sequence.
 ///
@@ -62,22 +62,8 @@ impl Sequences {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn from_concatenated(codes: Vec<u8>, offsets: Vec<usize>) -> Result<Sequences> {
-        let refuse = |i, message| Err(Error::input_at("Sequences::from_concatenated", i, message));
-        match offsets.first() {
-            Some(0) => {}
-            Some(first) => return refuse(0, format!("the first offset is {first}, not 0")),
-            None => return refuse(0, "there are no offsets, not even 0".into()),
-        }
-        if let Some(i) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-            let (before, after) = (offsets[i], offsets[i + 1]);
-            let message = format!("offset {} is {after}, below {before} before it", i + 1);
-            return refuse(i + 1, message);
-        }
-        let (last, count) = (offsets[offsets.len() - 1], codes.len());
-        if last != count {
-            let message = format!("the last offset is {last}, but there are {count} codes");
-            return refuse(offsets.len() - 1, message);
-        }
+        let operation = "Sequences::from_concatenated";
+        offsets::check(operation, &offsets, codes.len(), "codes")?;
         Ok(Sequences { codes, offsets })
     }
 

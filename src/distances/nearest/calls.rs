@@ -2,9 +2,10 @@
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2};
 
+use super::device_output::DeviceNearest;
 use super::input::{self, HostQueries, Places, Queries};
 use super::merge::merge;
-use super::output::{DeviceNearest, Nearest};
+use super::output::Nearest;
 use crate::device::{DeviceArray, zeroed_lazily};
 use crate::distances::element::Component;
 use crate::distances::options::Distances;

@@ -2,6 +2,7 @@
 
 mod calls;
 pub mod cpu;
+mod device_output;
 pub mod gpu;
 pub mod input;
 pub mod merge;
@@ -9,4 +10,5 @@ mod output;
 mod partition;
 
 pub use calls::nearest;
-pub use output::{DeviceNearest, Nearest};
+pub use device_output::DeviceNearest;
+pub use output::Nearest;

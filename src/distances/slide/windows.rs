@@ -3,7 +3,7 @@
 use ndarray::{ArrayBase, ArrayView2, Ix2, ViewRepr, s};
 
 use crate::device::{DeviceArray, Element};
-use crate::{Error, Result};
+use crate::{Result, offsets};
 
 /// The windows of several sequences: rows of numbers, such as the sketches that
 /// [`TensorSketch::windows`](crate::tensor_sketch::TensorSketch::windows) returns, of one sequence
@@ -30,8 +30,8 @@ impl<'a, T> Windows<'a, T> {
     /// the rows `offsets[i]..offsets[i + 1]`.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] with the index of the offset unless `offsets` begins with 0, never
-    /// decreases, and ends with the number of rows.
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) with the index of the offset unless
+    /// `offsets` begins with 0, never decreases, and ends with the number of rows.
     ///
     /// ```
     /// use gridstride::distances::Windows;
@@ -42,7 +42,7 @@ impl<'a, T> Windows<'a, T> {
     /// assert_eq!(error.to_string(), "Windows::new: the last offset is 2, but there are 3 rows");
     /// ```
     pub fn new(rows: ArrayView2<'a, T>, offsets: &'a [usize]) -> Result<Self> {
-        check("Windows::new", offsets, rows.nrows())?;
+        offsets::check("Windows::new", offsets, rows.nrows(), "rows")?;
         Ok(Windows { rows, offsets })
     }
 
@@ -105,7 +105,7 @@ impl<'a, T: Element> DeviceWindows<'a, T> {
     /// # Errors
     /// As [`Windows::new`].
     pub fn new(rows: &'a DeviceArray<T, Ix2>, offsets: &'a [usize]) -> Result<Self> {
-        check("DeviceWindows::new", offsets, rows.shape()[0])?;
+        offsets::check("DeviceWindows::new", offsets, rows.shape()[0], "rows")?;
         Ok(DeviceWindows { rows, offsets })
     }
 
@@ -137,27 +137,6 @@ pub fn first_longer(offsets: &[usize], dim: usize, most: usize) -> Option<usize>
 
 fn lengths(offsets: &[usize]) -> impl Iterator<Item = usize> {
     offsets.windows(2).map(|pair| pair[1] - pair[0])
-}
-
-/// Checks that the offsets divide `rows` rows among sequences.
-fn check(operation: &'static str, offsets: &[usize], rows: usize) -> Result<()> {
-    let refuse = |index, message| Err(Error::input_at(operation, index, message));
-    match offsets.first() {
-        Some(0) => {}
-        Some(first) => return refuse(0, format!("the first offset is {first}, not 0")),
-        None => return refuse(0, "there are no offsets, not even 0".into()),
-    }
-    if let Some(i) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-        let (before, after) = (offsets[i], offsets[i + 1]);
-        let message = format!("offset {} is {after}, below {before} before it", i + 1);
-        return refuse(i + 1, message);
-    }
-    let last = offsets[offsets.len() - 1];
-    if last != rows {
-        let message = format!("the last offset is {last}, but there are {rows} rows");
-        return refuse(offsets.len() - 1, message);
-    }
-    Ok(())
 }
 
 #[cfg(test)]
