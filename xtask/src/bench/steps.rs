@@ -82,8 +82,9 @@ benches/distances --device cuda
 python3 benches/peers/distances_torch.py
 ## nearest: Nearest rows
 benches/nearest --device cuda
-python3 benches/peers/nearest_torch.py
-python3 benches/peers/nearest_faiss.py
+benches/nearest --device cuda --rows 1000000
+python3 benches/peers/nearest_torch.py 10000 1000000
+python3 benches/peers/nearest_faiss.py 1000 1000000
 ## edit_distance: Edit distance
 benches/edit_distance --device cuda --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
