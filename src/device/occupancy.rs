@@ -203,7 +203,7 @@ impl Device {
     }
 }
 
-/// The blocks of whole warps with at most so many threads, the largest first.
+/// Returns the blocks of whole warps with at most `threads` threads, the largest first.
 fn whole_warps(threads: u32) -> Vec<Dim3> {
     let largest = threads.min(MAX_THREADS);
     let warps = (1..=largest / WARP).rev().map(|warps| warps * WARP);

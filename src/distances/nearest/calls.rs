@@ -38,7 +38,7 @@ pub fn nearest<T: Component>(
     Distances::new().nearest(devices, queries, database, k)
 }
 
-/// Nearest rows: see the [module's documentation](super#nearest-rows).
+/// Nearest rows: see the [module's documentation](crate::distances#nearest-rows).
 impl Distances {
     /// Finds the `k` rows of `database`, M×D, that are nearest to each of `queries`, N×D: indices
     /// and distances, each N×k, the nearest first.

@@ -57,8 +57,8 @@ pub fn slide_paired<T: Component>(
     Distances::new().slide_paired(devices, a, b)
 }
 
-/// Slide distances, which the [module's documentation](super#slide-distances) defines. With
-/// [`Metric::SquaredL2`](super::Metric::SquaredL2) they are not rooted.
+/// Slide distances, which the [module's documentation](crate::distances#slide-distances) defines.
+/// With [`Metric::SquaredL2`](crate::distances::Metric::SquaredL2) they are not rooted.
 impl Distances {
     /// Computes the slide distances of all sequences of `a`, N, to all of `b`, M: N×M. The distance
     /// to a sequence without windows is NaN.
