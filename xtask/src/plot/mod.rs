@@ -213,7 +213,8 @@ fn crossovers(folder: &Path, machines: &Machines) -> Result<Plot> {
         x: "size",
         y: "the CPU's time / the GPU's",
         base: 16.0,
-        legend: SeriesLabelPosition::UpperMiddle,
+        // Where no line is.
+        legend: SeriesLabelPosition::Coordinate(275, 6),
     };
     Ok((labels, lines))
 }
