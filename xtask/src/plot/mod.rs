@@ -214,7 +214,7 @@ fn crossovers(folder: &Path, machines: &Machines) -> Result<Plot> {
         y: "the CPU's time / the GPU's",
         base: 16.0,
         // Where no line is.
-        legend: SeriesLabelPosition::Coordinate(275, 6),
+        legend: SeriesLabelPosition::Coordinate(250, 6),
     };
     Ok((labels, lines))
 }
