@@ -7,7 +7,7 @@ use crate::number::Number;
 /// Columns that are in shared memory at a time.
 pub const CHUNK: u32 = 8;
 
-/// The most numbers of a row: the most for which [`least_left`] is an `i32`.
+/// The most numbers of a row: the most for which `least_left` is an `i32`.
 pub const MAX_DIM: u32 = i32::MAX as u32 - 15;
 
 const _: () = assert!(least_left(MAX_DIM) >= i32::MIN as i64);

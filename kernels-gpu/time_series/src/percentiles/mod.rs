@@ -40,13 +40,13 @@ pub const MIDDLE: u32 = 2048;
 /// The longest bucket that a block processes alone.
 pub const LONG: u32 = 32_768;
 
-/// The longest bucket of each class of buckets beyond [`SHORT`].
+/// The longest bucket of each class of buckets beyond `SHORT`.
 pub const CLASSES: [u32; 7] = [SORTED, 64, 256, 1024, MIDDLE, LONG, u32::MAX];
 
-/// Threads of a block of the kernels for up to [`MIDDLE`] points.
+/// Threads of a block of the kernels for up to `MIDDLE` points.
 pub const SELECT_THREADS: u32 = 128;
 
-/// The buckets with more than [`SHORT`] points, by class.
+/// The buckets with more than `SHORT` points, by class.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct LongerBuckets {

@@ -127,7 +127,7 @@ unsafe fn short<V: Value>(points: Bucketed<V>, to: Percentiles, longer: LongerBu
     }
 }
 
-/// Computes percentiles of buckets of up to [`SHORT`] points, of `f64`, and lists all others.
+/// Computes percentiles of buckets of up to `SHORT` points, of `f64`, and lists all others.
 ///
 /// # Safety
 /// Blocks consist of whole warps. There is room for each bucket in each column, and in the list for
@@ -166,7 +166,7 @@ unsafe fn listed<V: Value>(points: Bucketed<V>, to: Percentiles, buckets: Device
     }
 }
 
-/// Computes percentiles of buckets of up to [`SORTED`](super::SORTED) points, of `f64`.
+/// Computes percentiles of buckets of up to `SORTED` points, of `f64`.
 ///
 /// # Safety
 /// The buckets exist and are no longer, and there is room for each bucket in each column.
