@@ -230,6 +230,10 @@ mod tests {
 {"ladder": "block-shape", "row": "1×256", "kernel": {"median_ms": 2.5, "least_ms": 2.4, "most_ms": 2.6, "runs": 5}, "call": null, "share": 0.1}
 "#;
 
+    const PROFILE: &str = "ladder\trow\tkernel\tunit\tunits\tns\tfp64_instructions\twarp_instructions\tstalled_at_barriers_percent\tbank_conflicts\tregisters\tsectors_a_load\tsectors_a_store
+block-shape\t1×256\tblock_shape\tmultiply-add\t392000000\t955104\t0\t196000000\t0\t0\t32\t2\t3
+";
+
     #[test]
     fn a_row_has_all_that_is_known_of_it() {
         let scratch = tempfile::tempdir().unwrap();
@@ -237,9 +241,16 @@ mod tests {
         fs::write(scratch.path().join("block-shape.numba.jsonl"), PEER).unwrap();
         // Of another ladder.
         fs::write(scratch.path().join("matmul.numba.jsonl"), "nothing").unwrap();
-        let found = table("block-shape", scratch.path(), &workspace()).unwrap();
+        // The articles' times, and one line of a profile.
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("docs/benchmarks");
+        fs::create_dir_all(&folder).unwrap();
+        let times = workspace().join("docs/benchmarks/articles.csv");
+        fs::copy(times, folder.join("articles.csv")).unwrap();
+        fs::write(folder.join("ladder_profile.tsv"), PROFILE).unwrap();
+        let found = table("block-shape", scratch.path(), root.path()).unwrap();
         assert!(found.starts_with("Blocks, on H200; Numba 1\n\n| version"));
-        let row = "| 1×256 | 14.6 ms | 2.500 ms (2.400 ms to 2.600 ms), from 10.00% of the work |  | 0.862 ms (0.850 ms to 0.870 ms) | kernel | rows |\n";
+        let row = "| 1×256 | 14.6 ms | 2.500 ms (2.400 ms to 2.600 ms), from 10.00% of the work |  | 0.862 ms (0.850 ms to 0.870 ms) | kernel | rows; by ncu: 0.500 warp instructions a multiply-add, 32 registers, 2.0 and 3.0 sectors a load and a store |\n";
         assert!(found.contains(row), "{found}");
         assert!(found.contains("| 16×16 | 5.5 ms |  |  |  |  |  |\n"));
         assert!(found.contains("| gridstride |  |  |  | 0.100 ms |  | once; odd |\n"));
