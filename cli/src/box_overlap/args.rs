@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::box_overlap::Algorithm;
 
-use crate::common::device_names::DeviceNames;
+use crate::common::device_names::DeviceOptions;
 
 /// The largest --limit: a row of the matrix takes 64 MiB of memory.
 const MAX_LIMIT: u64 = 1 << 24;
@@ -82,25 +82,8 @@ pub struct Args {
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Computation")]
     pub number: TypeName,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
-    /// for all GPUs.
-    #[arg(
-        long,
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Computation"
-    )]
-    pub device: DeviceNames,
-
-    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
-    /// default.
-    #[arg(
-        long,
-        value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(1..),
-        help_heading = "Computation"
-    )]
-    pub memory: Option<u32>,
+    #[command(flatten)]
+    pub devices: DeviceOptions,
 
     /// Instead of searching, write N welds to set1.csv and the N pipe segments that they join to
     /// set2.csv, in a folder. 200000 with seed 42 are the boxes of the article that the box-overlap

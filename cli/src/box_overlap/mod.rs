@@ -63,7 +63,9 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     let (start, mut times) = (Instant::now(), Times::default());
     let reading = Reading::<T>::start(args.paths())?;
     let mut opening = Duration::ZERO;
-    let devices = timed(&mut opening, || args.device.open(args.memory))?;
+    let devices = timed(&mut opening, || {
+        args.devices.device.open(args.devices.memory)
+    })?;
     let sets = reading.finish()?;
     times.reading = start.elapsed();
 

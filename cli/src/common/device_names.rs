@@ -21,6 +21,30 @@ enum Asked {
     Gpus,
 }
 
+/// The options of subcommands that split their work by devices and memory alone.
+#[derive(clap::Args, Clone, Debug)]
+pub struct DeviceOptions {
+    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
+    /// for all GPUs.
+    #[arg(
+        long,
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Computation"
+    )]
+    pub device: DeviceNames,
+
+    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
+    /// default.
+    #[arg(
+        long,
+        value_name = "MIB",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Computation"
+    )]
+    pub memory: Option<u32>,
+}
+
 impl DeviceNames {
     /// Opens the devices, at least one, each with a limit of `memory` MiB if there is one.
     ///

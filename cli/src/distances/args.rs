@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::distances;
 
-use crate::common::device_names::DeviceNames;
+use crate::common::device_names::DeviceOptions;
 use crate::common::report::UsageError;
 
 /// Computes the distances of all pairs of rows of an NPY file, or of its rows to those of another.
@@ -65,25 +65,8 @@ pub struct Args {
     #[arg(long = "type", value_enum, help_heading = "Computation")]
     pub number: Option<TypeName>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
-    /// for all GPUs.
-    #[arg(
-        long,
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Computation"
-    )]
-    pub device: DeviceNames,
-
-    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
-    /// default.
-    #[arg(
-        long,
-        value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(1..),
-        help_heading = "Computation"
-    )]
-    pub memory: Option<u32>,
+    #[command(flatten)]
+    pub devices: DeviceOptions,
 
     /// The rows, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(value_name = "ROWS.npy")]

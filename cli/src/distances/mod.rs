@@ -43,7 +43,9 @@ pub fn run(args: &Args) -> Result<()> {
     check_distinct(&[("--out", args.out.as_deref())], &inputs)?;
     args.out()?;
     let (start, owned) = (Instant::now(), args.clone());
-    let opened = open_while_reading(&args.device, args.memory, move || read(&owned))?;
+    let opened = open_while_reading(&args.devices.device, args.devices.memory, move || {
+        read(&owned)
+    })?;
     let times = Times {
         reading: opened.reading,
         opening: opened.opening,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::RangedU64ValueParser;
 
-use crate::common::device_names::DeviceNames;
+use crate::common::device_names::DeviceOptions;
 use crate::tensor_sketch::args::{AlphabetName, UnknownName, Windows};
 
 /// Computes the edit distances of pairs of sequences, and how well sketches estimate them.
@@ -77,25 +77,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = UnknownName::Error, help_heading = "Input")]
     pub unknown: UnknownName,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
-    /// for all GPUs.
-    #[arg(
-        long,
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Computation"
-    )]
-    pub device: DeviceNames,
-
-    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
-    /// default.
-    #[arg(
-        long,
-        value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(1..),
-        help_heading = "Computation"
-    )]
-    pub memory: Option<u32>,
+    #[command(flatten)]
+    pub devices: DeviceOptions,
 
     /// Write the distances of all pairs to this file, tab-separated; with --grid the correlations of
     /// all combinations.

@@ -47,7 +47,9 @@ pub fn run(args: &Args) -> Result<()> {
     let mut picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
 
     let (start, owned) = (Instant::now(), args.clone());
-    let opened = open_while_reading(&args.device, args.memory, move || Pairs::read(&owned))?;
+    let opened = open_while_reading(&args.devices.device, args.devices.memory, move || {
+        Pairs::read(&owned)
+    })?;
     let (pairs, devices) = (&opened.value, &*opened.devices);
     let mut times = Times {
         reading: opened.reading,

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets};
 
 use super::time::{self, Every, Unit};
-use crate::common::device_names::DeviceNames;
+use crate::common::device_names::DeviceOptions;
 use crate::common::report::UsageError;
 
 /// Aggregates the time series of a CSV file in buckets of time.
@@ -98,25 +98,8 @@ pub struct Args {
     #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
-    /// for all GPUs.
-    #[arg(
-        long,
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Computation"
-    )]
-    pub device: DeviceNames,
-
-    /// Limit on the memory used on each device, in MiB; larger inputs are split. No limit by
-    /// default.
-    #[arg(
-        long,
-        value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(1..),
-        help_heading = "Computation"
-    )]
-    pub memory: Option<u32>,
+    #[command(flatten)]
+    pub devices: DeviceOptions,
 
     /// Instead of aggregating, write N temperatures of three rooms during a week to the file --out.
     #[arg(

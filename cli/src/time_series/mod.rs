@@ -70,7 +70,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let demands = Demands::new(args.unit(), !args.sort, every.nanoseconds, origin);
     let owned = series.to_owned();
     let read = move || Rows::read(&owned, demands);
-    let opened = open_while_reading(&args.device, args.memory, read)?;
+    let opened = open_while_reading(&args.devices.device, args.devices.memory, read)?;
     let (rows, devices) = (opened.value, opened.devices);
     let mut times = Times {
         reading: opened.reading,
