@@ -1,6 +1,6 @@
 """The published box overlap on a GPU without a kernel, by broadcasting, beside `gridstride ladder box-overlap`.
 
-Run with PyTorch and Numba on a machine with a GPU:  python3 ladder_box_overlap_torch.py [--boxes 200000] [--runs 5]
+Run with PyTorch and Numba on a machine with a GPU:  python3 ladder_box_overlap_torch.py [--boxes 200000] [--runs 3]
 Prints a line of JSON with the times of the search, by CUDA events, and of whole calls from and to the host's memory. The
 boxes are those of the published program, in metres. The number of pairs is compared with that of a search along x.
 """
@@ -24,7 +24,7 @@ SLICE = 4000
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--boxes", type=int, default=200_000)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--device", default="cuda", help="cpu only tests the program")
     options = parser.parse_args()
     sets = [(boxes / 1000).astype(np.float32) for boxes in welds_and_segments(options.boxes)]
