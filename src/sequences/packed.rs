@@ -3,7 +3,7 @@
 use pulp::Arch;
 
 use super::view::largest_of;
-use crate::device::{Buffer, reserve};
+use crate::device::{Buffer, zeroed_lazily};
 use crate::parallel;
 use crate::{Device, Result};
 
@@ -42,8 +42,11 @@ impl Packed {
         let bits = bits_for(bound);
         let per_word = (32 / bits) as usize;
         let words = codes.len().div_ceil(per_word);
-        let more = words.saturating_sub(self.words.len());
-        reserve(&mut self.words, more)?;
+        if words > self.words.capacity() {
+            // All cores take the new pages, when they write to them.
+            self.words = Vec::new();
+            self.words = zeroed_lazily(words)?;
+        }
         self.words.resize(words, 0);
         let blocks = self.words.chunks_mut(BLOCK / per_word);
         let blocks = blocks.zip(codes.chunks(BLOCK));

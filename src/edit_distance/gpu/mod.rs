@@ -1,6 +1,7 @@
 //! Edit distances on GPUs and in the simulator.
 
 mod kernels;
+mod plan;
 mod tuning;
 mod workspace;
 
@@ -11,7 +12,7 @@ use super::options::ABOVE_LIMIT;
 use crate::device::{Buffer, LaunchConfig, reserve};
 use crate::sequences::{PackedLetters, SequenceBuffers, SequencesView};
 use crate::{Device, Error, Result, modules};
-use tuning::Plan;
+use plan::Plan;
 
 /// The sequences of one side in a device's memory.
 struct Side<'a> {
@@ -116,14 +117,14 @@ fn launch(
     if !plan.long.is_empty() {
         launch_long(&plan.long, out)?;
     }
-    for (plan, kernel) in plan.short.iter().zip(kernels.short) {
-        if plan.jobs.is_empty() {
+    let pairs = device.buffer_from(&plan.pairs)?;
+    for (jobs, kernel) in plan.jobs.iter().zip(kernels.short) {
+        if jobs.is_empty() {
             continue;
         }
-        let jobs = device.buffer_from(&plan.jobs)?;
-        let pairs = device.buffer_from(&plan.pairs)?;
-        let blocks = (plan.jobs.len() as u32).div_ceil(SHORT_THREADS / 32);
+        let blocks = (jobs.len() as u32).div_ceil(SHORT_THREADS / 32);
         let config = LaunchConfig::new(blocks, SHORT_THREADS);
+        let jobs = device.buffer_from(jobs)?;
         let arguments = (
             parameters,
             texts,
