@@ -183,7 +183,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Copies the elements from `start` on into `target` and waits.
-    pub(super) fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
+    pub(crate) fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
         // SAFETY: `target` is borrowed until the wait below has finished.
         let started = unsafe { self.start_copy_to(&self.device, start, target) };
         started.and(self.device.synchronize())

@@ -13,6 +13,7 @@ use super::gpu::{self, HasKernels};
 use super::input::{DeviceSeries, Rounding, Series, require_labels};
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
 use super::partition;
+use super::room::Room;
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_lazily};
 use crate::partition::{recheck, run};
 use crate::{Device, Real, Result};
@@ -21,7 +22,25 @@ macro_rules! dispatch {
     ($($type:ident)*) => {$(
         impl Dispatch for $type {
             fn host(devices: &[Device], series: &Series<$type>) -> Result<Aggregates> {
-                partition::aggregate(devices, series, &aggregate_on, &summaries_on)
+                let whole = |device: &Device| aggregate_on(device, series);
+                match partition::aggregate_whole(devices, series, whole)? {
+                    Some(found) => Ok(found),
+                    None => partition::aggregate_divided(devices, series, &aggregate_on, &summaries_on),
+                }
+            }
+
+            fn host_into(
+                devices: &[Device],
+                series: &Series<$type>,
+                mut room: Room,
+            ) -> Result<Vec<usize>> {
+                let whole = |device: &Device| aggregate_into_on(device, series, &mut room);
+                if let Some(offsets) = partition::aggregate_whole(devices, series, whole)? {
+                    return Ok(offsets);
+                }
+                let found =
+                    partition::aggregate_divided(devices, series, &aggregate_on, &summaries_on)?;
+                room.assign(found)
             }
 
             fn device(series: &DeviceSeries<$type>) -> Result<DeviceAggregates> {
@@ -72,6 +91,19 @@ fn aggregate_on<T: Real + HasKernels>(device: &Device, series: &Series<T>) -> Re
     match device.kind() {
         DeviceKind::Cpu => cpu::aggregate(series),
         _ => gpu::on_device(device, series, |series| gpu::aggregate(series)?.download()),
+    }
+}
+
+fn aggregate_into_on<T: Real + HasKernels>(
+    device: &Device,
+    series: &Series<T>,
+    room: &mut Room,
+) -> Result<Vec<usize>> {
+    match device.kind() {
+        DeviceKind::Cpu => room.assign(cpu::aggregate(series)?),
+        _ => gpu::on_device(device, series, |series| {
+            room.download(gpu::aggregate(series)?)
+        }),
     }
 }
 

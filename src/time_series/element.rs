@@ -6,6 +6,7 @@ use super::custom::Custom;
 use super::device_output::{DeviceAggregates, DeviceCustomAggregates, DeviceSummaries};
 use super::input::{DeviceSeries, Series};
 use super::output::{Aggregates, CustomAggregates, Summaries};
+use super::room::Room;
 use crate::device::Element;
 use crate::{Device, Real, Result};
 
@@ -19,6 +20,10 @@ impl Value for f32 {}
 pub trait Dispatch: Real {
     /// Aggregates series on the host, with all of the devices.
     fn host(devices: &[Device], series: &Series<Self>) -> Result<Aggregates>;
+
+    /// As [`host`](Self::host), but writes to existing arrays, and returns the offsets of the series'
+    /// buckets.
+    fn host_into(devices: &[Device], series: &Series<Self>, room: Room) -> Result<Vec<usize>>;
 
     /// Aggregates series in the memory of a device.
     fn device(series: &DeviceSeries<Self>) -> Result<DeviceAggregates>;

@@ -78,6 +78,7 @@ mod options;
 mod output;
 mod partition;
 pub mod reference;
+mod room;
 
 pub use calls::{
     aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,

@@ -1,6 +1,7 @@
-//! The calls for arrays on the host; in submodules, those for arrays in a device's memory and for
-//! timestamps without values.
+//! The calls for arrays on the host; in submodules, those that write to existing arrays, those for
+//! arrays in a device's memory and those for timestamps without values.
 
+mod existing;
 mod resident;
 mod timestamps;
 

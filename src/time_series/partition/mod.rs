@@ -27,8 +27,20 @@ use crate::{Device, Error, Real, Result};
 /// Aggregates series with one device.
 type On<'a, T, R> = &'a (dyn Fn(&Device, &Series<T>) -> Result<R> + Sync);
 
-/// Aggregates series by `on`, or by `summaries_on` if a bucket is too large for a device's memory.
-pub fn aggregate<T: Real>(
+/// Aggregates series by `on`, if there is a single device and it has the memory.
+pub fn aggregate_whole<T: Real, R>(
+    devices: &[Device],
+    series: &Series<T>,
+    on: impl FnOnce(&Device) -> Result<R>,
+) -> Result<Option<R>> {
+    let methods = series.options.needed_methods();
+    let bytes = |points| workspace::aggregate_bytes::<T>(series.options, &methods, points);
+    in_one(devices, series.timestamps.len(), &bytes, on)
+}
+
+/// Aggregates series in partitions by `on`, or by `summaries_on` if a bucket is too large for a
+/// device's memory.
+pub fn aggregate_divided<T: Real>(
     devices: &[Device],
     series: &Series<T>,
     on: On<T, Aggregates>,
@@ -37,10 +49,6 @@ pub fn aggregate<T: Real>(
     let options = series.options;
     let methods = options.needed_methods();
     let bytes = |points| workspace::aggregate_bytes::<T>(options, &methods, points);
-    let whole = |device: &Device| on(device, series);
-    if let Some(found) = in_one(devices, series.timestamps.len(), &bytes, whole)? {
-        return Ok(found);
-    }
     let points = &series.in_order()?;
     let in_summaries = |method: &Method| !method.is_rate() && !method.is_percentile();
     let found = match divided_series(&methods, devices, points, true, &bytes, on) {

@@ -3,6 +3,7 @@
 mod accuracy;
 mod calls;
 mod devices;
+mod existing;
 mod percentiles;
 mod properties;
 
