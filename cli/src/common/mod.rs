@@ -1,5 +1,6 @@
 //! What the subcommands share.
 
+pub mod axis;
 pub mod colors;
 pub mod decimal;
 pub mod device_name;

@@ -10,16 +10,19 @@ use crate::tensor_sketch::args::{AlphabetName, UnknownName, Windows};
 
 /// Computes the edit distances of pairs of sequences, and how well sketches estimate them.
 ///
-/// Record i of A.fa is compared with record i of B.fa: by the exact edit distance, in which
-/// inserting, deleting and replacing a letter cost 1, by the distance of their tensor sketches, and,
-/// with --windows, by their slide distance: the distance of the sketches of all windows that both
-/// have. Sketches are normalised. Spearman's rank correlation says how well the order of the
-/// estimates is that of the exact distances: 1 is the same order. All sequences are held in memory.
+/// Record i of A.fa is compared with record i of B.fa, or, without B.fa, each record with all others
+/// of its --group. For each pair the program computes the exact edit distance, in which inserting,
+/// deleting or replacing a letter costs 1; the distance of the two tensor sketches; and, with
+/// --windows, the slide distance, which is the distance of the sketches of all windows that both
+/// sequences have. Sketches are normalised. Spearman's rank correlation says how well an estimate
+/// ranks the pairs: 1 is the order of the exact distances. All sequences are held in memory.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride edit-distance --generate 500 --length 10000 a.fa b.fa
   gridstride edit-distance a.fa b.fa --windows 1000:100 --out distances.tsv --plot distances.svg
+  gridstride edit-distance --generate 1 --group 64 --shape tree --rates 0.1:0.1 family.fa
+  gridstride edit-distance family.fa --windows 1000:100 --out distances.tsv
   gridstride edit-distance a.fa b.fa --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3")]
 pub struct Args {
     /// Letters in a tuple, 1 to 8; with --grid a list.
@@ -90,8 +93,20 @@ pub struct Args {
     #[arg(long, value_name = "SVG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
-    /// Instead of comparing, write N pairs to A.fa and B.fa: a random sequence of DNA, and the same
-    /// after random edits. Substitutions, insertions and deletions are equally likely.
+    /// Without B.fa, compare all pairs within groups of RECORDS consecutive records of A.fa; by
+    /// default all records are one group. With --generate, the sequences of a group, by default 2.
+    #[arg(
+        long,
+        value_name = "RECORDS",
+        value_parser = RangedU64ValueParser::<usize>::new().range(2..=100_000),
+        help_heading = "Input"
+    )]
+    pub group: Option<usize>,
+
+    /// Instead of comparing, write N groups of sequences of DNA: the first is random, each other one
+    /// is an earlier one after random edits. Substitutions, insertions and deletions are equally
+    /// likely. A.fa gets all sequences; with B.fa, both files get a record for each pair within the
+    /// groups.
     #[arg(
         long,
         value_name = "N",
@@ -117,8 +132,8 @@ pub struct Args {
     )]
     pub length: u64,
 
-    /// Rates of edits: each pair has a random rate between them, the probability of an edit at a
-    /// letter.
+    /// Rates of edits: each edited sequence has a random rate between them, the probability of an
+    /// edit at a letter.
     #[arg(
         long,
         value_name = "LEAST:MOST",
@@ -128,25 +143,55 @@ pub struct Args {
     )]
     pub rates: Rates,
 
-    /// Sequences of a group. The first is random, each other one is edited from the one before it,
-    /// and all pairs within the groups are written, of N groups.
+    /// The sequence of a group that each other one is edited from.
     #[arg(
         long,
-        default_value_t = 2,
-        value_parser = RangedU64ValueParser::<usize>::new().range(2..=100),
+        value_enum,
+        default_value_t = Shape::Path,
         requires = "generate",
         help_heading = "Test data"
     )]
-    pub group: usize,
+    pub shape: Shape,
 
     /// The first sequences of the pairs, FASTA, plain, gzip, zstd or a zip archive of a single file;
     /// - is stdin.
     #[arg(value_name = "A.fa")]
     pub a: PathBuf,
 
-    /// The second sequences.
+    /// The second sequences. Without this file, the pairs are those within groups of A.fa.
     #[arg(value_name = "B.fa")]
-    pub b: PathBuf,
+    pub b: Option<PathBuf>,
+}
+
+impl Args {
+    /// Returns the paths of the sequences: one or two.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> + Clone {
+        std::iter::once(&self.a).chain(&self.b)
+    }
+}
+
+/// How the sequences of a group descend from each other.
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
+pub enum Shape {
+    /// Each is edited from the one before it.
+    Path,
+    /// Each is edited from the first.
+    Star,
+    /// In each generation, a copy of every sequence is edited and added.
+    Tree,
+}
+
+impl Shape {
+    /// Returns the sequence that a sequence, not the first, is edited from. In a tree, a sequence
+    /// stands before its descendants, its latest ones first.
+    pub fn parent(self, sequence: usize) -> usize {
+        match self {
+            Shape::Path => sequence - 1,
+            Shape::Star => 0,
+            // Without its lowest bit.
+            Shape::Tree => sequence & (sequence - 1),
+        }
+    }
 }
 
 /// A range of rates, from 0 to 1.

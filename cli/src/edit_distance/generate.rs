@@ -2,11 +2,13 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use rayon::prelude::*;
 
 use super::args::Args;
+use super::records::pairs_of_group;
 use crate::common::generated::{Generated, refuse_existing};
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress;
@@ -21,28 +23,34 @@ const LINE: usize = 80;
 /// Letters of the records that are made in one go by all threads, unless a group has more.
 const WAVE: u64 = 1 << 24;
 
-/// Writes the pairs of `count` groups.
+/// Sequences of a group, unless there is another number of them.
+const GROUP: usize = 2;
+
+/// Writes the sequences of `count` groups to one file, or all pairs within the groups to two.
 pub fn run(args: &Args, count: usize) -> Result<()> {
-    let per_group = args.group * (args.group - 1) / 2;
-    let Some(pairs) = count.checked_mul(per_group) else {
+    let group = args.group.unwrap_or(GROUP);
+    let (per_group, rows) = match args.b {
+        Some(_) => (group * (group - 1) / 2, "pairs"),
+        None => (group, "sequences"),
+    };
+    let Some(records) = count.checked_mul(per_group) else {
         bail!(UsageError(format!(
-            "{count} groups of {per_group} pairs are more pairs than can be counted: choose a smaller \
-             --generate or --group"
+            "{count} groups of {per_group} {rows} are more than can be counted: choose a smaller --generate or --group"
         )));
     };
-    let paths = [&args.a, &args.b];
-    let outputs = [("A.fa", Some(&*args.a)), ("B.fa", Some(&*args.b))];
+    let paths: Vec<&Path> = args.files().map(PathBuf::as_path).collect();
+    let outputs = [("A.fa", Some(&*args.a)), ("B.fa", args.b.as_deref())];
     check_distinct(&outputs, &[])?;
-    refuse_existing(&paths.map(|path| &**path), args.force)?;
-    let files = paths.map(|path| OutputFile::create(path));
-    let mut files = files.into_iter().collect::<Result<Vec<_>>>()?;
+    refuse_existing(&paths, args.force)?;
+    let files = paths.iter().map(|path| OutputFile::create(path));
+    let mut files = files.collect::<Result<Vec<_>>>()?;
     let bar = progress::count("writing", count as u64, "groups");
-    // Each pair has a record in both files.
-    let letters = 2 * per_group as u64 * args.length;
+    let letters = (files.len() * per_group) as u64;
+    let letters = letters.saturating_mul(args.length);
     let together = (WAVE / letters).max(1) as usize;
     for first in (0..count).step_by(together) {
         let wave = first..count.min(first.saturating_add(together));
-        let texts: Vec<_> = wave.into_par_iter().map(|i| text(args, i)).collect();
+        let texts: Vec<_> = wave.into_par_iter().map(|i| text(args, group, i)).collect();
         for texts in &texts {
             for (file, text) in files.iter_mut().zip(texts) {
                 file.write_all(text)?;
@@ -52,34 +60,43 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     }
     bar.finish_and_clear();
     files.into_iter().try_for_each(OutputFile::publish)?;
-    let [a, b] = paths.map(|path| path.display().to_string());
+    let files: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     report::show(&Generated {
-        rows: pairs as u64,
+        rows: records as u64,
         text: format!(
-            "{pairs} pairs of about {} letters in {a} and {b}",
-            args.length
+            "{records} {rows} of about {} letters in {}",
+            args.length,
+            files.join(" and ")
         ),
-        files: vec![a, b],
+        files,
         seed: args.seed,
     })
 }
 
-/// Returns the records of both files for all pairs of a group.
-fn text(args: &Args, group: usize) -> [Vec<u8>; 2] {
+/// Returns the records of each file for a group of `size` sequences.
+fn text(args: &Args, size: usize, group: usize) -> Vec<Vec<u8>> {
     let mut random = Random::new(args.seed, group as u64);
     let mut sequences = vec![sequence(args.length as usize, &mut random)];
-    for i in 1..args.group {
+    for i in 1..size {
         let rate = args.rates.least + (args.rates.most - args.rates.least) * random.unit();
-        sequences.push(edited(&sequences[i - 1], rate, &mut random));
+        let parent = &sequences[args.shape.parent(i)];
+        sequences.push(edited(parent, rate, &mut random));
     }
-    let mut text = [Vec::new(), Vec::new()];
-    for (i, first) in sequences.iter().enumerate() {
-        for (j, second) in sequences.iter().enumerate().skip(i + 1) {
-            add_record(&mut text[0], &format!("{group}.{i}"), first);
-            add_record(&mut text[1], &format!("{group}.{j}"), second);
-        }
+    let add =
+        |text: &mut Vec<u8>, i: usize| add_record(text, &format!("{group}.{i}"), &sequences[i]);
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    if args.b.is_none() {
+        (0..size).for_each(|i| add(&mut first, i));
+        return vec![first];
     }
-    text
+    for (i, j) in pairs_of_group(size) {
+        add(&mut first, i);
+        add(&mut second, j);
+    }
+    vec![first, second]
 }
 
 fn add_record(text: &mut Vec<u8>, name: &str, sequence: &[u8]) {
@@ -129,6 +146,16 @@ fn edited(sequence: &[u8], rate: f64, random: &mut Random) -> Vec<u8> {
 mod tests {
     use super::{edited, sequence};
     use crate::common::random::Random;
+    use crate::edit_distance::args::Shape;
+
+    #[test]
+    fn sequences_descend_from_earlier_ones() {
+        let parents = |shape: Shape| (1..8).map(|i| shape.parent(i)).collect::<Vec<_>>();
+        assert_eq!(parents(Shape::Path), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(parents(Shape::Star), [0; 7]);
+        // Three generations: 4 of 0, then 2 of 0 and 6 of 4, then all odd ones.
+        assert_eq!(parents(Shape::Tree), [0, 0, 2, 0, 4, 4, 6]);
+    }
 
     #[test]
     fn rates_are_kept() {

@@ -4,8 +4,8 @@ use anyhow::Result;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::axis::{decimals, whole};
 use super::grid::{Point, Spread};
+use crate::common::axis::{decimals, whole_label};
 use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 
 const COLORS: [RGBColor; 7] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK];
@@ -70,7 +70,7 @@ pub fn svg(points: &[Point], pairs: usize) -> Result<String> {
             .x_labels(last - first + 2)
             .label_style(("sans-serif", 13))
             .light_line_style(BLACK.mix(0.05))
-            .x_label_formatter(&|value| whole(*value))
+            .x_label_formatter(&|value| whole_label(*value))
             .y_label_formatter(&|value| format!("{value:.places$}"))
             .draw()?;
         let font = ("sans-serif", 14).into_text_style(&area);

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! gridstride edit-distance a.fa b.fa --windows 1000:100
+//! gridstride edit-distance groups.fa --group 4
 //! ```
 
 pub mod args;
-mod axis;
 mod comparison;
 mod estimates;
 mod generate;
@@ -14,7 +14,9 @@ mod grid_plot;
 mod records;
 mod scatter;
 mod summary;
+mod tables;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -41,7 +43,8 @@ pub fn run(args: &Args) -> Result<()> {
         ("--out", args.out.as_deref()),
         ("--plot", args.plot.as_deref()),
     ];
-    check_distinct(&outputs, &[&args.a, &args.b])?;
+    let inputs: Vec<_> = args.files().map(PathBuf::as_path).collect();
+    check_distinct(&outputs, &inputs)?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut out = args.out.as_deref().map(OutputFile::create).transpose()?;
     let mut picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
@@ -116,8 +119,15 @@ pub fn run(args: &Args) -> Result<()> {
     }))
 }
 
-/// Refuses lists without `--grid`, and windows without tuples.
+/// Refuses lists without `--grid`, windows without tuples, and groups of two files.
 fn check_options(args: &Args) -> Result<()> {
+    if args.group.is_some() && args.b.is_some() {
+        bail!(UsageError(
+            "--group compares the records of one file: with two files, record i of one is compared with record i of \
+             the other, so leave out B.fa or --group"
+                .into()
+        ));
+    }
     let is_list = args.tuple.len() > 1 || args.dim.len() > 1 || args.windows.len() > 1;
     if is_list && !args.grid {
         bail!(UsageError(

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use gridstride::sequences::Sequences;
 use indicatif::ProgressBar;
 
@@ -13,6 +13,11 @@ use crate::common::progress::{self, total_size};
 use crate::common::report::warn;
 use crate::tensor_sketch::fasta::Sequence;
 use crate::tensor_sketch::fasta_file::read_records;
+
+/// Returns the places of both sequences of all pairs of a group of `size` sequences.
+pub fn pairs_of_group(size: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..size).flat_map(move |i| (i + 1..size).map(move |j| (i, j)))
+}
 
 /// The records of a file.
 #[derive(Default)]
@@ -23,40 +28,86 @@ pub struct Records {
     skipped: u64,
 }
 
-/// Pairs of records with the same index.
+/// Pairs of records: those with the same index.
 pub struct Pairs {
     pub a: Records,
     pub b: Records,
 }
 
 impl Pairs {
-    /// Reads both files.
+    /// Reads the pairs of both files, or those within the groups of one.
     ///
     /// # Errors
-    /// If they do not have equally many records, or if a record cannot be read.
+    /// If there are not equally many records in both files, or no whole groups in one, if a record
+    /// cannot be read, or if there is too little memory for all pairs.
     pub fn read(args: &Args) -> Result<Pairs> {
-        let bar = progress::bytes("reading", total_size([&args.a, &args.b]));
+        let bar = progress::bytes("reading", total_size(args.files()));
         let read = Arc::default();
-        let a = Records::read(args, &args.a, &read, &bar)?;
-        let b = Records::read(args, &args.b, &read, &bar)?;
+        let records = args
+            .files()
+            .map(|path| Records::read(args, path, &read, &bar));
+        let mut records = records.collect::<Result<Vec<_>>>()?.into_iter();
         bar.finish_and_clear();
-        let (count_a, count_b) = (a.names.len(), b.names.len());
-        if count_a != count_b {
-            bail!(
-                "{} has {count_a} records and {} has {count_b}: record i of one file is compared with \
-                 record i of the other, so give files of equally many records",
-                args.a.display(),
-                args.b.display()
-            );
-        }
-        let skipped = a.skipped + b.skipped;
+        let a = records.next().expect("the file A.fa");
+        let mut skipped = a.skipped;
+        let pairs = match (records.next(), &args.b) {
+            (Some(b), Some(path)) => {
+                skipped += b.skipped;
+                let (count_a, count_b) = (a.names.len(), b.names.len());
+                if count_a != count_b {
+                    bail!(
+                        "{} has {count_a} records and {} has {count_b}: record i of one file is compared with \
+                         record i of the other, so give files of equally many records",
+                        args.a.display(),
+                        path.display()
+                    );
+                }
+                Pairs { a, b }
+            }
+            _ => Pairs::of_groups(&a, args)?,
+        };
         if skipped > 0 {
             warn(&format!(
                 "{skipped} characters are not in the alphabet and were skipped: the distances are \
                  those of the sequences without them"
             ));
         }
-        Ok(Pairs { a, b })
+        Ok(pairs)
+    }
+
+    /// Returns all pairs within the groups of consecutive records.
+    fn of_groups(records: &Records, args: &Args) -> Result<Pairs> {
+        let (count, path) = (records.names.len(), args.a.display());
+        let size = args.group.unwrap_or(count);
+        if count < 2 {
+            bail!(
+                "{path} has {count} records, and no pairs: give two files, or one of more records"
+            );
+        }
+        if count % size != 0 {
+            bail!(
+                "{path} has {count} records, which are no whole groups of {size}: choose a --group that divides \
+                 their number"
+            );
+        }
+        let mut pairs = Pairs {
+            a: Records::default(),
+            b: Records::default(),
+        };
+        for first in (0..count).step_by(size) {
+            for (i, j) in pairs_of_group(size) {
+                let add = pairs.a.copy(records, first + i);
+                add.and_then(|()| pairs.b.copy(records, first + j))
+                    .with_context(|| {
+                        format!(
+                            "cannot hold the {} pairs of {path} in memory: choose a smaller --group, or a file of \
+                             fewer records",
+                            count / size * (size * (size - 1) / 2)
+                        )
+                    })?;
+            }
+        }
+        Ok(pairs)
     }
 
     pub fn count(&self) -> usize {
@@ -108,6 +159,14 @@ impl Records {
         )?;
         records.sequences = Sequences::from_concatenated(codes, offsets)?;
         Ok(records)
+    }
+
+    /// Appends a record of other ones.
+    fn copy(&mut self, others: &Records, index: usize) -> gridstride::Result<()> {
+        let codes = others.sequences.get(index).expect("a record");
+        self.sequences.push(codes)?;
+        self.names.push(others.names[index].clone());
+        Ok(())
     }
 
     pub fn length(&self, index: usize) -> usize {

@@ -6,8 +6,8 @@ use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::axis::whole;
 use super::comparison::Comparison;
+use crate::common::axis::{short_label, whole_label};
 use crate::common::colors::{BLUE, VERMILION};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -94,23 +94,10 @@ fn panel(area: &Area, caption: &str, kind: &Kind, points: &[(f64, f64)]) -> Resu
         .y_desc(kind.distance)
         .label_style(("sans-serif", 13))
         .light_line_style(BLACK.mix(0.05))
-        .x_label_formatter(&|value| whole(*value))
-        .y_label_formatter(&|value| number(*value))
+        .x_label_formatter(&|value| whole_label(*value))
+        .y_label_formatter(&|value| short_label(*value))
         .draw()?;
     let point = |&place: &(f64, f64)| Circle::new(place, 2, kind.color.mix(0.5).filled());
     chart.draw_series(points.iter().map(point))?;
     Ok(())
-}
-
-/// Formats a number of an axis in few characters.
-fn number(value: f64) -> String {
-    match value {
-        0.0 => "0".into(),
-        _ if value < 1e-3 => format!("{value:.1e}"),
-        // Without the errors of the last digits.
-        _ => format!("{value:.4}")
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned(),
-    }
 }

@@ -1,19 +1,17 @@
 //! Runs the versions of a ladder: times each, checks what it found, and keeps a row of it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cuda_std::host::{Kernel, KernelArgs};
-use gridstride::device::{DeviceKind, LaunchConfig};
+use gridstride::device::LaunchConfig;
 use indicatif::ProgressBar;
 
 use super::KERNELS;
 use super::rows::{Axis, Clock, Ladder, Line, Row, Sweep};
 use super::setup::Setup;
+use super::times::times;
 use crate::common::progress;
-
-/// A run that takes so long is the only one that is timed.
-const LONG: Duration = Duration::from_secs(1);
 
 /// Timed runs of each point of a sweep, at most.
 const SWEEP_RUNS: usize = 3;
@@ -164,6 +162,7 @@ impl<'a> Climb<'a> {
         self.rows.push(Row {
             version: version.to_owned(),
             clock,
+            runs: times.len(),
             time: times[times.len() / 2],
             range: [times[0], times[times.len() - 1]],
             share: 1.0,
@@ -257,53 +256,4 @@ impl<'a> Climb<'a> {
 
 fn not_right(version: &str) -> String {
     format!("the version {version} is not right")
-}
-
-/// The times of so many runs, sorted, after one that is not timed because it loads kernels, and the
-/// last result. Of work that takes long there is one time; if it uses a GPU that of a second run, as
-/// the driver may have compiled its kernels in the first.
-fn times<R>(
-    setup: &Setup,
-    runs: usize,
-    clock: Clock,
-    uses_device: bool,
-    mut work: impl FnMut() -> Result<R>,
-) -> Result<(Vec<Duration>, R)> {
-    let device = &setup.device;
-    let (start, end) = (device.event()?, device.event()?);
-    let mut run = || -> Result<(Duration, R)> {
-        device.synchronize()?;
-        match clock {
-            Clock::WholeCall => {
-                let begin = Instant::now();
-                let found = work()?;
-                device.synchronize()?;
-                Ok((begin.elapsed(), found))
-            }
-            Clock::Kernel => {
-                device.record(&start)?;
-                let found = work()?;
-                device.record(&end)?;
-                Ok((end.elapsed_since(&start)?, found))
-            }
-        }
-    };
-    let mut first = run()?;
-    let compiles = uses_device && matches!(device.kind(), DeviceKind::Cuda { .. });
-    if compiles && first.0 >= LONG && runs > 0 {
-        drop(first);
-        first = run()?;
-    }
-    if first.0 >= LONG || runs == 0 {
-        return Ok((vec![first.0], first.1));
-    }
-    let (mut times, mut last) = (Vec::new(), first.1);
-    for _ in 0..runs {
-        drop(last);
-        let (time, found) = run()?;
-        times.push(time);
-        last = found;
-    }
-    times.sort();
-    Ok((times, last))
 }

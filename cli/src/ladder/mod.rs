@@ -23,7 +23,7 @@ mod table;
 mod tensor_sketch;
 #[cfg(test)]
 mod tests;
-mod time_axis;
+mod times;
 mod timestamps;
 mod vector_add;
 

@@ -1,5 +1,7 @@
 //! Ladders as pictures.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
@@ -8,7 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::rows::{Axis, Clock, Ladder, Row, Sweep};
 use super::table::row_time;
-use super::time_axis::{TimeAxis, milliseconds, rounded};
+use crate::common::axis::{Scale, label};
 use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -42,6 +44,11 @@ pub fn svg(ladder: &Ladder) -> Result<String> {
     }
 }
 
+fn milliseconds(time: Duration) -> f64 {
+    // A logarithm needs some time.
+    time.as_secs_f64().max(1e-9) * 1e3
+}
+
 /// What a bar stands for.
 fn color(row: &Row) -> (RGBColor, &'static str) {
     match (row.version.starts_with("gridstride"), row.clock) {
@@ -58,7 +65,7 @@ fn bars(ladder: &Ladder) -> Result<String> {
     let bottom = TITLE + BAR * rows.len() as u32;
     let names = rows.iter().map(|row| row.version.chars().count() as u32);
     let left = (names.max().unwrap_or(0) * CHARACTER + 16).clamp(LEFT[0], LEFT[1]) as i32;
-    let axis = TimeAxis::new(rows.iter().map(|row| milliseconds(row.time)));
+    let axis = Scale::new(rows.iter().map(|row| milliseconds(row.time)));
     let place =
         |time: f64| left + (axis.share(time) * (f64::from(WIDTH - RIGHT) - f64::from(left))) as i32;
     let mut text = String::new();
@@ -72,12 +79,15 @@ fn bars(ladder: &Ladder) -> Result<String> {
             let (x, top, bottom) = (place(tick), TITLE as i32, bottom as i32);
             let style = BLACK.mix(0.15).stroke_width(1);
             area.draw(&PathElement::new([(x, top), (x, bottom + 4)], style))?;
-            let label = at(HPos::Center, VPos::Top);
-            area.draw_text(&tick.to_string(), &label, (x, bottom + 8))?;
+            area.draw_text(&label(tick), &at(HPos::Center, VPos::Top), (x, bottom + 8))?;
         }
+        let title = match axis {
+            Scale::Linear { .. } => "time (ms)",
+            Scale::Logarithmic(_) => "time (ms), logarithmic",
+        };
         let middle = (left + (WIDTH - RIGHT) as i32) / 2;
         let below = (middle, bottom as i32 + 30);
-        area.draw_text(axis.title(), &at(HPos::Center, VPos::Top), below)?;
+        area.draw_text(title, &at(HPos::Center, VPos::Top), below)?;
         for (i, row) in rows.iter().enumerate() {
             let top = (TITLE + BAR * i as u32) as i32;
             let center = top + BAR as i32 / 2;
@@ -86,8 +96,8 @@ fn bars(ladder: &Ladder) -> Result<String> {
             area.draw(&Rectangle::new(corners, color(row).0.filled()))?;
             let name = (left - 8, center);
             area.draw_text(&row.version, &at(HPos::Right, VPos::Center), name)?;
-            let label = at(HPos::Left, VPos::Center);
-            area.draw_text(&row_time(row), &label, (end + 6, center))?;
+            let beside = at(HPos::Left, VPos::Center);
+            area.draw_text(&row_time(row), &beside, (end + 6, center))?;
         }
         let mut kinds: Vec<_> = Vec::new();
         for kind in rows.iter().map(color) {
@@ -142,9 +152,9 @@ fn draw_sweep(panel: &Area, sweep: &Sweep) -> Result<()> {
     let heading = format!("{} ({})", sweep.title, sweep.clock.name());
     panel.draw_text(&heading, &title, (16, 6))?;
     let (_, below) = panel.split_vertically(SWEEP_TITLE);
-    match TimeAxis::new(times.map(|time| milliseconds(*time))) {
-        TimeAxis::Linear { end, .. } => draw_lines(&below, sweep, 0.0..end * 1.05),
-        TimeAxis::Logarithmic(decades) => draw_lines(&below, sweep, decades.log_scale()),
+    match Scale::new(times.map(|time| milliseconds(*time))) {
+        Scale::Linear { end, .. } => draw_lines(&below, sweep, 0.0..end * 1.05),
+        Scale::Logarithmic(decades) => draw_lines(&below, sweep, decades.log_scale()),
     }
 }
 
@@ -188,7 +198,7 @@ where
         .label_style(("sans-serif", 14))
         .light_line_style(BLACK.mix(0.05))
         .x_label_formatter(&of_place)
-        .y_label_formatter(&|value| rounded(*value).to_string())
+        .y_label_formatter(&|value| label(*value))
         .draw()?;
     let font = ("sans-serif", 14).into_text_style(area);
     let font = font.pos(Pos::new(HPos::Left, VPos::Center));

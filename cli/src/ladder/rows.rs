@@ -70,6 +70,8 @@ pub struct Row {
     pub version: String,
     /// What its times include.
     pub clock: Clock,
+    /// The timed runs: one of work that takes long.
+    pub runs: usize,
     /// The median of its runs.
     pub time: Duration,
     /// The least and the most of them.

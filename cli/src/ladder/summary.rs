@@ -26,6 +26,7 @@ pub struct LadderSummary {
 struct RowSummary {
     version: String,
     clock: Clock,
+    runs: usize,
     median_ms: f64,
     least_ms: f64,
     most_ms: f64,
@@ -61,6 +62,7 @@ impl From<Ladder> for LadderSummary {
             speed_up,
             version: row.version,
             clock: row.clock,
+            runs: row.runs,
             median_ms: milliseconds(row.time),
             least_ms: milliseconds(row.range[0]),
             most_ms: milliseconds(row.range[1]),

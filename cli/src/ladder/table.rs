@@ -64,10 +64,9 @@ fn cells(row: &Row, speed_up: f64) -> [String; 6] {
         true => row.changed.clone(),
         false => format!("{} ({})", row.changed, remarks.join("; ")),
     };
-    let range = match row.range[0] == row.range[1] {
-        // One run.
-        true => String::new(),
-        false => format!("{} to {}", time(row.range[0]), time(row.range[1])),
+    let range = match row.runs {
+        1 => "one run".to_owned(),
+        _ => format!("{} to {}", time(row.range[0]), time(row.range[1])),
     };
     [
         row.version.clone(),
@@ -164,9 +163,10 @@ mod tests {
     use super::*;
 
     fn ladder() -> Ladder {
-        let row = |version: &str, clock, micros, spread, share, remark: &str| Row {
+        let row = |version: &str, clock, runs, micros, spread, share, remark: &str| Row {
             version: version.to_owned(),
             clock,
+            runs,
             time: Duration::from_micros(micros),
             range: [micros, micros + spread].map(Duration::from_micros),
             share,
@@ -178,10 +178,10 @@ mod tests {
             title: "A ladder".to_owned(),
             device: "cpu".to_owned(),
             rows: vec![
-                row("plain", Clock::WholeCall, 12_300_000, 0, 0.125, ""),
-                row("v1", Clock::Kernel, 1500, 20, 1.0, "3 wrong pairs"),
-                row("v2", Clock::Kernel, 500, 0, 1.0, ""),
-                row("copies", Clock::WholeCall, 1000, 0, 1.0, ""),
+                row("plain", Clock::WholeCall, 1, 12_300_000, 0, 0.125, ""),
+                row("v1", Clock::Kernel, 5, 1500, 20, 1.0, "3 wrong pairs"),
+                row("v2", Clock::Kernel, 5, 500, 0, 1.0, ""),
+                row("copies", Clock::WholeCall, 5, 1000, 0, 1.0, ""),
             ],
             sweeps: Vec::new(),
         }
@@ -191,10 +191,10 @@ mod tests {
     fn columns_line_up_and_speed_ups_keep_to_a_clock() {
         let expected = "A ladder, on cpu\n\n\
             version  clock           time         least to most  speed-up  what changed\n\
-            plain    whole call  ≈ 12.3 s                           1.00×  tiles (from 12.50 % of the work)\n\
+            plain    whole call  ≈ 12.3 s               one run     1.00×  tiles (from 12.50 % of the work)\n\
             v1       kernel      1.500 ms  1.500 ms to 1.520 ms     1.00×  tiles (3 wrong pairs)\n\
-            v2       kernel      0.500 ms                           3.00×  tiles\n\
-            copies   whole call  1.000 ms                          12300×  tiles\n\
+            v2       kernel      0.500 ms  0.500 ms to 0.500 ms     3.00×  tiles\n\
+            copies   whole call  1.000 ms  1.000 ms to 1.000 ms    12300×  tiles\n\
             \nwhole call: ";
         let found = text(&ladder(), Format::Plain);
         assert!(found.starts_with(expected), "{found}");

@@ -7,7 +7,7 @@ mod times;
 
 use anyhow::Result;
 use gridstride::time_series::{Method, TimeBuckets};
-use ndarray::{Array1, aview1};
+use ndarray::{Array1, ArrayViewMut1, ArrayViewMut2, aview1};
 
 use super::climb::Climb;
 use super::rows::Ladder;
@@ -117,15 +117,22 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     pinned_values.copy_from_slice(of_values);
     let mut pinned_timestamps = setup.device.pinned(n)?;
     pinned_timestamps.copy_from_slice(&times.timestamps);
+    let (buckets, methods) = (expected.buckets(), 2);
+    let mut starts = setup.device.pinned(buckets)?;
+    let mut columns = setup.device.pinned(methods * buckets)?;
     climb.with_copies(
         "gridstride, page-locked",
-        "the same from page-locked memory, as v4",
+        "the same from and into page-locked memory that exists, as v4",
         || {
             let (timestamps, values) = (aview1(&pinned_timestamps), aview1(&pinned_values));
-            Ok(aggregation.aggregate(&setup.device, timestamps, values)?)
+            let starts = ArrayViewMut1::from(&mut starts[..]);
+            let columns = ArrayViewMut2::from_shape((methods, buckets), &mut columns)?;
+            Ok(aggregation.aggregate_into(&setup.device, timestamps, values, starts, columns)?)
         },
-        |found| expected.check(&found),
+        |count| expected.check_count(count),
     )?;
+    let (counts, sums) = columns.split_at(buckets);
+    climb.checked(expected.check_columns(aview1(&starts), aview1(counts), sums))?;
     Ok(climb.finish())
 }
 

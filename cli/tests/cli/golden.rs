@@ -117,6 +117,17 @@ fn edit_distance() {
     .check();
 }
 
+/// Distances of sketches alone, of fewer numbers than above.
+#[test]
+fn edit_distance_within_groups() {
+    Case::new(
+        "edit_distance_within_groups",
+        "edit-distance tests/golden/inputs/first.fa --group 3 --tuple 2 --dim 8 --out OUT/distances.tsv",
+    )
+    .bound(2.0 * 742.0 * U32)
+    .check();
+}
+
 /// The correlations have the order of the distances alone, which differ by more than their errors.
 #[test]
 fn edit_distance_grid() {

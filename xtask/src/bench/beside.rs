@@ -57,6 +57,7 @@ struct Peer {
 /// The times of some runs.
 #[derive(Clone, Copy, Deserialize)]
 struct Time {
+    runs: usize,
     median_ms: f64,
     least_ms: f64,
     most_ms: f64,
@@ -65,10 +66,11 @@ struct Time {
 impl Time {
     fn text(self, share: f64) -> String {
         let mut text = milliseconds(self.median_ms);
-        if self.least_ms < self.most_ms {
-            let range = [self.least_ms, self.most_ms].map(milliseconds);
-            text += &format!(" ({} to {})", range[0], range[1]);
-        }
+        let range = [self.least_ms, self.most_ms].map(milliseconds);
+        text += &match self.runs {
+            1 => " (one run)".to_owned(),
+            _ => format!(" ({} to {})", range[0], range[1]),
+        };
         if share < 0.999 {
             text += &format!(", from {:.2}% of the work", 100.0 * share);
         }
@@ -221,9 +223,9 @@ mod tests {
     use crate::workspace;
 
     const LADDER: &str = r#"{"ladders": [{"title": "Blocks", "device": "H200", "sweeps": [], "rows": [
-        {"version": "1×256", "clock": "kernel", "median_ms": 0.862, "least_ms": 0.85, "most_ms": 0.87,
+        {"version": "1×256", "clock": "kernel", "runs": 5, "median_ms": 0.862, "least_ms": 0.85, "most_ms": 0.87,
          "speed_up": 1, "computed_share": 1.0, "changed": "rows", "remark": null},
-        {"version": "gridstride", "median_ms": 0.1, "least_ms": 0.1, "most_ms": 0.1, "speed_up": 9,
+        {"version": "gridstride", "runs": 1, "median_ms": 0.1, "least_ms": 0.1, "most_ms": 0.1, "speed_up": 9,
          "changed": "once", "remark": "odd"}]}]}"#;
 
     const PEER: &str = r#"{"ladder": "block-shape", "row": "", "kernel": null, "call": null, "share": 1, "versions": "Numba 1"}
@@ -253,7 +255,7 @@ block-shape\t1×256\tblock_shape\tmultiply-add\t392000000\t955104\t0\t196000000\
         let row = "| 1×256 | 14.6 ms | 2.500 ms (2.400 ms to 2.600 ms), from 10.00% of the work |  | 0.862 ms (0.850 ms to 0.870 ms) | kernel | rows; by ncu: 0.500 warp instructions a multiply-add, 32 registers, 2.0 and 3.0 sectors a load and a store |\n";
         assert!(found.contains(row), "{found}");
         assert!(found.contains("| 16×16 | 5.5 ms |  |  |  |  |  |\n"));
-        assert!(found.contains("| gridstride |  |  |  | 0.100 ms |  | once; odd |\n"));
+        assert!(found.contains("| gridstride |  |  |  | 0.100 ms (one run) |  | once; odd |\n"));
     }
 
     #[test]

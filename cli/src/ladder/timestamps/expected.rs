@@ -79,11 +79,29 @@ impl Expected {
     }
 
     pub fn check(&self, found: &Aggregates) -> Result<String> {
+        let sums = found.column(1).to_vec();
+        self.check_columns(found.starts(), found.column(0), &sums)
+    }
+
+    pub fn check_columns(
+        &self,
+        starts: ArrayView1<i64>,
+        counts: ArrayView1<f64>,
+        sums: &[f64],
+    ) -> Result<String> {
         ensure!(
-            found.starts() == self.aggregates.starts()
-                && found.column(0) == self.aggregates.column(0),
+            starts == self.aggregates.starts() && counts == self.aggregates.column(0),
             "the buckets or their counts are not those of the reference"
         );
-        self.check_sums(&found.column(1).to_vec())
+        self.check_sums(sums)
+    }
+
+    pub fn check_count(&self, buckets: usize) -> Result<String> {
+        ensure!(
+            buckets == self.buckets(),
+            "there are {buckets} buckets, not {}",
+            self.buckets()
+        );
+        Ok(String::new())
     }
 }

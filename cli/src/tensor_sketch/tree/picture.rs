@@ -6,6 +6,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Kind, Layout, Tree};
+use crate::common::axis::rounded_down;
 use crate::common::text::shortened;
 
 /// The whole of a picture.
@@ -98,10 +99,7 @@ impl<Y: Fn(f64) -> i32> Branches<'_, Y> {
         if deepest <= 0.0 {
             return Ok(());
         }
-        let power = 10f64.powi((deepest / 2.0).log10().floor() as i32);
-        let steps = [5.0, 2.0, 1.0].map(|step| step * power);
-        let length = steps.into_iter().find(|step| *step <= deepest / 2.0);
-        let length = length.unwrap_or(power);
+        let length = rounded_down(deepest / 2.0);
         let end = self.left + (length * self.scale).round() as i32;
         line(area, vec![(self.left, y), (end, y)], BLACK, 2)?;
         let font = ("sans-serif", 12).into_font().color(&BLACK);

@@ -25,12 +25,14 @@ const MASK: &str = "…";
 
 /// Keys whose values depend on the machine, beside times and rates. `device_calls` of a product is
 /// null on some devices, and its errors differ.
-const MASKED: [&str; 13] = [
+const MASKED: [&str; 14] = [
     "device_calls",
     "largest_error",
     "largest_share_of_bound",
     "peak_memory_bytes",
     "speed_up",
+    // One of work that takes long.
+    "runs",
     "occupancy",
     "registers",
     // Of the subcommand devices.
