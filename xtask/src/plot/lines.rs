@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::Result;
 
@@ -31,8 +33,26 @@ pub struct Labels {
     /// The axis of x has its numbers at powers of this, and begins and ends at such.
     pub base: f64,
     /// Where the names of the lines are.
-    pub legend: SeriesLabelPosition,
+    pub legend: Legend,
 }
+
+/// Where the names of lines are.
+pub enum Legend {
+    /// Over the plot, where no line is.
+    Within(SeriesLabelPosition),
+    /// At the right of the plot, which lines fill.
+    Beside,
+}
+
+/// Sizes in pixels: the plot, and at its right the legend, the place of its first name, and the
+/// distance of names.
+const PLOT: (u32, u32) = (800, 480);
+const LEGEND: u32 = 280;
+const FIRST: i32 = 60;
+const LINE: usize = 22;
+
+/// The length of dashes, and of the gaps between them.
+const DASH: (i32, i32) = (6, 4);
 
 /// A plot with both axes logarithmic.
 pub fn draw(path: &Path, labels: &Labels, lines: &[Line]) -> Result<()> {
@@ -51,9 +71,14 @@ pub fn draw(path: &Path, labels: &Labels, lines: &[Line]) -> Result<()> {
     );
     let mut text = String::new();
     {
-        let area = SVGBackend::with_string(&mut text, (800, 480)).into_drawing_area();
+        let width = match labels.legend {
+            Legend::Within(_) => PLOT.0,
+            Legend::Beside => PLOT.0 + LEGEND,
+        };
+        let area = SVGBackend::with_string(&mut text, (width, PLOT.1)).into_drawing_area();
         area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
+        let (body, beside) = area.split_horizontally(PLOT.0);
+        let mut chart = ChartBuilder::on(&body)
             .caption(&labels.title, ("sans-serif", 20))
             .margin(16)
             .margin_right(40)
@@ -82,7 +107,7 @@ pub fn draw(path: &Path, labels: &Labels, lines: &[Line]) -> Result<()> {
                     style.filled()
                 }
                 true => {
-                    let (dash, gap) = (6, 4);
+                    let (dash, gap) = DASH;
                     let drawn = DashedLineSeries::new(points(), dash, gap, style);
                     let drawn = chart.draw_series(drawn)?.label(line.name.as_str());
                     drawn.legend(move |place| {
@@ -93,15 +118,33 @@ pub fn draw(path: &Path, labels: &Labels, lines: &[Line]) -> Result<()> {
             };
             chart.draw_series(points().map(|point| Circle::new(point, 3, mark)))?;
         }
-        chart
-            .configure_series_labels()
-            .position(labels.legend.clone())
-            .background_style(WHITE.mix(0.9))
-            .border_style(BLACK.mix(0.2))
-            .label_font(("sans-serif", 14))
-            .draw()?;
+        match &labels.legend {
+            Legend::Within(position) => chart
+                .configure_series_labels()
+                .position(position.clone())
+                .background_style(WHITE.mix(0.9))
+                .border_style(BLACK.mix(0.2))
+                .label_font(("sans-serif", 14))
+                .draw()?,
+            Legend::Beside => draw_names(&beside, lines)?,
+        }
         area.present()?;
     }
     fs::write(path, text)?;
+    Ok(())
+}
+
+/// Draws the name of each line, one below the other, beside a piece of the line.
+fn draw_names(area: &DrawingArea<SVGBackend, Shift>, lines: &[Line]) -> Result<()> {
+    let font = ("sans-serif", 14).into_text_style(area);
+    let font = font.pos(Pos::new(HPos::Left, VPos::Center));
+    for (line, y) in lines.iter().zip((FIRST..).step_by(LINE)) {
+        let (style, ends) = (line.color.stroke_width(2), [(0, y), (20, y)]);
+        match line.is_dashed {
+            false => area.draw(&PathElement::new(ends, style))?,
+            true => area.draw(&DashedPathElement::new(ends, DASH.0, DASH.1, style))?,
+        }
+        area.draw_text(&line.name, &font, (28, y))?;
+    }
     Ok(())
 }

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::Result;
 use crate::machines::Machines;
 use colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
-use lines::{Labels, Line};
+use lines::{Labels, Legend, Line};
 
 /// A line of a CSV file that the benchmarks write.
 #[derive(Deserialize)]
@@ -120,7 +120,7 @@ fn longest_sequences(folder: &Path, machines: &Machines) -> Result<Plot> {
         x: "share of the longest sequence in all letters (%)",
         y: "time on the device (ms)",
         base: 10.0,
-        legend: SeriesLabelPosition::UpperLeft,
+        legend: Legend::Within(SeriesLabelPosition::UpperLeft),
     };
     Ok((labels, colored(series)))
 }
@@ -149,7 +149,7 @@ fn searches(folder: &Path, machines: &Machines) -> Result<Plot> {
         x: "N, boxes of each set",
         y: "time with building the index (ms)",
         base: 10.0,
-        legend: SeriesLabelPosition::UpperLeft,
+        legend: Legend::Within(SeriesLabelPosition::UpperLeft),
     };
     Ok((labels, colored(series)))
 }
@@ -160,7 +160,7 @@ fn products(folder: &Path, machines: &Machines) -> Result<Plot> {
         x: "N",
         y: "TFLOP/s",
         base: 2.0,
-        legend: SeriesLabelPosition::LowerRight,
+        legend: Legend::Within(SeriesLabelPosition::LowerRight),
     };
     Ok((labels, read_products(folder)?))
 }
@@ -182,7 +182,7 @@ fn buckets(folder: &Path, machines: &Machines) -> Result<Plot> {
         x: "points of a bucket",
         y: "points and results, GB/s",
         base: 10.0,
-        legend: SeriesLabelPosition::LowerRight,
+        legend: Legend::Within(SeriesLabelPosition::LowerRight),
     };
     Ok((labels, colored(series)))
 }
@@ -213,8 +213,7 @@ fn crossovers(folder: &Path, machines: &Machines) -> Result<Plot> {
         x: "size",
         y: "the CPU's time / the GPU's",
         base: 16.0,
-        // Where no line is.
-        legend: SeriesLabelPosition::Coordinate(250, 6),
+        legend: Legend::Beside,
     };
     Ok((labels, lines))
 }
