@@ -6,10 +6,10 @@
 //! `call ms` is the whole call, from and to the host's memory, by the clock. Both are medians, with
 //! the range of all runs behind them. GCUPS are 10⁹ entries of the whole table of distances (the
 //! letters of one sequence times those of the other) in a second, whether or not they were computed:
-//! the CPU leaves out entries far from the diagonal of similar pairs. `cpu` is the call with the
-//! device cpu, on so many of the pairs that it takes seconds, the median of three runs after a first
-//! one, with the range. Their distances have to be equal, and
-//! those of some pairs equal to the definition's.
+//! the CPU leaves out entries far from the diagonal of similar pairs. `cpu` is the call on the CPU,
+//! for a part of the pairs that takes seconds: the median of three runs after a first one, with the
+//! range. The distances of both devices have to be equal, and the distances of some pairs have to be
+//! the definition's.
 //!
 //! `--write FOLDER` writes pairs of each case with their distances, one pair a line, for the peers:
 //! some for each core of this machine.
@@ -36,7 +36,7 @@ struct Args {
     /// Only cases whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
-    /// One in so many pairs; by default all on a GPU, one in 50 on the CPU, one in 20000 in the
+    /// Computes one of `one_in` pairs; by default all on a GPU, one in 50 on the CPU, one in 20000 in the
     /// simulator.
     #[arg(long)]
     one_in: Option<usize>,
@@ -59,7 +59,7 @@ struct Case {
     letters: usize,
     /// Letters of the alphabet.
     size: usize,
-    /// One letter in so many is edited; `None` for pairs that have nothing in common.
+    /// One of `one_in` letters is edited; `None` for pairs that have nothing in common.
     one_in: Option<usize>,
 }
 
@@ -232,7 +232,7 @@ fn random_pairs(case: &Case, pairs: usize) -> Result<(Sequences, Sequences)> {
     Ok((a, b))
 }
 
-/// Replaces, deletes or inserts a letter at one place in so many.
+/// Replaces, deletes or inserts a letter at one of `one_in` places.
 fn edited(random: &mut Random, text: &[u8], one_in: usize, size: usize) -> Vec<u8> {
     let mut result = Vec::with_capacity(text.len());
     for &letter in text {

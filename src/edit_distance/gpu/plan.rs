@@ -17,8 +17,8 @@ const PAIRS_PER_TASK: usize = 1 << 14;
 pub struct Plan {
     /// The short pairs of all jobs.
     pub pairs: Vec<u32>,
-    /// The jobs of short pairs by words of rows per lane, in the order of [`WORDS`]: those of the
-    /// longest sequences first.
+    /// The jobs of short pairs by words of rows per lane, in the order of [`WORDS`]. Jobs with the
+    /// longest sequences come first.
     pub jobs: [Vec<Job>; WORDS.len()],
     /// Long pairs, the largest first.
     pub long: Vec<Pair>,
@@ -139,8 +139,8 @@ fn class(columns: u32) -> u16 {
     (below * 16 + (chunks >> below)) as u16
 }
 
-/// The short pairs by shape, and those of a shape by class, the longest first. Pairs of one cell,
-/// the same shape and class, are in the order of their numbers.
+/// The short pairs by shape, and within a shape by class, the longest first. A cell has the pairs of
+/// one shape and class, in the order of their numbers.
 struct Sorted {
     pairs: Vec<u32>,
     /// Where the pairs of each cell end.
@@ -182,7 +182,7 @@ impl Sorted {
         })
     }
 
-    /// Returns the jobs of a kernel, those of the longest sequences first.
+    /// Returns the jobs of a kernel, with the longest sequences first.
     fn jobs(&self, words: usize) -> Result<Vec<Job>> {
         let mut places: Vec<u32> = zeroed(self.classes)?;
         self.each_job(words, |class, _| places[class] += 1);
