@@ -12,8 +12,6 @@ pub struct HostPairs<'a> {
     pub limit: u32,
     pub a: SequencesView<'a>,
     pub b: SequencesView<'a>,
-    /// All codes are below it.
-    pub bound: usize,
     pub out: &'a mut [u32],
 }
 
@@ -39,18 +37,22 @@ impl<'a> HostPairs<'a> {
     ) -> Result<Self> {
         require_lengths(operation, "a", a.slices().map(|codes| codes.len() as u64))?;
         require_lengths(operation, "b", b.slices().map(|codes| codes.len() as u64))?;
-        let bound_of = |view: SequencesView| {
-            let largest = view.largest_code();
-            largest.map_or(0, |largest| usize::from(largest.code) + 1)
-        };
         Ok(HostPairs {
             operation,
             limit,
             a,
             b,
-            bound: bound_of(a).max(bound_of(b)),
             out,
         })
+    }
+
+    /// Returns the least number above all codes.
+    pub fn bound(&self) -> usize {
+        let bound_of = |view: SequencesView| {
+            let largest = view.largest_code();
+            largest.map_or(0, |largest| usize::from(largest.code) + 1)
+        };
+        bound_of(self.a).max(bound_of(self.b))
     }
 
     /// Returns the entries of D of a pair.

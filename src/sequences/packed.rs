@@ -10,6 +10,9 @@ use crate::{Device, Result};
 /// Codes that one task packs; a multiple of 32.
 const BLOCK: usize = 1 << 16;
 
+/// Codes that [`likely_bits`] reads.
+const SAMPLE: usize = 1 << 12;
+
 /// Letters of `bits` bits each, starting at the lowest bit of each element.
 #[derive(Debug)]
 pub struct PackedLetters {
@@ -22,6 +25,18 @@ impl PackedLetters {
     pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
         let mut packed = Packed::default();
         packed.pack(codes, bound)?;
+        packed.upload(device)
+    }
+
+    /// Copies any codes, in as few bits as the largest needs. Codes are read only once if the first
+    /// of them tell how many bits all need.
+    pub fn upload_densely(device: &Device, codes: &[u8]) -> Result<Self> {
+        let mut packed = Packed::default();
+        packed.pack_in(codes, likely_bits(codes))?;
+        let needed = bits_up_to(packed.largest);
+        if needed > packed.bits {
+            packed.pack_in(codes, needed)?;
+        }
         packed.upload(device)
     }
 }
@@ -39,7 +54,10 @@ pub struct Packed {
 impl Packed {
     /// Packs codes, which should be below `bound`, on all cores. A larger code corrupts its word.
     pub fn pack(&mut self, codes: &[u8], bound: usize) -> Result<()> {
-        let bits = bits_for(bound);
+        self.pack_in(codes, bits_for(bound))
+    }
+
+    fn pack_in(&mut self, codes: &[u8], bits: u32) -> Result<()> {
         let per_word = (32 / bits) as usize;
         let words = codes.len().div_ceil(per_word);
         if words > self.words.capacity() {
@@ -80,6 +98,16 @@ pub fn bits_for(bound: usize) -> u32 {
         5..=16 => 4,
         _ => 8,
     }
+}
+
+/// Returns the bits of a letter whose largest code is known.
+fn bits_up_to(largest: Option<u8>) -> u32 {
+    bits_for(largest.map_or(0, |largest| usize::from(largest) + 1))
+}
+
+/// Returns the bits that the first codes need, which are mostly those that all need.
+pub fn likely_bits(codes: &[u8]) -> u32 {
+    bits_up_to(largest_of(&codes[..codes.len().min(SAMPLE)]))
 }
 
 /// Packs codes into `words`, and fills the last word up with zeros.

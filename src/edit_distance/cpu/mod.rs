@@ -39,7 +39,7 @@ pub fn host(pairs: &mut HostPairs) -> Result<()> {
         tasks.push((&order[range], own));
     }
     let scratch = Scratch::<Band>::new();
-    let (a, b, bound, limit) = (pairs.a, pairs.b, pairs.bound, pairs.limit);
+    let (a, b, bound, limit) = (pairs.a, pairs.b, pairs.bound(), pairs.limit);
     parallel::try_each_in_order(tasks, |(order, distances)| {
         scratch.with(|band| {
             let places = order.iter().zip(distances);

@@ -22,9 +22,9 @@ struct Side<'a> {
 }
 
 pub fn host(device: &Device, pairs: &mut HostPairs) -> Result<()> {
-    let (limit, bound) = (pairs.limit, pairs.bound);
+    let limit = pairs.limit;
     let upload = |view: SequencesView| {
-        let letters = PackedLetters::upload(device, view.own_codes(), bound)?;
+        let letters = PackedLetters::upload_densely(device, view.own_codes())?;
         Ok::<_, Error>((letters, view.offsets_from_zero()?))
     };
     let (a, b) = (upload(pairs.a)?, upload(pairs.b)?);
@@ -49,8 +49,7 @@ pub fn device(
 
 /// Estimates the bytes of a device's memory that pairs take.
 pub fn bytes(pairs: &HostPairs) -> u64 {
-    let texts = [pairs.a, pairs.b]
-        .map(|view| workspace::text_bytes(view.own_codes().len(), view.len(), pairs.bound));
+    let texts = [pairs.a, pairs.b].map(|view| workspace::text_bytes(view.own_codes(), view.len()));
     let of_pair = |i| workspace::pair_bytes(shorter_first(pairs.a.length(i), pairs.b.length(i)));
     let of_pairs: u64 = (0..pairs.out.len()).map(of_pair).sum();
     texts[0] + texts[1] + of_pairs

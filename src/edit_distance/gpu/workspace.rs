@@ -5,12 +5,13 @@ use edit_distance_kernels::{Job, Pair, edges};
 
 use super::tuning::{Lengths, is_long};
 use crate::partition::bytes_of;
-use crate::sequences::bits_for;
+use crate::sequences::likely_bits;
 
-/// Returns the bytes of the letters of one side, and of its offsets.
-pub fn text_bytes(letters: usize, sequences: usize, bound: usize) -> u64 {
-    let bits = u64::from(bits_for(bound));
-    (letters as u64 * bits).div_ceil(8) + bytes_of(sequences + 1, size_of::<u64>())
+/// Returns the bytes of the letters of one side, if the first ones tell their bits, and of its
+/// offsets.
+pub fn text_bytes(codes: &[u8], sequences: usize) -> u64 {
+    let bits = u64::from(likely_bits(codes));
+    (codes.len() as u64 * bits).div_ceil(8) + bytes_of(sequences + 1, size_of::<u64>())
 }
 
 /// Returns the most bytes of a pair beside the letters: its places in the lists and the result, and

@@ -64,8 +64,23 @@ fn every_edge_of_words_lanes_and_chunks() {
     }
 }
 
-/// Letters of 1, 2, 4 and 8 bits on both sides, which devices pack alike or, if they are uploaded,
-/// each for itself.
+/// The number of bits that letters are packed in is guessed from the first ones: here later ones
+/// need more.
+#[test]
+fn larger_letters_behind_many_small_ones() {
+    let mut pairs = vec![(sequence(90, 2, 0), sequence(100, 2, 1)); 60];
+    for (size, seed) in [(4, 2), (16, 3), (255, 4)] {
+        pairs.push((sequence(70, size, seed), sequence(90, size, seed + 9)));
+        let (a, b) = sides(&pairs);
+        let expected = Array1::from(expected(&pairs));
+        for device in devices() {
+            assert_eq!(edit_distances(&device, &a, &b).unwrap(), expected);
+            assert_eq!(edit_distances(&device, &b, &a).unwrap(), expected);
+        }
+    }
+}
+
+/// Letters of 1, 2, 4 and 8 bits on both sides, which devices pack each for itself.
 #[test]
 fn every_size_of_an_alphabet() {
     const SIZES: [u8; 6] = [1, 2, 4, 5, 16, 255];
