@@ -3,14 +3,14 @@
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 use num_traits::{one, zero};
 
-use super::element::Scalar;
+use super::element::{Dispatch, ResultIn, Scalar};
 use super::input::{
     DeviceProduct, MatrixDimension, Product, Vector, require_product, result_elements, sizes,
 };
 use super::options::{MatMul, Precision};
 use crate::device::{DeviceArray, DeviceView, zeroed};
 use crate::error::During;
-use crate::{DeviceSet, Real, Result};
+use crate::{DeviceSet, Number, Real, Result};
 
 const MATMUL: &str = "matmul";
 const MATMUL_DEVICE: &str = "matmul_device";
@@ -47,13 +47,13 @@ pub fn matmul<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
 /// assert_eq!(c, array![[111.0]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-pub fn gemm<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+pub fn gemm<T: Scalar + ResultIn<C>, C: Number, DA: MatrixDimension<DB>, DB: Dimension>(
     devices: &(impl DeviceSet + ?Sized),
     alpha: T::Sum,
     a: ArrayView<T, DA>,
     b: ArrayView<T, DB>,
     beta: T::Sum,
-    c: ArrayViewMut<T::Sum, DA::Product>,
+    c: ArrayViewMut<C, DA::Product>,
 ) -> Result<()> {
     MatMul::new().gemm(devices, alpha, a, b, beta, c)
 }
@@ -96,11 +96,49 @@ impl MatMul {
         a: ArrayView<T, DA>,
         b: ArrayView<T, DB>,
     ) -> Result<Array<T::Sum, DA::Product>> {
-        let sizes = sizes(MATMUL, a.shape(), b.shape())?;
-        let elements = zeroed(result_elements(MATMUL, sizes)?).during(MATMUL)?;
+        self.product(MATMUL, devices, a, b)
+    }
+
+    /// As [`matmul`](Self::matmul), with elements of C of the type `C`: the type of the sums, or for
+    /// `f16` and `bf16` also the type of A and B. Then the sums, in `f32`, are rounded at the end to
+    /// the nearest number, ties to even. NaN stays NaN, with other bits.
+    ///
+    /// The calls that write to an existing C take either type too. C of 16 bits is as fast as can be
+    /// on compute capability 9.0; elsewhere the product takes memory for the sums.
+    ///
+    /// # Errors
+    /// The errors of [`matmul`](Self::matmul).
+    ///
+    /// ```
+    /// use gridstride::{Device, half::bf16, matmul::MatMul};
+    /// use ndarray::array;
+    ///
+    /// let a = array![[1.0f32, 2.0], [3.0, 0.5]].mapv(bf16::from_f32);
+    /// let square = MatMul::new().matmul_as::<bf16, _, _, _>(&Device::auto(), a.view(), a.view())?;
+    /// assert_eq!(square.mapv(bf16::to_f32), array![[7.0, 3.0], [4.5, 6.25]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matmul_as<C: Number, T: Scalar + ResultIn<C>, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
+    ) -> Result<Array<C, DA::Product>> {
+        self.product("matmul_as", devices, a, b)
+    }
+
+    fn product<C: Number, T: Scalar + ResultIn<C>, DA: MatrixDimension<DB>, DB: Dimension>(
+        &self,
+        operation: &'static str,
+        devices: &(impl DeviceSet + ?Sized),
+        a: ArrayView<T, DA>,
+        b: ArrayView<T, DB>,
+    ) -> Result<Array<C, DA::Product>> {
+        let sizes = sizes(operation, a.shape(), b.shape())?;
+        let elements = zeroed(result_elements(operation, sizes)?).during(operation)?;
         let c = Array::from_shape_vec(DA::product(sizes), elements);
         let mut c = c.expect("as many elements as the shape has");
-        self.host(MATMUL, devices, (one(), zero()), a, b, c.view_mut())?;
+        self.host(operation, devices, (one(), zero()), a, b, c.view_mut())?;
         Ok(c)
     }
 
@@ -119,12 +157,17 @@ impl MatMul {
     /// assert_eq!(c, array![[7.0, 10.0], [0.0, 0.0], [15.0, 22.0], [0.0, 0.0]]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn matmul_into<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    pub fn matmul_into<
+        T: Scalar + ResultIn<C>,
+        C: Number,
+        DA: MatrixDimension<DB>,
+        DB: Dimension,
+    >(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         a: ArrayView<T, DA>,
         b: ArrayView<T, DB>,
-        c: ArrayViewMut<T::Sum, DA::Product>,
+        c: ArrayViewMut<C, DA::Product>,
     ) -> Result<()> {
         self.host("matmul_into", devices, (one(), zero()), a, b, c)
     }
@@ -145,26 +188,26 @@ impl MatMul {
     /// assert_eq!(y, array![71.0, 143.0]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn gemm<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    pub fn gemm<T: Scalar + ResultIn<C>, C: Number, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         devices: &(impl DeviceSet + ?Sized),
         alpha: T::Sum,
         a: ArrayView<T, DA>,
         b: ArrayView<T, DB>,
         beta: T::Sum,
-        c: ArrayViewMut<T::Sum, DA::Product>,
+        c: ArrayViewMut<C, DA::Product>,
     ) -> Result<()> {
         self.host("gemm", devices, (alpha, beta), a, b, c)
     }
 
-    fn host<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    fn host<T: Scalar + ResultIn<C>, C: Number, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         operation: &'static str,
         devices: &(impl DeviceSet + ?Sized),
         (alpha, beta): (T::Sum, T::Sum),
         a: ArrayView<T, DA>,
         b: ArrayView<T, DB>,
-        c: ArrayViewMut<T::Sum, DA::Product>,
+        c: ArrayViewMut<C, DA::Product>,
     ) -> Result<()> {
         let sizes = sizes(operation, a.shape(), b.shape())?;
         require_product(operation, DA::product(sizes).slice(), c.shape())?;
@@ -179,7 +222,7 @@ impl MatMul {
             beta,
             c: Vector::product::<DA>().batch(c),
         };
-        T::host(*self, devices.devices(), product).during(operation)
+        <T as Dispatch<C>>::host(*self, devices.devices(), product).during(operation)
     }
 
     /// As [`matmul`](Self::matmul), but of arrays in a device's memory, or views of them, which are
@@ -209,13 +252,57 @@ impl MatMul {
         a: impl Into<DeviceView<'a, T, DA>>,
         b: impl Into<DeviceView<'b, T, DB>>,
     ) -> Result<DeviceArray<T::Sum, DA::Product>> {
-        let (a, b) = (a.into(), b.into());
-        a.device().require_same(b.device(), MATMUL_DEVICE)?;
-        let sizes = sizes(MATMUL_DEVICE, a.shape(), b.shape())?;
-        let elements = result_elements(MATMUL_DEVICE, sizes)?;
-        let buffer = a.device().alloc(elements).during(MATMUL_DEVICE)?;
+        self.device_product(MATMUL_DEVICE, a.into(), b.into())
+    }
+
+    /// As [`matmul_device`](Self::matmul_device), with elements of C of the type `C`, as
+    /// [`matmul_as`](Self::matmul_as).
+    ///
+    /// # Errors
+    /// The errors of [`matmul_device`](Self::matmul_device).
+    ///
+    /// ```
+    /// use gridstride::{Device, half::f16, matmul::MatMul};
+    /// use ndarray::array;
+    ///
+    /// let a = Device::auto().upload(&array![[1.0f32, 2.0], [3.0, 4.0]].mapv(f16::from_f32))?;
+    /// let square = MatMul::new().matmul_device_as::<f16, _, _, _>(&a, &a)?;
+    /// let cube = MatMul::new().matmul_device(&square, &a)?;
+    /// assert_eq!(cube.download()?, array![[37.0, 54.0], [81.0, 118.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn matmul_device_as<
+        'a,
+        'b,
+        C: Number,
+        T: Scalar + ResultIn<C>,
+        DA: MatrixDimension<DB>,
+        DB: Dimension,
+    >(
+        &self,
+        a: impl Into<DeviceView<'a, T, DA>>,
+        b: impl Into<DeviceView<'b, T, DB>>,
+    ) -> Result<DeviceArray<C, DA::Product>> {
+        self.device_product("matmul_device_as", a.into(), b.into())
+    }
+
+    fn device_product<
+        C: Number,
+        T: Scalar + ResultIn<C>,
+        DA: MatrixDimension<DB>,
+        DB: Dimension,
+    >(
+        &self,
+        operation: &'static str,
+        a: DeviceView<T, DA>,
+        b: DeviceView<T, DB>,
+    ) -> Result<DeviceArray<C, DA::Product>> {
+        a.device().require_same(b.device(), operation)?;
+        let sizes = sizes(operation, a.shape(), b.shape())?;
+        let elements = result_elements(operation, sizes)?;
+        let buffer = a.device().alloc(elements).during(operation)?;
         let mut c = DeviceArray::from_buffer(buffer, DA::product(sizes))?;
-        self.device(MATMUL_DEVICE, (one(), zero()), a, b, &mut c)?;
+        self.device(operation, (one(), zero()), a, b, &mut c)?;
         Ok(c)
     }
 
@@ -235,11 +322,18 @@ impl MatMul {
     /// assert_eq!(c.download()?, array![[7.0, 10.0], [15.0, 22.0]]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn matmul_device_into<'a, 'b, T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    pub fn matmul_device_into<
+        'a,
+        'b,
+        T: Scalar + ResultIn<C>,
+        C: Number,
+        DA: MatrixDimension<DB>,
+        DB: Dimension,
+    >(
         &self,
         a: impl Into<DeviceView<'a, T, DA>>,
         b: impl Into<DeviceView<'b, T, DB>>,
-        c: &mut DeviceArray<T::Sum, DA::Product>,
+        c: &mut DeviceArray<C, DA::Product>,
     ) -> Result<()> {
         self.device("matmul_device_into", (one(), zero()), a.into(), b.into(), c)
     }
@@ -261,24 +355,31 @@ impl MatMul {
     /// assert_eq!(c.download()?, array![[4.5, 5.0], [7.5, 12.0]]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn gemm_device<'a, 'b, T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    pub fn gemm_device<
+        'a,
+        'b,
+        T: Scalar + ResultIn<C>,
+        C: Number,
+        DA: MatrixDimension<DB>,
+        DB: Dimension,
+    >(
         &self,
         alpha: T::Sum,
         a: impl Into<DeviceView<'a, T, DA>>,
         b: impl Into<DeviceView<'b, T, DB>>,
         beta: T::Sum,
-        c: &mut DeviceArray<T::Sum, DA::Product>,
+        c: &mut DeviceArray<C, DA::Product>,
     ) -> Result<()> {
         self.device("gemm_device", (alpha, beta), a.into(), b.into(), c)
     }
 
-    fn device<T: Scalar, DA: MatrixDimension<DB>, DB: Dimension>(
+    fn device<T: Scalar + ResultIn<C>, C: Number, DA: MatrixDimension<DB>, DB: Dimension>(
         &self,
         operation: &'static str,
         (alpha, beta): (T::Sum, T::Sum),
         a: DeviceView<T, DA>,
         b: DeviceView<T, DB>,
-        c: &mut DeviceArray<T::Sum, DA::Product>,
+        c: &mut DeviceArray<C, DA::Product>,
     ) -> Result<()> {
         a.device().require_same(b.device(), operation)?;
         a.device().require_same(c.device(), operation)?;
@@ -296,7 +397,7 @@ impl MatMul {
             c: c.buffer_mut(),
             sizes,
         };
-        T::device(*self, product).during(operation)
+        <T as Dispatch<C>>::device(*self, product).during(operation)
     }
 
     /// Returns the factor f for which |C − (α·A·B + β·C₀)| ≤ f·(|α|·|A|·|B| + |β|·|C₀|) for each
@@ -309,7 +410,9 @@ impl MatMul {
     /// to the largest exponent among them and truncates to the 24 bits of `f32` and at least one
     /// more, as measured for all generations (Fasi et al., 'Numerical behavior of NVIDIA tensor
     /// cores', 2021). The error is 2⁻²⁴ for each product, and 2⁻²⁴ for each of fewer than k sums.
-    /// [`Precision::Tf32`] first truncates A and B, with relative errors of at most 2⁻¹⁰.
+    /// [`Precision::Tf32`] first truncates A and B, with relative errors of at most 2⁻¹⁰. A C of
+    /// `f16` or `bf16` is rounded once more, with a relative error of at most u = 2⁻¹¹ or 2⁻⁸: its
+    /// factor is (1 + f)·(1 + u) − 1.
     ///
     /// ```
     /// use gridstride::matmul::MatMul;

@@ -10,10 +10,16 @@ const GROUP: u32 = 8;
 #[inline(always)]
 pub fn first_element(m: u32, n: u32, rows: u32, columns: u32) -> (u32, u32) {
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
-    let block = thread::block_idx_x();
+    let (row, column) = place(thread::block_idx_x(), down, across);
+    (row * rows, column * columns)
+}
+
+/// Where tile number `tile` is in a matrix of `down`×`across` tiles.
+#[inline(always)]
+pub fn place(tile: u32, down: u32, across: u32) -> (u32, u32) {
     let of_group = GROUP * across;
-    let first = block / of_group * GROUP;
+    let first = tile / of_group * GROUP;
     let height = GROUP.min(down - first);
-    let within = block % of_group;
-    ((first + within % height) * rows, within / height * columns)
+    let within = tile % of_group;
+    (first + within % height, within / height)
 }
