@@ -250,6 +250,9 @@ fn size_of_encoded<T>(_: &Numbers<T>) -> usize {
 }
 
 wide_products! {
+    wide_64_f16_rows_rows, F16, 64;
+    wide_64_bf16_across_across, BF16, 64;
+    wide_64_tf32, TF32, 64;
     wide_128_f16_rows_rows, F16, 128;
     wide_128_f16_rows_across, F16, 128;
     wide_128_f16_across_rows, F16, 128;

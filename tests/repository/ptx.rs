@@ -175,7 +175,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         }
         if architecture == "sm_90a" {
             of_image.push(("wgmma_tf32_", 1, written("wgmma.rs")));
-            of_image.push(("persistent_", 16, written("persistent.rs")));
+            of_image.push(("persistent_", 32, written("persistent.rs")));
         }
         for number in ["f32", "f64"] {
             for name in ["across_1", "across_any_1"] {
@@ -206,7 +206,7 @@ fn shared_memory_and_tensor_maps_are_aligned() {
         "dynamic shared memory has another alignment"
     );
     let entries: Vec<_> = ptx.split(".entry persistent_").skip(1).collect();
-    assert_eq!(entries.len(), 16);
+    assert_eq!(entries.len(), 32);
     for entry in entries {
         let (name, _) = entry.split_once('(').unwrap();
         for number in 0..2 {

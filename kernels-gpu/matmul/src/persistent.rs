@@ -15,7 +15,7 @@ use cuda_std::tensor::{self, MapAddress, TensorMap};
 use cuda_std::wgmma::{self, Operand, Sums};
 use cuda_std::{registers, tensor_map};
 
-use crate::grid::place;
+use crate::grid::place_in_groups;
 use crate::results::Results;
 use crate::swizzled::{ATOM, ROW_BYTES};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -89,7 +89,10 @@ impl<C: Copy> Persistent<C> {
     fn place(&self, tile: u32, columns: u32) -> Place {
         let (down, across) = (self.m.div_ceil(ROWS), self.n.div_ceil(columns));
         let result = tile / (down * across);
-        let (row, column) = place(tile % (down * across), down, across);
+        // Tiles that are computed at the same time then cover about a square of C. Of very large
+        // results they share what the cache keeps of a whole row of tiles.
+        let group = if down < 128 { 16 } else { 32 };
+        let (row, column) = place_in_groups(group, tile % (down * across), down, across);
         let (part, matrix) = (result / self.batch, result % self.batch);
         let k = part * self.k_part;
         Place {
@@ -418,4 +421,21 @@ kernels! {
     persistent_bf16_along_across persistent_bf16_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
     persistent_bf16_across_along persistent_bf16_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
     persistent_bf16_across_across persistent_bf16_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+}
+// For results with few tiles.
+kernels! {
+    /// Tiles of f16 with 64 columns.
+    PERSISTENT_F16_NARROW: F16, 64 columns, 32 sums, 8 stages;
+    persistent_f16_narrow_along_along persistent_f16_narrow_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    persistent_f16_narrow_along_across persistent_f16_narrow_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    persistent_f16_narrow_across_along persistent_f16_narrow_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    persistent_f16_narrow_across_across persistent_f16_narrow_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+}
+kernels! {
+    /// Tiles of bf16 with 64 columns.
+    PERSISTENT_BF16_NARROW: Bf16, 64 columns, 32 sums, 8 stages;
+    persistent_bf16_narrow_along_along persistent_bf16_narrow_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    persistent_bf16_narrow_along_across persistent_bf16_narrow_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    persistent_bf16_narrow_across_along persistent_bf16_narrow_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    persistent_bf16_narrow_across_across persistent_bf16_narrow_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
 }

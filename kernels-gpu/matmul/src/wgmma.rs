@@ -69,7 +69,9 @@ macro_rules! multiply {
     )*};
 }
 multiply! {
+    F16, 32, m64n64k16_f16::<A, B>;
     F16, 128, m64n256k16_f16::<A, B>;
+    Bf16, 32, m64n64k16_bf16::<A, B>;
     Bf16, 128, m64n256k16_bf16::<A, B>;
     Tf32, 128, m64n256k8_tf32;
 }

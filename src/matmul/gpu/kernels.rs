@@ -137,7 +137,7 @@ impl HasKernels for f64 {
 }
 
 macro_rules! half_precision {
-    ($($type:ident: $warp:ident $warp_group:ident $widen:ident $round:ident;)*) => {$(
+    ($($type:ident: $warp:ident [$($warp_group:ident)*] $widen:ident $round:ident;)*) => {$(
         impl HasKernels for $type {
             type Bits = u16;
             type Word = u16;
@@ -146,7 +146,7 @@ macro_rules! half_precision {
             const KERNELS: Kernels<$type> = Kernels {
                 fma: &[],
                 warp: &[kernels::$warp],
-                warp_group: &[kernels::$warp_group],
+                warp_group: &[$(kernels::$warp_group),*],
                 needs_tf32: false,
                 skinny: None,
                 pack: Some(&kernels::pack_u16),
@@ -179,8 +179,8 @@ macro_rules! half_precision {
     )*};
 }
 half_precision! {
-    f16: HALF_F16 PERSISTENT_F16 widen_f16 add_parts_to_f16;
-    bf16: HALF_BF16 PERSISTENT_BF16 widen_bf16 add_parts_to_bf16;
+    f16: HALF_F16 [PERSISTENT_F16 PERSISTENT_F16_NARROW] widen_f16 add_parts_to_f16;
+    bf16: HALF_BF16 [PERSISTENT_BF16 PERSISTENT_BF16_NARROW] widen_bf16 add_parts_to_bf16;
 }
 
 macro_rules! sums {
