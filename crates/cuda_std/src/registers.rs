@@ -1,9 +1,10 @@
 //! Registers that a warp group gives away or takes, for compute capability 9.0.
 //!
-//! A block starts with as many registers for each thread as the kernel was compiled with. In a
-//! kernel whose warp groups do different work, one that needs few calls [`keep`], so that another
-//! one can [`take`] more. All 128 threads of a warp group make the call together, early; counts are
-//! multiples of 8 from 24 to 256, and the block's sum must not grow.
+//! A block of such a kernel starts with as many registers for each thread as a multiprocessor has
+//! for it: 168 in blocks of 384 threads. If its warp groups do different work, one that needs few
+//! calls [`keep`], so that another one can [`take`] more. All 128 threads of a warp group make the
+//! call together, early; counts are multiples of 8 from 24 to 256, below the first count to keep and
+//! above it to take, and the block's sum must not be above 65 536.
 //!
 //! The kernel needs a block of a known size, `#[kernel(block = …)]`; else the assembler ignores the
 //! calls. In the simulator they do nothing.

@@ -77,7 +77,7 @@ pub unsafe fn summed_tiles(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>
             }
             return;
         }
-        registers::take::<32>();
+        registers::take::<240>();
         let me = (thread - 128) as usize;
         let mut sums = [0u32; 2];
         for round in 0..rounds {
