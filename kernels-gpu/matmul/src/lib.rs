@@ -29,6 +29,8 @@ mod persistent;
 mod product;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod results;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod ring;
 mod skinny;
 mod stages;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]

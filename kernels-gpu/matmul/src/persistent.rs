@@ -8,25 +8,20 @@
 //! written. (The scheme is CUTLASS's; its steps are measured in Pranjal Shankhdhar's 'Outperforming
 //! cuBLAS on H100', 2024.)
 
-use cuda_std::mbarrier::{self, Barrier};
+use cuda_std::mbarrier;
 use cuda_std::prelude::*;
-use cuda_std::shared::{SharedAddress, address, dynamic_shared_mem};
-use cuda_std::tensor::{self, MapAddress, TensorMap};
-use cuda_std::wgmma::{self, Operand, Sums};
+use cuda_std::tensor::{MapAddress, TensorMap};
+use cuda_std::wgmma::{self, Sums};
 use cuda_std::{registers, tensor_map};
 
 use crate::grid::place_in_groups;
 use crate::results::Results;
-use crate::swizzled::{ATOM, ROW_BYTES};
+use crate::ring::{DEPTH, ROWS, Ring, load, next, operand};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::tile::{Launch, Pattern, Tile};
 use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
 use crate::wgmma::{Bf16, F16, Multiply};
 
-/// Rows of a tile.
-pub(crate) const ROWS: u32 = 128;
-/// k of a stage: 128 bytes.
-const DEPTH: u32 = 64;
 /// Threads of a block, of which the first 128 copy.
 const THREADS: u32 = 384;
 /// Warps that multiply.
@@ -110,61 +105,6 @@ impl<C: Copy> Persistent<C> {
     }
 }
 
-/// A ring of stages in shared memory, as one thread goes through it.
-struct Ring<const COLUMNS: u32, const STAGES: u32> {
-    first: SharedAddress,
-    stage: u32,
-    /// The parity of the phase of the stages' barriers.
-    parity: u32,
-}
-
-impl<const COLUMNS: u32, const STAGES: u32> Ring<COLUMNS, STAGES> {
-    const BYTES_A: u32 = ROWS * ROW_BYTES;
-    const STAGE: u32 = (ROWS + COLUMNS) * ROW_BYTES;
-    /// Stages, and both barriers of each.
-    #[cfg(not(target_arch = "nvptx64"))]
-    const BYTES: u32 = STAGES * (Self::STAGE + 2 * mbarrier::BYTES);
-
-    #[inline(always)]
-    fn new() -> Self {
-        Ring {
-            first: address(dynamic_shared_mem::<u128>()),
-            stage: 0,
-            parity: 0,
-        }
-    }
-
-    /// The tile of A, which that of B follows.
-    #[inline(always)]
-    fn tiles(&self) -> SharedAddress {
-        self.first.offset(self.stage * Self::STAGE)
-    }
-
-    #[inline(always)]
-    fn full_of(&self, stage: u32) -> Barrier {
-        let behind = self.first.offset(STAGES * Self::STAGE);
-        Barrier::at(behind.offset(stage * mbarrier::BYTES))
-    }
-
-    #[inline(always)]
-    fn empty_of(&self, stage: u32) -> Barrier {
-        Barrier::at(
-            self.full_of(stage)
-                .address()
-                .offset(STAGES * mbarrier::BYTES),
-        )
-    }
-
-    #[inline(always)]
-    fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == STAGES {
-            self.stage = 0;
-            self.parity ^= 1;
-        }
-    }
-}
-
 /// Copies the stages of all tiles of C that the block has: the work of one thread.
 ///
 /// # Safety
@@ -209,49 +149,6 @@ unsafe fn copy<C: Copy, const COLUMNS: u32, const STAGES: u32, const A: bool, co
         }
         tile += thread::grid_dim_x();
     }
-}
-
-/// Starts the copies of a tile of `OUTER` outer indices, from an outer index, a k and a matrix on.
-///
-/// # Safety
-/// As of [`tensor::load`].
-#[inline(always)]
-unsafe fn load<const OUTER: u32, const ACROSS: bool>(
-    to: SharedAddress,
-    map: MapAddress,
-    [outer, k, matrix]: [i32; 3],
-    full: Barrier,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if !ACROSS {
-            tensor::load(to, map, [k, outer, matrix], full);
-            return;
-        }
-        // A row of shared memory has 64 outer indices.
-        unrolled! { part in [0 1 2 3] {
-            let part = part as u32;
-            if part * 64 < OUTER {
-                let to = to.offset(part * 64 * ROW_BYTES);
-                tensor::load(to, map, [outer + 64 * part as i32, k, matrix], full);
-            }
-        }}
-    }
-}
-
-/// A tile of A or B from an outer index on, a multiple of 64.
-#[inline(always)]
-fn operand<const ACROSS: bool>(tile: SharedAddress, outer: u32) -> Operand {
-    let start = tile.offset(outer * ROW_BYTES);
-    match ACROSS {
-        true => Operand::across_k(start, DEPTH / 8 * ATOM, ATOM),
-        false => Operand::along_k(start, ATOM),
-    }
-}
-
-/// Bytes between the parts of a tile that follow each other in k, of which a stage has four.
-const fn next(across: bool) -> u32 {
-    if across { 2 * ATOM } else { 32 }
 }
 
 /// Multiplies the stages of all tiles of C that the block has, and writes the sums: the work of two
