@@ -6,8 +6,9 @@
 //! call together, early; counts are multiples of 8 from 24 to 256, below the first count to keep and
 //! above it to take, and the block's sum must not be above 65 536.
 //!
-//! The kernel needs a block of a known size, `#[kernel(block = …)]`; else the assembler ignores the
-//! calls. In the simulator they do nothing.
+//! The assembler has to know how many registers a block starts with, by
+//! `#[kernel(max_block = …, min_blocks = 1)]`, else it ignores the calls and says so. In the simulator
+//! they do nothing.
 
 /// Gives away all but `COUNT` registers of each thread.
 #[inline(always)]

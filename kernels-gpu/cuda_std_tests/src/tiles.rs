@@ -44,9 +44,9 @@ pub const STAGES: u32 = 3;
 /// words: one warp group copies them, and two add half of the words each.
 ///
 /// # Safety
-/// The map has such tiles, `rounds` of them; `out` has a tile's words; dynamic shared memory has
+/// The block has 384 threads. The map has such tiles, `rounds` of them; `out` has a tile's words; dynamic shared memory has
 /// room for [`STAGES`] tiles and twice as many barriers.
-#[kernel(block = 384)]
+#[kernel(max_block = 384, min_blocks = 1)]
 pub unsafe fn summed_tiles(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>) {
     let memory = address(dynamic_shared_mem::<u32>());
     let barriers = memory.offset(STAGES * TILE);

@@ -22,7 +22,8 @@ use crate::tile::{Launch, Pattern, Tile};
 use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
 use crate::wgmma::{Bf16, F16, Multiply};
 
-/// Threads of a block, of which the first 128 copy.
+/// Threads of a block, of which the first 128 copy. The host alone asks for it.
+#[cfg(not(target_arch = "nvptx64"))]
 const THREADS: u32 = 384;
 /// Warps that multiply.
 const READERS: u32 = 8;
@@ -185,7 +186,9 @@ unsafe fn multiply<
         let mut sums = [0.0f32; SUMS];
         let mut before = ring.stage;
         let mut stage = 0;
-        while stage < stages {
+        // A tile has a stage at least. A loop that could be left before would set sums to zero where
+        // instructions might still add to them, for which the assembler performs them one by one.
+        loop {
             // SAFETY: the barriers are initialised. The stage is full, and is not copied to before
             // this warp says below that it has been read, when the instructions have finished.
             unsafe {
@@ -207,6 +210,9 @@ unsafe fn multiply<
             before = ring.stage;
             ring.advance();
             stage += 1;
+            if stage >= stages {
+                break;
+            }
         }
         wgmma::wait::<0>();
         sums.hold();
@@ -295,8 +301,8 @@ macro_rules! kernels {
         /// Tiles of C, one after the other for each block.
         ///
         /// # Safety
-        /// The launch is as [`Persistent`] says.
-        #[kernel(block = 384)]
+        /// The launch is as [`Persistent`] says, in blocks of 384 threads.
+        #[kernel(max_block = 384, min_blocks = 1)]
         pub unsafe fn $name(a: TensorMap, b: TensorMap, product: Persistent<$c>) {
             const A: bool = $a == PIECES_ACROSS;
             const B: bool = $b == PIECES_ACROSS;
