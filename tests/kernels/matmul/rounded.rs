@@ -1,12 +1,12 @@
 //! Products with a C of 16 bits.
 
 use gridstride::Device;
-use gridstride::matmul::{MatMul, ResultIn, Scalar, gemm};
+use gridstride::matmul::{Instructions, MatMul, ResultIn, Scalar, gemm};
 use half::{bf16, f16};
 use ndarray::{Array2, Array3, ArrayView2, s};
 
-use super::{Sizes, factors, random};
-use crate::common::{devices, is_slow};
+use super::{Sizes, factors, has_instructions, random};
+use crate::common::{devices, is_slow, with_kernels};
 
 /// The unit roundoff of a type of 16 bits.
 fn unit<T: Scalar>() -> f64 {
@@ -150,6 +150,26 @@ fn batches_and_shared_factors() {
         for (a, c) in a.outer_iter().zip(c.outer_iter()) {
             let b = b.index_axis(ndarray::Axis(0), 0);
             check((1.0, a, b), (0.0, zeros.view()), c, &device.to_string());
+        }
+    }
+}
+
+/// Kernels that write sums, which are rounded afterwards.
+#[test]
+fn by_other_instructions() {
+    for instructions in [Instructions::Fma, Instructions::Warp] {
+        let with = MatMul::new().instructions(instructions);
+        for device in with_kernels().filter(|device| has_instructions(device, with)) {
+            let (a, b) = factors::<f16>((65, 17, 63));
+            let c: Array2<f16> = with.matmul_as(&device, a.view(), b.view()).unwrap();
+            let zeros = Array2::from_elem(c.dim(), f16::ZERO);
+            let what = format!("{device}, {instructions:?}");
+            check(
+                (1.0, a.view(), b.view()),
+                (0.0, zeros.view()),
+                c.view(),
+                &what,
+            );
         }
     }
 }
