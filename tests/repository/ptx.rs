@@ -216,6 +216,27 @@ fn shared_memory_and_tensor_maps_are_aligned() {
     }
 }
 
+/// Else the assembler does not know with how many registers a block starts, and leaves out what
+/// gives and takes them.
+#[test]
+fn kernels_that_give_registers_away_have_a_least_number_of_blocks() {
+    for name in ["matmul", "cuda_std_tests"] {
+        let ptx = image(name, "sm_90a");
+        let giving = ptx.split(".visible .entry ").skip(1);
+        let giving: Vec<_> = giving
+            .filter(|entry| entry.contains("setmaxnreg"))
+            .collect();
+        assert!(!giving.is_empty(), "{name}");
+        for entry in giving {
+            let (kernel, _) = entry.split_once('(').unwrap();
+            assert!(
+                entry.contains(".minnctapersm"),
+                "add min_blocks = 1 to {kernel}"
+            );
+        }
+    }
+}
+
 #[test]
 fn barriers_of_the_tensor_sketch_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("tensor_sketch/src/{file}"));
