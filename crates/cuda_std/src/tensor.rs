@@ -4,7 +4,7 @@
 //! A [`TensorMap`] describes an array of three axes and the tiles that are copied. The host makes
 //! it and passes it as a parameter of the kernel, whose place [`tensor_map!`](crate::tensor_map)
 //! gives. Elements of a tile outside of the array are zeros. A copy counts the bytes of the whole
-//! tile at a [`Barrier`](crate::mbarrier::Barrier).
+//! tile at a [`Barrier`].
 //!
 //! In the simulator each block draws from the seed whether a copy is done when it is started, or
 //! only when a thread waits for its barrier; until then the target has bytes that are no sensible
