@@ -8,7 +8,7 @@
 //! and B and writing C once, whichever is longer, at the rates of the options: by default what an H100 SXM
 //! reaches. With `--casts` conversions between types are timed instead. What stays in the cache can be faster than the memory. `whole` is the clock's time from matrices of
 //! the host to C there, with all copies. `error` is the largest error of the checked rows as a share of its
-//! bound.
+//! bound. C of the types bf16 and f16 has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32.
 
 #[allow(dead_code, reason = "the program uses the rest")]
 #[path = "../cli/src/matmul/check.rs"]
@@ -30,8 +30,9 @@ use check::Check;
 use clap::Parser;
 use common::{Times, Where, time};
 use gridstride::Device;
+use gridstride::Number;
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{CastTo, MatMul, Precision, Scalar};
+use gridstride::matmul::{CastTo, MatMul, Precision, ResultIn, Scalar};
 use half::{bf16, f16};
 use ndarray::{Array1, Array3, Axis};
 use number::Real;
@@ -89,7 +90,7 @@ struct Case {
     whole: bool,
 }
 
-const TYPES: [&str; 5] = ["f32", "f64", "tf32", "bf16", "f16"];
+const TYPES: [&str; 7] = ["f32", "f64", "tf32", "bf16", "f16", "bf16-f32", "f16-f32"];
 
 const fn case(name: &'static str, [m, k, n]: [usize; 3]) -> Case {
     Case {
@@ -121,7 +122,7 @@ const fn plain(case: Case) -> Case {
 /// A matrix and a vector, in every type but tf32.
 const fn vector(case: Case) -> Case {
     Case {
-        types: &["f32", "f64", "bf16", "f16"],
+        types: &["f32", "f64", "bf16", "f16", "bf16-f32", "f16-f32"],
         ..case
     }
 }
@@ -152,9 +153,9 @@ impl Case {
     }
 
     /// Of all matrices, each once.
-    fn bytes<T: Real>(&self) -> f64 {
+    fn bytes<T, C>(&self) -> f64 {
         let Case { m, k, n, .. } = *self;
-        let bytes = (m * k + k * n) * size_of::<T>() + m * n * size_of::<T::Sum>();
+        let bytes = (m * k + k * n) * size_of::<T>() + m * n * size_of::<C>();
         (self.batch * bytes) as f64
     }
 
@@ -165,7 +166,7 @@ impl Case {
             Where::Cpu => (2e10, 5e8),
             Where::Simulator => (5e6, 5e8),
         };
-        self.operations() <= operations && self.bytes::<f64>() <= bytes
+        self.operations() <= operations && self.bytes::<f64, f64>() <= bytes
     }
 }
 
@@ -189,7 +190,7 @@ fn main() -> Result<()> {
         args.peak_f32, args.peak_f64, args.peak_tf32, args.peak_half, args.bandwidth
     );
     println!(
-        "{:<4} {:<9} {:>20} {:>27} {:>8} {:>9} {:>6} {:>27} {:>6}",
+        "{:<8} {:<9} {:>20} {:>27} {:>8} {:>9} {:>6} {:>27} {:>6}",
         "type", "", "m × k × n", "ms", "TFLOP/s", "limit", "share", "whole", "error"
     );
     let mut bench = Bench {
@@ -205,11 +206,13 @@ fn main() -> Result<()> {
                 continue;
             }
             match name.as_str() {
-                "f32" => bench.measure::<f32>(case, name, args.peak_f32)?,
-                "f64" => bench.measure::<f64>(case, name, args.peak_f64)?,
-                "tf32" => bench.measure::<f32>(case, name, args.peak_tf32)?,
-                "bf16" => bench.measure::<bf16>(case, name, args.peak_half)?,
-                _ => bench.measure::<f16>(case, name, args.peak_half)?,
+                "f32" => bench.measure::<f32, f32>(case, name, args.peak_f32)?,
+                "f64" => bench.measure::<f64, f64>(case, name, args.peak_f64)?,
+                "tf32" => bench.measure::<f32, f32>(case, name, args.peak_tf32)?,
+                "bf16" => bench.measure::<bf16, bf16>(case, name, args.peak_half)?,
+                "f16" => bench.measure::<f16, f16>(case, name, args.peak_half)?,
+                "bf16-f32" => bench.measure::<bf16, f32>(case, name, args.peak_half)?,
+                _ => bench.measure::<f16, f32>(case, name, args.peak_half)?,
             }
         }
     }
@@ -259,21 +262,21 @@ struct Bench<'a> {
 }
 
 /// Matrices of the host.
-struct Matrices<T: Real> {
+struct Matrices<T, C> {
     a: Array3<T>,
     b: Array3<T>,
-    c: Array3<T::Sum>,
+    c: Array3<C>,
 }
 
-impl<T: Real> Matrices<T> {
-    fn random(case: &Case) -> Result<Matrices<T>> {
+impl<T: Real + ResultIn<C>, C: Number> Matrices<T, C> {
+    fn random(case: &Case) -> Result<Matrices<T, C>> {
         let Case { batch, m, k, n, .. } = *case;
         let a = random::matrix(1, 0, (batch * m, k))?;
         let b = random::matrix(1, 1, (batch * k, n))?;
         Ok(Matrices {
             a: a.into_shape_with_order((batch, m, k))?,
             b: b.into_shape_with_order((batch, k, n))?,
-            c: Array3::from_elem((batch, m, n), num_traits::zero()),
+            c: Array3::from_elem((batch, m, n), C::from_f64(0.0)),
         })
     }
 
@@ -286,6 +289,11 @@ impl<T: Real> Matrices<T> {
         for product in products {
             let matrix = |of: &Array3<T>| of.index_axis(Axis(0), product).to_owned();
             let check = Check::new(matmul, matrix(&self.a).view(), matrix(&self.b).view());
+            let check = match C::NAME {
+                "bf16" => check.rounded(2f64.powi(-8), f64::from(bf16::MAX), 2f64.powi(-133)),
+                "f16" => check.rounded(2f64.powi(-11), f64::from(f16::MAX), 2f64.powi(-24)),
+                _ => check,
+            };
             let checked = check.compare(self.c.index_axis(Axis(0), product))?;
             largest = largest.max(checked.share);
         }
@@ -295,12 +303,17 @@ impl<T: Real> Matrices<T> {
 
 impl Bench<'_> {
     /// Times a product, prints a line, and fails if the product is wrong.
-    fn measure<T: Real>(&mut self, case: &Case, name: &str, peak: f64) -> Result<()> {
+    fn measure<T: Real + ResultIn<C>, C: Number>(
+        &mut self,
+        case: &Case,
+        name: &str,
+        peak: f64,
+    ) -> Result<()> {
         let matmul = MatMul::new().precision(match name {
             "tf32" => Precision::Tf32,
             _ => Precision::Full,
         });
-        let mut matrices = Matrices::<T>::random(case)?;
+        let mut matrices = Matrices::<T, C>::random(case)?;
         let times = self.time(&matmul, &mut matrices)?;
         let mut error = matrices.largest_error(&matmul)?;
         let mut whole = "-".to_owned();
@@ -309,14 +322,14 @@ impl Bench<'_> {
             error = error.max(matrices.largest_error(&matmul)?);
         }
         let rate = case.operations() / times.median * 1e-9;
-        let limit = self.limit::<T>(case, peak);
+        let limit = self.limit::<T, C>(case, peak);
         let Case { batch, m, k, n, .. } = *case;
         let sizes = match batch {
             1 => format!("{m} × {k} × {n}"),
             _ => format!("{batch} · {m} × {k} × {n}"),
         };
         println!(
-            "{name:<4} {:<9} {sizes:>20} {:>27} {rate:>8.3} {:>9} {:>6} {whole:>27} {error:>6.3}",
+            "{name:<8} {:<9} {sizes:>20} {:>27} {rate:>8.3} {:>9} {:>6} {whole:>27} {error:>6.3}",
             case.name,
             said(&times),
             limit.map_or("-".into(), |limit| format!("{limit:.4}")),
@@ -338,17 +351,21 @@ impl Bench<'_> {
     }
 
     /// The least time in ms that a GPU needs.
-    fn limit<T: Real>(&self, case: &Case, peak: f64) -> Option<f64> {
+    fn limit<T, C>(&self, case: &Case, peak: f64) -> Option<f64> {
         if !matches!(self.device.kind(), DeviceKind::Cuda { .. }) {
             return None;
         }
         let multiplying = case.operations() / (peak * 1e12);
-        let moving = case.bytes::<T>() / (self.args.bandwidth * 1e12);
+        let moving = case.bytes::<T, C>() / (self.args.bandwidth * 1e12);
         Some(1e3 * multiplying.max(moving))
     }
 
     /// The times of calls between matrices in the device's memory.
-    fn time<T: Real>(&self, matmul: &MatMul, matrices: &mut Matrices<T>) -> Result<Times> {
+    fn time<T: Real + ResultIn<C>, C: Number>(
+        &self,
+        matmul: &MatMul,
+        matrices: &mut Matrices<T, C>,
+    ) -> Result<Times> {
         let (one, zero) = (num_traits::one(), num_traits::zero());
         if self.device.kind() == DeviceKind::Cpu {
             // Its memory is the host's.
@@ -365,7 +382,7 @@ impl Bench<'_> {
             self.device.upload(&matrices.a)?,
             self.device.upload(&matrices.b)?,
         );
-        let mut c = matmul.matmul_device(&a, &b)?;
+        let mut c = matmul.matmul_device_as::<C, T, _, _>(&a, &b)?;
         let (start, end) = (self.device.event()?, self.device.event()?);
         let times = self.median(|calls| {
             self.device.record(&start)?;
@@ -380,12 +397,16 @@ impl Bench<'_> {
     }
 
     /// The times of calls from and to the host's memory.
-    fn time_whole<T: Real>(&self, matmul: &MatMul, matrices: &mut Matrices<T>) -> Result<Times> {
+    fn time_whole<T: Real + ResultIn<C>, C: Number>(
+        &self,
+        matmul: &MatMul,
+        matrices: &mut Matrices<T, C>,
+    ) -> Result<Times> {
         let Matrices { a, b, c } = matrices;
         let mut times = Vec::new();
         for run in 0..=self.args.runs {
             let start = Instant::now();
-            *c = matmul.matmul(&self.device, a.view(), b.view())?;
+            *c = matmul.matmul_as(&self.device, a.view(), b.view())?;
             if run > 0 {
                 times.push(start.elapsed().as_secs_f64() * 1e3);
             }

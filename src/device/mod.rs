@@ -63,6 +63,7 @@ mod simulator;
 #[cfg(any(feature = "cuda", test))]
 mod split;
 mod stream;
+mod tensor_map;
 mod view;
 mod workspace;
 

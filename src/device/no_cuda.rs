@@ -3,7 +3,8 @@
 use super::info::Properties;
 use super::{DeviceInfo, DriverState, LaunchConfig, Module};
 use crate::{Error, Result};
-use cuda_std::host::ConstantStatic;
+use cuda_std::host::{ConstantStatic, TensorTiles};
+use cuda_std::tensor::TensorMap;
 use std::convert::Infallible;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -51,6 +52,7 @@ never! {
         fn shares_stream(self, &Gpu) -> bool;
         fn event(self) -> Result<Event>;
         fn set_stack_size(self, usize) -> Result<()>;
+        fn tensor_map(self, &TensorTiles) -> Result<TensorMap>;
         fn use_any_buffer(self) -> Result<()>;
         fn use_own_buffers(self);
         fn allocate(self, usize) -> Result<Allocation>;

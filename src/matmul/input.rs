@@ -21,24 +21,24 @@ pub struct Sizes {
 
 /// C = α·A·B + β·C of host arrays, as batches: a factor with a single matrix is combined with every
 /// matrix of the other factor.
-pub struct Product<'a, T, S> {
+pub struct Product<'a, T, S, C> {
     /// The public operation, for errors.
     pub operation: &'static str,
     pub alpha: S,
     pub a: ArrayView3<'a, T>,
     pub b: ArrayView3<'a, T>,
     pub beta: S,
-    pub c: ArrayViewMut3<'a, S>,
+    pub c: ArrayViewMut3<'a, C>,
 }
 
-impl<T, S: Copy> Product<'_, T, S> {
+impl<T, S: Copy, C> Product<'_, T, S, C> {
     pub fn sizes(&self) -> Sizes {
         let (batch, m, n) = self.c.dim();
         let k = self.a.dim().2;
         Sizes { batch, m, n, k }
     }
 
-    pub fn reborrow(&mut self) -> Product<'_, T, S> {
+    pub fn reborrow(&mut self) -> Product<'_, T, S, C> {
         Product {
             a: self.a.view(),
             b: self.b.view(),
@@ -49,7 +49,7 @@ impl<T, S: Copy> Product<'_, T, S> {
 }
 
 /// C = α·A·B + β·C of arrays in the memory of C's device.
-pub struct DeviceProduct<'a, T: Element, S: Element> {
+pub struct DeviceProduct<'a, T: Element, S, C: Element> {
     /// The public operation, for errors.
     pub operation: &'static str,
     /// The handle on whose stream the work is ordered.
@@ -59,7 +59,7 @@ pub struct DeviceProduct<'a, T: Element, S: Element> {
     pub b: DeviceMatrices<'a, T>,
     pub beta: S,
     /// In row-major order.
-    pub c: &'a mut Buffer<S>,
+    pub c: &'a mut Buffer<C>,
     pub sizes: Sizes,
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Matrices and vectors are ndarray views with any strides (transposed, slices, reversed), or
 //! arrays and views in a device's memory, which are read in place. A and B of `f16` or `bf16` give
-//! a C of `f32`: products are exact unless they overflow or underflow, and are summed in `f32`.
+//! a C of `f32`, or of their own type: products are exact unless they overflow or underflow, are
+//! summed in `f32`, and for a C of 16 bits rounded at the end ([`MatMul::matmul_as`]).
 //! [`DeviceArray::cast`](crate::device::DeviceArray::cast) converts C on the device to the type of
 //! the next product's factors.
 //!
@@ -46,7 +47,8 @@
 //!
 //! On GPUs a call may need more memory than A, B and C take: for a copy of A or B if no kernel
 //! reads the strides in place (neither contiguous rows nor contiguous columns that begin at
-//! multiples of 16 bytes; B in tf32 by rows), and up to 1 GiB for the sums of parts of k.
+//! multiples of 16 bytes; B in tf32 by rows), up to 1 GiB for the sums of parts of k, and for the
+//! sums of a C of 16 bits if k is split or the kernel does not round.
 //!
 //! # Implementation
 //! Blocks of threads compute tiles of C. They copy tiles of A and B to shared memory
@@ -67,6 +69,6 @@ pub mod reference;
 
 pub use calls::{gemm, matmul};
 pub use cast::CastTo;
-pub use element::{Scalar, Sum};
+pub use element::{ResultIn, Scalar, Sum};
 pub use input::MatrixDimension;
 pub use options::{Instructions, MatMul, Precision};

@@ -10,7 +10,7 @@ use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 /// least the groups of elements that are read together, are then the same as in the whole.
 const STEPS: [usize; 3] = [256, 32, 8];
 
-impl<'a, T, S: Copy> Product<'a, T, S> {
+impl<'a, T, S: Copy, C> Product<'a, T, S, C> {
     /// Splits the product at an index of an axis of C.
     fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
         // A single matrix is combined with the whole batch.
@@ -34,11 +34,11 @@ impl<'a, T, S: Copy> Product<'a, T, S> {
     }
 }
 
-impl<T: Element, S: Element> Partition for Product<'_, T, S> {
+impl<T: Element, S: Element, C: Element> Partition for Product<'_, T, S, C> {
     fn bytes(&self) -> u64 {
         bytes_of(self.a.len(), size_of::<T>())
             .saturating_add(bytes_of(self.b.len(), size_of::<T>()))
-            .saturating_add(bytes_of(self.c.len(), size_of::<S>()))
+            .saturating_add(bytes_of(self.c.len(), size_of::<C>()))
     }
 
     /// Never splits k, so that the sums are those of the whole.

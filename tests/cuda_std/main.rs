@@ -28,6 +28,7 @@ mod statics;
 mod std_floats;
 mod text;
 mod threads;
+mod tiles;
 mod vectors;
 mod warp_functions;
 mod warps;

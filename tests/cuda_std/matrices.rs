@@ -250,6 +250,9 @@ fn size_of_encoded<T>(_: &Numbers<T>) -> usize {
 }
 
 wide_products! {
+    wide_64_f16_rows_rows, F16, 64;
+    wide_64_bf16_across_across, BF16, 64;
+    wide_64_tf32, TF32, 64;
     wide_128_f16_rows_rows, F16, 128;
     wide_128_f16_rows_across, F16, 128;
     wide_128_f16_across_rows, F16, 128;
@@ -264,4 +267,58 @@ wide_products! {
     wide_256_bf16_across_rows, BF16, 256;
     wide_256_bf16_across_across, BF16, 256;
     wide_256_tf32, TF32, 256;
+}
+
+#[test]
+fn rounded_pairs() {
+    let ties = [
+        1.0f32 + 1.0 / 2048.0,
+        1.0 + 3.0 / 2048.0,
+        1.0 + 1.0 / 256.0,
+        65519.996,
+        65520.0,
+        3.4e38,
+        6e-8,
+        2.98e-8,
+    ];
+    let special = [
+        0.0f32,
+        -0.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        1e-40,
+        -1e-5,
+    ];
+    let random = random_u32(52, 4000).into_iter().map(f32::from_bits);
+    let mut numbers: Vec<f32> = ties.into_iter().chain(special).chain(random).collect();
+    numbers.push(0.0);
+    let (input, rest) = numbers.as_chunks::<2>();
+    assert!(rest.is_empty());
+    let bits = |number: f32| match number.is_nan() {
+        true => [0x7fff; 2],
+        false => [
+            half::f16::from_f32(number).to_bits(),
+            half::bf16::from_f32(number).to_bits(),
+        ],
+    };
+    for device in with_capability(|capability| capability >= (8, 0)) {
+        let values = device.buffer_from(input).unwrap();
+        let mut pairs = device.zeros::<[u32; 2]>(input.len()).unwrap();
+        let config = LaunchConfig::for_len(input.len(), 128);
+        // SAFETY: a pair for each pair.
+        unsafe {
+            launch(
+                &device,
+                &matrices::rounded_pairs,
+                config,
+                (values.slice(), pairs.slice_mut()),
+            )
+        };
+        for (&[first, second], pair) in input.iter().zip(pairs.to_vec().unwrap()) {
+            let (first, second) = (bits(first), bits(second));
+            let expected = [0, 1].map(|i| u32::from(second[i]) << 16 | u32::from(first[i]));
+            assert_eq!(pair, expected, "{device}");
+        }
+    }
 }

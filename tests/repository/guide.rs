@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use cuda_std::host::{Kernel, KernelArgs, LaunchConfig};
+use cuda_std::mbarrier::Barrier;
 use cuda_std::prelude::*;
+use cuda_std::tensor::TensorMap;
 use cuda_std::wgmma::Operand;
-use cuda_std::{async_copy, mma, shared, wgmma};
+use cuda_std::{async_copy, mma, shared, tensor, tensor_map, wgmma};
 use gridstride::device::Module;
 use gridstride::{Device, Error};
 use simt::{SimError, Simulator};
@@ -222,6 +224,29 @@ unsafe fn group(mistake: u32) {
     }
 }
 
+/// What [`barriers`] does wrong.
+const NOT_INITIALISED: u32 = 1;
+const ARRIVES_TWICE: u32 = 2;
+const NO_MAP: u32 = 3;
+
+/// Uses a barrier that counts arrivals, with a mistake.
+#[kernel]
+unsafe fn barriers(map: TensorMap, mistake: u32) {
+    let memory = shared::address(shared::dynamic_shared_mem::<u8>());
+    let barrier = Barrier::at(memory.offset(64));
+    // SAFETY: the simulator checks it.
+    unsafe {
+        if mistake != NOT_INITIALISED {
+            barrier.init(1);
+        }
+        if mistake == NO_MAP {
+            tensor::load(memory, tensor_map!(barriers, 0, map), [0; 3], barrier);
+        }
+        barrier.arrive_and_expect(16);
+        barrier.arrive();
+    }
+}
+
 #[kernel]
 unsafe fn panics(length: usize) {
     std::hint::black_box([0; 4][length]);
@@ -233,6 +258,10 @@ fn every_mistake_has_its_message() {
     let mut data = vec![0_u32; 1000];
     let data = slice(&mut data);
     let in_group = |mistake| reported(&group, block(128).with_shared_bytes(24 << 10), (mistake,));
+    let on_barrier = |mistake| {
+        let map = TensorMap::from_words([0; 16]);
+        reported(&barriers, block(1).with_shared_bytes(128), (map, mistake))
+    };
     let copying = |to| reported(&copies_to, block(1).with_shared_bytes(1024), (data, to));
     let mut found = BTreeSet::from([
         reported(&nothing, LaunchConfig::new(0, 1), ()),
@@ -255,6 +284,9 @@ fn every_mistake_has_its_message() {
         in_group(STARTS_LATE),
         in_group(DISAGREES),
         in_group(WRITES_EARLY),
+        on_barrier(NOT_INITIALISED),
+        on_barrier(ARRIVES_TWICE),
+        on_barrier(NO_MAP),
         reported(&panics, block(1), (4,)),
     ]);
     // SAFETY: it takes no arguments.

@@ -141,7 +141,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
     let across = |columns: usize| along + columns.div_ceil(4) * adding;
     let mut families: Vec<(String, usize, usize)> = [
         ("fma_", 8, of_stages),
-        ("add_parts_", 2, 0),
+        ("add_parts_", 4, 0),
         ("cast_", 6, 0),
         ("pack_", 2, 1),
         ("widen_", 2, 1),
@@ -174,7 +174,8 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
             of_image.push(("half_", 8, written("half.rs")));
         }
         if architecture == "sm_90a" {
-            of_image.push(("wgmma_", 9, written("wgmma.rs")));
+            of_image.push(("wgmma_tf32_", 1, written("wgmma.rs")));
+            of_image.push(("persistent_", 32, written("persistent.rs")));
         }
         for number in ["f32", "f64"] {
             for name in ["across_1", "across_any_1"] {
@@ -188,6 +189,51 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         let counted: usize = of_image.iter().map(|(_, count, _)| count).sum();
         assert_eq!(summary.entries.len(), counted + 4, "a family is missing");
         check_families(&summary, &of_image);
+    }
+}
+
+/// Operands of the matrix instructions of warp groups begin at multiples of 1024 bytes, and tensor
+/// maps at multiples of 64.
+#[test]
+fn shared_memory_and_tensor_maps_are_aligned() {
+    let ptx = image("matmul", "sm_90a");
+    let (shared, map) = (
+        ".extern .shared .align 1024 .b8 __dynamic_smem[]",
+        ".param .align 64 .b8",
+    );
+    assert!(
+        ptx.contains(shared),
+        "dynamic shared memory has another alignment"
+    );
+    let entries: Vec<_> = ptx.split(".entry persistent_").skip(1).collect();
+    assert_eq!(entries.len(), 32);
+    for entry in entries {
+        let (name, _) = entry.split_once('(').unwrap();
+        for number in 0..2 {
+            let parameter = format!("{map} persistent_{name}_param_{number}[128]");
+            assert!(entry.contains(&parameter), "{name} has no {parameter}");
+        }
+    }
+}
+
+/// Else the assembler does not know with how many registers a block starts, and leaves out what
+/// gives and takes them.
+#[test]
+fn kernels_that_give_registers_away_have_a_least_number_of_blocks() {
+    for name in ["matmul", "cuda_std_tests"] {
+        let ptx = image(name, "sm_90a");
+        let giving = ptx.split(".visible .entry ").skip(1);
+        let giving: Vec<_> = giving
+            .filter(|entry| entry.contains("setmaxnreg"))
+            .collect();
+        assert!(!giving.is_empty(), "{name}");
+        for entry in giving {
+            let (kernel, _) = entry.split_once('(').unwrap();
+            assert!(
+                entry.contains(".minnctapersm"),
+                "add min_blocks = 1 to {kernel}"
+            );
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Some rows of a product against their plain version.
 
 use anyhow::{Result, bail};
-use gridstride::matmul::{MatMul, Scalar, reference};
+use gridstride::Number;
+use gridstride::matmul::{MatMul, reference};
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, Axis, Zip};
 use serde::Serialize;
@@ -83,8 +84,24 @@ impl Check {
         }
     }
 
+    /// Adds the last rounding of a C whose type has the unit roundoff `unit`, the largest number
+    /// `largest` and the smallest one above 0 `least`.
+    #[allow(dead_code, reason = "the benchmark of products uses it")]
+    pub fn rounded(mut self, unit: f64, largest: f64, least: f64) -> Check {
+        Zip::from(&mut self.bounds)
+            .and(&self.exact)
+            .for_each(|bound, &exact| {
+                let most = exact.abs() + *bound;
+                *bound = match most * (1.0 + unit) <= largest {
+                    true => *bound + unit * most + least,
+                    false => f64::NAN,
+                };
+            });
+        self
+    }
+
     /// Compares a result, or says which number in it is wrong.
-    pub fn compare<S: Scalar>(&self, c: ArrayView2<S>) -> Result<Checked> {
+    pub fn compare<S: Number>(&self, c: ArrayView2<S>) -> Result<Checked> {
         let sampled = c.select(Axis(0), &self.rows).mapv(S::to_f64);
         let mut found = Checked {
             rows: self.rows.len(),

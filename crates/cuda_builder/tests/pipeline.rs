@@ -72,7 +72,7 @@ fn kernels_become_ptx() {
     assert!(
         build
             .ptx
-            .contains(".extern .shared .align 16 .b8 __dynamic_smem[];")
+            .contains(".extern .shared .align 1024 .b8 __dynamic_smem[];")
     );
     assert!(
         !build.ptx.contains("cuda_builder reqntid"),

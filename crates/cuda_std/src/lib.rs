@@ -52,14 +52,22 @@ mod gpu_float;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod host;
 pub mod io;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod mbarrier;
 pub mod mem;
 pub mod misc;
 pub mod mma;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod narrow;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod operand;
 mod param;
 pub mod ptr;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod registers;
 pub mod shared;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod tensor;
 pub mod thread;
 mod unrolled;
 pub mod warp;

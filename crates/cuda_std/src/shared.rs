@@ -71,14 +71,13 @@ impl<T> Tile<T> {
 
 /// The block's dynamic shared memory, whose size the launch gives, as a pointer to `T`.
 ///
-/// All calls give the same memory. It is aligned to 16 bytes, so `T` must not ask for more; in a
-/// block without static shared memory it begins at a multiple of 1024 bytes.
+/// All calls give the same memory, which begins at a multiple of 1024 bytes.
 #[inline(always)]
 pub fn dynamic_shared_mem<T>() -> *mut T {
     const {
         assert!(
-            align_of::<T>() <= 16,
-            "dynamic shared memory is aligned to 16 bytes"
+            align_of::<T>() <= 1024,
+            "dynamic shared memory is aligned to 1024 bytes"
         )
     };
     #[cfg(target_arch = "nvptx64")]

@@ -68,6 +68,8 @@ pub enum WarpOperation {
     M16n8k16Bf16,
     /// [`mma::load_tiles`](crate::mma::load_tiles).
     LoadTiles,
+    /// An instruction of [`wgmma`](crate::wgmma) for 64 columns.
+    WgmmaN64,
     /// An instruction of [`wgmma`](crate::wgmma) for 128 columns.
     WgmmaN128,
     /// An instruction of [`wgmma`](crate::wgmma) for 256 columns.
@@ -82,7 +84,7 @@ impl WarpOperation {
     /// their number: those of a warp, or of a warp group.
     pub fn threads(self) -> u32 {
         match self {
-            Self::WgmmaN128 | Self::WgmmaN256 => 4 * WARP_SIZE,
+            Self::WgmmaN64 | Self::WgmmaN128 | Self::WgmmaN256 => 4 * WARP_SIZE,
             _ => WARP_SIZE,
         }
     }
@@ -107,6 +109,7 @@ impl core::fmt::Display for WarpOperation {
             Self::M16n8k16F16 => "m16n8k16_f16",
             Self::M16n8k16Bf16 => "m16n8k16_bf16",
             Self::LoadTiles => "load_tiles",
+            Self::WgmmaN64 => "a wgmma of 64 columns",
             Self::WgmmaN128 => "a wgmma of 128 columns",
             Self::WgmmaN256 => "a wgmma of 256 columns",
             Self::WgmmaWait => "wgmma::wait",

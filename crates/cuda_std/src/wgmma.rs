@@ -156,6 +156,13 @@ macro_rules! instruction {
 }
 
 instructions! {
+    32 "64"
+    f16 m64n64k16_f16, bf16 m64n64k16_bf16, tf32 m64n64k8_tf32;
+        d0 0 d1 1 d2 2 d3 3 d4 4 d5 5 d6 6 d7 7 d8 8 d9 9 d10 10 d11 11 d12 12 d13 13 d14 14 d15 15
+        d16 16 d17 17 d18 18 d19 19 d20 20 d21 21 d22 22 d23 23 d24 24 d25 25 d26 26 d27 27 d28 28
+        d29 29 d30 30 d31 31
+}
+instructions! {
     64 "128"
     f16 m64n128k16_f16, bf16 m64n128k16_bf16, tf32 m64n128k8_tf32;
         d0 0 d1 1 d2 2 d3 3 d4 4 d5 5 d6 6 d7 7 d8 8 d9 9 d10 10 d11 11 d12 12 d13 13 d14 14 d15 15 d16 16

@@ -1,7 +1,10 @@
 //! The host's side: kernels as values, launch shapes, and what happens outside of a kernel.
 
 use cuda_std::host::{self, BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
-use cuda_std::host::{Lane, PendingWgmma, Perform, Position, WarpOperation, is_inside_kernel};
+use cuda_std::host::{
+    Lane, Misuse, PendingTensorTiles, PendingWgmma, Perform, Position, WarpOperation,
+    is_inside_kernel,
+};
 use cuda_std::prelude::*;
 use cuda_std::{async_copy, mma};
 use std::alloc::Layout;
@@ -315,6 +318,12 @@ unsafe impl Lane for Alone {
     }
     fn pending_wgmma(&self) -> &RefCell<PendingWgmma> {
         panic!("no matrix instructions")
+    }
+    fn pending_tensor_tiles(&self) -> Option<&RefCell<PendingTensorTiles>> {
+        panic!("no copies of tiles")
+    }
+    fn misuse(&self, misuse: Misuse, site: &'static Location<'static>) -> ! {
+        panic!("{misuse} at {site}")
     }
     fn shared_static(&self, _: usize, _: Layout) -> *mut u8 {
         panic!("no shared memory")

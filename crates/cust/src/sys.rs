@@ -103,6 +103,25 @@ enums! {
     CUmemAllocationHandleType {
         CU_MEM_HANDLE_TYPE_NONE = 0,
     }
+    CUtensorMapDataType {
+        CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+        CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+        CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+        CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
+    }
+    CUtensorMapInterleave {
+        CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+    }
+    CUtensorMapSwizzle {
+        CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+        CU_TENSOR_MAP_SWIZZLE_128B = 3,
+    }
+    CUtensorMapL2promotion {
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
+    }
+    CUtensorMapFloatOOBfill {
+        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
+    }
     CUmemLocationType {
         CU_MEM_LOCATION_TYPE_DEVICE = 1,
     }
@@ -191,6 +210,15 @@ functions! {
         f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint,
         blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream,
         kernelParams: *mut *mut c_void, extra: *mut *mut c_void,
+    );
+
+    // `tensorMap` has 128 bytes, aligned to 64.
+    fn cuTensorMapEncodeTiled(
+        tensorMap: *mut c_void, tensorDataType: CUtensorMapDataType, tensorRank: c_uint,
+        globalAddress: *mut c_void, globalDim: *const c_ulonglong,
+        globalStrides: *const c_ulonglong, boxDim: *const c_uint, elementStrides: *const c_uint,
+        interleave: CUtensorMapInterleave, swizzle: CUtensorMapSwizzle,
+        l2Promotion: CUtensorMapL2promotion, oobFill: CUtensorMapFloatOOBfill,
     );
 
     // Memory.

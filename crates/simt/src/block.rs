@@ -5,7 +5,7 @@ use crate::error::SimError;
 use crate::limits::Limits;
 use crate::shared::{Poison, SharedMemory};
 use crate::watch::Watch;
-use cuda_std::host::{Dim3, LaunchConfig};
+use cuda_std::host::{Dim3, LaunchConfig, PendingTensorTiles};
 use cuda_std::warp::WARP_SIZE;
 use std::cell::{Cell, RefCell};
 
@@ -26,6 +26,7 @@ pub(crate) struct Block<'a> {
     pub(crate) index: Dim3,
     pub(crate) poison: Poison,
     pub(crate) copy_time: CopyTime,
+    pub(crate) tensor_tiles: RefCell<PendingTensorTiles>,
     pub(crate) shared: &'a RefCell<SharedMemory>,
     /// The mistake of the thread that just unwound.
     pub(crate) error: Cell<Option<SimError>>,

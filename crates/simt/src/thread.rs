@@ -1,12 +1,14 @@
 //! A simulated thread, which implements the functions of cuda_std that its kernel calls.
 
 use crate::block::Block;
-use crate::copies::{Copies, Copy};
+use crate::copies::{Copies, Copy, CopyTime};
 use crate::error::{Place, SimError, Site};
 use crate::shared::StaticBytes;
 use crate::state::{Part, State, WarpCall};
 use corosensei::Yielder;
-use cuda_std::host::{Dim3, Lane, Misuse, PendingWgmma, Perform, Position, WarpOperation};
+use cuda_std::host::{
+    Dim3, Lane, Misuse, PendingTensorTiles, PendingWgmma, Perform, Position, WarpOperation,
+};
 use cuda_std::warp::FULL_MASK;
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -78,14 +80,6 @@ impl<'a> Thread<'a> {
     /// block has failed. The thread must not wait then, since no other thread would arrive.
     fn is_unwinding(&self) -> bool {
         std::thread::panicking() && !self.block.host_is_unwinding
-    }
-
-    fn misuse(&self, misuse: Misuse, site: Site) -> ! {
-        self.fail(SimError::Misuse {
-            place: self.place(),
-            misuse,
-            site,
-        })
     }
 
     fn fail(&self, error: SimError) -> ! {
@@ -215,6 +209,18 @@ unsafe impl Lane for Thread<'_> {
 
     fn pending_wgmma(&self) -> &RefCell<PendingWgmma> {
         &self.pending_wgmma
+    }
+
+    fn pending_tensor_tiles(&self) -> Option<&RefCell<PendingTensorTiles>> {
+        (self.block.copy_time == CopyTime::AtWait).then_some(&self.block.tensor_tiles)
+    }
+
+    fn misuse(&self, misuse: Misuse, site: Site) -> ! {
+        self.fail(SimError::Misuse {
+            place: self.place(),
+            misuse,
+            site,
+        })
     }
 
     fn shared_static(&self, key: usize, layout: Layout) -> *mut u8 {

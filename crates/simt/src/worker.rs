@@ -33,6 +33,7 @@ impl Worker {
             index,
             poison,
             copy_time: CopyTime::draw(poison),
+            tensor_tiles: RefCell::default(),
             shared: &self.shared,
             error: Cell::new(None),
             host_is_unwinding: std::thread::panicking(),

@@ -117,6 +117,9 @@ macro_rules! products {
 }
 
 products! {
+    wide_64_f16_rows_rows m64n64k16_f16 u16, 64 [0 1], [false false] false false;
+    wide_64_bf16_across_across m64n64k16_bf16 u16, 64 [0 1], [true true] true true;
+    wide_64_tf32 m64n64k8_tf32 u32, 64 [0 1], [] false false;
     wide_128_f16_rows_rows m64n128k16_f16 u16, 128 [0 1 2 3], [false false] false false;
     wide_128_f16_rows_across m64n128k16_f16 u16, 128 [0 1 2 3], [false true] false true;
     wide_128_f16_across_rows m64n128k16_f16 u16, 128 [0 1 2 3], [true false] true false;

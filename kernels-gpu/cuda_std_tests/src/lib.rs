@@ -22,6 +22,8 @@ pub mod shared_memory;
 pub mod slices;
 pub mod statics;
 pub mod threads;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod tiles;
 pub mod warps;
 
 /// Declares modules whose instructions are the same on all architectures: the PTX of the oldest one

@@ -1,7 +1,7 @@
 //! Matrix instructions of a warp, for compute capability 8.0, one of them for 9.0.
 
 use cuda_std::prelude::*;
-use cuda_std::{mma, shared};
+use cuda_std::{mma, narrow, shared};
 
 /// Two numbers of 16 bits in a word.
 fn pair(low: u16, high: u16) -> u32 {
@@ -108,4 +108,26 @@ macro_rules! tiles {
 tiles! {
     tiles_plain false;
     tiles_transposed true;
+}
+
+/// Rounds neighbours to pairs of f16 and of bf16.
+///
+/// # Safety
+/// `pairs` has an element per thread, `input` has two.
+#[kernel]
+pub unsafe fn rounded_pairs(input: DeviceSlice<[f32; 2]>, pairs: DeviceSliceMut<[u32; 2]>) {
+    let i = thread::global_index();
+    if i < input.len() {
+        // SAFETY: below the length.
+        unsafe {
+            let [first, second] = input.at(i);
+            pairs.set(
+                i,
+                [
+                    narrow::f16_pair(first, second),
+                    narrow::bf16_pair(first, second),
+                ],
+            );
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::product::{Product, Sum, Target, read};
 use crate::stages::{Stages, part_of_k};
 use crate::tile::{ELEMENTS, ELEMENTS_OF_K, PIECES_ACROSS};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::tile::{Pattern, Tile};
+use crate::tile::{Launch, Pattern, Tile};
 
 /// Lanes of a warp in each direction.
 const LANES_DOWN: u32 = 8;
@@ -224,7 +224,7 @@ macro_rules! kernels {
         $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
         pub static $table: &[Tile<$type, $type>] = &[$(Tile {
-            kernel: &$name,
+            kernel: Launch::Block(&$name),
             a: Pattern::$a_name,
             b: Pattern::$b_name,
             rows: $rows,

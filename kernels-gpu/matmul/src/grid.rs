@@ -10,10 +10,17 @@ const GROUP: u32 = 8;
 #[inline(always)]
 pub fn first_element(m: u32, n: u32, rows: u32, columns: u32) -> (u32, u32) {
     let (down, across) = (m.div_ceil(rows), n.div_ceil(columns));
-    let block = thread::block_idx_x();
-    let of_group = GROUP * across;
-    let first = block / of_group * GROUP;
-    let height = GROUP.min(down - first);
-    let within = block % of_group;
-    ((first + within % height) * rows, within / height * columns)
+    let (row, column) = place_in_groups(GROUP, thread::block_idx_x(), down, across);
+    (row * rows, column * columns)
+}
+
+/// Where tile number `tile` is in a matrix of `down`×`across` tiles, of which `group` in a column
+/// have neighbouring numbers.
+#[inline(always)]
+pub fn place_in_groups(group: u32, tile: u32, down: u32, across: u32) -> (u32, u32) {
+    let of_group = group * across;
+    let first = tile / of_group * group;
+    let height = group.min(down - first);
+    let within = tile % of_group;
+    (first + within % height, within / height)
 }

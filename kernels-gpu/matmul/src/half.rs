@@ -14,9 +14,9 @@ use crate::grid::first_element;
 use crate::product::{Factor, Product, Target};
 use crate::stages::part_of_k;
 use crate::swizzled::{ATOM, Loader, ROW_BYTES};
-use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::tile::{Pattern, Tile};
+use crate::tile::{Launch, Pattern, Tile};
+use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
 
 /// Rows, and columns, of a block's tile.
 const SIDE: u32 = 128;
@@ -273,7 +273,7 @@ macro_rules! kernels {
         $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
         pub static $table: &[Tile<u16, f32>] = &[$(Tile {
-            kernel: &$name,
+            kernel: Launch::Block(&$name),
             a: Pattern::$a_name,
             b: Pattern::$b_name,
             rows: SIDE,

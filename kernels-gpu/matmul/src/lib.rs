@@ -6,7 +6,8 @@
 //! - `fma`: by fused multiply-adds, with a part of the tile in each thread's registers;
 //! - `mma`: by the matrix instructions of warps (compute capability 8.0);
 //! - `half`: the same of 16-bit numbers, whole tiles of which are read from shared memory at once;
-//! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone).
+//! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone);
+//! - `persistent`: the same of 16-bit numbers, in blocks that stay for many tiles.
 //!
 //! Four more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts
 //! of k, `pack` to lay out factors as the others need them, and `cast` to convert results to the
@@ -23,7 +24,13 @@ mod loader;
 mod mma;
 mod pack;
 mod parts;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod persistent;
 mod product;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod results;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod ring;
 mod skinny;
 mod stages;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
@@ -40,6 +47,8 @@ pub use half::*;
 pub use mma::*;
 pub use pack::*;
 pub use parts::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use persistent::*;
 pub use product::{Factor, Product};
 pub use skinny::*;
 pub use tile::*;

@@ -12,7 +12,7 @@ use crate::product::{Product, Sum, Target};
 use crate::stages::{Stages, part_of_k};
 use crate::tile::{ELEMENTS, PIECES_ACROSS, PIECES_OF_K};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::tile::{Pattern, Tile};
+use crate::tile::{Launch, Pattern, Tile};
 
 /// Tiles of a warp in each direction.
 const TILES: usize = 4;
@@ -218,7 +218,7 @@ macro_rules! kernels {
         $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
         pub static $table: &[Tile<$type, $type>] = &[$(Tile {
-            kernel: &$name,
+            kernel: Launch::Block(&$name),
             a: Pattern::$a_name,
             b: Pattern::$b_name,
             rows: $rows,

@@ -116,13 +116,28 @@ impl<S: Sum> Target<S> {
     pub fn of_block<T: Copy>(product: &Product<T, S>) -> Target<S> {
         let matrix = thread::block_idx_y() as usize * thread::grid_dim_z() as usize
             + thread::block_idx_z() as usize;
+        let Product {
+            m, n, alpha, beta, ..
+        } = *product;
+        Target::of_matrix(product.c, matrix, [m, n], alpha, beta)
+    }
+
+    /// Matrix number `matrix`, of m×n elements, with the factors alpha of sums and beta of C.
+    #[inline(always)]
+    pub fn of_matrix(
+        c: DeviceSliceMut<S>,
+        matrix: usize,
+        [m, n]: [u32; 2],
+        alpha: S,
+        beta: S,
+    ) -> Target<S> {
         Target {
-            c: product.c,
-            start: matrix * product.m as usize * product.n as usize,
-            m: product.m,
-            n: product.n,
-            alpha: product.alpha,
-            beta: product.beta,
+            c,
+            start: matrix * m as usize * n as usize,
+            m,
+            n,
+            alpha,
+            beta,
         }
     }
 

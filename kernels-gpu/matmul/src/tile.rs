@@ -1,5 +1,8 @@
 //! What the host has to know of a kernel to launch it.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use cuda_std::tensor::TensorMap;
+
 /// How a kernel reads a factor: what it asks of the strides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -24,12 +27,32 @@ pub const PIECES_OF_K: u32 = 2;
 /// [`Pattern::PiecesAcross`].
 pub const PIECES_ACROSS: u32 = 3;
 
-/// A kernel that computes a tile of C with each block.
+/// A kernel that computes tiles of C, and how it is launched.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub enum Launch<T: 'static, S: 'static> {
+    /// A block for each tile, part of k and matrix.
+    Block(&'static cuda_std::host::Kernel<(crate::Product<T, S>,)>),
+    /// As many blocks as run at once, for all tiles, parts of k and matrices.
+    Persistent {
+        /// Writes sums.
+        sums: PersistentKernel<S, S>,
+        /// Writes elements of 16 bits, the type of the factors.
+        rounded: PersistentKernel<u16, S>,
+    },
+}
+
+/// A kernel of [`Launch::Persistent`] for a C of elements `C`: its arguments are A, B and the product.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type PersistentKernel<C, S> =
+    &'static cuda_std::host::Kernel<(TensorMap, TensorMap, crate::Persistent<C, S>)>;
+
+/// A kernel that computes tiles of C.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug)]
 pub struct Tile<T: 'static, S: 'static> {
     /// The kernel.
-    pub kernel: &'static cuda_std::host::Kernel<(crate::Product<T, S>,)>,
+    pub kernel: Launch<T, S>,
     /// How it reads A.
     pub a: Pattern,
     /// How it reads B.

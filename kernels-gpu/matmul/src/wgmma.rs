@@ -1,5 +1,5 @@
-//! Products by the matrix instructions of warp groups, which read both factors from shared memory:
-//! f16, bf16, and f32 in tf32.
+//! Products of f32 in tf32 by the matrix instructions of warp groups, which read both factors from
+//! shared memory.
 //!
 //! Each of the block's warp groups has 64 rows and all columns of its tile. While the instructions
 //! for one stage run, the threads bring tiles for a later one; instructions of two stages are on
@@ -14,9 +14,9 @@ use crate::grid::first_element;
 use crate::product::{Product, Target};
 use crate::stages::part_of_k;
 use crate::swizzled::{ATOM, Loader, ROW_BYTES};
-use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::tile::{Pattern, Tile};
+use crate::tile::{Launch, Pattern, Tile};
+use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
 
 /// Rows of a tile.
 const ROWS: u32 = 128;
@@ -42,7 +42,7 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
 }
 
 /// The instruction for 64×`N` sums.
-trait Multiply<const N: usize> {
+pub(crate) trait Multiply<const N: usize> {
     /// Adds to the sums.
     ///
     /// # Safety
@@ -51,9 +51,9 @@ trait Multiply<const N: usize> {
 }
 
 /// f16.
-struct F16;
+pub(crate) struct F16;
 /// bf16.
-struct Bf16;
+pub(crate) struct Bf16;
 /// tf32.
 struct Tf32;
 
@@ -69,7 +69,9 @@ macro_rules! multiply {
     )*};
 }
 multiply! {
+    F16, 32, m64n64k16_f16::<A, B>;
     F16, 128, m64n256k16_f16::<A, B>;
+    Bf16, 32, m64n64k16_bf16::<A, B>;
     Bf16, 128, m64n256k16_bf16::<A, B>;
     Tf32, 128, m64n256k8_tf32;
 }
@@ -185,7 +187,7 @@ unsafe fn multiply<
 /// # Safety
 /// As of [`Target::write`].
 #[inline(always)]
-unsafe fn write<const SUMS: usize, const PLAIN: bool>(
+pub(crate) unsafe fn write<const SUMS: usize, const PLAIN: bool>(
     target: &Target<f32>,
     row: u32,
     column: u32,
@@ -222,7 +224,7 @@ macro_rules! kernels {
         $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
         pub static $table: &[Tile<$type, f32>] = &[$(Tile {
-            kernel: &$name,
+            kernel: Launch::Block(&$name),
             a: Pattern::$a_name,
             b: Pattern::$b_name,
             rows: ROWS,
@@ -235,22 +237,6 @@ macro_rules! kernels {
     };
 }
 
-kernels! {
-    /// Tiles of f16.
-    WGMMA_F16: u16 as F16, 256 columns, 128 sums, 4 stages;
-    wgmma_f16_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
-    wgmma_f16_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
-    wgmma_f16_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
-    wgmma_f16_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
-}
-kernels! {
-    /// Tiles of bf16.
-    WGMMA_BF16: u16 as Bf16, 256 columns, 128 sums, 4 stages;
-    wgmma_bf16_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
-    wgmma_bf16_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
-    wgmma_bf16_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
-    wgmma_bf16_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
-}
 // The instructions read rows of k alone: what is across has to be packed first.
 kernels! {
     /// Tiles in tf32.

@@ -166,6 +166,11 @@ impl Gpu {
         unsafe { modules.set(stream, module, constant, value) }
     }
 
+    /// Fails with what the driver says of an operation that failed.
+    pub(super) fn check(&self, result: sys::CUresult, operation: &str) -> Result<()> {
+        self.owner.primary.check(result, operation)
+    }
+
     /// Sets the stack of each thread whose kernel calls functions that the compiler cannot know.
     pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
         let primary = &self.owner.primary;

@@ -16,6 +16,7 @@ mod modules;
 mod primary;
 mod staging;
 mod stream;
+mod tensor_map;
 
 pub use gpu::{Allocation, Gpu};
 pub use memory::HostAllocation;

@@ -17,6 +17,12 @@ pub trait CpuScalar: Scalar<Sum: CpuSum> {
         room: &'a mut Vec<Self::Sum>,
         threads: bool,
     ) -> Result<ArrayView2<'a, Self::Sum>>;
+
+    /// Returns the element in the type of the sums, which is exact.
+    fn wide(self) -> Self::Sum;
+
+    /// Returns the nearest element, ties to even.
+    fn rounded(sum: Self::Sum) -> Self;
 }
 
 /// A type of elements that the crates `gemm-f32` and `gemm-f64` multiply.
@@ -86,6 +92,14 @@ macro_rules! with_kernels {
             ) -> Result<ArrayView2<'a, $type>> {
                 Ok(block)
             }
+
+            fn wide(self) -> $type {
+                self
+            }
+
+            fn rounded(sum: $type) -> $type {
+                sum
+            }
         }
     };
 }
@@ -102,6 +116,14 @@ macro_rules! half_precision {
                 threads: bool,
             ) -> Result<ArrayView2<'a, f32>> {
                 widened(block, room, threads, $convert)
+            }
+
+            fn wide(self) -> f32 {
+                self.to_f32()
+            }
+
+            fn rounded(sum: f32) -> $type {
+                <$type>::from_f32(sum)
             }
         }
     };

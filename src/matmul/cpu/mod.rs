@@ -71,6 +71,46 @@ pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
     products(alpha, a, b, beta, c)
 }
 
+/// As [`gemm`], for a C of the type of A and B: sums are rounded at the end. Takes memory for C in
+/// the type of the sums.
+pub fn rounded_gemm<T: CpuScalar>(product: HostProduct<T, T>) -> Result<()> {
+    let Product {
+        operation,
+        alpha,
+        beta,
+        a,
+        b,
+        mut c,
+    } = product;
+    let mut sums = Array::from_shape_vec(c.dim(), zeroed(c.len())?).expect("C's elements");
+    let (axis, length) = parallel::cut(c.shape(), BLOCK);
+    if !beta.is_zero() {
+        let pairs = sums.axis_chunks_iter_mut(axis, length);
+        parallel::each(
+            pairs.zip(c.axis_chunks_iter(axis, length)),
+            |(mut sums, c)| {
+                sums.zip_mut_with(&c, |sum, &c| *sum = T::wide(c));
+            },
+        );
+    }
+    gemm::<T>(Product {
+        operation,
+        alpha,
+        beta,
+        a,
+        b,
+        c: sums.view_mut(),
+    })?;
+    let pairs = c.axis_chunks_iter_mut(axis, length);
+    parallel::each(
+        pairs.zip(sums.axis_chunks_iter(axis, length)),
+        |(mut c, sums)| {
+            c.zip_mut_with(&sums, |c, &sum| *c = T::rounded(sum));
+        },
+    );
+    Ok(())
+}
+
 /// Computes C = beta·C.
 fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
     if beta.is_one() {

@@ -4,7 +4,7 @@ use cuda_std::DeviceSliceMut;
 use matmul_kernels::{Factor, Parts};
 use num_traits::{One, Zero};
 
-use super::kernels::{HasKernels, MODULE};
+use super::kernels::{HasKernels, MODULE, Output};
 use crate::device::{Buffer, LaunchConfig};
 use crate::matmul::input::Sizes;
 use crate::matmul::options::MatMul;
@@ -19,7 +19,7 @@ pub struct Job<'a, T: HasKernels> {
     pub options: MatMul,
     pub a: Factor<T::Bits>,
     pub b: Factor<T::Bits>,
-    pub c: DeviceSliceMut<T::Sum>,
+    pub c: Output<T::Sum>,
     pub sizes: Sizes,
     /// The sizes of the whole product. They decide on the kernel, whatever the partitions.
     pub whole: Sizes,
@@ -34,7 +34,7 @@ const ADDING_BLOCKS: u32 = 2048;
 
 impl<T: HasKernels> Job<'_, T> {
     /// Computes the job by a kernel that sums `parts` parts of k, which are added afterwards if
-    /// there are several. `launch` gets C, or memory for the parts, each as large as C, and the
+    /// there are several or C is rounded. `launch` gets C, or memory for the parts, each as large as C, and the
     /// alpha and beta for the kernel.
     ///
     /// # Safety
@@ -45,8 +45,10 @@ impl<T: HasKernels> Job<'_, T> {
         parts: usize,
         launch: impl FnOnce(DeviceSliceMut<T::Sum>, T::Sum, T::Sum) -> Result<()>,
     ) -> Result<()> {
-        if parts == 1 {
-            return launch(self.c, self.alpha, self.beta);
+        if let Output::Sums(c) = self.c
+            && parts == 1
+        {
+            return launch(c, self.alpha, self.beta);
         }
         let mut sums = self.device.alloc(parts * self.c.len())?;
         launch(sums.slice_mut(), T::Sum::one(), T::Sum::zero())?;
@@ -64,16 +66,33 @@ impl<T: HasKernels> Job<'_, T> {
         count: usize,
         alpha: T::Sum,
     ) -> Result<()> {
-        let task = Parts {
-            parts: parts.slice(),
-            c: self.c,
-            alpha,
-            beta: self.beta,
-            count: count as u32,
-        };
         let blocks = LaunchConfig::for_len(self.c.len(), ADDING_THREADS).grid.x;
         let config = LaunchConfig::new(blocks.min(ADDING_BLOCKS), ADDING_THREADS);
+        let (parts, beta, count) = (parts.slice(), self.beta, count as u32);
         // SAFETY: the caller vouches for C and the parts.
-        unsafe { (self.device).launch(MODULE, T::KERNELS.add_parts, config, (task,)) }
+        unsafe {
+            match self.c {
+                Output::Sums(c) => {
+                    let task = Parts {
+                        parts,
+                        c,
+                        alpha,
+                        beta,
+                        count,
+                    };
+                    (self.device).launch(MODULE, T::KERNELS.add_parts, config, (task,))
+                }
+                Output::Rounded { c, add_parts } => {
+                    let task = Parts {
+                        parts,
+                        c,
+                        alpha,
+                        beta,
+                        count,
+                    };
+                    self.device.launch(MODULE, add_parts, config, (task,))
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The kernels of each element type.
 
-use cuda_std::DeviceParam;
 use cuda_std::host::Kernel;
+use cuda_std::{DeviceParam, DeviceSliceMut};
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
 
@@ -24,6 +24,37 @@ pub trait HasKernels: Scalar<Sum: DeviceParam> {
     type Wide: HasKernels + Scalar<Sum = Self::Sum>;
 
     const KERNELS: Kernels<Self>;
+}
+
+/// C in a device's memory.
+#[derive(Clone, Copy)]
+pub enum Output<S: 'static> {
+    /// The type of the sums.
+    Sums(DeviceSliceMut<S>),
+    /// Bits of numbers of 16 bits.
+    Rounded {
+        c: DeviceSliceMut<u16>,
+        /// Adds the sums of parts of k and rounds.
+        add_parts: &'static Kernel<(Parts<S, u16>,)>,
+    },
+}
+
+impl<S> Output<S> {
+    /// Returns the number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Output::Sums(c) => c.len(),
+            Output::Rounded { c, .. } => c.len(),
+        }
+    }
+}
+
+/// A type of elements of C for products of `T`.
+pub trait OutputOf<T: HasKernels>: Element {
+    fn output(c: DeviceSliceMut<Self>) -> Output<T::Sum>;
+
+    /// Returns the product with a factor, rounded once.
+    fn scaled(self, factor: T::Sum) -> Self;
 }
 
 /// Kernels with the same tiles that read A and B by different patterns.
@@ -49,7 +80,7 @@ pub struct Kernels<T: HasKernels> {
     /// Copies a factor in the type of its sums.
     pub widen: Option<Pack<T::Bits, T::Sum>>,
     /// Adds the sums of parts of k.
-    pub add_parts: &'static Kernel<(Parts<T::Sum>,)>,
+    pub add_parts: &'static Kernel<(Parts<T::Sum, T::Sum>,)>,
 }
 
 impl<T: HasKernels> Kernels<T> {
@@ -106,7 +137,7 @@ impl HasKernels for f64 {
 }
 
 macro_rules! half_precision {
-    ($($type:ident: $warp:ident $warp_group:ident $widen:ident;)*) => {$(
+    ($($type:ident: $warp:ident [$($warp_group:ident)*] $widen:ident $round:ident;)*) => {$(
         impl HasKernels for $type {
             type Bits = u16;
             type Word = u16;
@@ -115,7 +146,7 @@ macro_rules! half_precision {
             const KERNELS: Kernels<$type> = Kernels {
                 fma: &[],
                 warp: &[kernels::$warp],
-                warp_group: &[kernels::$warp_group],
+                warp_group: &[$(kernels::$warp_group),*],
                 needs_tf32: false,
                 skinny: None,
                 pack: Some(&kernels::pack_u16),
@@ -123,12 +154,49 @@ macro_rules! half_precision {
                 add_parts: &kernels::add_parts_f32,
             };
         }
+
+        impl OutputOf<$type> for $type {
+            fn output(c: DeviceSliceMut<$type>) -> Output<f32> {
+                // SAFETY: the same memory, as the elements' bits.
+                let c = unsafe { DeviceSliceMut::from_raw_parts(c.as_mut_ptr().cast(), c.len()) };
+                Output::Rounded { c, add_parts: &kernels::$round }
+            }
+
+            fn scaled(self, factor: f32) -> $type {
+                $type::from_f32(factor * self.to_f32())
+            }
+        }
+
+        impl OutputOf<$type> for f32 {
+            fn output(c: DeviceSliceMut<f32>) -> Output<f32> {
+                Output::Sums(c)
+            }
+
+            fn scaled(self, factor: f32) -> f32 {
+                factor * self
+            }
+        }
     )*};
 }
 half_precision! {
-    f16: HALF_F16 WGMMA_F16 widen_f16;
-    bf16: HALF_BF16 WGMMA_BF16 widen_bf16;
+    f16: HALF_F16 [PERSISTENT_F16 PERSISTENT_F16_NARROW] widen_f16 add_parts_to_f16;
+    bf16: HALF_BF16 [PERSISTENT_BF16 PERSISTENT_BF16_NARROW] widen_bf16 add_parts_to_bf16;
 }
+
+macro_rules! sums {
+    ($($type:ident)*) => {$(
+        impl OutputOf<$type> for $type {
+            fn output(c: DeviceSliceMut<$type>) -> Output<$type> {
+                Output::Sums(c)
+            }
+
+            fn scaled(self, factor: $type) -> $type {
+                factor * self
+            }
+        }
+    )*};
+}
+sums! { f32 f64 }
 
 /// The most columns of a kernel, and the kernel.
 type OfColumns<T> = (u32, &'static Kernel<(Skinny<T>,)>);

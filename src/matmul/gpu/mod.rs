@@ -4,6 +4,7 @@ mod cast;
 mod factor;
 mod job;
 mod kernels;
+mod persistent;
 mod skinny;
 mod tiled;
 mod tuning;
@@ -16,7 +17,7 @@ use num_traits::Zero;
 pub use self::cast::cast;
 use self::factor::{OnDevice, factor, pack, recast};
 use self::job::Job;
-pub use self::kernels::HasKernels;
+pub use self::kernels::{HasKernels, OutputOf};
 use super::element::{HostProduct, ResidentProduct};
 use super::input::{DeviceProduct, Sizes};
 use super::options::{Instructions, MatMul, Precision};
@@ -29,11 +30,11 @@ const MAX_BATCH: usize = 65_532;
 const _: () = assert!(MAX_BATCH.is_multiple_of(4));
 
 /// Computes a partition of a product of host arrays, with the kernel for the `whole` product.
-pub fn host<T: HasKernels>(
+pub fn host<T: HasKernels, C: OutputOf<T>>(
     options: MatMul,
     device: &Device,
     whole: Sizes,
-    product: HostProduct<T>,
+    product: HostProduct<T, C>,
 ) -> Result<()> {
     let sizes = product.sizes();
     let (operation, alpha, beta, mut c) =
@@ -42,7 +43,7 @@ pub fn host<T: HasKernels>(
     if sizes.k == 0 || alpha.is_zero() {
         // A and B are not read, so the device is not needed.
         let is_zero = beta.is_zero();
-        c.mapv_inplace(|c| if is_zero { T::Sum::zero() } else { beta * c });
+        c.mapv_inplace(|c| if is_zero { C::zeroed() } else { c.scaled(beta) });
         return Ok(());
     }
     let a = OnDevice::upload(device, product.a)?;
@@ -74,13 +75,20 @@ pub fn host<T: HasKernels>(
 }
 
 /// Computes a product of arrays in the memory of C's device.
-pub fn device<T: HasKernels>(options: MatMul, product: ResidentProduct<T>) -> Result<()> {
+pub fn device<T: HasKernels, C: OutputOf<T>>(
+    options: MatMul,
+    product: ResidentProduct<T, C>,
+) -> Result<()> {
     let whole = product.sizes;
     run(options, product, whole)
 }
 
 /// Computes `product`, which may be a partition, with the kernel for the `whole` product.
-fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes) -> Result<()> {
+fn run<T: HasKernels, C: OutputOf<T>>(
+    options: MatMul,
+    product: ResidentProduct<T, C>,
+    whole: Sizes,
+) -> Result<()> {
     let (operation, sizes) = (product.operation, product.sizes);
     let Sizes { batch, m, n, .. } = sizes;
     if batch == 0 || m == 0 || n == 0 {
@@ -107,7 +115,7 @@ fn run<T: HasKernels>(options: MatMul, product: ResidentProduct<T>, whole: Sizes
             options,
             a: of_batch(a),
             b: of_batch(b),
-            c,
+            c: C::output(c),
             sizes: Sizes {
                 batch: count,
                 ..sizes

@@ -1,6 +1,6 @@
 //! Products by kernels that compute a tile of C per block.
 
-use matmul_kernels::{Factor, Pattern, Product, Tile};
+use matmul_kernels::{Factor, Launch, Pattern, Product, Tile};
 
 use super::factor::{fits, pack};
 use super::job::Job;
@@ -77,11 +77,20 @@ impl<T: HasKernels> Job<'_, T> {
         // The copies are freed after the kernels have run.
         let (_copy_of_a, a) = packed(choice.packs_a, self.a, m)?;
         let (_copy_of_b, b) = packed(choice.packs_b, self.b, n)?;
-        let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
-        let tiles = u32::try_from(tiles).map_err(|_| {
+        let per_matrix = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
+        let too_many = |_| {
             let message = format!("a result of {m}×{n} has more tiles than a grid can have blocks");
             Error::input(self.operation, message)
-        })?;
+        };
+        let kernel = match tile.kernel {
+            Launch::Block(kernel) => kernel,
+            Launch::Persistent { sums, rounded } => {
+                let tiles = i32::try_from(per_matrix * batch * cut.parts).map_err(too_many)?;
+                // SAFETY: the caller vouches for the memory; the factors fit the patterns.
+                return unsafe { self.run_persistent(tile, sums, rounded, cut, tiles, (a, b)) };
+            }
+        };
+        let tiles = u32::try_from(per_matrix).map_err(too_many)?;
         let config = LaunchConfig::new((tiles, cut.parts as u32, batch as u32), tile.threads)
             .with_shared_bytes(tile.shared_bytes);
         let launch = |c, alpha, beta| {
@@ -97,7 +106,7 @@ impl<T: HasKernels> Job<'_, T> {
                 beta,
             };
             // SAFETY: the caller vouches for the memory; the factors fit the patterns.
-            unsafe { self.device.launch(MODULE, tile.kernel, config, (product,)) }
+            unsafe { self.device.launch(MODULE, kernel, config, (product,)) }
         };
         // SAFETY: the caller vouches for the memory.
         unsafe { self.in_parts(cut.parts, launch) }

@@ -73,6 +73,7 @@ pub(super) fn rate(
         (4, _) if precision == Precision::Full => (380.0, 1, 1.0),
         (4, Instructions::WarpGroup) => (2800.0, 1, 1.0),
         (4, _) => (850.0, 2, 0.6),
+        (_, Instructions::WarpGroup) if columns < 256 => (4300.0, 1, 1.0),
         (_, Instructions::WarpGroup) => (5600.0, 1, 1.0),
         (_, _) => (2500.0, 2, 0.6),
     };

@@ -267,7 +267,7 @@ fn chunks_are_as_large_as_the_memory() {
     }
 }
 
-fn check_parts<T: Number + DeviceParam>(device: &Device, kernel: &Kernel<(Parts<T>,)>) {
+fn check_parts<T: Number + DeviceParam>(device: &Device, kernel: &Kernel<(Parts<T, T>,)>) {
     // Odd numbers of elements are added one by one, others as 16-byte vectors.
     for (elements, count, beta) in [(1, 1, 0.0), (36, 3, 0.5), (1023, 9, 0.0), (1000, 4, -2.0)] {
         let parts = random(1, elements * count);

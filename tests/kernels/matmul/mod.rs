@@ -4,6 +4,7 @@ mod calls;
 mod cast;
 mod devices;
 mod kernels;
+mod rounded;
 mod vectors;
 
 use gridstride::Device;

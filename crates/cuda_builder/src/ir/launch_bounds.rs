@@ -3,6 +3,9 @@
 //! `#[kernel]` cannot set LLVM's function attributes. It writes
 //! `asm!("// cuda_builder maxntid 512 1 1 minctasm 2")` into the kernel's body instead; that call
 //! is taken out here and `"nvvm.maxntid"="512,1,1" "nvvm.minctasm"="2"` set on the function.
+//!
+//! rustc does not pass parameters that are aligned to more than 16 bytes. `tensor_map!` of cuda_std
+//! writes `// cuda_builder paramalign 0 64`, which aligns the kernel's parameter 0 to 64 bytes.
 
 use super::line;
 use crate::BuildError;
@@ -54,6 +57,15 @@ fn with_bounds(define: &str, marker: &str) -> Result<String, BuildError> {
     }
     let mut attributes = Vec::new();
     let mut words = marker.split_ascii_whitespace();
+    if let Some(numbers) = marker.strip_prefix("paramalign ") {
+        let numbers: Vec<usize> = (numbers.split(' ').map(str::parse).collect::<Result<_, _>>())
+            .map_err(|_| refuse("`paramalign` takes 2 numbers".to_owned()))?;
+        let aligned = match numbers[..] {
+            [parameter, bytes] => line::with_aligned_parameter(define, parameter, bytes),
+            _ => return Err(refuse("`paramalign` takes 2 numbers".to_owned())),
+        };
+        return aligned.ok_or_else(|| refuse("the function has no such parameter".to_owned()));
+    }
     while let Some(bound) = words.next() {
         let Some(&(_, count)) = BOUNDS.iter().find(|(name, _)| *name == bound) else {
             return Err(refuse(format!("`{bound}` is not a launch bound")));
@@ -86,6 +98,23 @@ mod tests {
             "{define}\nstart:\n  call void asm sideeffect alignstack \"// cuda_builder {marker}\", \
              \"~{{memory}}\"(), !srcloc !4\n  ret void\n}}\n"
         )
+    }
+
+    #[test]
+    fn a_parameter_is_aligned_once() {
+        let define =
+            "define ptx_kernel void @k([8 x i128] %0, { i64, ptr } %1, i32 noundef %n) #1 {";
+        let aligned = from_markers(&kernel(define, "paramalign 0 64")).unwrap();
+        let expected = "define ptx_kernel void @k([8 x i128] alignstack(64) %0, { i64, ptr } %1, i32 noundef %n) #1 {";
+        assert!(aligned.starts_with(expected), "{aligned}");
+        let again = from_markers(&kernel(expected, "paramalign 0 64")).unwrap();
+        assert!(again.starts_with(expected), "{again}");
+        let other = from_markers(&kernel(define, "paramalign 2 64")).unwrap();
+        assert!(other.contains("i32 noundef alignstack(64) %n)"), "{other}");
+        for wrong in ["paramalign 3 64", "paramalign 0", "paramalign 0 x"] {
+            let refused = from_markers(&kernel(define, wrong)).unwrap_err();
+            assert!(refused.to_string().contains("paramalign"), "{refused}");
+        }
     }
 
     #[test]

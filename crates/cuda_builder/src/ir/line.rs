@@ -61,6 +61,33 @@ pub(super) fn with_function_attributes(line: &str, attributes: &str) -> Option<S
     ))
 }
 
+/// A `define` line whose parameter number `number` is aligned to `bytes` in the PTX; `None` if there
+/// is no such parameter.
+pub(super) fn with_aligned_parameter(line: &str, number: usize, bytes: usize) -> Option<String> {
+    let open = line.find('@')? + 1 + defined_function(line)?.len();
+    let close = behind_closing_bracket(line, open)? - 1;
+    let mut depth = 0_i32;
+    let ends = line[..close]
+        .char_indices()
+        .skip(open + 1)
+        .filter(|(_, c)| {
+            depth += match c {
+                '(' | '[' | '{' | '<' => 1,
+                ')' | ']' | '}' | '>' => -1,
+                _ => 0,
+            };
+            *c == ',' && depth == 0
+        });
+    let end = ends.map(|(at, _)| at).chain([close]).nth(number)?;
+    // The name comes last.
+    let name = open + 1 + line[open + 1..end].rfind(" %")?;
+    let attribute = format!(" alignstack({bytes})");
+    match line[..name].ends_with(&attribute) {
+        true => Some(line.to_owned()),
+        false => Some(format!("{}{attribute}{}", &line[..name], &line[name..])),
+    }
+}
+
 /// Copies a line, with other text in place of the names behind `sigil` (`@` or `%`) that `rename`
 /// knows. Strings are no names.
 pub(super) fn push_renamed(

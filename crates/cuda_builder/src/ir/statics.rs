@@ -10,6 +10,9 @@ use crate::BuildError;
 const DYNAMIC: &str = "__dynamic_smem";
 /// The widest load is of 16 bytes, so that nothing in shared memory is aligned to less.
 const MIN_ALIGN: u32 = 16;
+/// Operands of the matrix instructions of warp groups begin at multiples of 1024 bytes. Without this
+/// the driver places dynamic shared memory right behind a kernel's static shared memory.
+const DYNAMIC_ALIGN: u32 = 1024;
 
 /// The section of immutable statics that only the kernels read.
 pub(super) const IMMUTABLE_SECTION: &str = ", section \".constant.immutable\"";
@@ -123,7 +126,12 @@ fn definition(name: &str, memory: Memory, text: &str) -> Result<String, BuildErr
                     name: name.to_owned(),
                 });
             }
-            format!("global {value}, align {}", align.max(MIN_ALIGN))
+            let least = if name == DYNAMIC {
+                DYNAMIC_ALIGN
+            } else {
+                MIN_ALIGN
+            };
+            format!("global {value}, align {}", align.max(least))
         }
         Memory::SharedStatic => {
             let end = type_end(value).ok_or_else(malformed)?;
@@ -227,7 +235,7 @@ mod tests {
         for words in ["external", "external local_unnamed_addr"] {
             assert_eq!(
                 rewrite(&format!("@__dynamic_smem = {words} global [0 x i32]")),
-                format!("@__dynamic_smem = {words} addrspace(3) global [0 x i32], align 16\n")
+                format!("@__dynamic_smem = {words} addrspace(3) global [0 x i32], align 1024\n")
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use super::kernel::Dim3;
 use super::shared::DynamicShared;
-use super::{Misuse, PendingWgmma, WarpOperation};
+use super::{Misuse, PendingTensorTiles, PendingWgmma, WarpOperation};
 use core::alloc::Layout;
 use core::cell::{Cell, RefCell};
 use core::panic::Location;
@@ -91,6 +91,13 @@ pub unsafe trait Lane {
     /// The matrix instructions of the thread's warp group that it has not waited for: at first
     /// none.
     fn pending_wgmma(&self) -> &RefCell<PendingWgmma>;
+
+    /// The copies of tiles that the block's threads have started and that are not done: at first
+    /// none. `None` if the block does each copy when it is started.
+    fn pending_tensor_tiles(&self) -> Option<&RefCell<PendingTensorTiles>>;
+
+    /// Ends the thread with a mistake; does not return.
+    fn misuse(&self, misuse: Misuse, site: &'static Location<'static>) -> !;
 
     /// The block's shared array known by `key`, made on first use.
     fn shared_static(&self, key: usize, layout: Layout) -> *mut u8;

@@ -1,9 +1,9 @@
-//! Mistakes in asynchronous copies and matrix instructions.
+//! Mistakes in asynchronous copies, their barriers, and matrix instructions.
 
 use core::fmt;
 use core::panic::Location;
 
-/// What is wrong with an asynchronous copy or a matrix instruction.
+/// What is wrong with an asynchronous copy, its barrier, or a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misuse {
@@ -36,6 +36,18 @@ pub enum Misuse {
     },
     /// The threads of a warp group gave different operands.
     OperandsDiffer,
+    /// What was used as a barrier that counts arrivals has not been initialised, or was overwritten.
+    NotABarrier {
+        /// Its place in the dynamic shared memory.
+        address: usize,
+    },
+    /// A barrier got more arrivals in a phase than it was initialised for.
+    TooManyArrivals {
+        /// Its place in the dynamic shared memory.
+        address: usize,
+    },
+    /// The parameter from which a tile was to be copied is no tensor map of the simulator.
+    NotATensorMap,
     /// Operands changed between a matrix instruction and the wait for it.
     OperandsOverwritten {
         /// Where the instruction was called.
@@ -66,6 +78,17 @@ impl fmt::Display for Misuse {
             Self::AcrossRows { operand, start } => write!(
                 f,
                 "{operand} begins at byte {start} of rows of 128 bytes and goes on past their end"
+            ),
+            Self::NotABarrier { address } => write!(
+                f,
+                "no barrier was initialised at {address} of the dynamic shared memory, or it was overwritten"
+            ),
+            Self::TooManyArrivals { address } => write!(
+                f,
+                "the barrier at {address} of the dynamic shared memory got more arrivals in a phase than it waits for"
+            ),
+            Self::NotATensorMap => f.write_str(
+                "the parameter is no tensor map of the simulator: make it with Device::tensor_map of the device of the launch"
             ),
             Self::OperandsDiffer => {
                 f.write_str("the threads of a warp group gave different operands")

@@ -4,11 +4,13 @@
 mod kernel;
 mod lane;
 mod limits;
+pub(crate) mod mbarrier;
 mod misuse;
 pub(crate) mod mma;
 mod numbers;
 mod shared;
 mod statics;
+pub(crate) mod tensor;
 mod tiles;
 pub(crate) mod wgmma;
 
@@ -20,6 +22,7 @@ pub use limits::{LaunchError, MAX_THREADS};
 pub use linkme;
 pub use misuse::Misuse;
 pub use statics::{CONSTANT_STATICS, ConstantStatic, SHARED_STATICS, SharedStatic};
+pub use tensor::{Pending as PendingTensorTiles, TensorTiles};
 pub use tiles::Pending as PendingWgmma;
 
 pub use crate::warp::WarpOperation;

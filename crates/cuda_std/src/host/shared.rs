@@ -2,17 +2,18 @@
 
 use super::Misuse;
 
-/// A block's dynamic shared memory, to be read while no thread of the block runs.
+/// A block's dynamic shared memory, to be used while no thread of the block runs, or by the one that
+/// does.
 #[derive(Clone, Copy)]
 pub(crate) struct DynamicShared {
-    start: *const u8,
+    start: *mut u8,
     length: usize,
 }
 
 impl DynamicShared {
     /// # Safety
     /// `start` points to `length` initialised bytes that are there while their block runs.
-    pub(crate) unsafe fn new(start: *const u8, length: usize) -> Self {
+    pub(crate) unsafe fn new(start: *mut u8, length: usize) -> Self {
         Self { start, length }
     }
 
@@ -22,6 +23,27 @@ impl DynamicShared {
         access: &'static str,
         address: usize,
     ) -> Result<[u8; N], Misuse> {
+        self.require::<N>(access, address)?;
+        // SAFETY: the bytes are inside of the memory, which by the promise made to `new` is
+        // initialised and there while the block runs; its threads wait while an operation of theirs
+        // is performed.
+        Ok(unsafe { self.start.add(address).cast::<[u8; N]>().read() })
+    }
+
+    /// Writes `N` bytes at a multiple of `N`, for `access`; only while an operation is performed.
+    pub(crate) fn write<const N: usize>(
+        &self,
+        access: &'static str,
+        address: usize,
+        bytes: [u8; N],
+    ) -> Result<(), Misuse> {
+        self.require::<N>(access, address)?;
+        // SAFETY: as in `read`.
+        unsafe { self.start.add(address).cast::<[u8; N]>().write(bytes) };
+        Ok(())
+    }
+
+    fn require<const N: usize>(&self, access: &'static str, address: usize) -> Result<(), Misuse> {
         if address.checked_add(N).is_none_or(|end| end > self.length) {
             return Err(Misuse::OutOfRange {
                 access,
@@ -37,9 +59,6 @@ impl DynamicShared {
                 alignment: N,
             });
         }
-        // SAFETY: the bytes are inside of the memory, which by the promise made to `new` is
-        // initialised and there while the block runs; its threads wait while an operation of theirs
-        // is performed.
-        Ok(unsafe { self.start.add(address).cast::<[u8; N]>().read() })
+        Ok(())
     }
 }

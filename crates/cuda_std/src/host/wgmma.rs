@@ -42,10 +42,10 @@ pub(crate) fn multiply(
     let halves = |operand: Operand| [operand.bits() as u32, (operand.bits() >> 32) as u32];
     let mut words = [halves(a), halves(b)].concat();
     words.extend(sums.iter().map(|sum| sum.to_bits()));
-    let operation = if columns == 128 {
-        WarpOperation::WgmmaN128
-    } else {
-        WarpOperation::WgmmaN256
+    let operation = match columns {
+        64 => WarpOperation::WgmmaN64,
+        128 => WarpOperation::WgmmaN128,
+        _ => WarpOperation::WgmmaN256,
     };
     lane.collective(operation, &mut words, &perform, site);
     for (sum, &word) in sums.iter_mut().zip(&words[HEAD..]) {

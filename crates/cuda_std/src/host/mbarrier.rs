@@ -1,0 +1,129 @@
+//! Barriers that count arrivals and bytes: [`crate::mbarrier`] on the host.
+
+use super::Misuse;
+use super::lane::{Lane, dynamic_shared, lane};
+use crate::shared::SharedAddress;
+use core::panic::Location;
+
+/// The content of a barrier, 8 bytes of shared memory.
+#[derive(Clone, Copy)]
+struct State {
+    /// Arrivals that end a phase, and those that are still missing in this one.
+    arrivals: u16,
+    missing: u16,
+    /// Expected bytes that have not been copied. Bytes may come before they are expected.
+    bytes: i32,
+    /// The parity of the present phase.
+    parity: bool,
+}
+
+/// Marks a barrier: the bytes of uninitialised memory are hardly ever these.
+const MARK: u64 = 0xb5 << 56;
+
+const BYTES: &str = "a barrier that counts arrivals";
+
+impl State {
+    fn read(lane: &dyn Lane, address: usize) -> Result<State, Misuse> {
+        let bits = u64::from_le_bytes(dynamic_shared(lane).read(BYTES, address)?);
+        if bits >> 56 << 56 != MARK {
+            return Err(Misuse::NotABarrier { address });
+        }
+        Ok(State {
+            arrivals: (bits & 0xfff) as u16,
+            missing: (bits >> 12 & 0xfff) as u16,
+            // 25 bits with a sign.
+            bytes: ((bits >> 24) as u32 as i32) << 7 >> 7,
+            parity: bits >> 55 & 1 == 1,
+        })
+    }
+
+    fn write(self, lane: &dyn Lane, address: usize) -> Result<(), Misuse> {
+        let bits = MARK
+            | u64::from(self.parity) << 55
+            | u64::from(self.bytes as u32 & 0x1ff_ffff) << 24
+            | u64::from(self.missing) << 12
+            | u64::from(self.arrivals);
+        dynamic_shared(lane).write(BYTES, address, bits.to_le_bytes())
+    }
+
+    /// Begins the next phase if this one is over.
+    fn turned(self) -> State {
+        match (self.missing, self.bytes) {
+            (0, 0) => State {
+                missing: self.arrivals,
+                parity: !self.parity,
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+/// Changes a barrier.
+fn change(
+    lane: &dyn Lane,
+    address: usize,
+    change: impl FnOnce(State) -> Result<State, Misuse>,
+) -> Result<(), Misuse> {
+    change(State::read(lane, address)?)?
+        .turned()
+        .write(lane, address)
+}
+
+pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'static>) {
+    let lane = lane();
+    let arrivals = arrivals as u16 & 0xfff;
+    let state = State {
+        arrivals,
+        missing: arrivals,
+        bytes: 0,
+        parity: false,
+    };
+    if let Err(misuse) = state.write(lane, at.bits() as usize) {
+        lane.misuse(misuse, site);
+    }
+}
+
+pub(crate) fn arrive(at: SharedAddress, bytes: u32, site: &'static Location<'static>) {
+    let (lane, address) = (lane(), at.bits() as usize);
+    let arrived = change(lane, address, |state| {
+        let missing = state.missing.checked_sub(1);
+        let missing = missing.ok_or(Misuse::TooManyArrivals { address })?;
+        Ok(State {
+            missing,
+            bytes: state.bytes.wrapping_add(bytes as i32),
+            ..state
+        })
+    });
+    if let Err(misuse) = arrived {
+        lane.misuse(misuse, site);
+    }
+}
+
+/// Counts bytes that have been copied.
+pub(super) fn complete(lane: &dyn Lane, address: usize, bytes: usize) -> Result<(), Misuse> {
+    change(lane, address, |state| {
+        Ok(State {
+            bytes: state.bytes.wrapping_sub(bytes as i32),
+            ..state
+        })
+    })
+}
+
+pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'static>) {
+    let (lane, address) = (lane(), at.bits() as usize);
+    let is_over = || match State::read(lane, address) {
+        Ok(state) => state.parity != (parity & 1 == 1),
+        Err(misuse) => lane.misuse(misuse, site),
+    };
+    while !is_over() {
+        // Copies that are as late as they may be are made now.
+        if let Err(misuse) = super::tensor::finish(lane, address) {
+            lane.misuse(misuse, site);
+        }
+        if is_over() {
+            return;
+        }
+        lane.pause(site);
+    }
+}

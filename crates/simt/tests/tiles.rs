@@ -1,0 +1,185 @@
+//! Copies of tiles: when they are made, and the mistakes around them and around their barriers.
+
+mod common;
+
+use common::{SEEDS, launch, slice_mut, under_all_schedules};
+use cuda_std::host::{LaunchConfig, Misuse, TensorTiles};
+use cuda_std::mbarrier::{self, Barrier};
+use cuda_std::prelude::*;
+use cuda_std::tensor::{self, TensorMap};
+use cuda_std::{shared, tensor_map};
+use simt::{SimError, Simulator, differing_seeds};
+
+/// A row of 32 words, and tiles of as many.
+fn map_of(row: &[u32; 32]) -> TensorMap {
+    let tiles = TensorTiles {
+        address: row.as_ptr() as u64,
+        element_bytes: 4,
+        lengths: [32, 1, 1],
+        strides: [128; 2],
+        tile: [32, 1, 1],
+        is_swizzled: false,
+    };
+    tiles.check().unwrap();
+    tiles.simulated()
+}
+
+/// Numbers at a multiple of 16 bytes.
+#[repr(align(16))]
+struct Row([u32; 32]);
+
+fn row() -> Row {
+    Row(std::array::from_fn(|i| i as u32))
+}
+
+const LAUNCH: LaunchConfig = LaunchConfig {
+    grid: cuda_std::host::Dim3 { x: 2, y: 1, z: 1 },
+    block: cuda_std::host::Dim3 { x: 32, y: 1, z: 1 },
+    shared_bytes: 256 + 8,
+};
+
+/// Copies the row and reads it, after waiting if `WAITS`.
+unsafe fn copy_row<const WAITS: bool>(
+    map: tensor::MapAddress,
+    out: DeviceSliceMut<u32>,
+    distance: u32,
+) {
+    let memory = shared::dynamic_shared_mem::<u32>();
+    let (tile, i) = (shared::address(memory), thread::thread_idx_x() as usize);
+    let barrier = Barrier::at(tile.offset(256));
+    // SAFETY: the memory has a row, and a barrier behind it; that nobody waits is a mistake of the
+    // tests that want one.
+    unsafe {
+        if i == 0 {
+            barrier.init(1);
+            mbarrier::publish();
+            barrier.arrive_and_expect(128);
+            tensor::load(tile.offset(distance), map, [0; 3], barrier);
+        }
+        thread::sync_threads();
+        if WAITS {
+            barrier.wait(0);
+        }
+        let block = thread::block_idx_x() as usize;
+        out.set(32 * block + i, memory.add(i).read());
+    }
+}
+
+#[kernel]
+unsafe fn waits(map: TensorMap, out: DeviceSliceMut<u32>) {
+    // SAFETY: passed on.
+    unsafe { copy_row::<true>(tensor_map!(waits, 0, map), out, 0) };
+}
+
+#[kernel]
+unsafe fn does_not_wait(map: TensorMap, out: DeviceSliceMut<u32>) {
+    // SAFETY: passed on.
+    unsafe { copy_row::<false>(tensor_map!(does_not_wait, 0, map), out, 0) };
+}
+
+#[kernel]
+unsafe fn elsewhere(map: TensorMap, out: DeviceSliceMut<u32>, distance: u32) {
+    // SAFETY: passed on.
+    unsafe { copy_row::<true>(tensor_map!(elsewhere, 0, map), out, distance) };
+}
+
+#[test]
+fn a_tile_is_there_after_the_wait() {
+    let row = row();
+    under_all_schedules(|simulator| {
+        let mut out = [0; 64];
+        let arguments = (map_of(&row.0), slice_mut(&mut out));
+        launch(simulator, &waits, LAUNCH, arguments).unwrap();
+        assert_eq!(out[..32], row.0);
+        assert_eq!(out[32..], row.0);
+    });
+}
+
+#[test]
+fn a_missing_wait_shows() {
+    let row = row();
+    let run = |simulator: &Simulator| {
+        let mut out = [0; 64];
+        let arguments = (map_of(&row.0), slice_mut(&mut out));
+        launch(simulator, &does_not_wait, LAUNCH, arguments)?;
+        let is_known = |(i, &read): (usize, &u32)| read == row.0[i % 32] || read == u32::MAX;
+        assert!(out.iter().enumerate().all(is_known), "{out:?}");
+        Ok(out.to_vec())
+    };
+    assert!(differing_seeds(SEEDS, run).unwrap().is_some());
+}
+
+#[test]
+fn targets_out_of_range_or_not_aligned_are_reported() {
+    let row = row();
+    for seed in SEEDS {
+        let run = |distance| {
+            let mut out = [0; 64];
+            let arguments = (map_of(&row.0), slice_mut(&mut out), distance);
+            match launch(&Simulator::with_seed(seed), &elsewhere, LAUNCH, arguments) {
+                Ok(()) => None,
+                Err(SimError::Misuse { misuse, .. }) => Some(misuse),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert_eq!(run(128), None);
+        let misaligned = run(64).unwrap();
+        assert!(
+            matches!(misaligned, Misuse::Misaligned { alignment: 128, .. }),
+            "{misaligned}"
+        );
+        let outside = run(256).unwrap();
+        assert!(matches!(outside, Misuse::OutOfRange { .. }), "{outside}");
+    }
+}
+
+/// Two threads pass a number to and fro, `rounds` times.
+#[kernel]
+unsafe fn relay(rounds: u32, out: DeviceSliceMut<u32>) {
+    let memory = shared::dynamic_shared_mem::<u32>();
+    let barriers = shared::address(memory).offset(64);
+    let (there, back) = (Barrier::at(barriers), Barrier::at(barriers.offset(8)));
+    let thread = thread::thread_idx_x();
+    // SAFETY: each waits for the other before it touches the number.
+    unsafe {
+        if thread == 0 {
+            there.init(1);
+            back.init(1);
+            memory.write(0);
+            mbarrier::publish();
+        }
+        thread::sync_threads();
+        for round in 0..rounds {
+            match thread {
+                0 => {
+                    back.wait((round + 1) % 2);
+                    memory.write(memory.read().wrapping_mul(3).wrapping_add(1));
+                    there.arrive();
+                }
+                1 => {
+                    there.wait(round % 2);
+                    memory.write(memory.read() ^ round);
+                    back.arrive();
+                }
+                _ => {}
+            }
+        }
+        thread::sync_threads();
+        if thread == 0 {
+            out.set(0, memory.read());
+        }
+    }
+}
+
+#[test]
+fn phases_order_what_threads_do() {
+    let expected = (0..20).fold(0u32, |number, round| {
+        number.wrapping_mul(3).wrapping_add(1) ^ round
+    });
+    under_all_schedules(|simulator| {
+        let mut out = [0];
+        let config = LaunchConfig::new(1, 33).with_shared_bytes(80);
+        launch(simulator, &relay, config, (20, slice_mut(&mut out))).unwrap();
+        assert_eq!(out, [expected]);
+    });
+}

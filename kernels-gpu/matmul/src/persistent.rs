@@ -1,0 +1,348 @@
+//! Products of f16 and bf16 on compute capability 9.0: by the matrix instructions of warp groups,
+//! of tiles that one thread copies, in blocks that compute one tile of C after the other.
+//!
+//! A block has a warp group that copies and two that multiply, each 64 rows and all columns of the
+//! tile. A stage of shared memory has a tile of A and of B and two barriers: *full* ends a phase when
+//! the copies have come, *empty* when all warps that multiply have read them. So no thread waits
+//! for others that have the same work, and the copies of the next tile of C go on while sums are
+//! written. (The scheme is CUTLASS's; its steps are measured in Pranjal Shankhdhar's 'Outperforming
+//! cuBLAS on H100', 2024.)
+
+use cuda_std::mbarrier;
+use cuda_std::prelude::*;
+use cuda_std::tensor::{MapAddress, TensorMap};
+use cuda_std::wgmma::{self, Sums};
+use cuda_std::{registers, tensor_map};
+
+use crate::grid::place_in_groups;
+use crate::results::Results;
+use crate::ring::{DEPTH, ROWS, Ring, load, next, operand};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::tile::{Launch, Pattern, Tile};
+use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
+use crate::wgmma::{Bf16, F16, Multiply};
+
+/// Threads of a block, of which the first 128 copy. The host alone asks for it.
+#[cfg(not(target_arch = "nvptx64"))]
+const THREADS: u32 = 384;
+/// Warps that multiply.
+const READERS: u32 = 8;
+
+/// What a launch computes: C = alpha·A·B + beta·C for a batch of matrices, or parts of the sums over
+/// k, which is not 0. Blocks share the tiles of all matrices and parts, whatever the number of blocks.
+///
+/// A and B are tensor maps with the axes k, outer index and matrix, or outer index, k and matrix if
+/// they are read across.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Persistent<C, S = f32> {
+    /// Row-major without gaps; parts of k follow each other if there are several, each a whole
+    /// batch.
+    pub c: DeviceSliceMut<C>,
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+    /// How many of k each part sums, a multiple of 64.
+    pub k_part: u32,
+    /// Parts of k.
+    pub parts: u32,
+    /// Matrices.
+    pub batch: u32,
+    /// 1 if A has a matrix for each of the batch, 0 if they share one.
+    pub a_step: u32,
+    /// The same for B.
+    pub b_step: u32,
+    /// Factor of A·B.
+    pub alpha: S,
+    /// Factor of C, which is not read if it is 0.
+    pub beta: S,
+}
+
+/// A tile of C.
+struct Place {
+    row: u32,
+    column: u32,
+    /// The matrix of the batch.
+    matrix: u32,
+    /// The matrix of C: parts follow each other.
+    result: u32,
+    k: u32,
+    /// Stages.
+    stages: u32,
+}
+
+impl<C: Copy> Persistent<C> {
+    /// The number of tiles.
+    #[inline(always)]
+    fn tiles(&self, columns: u32) -> u32 {
+        self.m.div_ceil(ROWS) * self.n.div_ceil(columns) * self.batch * self.parts
+    }
+
+    #[inline(always)]
+    fn place(&self, tile: u32, columns: u32) -> Place {
+        let (down, across) = (self.m.div_ceil(ROWS), self.n.div_ceil(columns));
+        let result = tile / (down * across);
+        // Wide tiles that are computed at the same time then cover about a square of C, and of very
+        // large results they share what the cache keeps of a whole row of tiles. Measured on an H100.
+        let group = match columns {
+            ..256 => 2,
+            _ if down < 128 => 16,
+            _ => 32,
+        };
+        let (row, column) = place_in_groups(group, tile % (down * across), down, across);
+        let (part, matrix) = (result / self.batch, result % self.batch);
+        let k = part * self.k_part;
+        Place {
+            row: row * ROWS,
+            column: column * columns,
+            matrix,
+            result,
+            k,
+            stages: self.k_part.min(self.k - k).div_ceil(DEPTH),
+        }
+    }
+}
+
+/// Copies the stages of all tiles of C that the block has: the work of one thread.
+///
+/// # Safety
+/// The launch is as [`Persistent`] says, and the ring's barriers are initialised.
+#[inline(always)]
+unsafe fn copy<C: Copy, const COLUMNS: u32, const STAGES: u32, const A: bool, const B: bool>(
+    product: &Persistent<C>,
+    a: MapAddress,
+    b: MapAddress,
+) {
+    a.prefetch();
+    b.prefetch();
+    let mut ring = Ring::<COLUMNS, STAGES>::new();
+    let tiles = product.tiles(COLUMNS);
+    let mut tile = thread::block_idx_x();
+    while tile < tiles {
+        let Place {
+            row,
+            column,
+            matrix,
+            k,
+            stages,
+            ..
+        } = product.place(tile, COLUMNS);
+        let mut stage = 0;
+        while stage < stages {
+            let k = (k + stage * DEPTH) as i32;
+            let (full, empty) = (ring.full_of(ring.stage), ring.empty_of(ring.stage));
+            // SAFETY: the phase before, of which the first one has no reads, is over when all have
+            // read the stage. Copies of its bytes follow.
+            unsafe {
+                empty.wait(ring.parity ^ 1);
+                full.arrive_and_expect(Ring::<COLUMNS, STAGES>::STAGE);
+                let of_a = [row as i32, k, (matrix * product.a_step) as i32];
+                load::<ROWS, A>(ring.tiles(), a, of_a, full);
+                let of_b = [column as i32, k, (matrix * product.b_step) as i32];
+                let to = ring.tiles().offset(Ring::<COLUMNS, STAGES>::BYTES_A);
+                load::<COLUMNS, B>(to, b, of_b, full);
+            }
+            ring.advance();
+            stage += 1;
+        }
+        tile += thread::grid_dim_x();
+    }
+}
+
+/// Multiplies the stages of all tiles of C that the block has, and writes the sums: the work of two
+/// warp groups.
+///
+/// # Safety
+/// As of [`copy`].
+#[inline(always)]
+unsafe fn multiply<
+    C: Copy,
+    I: Multiply<SUMS> + Results<C>,
+    const COLUMNS: u32,
+    const SUMS: usize,
+    const STAGES: u32,
+    const A: bool,
+    const B: bool,
+>(
+    product: &Persistent<C>,
+) where
+    [f32; SUMS]: Sums,
+{
+    let mut ring = Ring::<COLUMNS, STAGES>::new();
+    let (warp, lane) = (thread::thread_idx_x() / 32 - 4, thread::thread_idx_x() % 32);
+    let tiles = product.tiles(COLUMNS);
+    let mut tile = thread::block_idx_x();
+    while tile < tiles {
+        let Place {
+            row,
+            column,
+            result,
+            stages,
+            ..
+        } = product.place(tile, COLUMNS);
+        let mut sums = [0.0f32; SUMS];
+        let mut before = ring.stage;
+        let mut stage = 0;
+        // A tile has a stage at least. A loop that could be left before would set sums to zero where
+        // instructions might still add to them, for which the assembler performs them one by one.
+        loop {
+            // SAFETY: the barriers are initialised. The stage is full, and is not copied to before
+            // this warp says below that it has been read, when the instructions have finished.
+            unsafe {
+                ring.full_of(ring.stage).wait(ring.parity);
+                let a = operand::<A>(ring.tiles(), 64 * (warp / 4));
+                let b = operand::<B>(ring.tiles().offset(Ring::<COLUMNS, STAGES>::BYTES_A), 0);
+                wgmma::fence();
+                unrolled! { part in [0 1 2 3] {
+                    let (a, b) = (a.offset(part as u32 * next(A)), b.offset(part as u32 * next(B)));
+                    I::multiply::<A, B>(&mut sums, a, b);
+                }}
+                wgmma::commit();
+                // Those of the stage before have finished then.
+                wgmma::wait::<1>();
+                if stage > 0 && lane == 0 {
+                    ring.empty_of(before).arrive();
+                }
+            }
+            before = ring.stage;
+            ring.advance();
+            stage += 1;
+            if stage >= stages {
+                break;
+            }
+        }
+        wgmma::wait::<0>();
+        sums.hold();
+        // SAFETY: as above. Each lane has its own elements of C.
+        unsafe {
+            if lane == 0 {
+                ring.empty_of(before).arrive();
+            }
+            I::write::<SUMS>(product, result, row + 16 * warp, column, &sums);
+        }
+        tile += thread::grid_dim_x();
+    }
+}
+
+/// The tiles of this block.
+///
+/// # Safety
+/// The launch is as [`Persistent`] says, with the shared memory of `STAGES` stages.
+#[inline(always)]
+unsafe fn compute<
+    C: Copy,
+    I: Multiply<SUMS> + Results<C>,
+    const COLUMNS: u32,
+    const SUMS: usize,
+    const STAGES: u32,
+    const A: bool,
+    const B: bool,
+>(
+    product: &Persistent<C>,
+    a: MapAddress,
+    b: MapAddress,
+) where
+    [f32; SUMS]: Sums,
+{
+    let thread = thread::thread_idx_x();
+    if thread == 0 {
+        let ring = Ring::<COLUMNS, STAGES>::new();
+        let mut stage = 0;
+        while stage < STAGES {
+            // SAFETY: behind the stages.
+            unsafe {
+                ring.full_of(stage).init(1);
+                ring.empty_of(stage).init(READERS);
+            }
+            stage += 1;
+        }
+        mbarrier::publish();
+    }
+    thread::sync_threads();
+    // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
+    // SAFETY: the barriers are initialised; the rest is passed on to the caller.
+    unsafe {
+        if thread < 128 {
+            registers::keep::<40>();
+            if thread == 0 {
+                copy::<C, COLUMNS, STAGES, A, B>(product, a, b);
+            }
+        } else {
+            registers::take::<232>();
+            multiply::<C, I, COLUMNS, SUMS, STAGES, A, B>(product);
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($(#[$doc:meta])* $table:ident: $kind:ty, $columns:literal columns, $sums:literal sums, $stages:literal stages;
+        $($name:ident $rounded:ident: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
+        $(
+            kernels! { @ $name f32, $kind, $columns, $sums, $stages, $a, $b }
+            kernels! { @ $rounded u16, $kind, $columns, $sums, $stages, $a, $b }
+        )*
+        $(#[$doc])*
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub static $table: &[Tile<u16, f32>] = &[$(Tile {
+            kernel: Launch::Persistent { sums: &$name, rounded: &$rounded },
+            a: Pattern::$a_name,
+            b: Pattern::$b_name,
+            rows: ROWS,
+            columns: $columns,
+            depth: DEPTH,
+            threads: THREADS,
+            shared_bytes: Ring::<$columns, $stages>::BYTES,
+        }),*];
+    };
+    (@ $name:ident $c:ty, $kind:ty, $columns:literal, $sums:literal, $stages:literal, $a:ident, $b:ident) => {
+        /// Tiles of C, one after the other for each block.
+        ///
+        /// # Safety
+        /// The launch is as [`Persistent`] says, in blocks of 384 threads.
+        #[kernel(max_block = 384, min_blocks = 1)]
+        pub unsafe fn $name(a: TensorMap, b: TensorMap, product: Persistent<$c>) {
+            const A: bool = $a == PIECES_ACROSS;
+            const B: bool = $b == PIECES_ACROSS;
+            let (a, b) = (tensor_map!($name, 0, a), tensor_map!($name, 1, b));
+            // SAFETY: passed on to the caller.
+            unsafe { compute::<$c, $kind, $columns, $sums, $stages, A, B>(&product, a, b) }
+        }
+    };
+}
+
+kernels! {
+    /// Tiles of f16 with 256 columns.
+    PERSISTENT_F16: F16, 256 columns, 128 sums, 4 stages;
+    persistent_f16_along_along persistent_f16_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    persistent_f16_along_across persistent_f16_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    persistent_f16_across_along persistent_f16_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    persistent_f16_across_across persistent_f16_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+}
+kernels! {
+    /// Tiles of bf16 with 256 columns.
+    PERSISTENT_BF16: Bf16, 256 columns, 128 sums, 4 stages;
+    persistent_bf16_along_along persistent_bf16_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    persistent_bf16_along_across persistent_bf16_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    persistent_bf16_across_along persistent_bf16_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    persistent_bf16_across_across persistent_bf16_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+}
+// For results with few tiles.
+kernels! {
+    /// Tiles of f16 with 64 columns.
+    PERSISTENT_F16_NARROW: F16, 64 columns, 32 sums, 8 stages;
+    persistent_f16_narrow_along_along persistent_f16_narrow_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    persistent_f16_narrow_along_across persistent_f16_narrow_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    persistent_f16_narrow_across_along persistent_f16_narrow_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    persistent_f16_narrow_across_across persistent_f16_narrow_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+}
+kernels! {
+    /// Tiles of bf16 with 64 columns.
+    PERSISTENT_BF16_NARROW: Bf16, 64 columns, 32 sums, 8 stages;
+    persistent_bf16_narrow_along_along persistent_bf16_narrow_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    persistent_bf16_narrow_along_across persistent_bf16_narrow_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    persistent_bf16_narrow_across_along persistent_bf16_narrow_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    persistent_bf16_narrow_across_across persistent_bf16_narrow_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+}

@@ -1,0 +1,127 @@
+//! Products by blocks that compute one tile of C after the other.
+
+use cuda_std::host::TensorTiles;
+use cuda_std::tensor::TensorMap;
+use cuda_std::{DeviceParam, DeviceSliceMut};
+use matmul_kernels::{Factor, Pattern, Persistent, PersistentKernel, Tile};
+
+use super::job::Job;
+use super::kernels::{HasKernels, MODULE, Output};
+use super::tuning::Cut;
+use crate::Result;
+use crate::device::{Element, LaunchConfig};
+use crate::matmul::input::Sizes;
+
+/// What the launches for sums and for rounded elements have in common.
+struct Common {
+    a: TensorMap,
+    b: TensorMap,
+    /// 1 if a factor has a matrix for each of the batch, else 0.
+    steps: [u32; 2],
+    cut: Cut,
+    config: LaunchConfig,
+}
+
+impl<T: HasKernels> Job<'_, T> {
+    /// Computes the job by the kernels for sums and for rounded elements of such tiles, of which
+    /// there are `tiles`.
+    ///
+    /// # Safety
+    /// The factors and C are of the device and have the sizes, the factors fit the tile's patterns,
+    /// and nothing else uses C.
+    pub unsafe fn run_persistent(
+        &self,
+        tile: &Tile<T::Bits, T::Sum>,
+        sums: PersistentKernel<T::Sum, T::Sum>,
+        rounded: PersistentKernel<u16, T::Sum>,
+        cut: Cut,
+        tiles: i32,
+        (a, b): (Factor<T::Bits>, Factor<T::Bits>),
+    ) -> Result<()> {
+        let Sizes { batch, m, n, k } = self.sizes;
+        let map = |factor, outer, rows, pattern| {
+            let tiles = tensor_tiles(factor, [outer, k, batch], [rows, tile.depth], pattern);
+            self.device.tensor_map(&tiles)
+        };
+        let blocks = (tiles as u32).min(self.device.processors() as u32);
+        let common = Common {
+            a: map(&a, m, tile.rows, tile.a)?,
+            b: map(&b, n, tile.columns, tile.b)?,
+            steps: [&a, &b].map(|factor| u32::from(factor.stride_batch != 0)),
+            cut,
+            config: LaunchConfig::new(blocks, tile.threads).with_shared_bytes(tile.shared_bytes),
+        };
+        // SAFETY: the caller vouches for the memory, here and below.
+        unsafe {
+            if let Output::Rounded { c, .. } = self.c
+                && cut.parts == 1
+            {
+                return self.launch(&common, rounded, c, self.alpha, self.beta);
+            }
+            let launch = |c, alpha, beta| self.launch(&common, sums, c, alpha, beta);
+            self.in_parts(cut.parts, launch)
+        }
+    }
+
+    /// Launches the kernel with C, or memory for the parts of k.
+    ///
+    /// # Safety
+    /// As of [`run_persistent`](Self::run_persistent).
+    unsafe fn launch<C: Element + DeviceParam>(
+        &self,
+        common: &Common,
+        kernel: PersistentKernel<C, T::Sum>,
+        c: DeviceSliceMut<C>,
+        alpha: T::Sum,
+        beta: T::Sum,
+    ) -> Result<()> {
+        let Sizes { batch, m, n, k } = self.sizes;
+        let [a_step, b_step] = common.steps;
+        let product = Persistent {
+            c,
+            m: m as u32,
+            n: n as u32,
+            k: k as u32,
+            k_part: common.cut.k_part as u32,
+            parts: common.cut.parts as u32,
+            batch: batch as u32,
+            a_step,
+            b_step,
+            alpha,
+            beta,
+        };
+        let arguments = (common.a, common.b, product);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { (self.device).launch(MODULE, kernel, common.config, arguments) }
+    }
+}
+
+/// The tiles of `rows` outer indices and `depth` k of a factor: `outer` indices, `k`, and `batch`
+/// matrices.
+fn tensor_tiles<T>(
+    factor: &Factor<T>,
+    [outer, k, batch]: [usize; 3],
+    [rows, depth]: [u32; 2],
+    pattern: Pattern,
+) -> TensorTiles {
+    let size = size_of::<T>() as u64;
+    let bytes = |stride: i64| stride as u64 * size;
+    let matrices = if factor.stride_batch == 0 { 1 } else { batch };
+    // Rows of shared memory have 128 bytes: all of a tile's k, or a part of its outer indices.
+    let (near, far, stride, tile) = match pattern {
+        Pattern::PiecesAcross => (outer, k, factor.stride_k, [128 / size as u32, depth, 1]),
+        _ => (k, outer, factor.stride, [depth, rows, 1]),
+    };
+    TensorTiles {
+        address: factor.elements.as_ptr() as u64 + bytes(factor.start),
+        element_bytes: size as u32,
+        lengths: [near as u64, far as u64, matrices as u64],
+        // The third stride of a single matrix is not used, but must be possible.
+        strides: match matrices {
+            1 => [bytes(stride); 2],
+            _ => [bytes(stride), bytes(factor.stride_batch)],
+        },
+        tile,
+        is_swizzled: true,
+    }
+}
