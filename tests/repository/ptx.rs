@@ -172,10 +172,15 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         if architecture != "sm_70" {
             of_image.push(("mma_", 10, of_stages));
             of_image.push(("half_", 8, written("half.rs")));
+            of_image.push(("small_f64_", 5, of_stages));
+            for number in ["small_f16_", "small_bf16_", "small_tf32_"] {
+                of_image.push((number, 4, written("small.rs")));
+            }
         }
         if architecture == "sm_90a" {
             of_image.push(("wgmma_tf32_", 1, written("wgmma.rs")));
             of_image.push(("persistent_", 32, written("persistent.rs")));
+            of_image.push(("mixed_", 6, written("mixed.rs")));
         }
         for number in ["f32", "f64"] {
             for name in ["across_1", "across_any_1"] {

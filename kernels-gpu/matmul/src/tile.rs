@@ -37,9 +37,20 @@ pub enum Launch<T: 'static, S: 'static> {
     Persistent {
         /// Writes sums.
         sums: PersistentKernel<S, S>,
-        /// Writes elements of 16 bits, the type of the factors.
-        rounded: PersistentKernel<u16, S>,
+        /// Writes elements of 16 bits, the type of the factors, if they have 16 bits.
+        rounded: Option<PersistentKernel<u16, S>>,
     },
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T: cuda_std::DeviceParam, S: cuda_std::DeviceParam> Launch<T, S> {
+    /// The name of the kernel that writes sums.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Launch::Block(kernel) => kernel.name(),
+            Launch::Persistent { sums, .. } => sums.name(),
+        }
+    }
 }
 
 /// A kernel of [`Launch::Persistent`] for a C of elements `C`: its arguments are A, B and the product.

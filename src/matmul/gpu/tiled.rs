@@ -1,64 +1,16 @@
 //! Products by kernels that compute a tile of C per block.
 
-use matmul_kernels::{Factor, Launch, Pattern, Product, Tile};
+use matmul_kernels::{Factor, Launch, Product};
 
-use super::factor::{fits, pack};
+use super::choice::Choice;
+use super::factor::pack;
 use super::job::Job;
-use super::kernels::{HasKernels, MODULE, Tiles};
-use super::tuning::{self, Cut};
+use super::kernels::{HasKernels, MODULE};
 use crate::device::LaunchConfig;
 use crate::matmul::input::Sizes;
-use crate::matmul::options::Instructions;
 use crate::{Error, Result};
 
-/// A kernel, how to split k for it, and which factors to pack first.
-pub struct Choice<T: HasKernels> {
-    tile: &'static Tile<T::Bits, T::Sum>,
-    cut: Cut,
-    packs_a: bool,
-    packs_b: bool,
-}
-
 impl<T: HasKernels> Job<'_, T> {
-    /// Returns the fastest kernel by the model, with the packing that it needs; `None` if the
-    /// device has too little shared memory for all of them.
-    pub fn choose(&self, tiles: &[Tiles<T>], instructions: Instructions) -> Option<Choice<T>> {
-        let Sizes { batch, m, n, k } = self.whole;
-        let processors = self.device.processors();
-        let (size, precision) = (size_of::<T>(), self.options.precision);
-        let room = self.device.shared_memory_per_block().unwrap_or(0);
-        let needs_packing = |factor: &Factor<T::Bits>, outer, pattern| {
-            let can_pack = matches!(pattern, Pattern::PiecesOfK | Pattern::ElementsOfK);
-            match fits(factor, outer, k, pattern) {
-                true => Some(false),
-                false => (can_pack && T::KERNELS.pack.is_some()).then_some(true),
-            }
-        };
-        let choice = |tile: &'static Tile<T::Bits, T::Sum>| {
-            let packs_a = needs_packing(&self.a, m, tile.a)?;
-            let packs_b = needs_packing(&self.b, n, tile.b)?;
-            let rate = tuning::rate(size, precision, instructions, tile.columns);
-            let rate = rate.reading(tile.a, tile.b);
-            let mut cut = tuning::cut(self.whole, tile, rate, processors);
-            for (packs, factor, outer) in [(packs_a, &self.a, m), (packs_b, &self.b, n)] {
-                if packs {
-                    let copies = if factor.stride_batch == 0 { 1 } else { batch };
-                    cut = cut.after_packing(copies * outer * k * size);
-                }
-            }
-            Some(Choice {
-                tile,
-                cut,
-                packs_a,
-                packs_b,
-            })
-        };
-        let all = tiles.iter().copied().flatten();
-        all.filter(|tile| tile.shared_bytes <= room)
-            .filter_map(choice)
-            .min_by(|a, b| a.cut.by_time(&b.cut))
-    }
-
     /// Computes the job by a kernel of tiles.
     ///
     /// # Safety
