@@ -16,7 +16,7 @@ use cuda_std::tensor::{self, MapAddress, TensorMap};
 use cuda_std::wgmma;
 use cuda_std::{registers, tensor_map};
 
-use crate::grid;
+use crate::grid::place_in_groups;
 use crate::persistent::Persistent;
 use crate::product::{Target, read};
 use crate::swizzled::ROW_BYTES;
@@ -242,7 +242,8 @@ impl<const ROWS: u32, const COLUMNS: u32> Tiles<ROWS, COLUMNS> {
     fn place(&self, product: &Persistent<f32>, tile: u32) -> Place {
         let per_matrix = self.down * self.across;
         let result = tile / per_matrix;
-        let (row, column) = grid::place(tile % per_matrix, self.down, self.across);
+        // Tiles that are computed at the same time then cover about a square of C.
+        let (row, column) = place_in_groups(2048 / ROWS, tile % per_matrix, self.down, self.across);
         let k = result / product.batch * product.k_part;
         Place {
             row: row * ROWS,
