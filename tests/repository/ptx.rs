@@ -173,8 +173,8 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
             of_image.push(("mma_", 10, of_stages));
             of_image.push(("half_", 8, written("half.rs")));
             of_image.push(("small_f64_", 5, of_stages));
-            for number in ["small_f16_", "small_bf16_", "small_tf32_"] {
-                of_image.push((number, 4, written("small.rs")));
+            for (number, count) in [("small_f16_", 8), ("small_bf16_", 8), ("small_tf32_", 4)] {
+                of_image.push((number, count, written("small.rs")));
             }
         }
         if architecture == "sm_90a" {

@@ -8,11 +8,12 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{SharedAddress, address, dynamic_shared_mem};
-use cuda_std::{async_copy, mma};
+use cuda_std::{async_copy, mma, narrow};
 
+use crate::cast::{f32_of_bf16, f32_of_f16};
 use crate::grid::first_element;
 use crate::loader;
-use crate::product::{Factor, Product, Target};
+use crate::product::{Factor, Product, Sum, Target};
 use crate::stages::part_of_k;
 use crate::swizzled::{ATOM, ROW_BYTES, THREADS};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -197,7 +198,9 @@ impl Multiply for Tf32 {
 /// # Safety
 /// The launch is as [`Product`] says, with [`STAGES`] stages of dynamic shared memory.
 #[inline(always)]
-unsafe fn multiply<T: Copy, I: Multiply, A: Tiles<T>, B: Tiles<T>>(product: &Product<T, f32>) {
+unsafe fn multiply<T: Copy, C: Copy, I: Write<T, C>, A: Tiles<T>, B: Tiles<T>>(
+    product: &Product<T, f32, C>,
+) {
     let depth = ROW_BYTES / size_of::<T>() as u32;
     let stage_bytes = A::BYTES + B::BYTES;
     let (row, column) = first_element(product.m, product.n, SIDE, SIDE);
@@ -258,28 +261,60 @@ unsafe fn multiply<T: Copy, I: Multiply, A: Tiles<T>, B: Tiles<T>>(product: &Pro
         left -= depth as i32;
     }
 
-    let target = Target::of_block(product);
     let (first_row, first_column) = (row + my_row + lane / 4, column + my_column + lane % 4 * 2);
+    let is_whole = product.m - row >= SIDE && product.n - column >= SIDE;
     // SAFETY: this lane's own elements.
-    unsafe {
-        if target.is_plain(row, column, SIDE, SIDE, 2) {
-            write::<true>(&target, first_row, first_column, &sums);
-        } else {
-            write::<false>(&target, first_row, first_column, &sums);
+    unsafe { I::write(product, is_whole, first_row, first_column, &sums) }
+}
+
+/// A lane's sums: of rows 16·i and 16·i + 8, and columns 8·j and 8·j + 1, from its first ones on.
+type LaneSums = [[[f32; 4]; 2]; 2];
+
+/// How sums become elements of C.
+trait Write<T, C>: Multiply {
+    /// Writes a lane's sums, of which the first belongs to `row` and `column`, an even number, of a
+    /// tile that may lie in C as a whole.
+    ///
+    /// # Safety
+    /// No other thread writes these elements.
+    unsafe fn write(
+        product: &Product<T, f32, C>,
+        is_whole: bool,
+        row: u32,
+        column: u32,
+        sums: &LaneSums,
+    );
+}
+
+impl<T: Copy, I: Multiply> Write<T, f32> for I {
+    #[inline(always)]
+    unsafe fn write(
+        product: &Product<T, f32>,
+        is_whole: bool,
+        row: u32,
+        column: u32,
+        sums: &LaneSums,
+    ) {
+        let target = Target::of_block(product);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if is_whole && product.beta == 0.0 && product.n.is_multiple_of(2) {
+                write_sums::<true>(&target, row, column, sums);
+            } else {
+                write_sums::<false>(&target, row, column, sums);
+            }
         }
     }
 }
 
-/// Writes a lane's sums, of which the first belongs to `row` and `column`.
-///
 /// # Safety
 /// As of [`Target::write`].
 #[inline(always)]
-unsafe fn write<const PLAIN: bool>(
+unsafe fn write_sums<const PLAIN: bool>(
     target: &Target<f32>,
     row: u32,
     column: u32,
-    sums: &[[[f32; 4]; 2]; 2],
+    sums: &LaneSums,
 ) {
     unrolled! { i in [0 1] {
         unrolled! { j in [0 1] {
@@ -294,24 +329,93 @@ unsafe fn write<const PLAIN: bool>(
     }}
 }
 
+macro_rules! rounded {
+    ($($kind:ty: $pair:ident $wide:ident;)*) => {$(
+        impl Write<u16, u16> for $kind {
+            #[inline(always)]
+            unsafe fn write(
+                product: &Product<u16, f32, u16>,
+                is_whole: bool,
+                row: u32,
+                column: u32,
+                sums: &LaneSums,
+            ) {
+                // SAFETY: passed on to the caller.
+                unsafe { write_rounded(product, is_whole, row, column, sums, narrow::$pair, $wide) }
+            }
+        }
+    )*};
+}
+rounded! {
+    F16: f16_pair f32_of_f16;
+    Bf16: bf16_pair f32_of_bf16;
+}
+
+/// Rounds and writes: both columns at once if they are there and C is not read.
+///
+/// # Safety
+/// As of [`Write::write`].
+#[inline(always)]
+unsafe fn write_rounded(
+    product: &Product<u16, f32, u16>,
+    is_whole: bool,
+    row: u32,
+    column: u32,
+    sums: &LaneSums,
+    round: impl Fn(f32, f32) -> u32,
+    wide: impl Fn(u16) -> u32,
+) {
+    let Product {
+        c,
+        m,
+        n,
+        alpha,
+        beta,
+        ..
+    } = *product;
+    // Rows then begin at even elements.
+    let in_pairs = beta == 0.0 && n.is_multiple_of(2);
+    let first = (thread::block_idx_z() as usize * m as usize + row as usize) * n as usize;
+    unrolled! { half in [0 1 2 3] {
+        unrolled! { j in [0 1] {
+            let (row, column) = (row + 8 * half as u32, column + 8 * j as u32);
+            let place = first + 8 * half * n as usize + column as usize;
+            let [of_first, of_second] = [2 * (half % 2), 2 * (half % 2) + 1]
+                .map(|element| alpha * sums[half / 2][j][element]);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                if in_pairs {
+                    if is_whole || row < m && column < n {
+                        c.address(place).cast::<u32>().write(round(of_first, of_second));
+                    }
+                } else if row < m {
+                    let add = |place: usize, product: f32| match beta {
+                        0.0 => product,
+                        _ => f32::multiply_add(beta, f32::from_bits(wide(c.at(place))), product),
+                    };
+                    if column < n {
+                        c.set(place, round(add(place, of_first), 0.0) as u16);
+                    }
+                    if column + 1 < n {
+                        c.set(place + 1, round(add(place + 1, of_second), 0.0) as u16);
+                    }
+                }
+            }
+        }}
+    }}
+}
+
 macro_rules! kernels {
     ($(#[$doc:meta])* $table:ident: $type:ty as $kind:ty, along: $along:ty, across: $across:ty;
-        $($name:ident: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
+        $($name:ident $($rounded:ident)?: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
         $(
-            /// A tile of C for each block.
-            ///
-            /// # Safety
-            /// The launch is as [`Product`] says.
-            #[kernel(max_block = 256, min_blocks = 4)]
-            pub unsafe fn $name(product: Product<$type, f32>) {
-                // SAFETY: passed on to the caller.
-                unsafe { multiply::<$type, $kind, kernels!(@$a $along, $across), kernels!(@$b $along, $across)>(&product) }
-            }
+            kernels! { @kernel $name: $type as $kind, f32, kernels!(@$a $along, $across), kernels!(@$b $along, $across) }
+            $(kernels! { @kernel $rounded: $type as $kind, u16, kernels!(@$a $along, $across), kernels!(@$b $along, $across) })?
         )*
         $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
         pub static $table: &[Tile<$type, f32>] = &[$(Tile {
-            kernel: Launch::Block(&$name),
+            kernel: kernels!(@launch $name $($rounded)?),
             a: Pattern::$a_name,
             b: Pattern::$b_name,
             rows: SIDE,
@@ -325,23 +429,36 @@ macro_rules! kernels {
     };
     (@PIECES_OF_K $along:ty, $across:ty) => { $along };
     (@PIECES_ACROSS $along:ty, $across:ty) => { $across };
+    (@launch $name:ident) => { Launch::Block(&$name) };
+    (@launch $name:ident $rounded:ident) => { Launch::Rounding { sums: &$name, rounded: &$rounded } };
+    (@kernel $name:ident: $type:ty as $kind:ty, $c:ty, $a:ty, $b:ty) => {
+        /// A tile of C for each block.
+        ///
+        /// # Safety
+        /// The launch is as [`Product`] says.
+        #[kernel(max_block = 256, min_blocks = 4)]
+        pub unsafe fn $name(product: Product<$type, f32, $c>) {
+            // SAFETY: passed on to the caller.
+            unsafe { multiply::<$type, $c, $kind, $a, $b>(&product) }
+        }
+    };
 }
 
 kernels! {
     /// Small tiles of f16.
     SMALL_F16: u16 as F16, along: Swizzled<u16, PIECES_OF_K>, across: Swizzled<u16, PIECES_ACROSS>;
-    small_f16_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
-    small_f16_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
-    small_f16_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
-    small_f16_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+    small_f16_along_along small_f16_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    small_f16_along_across small_f16_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    small_f16_across_along small_f16_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    small_f16_across_across small_f16_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
 }
 kernels! {
     /// Small tiles of bf16.
     SMALL_BF16: u16 as Bf16, along: Swizzled<u16, PIECES_OF_K>, across: Swizzled<u16, PIECES_ACROSS>;
-    small_bf16_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
-    small_bf16_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
-    small_bf16_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
-    small_bf16_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+    small_bf16_along_along small_bf16_along_along_rounded: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    small_bf16_along_across small_bf16_along_across_rounded: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    small_bf16_across_along small_bf16_across_along_rounded: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    small_bf16_across_across small_bf16_across_across_rounded: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
 }
 kernels! {
     /// Small tiles of f32 in tf32.

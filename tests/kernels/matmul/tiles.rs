@@ -130,7 +130,7 @@ fn check<T, S>(
     let (alpha, beta_s) = (S::from_f64(0.5), S::from_f64(beta));
     let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
     let grid = |blocks: usize| match tile.kernel {
-        Launch::Block(_) => (tiles as u32, parts as u32, batch as u32),
+        Launch::Block(_) | Launch::Rounding { .. } => (tiles as u32, parts as u32, batch as u32),
         Launch::Persistent { .. } => (blocks as u32, 1, 1),
     };
     // Fewer blocks than tiles, if there are several.
@@ -139,7 +139,7 @@ fn check<T, S>(
     // SAFETY: the buffers are those of the product, laid out as the patterns say.
     let launched = unsafe {
         match tile.kernel {
-            Launch::Block(kernel) => {
+            Launch::Block(kernel) | Launch::Rounding { sums: kernel, .. } => {
                 let product = Product {
                     a: a.factor(),
                     b: b.factor(),
