@@ -165,7 +165,7 @@ impl HasKernels for f32 {
             ),
             family(
                 WarpGroup,
-                speed(Units::Tf32, 750.0, 1.0, 1),
+                speed(Units::Tf32, 900.0, 1.0, 1),
                 kernels::MIXED_TF32_LARGE,
             ),
             family(
@@ -175,7 +175,7 @@ impl HasKernels for f32 {
             ),
             family(
                 WarpGroup,
-                speed(Units::Tf32, 500.0, 0.7, 2),
+                speed(Units::Tf32, 500.0, 1.0, 1),
                 kernels::MIXED_TF32_SMALL,
             ),
         ],
