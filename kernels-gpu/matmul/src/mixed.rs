@@ -532,16 +532,21 @@ unsafe fn compute<
         mbarrier::publish();
     }
     thread::sync_threads();
-    // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
+    // 168 registers for each of 384 threads become 40 for 128 and 232 for 256, if the sums need so
+    // many.
     // SAFETY: the barriers are initialised; the rest is passed on to the caller.
     unsafe {
         if thread < 128 {
-            registers::keep::<40>();
+            if SUMS > 32 {
+                registers::keep::<40>();
+            }
             if thread == 0 {
                 copy::<RIGHT, STAGES, ROWS, COLUMNS, IS_TURNED>(product, a, b);
             }
         } else {
-            registers::take::<232>();
+            if SUMS > 32 {
+                registers::take::<232>();
+            }
             multiply::<RIGHT, SUMS, STAGES, ROWS, COLUMNS, IS_TURNED>(product);
         }
     }
