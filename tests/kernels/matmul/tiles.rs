@@ -297,34 +297,33 @@ fn small_tiles_are_exact() {
     }
 }
 
+/// Checks the kernels of a family that round.
+fn check_all_rounded(device: &Device, tiles: &[Tile<u16, f32>], encode: fn(f64) -> u16) {
+    for tile in tiles {
+        // Multiples of 8 and others, as far as the patterns allow.
+        let of_outer = |pattern, length: usize| match pattern {
+            Pattern::PiecesAcross => length.next_multiple_of(8),
+            _ => length,
+        };
+        for ([batch, m, k, n], beta) in [
+            ([1, 64, 64, 64], 0.0),
+            ([2, 65, 72, 130], 0.0),
+            ([2, 3, 8, 67], 0.0),
+            ([1, 70, 200, 9], -1.0),
+        ] {
+            let (m, n) = (of_outer(tile.a, m), of_outer(tile.b, n));
+            check_rounded(device, tile, encode, [batch, m, k, n], beta);
+        }
+    }
+}
+
 #[test]
 fn small_tiles_round_once() {
-    let encodings: [(&[Tile<u16, f32>], fn(f64) -> u16); 2] = [
-        (SMALL_F16, |number| f16::from_f64(number).to_bits()),
-        (SMALL_BF16, |number| bf16::from_f64(number).to_bits()),
-    ];
     for device in with_kernels().filter(|device| has(device, (8, 0))) {
-        for (tiles, encode) in encodings {
-            for tile in tiles {
-                // Multiples of 8 and others, as far as the patterns allow.
-                let of_m = |m: usize| match tile.a {
-                    Pattern::PiecesAcross => m.next_multiple_of(8),
-                    _ => m,
-                };
-                let of_n = |n: usize| match tile.b {
-                    Pattern::PiecesAcross => n.next_multiple_of(8),
-                    _ => n,
-                };
-                for ([batch, m, k, n], beta) in [
-                    ([1, 64, 64, 64], 0.0),
-                    ([2, 65, 72, 130], 0.0),
-                    ([2, 3, 8, 67], 0.0),
-                    ([1, 70, 200, 9], -1.0),
-                ] {
-                    check_rounded(&device, tile, encode, [batch, of_m(m), k, of_n(n)], beta);
-                }
-            }
-        }
+        check_all_rounded(&device, SMALL_F16, |number| f16::from_f64(number).to_bits());
+        check_all_rounded(&device, SMALL_BF16, |number| {
+            bf16::from_f64(number).to_bits()
+        });
     }
 }
 
