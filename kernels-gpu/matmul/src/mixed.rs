@@ -99,11 +99,6 @@ macro_rules! multiply {
     };
 }
 multiply! {
-    32 "64":
-        d0 0 d1 1 d2 2 d3 3 d4 4 d5 5 d6 6 d7 7 d8 8 d9 9 d10 10 d11 11 d12 12 d13 13 d14 14 d15 15
-        d16 16 d17 17 d18 18 d19 19 d20 20 d21 21 d22 22 d23 23 d24 24 d25 25 d26 26 d27 27 d28 28 d29 29 d30 30 d31 31
-}
-multiply! {
     64 "128":
         d0 0 d1 1 d2 2 d3 3 d4 4 d5 5 d6 6 d7 7 d8 8 d9 9 d10 10 d11 11 d12 12 d13 13 d14 14 d15 15
         d16 16 d17 17 d18 18 d19 19 d20 20 d21 21 d22 22 d23 23 d24 24 d25 25 d26 26 d27 27 d28 28
@@ -532,21 +527,16 @@ unsafe fn compute<
         mbarrier::publish();
     }
     thread::sync_threads();
-    // 168 registers for each of 384 threads become 40 for 128 and 232 for 256, if the sums need so
-    // many.
+    // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
     // SAFETY: the barriers are initialised; the rest is passed on to the caller.
     unsafe {
         if thread < 128 {
-            if SUMS > 32 {
-                registers::keep::<40>();
-            }
+            registers::keep::<40>();
             if thread == 0 {
                 copy::<RIGHT, STAGES, ROWS, COLUMNS, IS_TURNED>(product, a, b);
             }
         } else {
-            if SUMS > 32 {
-                registers::take::<232>();
-            }
+            registers::take::<232>();
             multiply::<RIGHT, SUMS, STAGES, ROWS, COLUMNS, IS_TURNED>(product);
         }
     }
@@ -605,9 +595,4 @@ kernels! {
     /// Tiles in tf32 with one factor across k.
     MIXED_TF32: 128 x 64 sums, 6 stages;
     mixed_tf32_across_along mixed_tf32_along_across;
-}
-kernels! {
-    /// Small tiles in tf32 with one factor across k.
-    MIXED_TF32_SMALL: 64 x 32 sums, 8 stages;
-    mixed_tf32_small_across_along mixed_tf32_small_along_across;
 }

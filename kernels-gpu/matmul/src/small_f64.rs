@@ -1,8 +1,8 @@
 //! Products of small matrices, and of batches of them, in f64 by the matrix instructions of warps.
 //!
-//! A tile has 64×64 sums, so that little is computed in vain where matrices are no larger, and four
-//! blocks fit in a multiprocessor: while one waits for its first elements or writes its sums,
-//! others multiply. Each of the four warps has 32×32 sums.
+//! A tile has 64×64 or 32×32 sums, so that little is computed in vain where matrices are no larger,
+//! and several blocks fit in a multiprocessor: while one waits for its first elements or writes its
+//! sums, others multiply. Each warp has 32×32 sums.
 
 use cuda_std::mma;
 use cuda_std::prelude::*;
@@ -13,16 +13,6 @@ use crate::stages::{Stages, part_of_k};
 use crate::tile::{ELEMENTS, PIECES_ACROSS, PIECES_OF_K};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::tile::{Launch, Pattern, Tile};
-
-/// Rows, and columns, of a block's tile.
-const SIDE: u32 = 64;
-/// k of a stage.
-const DEPTH: u32 = 16;
-/// Threads of a block.
-const THREADS: u32 = 128;
-
-/// The stages of a kernel.
-type Stages64<const A: u32, const B: u32> = Stages<f64, SIDE, SIDE, DEPTH, 3, THREADS, A, B>;
 
 /// Adds to 16×8 sums the product of 16×4 and 4×8 elements, as in [`mma::m16n8k4_f64`].
 #[inline(always)]
@@ -42,16 +32,29 @@ fn add_product(sums: &mut [f64; 4], a: [f64; 2], b: f64) {
 /// The tile of this block.
 ///
 /// # Safety
-/// The launch is as [`Product`] says, with the shared memory of the [`Stages64`].
+/// The launch is as [`Product`] says, with the shared memory of the [`Stages`].
 #[inline(always)]
-unsafe fn multiply<const A: u32, const B: u32>(product: &Product<f64, f64>) {
+unsafe fn multiply<
+    const SIDE: u32,
+    const DEPTH: u32,
+    const STAGES: u32,
+    const THREADS: u32,
+    const A: u32,
+    const B: u32,
+>(
+    product: &Product<f64, f64>,
+) {
     let (row, column) = first_element(product.m, product.n, SIDE, SIDE);
     // SAFETY: as the caller says.
-    let mut stages = unsafe { Stages64::<A, B>::start(product, row, column) };
-    let (strides_a, strides_b) = (Stages64::<A, B>::STRIDES_A, Stages64::<A, B>::STRIDES_B);
+    let mut stages = unsafe {
+        Stages::<f64, SIDE, SIDE, DEPTH, STAGES, THREADS, A, B>::start(product, row, column)
+    };
+    let strides_a = Stages::<f64, SIDE, SIDE, DEPTH, STAGES, THREADS, A, B>::STRIDES_A;
+    let strides_b = Stages::<f64, SIDE, SIDE, DEPTH, STAGES, THREADS, A, B>::STRIDES_B;
+    let warps_across = SIDE / 32;
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let (group, within) = (lane / 4, lane % 4);
-    let (my_row, my_column) = (warp / 2 * 32, warp % 2 * 32);
+    let (my_row, my_column) = (warp / warps_across * 32, warp % warps_across * 32);
     let offset_a = within as usize * strides_a[1] + (my_row + group) as usize * strides_a[0];
     let offset_b = within as usize * strides_b[1] + (my_column + group) as usize * strides_b[0];
 
@@ -63,19 +66,21 @@ unsafe fn multiply<const A: u32, const B: u32>(product: &Product<f64, f64>) {
         let a = stages.a().wrapping_add(offset_a);
         let b = stages.b().wrapping_add(offset_b);
         unrolled! { step in [0 1 2 3] {
-            let a = a.wrapping_add(4 * step * strides_a[1]);
-            let b = b.wrapping_add(4 * step * strides_b[1]);
-            // SAFETY: the stage has arrived.
-            let (a, b) = unsafe {
-                let of_a = |i: usize| a.wrapping_add(8 * i * strides_a[0]).read();
-                let of_b = |j: usize| b.wrapping_add(8 * j * strides_b[0]).read();
-                ([[of_a(0), of_a(1)], [of_a(2), of_a(3)]], [0, 1, 2, 3].map(of_b))
-            };
-            unrolled! { i in [0 1] {
-                unrolled! { j in [0 1 2 3] {
-                    add_product(&mut sums[i][j], a[i], b[j]);
+            if 4 * step < DEPTH as usize {
+                let a = a.wrapping_add(4 * step * strides_a[1]);
+                let b = b.wrapping_add(4 * step * strides_b[1]);
+                // SAFETY: the stage has arrived.
+                let (a, b) = unsafe {
+                    let of_a = |i: usize| a.wrapping_add(8 * i * strides_a[0]).read();
+                    let of_b = |j: usize| b.wrapping_add(8 * j * strides_b[0]).read();
+                    ([[of_a(0), of_a(1)], [of_a(2), of_a(3)]], [0, 1, 2, 3].map(of_b))
+                };
+                unrolled! { i in [0 1] {
+                    unrolled! { j in [0 1 2 3] {
+                        add_product(&mut sums[i][j], a[i], b[j]);
+                    }}
                 }}
-            }}
+            }
         }}
         left -= DEPTH as i32;
         stages.advance();
@@ -118,37 +123,50 @@ unsafe fn write<const PLAIN: bool>(
 }
 
 macro_rules! kernels {
-    ($($name:ident: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
+    ($(#[$doc:meta])* $table:ident: $side:literal x $same:literal tile, $depth:literal deep, $stages:literal stages,
+        $threads:literal threads, $blocks:literal blocks;
+        $($name:ident: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
         $(
             /// A tile of C for each block.
             ///
             /// # Safety
             /// The launch is as [`Product`] says.
-            #[kernel(max_block = 128, min_blocks = 4)]
+            #[kernel(max_block = $threads, min_blocks = $blocks)]
             pub unsafe fn $name(product: Product<f64, f64>) {
                 // SAFETY: passed on to the caller.
-                unsafe { multiply::<$a, $b>(&product) }
+                unsafe { multiply::<$side, $depth, $stages, $threads, $a, $b>(&product) }
             }
         )*
-        /// Small tiles in f64.
+        $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
-        pub static SMALL_F64: &[Tile<f64, f64>] = &[$(Tile {
+        pub static $table: &[Tile<f64, f64>] = &[$(Tile {
             kernel: Launch::Block(&$name),
             a: Pattern::$a_name,
             b: Pattern::$b_name,
-            rows: SIDE,
-            columns: SIDE,
-            depth: DEPTH,
-            threads: THREADS,
-            shared_bytes: Stages64::<$a, $b>::BYTES,
+            rows: $side,
+            columns: $side,
+            depth: $depth,
+            threads: $threads,
+            shared_bytes: Stages::<f64, $side, $side, $depth, $stages, $threads, $a, $b>::BYTES,
         }),*];
     };
 }
 
 kernels! {
+    /// Small tiles in f64.
+    SMALL_F64: 64 x 64 tile, 16 deep, 3 stages, 128 threads, 4 blocks;
     small_f64_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
     small_f64_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
     small_f64_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
     small_f64_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
     small_f64_any: ELEMENTS Elements, ELEMENTS Elements;
+}
+kernels! {
+    /// The smallest tiles in f64.
+    TINY_F64: 32 x 32 tile, 8 deep, 4 stages, 32 threads, 10 blocks;
+    tiny_f64_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    tiny_f64_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    tiny_f64_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    tiny_f64_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+    tiny_f64_any: ELEMENTS Elements, ELEMENTS Elements;
 }

@@ -7,7 +7,8 @@ use cuda_std::{DeviceParam, DeviceSliceMut};
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
 
-use super::tuning::{Speed, Units};
+use super::tuning::Speed;
+use super::tuning::Units::{self, F32, F64, F64Tensor, Half, Tf32};
 use crate::device::{Element, Module};
 use crate::matmul::element::Scalar;
 use crate::matmul::options::Instructions::{self, Fma, Warp, WarpGroup};
@@ -150,34 +151,18 @@ impl HasKernels for f32 {
 
     const KERNELS: Kernels<f32> = Kernels {
         families: &[
-            family(
-                Fma,
-                speed(Units::F32, 108.0, 1.0, 1),
-                kernels::FMA_F32_LARGE,
-            ),
-            family(Fma, speed(Units::F32, 80.0, 0.3, 4), kernels::FMA_F32_SMALL),
-            family(Warp, speed(Units::Tf32, 240.0, 0.8, 2), kernels::MMA_TF32),
-            family(Warp, speed(Units::Tf32, 235.0, 1.0, 4), kernels::SMALL_TF32),
+            family(Fma, speed(F32, 108.0, 1.0, 1), kernels::FMA_F32_LARGE),
+            family(Fma, speed(F32, 80.0, 0.3, 4), kernels::FMA_F32_SMALL),
+            family(Fma, speed(F32, 50.0, 0.1, 16), kernels::FMA_F32_TINY),
+            family(Warp, speed(Tf32, 240.0, 0.8, 2), kernels::MMA_TF32),
+            family(Warp, speed(Tf32, 235.0, 1.0, 4), kernels::SMALL_TF32),
+            family(WarpGroup, speed(Tf32, 700.0, 1.0, 1), kernels::WGMMA_TF32),
             family(
                 WarpGroup,
-                speed(Units::Tf32, 800.0, 1.0, 1),
-                kernels::WGMMA_TF32,
-            ),
-            family(
-                WarpGroup,
-                speed(Units::Tf32, 900.0, 1.0, 1),
+                speed(Tf32, 900.0, 1.0, 1),
                 kernels::MIXED_TF32_LARGE,
             ),
-            family(
-                WarpGroup,
-                speed(Units::Tf32, 700.0, 0.7, 2),
-                kernels::MIXED_TF32,
-            ),
-            family(
-                WarpGroup,
-                speed(Units::Tf32, 500.0, 1.0, 1),
-                kernels::MIXED_TF32_SMALL,
-            ),
+            family(WarpGroup, speed(Tf32, 800.0, 1.0, 1), kernels::MIXED_TF32),
         ],
         needs_tf32: true,
         skinny: Some(&SKINNY_F32),
@@ -194,17 +179,10 @@ impl HasKernels for f64 {
 
     const KERNELS: Kernels<f64> = Kernels {
         families: &[
-            family(Fma, speed(Units::F64, 57.0, 0.6, 2), kernels::FMA_F64),
-            family(
-                Warp,
-                speed(Units::F64Tensor, 114.0, 0.6, 2),
-                kernels::MMA_F64,
-            ),
-            family(
-                Warp,
-                speed(Units::F64Tensor, 90.0, 0.5, 4),
-                kernels::SMALL_F64,
-            ),
+            family(Fma, speed(F64, 57.0, 0.6, 2), kernels::FMA_F64),
+            family(Warp, speed(F64Tensor, 114.0, 0.6, 2), kernels::MMA_F64),
+            family(Warp, speed(F64Tensor, 90.0, 0.5, 4), kernels::SMALL_F64),
+            family(Warp, speed(F64Tensor, 70.0, 0.15, 10), kernels::TINY_F64),
         ],
         needs_tf32: false,
         skinny: Some(&SKINNY_F64),
@@ -223,10 +201,10 @@ macro_rules! half_precision {
 
             const KERNELS: Kernels<$type> = Kernels {
                 families: &[
-                    family(Warp, speed(Units::Half, 900.0, 0.9, 2), kernels::$warp),
-                    family(Warp, speed(Units::Half, 500.0, 1.0, 4), kernels::$small),
-                    family(WarpGroup, speed(Units::Half, 1600.0, 1.0, 1), kernels::$wide),
-                    family(WarpGroup, speed(Units::Half, 1080.0, 1.0, 1), kernels::$narrow),
+                    family(Warp, speed(Half, 900.0, 0.9, 2), kernels::$warp),
+                    family(Warp, speed(Half, 500.0, 1.0, 4), kernels::$small),
+                    family(WarpGroup, speed(Half, 1600.0, 1.0, 1), kernels::$wide),
+                    family(WarpGroup, speed(Half, 1080.0, 1.0, 1), kernels::$narrow),
                 ],
                 needs_tf32: false,
                 skinny: None,

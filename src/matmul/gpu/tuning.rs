@@ -178,7 +178,7 @@ pub struct Cut {
 /// Nanoseconds of a block in addition to its multiplications.
 const BLOCK_START: f64 = 4000.0;
 /// The same of a further tile of a persistent block, whose copies go on while sums are written.
-const NEXT_TILE: f64 = 500.0;
+const NEXT_TILE: f64 = 1000.0;
 /// Nanoseconds to launch the packing of a factor, and the share of the memory's bandwidth at which
 /// it is read.
 const PACKING_START: f64 = 3000.0;

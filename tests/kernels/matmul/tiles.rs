@@ -286,6 +286,14 @@ fn has(device: &Device, capability: (u32, u32)) -> bool {
 }
 
 #[test]
+fn tiles_of_multiply_adds_are_exact() {
+    for device in with_kernels() {
+        check_all(&device, FMA_F32_TINY, |number| number as f32);
+        check_all(&device, FMA_F32_SMALL, |number| number as f32);
+    }
+}
+
+#[test]
 fn small_tiles_are_exact() {
     for device in with_kernels().filter(|device| has(device, (8, 0))) {
         check_all(&device, SMALL_F16, |number| f16::from_f64(number).to_bits());
@@ -294,6 +302,7 @@ fn small_tiles_are_exact() {
         });
         check_all(&device, SMALL_TF32, |number| number as f32);
         check_all(&device, SMALL_F64, |number| number);
+        check_all(&device, TINY_F64, |number| number);
     }
 }
 
@@ -330,7 +339,6 @@ fn small_tiles_round_once() {
 #[test]
 fn tiles_with_a_factor_in_registers_are_exact() {
     for device in with_kernels().filter(|device| has(device, (9, 0))) {
-        check_all(&device, MIXED_TF32_SMALL, |number| number as f32);
         check_all(&device, MIXED_TF32, |number| number as f32);
         check_all(&device, MIXED_TF32_LARGE, |number| number as f32);
     }
