@@ -204,7 +204,7 @@ macro_rules! half_precision {
                     family(Warp, speed(Half, 900.0, 0.9, 2), kernels::$warp),
                     family(Warp, speed(Half, 500.0, 1.0, 4), kernels::$small),
                     family(WarpGroup, speed(Half, 1600.0, 1.0, 1), kernels::$wide),
-                    family(WarpGroup, speed(Half, 1080.0, 1.0, 1), kernels::$narrow),
+                    family(WarpGroup, speed(Half, 1230.0, 1.0, 1), kernels::$narrow),
                 ],
                 needs_tf32: false,
                 skinny: None,
