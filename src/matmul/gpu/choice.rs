@@ -95,7 +95,8 @@ mod tests {
         (1, 16_384),
     ];
 
-    /// Writes the choices for row-major matrices, with the parts of k.
+    /// Writes the choices for row-major matrices, with the parts of k; none if A and B are widened
+    /// first.
     fn write_choices<T: HasKernels>(table: &mut String, name: &str, precision: Precision) {
         for (capability, processors, kilobytes) in GPUS {
             let gpu = Gpu {

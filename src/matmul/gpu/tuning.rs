@@ -33,13 +33,17 @@ pub enum Units {
 pub struct Speed {
     /// The units that multiply.
     pub units: Units,
-    /// Multiply-adds per clock of a full multiprocessor whose units suffice: measured on an H100.
+    /// Multiply-adds per clock of a full multiprocessor, measured on an H100.
     pub per_clock: f64,
     /// The share of these that a single block reaches.
     pub alone: f64,
     /// The most blocks for which a multiprocessor has registers.
     pub blocks: usize,
 }
+
+/// Multiply-adds per clock of a multiprocessor's units on compute capability 9.0, in the order of
+/// [`Units`].
+const H100_UNITS: [f64; 5] = [128.0, 64.0, 128.0, 1024.0, 2048.0];
 
 /// What the model knows of a GPU.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +83,7 @@ impl Gpu {
             (8, 0) => (1.4, 1600.0, 2048, [64.0, 32.0, 64.0, 512.0, 1024.0]),
             (8, 9) => (2.4, 800.0, 1536, [128.0, 2.0, 2.0, 256.0, 512.0]),
             (8, _) => (1.7, 700.0, 1536, [128.0, 2.0, 2.0, 256.0, 512.0]),
-            (9, _) => (1.75, 2800.0, 2048, [128.0, 64.0, 128.0, 1024.0, 2048.0]),
+            (9, _) => (1.75, 2800.0, 2048, H100_UNITS),
             (10, _) => (1.9, 7000.0, 2048, [128.0, 64.0, 64.0, 1024.0, 2048.0]),
             (11.., _) => (2.4, 1600.0, 1536, [128.0, 2.0, 2.0, 256.0, 512.0]),
         };
@@ -94,8 +98,10 @@ impl Gpu {
     /// Returns the rate of a kernel.
     pub fn rate<T, S>(&self, speed: &Speed, tile: &Tile<T, S>) -> Rate {
         let rates = self.rates();
-        // What the units can do is never reached.
-        let per_clock = speed.per_clock.min(0.9 * rates.units[speed.units as usize]);
+        // The time of a multiply-add is that in the units, and the rest that was measured.
+        let unit = speed.units as usize;
+        let rest = 1.0 / speed.per_clock - 1.0 / H100_UNITS[unit];
+        let per_clock = 1.0 / (1.0 / rates.units[unit] + rest);
         // Each block takes a kilobyte more; a multiprocessor has one more than a block can have.
         let kilobyte = 1024;
         let shared = (self.shared_memory_per_block + kilobyte) / (tile.shared_bytes + kilobyte);
