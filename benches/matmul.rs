@@ -127,7 +127,15 @@ const fn vector(case: Case) -> Case {
     }
 }
 
-const CASES: [Case; 14] = [
+/// A thousand such products.
+const fn batch(case: Case) -> Case {
+    Case {
+        batch: 1000,
+        ..case
+    }
+}
+
+const CASES: [Case; 16] = [
     case("128", [128; 3]),
     case("256", [256; 3]),
     case("512", [512; 3]),
@@ -141,10 +149,9 @@ const CASES: [Case; 14] = [
     plain(case("wide", [10, 784, 50_000])),
     vector(case("vector", [16_384, 16_384, 1])),
     vector(case("row", [1, 16_384, 16_384])),
-    Case {
-        batch: 1000,
-        ..case("batch", [64; 3])
-    },
+    batch(case("batch32", [32; 3])),
+    batch(case("batch", [64; 3])),
+    batch(case("batch128", [128; 3])),
 ];
 
 impl Case {

@@ -140,7 +140,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
     let adding = written("skinny.rs") - 2 * along;
     let across = |columns: usize| along + columns.div_ceil(4) * adding;
     let mut families: Vec<(String, usize, usize)> = [
-        ("fma_", 8, of_stages),
+        ("fma_", 10, of_stages),
         ("add_parts_", 4, 0),
         ("cast_", 6, 0),
         ("pack_", 2, 1),
@@ -172,10 +172,16 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         if architecture != "sm_70" {
             of_image.push(("mma_", 10, of_stages));
             of_image.push(("half_", 8, written("half.rs")));
+            of_image.push(("small_f64_", 5, of_stages));
+            of_image.push(("tiny_f64_", 5, of_stages));
+            for (number, count) in [("small_f16_", 8), ("small_bf16_", 8), ("small_tf32_", 4)] {
+                of_image.push((number, count, written("small.rs")));
+            }
         }
         if architecture == "sm_90a" {
             of_image.push(("wgmma_tf32_", 1, written("wgmma.rs")));
             of_image.push(("persistent_", 32, written("persistent.rs")));
+            of_image.push(("mixed_", 4, written("mixed.rs")));
         }
         for number in ["f32", "f64"] {
             for name in ["across_1", "across_any_1"] {

@@ -252,6 +252,12 @@ kernels! {
     fma_f32_small_any: ELEMENTS Elements, ELEMENTS Elements;
 }
 kernels! {
+    /// The smallest tiles in f32.
+    FMA_F32_TINY: f32, 4 at once, 4 x 8 sums, 1 warps across, 32 x 32 tile, 16 deep, 3 stages, 32 threads;
+    fma_f32_tiny_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross;
+    fma_f32_tiny_any: ELEMENTS Elements, ELEMENTS Elements;
+}
+kernels! {
     /// Tiles in f64.
     FMA_F64: f64, 2 at once, 8 x 8 sums, 2 warps across, 128 x 64 tile, 8 deep, 3 stages, 128 threads;
     fma_f64_any: ELEMENTS Elements, ELEMENTS Elements;

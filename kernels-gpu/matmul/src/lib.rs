@@ -6,7 +6,10 @@
 //! - `fma`: by fused multiply-adds, with a part of the tile in each thread's registers;
 //! - `mma`: by the matrix instructions of warps (compute capability 8.0);
 //! - `half`: the same of 16-bit numbers, whole tiles of which are read from shared memory at once;
+//! - `small` and `small_f64`: by the same instructions, in tiles for small matrices and batches of
+//!   them;
 //! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone);
+//! - `mixed`: by the same in tf32, with one factor in registers;
 //! - `persistent`: the same of 16-bit numbers, in blocks that stay for many tiles.
 //!
 //! Four more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts
@@ -20,6 +23,8 @@ mod grid;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod half;
 mod loader;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod mixed;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod mma;
 mod pack;
@@ -32,6 +37,10 @@ mod results;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod ring;
 mod skinny;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod small;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod small_f64;
 mod stages;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod swizzled;
@@ -43,6 +52,8 @@ pub use cast::*;
 pub use fma::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use half::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use mixed::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use mma::*;
 pub use pack::*;
@@ -51,6 +62,10 @@ pub use parts::*;
 pub use persistent::*;
 pub use product::{Factor, Product};
 pub use skinny::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use small::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use small_f64::*;
 pub use tile::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use wgmma::*;

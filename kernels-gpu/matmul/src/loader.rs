@@ -1,9 +1,9 @@
 //! Tiles of A and B, element by element or in pieces of 16 bytes, to shared memory.
 //!
 //! There a tile has a row for each k, of the tile's outer indices, or, if pieces of 16 bytes of k
-//! are copied, a row for each outer index. Behind each row are [`PAD`] elements that are not used:
-//! with these, threads that read 4 k of neighbouring outer indices, or write 32 bytes of k each,
-//! use different banks.
+//! are copied, a row for each outer index. Behind each row are elements that are not used, [`PAD`]
+//! by default: with these, threads that read 4 k of neighbouring outer indices, or write 32 bytes of
+//! k each, use different banks.
 //!
 //! A thread's copies follow a pattern with two strides. Its first copy is of outer index and k
 //! (o, k); the others are of o + i·d, k + i·e + j·L with (d, e) either (0, e) or (d, 0), and L as
@@ -14,13 +14,20 @@ use cuda_std::prelude::*;
 use cuda_std::shared::SharedAddress;
 
 use crate::product::Factor;
-use crate::tile::{ELEMENTS, ELEMENTS_OF_K, PIECES_OF_K};
+use crate::tile::{ELEMENTS, ELEMENTS_OF_K, PIECES_ACROSS, PIECES_OF_K};
 
-/// Elements between the rows of a tile.
+/// Elements between the rows of a tile by default.
 pub const PAD: u32 = 4;
 
 /// A thread's part in loading tiles of `OUTER` by `DEPTH` elements with `THREADS` threads.
-pub struct Loader<T, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATTERN: u32> {
+pub struct Loader<
+    T,
+    const OUTER: u32,
+    const DEPTH: u32,
+    const THREADS: u32,
+    const PATTERN: u32,
+    const GAP: u32 = PAD,
+> {
     elements: DeviceSlice<T>,
     /// Where its first element of the next tile is.
     next: *const u8,
@@ -37,8 +44,14 @@ pub struct Loader<T, const OUTER: u32, const DEPTH: u32, const THREADS: u32, con
     is_there: u32,
 }
 
-impl<T: Copy, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATTERN: u32>
-    Loader<T, OUTER, DEPTH, THREADS, PATTERN>
+impl<
+    T: Copy,
+    const OUTER: u32,
+    const DEPTH: u32,
+    const THREADS: u32,
+    const PATTERN: u32,
+    const GAP: u32,
+> Loader<T, OUTER, DEPTH, THREADS, PATTERN, GAP>
 {
     const SIZE: u32 = size_of::<T>() as u32;
     /// Elements of a copy.
@@ -48,7 +61,7 @@ impl<T: Copy, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATT
     };
     /// Elements between outer indices in shared memory.
     pub const STRIDE: u32 = if PATTERN == PIECES_OF_K {
-        DEPTH + PAD
+        DEPTH + GAP
     } else {
         1
     };
@@ -56,7 +69,7 @@ impl<T: Copy, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATT
     pub const STRIDE_K: u32 = if PATTERN == PIECES_OF_K {
         1
     } else {
-        OUTER + PAD
+        OUTER + GAP
     };
     /// Bytes of a tile in shared memory.
     pub const BYTES: u32 = Self::SIZE
@@ -65,11 +78,13 @@ impl<T: Copy, const OUTER: u32, const DEPTH: u32, const THREADS: u32, const PATT
         } else {
             DEPTH * Self::STRIDE_K
         };
-    /// k of a sector: all that one round of copies takes.
-    const SECTOR: u32 = if PATTERN == PIECES_OF_K {
-        DEPTH
-    } else {
-        32 / Self::SIZE
+    /// k of a sector: all that one round of copies takes, at least one of every thread.
+    const SECTOR: u32 = match PATTERN {
+        PIECES_OF_K => DEPTH,
+        PIECES_ACROSS if Self::WIDTH * THREADS > OUTER * 32 / Self::SIZE => {
+            Self::WIDTH * THREADS / OUTER
+        }
+        _ => 32 / Self::SIZE,
     };
     /// A thread's copies in one sector of k.
     const COPIES: u32 = OUTER * Self::SECTOR / (Self::WIDTH * THREADS);

@@ -287,7 +287,7 @@ macro_rules! kernels {
         $(#[$doc])*
         #[cfg(not(target_arch = "nvptx64"))]
         pub static $table: &[Tile<u16, f32>] = &[$(Tile {
-            kernel: Launch::Persistent { sums: &$name, rounded: &$rounded },
+            kernel: Launch::Persistent { sums: &$name, rounded: Some(&$rounded) },
             a: Pattern::$a_name,
             b: Pattern::$b_name,
             rows: ROWS,

@@ -20,17 +20,18 @@ pub struct Factor<T> {
     pub stride_batch: i64,
 }
 
-/// C = alpha·A·B + beta·C for a batch of matrices, or a part of the sums over k.
+/// C = alpha·A·B + beta·C for a batch of matrices, or a part of the sums over k, with sums of type
+/// `S` and a C of elements `C`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
-pub struct Product<T, S> {
+pub struct Product<T, S, C = S> {
     /// The left factor.
     pub a: Factor<T>,
     /// The right factor.
     pub b: Factor<T>,
     /// Row-major without gaps; parts of k follow each other if there are several, each a whole
     /// batch.
-    pub c: DeviceSliceMut<S>,
+    pub c: DeviceSliceMut<C>,
     /// Rows of A and C.
     pub m: u32,
     /// Columns of B and C.

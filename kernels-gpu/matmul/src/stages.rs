@@ -9,7 +9,7 @@ use crate::product::Product;
 
 /// The first of k that this block sums, and how many.
 #[inline(always)]
-pub fn part_of_k<T: Copy, S: Copy>(product: &Product<T, S>) -> (u32, u32) {
+pub fn part_of_k<T: Copy, S: Copy, C: Copy>(product: &Product<T, S, C>) -> (u32, u32) {
     let first = thread::block_idx_y() * product.k_part;
     (first, product.k_part.min(product.k - first))
 }

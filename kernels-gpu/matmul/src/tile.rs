@@ -33,13 +33,31 @@ pub const PIECES_ACROSS: u32 = 3;
 pub enum Launch<T: 'static, S: 'static> {
     /// A block for each tile, part of k and matrix.
     Block(&'static cuda_std::host::Kernel<(crate::Product<T, S>,)>),
+    /// The same with a kernel that writes elements of 16 bits, the type of the factors.
+    Rounding {
+        /// Writes sums.
+        sums: &'static cuda_std::host::Kernel<(crate::Product<T, S>,)>,
+        /// Writes rounded sums, of all k.
+        rounded: &'static cuda_std::host::Kernel<(crate::Product<T, S, u16>,)>,
+    },
     /// As many blocks as run at once, for all tiles, parts of k and matrices.
     Persistent {
         /// Writes sums.
         sums: PersistentKernel<S, S>,
-        /// Writes elements of 16 bits, the type of the factors.
-        rounded: PersistentKernel<u16, S>,
+        /// Writes elements of 16 bits, the type of the factors, if they have 16 bits.
+        rounded: Option<PersistentKernel<u16, S>>,
     },
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T: cuda_std::DeviceParam, S: cuda_std::DeviceParam> Launch<T, S> {
+    /// The name of the kernel that writes sums.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Launch::Block(kernel) | Launch::Rounding { sums: kernel, .. } => kernel.name(),
+            Launch::Persistent { sums, .. } => sums.name(),
+        }
+    }
 }
 
 /// A kernel of [`Launch::Persistent`] for a C of elements `C`: its arguments are A, B and the product.

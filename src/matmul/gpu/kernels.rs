@@ -1,13 +1,18 @@
 //! The kernels of each element type.
 
+use std::ops::RangeInclusive;
+
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSliceMut};
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
 
+use super::tuning::Speed;
+use super::tuning::Units::{self, F32, F64, F64Tensor, Half, Tf32};
 use crate::device::{Element, Module};
 use crate::matmul::element::Scalar;
-use crate::matmul::options::{Instructions, Precision};
+use crate::matmul::options::Instructions::{self, Fma, Warp, WarpGroup};
+use crate::matmul::options::Precision;
 use crate::modules;
 
 pub const MODULE: &Module = &modules::MATMUL;
@@ -57,20 +62,48 @@ pub trait OutputOf<T: HasKernels>: Element {
     fn scaled(self, factor: T::Sum) -> Self;
 }
 
-/// Kernels with the same tiles that read A and B by different patterns.
-pub type Tiles<T> = &'static [Tile<<T as HasKernels>::Bits, <T as Scalar>::Sum>];
+/// A kernel that computes a tile of C with each block.
+pub type TileOf<T> = Tile<<T as HasKernels>::Bits, <T as Scalar>::Sum>;
+
+/// Kernels with the same tiles, or transposed ones, that read A and B by different patterns.
+pub struct Family<T: HasKernels> {
+    /// The instructions that multiply.
+    pub instructions: Instructions,
+    /// Their speed.
+    pub speed: Speed,
+    pub tiles: &'static [TileOf<T>],
+}
+
+const fn family<T: HasKernels>(
+    instructions: Instructions,
+    speed: Speed,
+    tiles: &'static [TileOf<T>],
+) -> Family<T> {
+    Family {
+        instructions,
+        speed,
+        tiles,
+    }
+}
+
+/// As [`Speed`] has them.
+const fn speed(units: Units, per_clock: f64, alone: f64, blocks: usize) -> Speed {
+    Speed {
+        units,
+        per_clock,
+        alone,
+        blocks,
+    }
+}
 
 /// A kernel that copies a factor.
 type Pack<T, U> = &'static Kernel<(Packing<T, U>,)>;
 
 /// The kernels of an element type.
 pub struct Kernels<T: HasKernels> {
-    /// Fused multiply-adds. If there are none, A and B are [widened](Self::widen) first.
-    fma: &'static [Tiles<T>],
-    /// Matrix instructions of warps.
-    warp: &'static [Tiles<T>],
-    /// Matrix instructions of warp groups.
-    warp_group: &'static [Tiles<T>],
+    /// The kernels of tiles. If none has fused multiply-adds, A and B are [widened](Self::widen)
+    /// for them first.
+    families: &'static [Family<T>],
     /// Whether tensor cores multiply this type only in [`Precision::Tf32`].
     needs_tf32: bool,
     /// Products of a tall and a thin factor, for types that are the type of their sums.
@@ -84,15 +117,24 @@ pub struct Kernels<T: HasKernels> {
 }
 
 impl<T: HasKernels> Kernels<T> {
-    /// Returns the kernels with these instructions, or with the next simpler ones. There are none
-    /// if A and B have to be widened first.
-    pub fn tiles(&self, precision: Precision, instructions: Instructions) -> &'static [Tiles<T>] {
-        match instructions {
-            _ if self.needs_tf32 && precision == Precision::Full => self.fma,
-            Instructions::WarpGroup if !self.warp_group.is_empty() => self.warp_group,
-            Instructions::WarpGroup | Instructions::Warp => self.warp,
-            _ => self.fma,
+    /// Returns the kernels with one of these instructions, or with the next simpler ones. There are
+    /// none if A and B have to be widened first.
+    pub fn families(
+        &self,
+        precision: Precision,
+        allowed: RangeInclusive<Instructions>,
+    ) -> impl Iterator<Item = &'static Family<T>> + use<T> {
+        let (mut least, mut most) = allowed.into_inner();
+        if self.needs_tf32 && precision == Precision::Full {
+            (least, most) = (Instructions::Fma, Instructions::Fma);
         }
+        let families = self.families.iter();
+        let best = families.map(|family| family.instructions);
+        if let Some(best) = best.filter(|&instructions| instructions <= most).max() {
+            least = least.min(best);
+        }
+        let is_allowed = move |family: &&Family<T>| (least..=most).contains(&family.instructions);
+        self.families.iter().filter(is_allowed)
     }
 
     /// Returns the kernels of products of a tall and a thin factor, if there are any.
@@ -108,9 +150,20 @@ impl HasKernels for f32 {
     type Wide = f32;
 
     const KERNELS: Kernels<f32> = Kernels {
-        fma: &[kernels::FMA_F32_LARGE, kernels::FMA_F32_SMALL],
-        warp: &[kernels::MMA_TF32],
-        warp_group: &[kernels::WGMMA_TF32],
+        families: &[
+            family(Fma, speed(F32, 108.0, 1.0, 1), kernels::FMA_F32_LARGE),
+            family(Fma, speed(F32, 80.0, 0.3, 4), kernels::FMA_F32_SMALL),
+            family(Fma, speed(F32, 50.0, 0.1, 16), kernels::FMA_F32_TINY),
+            family(Warp, speed(Tf32, 240.0, 0.8, 2), kernels::MMA_TF32),
+            family(Warp, speed(Tf32, 235.0, 1.0, 4), kernels::SMALL_TF32),
+            family(WarpGroup, speed(Tf32, 700.0, 1.0, 1), kernels::WGMMA_TF32),
+            family(
+                WarpGroup,
+                speed(Tf32, 900.0, 1.0, 1),
+                kernels::MIXED_TF32_LARGE,
+            ),
+            family(WarpGroup, speed(Tf32, 800.0, 1.0, 1), kernels::MIXED_TF32),
+        ],
         needs_tf32: true,
         skinny: Some(&SKINNY_F32),
         pack: Some(&kernels::pack_f32),
@@ -125,9 +178,12 @@ impl HasKernels for f64 {
     type Wide = f64;
 
     const KERNELS: Kernels<f64> = Kernels {
-        fma: &[kernels::FMA_F64],
-        warp: &[kernels::MMA_F64],
-        warp_group: &[],
+        families: &[
+            family(Fma, speed(F64, 57.0, 0.6, 2), kernels::FMA_F64),
+            family(Warp, speed(F64Tensor, 114.0, 0.6, 2), kernels::MMA_F64),
+            family(Warp, speed(F64Tensor, 90.0, 0.5, 4), kernels::SMALL_F64),
+            family(Warp, speed(F64Tensor, 70.0, 0.15, 10), kernels::TINY_F64),
+        ],
         needs_tf32: false,
         skinny: Some(&SKINNY_F64),
         pack: None,
@@ -137,16 +193,19 @@ impl HasKernels for f64 {
 }
 
 macro_rules! half_precision {
-    ($($type:ident: $warp:ident [$($warp_group:ident)*] $widen:ident $round:ident;)*) => {$(
+    ($($type:ident: $warp:ident $small:ident $wide:ident $narrow:ident $widen:ident $round:ident;)*) => {$(
         impl HasKernels for $type {
             type Bits = u16;
             type Word = u16;
             type Wide = f32;
 
             const KERNELS: Kernels<$type> = Kernels {
-                fma: &[],
-                warp: &[kernels::$warp],
-                warp_group: &[$(kernels::$warp_group),*],
+                families: &[
+                    family(Warp, speed(Half, 900.0, 0.9, 2), kernels::$warp),
+                    family(Warp, speed(Half, 500.0, 1.0, 4), kernels::$small),
+                    family(WarpGroup, speed(Half, 1600.0, 1.0, 1), kernels::$wide),
+                    family(WarpGroup, speed(Half, 1230.0, 1.0, 1), kernels::$narrow),
+                ],
                 needs_tf32: false,
                 skinny: None,
                 pack: Some(&kernels::pack_u16),
@@ -179,8 +238,8 @@ macro_rules! half_precision {
     )*};
 }
 half_precision! {
-    f16: HALF_F16 [PERSISTENT_F16 PERSISTENT_F16_NARROW] widen_f16 add_parts_to_f16;
-    bf16: HALF_BF16 [PERSISTENT_BF16 PERSISTENT_BF16_NARROW] widen_bf16 add_parts_to_bf16;
+    f16: HALF_F16 SMALL_F16 PERSISTENT_F16 PERSISTENT_F16_NARROW widen_f16 add_parts_to_f16;
+    bf16: HALF_BF16 SMALL_BF16 PERSISTENT_BF16 PERSISTENT_BF16_NARROW widen_bf16 add_parts_to_bf16;
 }
 
 macro_rules! sums {

@@ -1,6 +1,7 @@
 //! Products on GPUs and in the simulator.
 
 mod cast;
+mod choice;
 mod factor;
 mod job;
 mod kernels;
@@ -9,15 +10,19 @@ mod skinny;
 mod tiled;
 mod tuning;
 
+use std::ops::RangeInclusive;
+
 use cuda_std::DeviceSliceMut;
 use matmul_kernels::Factor;
 use ndarray::ArrayView3;
 use num_traits::Zero;
 
 pub use self::cast::cast;
+use self::choice::choose;
 use self::factor::{OnDevice, factor, pack, recast};
 use self::job::Job;
 pub use self::kernels::{HasKernels, OutputOf};
+use self::tuning::Gpu;
 use super::element::{HostProduct, ResidentProduct};
 use super::input::{DeviceProduct, Sizes};
 use super::options::{Instructions, MatMul, Precision};
@@ -147,44 +152,35 @@ impl<T: HasKernels> Job<'_, T> {
     unsafe fn run(&self) -> Result<()> {
         let asked = self.options.instructions;
         let capability = self.device.compute_capability();
-        let instructions = tuning::instructions(asked, capability).ok_or_else(|| {
+        let allowed = tuning::instructions(asked, capability);
+        if allowed.is_empty() {
             let (major, minor) = capability;
-            self.unavailable(&format!(
+            return Err(self.unavailable(&format!(
                 "its compute capability {major}.{minor} lacks the instructions {asked:?}"
-            ))
-        })?;
+            )));
+        }
         if self.sizes.k == 0 || self.alpha.is_zero() {
             let none = self.device.alloc(0)?;
             // Not alpha, whose product with an empty sum may be NaN.
             // SAFETY: there are no parts, and the caller vouches for C.
             return unsafe { self.add_parts(&none, 0, T::Sum::zero()) };
         }
-        // Auto takes simpler instructions if the device has no room for the best kernels.
-        let is_allowed = |simpler: &Instructions| match asked {
-            Instructions::Auto => *simpler <= instructions,
-            _ => *simpler == instructions,
-        };
-        let all = [
-            Instructions::WarpGroup,
-            Instructions::Warp,
-            Instructions::Fma,
-        ];
-        for instructions in all.into_iter().filter(is_allowed) {
+        for allowed in allowed {
             // SAFETY: the caller vouches for the memory.
-            if unsafe { self.run_by(instructions)? } {
+            if unsafe { self.run_by(allowed)? } {
                 return Ok(());
             }
         }
         Err(self.unavailable("no kernel multiplies matrices of this type and these strides"))
     }
 
-    /// Computes the job by these instructions; `false` if the device has no room for the kernels.
+    /// Computes the job by one of these instructions; `false` if the device has no room for the kernels.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
-    unsafe fn run_by(mut self, instructions: Instructions) -> Result<bool> {
+    unsafe fn run_by(mut self, allowed: RangeInclusive<Instructions>) -> Result<bool> {
         let Sizes { batch, m, n, k } = self.sizes;
-        if instructions == Instructions::Fma {
+        if *allowed.end() == Instructions::Fma {
             // There are no kernels of fused multiply-adds in tf32.
             self.options.precision = Precision::Full;
         }
@@ -195,9 +191,11 @@ impl<T: HasKernels> Job<'_, T> {
             unsafe { self.run_skinny(kernels)? };
             return Ok(true);
         }
-        let tiles = T::KERNELS.tiles(self.options.precision, instructions);
-        if !tiles.is_empty() {
-            let Some(choice) = self.choose(tiles, instructions) else {
+        let precision = self.options.precision;
+        let mut families = T::KERNELS.families(precision, allowed.clone()).peekable();
+        if families.peek().is_some() {
+            let gpu = Gpu::of(self.device);
+            let Some(choice) = choose(families, &gpu, self.whole, &self.a, &self.b) else {
                 return Ok(false);
             };
             // SAFETY: the caller vouches for the memory.
@@ -227,7 +225,7 @@ impl<T: HasKernels> Job<'_, T> {
             beta: self.beta,
         };
         // SAFETY: the caller vouches for C, and A and B are copies of the same sizes.
-        unsafe { wide.run_by(instructions) }
+        unsafe { wide.run_by(allowed) }
     }
 
     fn unavailable(&self, reason: &str) -> Error {

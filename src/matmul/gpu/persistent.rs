@@ -33,7 +33,7 @@ impl<T: HasKernels> Job<'_, T> {
         &self,
         tile: &Tile<T::Bits, T::Sum>,
         sums: PersistentKernel<T::Sum, T::Sum>,
-        rounded: PersistentKernel<u16, T::Sum>,
+        rounded: Option<PersistentKernel<u16, T::Sum>>,
         cut: Cut,
         tiles: i32,
         (a, b): (Factor<T::Bits>, Factor<T::Bits>),
@@ -54,6 +54,7 @@ impl<T: HasKernels> Job<'_, T> {
         // SAFETY: the caller vouches for the memory, here and below.
         unsafe {
             if let Output::Rounded { c, .. } = self.c
+                && let Some(rounded) = rounded
                 && cut.parts == 1
             {
                 return self.launch(&common, rounded, c, self.alpha, self.beta);

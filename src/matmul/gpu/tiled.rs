@@ -1,64 +1,24 @@
 //! Products by kernels that compute a tile of C per block.
 
-use matmul_kernels::{Factor, Launch, Pattern, Product, Tile};
+use cuda_std::DeviceSliceMut;
+use cuda_std::host::Kernel;
+use matmul_kernels::{Factor, Launch, Product};
 
-use super::factor::{fits, pack};
+use super::choice::Choice;
+use super::factor::pack;
 use super::job::Job;
-use super::kernels::{HasKernels, MODULE, Tiles};
-use super::tuning::{self, Cut};
+use super::kernels::{HasKernels, MODULE, Output};
+use super::tuning::Cut;
 use crate::device::LaunchConfig;
+use crate::matmul::element::Scalar;
 use crate::matmul::input::Sizes;
-use crate::matmul::options::Instructions;
 use crate::{Error, Result};
 
-/// A kernel, how to split k for it, and which factors to pack first.
-pub struct Choice<T: HasKernels> {
-    tile: &'static Tile<T::Bits, T::Sum>,
-    cut: Cut,
-    packs_a: bool,
-    packs_b: bool,
-}
+/// A kernel with a block for each tile that writes elements `C`.
+type BlockKernel<T, C> =
+    &'static Kernel<(Product<<T as HasKernels>::Bits, <T as Scalar>::Sum, C>,)>;
 
 impl<T: HasKernels> Job<'_, T> {
-    /// Returns the fastest kernel by the model, with the packing that it needs; `None` if the
-    /// device has too little shared memory for all of them.
-    pub fn choose(&self, tiles: &[Tiles<T>], instructions: Instructions) -> Option<Choice<T>> {
-        let Sizes { batch, m, n, k } = self.whole;
-        let processors = self.device.processors();
-        let (size, precision) = (size_of::<T>(), self.options.precision);
-        let room = self.device.shared_memory_per_block().unwrap_or(0);
-        let needs_packing = |factor: &Factor<T::Bits>, outer, pattern| {
-            let can_pack = matches!(pattern, Pattern::PiecesOfK | Pattern::ElementsOfK);
-            match fits(factor, outer, k, pattern) {
-                true => Some(false),
-                false => (can_pack && T::KERNELS.pack.is_some()).then_some(true),
-            }
-        };
-        let choice = |tile: &'static Tile<T::Bits, T::Sum>| {
-            let packs_a = needs_packing(&self.a, m, tile.a)?;
-            let packs_b = needs_packing(&self.b, n, tile.b)?;
-            let rate = tuning::rate(size, precision, instructions, tile.columns);
-            let rate = rate.reading(tile.a, tile.b);
-            let mut cut = tuning::cut(self.whole, tile, rate, processors);
-            for (packs, factor, outer) in [(packs_a, &self.a, m), (packs_b, &self.b, n)] {
-                if packs {
-                    let copies = if factor.stride_batch == 0 { 1 } else { batch };
-                    cut = cut.after_packing(copies * outer * k * size);
-                }
-            }
-            Some(Choice {
-                tile,
-                cut,
-                packs_a,
-                packs_b,
-            })
-        };
-        let all = tiles.iter().copied().flatten();
-        all.filter(|tile| tile.shared_bytes <= room)
-            .filter_map(choice)
-            .min_by(|a, b| a.cut.by_time(&b.cut))
-    }
-
     /// Computes the job by a kernel of tiles.
     ///
     /// # Safety
@@ -82,33 +42,54 @@ impl<T: HasKernels> Job<'_, T> {
             let message = format!("a result of {m}×{n} has more tiles than a grid can have blocks");
             Error::input(self.operation, message)
         };
-        let kernel = match tile.kernel {
-            Launch::Block(kernel) => kernel,
-            Launch::Persistent { sums, rounded } => {
-                let tiles = i32::try_from(per_matrix * batch * cut.parts).map_err(too_many)?;
-                // SAFETY: the caller vouches for the memory; the factors fit the patterns.
-                return unsafe { self.run_persistent(tile, sums, rounded, cut, tiles, (a, b)) };
-            }
-        };
         let tiles = u32::try_from(per_matrix).map_err(too_many)?;
         let config = LaunchConfig::new((tiles, cut.parts as u32, batch as u32), tile.threads)
             .with_shared_bytes(tile.shared_bytes);
-        let launch = |c, alpha, beta| {
-            let product = Product {
-                a,
-                b,
-                c,
-                m: m as u32,
-                n: n as u32,
-                k: k as u32,
-                k_part: cut.k_part as u32,
-                alpha,
-                beta,
+        let of_blocks = |sums: BlockKernel<T, T::Sum>| {
+            let launch = |c, alpha, beta| {
+                let product = self.product(cut, (a, b), c, alpha, beta);
+                // SAFETY: the caller vouches for the memory; the factors fit the patterns.
+                unsafe { self.device.launch(MODULE, sums, config, (product,)) }
             };
-            // SAFETY: the caller vouches for the memory; the factors fit the patterns.
-            unsafe { self.device.launch(MODULE, kernel, config, (product,)) }
+            // SAFETY: the caller vouches for the memory.
+            unsafe { self.in_parts(cut.parts, launch) }
         };
-        // SAFETY: the caller vouches for the memory.
-        unsafe { self.in_parts(cut.parts, launch) }
+        match (tile.kernel, self.c) {
+            (Launch::Block(sums), _) => of_blocks(sums),
+            (Launch::Rounding { rounded, .. }, Output::Rounded { c, .. }) if cut.parts == 1 => {
+                let product = self.product(cut, (a, b), c, self.alpha, self.beta);
+                // SAFETY: the caller vouches for the memory; the factors fit the patterns.
+                unsafe { self.device.launch(MODULE, rounded, config, (product,)) }
+            }
+            (Launch::Rounding { sums, .. }, _) => of_blocks(sums),
+            (Launch::Persistent { sums, rounded }, _) => {
+                let tiles = i32::try_from(per_matrix * batch * cut.parts).map_err(too_many)?;
+                // SAFETY: the caller vouches for the memory; the factors fit the patterns.
+                unsafe { self.run_persistent(tile, sums, rounded, cut, tiles, (a, b)) }
+            }
+        }
+    }
+
+    /// Returns the argument of a kernel with a block for each tile and part of k.
+    fn product<C>(
+        &self,
+        cut: Cut,
+        (a, b): (Factor<T::Bits>, Factor<T::Bits>),
+        c: DeviceSliceMut<C>,
+        alpha: T::Sum,
+        beta: T::Sum,
+    ) -> Product<T::Bits, T::Sum, C> {
+        let Sizes { m, n, k, .. } = self.sizes;
+        Product {
+            a,
+            b,
+            c,
+            m: m as u32,
+            n: n as u32,
+            k: k as u32,
+            k_part: cut.k_part as u32,
+            alpha,
+            beta,
+        }
     }
 }

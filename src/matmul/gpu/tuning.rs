@@ -1,147 +1,234 @@
-//! The choice of a kernel for a product, and of the number of parts of k.
+//! A model of the time of a product, for the choice of a kernel and of the number of parts of k.
 //!
-//! The choice has the least time by a simple model: blocks run in waves over the multiprocessors.
-//! Each block multiplies at the rate that was measured for its kind of kernel, and takes a fixed
-//! time to load and to write a tile. Parts of k are written and added at the speed of memory.
+//! Blocks run in waves over the multiprocessors. Each block multiplies at the speed of its kind of
+//! kernel, and takes a fixed time to load and to write a tile. Parts of k are written and added at
+//! the speed of memory.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
-use matmul_kernels::{Pattern, Tile};
+use matmul_kernels::{Launch, Pattern, Tile};
 
+use crate::Device;
 use crate::matmul::input::Sizes;
-use crate::matmul::options::{Instructions, Precision};
+use crate::matmul::options::Instructions;
 
-/// Nanoseconds to launch the packing of a factor, and bytes that it packs in a nanosecond.
-const PACKING_START: f64 = 3000.0;
-const PACKING_BYTES: f64 = 1400.0;
-
-/// The measured speed of a kind of kernel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rate {
-    /// Multiplications and additions that a full multiprocessor computes in a nanosecond.
-    pub(super) operations: f64,
-    /// Blocks that a multiprocessor runs at once.
-    pub(super) blocks: usize,
-    /// The share of `operations` that a single block reaches.
-    pub(super) alone: f64,
+/// Arithmetic units of a multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Units {
+    /// Fused multiply-adds in f32.
+    F32,
+    /// Fused multiply-adds in f64.
+    F64,
+    /// Tensor cores in f64.
+    F64Tensor,
+    /// Tensor cores in tf32.
+    Tf32,
+    /// Tensor cores in f16 and bf16.
+    Half,
 }
 
-impl Rate {
-    /// Returns the rate for the patterns of A and B: copies of single elements cost time.
-    pub(super) fn reading(self, a: Pattern, b: Pattern) -> Rate {
+/// The speed of a family of kernels.
+#[derive(Clone, Copy, Debug)]
+pub struct Speed {
+    /// The units that multiply.
+    pub units: Units,
+    /// Multiply-adds per clock of a full multiprocessor, measured on an H100.
+    pub per_clock: f64,
+    /// The share of these that a single block reaches.
+    pub alone: f64,
+    /// The most blocks for which a multiprocessor has registers.
+    pub blocks: usize,
+}
+
+/// Multiply-adds per clock of a multiprocessor's units on compute capability 9.0, in the order of
+/// [`Units`].
+const H100_UNITS: [f64; 5] = [128.0, 64.0, 128.0, 1024.0, 2048.0];
+
+/// What the model knows of a GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Gpu {
+    pub capability: (u32, u32),
+    pub processors: usize,
+    pub shared_memory_per_block: u32,
+}
+
+/// A GPU's rates by its compute capability.
+struct Rates {
+    /// Clocks per nanosecond under load.
+    clock: f64,
+    /// Bytes of memory that are read or written in a nanosecond.
+    bytes: f64,
+    /// The most threads of a multiprocessor.
+    threads: usize,
+    /// Multiply-adds per clock of a multiprocessor's units, in the order of [`Units`].
+    units: [f64; 5],
+}
+
+impl Gpu {
+    pub fn of(device: &Device) -> Gpu {
+        Gpu {
+            capability: device.compute_capability(),
+            processors: device.processors(),
+            shared_memory_per_block: device.shared_memory_per_block().unwrap_or(0),
+        }
+    }
+
+    /// Returns the rates that NVIDIA's programming guide and data sheets give. Memory and clock
+    /// differ between the GPUs of a capability, but hardly change which kernel is faster.
+    fn rates(&self) -> Rates {
+        let (clock, bytes, threads, units) = match self.capability {
+            (7, 5) => (1.6, 300.0, 1024, [64.0, 2.0, 0.0, 0.0, 0.0]),
+            (..=7, _) => (1.5, 800.0, 2048, [64.0, 32.0, 0.0, 0.0, 0.0]),
+            (8, 0) => (1.4, 1600.0, 2048, [64.0, 32.0, 64.0, 512.0, 1024.0]),
+            (8, 9) => (2.4, 800.0, 1536, [128.0, 2.0, 2.0, 256.0, 512.0]),
+            (8, _) => (1.7, 700.0, 1536, [128.0, 2.0, 2.0, 256.0, 512.0]),
+            (9, _) => (1.75, 2800.0, 2048, H100_UNITS),
+            (10, _) => (1.9, 7000.0, 2048, [128.0, 64.0, 64.0, 1024.0, 2048.0]),
+            (11.., _) => (2.4, 1600.0, 1536, [128.0, 2.0, 2.0, 256.0, 512.0]),
+        };
+        Rates {
+            clock,
+            bytes,
+            threads,
+            units,
+        }
+    }
+
+    /// Returns the rate of a kernel.
+    pub fn rate<T, S>(&self, speed: &Speed, tile: &Tile<T, S>) -> Rate {
+        let rates = self.rates();
+        // The time of a multiply-add is that in the units, and the rest that was measured.
+        let unit = speed.units as usize;
+        let rest = 1.0 / speed.per_clock - 1.0 / H100_UNITS[unit];
+        let per_clock = 1.0 / (1.0 / rates.units[unit] + rest);
+        // Each block takes a kilobyte more; a multiprocessor has one more than a block can have.
+        let kilobyte = 1024;
+        let shared = (self.shared_memory_per_block + kilobyte) / (tile.shared_bytes + kilobyte);
+        let by_threads = rates.threads / tile.threads as usize;
+        let blocks = speed.blocks.min(shared as usize).min(by_threads).max(1);
+        // Copies of single elements cost time.
         let share = |pattern| match pattern {
             Pattern::Elements => 0.87,
             Pattern::ElementsOfK => 0.97,
             Pattern::PiecesOfK | Pattern::PiecesAcross => 1.0,
         };
         Rate {
-            operations: self.operations * share(a) * share(b),
-            ..self
+            operations: 2.0 * per_clock * rates.clock * share(tile.a) * share(tile.b),
+            blocks,
+            alone: speed.alone.max(1.0 / blocks as f64),
         }
     }
+
+    /// Returns the fastest cut of k for these tiles and sums of type `S`.
+    pub fn cut<T, S>(&self, sizes: Sizes, tile: &Tile<T, S>, rate: Rate) -> Cut {
+        let bytes_added = self.rates().bytes * ADDING_SHARE;
+        let tiles = sizes.m.div_ceil(tile.rows as usize) * sizes.n.div_ceil(tile.columns as usize);
+        let blocks = (tiles * sizes.batch) as f64;
+        let result_bytes = (sizes.batch * sizes.m * sizes.n) as f64 * size_of::<S>() as f64;
+        let depth = tile.depth as usize;
+        let cut_into = |wanted: usize| {
+            let k_part = sizes.k.div_ceil(wanted).next_multiple_of(depth);
+            let parts = sizes.k.div_ceil(k_part);
+            let blocks = blocks * parts as f64;
+            let full = (self.processors * rate.blocks) as f64;
+            let at_once = (blocks / self.processors as f64).ceil();
+            let at_once = at_once.min(rate.blocks as f64);
+            let operations = 2.0 * f64::from(tile.rows) * f64::from(tile.columns) * k_part as f64;
+            let multiplying = operations / rate.operations * at_once.max(1.0 / rate.alone);
+            let adding = match parts {
+                1 => 0.0,
+                _ => ADDING_START + (2 * parts + 1) as f64 * result_bytes / bytes_added,
+            };
+            let waves = (blocks / full).ceil();
+            let starts = match tile.kernel {
+                Launch::Persistent { .. } => BLOCK_START + (waves - 1.0) * NEXT_TILE,
+                _ => waves * BLOCK_START,
+            };
+            Cut {
+                k_part,
+                parts,
+                nanoseconds: waves * multiplying + starts + adding,
+            }
+        };
+        let fits =
+            |cut: &Cut| cut.parts == 1 || cut.parts as f64 * result_bytes <= PARTS_BYTES as f64;
+        let most = (sizes.k / (4 * depth)).clamp(1, 64);
+        let counts = (1..=most).filter(|&parts| parts < 8 || parts % 4 == 0);
+        let fastest = counts.map(cut_into).filter(fits).min_by(Cut::by_time);
+        fastest.expect("a single part always fits")
+    }
+}
+
+/// The speed of a kernel on a GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate {
+    /// Multiplications and additions that a full multiprocessor computes in a nanosecond.
+    operations: f64,
+    /// Blocks that a multiprocessor runs at once.
+    blocks: usize,
+    /// The share of `operations` that a single block reaches.
+    alone: f64,
 }
 
 /// How k is cut into parts, and the time by the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cut {
+pub struct Cut {
     /// The length of each part but the last: a multiple of the tile's depth.
-    pub(super) k_part: usize,
+    pub k_part: usize,
     /// Parts, at least one.
-    pub(super) parts: usize,
+    pub parts: usize,
     nanoseconds: f64,
 }
 
 /// Nanoseconds of a block in addition to its multiplications.
 const BLOCK_START: f64 = 4000.0;
-/// Nanoseconds to launch the addition of parts, and bytes of parts written or read in a nanosecond.
+/// The same of a further tile of a persistent block, whose copies go on while sums are written.
+const NEXT_TILE: f64 = 1000.0;
+/// Nanoseconds to launch the packing of a factor, and the share of the memory's bandwidth at which
+/// it is read.
+const PACKING_START: f64 = 3000.0;
+const PACKING_SHARE: f64 = 0.5;
+/// Nanoseconds to launch the addition of parts, and the share of the memory's bandwidth at which
+/// parts are written and read.
 const ADDING_START: f64 = 4000.0;
-const ADDING_BYTES: f64 = 2000.0;
+const ADDING_SHARE: f64 = 0.7;
 /// The most bytes of all parts.
 const PARTS_BYTES: usize = 1 << 30;
 
-/// Returns the rate measured on an H100. Other GPUs have other rates, but hardly in another order.
-pub(super) fn rate(
-    element_bytes: usize,
-    precision: Precision,
-    instructions: Instructions,
-    columns: u32,
-) -> Rate {
-    let (operations, blocks, alone) = match (element_bytes, instructions) {
-        (8, Instructions::Fma) => (200.0, 2, 0.6),
-        (8, _) => (400.0, 2, 0.6),
-        (4, _) if precision == Precision::Full && columns < 256 => (280.0, 4, 0.3),
-        (4, _) if precision == Precision::Full => (380.0, 1, 1.0),
-        (4, Instructions::WarpGroup) => (2800.0, 1, 1.0),
-        (4, _) => (850.0, 2, 0.6),
-        (_, Instructions::WarpGroup) if columns < 256 => (4300.0, 1, 1.0),
-        (_, Instructions::WarpGroup) => (5600.0, 1, 1.0),
-        (_, _) => (2500.0, 2, 0.6),
-    };
-    Rate {
-        operations,
-        blocks,
-        alone,
-    }
-}
-
-/// Returns the fastest cut of k for these tiles and sums of type `S`.
-pub(super) fn cut<T, S>(sizes: Sizes, tile: &Tile<T, S>, rate: Rate, processors: usize) -> Cut {
-    let tiles = sizes.m.div_ceil(tile.rows as usize) * sizes.n.div_ceil(tile.columns as usize);
-    let blocks = (tiles * sizes.batch) as f64;
-    let result_bytes = (sizes.batch * sizes.m * sizes.n) as f64 * size_of::<S>() as f64;
-    let depth = tile.depth as usize;
-    let cut_into = |wanted: usize| {
-        let k_part = sizes.k.div_ceil(wanted).next_multiple_of(depth);
-        let parts = sizes.k.div_ceil(k_part);
-        let blocks = blocks * parts as f64;
-        let full = (processors * rate.blocks) as f64;
-        let at_once = (blocks / processors as f64).ceil().min(rate.blocks as f64);
-        let operations = 2.0 * f64::from(tile.rows) * f64::from(tile.columns) * k_part as f64;
-        let of_block = operations / rate.operations * at_once.max(1.0 / rate.alone) + BLOCK_START;
-        let adding = match parts {
-            1 => 0.0,
-            _ => ADDING_START + (2 * parts + 1) as f64 * result_bytes / ADDING_BYTES,
-        };
-        Cut {
-            k_part,
-            parts,
-            nanoseconds: (blocks / full).ceil() * of_block + adding,
-        }
-    };
-    let fits = |cut: &Cut| cut.parts == 1 || cut.parts as f64 * result_bytes <= PARTS_BYTES as f64;
-    let most = (sizes.k / (4 * depth)).clamp(1, 64);
-    let counts = (1..=most).filter(|&parts| parts < 8 || parts % 4 == 0);
-    let fastest = counts.map(cut_into).filter(fits).min_by(Cut::by_time);
-    fastest.expect("a single part always fits")
-}
-
 impl Cut {
     /// Adds the time to pack `bytes` bytes before.
-    pub(super) fn after_packing(self, bytes: usize) -> Cut {
+    pub fn after_packing(self, gpu: &Gpu, bytes: usize) -> Cut {
+        let packing = PACKING_START + bytes as f64 / (gpu.rates().bytes * PACKING_SHARE);
         Cut {
-            nanoseconds: self.nanoseconds + PACKING_START + bytes as f64 / PACKING_BYTES,
+            nanoseconds: self.nanoseconds + packing,
             ..self
         }
     }
 
-    pub(super) fn by_time(&self, other: &Cut) -> Ordering {
+    pub fn by_time(&self, other: &Cut) -> Ordering {
         self.nanoseconds.total_cmp(&other.nanoseconds)
     }
 }
 
-/// Returns the instructions for a GPU; `None` if its compute capability lacks those `asked` for.
-pub(super) fn instructions(
+/// Returns the instructions among which the model chooses; if the GPU has no room for their kernels,
+/// it chooses among the next. There are none if the compute capability lacks those `asked` for.
+pub fn instructions(
     asked: Instructions,
     compute_capability: (u32, u32),
-) -> Option<Instructions> {
+) -> Vec<RangeInclusive<Instructions>> {
+    use Instructions::{Auto, Fma, Warp, WarpGroup};
+
     let best = match compute_capability {
-        (9, 0) => Instructions::WarpGroup,
-        capability if capability >= (8, 0) => Instructions::Warp,
-        _ => Instructions::Fma,
+        (9, 0) => WarpGroup,
+        capability if capability >= (8, 0) => Warp,
+        _ => Fma,
     };
     match asked {
-        Instructions::Auto => Some(best),
-        asked => (asked <= best).then_some(asked),
+        Auto if best == Fma => vec![Fma..=Fma],
+        Auto => vec![Warp..=best, Fma..=Fma],
+        asked if asked <= best => vec![asked..=asked],
+        _ => vec![],
     }
 }
 
@@ -152,8 +239,18 @@ mod tests {
     fn cut_of(m: usize, n: usize, k: usize) -> Cut {
         let sizes = Sizes { batch: 1, m, n, k };
         let tile = &matmul_kernels::FMA_F32_LARGE[0];
-        let rate = rate(4, Precision::Full, Instructions::Fma, tile.columns);
-        cut(sizes, tile, rate, 132)
+        let gpu = Gpu {
+            capability: (9, 0),
+            processors: 132,
+            shared_memory_per_block: 227 << 10,
+        };
+        let speed = Speed {
+            units: Units::F32,
+            per_clock: 108.0,
+            alone: 1.0,
+            blocks: 1,
+        };
+        gpu.cut(sizes, tile, gpu.rate(&speed, tile))
     }
 
     #[test]
@@ -176,9 +273,10 @@ mod tests {
     fn instructions_are_those_of_the_capability() {
         use Instructions::{Auto, Fma, Warp, WarpGroup};
 
-        assert_eq!(instructions(Auto, (9, 0)), Some(WarpGroup));
-        assert_eq!(instructions(Auto, (10, 0)), Some(Warp));
-        assert_eq!(instructions(Warp, (7, 5)), None);
-        assert_eq!(instructions(Fma, (9, 0)), Some(Fma));
+        assert_eq!(instructions(Auto, (9, 0)), [Warp..=WarpGroup, Fma..=Fma]);
+        assert_eq!(instructions(Auto, (10, 0)), [Warp..=Warp, Fma..=Fma]);
+        assert_eq!(instructions(Auto, (7, 5)), [Fma..=Fma]);
+        assert_eq!(instructions(Warp, (7, 5)), []);
+        assert_eq!(instructions(Fma, (9, 0)), [Fma..=Fma]);
     }
 }

@@ -5,6 +5,7 @@ mod cast;
 mod devices;
 mod kernels;
 mod rounded;
+mod tiles;
 mod vectors;
 
 use gridstride::Device;
