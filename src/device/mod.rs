@@ -42,17 +42,20 @@
 mod array;
 mod available;
 mod buffer;
+mod capture;
 mod constant;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
 mod driver;
 mod element;
+mod graph;
 mod handle;
 mod host_memory;
 mod info;
 mod launch;
 mod limit;
 mod lock;
+mod memory;
 mod module;
 mod occupancy;
 mod pinned;
@@ -71,6 +74,7 @@ pub(crate) use available::require_available;
 pub use buffer::Buffer;
 pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
+pub use graph::Graph;
 pub use handle::Device;
 pub(crate) use host_memory::{
     append, assign, copied, copy_bytes, packed, zeroed, zeroed_columns, zeroed_lazily,

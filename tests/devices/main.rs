@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
+mod graph;
 mod occupancy;
 mod on_stream;
 #[cfg(target_os = "linux")]

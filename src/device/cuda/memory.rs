@@ -101,7 +101,11 @@ impl Pool {
     fn hold(&self, in_use: u64) {
         let Some(pool) = self.raw else { return };
         let mut threshold = in_use.next_multiple_of(STEP) + self.kept;
-        if self.threshold.swap(threshold, Relaxed) != threshold {
+        let present = self.threshold.load(Relaxed);
+        // A step lower is as good: where the memory in use goes up and down around a multiple of
+        // the step, each allocation would set the threshold, which takes as long as a launch.
+        if threshold > present || threshold + STEP < present {
+            self.threshold.store(threshold, Relaxed);
             let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
             // SAFETY: the attribute has 64 bits. If this fails, the driver keeps other amounts.
             unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()) };

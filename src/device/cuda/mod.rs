@@ -7,10 +7,11 @@
 //! handles may be used from any thread and dropped in any order. Every result code is checked, and
 //! errors name the operation.
 //!
-//! [`stream`], [`memory`], [`modules`] and [`staging`] build on [`primary`], and [`gpu`] owns them
-//! all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
+//! [`stream`], [`memory`], [`modules`], [`staging`] and [`graph`] build on [`primary`], and [`gpu`]
+//! owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
 mod gpu;
+mod graph;
 mod memory;
 mod modules;
 mod primary;
@@ -18,6 +19,7 @@ mod staging;
 mod stream;
 
 pub use gpu::{Allocation, Gpu};
+pub use graph::{Graph, Recording};
 pub use memory::HostAllocation;
 pub use stream::Event;
 

@@ -55,6 +55,10 @@ impl Stream {
         }
     }
 
+    pub fn primary(&self) -> &Arc<Primary> {
+        &self.primary
+    }
+
     pub fn raw(&self) -> sys::CUstream {
         self.raw
     }
@@ -62,6 +66,10 @@ impl Stream {
     /// Stores the name of a kernel for messages.
     pub fn set_last_kernel(&self, name: &'static str) {
         *lock(&self.last_kernel) = Some(name);
+    }
+
+    pub fn last_kernel(&self) -> Option<&'static str> {
+        *lock(&self.last_kernel)
     }
 
     /// Waits for the stream on the host.
@@ -72,7 +80,7 @@ impl Stream {
         if result == cudaError_enum::CUDA_SUCCESS {
             return Ok(());
         }
-        let operation = match *lock(&self.last_kernel) {
+        let operation = match self.last_kernel() {
             Some(kernel) => format!("waiting for a stream whose last kernel was {kernel}"),
             None => "waiting for a stream".to_string(),
         };
@@ -99,7 +107,7 @@ impl Stream {
     fn start(
         &self,
         bytes: usize,
-        operation: &str,
+        operation: impl fmt::Display,
         call: impl FnOnce() -> sys::CUresult,
     ) -> Result<()> {
         match bytes {
@@ -138,7 +146,7 @@ impl Stream {
         source: *const u8,
         bytes: usize,
         address: sys::CUdeviceptr,
-        operation: &str,
+        operation: impl fmt::Display,
     ) -> Result<()> {
         let from = source.cast();
         // SAFETY: passed on to the caller.
