@@ -275,6 +275,7 @@ impl Gpu {
             if allocated == Err(cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY) {
                 // Memory freed in the order of a stream becomes free when the stream has finished,
                 // and kept memory can be allocated in other sizes.
+                pool.free_spare(&self.stream);
                 match primary.is_captured() {
                     true => self.stream.synchronize()?,
                     false => primary.synchronize()?,

@@ -15,6 +15,7 @@ mod graph;
 mod memory;
 mod modules;
 mod primary;
+mod spare;
 mod staging;
 mod stream;
 

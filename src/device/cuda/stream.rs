@@ -1,6 +1,7 @@
 //! Streams, the work that is put on them, and events.
 
 use super::primary::Primary;
+use super::spare::Spare;
 use crate::Result;
 use crate::device::lock;
 use cust::sys::{self, cudaError_enum};
@@ -18,6 +19,8 @@ pub struct Stream {
     end: Event,
     /// The most recently started kernel, for the message when waiting fails.
     last_kernel: Mutex<Option<&'static str>>,
+    /// Memory of the driver's pool.
+    pub spare: Spare,
     primary: Arc<Primary>,
 }
 
@@ -50,6 +53,7 @@ impl Stream {
             raw,
             is_foreign,
             last_kernel: Mutex::new(None),
+            spare: Spare::default(),
             primary: end.primary.clone(),
             end,
         }
@@ -185,10 +189,15 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.is_foreign {
+        let Ok(_bound) = self.primary.bind() else {
             return;
+        };
+        for address in self.spare.take_all() {
+            // SAFETY: allocated from a pool, freed once, and used last by work of this stream, or
+            // work that this stream has waited for.
+            unsafe { sys::cuMemFreeAsync(address, self.raw) };
         }
-        if let Ok(_bound) = self.primary.bind() {
+        if !self.is_foreign {
             // SAFETY: made in `new` and destroyed once. The driver finishes work that was started.
             unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }

@@ -67,11 +67,10 @@ fn operand(text: &str) -> Option<&str> {
 fn scoped(text: &str) -> Option<String> {
     let instruction = text.split_once(" = ").map_or(text, |(_, value)| value);
     let instruction = instruction.trim_start();
-    let starts_with = |name: &&str| instruction.starts_with(name);
-    let keeps_order = ["cmpxchg ", "load atomic ", "store atomic "]
-        .iter()
-        .any(|name| starts_with(name));
-    if !(keeps_order || starts_with(&"atomicrmw ")) || text.contains("syncscope(") {
+    let starts_with = |name| instruction.starts_with(name);
+    let keeps_order =
+        starts_with("cmpxchg ") || starts_with("load atomic ") || starts_with("store atomic ");
+    if !keeps_order && !starts_with("atomicrmw ") || text.contains("syncscope(") {
         return None;
     }
     let at = ORDERS.iter().filter_map(|order| text.find(order)).min()?;
