@@ -267,11 +267,13 @@ impl<T: Element> Buffer<T> {
             (Place::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
                 allocation.start_copy_from(gpu, first_byte, bytemuck::cast_slice(source))?;
             },
-            // SAFETY: the buffer has these elements, and `&mut self` excludes other accesses.
-            _ => unsafe {
-                let to = self.address().add(first_byte);
-                to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
-            },
+            _ => capture::apart_from_graphs(on, || {
+                // SAFETY: the buffer has these elements, and `&mut self` excludes other accesses.
+                unsafe {
+                    let to = self.address().add(first_byte);
+                    to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
+                }
+            }),
         }
         Ok(())
     }
@@ -296,11 +298,13 @@ impl<T: Element> Buffer<T> {
             (Place::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
                 allocation.start_copy_to(gpu, first_byte, bytemuck::cast_slice_mut(target))?;
             },
-            // SAFETY: the buffer has these elements, and all bytes are values of `T`.
-            _ => unsafe {
-                let from = self.address().add(first_byte);
-                from.copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
-            },
+            _ => capture::apart_from_graphs(on, || {
+                // SAFETY: the buffer has these elements, and all bytes are values of `T`.
+                unsafe {
+                    let from = self.address().add(first_byte);
+                    from.copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
+                }
+            }),
         }
         Ok(())
     }

@@ -156,7 +156,7 @@ pub fn on<R>(gpu: &Gpu, work: impl FnOnce(&Gpu) -> R) -> R {
 /// Runs work of the host's memory, or records it if this thread records the work of `device`.
 pub fn run(device: &Device, work: impl Fn() -> Result<()> + 'static) -> Result<()> {
     if !records(device) {
-        return work();
+        return apart_from_graphs(device, work);
     }
     let step = Step(Box::new(work));
     recording(device, |capture| {
@@ -165,6 +165,15 @@ pub fn run(device: &Device, work: impl Fn() -> Result<()> + 'static) -> Result<(
         }
     });
     Ok(())
+}
+
+/// Runs work of the host's memory while no other thread launches a graph of the same simulator.
+pub fn apart_from_graphs<R>(device: &Device, work: impl FnOnce() -> R) -> R {
+    let _working = match &device.backend {
+        Backend::Simulator(simulator) => Some(simulator.gate().work()),
+        Backend::Cpu | Backend::Cuda(_) => None,
+    };
+    work()
 }
 
 /// Keeps memory until the present capture's graph is dropped.

@@ -127,11 +127,14 @@ impl Graph {
         let others: Vec<_> = self.kept.others.iter().collect();
         let _ordered = self.device.ordered_with(&others)?;
         match (&mut self.work, &self.device.backend) {
-            (Work::Simulator(steps), _) => steps.iter().try_for_each(Step::run),
+            (Work::Simulator(steps), Backend::Simulator(simulator)) => {
+                let _launching = simulator.gate().launch();
+                steps.iter().try_for_each(Step::run)
+            }
             // SAFETY: the graph keeps all memory that the work uses. It is freed in the order of
             // this stream, or of streams that wait for it when `_ordered` is dropped.
             (Work::Cuda(graph), Backend::Cuda(gpu)) => unsafe { gpu.launch_graph(graph) },
-            (Work::Cuda(_), _) => Ok(()),
+            (Work::Simulator(_) | Work::Cuda(_), _) => Ok(()),
         }
     }
 

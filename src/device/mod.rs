@@ -54,6 +54,7 @@ mod constant;
 mod cuda;
 mod driver;
 mod element;
+mod gate;
 mod graph;
 mod handle;
 mod host_memory;

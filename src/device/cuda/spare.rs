@@ -8,52 +8,52 @@ use cust::sys;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// The most bytes of a block that is kept.
+/// The most bytes of an allocation that is kept.
 const LARGEST: u64 = 1 << 20;
 
-/// The most blocks that a stream keeps.
-const BLOCKS: usize = 32;
+/// The most allocations that a stream keeps.
+const MOST: usize = 32;
 
-/// Blocks that were freed in the order of a stream, with their sizes. Only the same stream may use
-/// them again: its work on a block then comes after the work before the block was freed.
+/// Allocations that were freed in the order of a stream. Only the same stream may use their memory
+/// again: its work then comes after the work before the memory was freed.
 ///
-/// A block serves allocations of exactly its size, so that tools which check the bounds of accesses
+/// Memory is used again for exactly as many bytes, so that tools which check the bounds of accesses
 /// see the true ones.
 #[derive(Default)]
 pub struct Spare {
-    /// The longest unused come first.
-    blocks: Mutex<VecDeque<(u64, sys::CUdeviceptr)>>,
+    /// Sizes and addresses; the longest unused come first.
+    allocations: Mutex<VecDeque<(u64, sys::CUdeviceptr)>>,
 }
 
 impl Spare {
-    /// Returns a block of this size, the most recently freed one.
+    /// Returns the most recently freed memory of this size.
     pub fn take(&self, bytes: u64) -> Option<sys::CUdeviceptr> {
         if bytes > LARGEST {
             return None;
         }
-        let mut blocks = lock(&self.blocks);
-        let place = blocks.iter().rposition(|block| block.0 == bytes)?;
-        blocks.remove(place).map(|(_, address)| address)
+        let mut allocations = lock(&self.allocations);
+        let place = allocations.iter().rposition(|free| free.0 == bytes)?;
+        allocations.remove(place).map(|(_, address)| address)
     }
 
-    /// Keeps a block, and returns one that has to be freed: the block itself if it is too large, or
-    /// the longest unused one if there are too many.
+    /// Keeps memory, and returns memory that has to be freed: the same if it is too large, or the
+    /// longest unused if there are too many allocations.
     pub fn put(&self, bytes: u64, address: sys::CUdeviceptr) -> Option<sys::CUdeviceptr> {
         if bytes > LARGEST {
             return Some(address);
         }
-        let mut blocks = lock(&self.blocks);
-        blocks.push_back((bytes, address));
-        match blocks.len() > BLOCKS {
-            true => blocks.pop_front().map(|(_, address)| address),
+        let mut allocations = lock(&self.allocations);
+        allocations.push_back((bytes, address));
+        match allocations.len() > MOST {
+            true => allocations.pop_front().map(|(_, address)| address),
             false => None,
         }
     }
 
-    /// Returns all blocks, which have to be freed.
+    /// Returns all memory, which has to be freed.
     pub fn take_all(&self) -> impl Iterator<Item = sys::CUdeviceptr> {
-        let blocks = std::mem::take(&mut *lock(&self.blocks));
-        blocks.into_iter().map(|(_, address)| address)
+        let all = std::mem::take(&mut *lock(&self.allocations));
+        all.into_iter().map(|(_, address)| address)
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_serve_allocations_of_their_size() {
+    fn memory_serves_allocations_of_its_size() {
         let spare = Spare::default();
         assert_eq!(spare.take(8), None);
         for (bytes, address) in [(8, 1), (16, 2), (8, 3)] {
@@ -78,14 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn few_and_small_blocks_are_kept() {
+    fn few_and_small_allocations_are_kept() {
         let spare = Spare::default();
         assert_eq!(spare.put(LARGEST + 1, 7), Some(7));
         assert_eq!(spare.put(LARGEST, 0), None);
         let put = |address| spare.put(8, address);
-        let freed: Vec<_> = (1..=BLOCKS as u64).filter_map(put).collect();
+        let freed: Vec<_> = (1..=MOST as u64).filter_map(put).collect();
         // The longest unused.
         assert_eq!(freed, [0]);
-        assert_eq!(spare.take_all().count(), BLOCKS);
+        assert_eq!(spare.take_all().count(), MOST);
     }
 }
