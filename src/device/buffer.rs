@@ -1,17 +1,17 @@
 //! One-dimensional arrays in a device's memory.
 
 use super::available::no_memory;
-use super::cuda;
+use super::capture;
 use super::handle::Backend;
-use super::limit::Reservation;
-use super::{Device, Element, MemoryKind, require_available, zeroed_lazily};
+use super::memory::{HostMemory, Memory, Place};
+use super::{Device, Element, copied, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::Layout;
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::sync::Arc;
 
 const ALLOC: &str = "allocation of a buffer";
 pub(super) const COPY_TO: &str = "copy to a buffer";
@@ -24,16 +24,10 @@ pub(super) const COPY_FROM: &str = "copy from a buffer";
 /// after that work.
 pub struct Buffer<T: Element> {
     device: Device,
-    memory: Memory,
+    /// Graphs whose work uses the memory share it.
+    memory: Arc<Memory>,
     length: usize,
-    /// The share of the device's limit.
-    _reservation: Option<Reservation>,
     element: PhantomData<T>,
-}
-
-enum Memory {
-    Host(HostMemory),
-    Cuda(cuda::Allocation),
 }
 
 impl Device {
@@ -49,16 +43,10 @@ impl Device {
                 let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
                 no_memory(self.memory_kind(), bytes, None).during(ALLOC)
             })?;
-        let reservation = self.reserve(layout.size()).during(ALLOC)?;
-        let memory = match &self.backend {
-            Backend::Cuda(gpu) => gpu.allocate(layout.size()).map(Memory::Cuda),
-            Backend::Cpu | Backend::Simulator(_) => HostMemory::new(layout).map(Memory::Host),
-        };
         Ok(Buffer {
             device: self.clone(),
-            memory: memory.during(ALLOC)?,
+            memory: Arc::new(Memory::new(self, layout).during(ALLOC)?),
             length: len,
-            _reservation: reservation,
             element: PhantomData,
         })
     }
@@ -111,9 +99,18 @@ impl<T: Element> Buffer<T> {
     /// Moves the buffer to another handle of the same device, as
     /// [`DeviceArray::on`](super::DeviceArray::on).
     pub fn on(mut self, device: &Device) -> Result<Buffer<T>> {
-        self.device.require_same(device, "move to another handle")?;
-        if let (Memory::Cuda(memory), Backend::Cuda(gpu)) = (&mut self.memory, &device.backend) {
-            memory.pass_to(gpu)?;
+        const MOVE: &str = "move to another handle";
+        self.device.require_same(device, MOVE)?;
+        if !self.device.shares_stream(device) {
+            let memory = Arc::get_mut(&mut self.memory).ok_or_else(|| {
+                let message = "a graph uses the array, and its launches stay on their stream: drop \
+                               the graph first";
+                Error::input(MOVE, message)
+            })?;
+            if let (Place::Cuda(memory), Backend::Cuda(gpu)) = (&mut memory.place, &device.backend)
+            {
+                memory.pass_to(gpu)?;
+            }
         }
         self.device = device.clone();
         Ok(self)
@@ -124,24 +121,74 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// [`Error::Driver`] if the GPU fails.
     pub fn fill_zero(&mut self) -> Result<()> {
-        match &self.memory {
-            // SAFETY: the memory has these bytes, and `&mut self` excludes other accesses.
-            Memory::Host(memory) => unsafe { memory.pointer.as_ptr().write_bytes(0, self.bytes()) },
-            Memory::Cuda(allocation) => allocation.fill_zero(self.bytes())?,
+        let (to, bytes) = (self.address(), self.bytes());
+        match (&self.memory.place, &self.device.backend) {
+            (Place::Cuda(allocation), Backend::Cuda(gpu)) => {
+                capture::on(gpu, |gpu| allocation.fill_zero(gpu, bytes))
+            }
+            _ => {
+                let fill = move || {
+                    // SAFETY: the memory has these bytes, and `&mut self` excludes other accesses.
+                    // Graphs keep it, and change it only when they are launched.
+                    unsafe { to.write_bytes(0, bytes) };
+                    Ok(())
+                };
+                capture::run(&self.device, fill)
+            }
         }
-        Ok(())
     }
 
-    /// Copies `source` into the buffer and waits.
+    /// Copies `source` into the buffer. When this returns, `source` may change. A GPU may finish the
+    /// copy later if it is of at most 64 KiB.
     ///
     /// # Errors
     /// [`Error::Shape`] if the lengths differ, [`Error::Driver`] if the copy fails.
     pub fn copy_from(&mut self, source: &[T]) -> Result<()> {
         self.require_length(COPY_TO, source.len())?;
+        if capture::records(&self.device) {
+            return self.capture_copy_from(source);
+        }
+        if let Place::Cuda(allocation) = &self.memory.place {
+            return allocation.copy_from(bytemuck::cast_slice(source));
+        }
         let device = self.device.clone();
-        // SAFETY: `source` is borrowed until the wait below has finished.
-        let started = unsafe { self.start_copy_from(&device, 0, source) };
-        started.and(device.synchronize())
+        // SAFETY: the host's memory is copied before this returns.
+        unsafe { self.start_copy_from(&device, 0, source) }
+    }
+
+    /// Copies `source` now, and whenever the graph is launched that is captured.
+    ///
+    /// Now, because what calls derive from their arguments and keep for later calls is uploaded
+    /// once. Whenever, because the graph may write to the buffer.
+    fn capture_copy_from(&mut self, source: &[T]) -> Result<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(source);
+        let to = self.address();
+        match (&self.memory.place, &self.device.backend) {
+            (Place::Cuda(allocation), Backend::Cuda(gpu)) => {
+                let mut locked = gpu.page_locked::<u8>(bytes.len()).during(COPY_TO)?;
+                locked.as_mut_slice().copy_from_slice(bytes);
+                // SAFETY: the copy of the source does not change, and outlives both copies: the wait
+                // below, and the graph's launches, which the graph's memory outlives.
+                unsafe { allocation.start_copy_from_locked(gpu, 0, &locked)? };
+                gpu.stream().synchronize()?;
+                // SAFETY: as above.
+                capture::on(gpu, |gpu| unsafe {
+                    allocation.start_copy_from_locked(gpu, 0, &locked)
+                })?;
+                capture::keep(Arc::new(locked));
+            }
+            _ => {
+                let bytes = copied(bytes).during(COPY_TO)?;
+                let copy = move || {
+                    // SAFETY: as in `fill_zero`.
+                    unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+                    Ok(())
+                };
+                copy()?;
+                capture::run(&self.device, copy)?;
+            }
+        }
+        Ok(())
     }
 
     /// Fills the buffer with the elements of another buffer from `start` on: starts the copy on the
@@ -157,19 +204,25 @@ impl<T: Element> Buffer<T> {
         start: usize,
     ) -> Result<()> {
         assert!(start + self.length <= source.length);
-        let first_byte = start * size_of::<T>();
-        match (&self.memory, &source.memory, &on.backend) {
-            // SAFETY: passed on to the caller.
-            (Memory::Cuda(allocation), Memory::Cuda(source), Backend::Cuda(gpu)) => unsafe {
-                allocation.start_copy_of(gpu, source, first_byte, self.bytes())?;
-            },
-            // SAFETY: both have these bytes, and `&mut self` excludes other accesses.
-            _ => unsafe {
-                let from = source.address().add(first_byte);
-                self.address().copy_from_nonoverlapping(from, self.bytes());
-            },
+        let (first_byte, bytes) = (start * size_of::<T>(), self.bytes());
+        let (from, to) = (source.address(), self.address());
+        match (&self.memory.place, &source.memory.place, &on.backend) {
+            (Place::Cuda(allocation), Place::Cuda(source), Backend::Cuda(gpu)) => {
+                // SAFETY: passed on to the caller. Graphs keep both.
+                let copy =
+                    |gpu: &_| unsafe { allocation.start_copy_of(gpu, source, first_byte, bytes) };
+                capture::on(gpu, copy)
+            }
+            _ => {
+                let copy = move || {
+                    // SAFETY: both have these bytes, and `&mut self` excludes other accesses.
+                    // Graphs keep both.
+                    unsafe { to.copy_from_nonoverlapping(from.add(first_byte), bytes) };
+                    Ok(())
+                };
+                capture::run(on, copy)
+            }
         }
-        Ok(())
     }
 
     /// Copies the buffer into `target` and waits.
@@ -184,6 +237,11 @@ impl<T: Element> Buffer<T> {
 
     /// Copies the elements from `start` on into `target` and waits.
     pub(crate) fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
+        assert!(start + target.len() <= self.length);
+        if let Place::Cuda(allocation) = &self.memory.place {
+            capture::refuse(&self.device, COPY_FROM)?;
+            return allocation.copy_to(start * size_of::<T>(), bytemuck::cast_slice_mut(target));
+        }
         // SAFETY: `target` is borrowed until the wait below has finished.
         let started = unsafe { self.start_copy_to(&self.device, start, target) };
         started.and(self.device.synchronize())
@@ -202,17 +260,20 @@ impl<T: Element> Buffer<T> {
         source: &[T],
     ) -> Result<()> {
         assert!(start + source.len() <= self.length);
+        capture::refuse(on, COPY_TO)?;
         let first_byte = start * size_of::<T>();
-        match (&self.memory, &on.backend) {
+        match (&self.memory.place, &on.backend) {
             // SAFETY: passed on to the caller.
-            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
+            (Place::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
                 allocation.start_copy_from(gpu, first_byte, bytemuck::cast_slice(source))?;
             },
-            // SAFETY: the buffer has these elements, and `&mut self` excludes other accesses.
-            _ => unsafe {
-                let to = self.address().add(first_byte);
-                to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
-            },
+            _ => capture::apart_from_graphs(on, || {
+                // SAFETY: the buffer has these elements, and `&mut self` excludes other accesses.
+                unsafe {
+                    let to = self.address().add(first_byte);
+                    to.copy_from_nonoverlapping(source.as_ptr().cast(), size_of_val(source));
+                }
+            }),
         }
         Ok(())
     }
@@ -230,17 +291,20 @@ impl<T: Element> Buffer<T> {
         target: &mut [T],
     ) -> Result<()> {
         assert!(start + target.len() <= self.length);
+        capture::refuse(on, COPY_FROM)?;
         let first_byte = start * size_of::<T>();
-        match (&self.memory, &on.backend) {
+        match (&self.memory.place, &on.backend) {
             // SAFETY: passed on to the caller.
-            (Memory::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
+            (Place::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
                 allocation.start_copy_to(gpu, first_byte, bytemuck::cast_slice_mut(target))?;
             },
-            // SAFETY: the buffer has these elements, and all bytes are values of `T`.
-            _ => unsafe {
-                let from = self.address().add(first_byte);
-                from.copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
-            },
+            _ => capture::apart_from_graphs(on, || {
+                // SAFETY: the buffer has these elements, and all bytes are values of `T`.
+                unsafe {
+                    let from = self.address().add(first_byte);
+                    from.copy_to_nonoverlapping(target.as_mut_ptr().cast(), size_of_val(target));
+                }
+            }),
         }
         Ok(())
     }
@@ -282,10 +346,12 @@ impl<T: Element> Buffer<T> {
         unsafe { cuda_std::DeviceSliceMut::from_raw_parts(self.address() as *mut T, self.length) }
     }
 
+    /// Returns the address of the memory, which a graph that this thread captures keeps from now on.
     fn address(&self) -> *mut u8 {
-        match &self.memory {
-            Memory::Host(memory) => memory.pointer.as_ptr(),
-            Memory::Cuda(allocation) => allocation.address() as *mut u8,
+        capture::keep_memory(&self.memory);
+        match &self.memory.place {
+            Place::Host(memory) => memory.address(),
+            Place::Cuda(allocation) => allocation.address() as *mut u8,
         }
     }
 
@@ -309,48 +375,5 @@ impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (element, length) = (type_name::<T>(), self.length);
         write!(f, "Buffer<{element}>({length} on {})", self.device)
-    }
-}
-
-/// Memory of the host. Kernels in the simulator access it through raw pointers, like a GPU's
-/// memory, so no references to it are ever made.
-struct HostMemory {
-    pointer: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: owns its memory, as a box does; `Buffer` hands out access by its own borrows.
-unsafe impl Send for HostMemory {}
-// SAFETY: as above.
-unsafe impl Sync for HostMemory {}
-
-impl HostMemory {
-    /// The alignment of CUDA's allocations, so that aligned accesses behave the same.
-    const ALIGNMENT: usize = 256;
-
-    /// Allocates memory whose bits are all ones, which are NaN as floats: this shows in results
-    /// that depend on unwritten memory.
-    fn new(layout: Layout) -> Result<Self> {
-        if layout.size() == 0 {
-            let aligned = std::ptr::without_provenance_mut(layout.align());
-            let pointer = NonNull::new(aligned).expect("alignments are not zero");
-            return Ok(Self { pointer, layout });
-        }
-        require_available(layout.size())?;
-        let none = || no_memory(MemoryKind::Host, layout.size() as u64, None);
-        // SAFETY: the size is not zero.
-        let pointer = NonNull::new(unsafe { alloc(layout) }).ok_or_else(none)?;
-        // SAFETY: just allocated with that size.
-        unsafe { pointer.as_ptr().write_bytes(0xff, layout.size()) };
-        Ok(Self { pointer, layout })
-    }
-}
-
-impl Drop for HostMemory {
-    fn drop(&mut self) {
-        if self.layout.size() > 0 {
-            // SAFETY: allocated in `new` with this layout.
-            unsafe { dealloc(self.pointer.as_ptr(), self.layout) };
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Constant memory, set from the host.
 
+use super::capture;
 use super::handle::Backend;
 use super::{Device, Module};
 use crate::{Error, Result};
@@ -98,6 +99,7 @@ impl Device {
                 "the pointer is not that of an `#[address_space(constant)] static mut` of this type";
             Error::input(SET_CONSTANT, message)
         })?;
+        capture::refuse(self, SET_CONSTANT)?;
         match &self.backend {
             Backend::Cpu => Err(Error::Unavailable {
                 device: self.to_string(),

@@ -1,5 +1,6 @@
 //! Handles to devices.
 
+use super::capture;
 use super::cuda::{self, Gpu};
 use super::limit::{Limit, Reservation};
 use super::simulator::Simulator;
@@ -157,6 +158,7 @@ impl Device {
     /// # Errors
     /// [`Error::Driver`] if work on the GPU failed, possibly work of an earlier call.
     pub fn synchronize(&self) -> Result<()> {
+        capture::refuse(self, "waiting for the stream")?;
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => Ok(()),
             Backend::Cuda(gpu) => gpu.stream().synchronize(),
@@ -210,6 +212,15 @@ impl Device {
     /// simulators are different devices, even with the same settings.
     pub fn same_as(&self, other: &Device) -> bool {
         self.id() == other.id()
+    }
+
+    /// Whether the work of both handles is ordered on the same stream: on the CPU and in the
+    /// simulator, whose calls finish before they return, all work of the device.
+    pub(super) fn shares_stream(&self, other: &Device) -> bool {
+        match (&self.backend, &other.backend) {
+            (Backend::Cuda(gpu), Backend::Cuda(other)) => gpu.shares_stream(other),
+            _ => self.same_as(other),
+        }
     }
 
     /// Fails unless `other` is this device.

@@ -1,5 +1,6 @@
 //! Launches on GPUs and in the simulator.
 
+use super::capture;
 use super::handle::Backend;
 use super::{Device, LaunchConfig, Module};
 use crate::{Error, Result};
@@ -34,12 +35,18 @@ impl Device {
         self.require_fitting(kernel.name(), kernel.bound(), config)?;
         match &self.backend {
             Backend::Cpu => Err(self.runs_no_kernels(kernel.name())),
-            // SAFETY: passed on to the caller.
-            Backend::Simulator(simulator) => unsafe { simulator.launch(kernel, config, arguments) },
+            Backend::Simulator(simulator) => {
+                let (simulator, kernel) = (simulator.clone(), *kernel);
+                // SAFETY: passed on to the caller.
+                let launch = move || unsafe { simulator.launch(&kernel, config, arguments) };
+                capture::run(self, launch)
+            }
             // SAFETY: the addresses point to values of the kernel's parameter types, in order; the
             // rest is passed on to the caller.
             Backend::Cuda(gpu) => kernel.with_addresses(arguments, |addresses| unsafe {
-                gpu.launch(module, kernel.name(), config, addresses)
+                capture::on(gpu, |gpu| {
+                    gpu.launch(module, kernel.name(), config, addresses)
+                })
             }),
         }
     }

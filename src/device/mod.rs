@@ -24,7 +24,12 @@
 //! thread. On a GPU, memory is allocated and freed in the order of the buffer's stream, so the
 //! memory of a freed buffer is used again only after the work on the buffer. A call with buffers of
 //! several streams orders the streams. [`Stream::launch`] does not know its buffers and has its own
-//! rule. A GPU keeps up to an eighth of its memory, once freed, for later allocations.
+//! rule. A GPU keeps up to an eighth of its memory, once freed, for later allocations, and a stream
+//! up to 32 buffers of at most 1 MiB.
+//!
+//! # Graphs
+//! [`Device::capture`] records the work that calls start on a handle's stream, and
+//! [`Graph::launch`] starts all of it again in about the time of one launch.
 //!
 //! # Memory
 //! [`Device::with_memory_limit`] returns a handle that uses only a share of a device's memory.
@@ -34,25 +39,30 @@
 //! if a module's documentation says so.
 //!
 //! # Copies
-//! Copies run at the bus's speed from and to [page-locked memory](PinnedBuffer). Copies of 8 MiB
-//! and more between a GPU and ordinary host memory go in chunks through 48 MiB of page-locked
-//! memory, which the device keeps afterwards. All threads copy one chunk while the GPU copies
-//! another.
+//! A copy to a device has read its source when the call returns. A GPU may finish copies of at most
+//! 64 KiB later, in the order of the stream. Copies run at the bus's speed from and to
+//! [page-locked memory](PinnedBuffer). Copies of 8 MiB and more between a GPU and ordinary host
+//! memory go in chunks through 48 MiB of page-locked memory, which the device keeps afterwards. All
+//! threads copy one chunk while the GPU copies another.
 
 mod array;
 mod available;
 mod buffer;
+mod capture;
 mod constant;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
 mod driver;
 mod element;
+mod gate;
+mod graph;
 mod handle;
 mod host_memory;
 mod info;
 mod launch;
 mod limit;
 mod lock;
+mod memory;
 mod module;
 mod occupancy;
 mod pinned;
@@ -72,6 +82,7 @@ pub(crate) use available::require_available;
 pub use buffer::Buffer;
 pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
+pub use graph::Graph;
 pub use handle::Device;
 pub(crate) use host_memory::{
     append, assign, copied, copy_bytes, packed, zeroed, zeroed_columns, zeroed_lazily,

@@ -31,6 +31,10 @@ pub struct Event(Infallible);
 
 pub struct Allocation(Infallible);
 
+pub struct Graph(Infallible);
+
+pub struct Recording(Infallible);
+
 pub struct HostAllocation<T>(Infallible, PhantomData<T>);
 
 /// Methods that nothing can call.
@@ -51,6 +55,8 @@ never! {
         fn with_new_stream(self) -> Result<Gpu>;
         fn shares_stream(self, &Gpu) -> bool;
         fn event(self) -> Result<Event>;
+        fn record(self) -> Result<Recording>;
+        fn recorded_by(self, &Recording) -> Gpu;
         fn set_stack_size(self, usize) -> Result<()>;
         fn tensor_map(self, &TensorTiles) -> Result<TensorMap>;
         fn use_any_buffer(self) -> Result<()>;
@@ -71,7 +77,9 @@ never! {
     Allocation {
         fn address(self) -> u64;
         fn pass_to(self, &Gpu) -> Result<()>;
-        fn fill_zero(self, usize) -> Result<()>;
+        fn fill_zero(self, &Gpu, usize) -> Result<()>;
+        fn copy_from(self, &[u8]) -> Result<()>;
+        fn copy_to(self, usize, &mut [u8]) -> Result<()>;
     }
 }
 
@@ -106,6 +114,10 @@ impl Gpu {
         match self.0 {}
     }
 
+    pub unsafe fn launch_graph(&self, _: &mut Graph) -> Result<()> {
+        match self.0 {}
+    }
+
     pub unsafe fn set_constant(
         &self,
         _: &'static Module,
@@ -116,7 +128,22 @@ impl Gpu {
     }
 }
 
+impl Recording {
+    pub fn end(self) -> Result<Graph> {
+        match self.0 {}
+    }
+}
+
 impl Allocation {
+    pub unsafe fn start_copy_from_locked(
+        &self,
+        _: &Gpu,
+        _: usize,
+        _: &HostAllocation<u8>,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
     pub unsafe fn start_copy_from(&self, _: &Gpu, _: usize, _: &[u8]) -> Result<()> {
         match self.0 {}
     }

@@ -1,6 +1,7 @@
 //! The simulator as a device.
 
 use super::LaunchConfig;
+use super::gate::Gate;
 use crate::{Error, Result};
 use cuda_std::host::{Kernel, KernelArgs};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Simulator {
     number: u64,
     settings: Arc<simt::Simulator>,
+    gate: Arc<Gate>,
 }
 
 impl Simulator {
@@ -23,11 +25,17 @@ impl Simulator {
         Simulator {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             settings: Arc::new(settings),
+            gate: Arc::default(),
         }
     }
 
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Returns what keeps the launches of graphs apart from other work.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     pub fn shared_memory_per_block(&self) -> u32 {

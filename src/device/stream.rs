@@ -1,6 +1,7 @@
 //! Streams, events, and the order of work on several streams.
 
 use super::buffer::{COPY_FROM, COPY_TO};
+use super::capture;
 use super::cuda::{self, Gpu};
 use super::handle::Backend;
 use super::{Buffer, Device, DeviceArray, Element, LaunchConfig, Module, lock};
@@ -81,6 +82,9 @@ impl Device {
     /// must be handles to the same device.
     pub(crate) fn ordered_with(&self, others: &[&Device]) -> Result<Ordered> {
         let mut ordered = Ordered::default();
+        if capture::order_with(self, others) {
+            return Ok(ordered);
+        }
         for device in others {
             debug_assert!(self.same_as(device));
             match (&self.backend, &device.backend) {
@@ -112,6 +116,7 @@ impl Device {
     /// As [`Stream::record`], on the handle's stream.
     pub fn record(&self, event: &Event) -> Result<()> {
         self.require_same(&event.device, "record an event")?;
+        capture::refuse(self, "recording an event")?;
         match (&self.backend, &event.moment) {
             (Backend::Cuda(gpu), Moment::Cuda(event)) => event.record(gpu.stream())?,
             (_, Moment::Host(at)) => *lock(at) = Some(Instant::now()),
@@ -122,6 +127,7 @@ impl Device {
 
     /// As [`Stream::wait`], for the handle's stream.
     pub fn wait(&self, event: &Event) -> Result<()> {
+        capture::refuse(self, "waiting for an event")?;
         match (&self.backend, &event.moment) {
             (Backend::Cuda(gpu), Moment::Cuda(event)) => event.make_wait(gpu.stream()),
             _ => self.require_same(&event.device, "wait for an event"),
@@ -259,6 +265,8 @@ impl Stream {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
+        // The graph would not keep the buffers of other handles.
+        capture::refuse(&self.device, "a launch with buffers of any handle")?;
         if let Backend::Cuda(gpu) = &self.device.backend {
             gpu.use_any_buffer()?;
         }

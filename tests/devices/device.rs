@@ -501,6 +501,55 @@ fn numbers(bytes: usize, seed: u32) -> Vec<u32> {
         .collect()
 }
 
+/// Small copies may go on when they return, but not read their source.
+#[test]
+fn the_source_of_a_copy_may_change_at_once() {
+    for device in with_kernels() {
+        // Around the sizes from which copies are not put on the stack, and wait.
+        for bytes in [0, 4, 1020, 1024, 1028, 65_532, 65_536, 65_540] {
+            let expected = numbers(bytes, 7);
+            let mut source = expected.clone();
+            let mut pinned = device.pinned::<u32>(bytes / 4).unwrap();
+            pinned.copy_from_slice(&expected);
+            // Work that the copies have to wait for.
+            let mut busy = device.zeros::<u32>(1 << 12).unwrap();
+            add(&device, &mut busy, 1);
+            let mut there = [(); 2].map(|()| device.zeros::<u32>(bytes / 4).unwrap());
+            there[0].copy_from(&source).unwrap();
+            source.fill(u32::MAX);
+            there[1].copy_from(&pinned).unwrap();
+            pinned.fill(u32::MAX);
+            for there in there {
+                assert_eq!(
+                    there.to_vec().unwrap(),
+                    expected,
+                    "{bytes} bytes on {device}"
+                );
+            }
+        }
+    }
+}
+
+/// Memory of a freed buffer is used again only after the work on the buffer.
+#[test]
+fn temporary_buffers_do_not_disturb_each_other() {
+    for device in with_kernels() {
+        let mut all = Vec::new();
+        for round in 0..100 {
+            let mut temporary = device.zeros::<u32>(1000).unwrap();
+            add(&device, &mut temporary, round);
+            let mut kept = device.alloc::<u32>(1000).unwrap();
+            kept.fill_zero().unwrap();
+            add(&device, &mut kept, 2 * round);
+            drop(temporary);
+            all.push(kept);
+        }
+        for (round, kept) in (0..).zip(&all) {
+            assert_eq!(kept.to_vec().unwrap(), [2 * round; 1000], "{device}");
+        }
+    }
+}
+
 #[test]
 fn large_copies_arrive_whole() {
     for device in devices() {

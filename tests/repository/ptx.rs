@@ -546,6 +546,27 @@ fn orders_of_atomic_operations_are_kept() {
     }
 }
 
+/// Atomic operations of the library's kernels are of device scope, as `cuda_std::atomic` says:
+/// those of system scope are atomic towards the host too, and wait for it.
+#[test]
+fn atomic_operations_are_of_device_scope() {
+    let crates = workspace_crates();
+    for name in crates.iter().filter(|name| *name != "cuda_std_tests") {
+        for ptx in images(name) {
+            let is_wide = |line: &&str| line.contains(".sys.");
+            let wide: Vec<_> = ptx.lines().filter(is_wide).collect();
+            assert!(wide.is_empty(), "{name}: {wide:?}");
+        }
+    }
+    // The tests of cuda_std have both. Those of system scope are written in assembly, which does not
+    // name the memory.
+    for ptx in images("cuda_std_tests") {
+        let is_wide = |line: &&str| line.contains(".sys.global.") || line.contains(".sys.shared.");
+        let wide: Vec<_> = ptx.lines().filter(is_wide).collect();
+        assert!(wide.is_empty(), "{wide:?}");
+    }
+}
+
 /// Returns the instructions and labels of a kernel.
 fn instructions_of<'a>(ptx: &'a str, kernel: &str) -> Vec<&'a str> {
     let start = format!(".entry {kernel}(");

@@ -35,6 +35,8 @@ handles! {
     CUmemoryPool = CUmemPoolHandle_st,
     CUstream = CUstream_st,
     CUevent = CUevent_st,
+    CUgraph = CUgraph_st,
+    CUgraphExec = CUgraphExec_st,
 }
 
 macro_rules! enums {
@@ -87,6 +89,9 @@ enums! {
         CU_JIT_FALLBACK_STRATEGY = 10,
         CU_JIT_GENERATE_DEBUG_INFO = 11,
         CU_JIT_GENERATE_LINE_INFO = 13,
+    }
+    CUstreamCaptureMode {
+        CU_STREAM_CAPTURE_MODE_RELAXED = 2,
     }
     CUstream_flags {
         CU_STREAM_NON_BLOCKING = 1,
@@ -269,6 +274,16 @@ functions! {
     fn cuEventSynchronize(hEvent: CUevent);
     fn cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
     fn cuEventDestroy_v2(hEvent: CUevent);
+
+    // Graphs.
+    fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode);
+    fn cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph);
+    fn cuGraphInstantiateWithFlags(
+        phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong,
+    );
+    fn cuGraphLaunch(hGraphExec: CUgraphExec, hStream: CUstream);
+    fn cuGraphExecDestroy(hGraphExec: CUgraphExec);
+    fn cuGraphDestroy(hGraph: CUgraph);
 }
 
 #[cfg(test)]

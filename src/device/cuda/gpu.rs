@@ -1,9 +1,10 @@
 //! A GPU's handles, what they share, and the memory of buffers.
 
+use super::graph::{Graph, Recording};
 use super::memory::{HostAllocation, Pool};
 use super::modules::Modules;
 use super::primary::{self, Primary};
-use super::staging::Staging;
+use super::staging::{MAILBOX, Mailboxes, Staging};
 use super::stream::{Event, Stream};
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
@@ -14,17 +15,27 @@ use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, Weak};
 
+/// Bytes up to which the driver stages a copy from pageable memory at once, without waiting for the
+/// stream. (CUDA C++ Programming Guide, "Concurrent Execution between Host and Device".)
+const STAGED_AT_ONCE: usize = 64 << 10;
+
+/// Bytes up to which a source is copied to the stack first.
+const ON_STACK: usize = 1 << 10;
+
 /// A handle to a GPU, whose work is ordered on a stream.
 #[derive(Clone)]
 pub struct Gpu {
     owner: Arc<Owner>,
     stream: Arc<Stream>,
+    /// Whether a graph records the work instead of the stream doing it.
+    records: bool,
 }
 
 /// The state that all handles of a GPU share.
 struct Owner {
     pool: Pool,
     staging: Staging,
+    mailboxes: Mailboxes,
     modules: Modules,
     main_stream: Arc<Stream>,
     /// Streams whose launches may use buffers of any handle: see [`Gpu::use_any_buffer`].
@@ -37,6 +48,9 @@ impl Drop for Owner {
         // No work may use the fields when they are dropped. If waiting fails, the context is lost,
         // and its work with it.
         let _ = self.primary.synchronize();
+        if let Ok(_bound) = self.primary.bind() {
+            self.pool.free_spare(&self.main_stream);
+        }
     }
 }
 
@@ -63,6 +77,7 @@ impl Gpu {
                 let owner = Arc::new(Owner {
                     pool: Pool::new(&primary),
                     staging: Staging::new(&primary),
+                    mailboxes: Mailboxes::new(&primary),
                     modules: Modules::new(&primary),
                     main_stream: Arc::new(Stream::new(&primary)?),
                     unordered: Mutex::default(),
@@ -73,7 +88,16 @@ impl Gpu {
             }
         };
         let stream = owner.main_stream.clone();
-        Ok(Gpu { owner, stream })
+        Ok(Gpu::on(owner, stream))
+    }
+
+    fn on(owner: Arc<Owner>, stream: Arc<Stream>) -> Gpu {
+        let records = false;
+        Gpu {
+            owner,
+            stream,
+            records,
+        }
     }
 
     pub fn properties(&self) -> &Properties {
@@ -90,10 +114,8 @@ impl Gpu {
     }
 
     pub fn with_new_stream(&self) -> Result<Gpu> {
-        Ok(Gpu {
-            owner: self.owner.clone(),
-            stream: Arc::new(Stream::new(&self.owner.primary)?),
-        })
+        let stream = Stream::new(&self.owner.primary)?;
+        Ok(Gpu::on(self.owner.clone(), Arc::new(stream)))
     }
 
     /// Returns a handle of the same GPU on the stream of another library.
@@ -101,11 +123,9 @@ impl Gpu {
     /// # Safety
     /// As [`Stream::from_raw`].
     pub unsafe fn with_raw_stream(&self, raw: *mut c_void) -> Result<Gpu> {
-        Ok(Gpu {
-            owner: self.owner.clone(),
-            // SAFETY: passed on to the caller.
-            stream: Arc::new(unsafe { Stream::from_raw(&self.owner.primary, raw)? }),
-        })
+        // SAFETY: passed on to the caller.
+        let stream = unsafe { Stream::from_raw(&self.owner.primary, raw)? };
+        Ok(Gpu::on(self.owner.clone(), Arc::new(stream)))
     }
 
     /// Whether the work of both handles is ordered on the same stream.
@@ -120,6 +140,30 @@ impl Gpu {
     /// Allocates page-locked memory for `length` elements whose values are unspecified.
     pub fn page_locked<T: Element>(&self, length: usize) -> Result<HostAllocation<T>> {
         HostAllocation::new(&self.owner.primary, length)
+    }
+
+    /// Begins to record work in a graph: the work of [`recorded_by`](Self::recorded_by).
+    pub fn record(&self) -> Result<Recording> {
+        Recording::begin(&self.owner.primary)
+    }
+
+    /// Returns the handle whose launches, copies and fills are recorded instead of started.
+    pub fn recorded_by(&self, recording: &Recording) -> Gpu {
+        Gpu {
+            owner: self.owner.clone(),
+            stream: recording.stream().clone(),
+            records: true,
+        }
+    }
+
+    /// Starts the work of a graph.
+    ///
+    /// # Safety
+    /// As [`Graph::launch`].
+    pub unsafe fn launch_graph(&self, graph: &mut Graph) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { graph.launch(&self.stream)? };
+        self.publish()
     }
 
     /// Returns the blocks of a kernel that a multiprocessor runs at a time, and the registers of a
@@ -177,7 +221,7 @@ impl Gpu {
         let _bound = primary.bind()?;
         // SAFETY: the context is current.
         let result = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, bytes) };
-        primary.check(result, &format!("setting stacks of {bytes} bytes"))
+        primary.check(result, format_args!("setting stacks of {bytes} bytes"))
     }
 
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
@@ -185,8 +229,14 @@ impl Gpu {
     pub fn use_any_buffer(&self) -> Result<()> {
         let mut unordered = lock(&self.owner.unordered);
         if !unordered.iter().any(|stream| self.is_on(stream)) {
+            let primary = &self.owner.primary;
+            if primary.is_captured() {
+                let message = "launches with buffers of any handle cannot begin while a thread \
+                               captures a graph on this GPU: end the capture first";
+                return Err(Error::input("launch on a stream", message));
+            }
             // Existing buffers may be of any stream. Later allocations wait for the lock.
-            self.owner.primary.synchronize()?;
+            primary.synchronize()?;
             unordered.push(self.stream.clone());
         }
         Ok(())
@@ -214,7 +264,11 @@ impl Gpu {
     }
 
     /// Makes streams whose launches may use buffers of this handle wait for its present work.
+    /// Recorded work is not present: they wait when the graph is launched.
     fn publish(&self) -> Result<()> {
+        if self.records {
+            return Ok(());
+        }
         let wait = |stream: &Arc<Stream>| stream.wait_for(&self.stream);
         self.unordered().iter().try_for_each(wait)
     }
@@ -229,7 +283,11 @@ impl Gpu {
             if allocated == Err(cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY) {
                 // Memory freed in the order of a stream becomes free when the stream has finished,
                 // and kept memory can be allocated in other sizes.
-                primary.synchronize()?;
+                pool.free_spare(&self.stream);
+                match primary.is_captured() {
+                    true => self.stream.synchronize()?,
+                    false => primary.synchronize()?,
+                }
                 pool.trim();
                 allocated = pool.allocate(&self.stream, bytes);
             }
@@ -277,11 +335,55 @@ impl Allocation {
         Ok(())
     }
 
-    pub fn fill_zero(&self, bytes: usize) -> Result<()> {
+    /// Sets the first `bytes` bytes to zero on the stream of `on`: of the handle that owns the
+    /// memory, or of one that records the work of that handle.
+    pub fn fill_zero(&self, on: &Gpu, bytes: usize) -> Result<()> {
         assert!(bytes as u64 <= self.bytes);
-        // SAFETY: the memory has `bytes` bytes, and freeing is ordered on the same stream.
-        unsafe { self.gpu.stream.fill_zero(self.address, bytes)? };
-        self.gpu.publish()
+        // SAFETY: the memory has `bytes` bytes, and freeing is ordered on the same stream, or waits
+        // for the graph.
+        unsafe { on.stream.fill_zero(self.address, bytes)? };
+        on.publish()
+    }
+
+    /// Copies `source` to the GPU in the order of the stream. `source` may change when this returns.
+    pub fn copy_from(&self, source: &[u8]) -> Result<()> {
+        let (gpu, length) = (&self.gpu, source.len());
+        assert!(length as u64 <= self.bytes);
+        if length <= ON_STACK {
+            // Looking whether memory is page-locked takes longer than such a copy on the host. The
+            // stack is not.
+            let mut copy = [0; ON_STACK];
+            copy[..length].copy_from_slice(source);
+            // SAFETY: the memory has these bytes, and the driver takes them at once: see below.
+            return unsafe { gpu.stream.copy_in(&copy[..length], self.address) };
+        }
+        // SAFETY: the driver has staged the bytes, or they are borrowed until the wait below has
+        // finished.
+        let started = unsafe { self.start_copy_from(gpu, 0, source) };
+        if length <= STAGED_AT_ONCE && !gpu.owner.staging.is_locked(source.as_ptr()) {
+            return started;
+        }
+        started.and(gpu.stream.synchronize())
+    }
+
+    /// Copies the bytes from byte `start` on to `target`, and waits.
+    pub fn copy_to(&self, start: usize, target: &mut [u8]) -> Result<()> {
+        let (gpu, length) = (&self.gpu, target.len());
+        if (1..=MAILBOX).contains(&length) {
+            // Results that calls wait for: the driver takes 2 µs longer to copy them to memory that
+            // is not page-locked.
+            let mut mailbox = gpu.owner.mailboxes.take()?;
+            let place = &mut mailbox.as_mut_slice()[..length];
+            // SAFETY: nothing else accesses the place until the wait below has finished.
+            let copied = unsafe { self.start_copy_to(gpu, start, place) };
+            copied.and(gpu.stream.synchronize())?;
+            target.copy_from_slice(place);
+            gpu.owner.mailboxes.put_back(mailbox);
+            return Ok(());
+        }
+        // SAFETY: `target` is borrowed until the wait below has finished.
+        let started = unsafe { self.start_copy_to(gpu, start, target) };
+        started.and(gpu.stream.synchronize())
     }
 
     /// Starts a copy to the GPU, to byte `start` and following, on the stream of `on`. Large copies
@@ -294,6 +396,23 @@ impl Allocation {
         let (staging, address) = (&self.gpu.owner.staging, self.address + start as u64);
         // SAFETY: the memory has these bytes; the rest is passed on to the caller.
         unsafe { staging.copy_in(&on.stream, source, address) }
+    }
+
+    /// Starts a copy to the GPU from page-locked memory, to byte `start` and following, on the
+    /// stream of `on`.
+    ///
+    /// # Safety
+    /// As [`start_copy_from`](Self::start_copy_from).
+    pub unsafe fn start_copy_from_locked(
+        &self,
+        on: &Gpu,
+        start: usize,
+        source: &HostAllocation<u8>,
+    ) -> Result<()> {
+        let source = source.as_slice();
+        assert!((start + source.len()) as u64 <= self.bytes);
+        // SAFETY: the memory has these bytes; the rest is passed on to the caller.
+        unsafe { on.stream.copy_in(source, self.address + start as u64) }
     }
 
     /// Starts a copy of `bytes` bytes of `source`, from byte `start` on, on the stream of `on`.

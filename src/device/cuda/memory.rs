@@ -52,6 +52,10 @@ impl Pool {
 
     /// Allocates memory for later work of `stream`. The context must be current.
     pub fn allocate(&self, stream: &Stream, bytes: usize) -> Result<u64, sys::CUresult> {
+        if let Some(address) = stream.spare.take(bytes as u64) {
+            self.in_use.fetch_add(bytes as u64, Relaxed);
+            return Ok(address);
+        }
         let mut address = 0;
         // SAFETY: writes one address; pool and stream live.
         let result = unsafe {
@@ -68,6 +72,14 @@ impl Pool {
         Ok(address)
     }
 
+    /// Frees the memory that `stream` keeps for its next allocations. The context must be current.
+    pub fn free_spare(&self, stream: &Stream) {
+        for address in stream.spare.take_all() {
+            // SAFETY: as in `free`.
+            unsafe { sys::cuMemFreeAsync(address, stream.raw()) };
+        }
+    }
+
     /// Returns all kept memory to the system. The context must be current.
     pub fn trim(&self) {
         if let Some(pool) = self.raw {
@@ -82,17 +94,21 @@ impl Pool {
     /// The memory came from `allocate` with the same `bytes`, is freed once, and is used only by
     /// work on `stream` or work that `stream` waits for.
     pub unsafe fn free(&self, stream: &Stream, address: sys::CUdeviceptr, bytes: u64) {
+        let in_use = self.in_use.fetch_sub(bytes, Relaxed) - bytes;
         // SAFETY: passed on to the caller. Without pools the driver frees at once, after all work.
         unsafe {
             match self.raw {
-                Some(_) => sys::cuMemFreeAsync(address, stream.raw()),
+                Some(_) => match stream.spare.put(bytes, address) {
+                    Some(address) => sys::cuMemFreeAsync(address, stream.raw()),
+                    None => return,
+                },
                 None => {
                     sys::cuCtxSynchronize();
                     sys::cuMemFree_v2(address)
                 }
             }
         };
-        self.hold(self.in_use.fetch_sub(bytes, Relaxed) - bytes);
+        self.hold(in_use);
     }
 
     /// Sets the driver's threshold to the memory in use and some more. Beyond the threshold,
@@ -101,7 +117,11 @@ impl Pool {
     fn hold(&self, in_use: u64) {
         let Some(pool) = self.raw else { return };
         let mut threshold = in_use.next_multiple_of(STEP) + self.kept;
-        if self.threshold.swap(threshold, Relaxed) != threshold {
+        let present = self.threshold.load(Relaxed);
+        // A step lower is as good: where the memory in use goes up and down around a multiple of
+        // the step, each allocation would set the threshold, which takes as long as a launch.
+        if threshold > present || threshold + STEP < present {
+            self.threshold.store(threshold, Relaxed);
             let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
             // SAFETY: the attribute has 64 bits. If this fails, the driver keeps other amounts.
             unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()) };

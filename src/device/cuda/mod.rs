@@ -7,18 +7,21 @@
 //! handles may be used from any thread and dropped in any order. Every result code is checked, and
 //! errors name the operation.
 //!
-//! [`stream`], [`memory`], [`modules`] and [`staging`] build on [`primary`], and [`gpu`] owns them
-//! all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
+//! [`stream`], [`memory`], [`modules`], [`staging`] and [`graph`] build on [`primary`], and [`gpu`]
+//! owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
 mod gpu;
+mod graph;
 mod memory;
 mod modules;
 mod primary;
+mod spare;
 mod staging;
 mod stream;
 mod tensor_map;
 
 pub use gpu::{Allocation, Gpu};
+pub use graph::{Graph, Recording};
 pub use memory::HostAllocation;
 pub use stream::Event;
 

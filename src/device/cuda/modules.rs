@@ -101,8 +101,8 @@ impl Modules {
                 null_mut(),
             )
         };
-        let operation = format!("launching {kernel} in {grid} blocks of {block}");
-        self.primary.check(result, &operation)
+        let operation = format_args!("launching {kernel} in {grid} blocks of {block}");
+        self.primary.check(result, operation)
     }
 
     /// Returns the blocks of `threads` threads and `shared_bytes` bytes of dynamic shared memory that
@@ -126,13 +126,14 @@ impl Modules {
                 shared_bytes as usize,
             )
         };
-        let operation = format!("calculating the occupancy of {kernel} in blocks of {threads}");
-        self.primary.check(result, &operation)?;
+        let operation =
+            format_args!("calculating the occupancy of {kernel} in blocks of {threads}");
+        self.primary.check(result, operation)?;
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
         // SAFETY: as above.
         let result = unsafe { sys::cuFuncGetAttribute(&mut registers, attribute, function) };
-        let operation = format!("reading the registers of {kernel}");
-        self.primary.check(result, &operation)?;
+        let operation = format_args!("reading the registers of {kernel}");
+        self.primary.check(result, operation)?;
         Ok((blocks as u32, registers as u32))
     }
 
@@ -174,8 +175,8 @@ impl Modules {
             let result =
                 unsafe { sys::cuFuncSetAttribute(function.raw, attribute, shared_bytes as i32) };
             let operation =
-                format!("setting the shared memory of {kernel} to {shared_bytes} bytes");
-            self.primary.check(result, &operation)?;
+                format_args!("setting the shared memory of {kernel} to {shared_bytes} bytes");
+            self.primary.check(result, operation)?;
             function.shared_bytes = wanted;
         }
         Ok(function.raw)
@@ -262,8 +263,8 @@ impl Modules {
         if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
             return Err(missing());
         }
-        let operation = format!("looking up {name} in the module {}", module.name());
-        self.primary.check(result, &operation)?;
+        let operation = format_args!("looking up {name} in the module {}", module.name());
+        self.primary.check(result, operation)?;
         if size != bytes {
             let message = format!(
                 "{name} has {size} bytes in the module {}, but {bytes} in this program",
@@ -275,7 +276,7 @@ impl Modules {
         // and staging begins at 8 MiB.
         // SAFETY: both have `bytes` bytes, and the module lives as long as `self`, which waits for
         // the streams; the rest is passed on to the caller.
-        unsafe { stream.copy_in_bytes(value, bytes, address, &format!("setting {name}")) }
+        unsafe { stream.copy_in_bytes(value, bytes, address, format_args!("setting {name}")) }
     }
 
     /// Looks up a kernel in a loaded module. The context must be current.
@@ -294,14 +295,14 @@ impl Modules {
             let message = format!("the module {module} has no such entry");
             return Err(launch_error(message));
         }
-        let operation = format!("looking up {kernel} in the module {module}");
-        self.primary.check(result, &operation)?;
+        let operation = format_args!("looking up {kernel} in the module {module}");
+        self.primary.check(result, operation)?;
         let mut static_shared_bytes = 0;
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
         // SAFETY: writes one integer; the function was just looked up.
         let result = unsafe { sys::cuFuncGetAttribute(&mut static_shared_bytes, attribute, raw) };
-        let operation = format!("reading the shared memory of {kernel}");
-        self.primary.check(result, &operation)?;
+        let operation = format_args!("reading the shared memory of {kernel}");
+        self.primary.check(result, operation)?;
         Ok(Function {
             raw,
             static_shared_bytes: static_shared_bytes as u32,

@@ -6,8 +6,10 @@ use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState};
 use crate::{Error, Result};
 use cust::device::{Device as CustDevice, DeviceAttribute};
 use cust::sys::{self, cudaError_enum};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 
 /// The primary context of a GPU, which other CUDA libraries in the process use too.
@@ -16,6 +18,8 @@ pub struct Primary {
     raw: sys::CUcontext,
     device: CustDevice,
     properties: Properties,
+    /// Graphs that are captured at present.
+    captures: AtomicUsize,
 }
 
 // SAFETY: the driver's contexts may be used from any thread; the other fields are plain values.
@@ -59,8 +63,9 @@ fn reason(error: cust::error::CudaError) -> String {
     cust::driver::last_error().map_or_else(|| error.to_string(), cust::driver::error_text)
 }
 
-/// Turns a result code into an error that names the operation and the device.
-fn check(result: sys::CUresult, operation: &str, device: &str) -> Result<()> {
+/// Turns a result code into an error that names the operation and the device. The operation is
+/// formatted only for an error: formatting takes as long as some of the driver's calls.
+fn check(result: sys::CUresult, operation: impl fmt::Display, device: &str) -> Result<()> {
     if result == cudaError_enum::CUDA_SUCCESS {
         return Ok(());
     }
@@ -121,6 +126,7 @@ impl Primary {
             raw,
             device,
             properties,
+            captures: AtomicUsize::new(0),
         }))
     }
 
@@ -137,6 +143,21 @@ impl Primary {
         &self.properties
     }
 
+    /// Counts a capture that begins.
+    pub fn begin_capture(&self) {
+        self.captures.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a capture that has ended.
+    pub fn end_capture(&self) {
+        self.captures.fetch_sub(1, Relaxed);
+    }
+
+    /// Whether a graph is captured: waiting for all streams would then fail, and the capture too.
+    pub fn is_captured(&self) -> bool {
+        self.captures.load(Relaxed) > 0
+    }
+
     /// Makes the context current on this thread until the guard is dropped.
     pub fn bind(&self) -> Result<Bound<'_>> {
         // SAFETY: the context is retained as long as `self` lives.
@@ -149,12 +170,16 @@ impl Primary {
     }
 
     /// Turns a result code into an error that names the operation.
-    pub fn check(&self, result: sys::CUresult, operation: &str) -> Result<()> {
+    pub fn check(&self, result: sys::CUresult, operation: impl fmt::Display) -> Result<()> {
         check(result, operation, &self.name)
     }
 
     /// Calls the driver with the context current. An error names the operation.
-    pub fn call(&self, operation: &str, call: impl FnOnce() -> sys::CUresult) -> Result<()> {
+    pub fn call(
+        &self,
+        operation: impl fmt::Display,
+        call: impl FnOnce() -> sys::CUresult,
+    ) -> Result<()> {
         let _bound = self.bind()?;
         self.check(call(), operation)
     }

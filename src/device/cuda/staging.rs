@@ -8,7 +8,7 @@ use super::memory::HostAllocation;
 use super::primary::Primary;
 use super::stream::{Event, Stream};
 use crate::Result;
-use crate::device::copy_bytes;
+use crate::device::{copy_bytes, lock};
 use cust::sys::{self, cudaError_enum};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -149,7 +149,7 @@ impl Staging {
     }
 
     /// Whether the driver knows these bytes as page-locked memory.
-    fn is_locked(&self, host: *const u8) -> bool {
+    pub fn is_locked(&self, host: *const u8) -> bool {
         let Ok(_bound) = self.primary.bind() else {
             return false;
         };
@@ -160,5 +160,35 @@ impl Staging {
             sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, host.addr() as u64)
         };
         result == cudaError_enum::CUDA_SUCCESS
+    }
+}
+
+/// Bytes of the results that go through a [`Mailboxes`].
+pub const MAILBOX: usize = 4 << 10;
+
+/// Small pieces of page-locked memory for results that calls wait for: one for each thread that
+/// waits at the same time.
+pub struct Mailboxes {
+    free: Mutex<Vec<HostAllocation<u8>>>,
+    primary: Arc<Primary>,
+}
+
+impl Mailboxes {
+    pub fn new(primary: &Arc<Primary>) -> Mailboxes {
+        Mailboxes {
+            free: Mutex::default(),
+            primary: primary.clone(),
+        }
+    }
+
+    /// Returns memory of [`MAILBOX`] bytes that nothing else uses.
+    pub fn take(&self) -> Result<HostAllocation<u8>> {
+        let free = lock(&self.free).pop();
+        free.map_or_else(|| HostAllocation::new(&self.primary, MAILBOX), Ok)
+    }
+
+    /// Takes memory back that no copy uses any more.
+    pub fn put_back(&self, mailbox: HostAllocation<u8>) {
+        lock(&self.free).push(mailbox);
     }
 }

@@ -1,6 +1,7 @@
 //! Streams, the work that is put on them, and events.
 
 use super::primary::Primary;
+use super::spare::Spare;
 use crate::Result;
 use crate::device::lock;
 use cust::sys::{self, cudaError_enum};
@@ -18,6 +19,8 @@ pub struct Stream {
     end: Event,
     /// The most recently started kernel, for the message when waiting fails.
     last_kernel: Mutex<Option<&'static str>>,
+    /// Memory of the driver's pool.
+    pub spare: Spare,
     primary: Arc<Primary>,
 }
 
@@ -50,9 +53,14 @@ impl Stream {
             raw,
             is_foreign,
             last_kernel: Mutex::new(None),
+            spare: Spare::default(),
             primary: end.primary.clone(),
             end,
         }
+    }
+
+    pub fn primary(&self) -> &Arc<Primary> {
+        &self.primary
     }
 
     pub fn raw(&self) -> sys::CUstream {
@@ -64,6 +72,10 @@ impl Stream {
         *lock(&self.last_kernel) = Some(name);
     }
 
+    pub fn last_kernel(&self) -> Option<&'static str> {
+        *lock(&self.last_kernel)
+    }
+
     /// Waits for the stream on the host.
     pub fn synchronize(&self) -> Result<()> {
         let _bound = self.primary.bind()?;
@@ -72,7 +84,7 @@ impl Stream {
         if result == cudaError_enum::CUDA_SUCCESS {
             return Ok(());
         }
-        let operation = match *lock(&self.last_kernel) {
+        let operation = match self.last_kernel() {
             Some(kernel) => format!("waiting for a stream whose last kernel was {kernel}"),
             None => "waiting for a stream".to_string(),
         };
@@ -99,7 +111,7 @@ impl Stream {
     fn start(
         &self,
         bytes: usize,
-        operation: &str,
+        operation: impl fmt::Display,
         call: impl FnOnce() -> sys::CUresult,
     ) -> Result<()> {
         match bytes {
@@ -138,7 +150,7 @@ impl Stream {
         source: *const u8,
         bytes: usize,
         address: sys::CUdeviceptr,
-        operation: &str,
+        operation: impl fmt::Display,
     ) -> Result<()> {
         let from = source.cast();
         // SAFETY: passed on to the caller.
@@ -177,10 +189,15 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.is_foreign {
+        let Ok(_bound) = self.primary.bind() else {
             return;
+        };
+        for address in self.spare.take_all() {
+            // SAFETY: allocated from a pool, freed once, and used last by work of this stream, or
+            // work that this stream has waited for.
+            unsafe { sys::cuMemFreeAsync(address, self.raw) };
         }
-        if let Ok(_bound) = self.primary.bind() {
+        if !self.is_foreign {
             // SAFETY: made in `new` and destroyed once. The driver finishes work that was started.
             unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }

@@ -9,18 +9,24 @@ use crate::device::{Buffer, DeviceArray, Element};
 use crate::time_series::input::DeviceSeries;
 use crate::{Device, Result};
 
+/// Points of a call whose buckets are not bounded first: memory for as many buckets as points costs
+/// less than to launch the kernel that bounds them, and to wait for it.
+const FEW: usize = 1 << 16;
+
 /// Timestamps of series in the memory of a device, and their rounding.
 pub struct Timeline<'a> {
     /// The operation that the caller called.
     pub operation: &'static str,
     pub offsets: &'a [usize],
+    /// Empty for one series of few points, which needs none.
     pub device_offsets: Buffer<u64>,
     pub timestamps: &'a DeviceArray<i64, Ix1>,
     /// A bit for each point: whether a series begins with it. Empty for one series.
     pub starts: Buffer<u32>,
     pub floor: Floor,
     /// The largest possible number of buckets. Each series counts with its number of points, or
-    /// with the number of buckets from its first to its last point if that is smaller.
+    /// with the number of buckets from its first to its last point if that is smaller and there are
+    /// more than [`FEW`] points.
     pub max_buckets: usize,
 }
 
@@ -40,10 +46,14 @@ impl<'a> Timeline<'a> {
     ) -> Result<Timeline<'a>> {
         let device = timestamps.device();
         let config = tuning::grid_stride(offsets.len());
-        let device_offsets = upload_offsets(device, offsets)?;
-        let words = match offsets.len() {
-            2 => 0,
-            _ => timestamps.len().div_ceil(32),
+        let (is_few, is_one) = (timestamps.len() <= FEW, offsets.len() == 2);
+        let device_offsets = match is_few && is_one {
+            true => device.alloc(0)?,
+            false => upload_offsets(device, offsets)?,
+        };
+        let words = match is_one {
+            true => 0,
+            false => timestamps.len().div_ceil(32),
         };
         let mut starts = device.zeros::<u32>(words)?;
         if words > 0 {
@@ -52,14 +62,15 @@ impl<'a> Timeline<'a> {
             // are of this device, and freed after the kernels have run.
             unsafe { device.launch(MODULE, &kernels::mark_series, config, arguments)? };
         }
-        let mut sum = device.zeros::<u64>(1)?;
-        if !timestamps.is_empty() {
-            let (points, sum) = (timestamps.buffer().slice(), sum.slice_mut());
-            let arguments = (device_offsets.slice(), points, floor, sum);
+        let mut max_buckets = timestamps.len() as u64;
+        if !is_few {
+            let mut sum = device.zeros::<u64>(1)?;
+            let (points, to) = (timestamps.buffer().slice(), sum.slice_mut());
+            let arguments = (device_offsets.slice(), points, floor, to);
             // SAFETY: the offsets were checked, and the sum has an element.
             unsafe { device.launch(MODULE, &kernels::bound_buckets, config, arguments)? };
+            [max_buckets] = sum.first()?;
         }
-        let [max_buckets] = sum.first()?;
         Ok(Timeline {
             operation,
             offsets,

@@ -29,6 +29,11 @@ const TEXT: &str = "\
 ## copies: Copies
 benches/copies --device cuda
 python3 benches/peers/copies_torch.py
+## host_arrays: Whole calls from and to arrays of the host
+benches/host_arrays --device cuda
+## small_calls: Calls on little data, and graphs
+benches/small_calls --device cuda
+python3 benches/peers/small_calls_torch.py
 ## vector_add: Vector addition on streams
 5 × bin/gridstride vector-add --device cuda
 ## devices: Several GPUs, and little memory

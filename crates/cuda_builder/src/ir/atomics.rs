@@ -63,18 +63,19 @@ fn operand(text: &str) -> Option<&str> {
     }
 }
 
-/// An atomic read-modify-write without a scope, with one.
+/// An atomic instruction without a scope, with one.
 fn scoped(text: &str) -> Option<String> {
-    let instruction = text.split(" = ").nth(1)?.trim_start();
-    let is_atomic = ["atomicrmw ", "cmpxchg "]
-        .iter()
-        .any(|name| instruction.starts_with(name));
-    if !is_atomic || text.contains("syncscope(") {
+    let instruction = text.split_once(" = ").map_or(text, |(_, value)| value);
+    let instruction = instruction.trim_start();
+    let starts_with = |name| instruction.starts_with(name);
+    let keeps_order =
+        starts_with("cmpxchg ") || starts_with("load atomic ") || starts_with("store atomic ");
+    if !keeps_order && !starts_with("atomicrmw ") || text.contains("syncscope(") {
         return None;
     }
     let at = ORDERS.iter().filter_map(|order| text.find(order)).min()?;
     let (operands, rest) = text.split_at(at);
-    if instruction.starts_with("cmpxchg ") {
+    if keeps_order {
         return Some(format!("{operands} {SCOPE}{rest}"));
     }
     let order = ORDERS.iter().find(|order| rest.starts_with(**order))?;
@@ -122,6 +123,14 @@ mod tests {
                 "  %3 = cmpxchg ptr %p, i64 %a, i64 %b acq_rel monotonic, align 8",
                 "  %3 = cmpxchg ptr %p, i64 %a, i64 %b syncscope(\"device\") acq_rel monotonic, align 8\n",
             ),
+            (
+                "  %3 = load atomic i32, ptr %p acquire, align 4, !noundef !7",
+                "  %3 = load atomic i32, ptr %p syncscope(\"device\") acquire, align 4, !noundef !7\n",
+            ),
+            (
+                "  store atomic i64 %value, ptr addrspace(3) @T monotonic, align 8",
+                "  store atomic i64 %value, ptr addrspace(3) @T syncscope(\"device\") monotonic, align 8\n",
+            ),
         ] {
             assert_eq!(of_device_scope(before), expected);
         }
@@ -158,6 +167,8 @@ mod tests {
         let ir = "declare float @__atomic_add_f32(ptr, float)\n\
                   %a = atomicrmw or ptr %p, i32 1 syncscope(\"block\") monotonic, align 4\n\
                   %b = call i32 @atomicrmw_monotonic(i32 1)\n\
+                  %c = load i32, ptr %monotonic, align 4\n\
+                  store i32 %c, ptr %p, align 4\n\
                   ret void\n";
         assert_eq!(of_device_scope(ir), ir);
     }

@@ -1,0 +1,211 @@
+//! The capture of a graph, which a thread does at a time.
+//!
+//! While a thread captures the work of a handle, all that the thread starts on the handle's stream
+//! is recorded: by the driver on a stream of its own, or for the simulator in a list. Other threads
+//! and other streams do not notice. Memory is allocated and freed at once.
+
+use super::cuda::{self, Gpu};
+use super::handle::Backend;
+use super::memory::Memory;
+use super::{Device, graph};
+use crate::{Error, Result};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub const CAPTURE: &str = "capture of a graph";
+
+thread_local! {
+    /// The capture that this thread does.
+    static PRESENT: RefCell<Option<Capture>> = const { RefCell::new(None) };
+}
+
+/// Work that is recorded, and what it uses.
+pub struct Capture {
+    /// The handle whose work is recorded.
+    device: Device,
+    pub recorder: Recorder,
+    pub kept: Kept,
+    /// The first error of work that cannot be recorded. The capture then fails even if its work
+    /// goes on: the record has a gap.
+    pub refused: Option<Error>,
+}
+
+/// Where the work is recorded.
+pub enum Recorder {
+    Simulator(Vec<Step>),
+    Cuda(cuda::Recording),
+}
+
+/// What recorded work uses.
+#[derive(Default)]
+pub struct Kept {
+    /// By address.
+    memory: HashMap<usize, Arc<Memory>>,
+    /// Copies of the host's bytes, which are uploaded again and again.
+    sources: Vec<Arc<dyn Any + Send + Sync>>,
+    /// Handles whose streams the work has to be ordered with.
+    pub others: Vec<Device>,
+}
+
+/// Work of the simulator.
+pub struct Step(Box<dyn Fn() -> Result<()>>);
+
+// SAFETY: a step has numbers, and addresses of memory that its graph keeps. Kernels and copies run
+// on any thread.
+unsafe impl Send for Step {}
+// SAFETY: as above; and graphs run their steps by `&mut self`.
+unsafe impl Sync for Step {}
+
+impl Kept {
+    pub fn has_sources(&self) -> bool {
+        !self.sources.is_empty()
+    }
+}
+
+impl Step {
+    pub fn run(&self) -> Result<()> {
+        (self.0)()
+    }
+}
+
+/// Ends this thread's capture when it is dropped.
+pub struct Capturing(());
+
+impl Capturing {
+    /// Makes this thread record the work of `device`.
+    pub fn begin(device: &Device) -> Result<Capturing> {
+        if PRESENT.with_borrow(Option::is_some) {
+            let message = "this thread already captures a graph: end that capture first";
+            return Err(Error::input(CAPTURE, message));
+        }
+        let recorder = match &device.backend {
+            Backend::Cpu => return Err(graph::no_graphs(device)),
+            Backend::Simulator(_) => Recorder::Simulator(vec![]),
+            Backend::Cuda(gpu) => Recorder::Cuda(gpu.record()?),
+        };
+        let capture = Capture {
+            device: device.clone(),
+            recorder,
+            kept: Kept::default(),
+            refused: None,
+        };
+        PRESENT.set(Some(capture));
+        Ok(Capturing(()))
+    }
+
+    /// Ends the capture, and returns what was recorded.
+    pub fn end(self) -> Capture {
+        let capture = PRESENT.take();
+        capture.expect("a capture lasts until this guard is gone")
+    }
+}
+
+impl Drop for Capturing {
+    fn drop(&mut self) {
+        // Dropped outside of the borrow: buffers and streams use `PRESENT` when they are dropped.
+        drop(PRESENT.take());
+    }
+}
+
+/// Calls `f` with the present capture if it records the work of `device`.
+fn recording<R>(device: &Device, f: impl FnOnce(&mut Capture) -> R) -> Option<R> {
+    PRESENT.with_borrow_mut(|present| {
+        let capture = present.as_mut()?;
+        capture.device.shares_stream(device).then(|| f(capture))
+    })
+}
+
+/// Whether this thread records the work of `device`.
+pub fn records(device: &Device) -> bool {
+    recording(device, |_| ()).is_some()
+}
+
+/// Fails if this thread records the work of `device`: the operation waits for work, or its effects
+/// are not the stream's alone.
+pub fn refuse(device: &Device, operation: &str) -> Result<()> {
+    let error = || {
+        let message = format!(
+            "{operation} cannot be recorded, since recorded work runs later: call this before or \
+             after the capture"
+        );
+        Error::input(CAPTURE, message)
+    };
+    let refused = recording(device, |capture| {
+        capture.refused.get_or_insert_with(error);
+    });
+    refused.map_or(Ok(()), |()| Err(error()))
+}
+
+/// Calls `work` with the handle that is to do the work of `gpu`: the handle itself, or the one by
+/// which this thread records its work.
+pub fn on<R>(gpu: &Gpu, work: impl FnOnce(&Gpu) -> R) -> R {
+    let recorder = PRESENT.with_borrow(|present| {
+        let capture = present.as_ref()?;
+        match (&capture.device.backend, &capture.recorder) {
+            (Backend::Cuda(captured), Recorder::Cuda(recording)) => captured
+                .shares_stream(gpu)
+                .then(|| gpu.recorded_by(recording)),
+            _ => None,
+        }
+    });
+    work(recorder.as_ref().unwrap_or(gpu))
+}
+
+/// Runs work of the host's memory, or records it if this thread records the work of `device`.
+pub fn run(device: &Device, work: impl Fn() -> Result<()> + 'static) -> Result<()> {
+    if !records(device) {
+        return apart_from_graphs(device, work);
+    }
+    let step = Step(Box::new(work));
+    recording(device, |capture| {
+        if let Recorder::Simulator(steps) = &mut capture.recorder {
+            steps.push(step);
+        }
+    });
+    Ok(())
+}
+
+/// Runs work of the host's memory while no other thread launches a graph of the same simulator.
+pub fn apart_from_graphs<R>(device: &Device, work: impl FnOnce() -> R) -> R {
+    let _working = match &device.backend {
+        Backend::Simulator(simulator) => Some(simulator.gate().work()),
+        Backend::Cpu | Backend::Cuda(_) => None,
+    };
+    work()
+}
+
+/// Keeps memory until the present capture's graph is dropped.
+pub fn keep_memory(memory: &Arc<Memory>) {
+    PRESENT.with_borrow_mut(|present| {
+        if let Some(capture) = present {
+            let address = Arc::as_ptr(memory) as usize;
+            let kept = capture.kept.memory.entry(address);
+            kept.or_insert_with(|| memory.clone());
+        }
+    });
+}
+
+/// Keeps a copy of the host's bytes until the present capture's graph is dropped.
+pub fn keep(source: Arc<dyn Any + Send + Sync>) {
+    PRESENT.with_borrow_mut(|present| {
+        if let Some(capture) = present {
+            capture.kept.sources.push(source);
+        }
+    });
+}
+
+/// Orders all launches of the graph with the work of `others`; `false` if this thread does not
+/// record the work of `device`.
+pub fn order_with(device: &Device, others: &[&Device]) -> bool {
+    let order = |capture: &mut Capture| {
+        for other in others {
+            let known = |known: &Device| known.shares_stream(other);
+            if !capture.device.shares_stream(other) && !capture.kept.others.iter().any(known) {
+                capture.kept.others.push((*other).clone());
+            }
+        }
+    };
+    recording(device, order).is_some()
+}
