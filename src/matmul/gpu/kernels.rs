@@ -95,7 +95,7 @@ impl HasKernels for f64 {
 
     const KERNELS: Kernels<f64> = Kernels {
         fma: &[kernels::FMA_F64],
-        warp: &[kernels::MMA_F64],
+        warp: &[kernels::MMA_F64, kernels::MMA_F64_SMALL],
         warp_group: &[],
         needs_tf32: false,
         skinny: Some(&SKINNY_F64),

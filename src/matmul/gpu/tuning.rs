@@ -68,7 +68,8 @@ pub(super) fn rate(
 ) -> Rate {
     let (operations, blocks, alone) = match (element_bytes, instructions) {
         (8, Instructions::Fma) => (200.0, 2, 0.6),
-        (8, _) => (400.0, 2, 0.6),
+        (8, _) if columns < 128 => (400.0, 2, 0.6),
+        (8, _) => (440.0, 1, 1.0),
         (4, _) if precision == Precision::Full && columns < 256 => (280.0, 4, 0.3),
         (4, _) if precision == Precision::Full => (380.0, 1, 1.0),
         (4, Instructions::WarpGroup) => (2800.0, 1, 1.0),
@@ -166,7 +167,8 @@ mod tests {
     fn parts_cover_k_in_multiples_of_the_depth() {
         for k in [1, 15, 16, 17, 1000, 4096, 99_999] {
             let cut = cut_of(300, 300, k);
-            assert_eq!(cut.k_part % 16, 0);
+            let depth = matmul_kernels::FMA_F32_LARGE[0].depth as usize;
+            assert_eq!(cut.k_part % depth, 0);
             assert!(cut.k_part * cut.parts >= k && cut.k_part * (cut.parts - 1) < k);
         }
     }
