@@ -170,7 +170,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
             .map(|(family, count, barriers)| (family.as_str(), *count, *barriers))
             .collect();
         if architecture != "sm_70" {
-            of_image.push(("mma_", 10, of_stages));
+            of_image.push(("mma_", 15, of_stages));
             of_image.push(("half_", 8, written("half.rs")));
             of_image.push(("small_f64_", 5, of_stages));
             of_image.push(("tiny_f64_", 5, of_stages));

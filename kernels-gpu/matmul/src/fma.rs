@@ -5,13 +5,18 @@
 //! registers allow, 8×16 in f32, which for each k need 6 reads of 16 bytes and 128 multiply-adds.
 //! What the next k needs is read while this one's is multiplied, across the barrier between tiles
 //! too.
+//!
+//! The loop over a stage is unrolled, so large tiles are 8 deep: of 16 k, its 37 KB of instructions
+//! did not stay in the nearest cache. The multiply-adds of one column follow each other: they read
+//! the same element of B, which stays in the operand cache, so that the other two registers come
+//! from the two banks of the register file in one clock. By rows, the same loop took 5% longer.
 
 use cuda_std::prelude::*;
 
 use crate::grid::first_element;
 use crate::loader::PAD;
 use crate::product::{Product, Sum, Target, read};
-use crate::stages::{Stages, part_of_k};
+use crate::stages::{Stages, keep_reads, part_of_k};
 use crate::tile::{ELEMENTS, ELEMENTS_OF_K, PIECES_ACROSS};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::tile::{Launch, Pattern, Tile};
@@ -19,6 +24,10 @@ use crate::tile::{Launch, Pattern, Tile};
 /// Lanes of a warp in each direction.
 const LANES_DOWN: u32 = 8;
 const LANES_ACROSS: u32 = 4;
+
+/// The step of a stage in which a later stage's copies are started: some steps behind the barrier,
+/// since shared memory is busy with the first reads there.
+const COPYING: usize = 3;
 
 /// A thread's elements of A and B for one k.
 #[derive(Clone, Copy)]
@@ -127,12 +136,13 @@ unsafe fn multiply<
                         b.wrapping_add(next_k * (COLUMNS + PAD) as usize),
                     )
                 };
-                if step == 0 {
+                keep_reads();
+                if step == COPYING {
                     // SAFETY: all have been at the barrier since they read from the previous stage.
                     unsafe { stages.load() };
                 }
-                unrolled! { i in [0 1 2 3 4 5 6 7] {
-                    unrolled! { j in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+                unrolled! { j in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+                    unrolled! { i in [0 1 2 3 4 5 6 7] {
                         if i < DOWN && j < ACROSS {
                             sums[i][j] = T::multiply_add(now.a[i], now.b[j], sums[i][j]);
                         }
@@ -238,7 +248,7 @@ macro_rules! kernels {
 
 kernels! {
     /// Large tiles in f32.
-    FMA_F32_LARGE: f32, 4 at once, 8 x 16 sums, 4 warps across, 128 x 256 tile, 16 deep, 4 stages, 256 threads;
+    FMA_F32_LARGE: f32, 4 at once, 8 x 16 sums, 4 warps across, 128 x 256 tile, 8 deep, 6 stages, 256 threads;
     fma_f32_large_along_along: ELEMENTS_OF_K ElementsOfK, ELEMENTS_OF_K ElementsOfK;
     fma_f32_large_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross;
     fma_f32_large_across_along: PIECES_ACROSS PiecesAcross, ELEMENTS_OF_K ElementsOfK;

@@ -149,27 +149,15 @@ impl<
 
     /// Starts the copies of the next tile, of which the first `k_left` k are there, to `tile`.
     ///
+    /// What is not there is written as zeros by the same copies. Branches around copies would keep
+    /// ptxas from spreading them among the multiplications.
+    ///
     /// # Safety
     /// `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
     /// have arrived.
-    #[inline(always)]
-    pub unsafe fn load(&mut self, tile: SharedAddress, k_left: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if k_left >= DEPTH && self.is_there == (1 << Self::COPIES) - 1 {
-                self.copy::<true>(tile, k_left);
-            } else {
-                self.copy::<false>(tile, k_left);
-            }
-        }
-        self.next = self.next.wrapping_offset(self.steps[2]);
-    }
-
-    /// # Safety
-    /// As of [`load`](Self::load); all elements must be there if `WHOLE`.
     #[allow(unused_assignments, reason = "the last copy steps on like the others")]
     #[inline(always)]
-    unsafe fn copy<const WHOLE: bool>(&self, tile: SharedAddress, k_left: u32) {
+    pub unsafe fn load(&mut self, tile: SharedAddress, k_left: u32) {
         let mut tile = tile.offset(self.place);
         let mut of_sector = self.next;
         unrolled! { sector in [0 1 2 3] {
@@ -178,7 +166,7 @@ impl<
                 unrolled! { copy in [0 1 2 3 4 5 6 7] {
                     if (copy as u32) < Self::COPIES {
                         let k = self.k + copy as u32 * self.k_step + sector as u32 * Self::SECTOR;
-                        let is_there = WHOLE || self.is_there >> copy & 1 == 1 && k < k_left;
+                        let is_there = self.is_there >> copy & 1 == 1 && k < k_left;
                         // SAFETY: in the tile, as the caller says; in the matrix if it is there,
                         // and aligned as `new` asks for.
                         unsafe { start(self.elements, Self::WIDTH, from, to, is_there) };
@@ -190,6 +178,7 @@ impl<
                 tile = tile.offset(Self::SECTOR * Self::STRIDE_K * Self::SIZE);
             }
         }}
+        self.next = self.next.wrapping_offset(self.steps[2]);
     }
 }
 

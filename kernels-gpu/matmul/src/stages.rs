@@ -93,19 +93,18 @@ impl<
         stages
     }
 
-    /// Starts to load the next tiles, if there are some.
+    /// Starts to load the next tiles, or zeros if there are none.
     ///
     /// # Safety
     /// Everybody has read what was in the stage before the current one.
     #[inline(always)]
     pub unsafe fn load(&mut self) {
-        if self.left > 0 {
-            let to = self.first.offset(self.free);
-            // SAFETY: the stage, which is free.
-            unsafe {
-                self.a.load(to, self.left as u32);
-                self.b.load(to.offset(Self::BYTES_A), self.left as u32);
-            }
+        let left = self.left.max(0) as u32;
+        let to = self.first.offset(self.free);
+        // SAFETY: the stage, which is free.
+        unsafe {
+            self.a.load(to, left);
+            self.b.load(to.offset(Self::BYTES_A), left);
         }
         self.left -= DEPTH as i32;
         self.free = Self::next(self.free);
@@ -151,4 +150,18 @@ impl<
         }
         thread::sync_threads();
     }
+}
+
+/// Keeps reads of shared memory before this call from moving behind it.
+///
+/// The reads for the next iteration at the end of a loop are the same as those for the first one
+/// before the loop. LLVM would make one of both at the beginning of the loop: right behind the
+/// barrier, where nothing is left to multiply while they are on their way.
+#[inline(always)]
+pub fn keep_reads() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: there is no instruction.
+    unsafe {
+        core::arch::asm!("", options(nostack))
+    };
 }

@@ -13,14 +13,14 @@ use crate::common::{Random, gamma, module, with_kernels};
 pub static MODULE: Module = module!("matmul", "matmul", "sm_70", "sm_80", "sm_90a");
 
 /// Numbers without a pattern, from -1 to 1 and exact in f32.
-fn random(seed: u64, count: usize) -> Vec<f64> {
+pub fn random(seed: u64, count: usize) -> Vec<f64> {
     let mut random = Random(seed);
     let number = || (random.state() >> 40) as f64 / (1 << 23) as f64 - 1.0;
     std::iter::repeat_with(number).take(count).collect()
 }
 
 /// Returns the unit roundoff.
-fn unit<T: Number>() -> f64 {
+pub(super) fn unit<T: Number>() -> f64 {
     match size_of::<T>() {
         4 => f64::from(f32::EPSILON) / 2.0,
         _ => f64::EPSILON / 2.0,
@@ -29,14 +29,14 @@ fn unit<T: Number>() -> f64 {
 
 /// Where a batch of matrices lies: start, and the strides of the outer index, of k and of the
 /// batch.
-type Layout = [i64; 4];
+pub(super) type Layout = [i64; 4];
 
-fn place(layout: Layout, batch: usize, outer: usize, k: usize) -> usize {
+pub(super) fn place(layout: Layout, batch: usize, outer: usize, k: usize) -> usize {
     let [start, stride, stride_k, stride_batch] = layout;
     (start + batch as i64 * stride_batch + outer as i64 * stride + k as i64 * stride_k) as usize
 }
 
-fn factor<T>(
+pub(super) fn factor<T>(
     elements: DeviceSlice<T>,
     [start, stride, stride_k, stride_batch]: Layout,
 ) -> Factor<T> {
@@ -50,7 +50,7 @@ fn factor<T>(
 }
 
 /// Elements up to the last one: what lies behind is an error of the simulator.
-fn length(layout: Layout, [batch, outer, k]: [usize; 3]) -> usize {
+pub(super) fn length(layout: Layout, [batch, outer, k]: [usize; 3]) -> usize {
     let mut last = layout[0];
     for (stride, count) in [(layout[1], outer), (layout[2], k), (layout[3], batch)] {
         last += (stride * (count.max(1) as i64 - 1)).max(0);

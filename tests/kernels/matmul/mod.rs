@@ -3,6 +3,7 @@
 mod calls;
 mod cast;
 mod devices;
+mod exact;
 mod kernels;
 mod rounded;
 mod tiles;
