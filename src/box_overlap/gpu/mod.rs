@@ -115,7 +115,7 @@ pub(super) struct GpuSearch<T: HasKernels> {
     counts: Buffer<u32>,
     /// Where each row begins, on the host, once requested.
     offsets: Option<Vec<usize>>,
-    /// The boxes, which `searched` refers to: dropped last.
+    /// The boxes, to which `searched` has pointers for kernels that it may still launch.
     _sets: (DeviceArray<T, Ix2>, Option<DeviceArray<T, Ix2>>),
 }
 
@@ -136,7 +136,8 @@ impl<T: HasKernels> GpuSearch<T> {
             set2: set2.as_ref(),
         };
         let mut counts = device.alloc(uploaded.rows1())?;
-        // SAFETY: the boxes are dropped after the result.
+        // SAFETY: the result is kept beside the boxes. Their memory stays where it is when they are
+        // moved, and dropping them frees it after the kernels that have been launched.
         let searched = unsafe { count(&uploaded, &mut counts)? };
         Ok(GpuSearch {
             searched,
