@@ -112,11 +112,6 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
         // SAFETY: it has an element, which this thread alone writes.
         unsafe { first_pass.set(0, pass as u64) };
     }
-    let (keys, rows) = if pass.is_multiple_of(2) {
-        (keys, rows)
-    } else {
-        (odd_keys, odd_rows)
-    };
     let make_key = |is_second: bool, index: usize, row: BoxRow<T>| {
         let mut cell = [0; 3];
         unrolled! { axis in [0 1 2] {
@@ -138,10 +133,17 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
         let key = (is_of_tree << CLASS_BITS | class) << (sets.axes * bits) | curve;
         let key = key << (PASS_BITS * pass);
         let number = index + if is_second { sets.rows1 as usize } else { 0 };
+        // Of an address in either array LLVM would not know that it is global memory, and two stores
+        // it would make one with such an address: hence the other order.
         // SAFETY: an element for each row.
         unsafe {
-            keys.set(number, key);
-            rows.set(number, number as u32);
+            if pass.is_multiple_of(2) {
+                keys.set(number, key);
+                rows.set(number, number as u32);
+            } else {
+                odd_rows.set(number, number as u32);
+                odd_keys.set(number, key);
+            }
         }
     };
     // SAFETY: passed on to the caller.

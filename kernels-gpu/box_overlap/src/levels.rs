@@ -21,7 +21,7 @@ pub const LEVELS_A_LAUNCH: u32 = 4;
 /// The words of a tree of `leaves`, at least one, whose root is at `root_level`: the exact leaves,
 /// the nodes, and the entries that launches leave to each other.
 pub const fn tree_words(leaves: u32, root_level: u32) -> usize {
-    first_entry_word(leaves, root_level, root_level + LEVELS_A_LAUNCH)
+    first_entry_word(leaves, root_level, root_level + 1)
 }
 
 /// The first word of the nodes.
@@ -30,7 +30,8 @@ pub const fn first_node_word(leaves: u32) -> usize {
     LEAF_WORDS * nodes(leaves, 0) as usize
 }
 
-/// The first word of the entries of a level, a multiple of [`LEVELS_A_LAUNCH`] above 0.
+/// The first word of the entries of a level, a multiple of [`LEVELS_A_LAUNCH`] above 0, behind those
+/// of lower levels.
 #[inline(always)]
 pub const fn first_entry_word(leaves: u32, root_level: u32, level: u32) -> usize {
     let mut word =

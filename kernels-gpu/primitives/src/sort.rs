@@ -57,8 +57,8 @@ impl SortBits {
 /// Where a digit is in a key.
 #[derive(Clone, Copy)]
 pub(crate) struct Digit {
-    shift: u32,
-    mask: u32,
+    pub shift: u32,
+    pub mask: u32,
 }
 
 impl Digit {

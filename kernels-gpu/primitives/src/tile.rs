@@ -3,7 +3,7 @@
 use crate::block;
 use crate::digits::lanes_with;
 use crate::pass::{SORT_THREADS, SortPass, SortValues, WARPS, sort_tile_keys};
-use crate::sort::DIGITS;
+use crate::sort::{DIGITS, Digit};
 use crate::words::look_back;
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
@@ -82,7 +82,8 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
         words,
     } = arrays;
     let warp_sums = shared_array![u32; WARPS];
-    let taken = shared_array![u32; 1];
+    // The tile's number and the lowest bit of the digit.
+    let known = shared_array![u32; 2];
     // SAFETY: written by an earlier launch.
     if pass < unsafe { words.first_pass() } {
         return;
@@ -100,7 +101,10 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
     if me == 0 {
         // Tiles are taken in ascending order, so that a block may wait for those of lower tiles.
         // SAFETY: this thread's alone before the barrier.
-        unsafe { taken.write(atomic::add(words.taken(pass), 1) as u32) };
+        unsafe {
+            known.write(atomic::add(words.taken(pass), 1) as u32);
+            known.add(1).write(digit.shift);
+        }
     }
     unrolled! { i in [0 1 2 3 4 5 6 7] {
         // SAFETY: 32 lanes write the places of their warp.
@@ -108,7 +112,7 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
     }}
     thread::sync_threads();
     // SAFETY: written before the barrier.
-    let tile = unsafe { taken.read() };
+    let tile = unsafe { known.read() };
     let start = tile as usize * full as usize;
     let left = keys.len() - start;
     let is_full = left >= full as usize;
@@ -162,11 +166,11 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
             counts[i] = unsafe { shared.in_warps.add(i * DIGITS as usize + me as usize).read() };
             of_digit += counts[i];
         }}
-        let known = lower_digits.wrapping_add(of_digit) as u64;
+        let sum = lower_digits.wrapping_add(of_digit) as u64;
         let flag = if tile == 0 { told + 1 } else { told };
         if !is_alone {
             // SAFETY: this tile's, used atomically.
-            unsafe { atomic::store(words.of_tile(tile, me), (flag as u64) << 32 | known) };
+            unsafe { atomic::store(words.of_tile(tile, me), (flag as u64) << 32 | sum) };
         }
     }
     // SAFETY: an element for each warp, and all threads are here.
@@ -195,6 +199,13 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
             }
         }}
     }
+    // The digits again. Computed by a shift of which compilers know that it is the same, they would
+    // be kept in registers, one for each key, though it takes two instructions to compute one.
+    let digit = Digit {
+        // SAFETY: written before the first barrier.
+        shift: unsafe { known.add(1).read() },
+        ..digit
+    };
     each_key! { i {
         let digit = digit.of(mine[i]);
         let same = lanes_with(digit);
@@ -224,8 +235,8 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
             // SAFETY: lower tiles have been taken before this one. The word is this tile's.
             unsafe {
                 before = look_back::<AHEAD>(words, told, tile, me);
-                let known = before.wrapping_add(of_digit) as u64;
-                atomic::store(words.of_tile(tile, me), ((told + 1) as u64) << 32 | known);
+                let sum = before.wrapping_add(of_digit) as u64;
+                atomic::store(words.of_tile(tile, me), ((told + 1) as u64) << 32 | sum);
             }
         }
         // SAFETY: a place for each digit. Places wrap at 2³², no array does.
