@@ -74,8 +74,8 @@ fn write_sums(operation: &'static str, values: &Buffer<u32>, sums: &mut Buffer<u
 /// keys that are equal in these bits keep their order.
 ///
 /// The algorithm is radix sort with a pass for every 8 bits, so naming only the bits that differ
-/// saves time. The call takes as much memory as the keys on a GPU, and once or twice as much on the
-/// CPU.
+/// saves time. On a GPU the call takes as much memory as the keys, a byte more for each key at most,
+/// and 17 KB; on the CPU once or twice as much as the keys.
 ///
 /// # Errors
 /// [`Error::InvalidInput`] for a range of bits that is reversed or ends beyond 64, and for more

@@ -2,9 +2,9 @@
 //! device.
 //!
 //! The GPU versions follow D. Merrill and A. Grimshaw, 'Parallel Scan for Stream Architectures'
-//! (2009) and 'High Performance and Scalable Radix Sorting' (2011): reduce, then scan; count the
-//! digits, sum the counts, move the keys. Results are exact, and the same on every device and in
-//! every run.
+//! (2009): reduce, then scan; and A. Adinets and D. Merrill, 'Onesweep: A Faster Least Significant
+//! Digit Radix Sort for GPUs' (2022): count all digits, then move the keys in one launch for each
+//! digit. Results are exact, and the same on every device and in every run.
 //!
 //! ```
 //! use gridstride::{Device, primitives::{exclusive_sums, sort_pairs}};
@@ -25,4 +25,4 @@ mod cpu;
 mod gpu;
 
 pub use calls::{exclusive_sums, exclusive_sums_into, sort_keys, sort_pairs};
-pub(crate) use gpu::{sort_pairs_bytes, sums_and_total, sums_bytes};
+pub(crate) use gpu::{PairSort, sums_and_total, sums_bytes};

@@ -7,12 +7,13 @@ use gridstride::{Device, Error};
 
 use crate::common::{Random, assert_error, cuda, devices, fails_with};
 
-/// Sizes around warps, blocks, and the kernels' tiles of 1024 and 2048 elements.
-const SIZES: [usize; 14] = [
-    0, 1, 31, 32, 33, 255, 256, 257, 1023, 1025, 2047, 2048, 2049, 10_000,
+/// Sizes around warps, blocks, and the kernels' tiles of 1024, 2048 and 3072 elements.
+const SIZES: [usize; 18] = [
+    0, 1, 31, 32, 33, 255, 256, 257, 1023, 1025, 2047, 2048, 2049, 3071, 3072, 3073, 6145, 10_000,
 ];
 
-/// More elements than tiles that blocks share: 1024 of 2048 elements.
+/// More elements than blocks of prefix sums take at a time, and more tiles of a sort than a GPU
+/// runs together.
 const MANY: usize = 2 * 1024 * 2048 + 4321;
 
 fn random(count: usize, seed: u64) -> impl Iterator<Item = u64> {
@@ -91,8 +92,36 @@ fn keys_are_sorted_and_equal_ones_keep_their_order() {
         for bits in [0..64, 0..0, 3..3, 5..6, 60..64, 13..34] {
             check_sort(&device, &keys, bits);
         }
-        check_sort(&device, &[u64::MAX; 3000], 0..64);
+        check_sort(&device, &[u64::MAX; 10_000], 0..64);
         check_sort(&device, &[0; 3000], 0..8);
+    }
+}
+
+#[test]
+fn ordered_keys_are_sorted() {
+    let ascending: Vec<u64> = (0..10_000).map(|i| i * i).collect();
+    let descending: Vec<u64> = ascending.iter().rev().copied().collect();
+    // Runs of equal keys, across tiles.
+    let runs: Vec<u64> = (0..10_000).map(|i| i / 1500 % 4).collect();
+    for device in devices() {
+        for keys in [&ascending, &descending, &runs] {
+            check_sort(&device, keys, 0..27);
+            check_sort(&device, keys, 1..9);
+        }
+    }
+}
+
+#[test]
+fn any_keys_are_sorted_by_any_bits() {
+    for seed in 0..8 {
+        let mut random = random(4, 100 + seed);
+        let mut below = |bound: u64| (random.next().unwrap() >> 20) % bound;
+        let (count, start, width) = (below(12_000) as usize, below(60) as u32, below(16) as u32);
+        let spread = below(64);
+        let keys: Vec<u64> = self::random(count, seed).map(|key| key >> spread).collect();
+        for device in devices() {
+            check_sort(&device, &keys, start..(start + width).min(64));
+        }
     }
 }
 

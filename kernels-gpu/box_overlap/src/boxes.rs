@@ -226,7 +226,7 @@ impl<T: Number> BoxRow<T> {
 }
 
 /// A box of the filter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct FilterBox {
     pub min: [f32; 3],
     pub max: [f32; 3],

@@ -1,5 +1,5 @@
-//! Builds the tree, four levels at a time: first over the sorted boxes, then over entries of the
-//! highest level that is there.
+//! Builds the tree, four levels at a time: first over the sorted boxes, then over the entries of
+//! the level above, which the launch before has left.
 //!
 //! Each thread has an entry. Threads of neighbours combine theirs within a warp up to 16, and for
 //! each block up to 256 through shared memory.
@@ -8,15 +8,12 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WarpNumber};
 
 use crate::boxes::{FilterBox, Number, Sets};
-use crate::counters::Counters;
 use crate::domain::Domain;
-use crate::levels::{NODE_WORDS, nodes};
+use crate::levels::{CHILDREN, LEAF_WORDS, entries, nodes};
+use crate::target::Target;
 
 /// Threads of a block.
 pub const BUILD_THREADS: u32 = 256;
-
-/// How many levels come to stand above that of the entries: 4⁴ = 256.
-pub const LEVELS_A_LAUNCH: u32 = 4;
 
 /// Arguments of the kernels that write leaves.
 #[repr(C)]
@@ -31,8 +28,8 @@ pub struct Leaves<T> {
     pub counters: DeviceSlice<u64>,
     /// The level of the tree's root.
     pub root_level: u32,
-    /// Room for all nodes of a tree with this root.
-    pub nodes: DeviceSliceMut<f32>,
+    /// Room for the words of a tree with this root.
+    pub words: DeviceSliceMut<u32>,
 }
 
 /// Which levels [`levels`] writes.
@@ -41,48 +38,10 @@ pub struct Leaves<T> {
 pub struct Levels {
     /// Leaves of the tree.
     pub leaves: u32,
-    /// The level above which four are written.
+    /// The lowest of the levels that are written.
     pub level: u32,
     /// The level of the tree's root.
     pub root_level: u32,
-}
-
-/// The nodes that are built, and what it takes to find them.
-#[derive(Clone, Copy)]
-struct Target {
-    nodes: DeviceSliceMut<f32>,
-    counters: DeviceSlice<u64>,
-    leaves: u32,
-    root_level: u32,
-}
-
-impl Target {
-    /// Where the first of an entry's six numbers is; `None` if it is past the level's last node
-    /// or above the root.
-    #[inline(always)]
-    fn place(&self, level: u32, entry: u32) -> Option<usize> {
-        if level > self.root_level || entry / 4 >= nodes(self.leaves, level) {
-            return None;
-        }
-        // SAFETY: a number for each level.
-        let first = unsafe { self.counters.at(Counters::FIRST_NODES + level as usize) };
-        Some((first as usize + (entry / 4) as usize) * NODE_WORDS + (entry % 4) as usize)
-    }
-
-    /// # Safety
-    /// No other thread writes or reads the entry.
-    #[inline(always)]
-    unsafe fn set(&self, level: u32, entry: u32, value: &FilterBox) {
-        if let Some(place) = self.place(level, entry) {
-            unrolled! { axis in [0 1 2] {
-                // SAFETY: the node's numbers.
-                unsafe {
-                    self.nodes.set(place + 4 * axis, value.min[axis]);
-                    self.nodes.set(place + 4 * (axis + 3), value.max[axis]);
-                }
-            }}
-        }
-    }
 }
 
 /// The bounding box of this lane's and that of the lane `distance` away; NaN gives way.
@@ -97,29 +56,32 @@ fn join(value: &FilterBox, distance: u32) -> FilterBox {
     joined
 }
 
+/// An entry that no level has, whose place among its node's is 0.
+const PAST_ALL: u32 = u32::MAX - 63;
+
 const NOTHING: FilterBox = FilterBox {
     min: [f32::NAN; 3],
     max: [f32::NAN; 3],
 };
 
-/// Writes the entries of the four levels above those that the threads of the grid have.
+/// Writes the nodes of four levels, of which the threads of the grid have the lowest entries, and
+/// the entries of the level above for the next launch.
 ///
 /// # Safety
-/// The target's nodes are there; `entry` is that of the thread's number in the grid, whose blocks
+/// The target's words are there; `entry` is that of the thread's number in the grid, whose blocks
 /// have [`BUILD_THREADS`] threads; `of_sixteens` points to 16 · 6 elements of shared memory.
 #[inline(always)]
 unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut f32) {
     let me = thread::thread_idx_x();
     let index = thread::block_idx_x() * BUILD_THREADS + me;
     let four = join(&join(entry, 1), 2);
-    if me.is_multiple_of(4) {
-        // SAFETY: this thread's alone, here and below.
-        unsafe { target.set(level + 1, index / 4, &four) };
-    }
     let sixteen = join(&join(&four, 4), 8);
+    // SAFETY: nodes of this warp, whose lanes are all here; so below.
+    unsafe {
+        target.set_node(level, index, 1, entry, &four);
+        target.set_node(level + 1, index / 4, 4, &four, &sixteen);
+    }
     if me.is_multiple_of(16) {
-        // SAFETY: as above.
-        unsafe { target.set(level + 2, index / 16, &sixteen) };
         unrolled! { axis in [0 1 2] {
             let place = (me / 16) as usize + 16 * axis;
             // SAFETY: 16 · 6 elements, of which these are this thread's.
@@ -131,32 +93,37 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
     }
     thread::sync_threads();
     if me < 32 {
+        // The upper half has the lower one's again, and writes the same nodes' words nowhere.
+        let sixteenth = me % 16;
         let mut sixteen = NOTHING;
-        if me < 16 {
-            unrolled! { axis in [0 1 2] {
-                let place = me as usize + 16 * axis;
-                // SAFETY: written before the barrier.
-                unsafe {
-                    sixteen.min[axis] = of_sixteens.add(place).read();
-                    sixteen.max[axis] = of_sixteens.add(place + 48).read();
-                }
-            }}
-        }
-        let first = thread::block_idx_x() * (BUILD_THREADS / 64);
+        unrolled! { axis in [0 1 2] {
+            let place = sixteenth as usize + 16 * axis;
+            // SAFETY: written before the barrier.
+            unsafe {
+                sixteen.min[axis] = of_sixteens.add(place).read();
+                sixteen.max[axis] = of_sixteens.add(place + 48).read();
+            }
+        }}
+        // An entry past the end of all levels for the upper half.
+        let first = if me < 16 {
+            thread::block_idx_x() * (BUILD_THREADS / 16) + me
+        } else {
+            PAST_ALL + me
+        };
         let four = join(&join(&sixteen, 1), 2);
-        if me < 16 && me.is_multiple_of(4) {
-            // SAFETY: as above.
-            unsafe { target.set(level + 3, first + me / 4, &four) };
-        }
         let all = join(&join(&four, 4), 8);
-        if me == 0 {
-            // SAFETY: as above.
-            unsafe { target.set(level + 4, thread::block_idx_x(), &all) };
+        // SAFETY: as above.
+        unsafe {
+            target.set_node(level + 2, first, 1, &sixteen, &four);
+            target.set_node(level + 3, first / 4, 4, &four, &all);
+            if me == 0 {
+                target.set_entry(level + 4, thread::block_idx_x(), &all);
+            }
         }
     }
 }
 
-/// Writes the leaves in the order of the sorted rows, and the four levels above.
+/// Writes the leaves in the order of the sorted rows, and the nodes of the lowest four levels.
 ///
 /// # Safety
 /// As of the kernels below.
@@ -167,13 +134,13 @@ unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
         order,
         counters,
         root_level,
-        nodes,
+        words,
     } = arguments;
     let of_sixteens = shared_array![f32; 16 * 6];
     // SAFETY: passed on to the caller.
     let domain = unsafe { Domain::load(counters, order.len() as u32) };
     let target = Target {
-        nodes,
+        words,
         counters,
         leaves: sets.rows2,
         root_level,
@@ -187,19 +154,25 @@ unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
         // SAFETY: below the length, and the rows are those of the sets.
         entry = unsafe { sets.filter_box2(order.at(place) - first_row, &domain) };
     }
-    // SAFETY: this thread's leaf; the rest is passed on to the caller.
-    unsafe {
-        target.set(0, leaf, &entry);
-        raise(target, 0, &entry, of_sixteens)
-    };
+    if leaf / CHILDREN < nodes(sets.rows2, 0) {
+        let place = (leaf / CHILDREN) as usize * LEAF_WORDS + (leaf % CHILDREN) as usize;
+        unrolled! { axis in [0 1 2] {
+            // SAFETY: this thread's leaf.
+            unsafe {
+                words.set(place + 4 * axis, entry.min[axis].to_bits());
+                words.set(place + 4 * (axis + 3), entry.max[axis].to_bits());
+            }
+        }}
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { raise(target, 0, &entry, of_sixteens) };
 }
 
-/// Writes the four levels above `level`.
+/// Writes the nodes of `level` and of the three levels above.
 ///
 /// # Safety
-/// `counters` and `nodes` are those of the tree, and the nodes of the level have been written. The
-/// grid has as many threads as the level has entries, and a multiple of four blocks of
-/// [`BUILD_THREADS`], so that all nodes of all these levels are filled up.
+/// `counters` and `words` are those of the tree, and an earlier launch has left the entries of the
+/// level. The grid has as many threads as the level has entries, in blocks of [`BUILD_THREADS`].
 #[kernel(block = 256)]
 pub unsafe fn levels(
     Levels {
@@ -208,22 +181,24 @@ pub unsafe fn levels(
         root_level,
     }: Levels,
     counters: DeviceSlice<u64>,
-    nodes: DeviceSliceMut<f32>,
+    words: DeviceSliceMut<u32>,
 ) {
     let of_sixteens = shared_array![f32; 16 * 6];
     let target = Target {
-        nodes,
+        words,
         counters,
         leaves,
         root_level,
     };
     let mut entry = NOTHING;
-    if let Some(place) = target.place(level, thread::index_1d()) {
+    let index = thread::index_1d();
+    if index < entries(leaves, level) {
+        let word = target.entry_word(level, index);
         unrolled! { axis in [0 1 2] {
-            // SAFETY: the node's numbers, written by an earlier launch.
+            // SAFETY: the entry's numbers, written by an earlier launch.
             unsafe {
-                entry.min[axis] = nodes.at(place + 4 * axis);
-                entry.max[axis] = nodes.at(place + 4 * (axis + 3));
+                entry.min[axis] = f32::from_bits(words.at(word + axis));
+                entry.max[axis] = f32::from_bits(words.at(word + axis + 3));
             }
         }}
     }
@@ -231,9 +206,9 @@ pub unsafe fn levels(
     unsafe { raise(target, level, &entry, of_sixteens) };
 }
 
-macro_rules! entries {
+macro_rules! kernels {
     ($($type:ty, $name:ident;)*) => {$(
-        #[doc = concat!("Writes the leaves of `", stringify!($type), "` boxes, and the four levels above.")]
+        #[doc = concat!("Writes the leaves of `", stringify!($type), "` boxes, and the nodes of the lowest four levels.")]
         ///
         /// # Safety
         /// The arguments are as they say, and the grid is as for [`levels`].
@@ -245,7 +220,7 @@ macro_rules! entries {
     )*};
 }
 
-entries! {
+kernels! {
     f32, leaves_f32;
     f64, leaves_f64;
     i32, leaves_i32;

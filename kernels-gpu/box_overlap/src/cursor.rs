@@ -3,6 +3,8 @@
 //! where the search stands, since an ancestor's number is this one's without its lowest base-4
 //! digits.
 
+use crate::levels::entries;
+
 /// Where a search stands, and what is still to be visited.
 #[derive(Clone, Copy)]
 pub struct Cursor {
@@ -20,6 +22,18 @@ impl Cursor {
             node,
             pending: 0,
         }
+    }
+
+    /// The start of a search in a whole tree. Above level 0 the root is taken as visited: its few
+    /// entries hardly ever rule out anything.
+    #[inline(always)]
+    pub fn at_root(root_level: u32, leaves: u32) -> Cursor {
+        let mut cursor = Cursor::at(root_level, 0);
+        if root_level > 0 {
+            cursor.visit_later((1 << entries(leaves, root_level)) - 1);
+            cursor.advance();
+        }
+        cursor
     }
 
     /// Notes that entries of the current node, one of a level above 0, are to be visited.

@@ -12,6 +12,7 @@
 use cuda_std::prelude::*;
 
 use crate::boxes::{BoxRow, Number, Sets};
+use crate::curve::place_on_curve;
 use crate::domain::{Domain, half_extent};
 
 /// Arguments of the kernels that make keys.
@@ -22,16 +23,44 @@ pub struct Keys<T> {
     pub sets: Sets<T>,
     /// What `examine` has left.
     pub counters: DeviceSlice<u64>,
-    /// Room for a key for each row of both sets, or of one if they are the same.
+    /// The keys go where the sort's first pass reads them. Room for a key for each row of both
+    /// sets, or of one if they are the same, if the first pass is even.
     pub keys: DeviceSliceMut<u64>,
     /// Room for as many rows' numbers.
     pub rows: DeviceSliceMut<u32>,
+    /// Room for the keys if the first pass is odd.
+    pub odd_keys: DeviceSliceMut<u64>,
+    /// Room for the rows' numbers if the first pass is odd.
+    pub odd_rows: DeviceSliceMut<u32>,
+    /// Its element becomes the first pass of the sort that is needed.
+    pub first_pass: DeviceSliceMut<u64>,
 }
 
 /// Bits of a whole key, of boxes with so many axes and with `bits` of each coordinate.
 pub const fn key_bits(axes: u32, bits: u32) -> u32 {
     1 + CLASS_BITS + axes * bits
 }
+
+/// The passes of the sort that are left out, and the bits of a coordinate in the bits above them:
+/// at least `useful`, which are `most` at most.
+///
+/// The sort has a pass for every 8 bits of a key with `most` bits of each coordinate.
+#[inline(always)]
+const fn pass_and_bits(axes: u32, most: u32, useful: u32) -> (u32, u32) {
+    let all = key_bits(axes, most);
+    let (mut pass, mut bits) = (0, most);
+    loop {
+        let behind = PASS_BITS * (pass + 1);
+        if key_bits(axes, useful) + behind > all {
+            return (pass, bits);
+        }
+        pass += 1;
+        bits = (all - behind - key_bits(axes, 0)) / axes;
+    }
+}
+
+/// Bits that a pass of the sort takes.
+const PASS_BITS: u32 = 8;
 
 const CLASS_BITS: u32 = 2;
 
@@ -55,71 +84,6 @@ fn class(extent: f64, mean: f64) -> u64 {
     class
 }
 
-/// The place on Hilbert's curve of a cell whose `AXES` coordinates have `bits` bits each.
-#[inline(always)]
-fn place_on_curve<const AXES: usize>(mut x: [u32; 3], bits: u32) -> u64 {
-    // From the coarsest grid to the finest but one: what lies in a cell is turned and mirrored as
-    // the curve runs through it.
-    let mut side = 1u32 << (bits - 1);
-    while side > 1 {
-        let within = side - 1;
-        unrolled! { axis in [0 1 2] {
-            if axis < AXES {
-                if x[axis] & side != 0 {
-                    x[0] ^= within;
-                } else {
-                    let different = (x[0] ^ x[axis]) & within;
-                    x[0] ^= different;
-                    x[axis] ^= different;
-                }
-            }
-        }}
-        side >>= 1;
-    }
-    // Along the curve neighbouring cells differ in one coordinate, as numbers of a Gray code in one
-    // bit.
-    x[1] ^= x[0];
-    if AXES == 3 {
-        x[2] ^= x[1];
-    }
-    let last = x[AXES - 1];
-    let mut flips = 0;
-    let mut side = 1u32 << (bits - 1);
-    while side > 1 {
-        if last & side != 0 {
-            flips ^= side - 1;
-        }
-        side >>= 1;
-    }
-    let mut place = 0;
-    unrolled! { axis in [0 1 2] {
-        if axis < AXES {
-            place |= spread(x[axis] ^ flips, AXES as u32) << (AXES - 1 - axis);
-        }
-    }}
-    place
-}
-
-/// Every third bit is one of `value`, which has 20 at most; or every second one.
-#[inline(always)]
-fn spread(value: u32, axes: u32) -> u64 {
-    let mut x = value as u64;
-    if axes == 3 {
-        x = (x | x << 32) & 0x001f_0000_0000_ffff;
-        x = (x | x << 16) & 0x001f_0000_ff00_00ff;
-        x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
-        x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
-        x = (x | x << 2) & 0x1249_2492_4924_9249;
-    } else {
-        x = (x | x << 16) & 0x0000_ffff_0000_ffff;
-        x = (x | x << 8) & 0x00ff_00ff_00ff_00ff;
-        x = (x | x << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-        x = (x | x << 2) & 0x3333_3333_3333_3333;
-        x = (x | x << 1) & 0x5555_5555_5555_5555;
-    }
-    x
-}
-
 /// Writes each row's key and number. Rows are counted through both sets; within one set each has a
 /// single key, as one of the second.
 ///
@@ -132,10 +96,22 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
         counters,
         keys,
         rows,
+        odd_keys,
+        odd_rows,
+        first_pass,
     } = arguments;
     let count = keys.len();
     // SAFETY: passed on to the caller.
     let domain = unsafe { Domain::load(counters, count as u32) };
+    // Enough for as many cells as there are boxes, too.
+    let most = bits;
+    let by_count = (u32::BITS - (count as u32 - 1).leading_zeros()).div_ceil(sets.axes);
+    let useful = domain.useful_bits(most).max(by_count).min(most);
+    let (pass, bits) = pass_and_bits(sets.axes, most, useful);
+    if thread::global_index() == 0 {
+        // SAFETY: it has an element, which this thread alone writes.
+        unsafe { first_pass.set(0, pass as u64) };
+    }
     let make_key = |is_second: bool, index: usize, row: BoxRow<T>| {
         let mut cell = [0; 3];
         unrolled! { axis in [0 1 2] {
@@ -155,11 +131,19 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
         let class = class(half_extent(&row.low, &row.high), domain.mean_extent);
         let is_of_tree = (is_second || sets.above != 0) as u64;
         let key = (is_of_tree << CLASS_BITS | class) << (sets.axes * bits) | curve;
+        let key = key << (PASS_BITS * pass);
         let number = index + if is_second { sets.rows1 as usize } else { 0 };
+        // Of an address in either array LLVM would not know that it is global memory, and two stores
+        // it would make one with such an address: hence the other order.
         // SAFETY: an element for each row.
         unsafe {
-            keys.set(number, key);
-            rows.set(number, number as u32);
+            if pass.is_multiple_of(2) {
+                keys.set(number, key);
+                rows.set(number, number as u32);
+            } else {
+                odd_rows.set(number, number as u32);
+                odd_keys.set(number, key);
+            }
         }
     };
     // SAFETY: passed on to the caller.
@@ -171,7 +155,8 @@ macro_rules! entries {
         #[doc = concat!("The keys by which boxes of `", stringify!($type), "` are sorted, and the rows' numbers.")]
         ///
         /// # Safety
-        /// The arguments are as they say; a coordinate has `bits` bits in a key, at most 20.
+        /// The arguments are as they say, and there are boxes; a coordinate has `bits` bits in a key
+        /// at most, and at most 20.
         #[kernel(max_block = 256)]
         pub unsafe fn $name(bits: u32, arguments: Keys<$type>) {
             // SAFETY: passed on to the caller.
@@ -188,49 +173,21 @@ entries! {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use super::*;
-    use std::vec;
-    use std::vec::Vec;
 
     #[test]
-    fn bits_are_spread() {
-        for value in [0, 1, 2, 0b1011, 0xf_ffff, 0xa_5a5a] {
-            for axes in [2, 3] {
-                let expected = (0..20).map(|bit| u64::from(value >> bit & 1) << (bit * axes));
-                assert_eq!(spread(value, axes), expected.sum(), "{value:b}, {axes}");
-            }
-        }
-    }
-
-    /// All cells of a grid in the order of the curve.
-    fn walk<const AXES: usize>(bits: u32) -> Vec<[u32; 3]> {
-        let count = 1u32 << (bits * AXES as u32);
-        let mut cells = vec![[u32::MAX; 3]; count as usize];
-        for number in 0..count {
-            let coordinate = |axis: u32| number >> (bits * axis) & ((1 << bits) - 1);
-            let cell = [
-                coordinate(0),
-                coordinate(1),
-                if AXES == 3 { coordinate(2) } else { 0 },
-            ];
-            let place = place_on_curve::<AXES>(cell, bits) as usize;
-            assert_eq!(cells[place], [u32::MAX; 3], "two cells at {place}");
-            cells[place] = cell;
-        }
-        cells
-    }
-
-    #[test]
-    fn the_curve_goes_from_each_cell_to_a_neighbour() {
-        for bits in 1..=4 {
-            for cells in [walk::<2>(bits), walk::<3>(bits)] {
-                for step in cells.windows(2) {
-                    let distance: u32 = (0..3)
-                        .map(|axis| step[0][axis].abs_diff(step[1][axis]))
-                        .sum();
-                    assert_eq!(distance, 1, "{step:?}");
-                }
+    fn passes_are_left_out_that_are_not_needed() {
+        assert_eq!(pass_and_bits(3, 15, 7), (3, 7));
+        assert_eq!(pass_and_bits(3, 15, 8), (2, 9));
+        assert_eq!(pass_and_bits(2, 18, 1), (4, 2));
+        for (axes, most) in [(2, 18), (3, 15)] {
+            for useful in 1..=most {
+                let (pass, bits) = pass_and_bits(axes, most, useful);
+                assert!((useful..=most).contains(&bits));
+                let (whole, left) = (key_bits(axes, most), key_bits(axes, bits));
+                assert!(left + PASS_BITS * pass <= whole);
+                // Another pass less would leave too few.
+                assert!(key_bits(axes, useful) + PASS_BITS * (pass + 1) > whole);
             }
         }
     }

@@ -6,8 +6,43 @@ pub const CHILDREN: u32 = 4;
 /// Levels of the largest tree: 4¹⁶ leaves.
 pub const MAX_LEVELS: usize = 16;
 
-/// `f32` numbers of a node.
-pub const NODE_WORDS: usize = 24;
+/// Words of a node.
+pub const NODE_WORDS: usize = 12;
+
+/// Words of the exact boxes of the four leaves of a node.
+pub const LEAF_WORDS: usize = 24;
+
+/// Words of an entry while the tree is built.
+pub const ENTRY_WORDS: usize = 6;
+
+/// The levels that one launch writes. The entries of the level above them go to the next launch.
+pub const LEVELS_A_LAUNCH: u32 = 4;
+
+/// The words of a tree of `leaves`, at least one, whose root is at `root_level`: the exact leaves,
+/// the nodes, and the entries that launches leave to each other.
+pub const fn tree_words(leaves: u32, root_level: u32) -> usize {
+    first_entry_word(leaves, root_level, root_level + 1)
+}
+
+/// The first word of the nodes.
+#[inline(always)]
+pub const fn first_node_word(leaves: u32) -> usize {
+    LEAF_WORDS * nodes(leaves, 0) as usize
+}
+
+/// The first word of the entries of a level, a multiple of [`LEVELS_A_LAUNCH`] above 0, behind those
+/// of lower levels.
+#[inline(always)]
+pub const fn first_entry_word(leaves: u32, root_level: u32, level: u32) -> usize {
+    let mut word =
+        first_node_word(leaves) + NODE_WORDS * first_nodes(leaves, root_level + 1) as usize;
+    let mut below = LEVELS_A_LAUNCH;
+    while below < level {
+        word += ENTRY_WORDS * entries(leaves, below) as usize;
+        below += LEVELS_A_LAUNCH;
+    }
+    word
+}
 
 /// The number of entries of a level, of a tree of `leaves`, at least one.
 #[inline(always)]

@@ -7,6 +7,7 @@ mod brute;
 mod build;
 mod counters;
 mod cursor;
+mod curve;
 mod domain;
 mod examine;
 mod keys;
@@ -14,6 +15,7 @@ mod levels;
 mod output;
 mod queries;
 mod rows;
+mod target;
 mod tree;
 
 pub use boxes::Sets;
@@ -22,13 +24,11 @@ pub use brute::{
     brute_count_f64, brute_count_i32, brute_fill_f32, brute_fill_f64, brute_fill_i32, codes_f32,
     codes_f64, codes_i32,
 };
-pub use build::{
-    BUILD_THREADS, LEVELS_A_LAUNCH, Leaves, Levels, leaves_f32, leaves_f64, leaves_i32, levels,
-};
+pub use build::{BUILD_THREADS, Leaves, Levels, leaves_f32, leaves_f64, leaves_i32, levels};
 pub use counters::{Counters, start};
 pub use examine::{examine_f32, examine_f64, examine_i32};
 pub use keys::{Keys, key_bits, keys_f32, keys_f64, keys_i32};
-pub use levels::{CHILDREN, MAX_LEVELS, NODE_WORDS, entries, first_nodes, nodes};
+pub use levels::{CHILDREN, LEVELS_A_LAUNCH, MAX_LEVELS, entries, nodes, tree_words};
 pub use output::{matrix, pair_list, row_offsets};
 pub use queries::{
     Find, RowRange, SLOTS, VISITS, WriteRows, find_f32, find_f64, find_i32, write_rows,

@@ -17,8 +17,9 @@ use crate::tree::Tree;
 /// Pairs that are kept of a query.
 pub const SLOTS: usize = 16;
 
-/// Nodes that a query visits before it is left.
-pub const VISITS: u32 = 512;
+/// Nodes that a query visits before it is left. In clusters that fall into a single cell of the
+/// sort's grid it visits up to 310, and there warps take longer than threads.
+pub const VISITS: u32 = 320;
 
 /// In a query's first slot: it was left to a warp.
 const LEFT: u32 = u32::MAX;
@@ -35,8 +36,8 @@ pub struct Find<T> {
     pub order: DeviceSlice<u32>,
     /// The counters of the search: [`Counters::LEFT`] becomes the number of rows that are left.
     pub counters: DeviceSliceMut<u64>,
-    /// The tree.
-    pub nodes: DeviceSlice<f32>,
+    /// The words of the tree.
+    pub tree: DeviceSlice<u32>,
     /// Room for the number of pairs of each row, 0 for those that are left.
     pub counts: DeviceSliceMut<u32>,
     /// Room for [`SLOTS`] pairs of each query, \[slot\]\[query\], in no particular order.
@@ -84,7 +85,7 @@ unsafe fn find<T: Number>(arguments: Find<T>) {
         sets,
         order,
         counters,
-        nodes,
+        tree,
         counts,
         slots,
         left,
@@ -95,7 +96,7 @@ unsafe fn find<T: Number>(arguments: Find<T>) {
     // SAFETY: passed on to the caller.
     let (tree, domain) = unsafe {
         (
-            Tree::load(nodes, known, firsts),
+            Tree::load(tree, sets.rows2, known, firsts),
             Domain::load(known, order.len() as u32),
         )
     };
@@ -113,7 +114,7 @@ unsafe fn find<T: Number>(arguments: Find<T>) {
     let first_leaf = order.len() - sets.rows2 as usize;
     let first_row = sets.first_row2();
 
-    let mut cursor = Cursor::at(root_level, 0);
+    let mut cursor = Cursor::at_root(root_level, sets.rows2);
     let (mut count, mut visits) = (0usize, 0);
     loop {
         // SAFETY: the cursor only goes to nodes that there are.
@@ -125,6 +126,10 @@ unsafe fn find<T: Number>(arguments: Find<T>) {
             while hits != 0 {
                 let leaf = cursor.node * CHILDREN + hits.trailing_zeros();
                 hits &= hits - 1;
+                // SAFETY: a node has no entries but leaves that there are.
+                if !unsafe { tree.leaf_overlaps(leaf, &own) } {
+                    continue;
+                }
                 // SAFETY: a leaf that overlaps is one of the second set's rows.
                 let index = unsafe { order.at(first_leaf + leaf as usize) } - first_row;
                 // SAFETY: rows of the sets.

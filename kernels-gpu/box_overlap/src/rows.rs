@@ -49,8 +49,10 @@ pub struct RowSearch<T> {
     pub order: DeviceSlice<u32>,
     /// The counters of the search.
     pub counters: DeviceSlice<u64>,
-    /// The tree.
-    pub nodes: DeviceSlice<f32>,
+    /// The words of the tree.
+    pub tree: DeviceSlice<u32>,
+    /// The level of its root.
+    pub root_level: u32,
     /// The rows that were left, among them those that the parameters name.
     pub left: DeviceSlice<u64>,
 }
@@ -101,7 +103,8 @@ unsafe fn search<T: Number>(
         sets,
         order,
         counters,
-        nodes,
+        tree,
+        root_level,
         left,
     } = arrays;
     let RowParameters {
@@ -116,7 +119,7 @@ unsafe fn search<T: Number>(
     // SAFETY: passed on to the caller.
     let (tree, domain) = unsafe {
         (
-            Tree::load(nodes, counters, firsts),
+            Tree::load(tree, sets.rows2, counters, firsts),
             Domain::load(counters, order.len() as u32),
         )
     };
@@ -138,6 +141,9 @@ unsafe fn search<T: Number>(
         };
         let (mut pairs, mut steps) = (0, 0);
         let mut cursor = Cursor::at(start_level, subtree);
+        if start_level == root_level && root_level > PACKET_LEVEL {
+            cursor = Cursor::at_root(root_level, sets.rows2);
+        }
         loop {
             if cursor.level > PACKET_LEVEL {
                 // SAFETY: the cursor only goes to nodes that there are.

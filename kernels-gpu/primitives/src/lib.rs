@@ -3,11 +3,20 @@
 #![no_std]
 
 pub mod block;
+mod digits;
+mod pass;
 mod scan;
 mod sort;
+mod tile;
+mod words;
 
+pub use pass::{
+    LONG_SORT_TILE, SHORT_SORT_TILE, SORT_THREADS, SortPass, SortValues, sort_bytes,
+    sort_keys_long, sort_keys_short, sort_pairs_long, sort_pairs_short,
+};
 pub use scan::{SCAN_THREADS, SCAN_TILE, Sums, sums_u32, totals_u32};
 pub use sort::{
-    DIGIT_BITS, DIGITS, DigitPlaces, MoveKeys, SORT_THREADS, SORT_TILE, SortParameters,
-    digit_counts, digit_places, move_keys, move_pairs,
+    DIGIT_BITS, DIGITS, MAX_PASSES, SortBits, SortKeys, TOTALS_PER_THREAD, TOTALS_THREADS,
+    digit_totals,
 };
+pub use words::SortWords;

@@ -11,11 +11,11 @@ use box_overlap_kernels::{
 use super::counting::{Counted, Counting, MODULE, Rows};
 use super::kernels::HasKernels;
 use super::tuning::{self, SEARCH_THREADS, THREADS, Work};
-use super::workspace::{Searching, Sorting};
+use super::workspace::Searching;
 use crate::Result;
 use crate::box_overlap::options::Algorithm;
 use crate::device::{Buffer, LaunchConfig};
-use crate::primitives::{sort_keys, sort_pairs, sums_and_total};
+use crate::primitives::{PairSort, sort_keys, sums_and_total};
 
 /// The tree, and the results of the first stage.
 pub(super) struct Indexed {
@@ -31,7 +31,7 @@ struct Tree {
     /// The sorted rows of the first set, then of the second, or of one set if the sets are the
     /// same.
     order: Buffer<u32>,
-    nodes: Buffer<f32>,
+    words: Buffer<u32>,
     root_level: u32,
 }
 
@@ -59,18 +59,18 @@ impl Indexed {
         let rows1 = sets.rows1 as usize;
         let order = sorted(search)?;
         let Searching {
-            nodes,
+            tree: words,
             mut slots,
             mut left,
         } = Searching::allocate(device, rows1, sets.rows2 as usize)?;
-        let tree = Tree::build(search, order, nodes)?;
+        let tree = Tree::build(search, order, words)?;
         let config = LaunchConfig::new(tuning::blocks(rows1, SEARCH_THREADS), SEARCH_THREADS);
         let arguments = Find {
             root_level: tree.root_level,
             sets,
             order: tree.order.slice(),
             counters: search.counters.slice_mut(),
-            nodes: tree.nodes.slice(),
+            tree: tree.words.slice(),
             counts: counts.slice_mut(),
             slots: slots.slice_mut(),
             left: left.slice_mut(),
@@ -175,21 +175,25 @@ fn sample<T: HasKernels>(
 fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
     let (device, sets) = (search.device, search.sets);
     let (rows, bits) = (sets.rows(), tuning::key_bits(sets.axes));
-    let Sorting {
-        mut keys,
-        mut order,
-    } = Sorting::allocate(device, rows)?;
+    let mut sort = PairSort::allocate(device, rows, 0..key_bits(sets.axes, bits))?;
     let config = LaunchConfig::new(tuning::striding_blocks(rows), THREADS);
+    let [even, odd] = sort.pairs();
     let arrays = Keys {
         sets,
         counters: search.counters.slice(),
-        keys: keys.slice_mut(),
-        rows: order.slice_mut(),
+        keys: even.keys,
+        rows: even.values,
+        odd_keys: odd.keys,
+        odd_rows: odd.values,
+        first_pass: sort.first_pass(),
     };
-    // SAFETY: the sets have been examined, and the arrays have an element for each row. The buffers
-    // are on this device and freed after the kernels have run.
-    unsafe { device.launch(MODULE, T::KERNELS.keys, config, (bits, arrays))? };
-    Ok(sort_pairs(keys, order, 0..key_bits(sets.axes, bits))?.1)
+    // SAFETY: the sets have been examined and are not empty, and the arrays have an element for
+    // each row. The buffers are on this device and freed after the kernels have run.
+    unsafe {
+        device.launch(MODULE, T::KERNELS.keys, config, (bits, arrays))?;
+        // The kernel has written all pairs where the first pass reads them, and which one that is.
+        Ok(sort.finish()?.1)
+    }
 }
 
 impl Tree {
@@ -197,7 +201,7 @@ impl Tree {
     fn build<T: HasKernels>(
         search: &Counting<T>,
         order: Buffer<u32>,
-        mut nodes: Buffer<f32>,
+        mut words: Buffer<u32>,
     ) -> Result<Tree> {
         let (device, sets, counters) = (search.device, search.sets, &search.counters);
         let leaves = sets.rows2;
@@ -208,9 +212,9 @@ impl Tree {
             order: order.slice(),
             counters: counters.slice(),
             root_level,
-            nodes: nodes.slice_mut(),
+            words: words.slice_mut(),
         };
-        // SAFETY: the order is of these sets, `nodes` has room for all nodes, and the launch shape
+        // SAFETY: the order is of these sets, `words` has room for the tree, and the launch shape
         // is the kernel's. The buffers are on this device and freed after the kernels have run.
         unsafe { device.launch(MODULE, T::KERNELS.leaves, config, (arguments,))? };
         for level in (LEVELS_A_LAUNCH..root_level).step_by(LEVELS_A_LAUNCH as usize) {
@@ -220,13 +224,13 @@ impl Tree {
                 level,
                 root_level,
             };
-            let arguments = (levels, counters.slice(), nodes.slice_mut());
+            let arguments = (levels, counters.slice(), words.slice_mut());
             // SAFETY: as above; the entries of the level have been written.
             unsafe { device.launch(MODULE, &box_kernels::levels, config, arguments)? };
         }
         Ok(Tree {
             order,
-            nodes,
+            words,
             root_level,
         })
     }
@@ -242,7 +246,8 @@ impl Tree {
             sets,
             order: self.order.slice(),
             counters: counters.slice(),
-            nodes: self.nodes.slice(),
+            tree: self.words.slice(),
+            root_level: self.root_level,
             left: left.slice(),
         }
     }

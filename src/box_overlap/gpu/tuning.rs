@@ -1,8 +1,7 @@
 //! Launch shapes of the kernels, and the choice of the algorithm.
 
 use box_overlap_kernels::{
-    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, CHILDREN, MAX_LEVELS, PACKET_LEVEL,
-    entries, nodes,
+    BRUTE_ROWS, BRUTE_THREADS, BRUTE_TILE, BUILD_THREADS, MAX_LEVELS, PACKET_LEVEL, entries, nodes,
 };
 
 use crate::box_overlap::options::Algorithm;
@@ -63,15 +62,14 @@ pub(super) fn root_level(leaves: u32) -> u32 {
         .expect("the highest level has one node")
 }
 
-pub(super) fn tree_nodes(leaves: u32) -> usize {
-    let levels = 0..=root_level(leaves);
-    levels.map(|level| nodes(leaves, level) as usize).sum()
+/// Returns the words of a tree.
+pub(super) fn tree_words(leaves: u32) -> usize {
+    box_overlap_kernels::tree_words(leaves, root_level(leaves))
 }
 
-/// Returns the blocks that build levels over the entries of a level: a multiple of four, so that
-/// the nodes of the highest level are filled.
+/// Returns the blocks that build levels over the entries of a level.
 pub(super) fn build_blocks(leaves: u32, level: u32) -> u32 {
-    entries(leaves, level).div_ceil(CHILDREN * BUILD_THREADS) * CHILDREN
+    entries(leaves, level).div_ceil(BUILD_THREADS)
 }
 
 /// Returns the level at whose nodes the tasks of rows left to warps begin: a high level if there
@@ -248,10 +246,15 @@ mod tests {
     fn trees_have_all_levels() {
         let leaves = [1, 4, 5, 16, 17, i32::MAX as u32];
         assert_eq!(leaves.map(root_level), [0, 0, 1, 1, 2, 15]);
-        assert_eq!(tree_nodes(17), 5 + 2 + 1);
-        assert_eq!(build_blocks(1, 0), 4);
-        assert_eq!(build_blocks(1025, 0), 8);
-        assert_eq!(build_blocks(1025, 1), 4);
+        // Leaves and nodes; then entries of level 4 besides.
+        assert_eq!(tree_words(17), 24 * 5 + 12 * (5 + 2 + 1));
+        assert_eq!(
+            tree_words(1024),
+            24 * 256 + 12 * (256 + 64 + 16 + 4 + 1) + 6 * 4
+        );
+        assert_eq!(build_blocks(1, 0), 1);
+        assert_eq!(build_blocks(1025, 0), 5);
+        assert_eq!(build_blocks(1025, 1), 2);
     }
 
     #[test]

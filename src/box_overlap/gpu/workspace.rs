@@ -1,13 +1,13 @@
 //! The buffers of each phase, besides the boxes, the indices of the pairs, and the buffers of rows
 //! left to warps.
 
-use box_overlap_kernels::{Counters, NODE_WORDS, SLOTS};
+use box_overlap_kernels::{Counters, SLOTS};
 
 use super::tuning::{self, BruteShape};
 use crate::box_overlap::options::Algorithm;
 use crate::device::workspace;
 use crate::partition::bytes_of;
-use crate::primitives::{sort_pairs_bytes, sums_bytes};
+use crate::primitives::{PairSort, sums_bytes};
 
 workspace! {
     /// The brute force. `rows` counts both sets.
@@ -23,17 +23,9 @@ workspace! {
 }
 
 workspace! {
-    /// The sort of the rows of both sets.
-    pub struct Sorting(rows: usize) {
-        keys: u64 = rows,
-        order: u32 = rows,
-    }
-}
-
-workspace! {
     /// The search in the tree of the second set.
     pub struct Searching(rows1: usize, rows2: usize) {
-        nodes: f32 = tuning::tree_nodes(rows2 as u32) * NODE_WORDS,
+        tree: u32 = tuning::tree_words(rows2 as u32),
         /// The pairs of each query, in the order of the tree.
         slots: u32 = rows1 * SLOTS,
         /// Rows that are left to warps.
@@ -52,7 +44,7 @@ pub fn bytes(algorithm: Algorithm, rows1: usize, rows2: usize) -> u64 {
     } else {
         let order = 4 * rows as u64;
         let searched = order + Searching::bytes(rows1, rows2) + sums_bytes(rows1);
-        searched.max(Sorting::bytes(rows) + sort_pairs_bytes(rows))
+        searched.max(PairSort::bytes(rows))
     };
     let counts = bytes_of(Counters::COUNT, size_of::<u64>()) + bytes_of(rows1, size_of::<u32>());
     counts + phase

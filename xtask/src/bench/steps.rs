@@ -40,6 +40,10 @@ python3 benches/peers/small_calls_torch.py
 benches/devices --device cuda
 ## crossover: When a GPU pays
 benches/crossover --device cuda --csv docs/benchmarks/crossover.csv
+## primitives: Radix sort
+benches/primitives --device cuda
+nvcc -O3 -std=c++17 -arch=native -o target/bench/primitives_cub benches/peers/primitives_cub.cu
+target/bench/primitives_cub
 ## tensor_sketch: Tensor sketch
 benches/tensor_sketch --device cuda
 benches/tensor_sketch --device cuda --f64

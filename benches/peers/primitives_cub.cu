@@ -1,0 +1,104 @@
+// CUB's radix sort of the keys and values of benches/primitives.rs: random 64-bit keys, alone and with 32-bit values.
+//
+// Build and run with NVIDIA's compiler on a machine with a GPU:
+//     nvcc -O3 -std=c++17 -arch=native -o /tmp/primitives_cub primitives_cub.cu && /tmp/primitives_cub
+// Each time is a median of 15 runs by CUDA events, from arrays in the device's memory. The memory that CUB needs, and
+// that of the result, is there before.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <cub/cub.cuh>
+
+#define CHECK(call)                                                                      \
+    do {                                                                                 \
+        cudaError_t error = (call);                                                      \
+        if (error != cudaSuccess) {                                                      \
+            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));          \
+            std::exit(1);                                                                \
+        }                                                                                \
+    } while (0)
+
+// SplitMix64.
+uint64_t next(uint64_t& state) {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+template <typename T>
+T* on_device(size_t count) {
+    T* memory;
+    CHECK(cudaMalloc(&memory, count * sizeof(T)));
+    return memory;
+}
+
+template <typename Work>
+void time_it(const char* name, int count, int bits, Work work) {
+    cudaEvent_t start, end;
+    CHECK(cudaEventCreate(&start));
+    CHECK(cudaEventCreate(&end));
+    std::vector<float> times;
+    for (int run = 0; run <= 15; run++) {
+        CHECK(cudaEventRecord(start));
+        CHECK(work());
+        CHECK(cudaEventRecord(end));
+        CHECK(cudaEventSynchronize(end));
+        float milliseconds;
+        CHECK(cudaEventElapsedTime(&milliseconds, start, end));
+        if (run > 0) times.push_back(milliseconds);
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("%-6s %10d %5d %10.4f ms (%.4f to %.4f)\n", name, count, bits, times[7], times.front(), times.back());
+}
+
+void sort(int count, int bits) {
+    std::vector<uint64_t> keys(count);
+    std::vector<uint32_t> values(count);
+    uint64_t state = 1;
+    for (int i = 0; i < count; i++) keys[i] = next(state), values[i] = i;
+    auto *from = on_device<uint64_t>(count), *to = on_device<uint64_t>(count);
+    auto *values_from = on_device<uint32_t>(count), *values_to = on_device<uint32_t>(count);
+    CHECK(cudaMemcpy(from, keys.data(), count * 8ull, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(values_from, values.data(), count * 4ull, cudaMemcpyHostToDevice));
+
+    auto sort_keys = [&](void* memory, size_t& bytes) {
+        return cub::DeviceRadixSort::SortKeys(memory, bytes, from, to, count, 0, bits);
+    };
+    auto sort_pairs = [&](void* memory, size_t& bytes) {
+        return cub::DeviceRadixSort::SortPairs(memory, bytes, from, to, values_from, values_to, count, 0, bits);
+    };
+    size_t bytes = 0, more = 0;
+    CHECK(sort_keys(nullptr, bytes));
+    CHECK(sort_pairs(nullptr, more));
+    bytes = std::max(bytes, more);
+    void* memory = on_device<char>(bytes);
+    time_it("keys", count, bits, [&] { return sort_keys(memory, bytes); });
+    time_it("pairs", count, bits, [&] { return sort_pairs(memory, bytes); });
+
+    std::vector<uint64_t> sorted(count);
+    std::vector<uint32_t> moved(count);
+    CHECK(cudaMemcpy(sorted.data(), to, count * 8ull, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(moved.data(), values_to, count * 4ull, cudaMemcpyDeviceToHost));
+    uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
+    for (int i = 0; i < count; i++) {
+        bool in_order = i == 0 || (sorted[i - 1] & mask) <= (sorted[i] & mask);
+        if (!in_order || keys[moved[i]] != sorted[i]) {
+            std::fprintf(stderr, "the results are wrong\n");
+            std::exit(1);
+        }
+    }
+    for (void* array : {(void*)from, (void*)to, (void*)values_from, (void*)values_to, memory}) CHECK(cudaFree(array));
+}
+
+int main() {
+    std::printf("%-6s %10s %5s %13s\n", "", "keys", "bits", "CUB");
+    sort(100'000'000, 64);
+    sort(100'000'000, 32);
+    sort(1'000'000, 64);
+    sort(400'000, 48);
+}
