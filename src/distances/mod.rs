@@ -57,8 +57,9 @@
 //! # Nearest rows
 //! [`nearest`] finds the k rows of a database that are nearest to each query. It is exact, and the
 //! distances have the bits of [`distances`]; over several devices or within little memory each
-//! partition is scaled by its own largest magnitude, as below. It takes rows of equal length; for
-//! slide distances, sort the rows of [`slide_distances`].
+//! partition is scaled by its own largest magnitude, as below. [`slide_nearest`] finds the k
+//! sequences of a database with the least slide distances to each query, with the bits of
+//! [`slide_distances`].
 //!
 //! # Determinism
 //! Results have the same bits for any number of threads. Kinds of devices differ within the bounds.
@@ -88,6 +89,6 @@ mod slide;
 
 pub use calls::{distances, pairwise};
 pub use element::Component;
-pub use nearest::{DeviceNearest, Nearest, nearest};
+pub use nearest::{DeviceNearest, Nearest, nearest, slide_nearest};
 pub use options::{Distances, Metric};
 pub use slide::{DeviceWindows, Windows, slide_distances, slide_paired};

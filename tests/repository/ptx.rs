@@ -200,7 +200,7 @@ fn barriers_of_the_tensor_sketch_are_neither_copied_nor_lost() {
             ("direct_", 10, written("direct.rs")),
             ("operators_", 2, 0),
             ("words", 1, 0),
-            ("chunks_", 39, written("fourier/chunks.rs")),
+            ("chunks_", 43, written("fourier/chunks.rs")),
             ("compose_", 8, 0),
             ("windows_", 8, 0),
             ("inverse_", 2, written("fourier/inverse.rs")),
@@ -219,6 +219,10 @@ fn barriers_of_the_distances_are_neither_copied_nor_lost() {
     let of_sort = 2;
     let (of_search, of_merge) = (2 + 2 * (of_sort + 1) + of_sums, 2 * of_sort + 1);
     assert_eq!(written("distances/src/nearest.rs"), 1 + 1 + of_sort + 1);
+    // Before the first distances and behind a sort; besides, one with a predicate behind each step.
+    // There are two sorts.
+    assert_eq!(written("distances/src/select.rs"), 1 + 1);
+    let of_select = 2 + 2 * (of_sort + 1);
     check_barriers(
         "distances",
         &[
@@ -229,6 +233,7 @@ fn barriers_of_the_distances_are_neither_copied_nor_lost() {
             ("slide_paired_", 2, of_paired),
             ("nearest_", 2, of_search),
             ("merge_nearest", 1, of_merge),
+            ("select_nearest", 1, of_select),
             ("largest_", 2, 0),
         ],
     );

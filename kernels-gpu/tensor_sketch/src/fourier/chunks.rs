@@ -7,6 +7,9 @@
 //! For t = 4 and words of four letters a step is 80 bytes and 33 instructions of arithmetic for
 //! each component, so that shared memory and instruction issue are both near their limit.
 //!
+//! Where words of four letters of two bits are bytes of the packed text, kernels read the text.
+//! Otherwise [`words`](super::words) makes words first.
+//!
 //! Rows of the table of operators: the words of m letters, then the single letters, for what a
 //! chunk's length leaves over, then the identity, with which streams are filled up to units of
 //! eight words.
@@ -14,7 +17,7 @@
 use super::matrix::{Matrix, entry_index, identity, multiply, store};
 use super::number::{Pair32, Pair64};
 use super::{Complex, MAX_TUPLE, Number, quads, square_of_z};
-use crate::fourier::words::{Chunk, UNIT};
+use crate::fourier::words::{Chunk, LETTERS_OF_BYTES, Text, UNIT, Unit};
 use cuda_std::prelude::*;
 
 /// What is the same for all blocks of a launch.
@@ -45,19 +48,17 @@ pub struct Parameters {
 /// root; products of whole blocks differ, and their errors go either way.
 const BLOCK_UNITS: u32 = 4;
 
-/// Eight words of a chunk.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-struct Unit([u32; 4]);
-
 /// The arrays of a launch; results are pairs of type `P`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Arrays<P> {
     /// `rows · width · quads` elements for each group, as made by [`operators`](super::operators).
     pub table: DeviceSlice<u128>,
-    /// The words that [`words`](super::words) makes of the chunks, all below `rows`.
+    /// The words that [`words`](super::words) makes of the chunks, all below `rows`. Kernels for
+    /// packed letters do not read them.
     pub units: DeviceSlice<u128>,
+    /// The letters of the chunks, two bits each. Only kernels for packed letters read them.
+    pub letters: DeviceSlice<u32>,
     /// The chunks.
     pub chunks: DeviceSlice<Chunk>,
     /// A permutation of their numbers.
@@ -70,17 +71,11 @@ pub struct Arrays<P> {
 /// - The arrays are as they say; dynamic shared memory holds the table of one group.
 /// - The block has one dimension, a multiple of 32; the grid a multiple of `launched`.
 #[inline(always)]
-unsafe fn chunks<N: Number, const T: usize, const D: usize>(
+unsafe fn chunks<N: Number, const T: usize, const D: usize, const PACKED: bool>(
     parameters: Parameters,
     arrays: Arrays<N::Pair>,
 ) {
-    let Arrays {
-        table,
-        units,
-        chunks,
-        order,
-        out,
-    } = arrays;
+    let table = arrays.table;
     let Parameters {
         width,
         first_group,
@@ -104,18 +99,69 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
     thread::sync_threads();
 
     let lane_in_group = tid & (width - 1);
-    let z2 = N::from_f64(square_of_z((first_group + group) * width + lane_in_group));
     // SAFETY: an operator begins at each row and lane.
     let operators = unsafe {
         shared
             .add(lane_in_group as usize * const { quads::<N>(T, D) })
             .cast::<N::Quad>()
     };
+    // SAFETY: as the caller says, and the table is in shared memory.
+    unsafe {
+        if const { T <= 4 } && first_group + group > 0 {
+            // Products with a constant are a sign in another instruction. Only lane 0, in the first
+            // group, has another square.
+            multiply_all::<N, T, D, PACKED>(parameters, arrays, operators, N::from_f64(-1.0));
+        } else {
+            let z2 = N::from_f64(square_of_z((first_group + group) * width + lane_in_group));
+            multiply_all::<N, T, D, PACKED>(parameters, arrays, operators, z2);
+        }
+    }
+}
+
+/// The matrices of this thread's chunks, in its lane.
+///
+/// # Safety
+/// As [`chunks`]. `operators` points to those of the lane in shared memory.
+#[inline(always)]
+unsafe fn multiply_all<N: Number, const T: usize, const D: usize, const PACKED: bool>(
+    parameters: Parameters,
+    arrays: Arrays<N::Pair>,
+    operators: *const N::Quad,
+    z2: N,
+) {
+    let Arrays {
+        units,
+        chunks,
+        order,
+        out,
+        ..
+    } = arrays;
+    let Parameters {
+        width,
+        launched,
+        rows,
+        ..
+    } = parameters;
+    let text = Text {
+        bits: 2,
+        alphabet: 4,
+        word_letters: 4,
+        words: 256,
+        nothing: rows - 1,
+        letters: arrays.letters,
+    };
+    let (tid, threads) = (thread::thread_idx_x(), thread::block_dim_x());
+    let block = thread::block_idx_x();
+    let (group, lane_in_group) = (block % launched, tid & (width - 1));
+    let row_quads = width * const { quads::<N>(T, D) } as u32;
 
     let lanes = (launched * width) as usize;
     let slots = threads / width;
-    let mut place = (block / launched) * slots + tid / width;
-    let stride = thread::grid_dim_x() / launched * slots;
+    // Neighbouring chunks belong to different blocks, so that all multiprocessors share the last
+    // ones, which are too few for all threads.
+    let blocks = thread::grid_dim_x() / launched;
+    let mut place = tid / width * blocks + block / launched;
+    let stride = blocks * slots;
     while place < parameters.chunks {
         // SAFETY: a permutation of the chunks.
         let (number, chunk) = unsafe {
@@ -124,26 +170,37 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
         };
         let letters_before = chunk.first_letter - parameters.origin;
         let first = Chunk::first_unit(letters_before, number as u64, parameters.word_letters);
-        let mut unit = first as usize;
-        let end = unit + chunk.units(parameters.word_letters) as usize;
-        let lane = (group * width + lane_in_group) as usize;
-        let result = number * const { super::entries(T, T) } * lanes + lane;
+        let (mut unit, end) = (0, chunk.units(parameters.word_letters));
+        let result = || {
+            let lane = (group * width + lane_in_group) as usize;
+            number * const { super::entries(T, T) } * lanes + lane
+        };
         let mut matrix = identity::<N>();
-        let read = |unit: usize| {
-            // SAFETY: below the chunk's end.
-            unsafe { units.address(unit).cast::<Unit>().read().0 }
+        let whole_units = chunk.letters / LETTERS_OF_BYTES;
+        // SAFETY: below the chunk's end.
+        let read = |unit: u32| unsafe {
+            if !PACKED {
+                let place = first as usize + unit as usize;
+                units.address(place).cast::<Unit>().read().0
+            } else if unit < whole_units {
+                text.whole_unit_of_bytes(chunk, unit)
+            } else {
+                text.unit(chunk, unit)
+            }
         };
         let mut next = if unit < end { read(unit) } else { [0; 4] };
-        let mut until_flush = BLOCK_UNITS;
         let mut flushed = false;
+        let mut product = identity::<N>();
         while unit < end {
-            if until_flush == 0 {
-                // SAFETY: as below.
-                unsafe { flush::<N, T>(&mut matrix, out, result, lanes, flushed, z2) };
-                flushed = true;
-                until_flush = BLOCK_UNITS;
+            if unit > 0 && unit.is_multiple_of(BLOCK_UNITS) {
+                if const { T <= 4 } {
+                    append::<N, T>(&mut product, &mut matrix, z2);
+                } else {
+                    // SAFETY: as below.
+                    unsafe { flush::<N, T>(&mut matrix, out, result(), lanes, flushed, z2) };
+                    flushed = true;
+                }
             }
-            until_flush -= 1;
             let mut words = next;
             unit += 1;
             if unit < end {
@@ -181,10 +238,48 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
             }
         }
 
-        // SAFETY: the chunk's matrix in this lane, which is this thread's alone.
-        unsafe { flush::<N, T>(&mut matrix, out, result, lanes, flushed, z2) };
+        if const { T <= 4 } {
+            append::<N, T>(&mut product, &mut matrix, z2);
+            let result = result();
+            store::<N, T>(&product, |index, value| {
+                // SAFETY: the chunk's matrix in this lane, which is this thread's alone.
+                unsafe { out.set(result + index * lanes, N::pair(value)) };
+            });
+        } else {
+            // SAFETY: as above.
+            unsafe { flush::<N, T>(&mut matrix, out, result(), lanes, flushed, z2) };
+        }
         place += stride;
     }
+}
+
+/// Brings the matrix of a block of words to the chunk's, from the right, and starts the next block
+/// with the identity.
+#[inline(always)]
+fn append<N: Number, const T: usize>(product: &mut Matrix<N>, matrix: &mut Matrix<N>, z2: N) {
+    append_to_row::<N, T, 0>(product, matrix, z2);
+    append_to_row::<N, T, 1>(product, matrix, z2);
+    append_to_row::<N, T, 2>(product, matrix, z2);
+    append_to_row::<N, T, 3>(product, matrix, z2);
+    *matrix = identity();
+}
+
+/// Row A of `product` times `matrix`.
+#[inline(always)]
+fn append_to_row<N: Number, const T: usize, const A: usize>(
+    product: &mut Matrix<N>,
+    matrix: &Matrix<N>,
+    z2: N,
+) {
+    if const { A >= T } {
+        return;
+    }
+    let row = product[A];
+    let mut store = |b: usize, value| product[A][b] = value;
+    append_entry::<N, T, A, 4>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 3>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 2>(&row, matrix, &mut store, z2);
+    append_entry::<N, T, A, 1>(&row, matrix, &mut store, z2);
 }
 
 /// Brings the matrix of a block of words to the chunk's in memory, from the right, and starts the
@@ -289,12 +384,36 @@ macro_rules! entries {
         /// # Safety
         /// As stated for the launch in `gridstride::tensor_sketch`: a table of operators of this
         /// tuple length and depth, words below its rows, a result for each chunk.
-        #[kernel(max_block = $block)]
+        #[kernel(max_block = $block, min_blocks = 1)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays<$pair>) {
             // SAFETY: passed on to the caller.
-            unsafe { chunks::<$number, $tuple, $depth>(parameters, arrays) }
+            unsafe { chunks::<$number, $tuple, $depth, false>(parameters, arrays) }
         }
     )*};
+}
+
+macro_rules! packed {
+    ($($name:ident = $tuple:literal, $block:literal;)*) => {$(
+        #[doc = concat!(
+            "The matrices of chunks of packed letters in `f32`, for tuples of ", $tuple, ": of an ",
+            "alphabet of four, in words of four."
+        )]
+        ///
+        /// # Safety
+        /// As for the other kernels of chunks, with an operator for each byte.
+        #[kernel(max_block = $block, min_blocks = 1)]
+        pub unsafe fn $name(parameters: Parameters, arrays: Arrays<Pair32>) {
+            // SAFETY: passed on to the caller.
+            unsafe { chunks::<f32, $tuple, $tuple, true>(parameters, arrays) }
+        }
+    )*};
+}
+
+packed! {
+    chunks_packed_1 = 1, 768;
+    chunks_packed_2 = 2, 768;
+    chunks_packed_3 = 3, 768;
+    chunks_packed_4 = 4, 640;
 }
 
 entries! { f32, Pair32, 768:
@@ -304,6 +423,10 @@ entries! { f32, Pair32, 768:
     chunks_f32_3_1 = 3, 1;
     chunks_f32_3_2 = 3, 2;
     chunks_f32_3_3 = 3, 3;
+}
+// With more threads, two matrices of four rows do not fit in the registers. (Without a least number
+// of blocks, ptxas spills for the sake of a second one, for which there is no shared memory.)
+entries! { f32, Pair32, 640:
     chunks_f32_4_1 = 4, 1;
     chunks_f32_4_2 = 4, 2;
     chunks_f32_4_3 = 4, 3;
@@ -313,14 +436,16 @@ entries! { f32, Pair32, 512:
     chunks_f32_5_1 = 5, 1;
     chunks_f32_5_2 = 5, 2;
     chunks_f32_5_3 = 5, 3;
+}
+entries! { f32, Pair32, 384:
     chunks_f32_6_1 = 6, 1;
     chunks_f32_6_2 = 6, 2;
     chunks_f32_6_3 = 6, 3;
-}
-entries! { f32, Pair32, 384:
     chunks_f32_7_1 = 7, 1;
     chunks_f32_7_2 = 7, 2;
     chunks_f32_7_3 = 7, 3;
+}
+entries! { f32, Pair32, 256:
     chunks_f32_8_1 = 8, 1;
     chunks_f32_8_2 = 8, 2;
     chunks_f32_8_3 = 8, 3;
@@ -332,6 +457,8 @@ entries! { f64, Pair64, 512:
     chunks_f64_3_1 = 3, 1;
     chunks_f64_3_2 = 3, 2;
     chunks_f64_3_3 = 3, 3;
+}
+entries! { f64, Pair64, 384:
     chunks_f64_4_1 = 4, 1;
     chunks_f64_4_2 = 4, 2;
     chunks_f64_4_3 = 4, 3;

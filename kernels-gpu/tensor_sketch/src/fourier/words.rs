@@ -95,46 +95,115 @@ pub unsafe fn words(
         let count = chunk.units(word_letters);
         let mut unit = lane;
         while unit < count {
-            // The unit's letters, read from memory 32 bits at a time.
-            let (before, full) = (unit * UNIT, chunk.letters / word_letters);
-            let begin = before.min(full) * word_letters + before.saturating_sub(full);
-            let bit = (chunk.first_letter + begin as u64) * bits as u64;
-            let mut left = chunk.letters.saturating_sub(begin);
-            let mut source = Bits {
+            let text = Text {
+                bits,
+                alphabet,
+                word_letters,
+                words,
+                nothing,
                 letters,
-                next: (bit / 32) as usize,
-                buffer: 0,
-                left: 0,
             };
-            if left > 0 {
-                source.take((bit % 32) as u32);
-            }
-            // SAFETY: a unit of this chunk, as four times two words.
-            let target = unsafe { units.address((first + unit as u64) as usize).cast::<u32>() };
-            let mut pair = 0;
-            let mut i = 0;
-            while i < UNIT {
-                let word = if left >= word_letters {
-                    left -= word_letters;
-                    source.word(bits, alphabet, word_letters)
-                } else if left > 0 {
-                    left -= 1;
-                    words + source.take(bits)
-                } else {
-                    nothing
-                };
-                pair = pair >> 16 | word << 16;
-                i += 1;
-                if i % 2 == 0 {
-                    // SAFETY: within the unit.
-                    unsafe { target.add(i as usize / 2 - 1).write(pair) };
-                }
+            // SAFETY: a unit of this chunk, on both sides.
+            unsafe {
+                let words = text.unit(chunk, unit);
+                let target = units.address((first + unit as u64) as usize);
+                target.cast::<Unit>().write(Unit(words));
             }
             unit += 32;
         }
         number += warps;
     }
 }
+
+/// Eight words of a chunk, of 16 bits each.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+pub(crate) struct Unit(pub [u32; 4]);
+
+/// Packed letters, and how words are made of them: fields of [`Parameters`].
+#[derive(Clone, Copy)]
+pub(crate) struct Text {
+    pub bits: u32,
+    pub alphabet: u32,
+    pub word_letters: u32,
+    pub words: u32,
+    pub nothing: u32,
+    pub letters: DeviceSlice<u32>,
+}
+
+impl Text {
+    /// The words of unit number `unit` of a chunk, from its letters, which are read from memory 32
+    /// bits at a time.
+    ///
+    /// # Safety
+    /// `letters` holds those of the chunk.
+    #[inline(always)]
+    pub unsafe fn unit(self, chunk: Chunk, unit: u32) -> [u32; 4] {
+        let Text {
+            bits,
+            alphabet,
+            word_letters,
+            nothing,
+            letters,
+            ..
+        } = self;
+        let (before, full) = (unit * UNIT, chunk.letters / word_letters);
+        let begin = before.min(full) * word_letters + before.saturating_sub(full);
+        let bit = (chunk.first_letter + begin as u64) * bits as u64;
+        let mut left = chunk.letters.saturating_sub(begin);
+        let mut source = Bits {
+            letters,
+            next: (bit / 32) as usize,
+            buffer: 0,
+            left: 0,
+        };
+        if left > 0 {
+            source.take((bit % 32) as u32);
+        }
+        let mut all = [0; 4];
+        unrolled! { i in [0 1 2 3 4 5 6 7] {
+            let word = if left >= word_letters {
+                left -= word_letters;
+                source.word(bits, alphabet, word_letters)
+            } else if left > 0 {
+                left -= 1;
+                self.words + source.take(bits)
+            } else {
+                nothing
+            };
+            all[i / 2] |= word << (16 * (i % 2));
+        }}
+        all
+    }
+
+    /// The same of a unit that the chunk has all letters of, 32 letters of two bits. A word of four
+    /// letters is a byte.
+    ///
+    /// # Safety
+    /// As of [`unit`](Self::unit).
+    #[inline(always)]
+    pub unsafe fn whole_unit_of_bytes(self, chunk: Chunk, unit: u32) -> [u32; 4] {
+        let bit = (chunk.first_letter + (unit * LETTERS_OF_BYTES) as u64) * 2;
+        let (index, shift) = ((bit / 32) as usize, (bit % 32) as u32);
+        // SAFETY: the letters are there; those in the third element only with a shift.
+        let [first, second, third] = unsafe {
+            let third = if shift > 0 { index + 2 } else { index };
+            [index, index + 1, third].map(|index| self.letters.at(index))
+        };
+        let shifted = |low: u32, high: u32| ((low as u64 | (high as u64) << 32) >> shift) as u32;
+        let (low, high) = (shifted(first, second), shifted(second, third));
+        let spread = |bytes: u32| bytes & 0xFF | (bytes & 0xFF00) << 8;
+        [
+            spread(low),
+            spread(low >> 16),
+            spread(high),
+            spread(high >> 16),
+        ]
+    }
+}
+
+/// The letters of a unit of words of four letters.
+pub(crate) const LETTERS_OF_BYTES: u32 = 4 * UNIT;
 
 /// Reads bits one after the other.
 struct Bits {
