@@ -37,7 +37,7 @@
 //! rounding from the scaled numbers, if they are subnormal, two from d, and one from each of D
 //! fused multiply-adds; the terms are not negative, so the relative error of the sum is not larger.
 //! The square root halves the error and adds one rounding. A subnormal sum loses at most D times
-//! half the smallest number, scaled back.
+//! half the smallest number, scaled back; in `f32` its root may be zero.
 //!
 //! # Slide distances
 //! The distance of two sequences by their [windows](Windows), such as sketches of windows of letters

@@ -200,7 +200,7 @@ fn barriers_of_the_tensor_sketch_are_neither_copied_nor_lost() {
             ("direct_", 10, written("direct.rs")),
             ("operators_", 2, 0),
             ("words", 1, 0),
-            ("chunks_", 43, written("fourier/chunks.rs")),
+            ("chunks_", 39, written("fourier/chunks.rs")),
             ("compose_", 8, 0),
             ("windows_", 8, 0),
             ("inverse_", 2, written("fourier/inverse.rs")),

@@ -70,9 +70,13 @@ impl Number for f32 {
     #[inline(always)]
     fn root(self) -> f32 {
         // The steps of `sqrt.rn.f32`, without its branch on small numbers: 64 roots in a row then
-        // overlap, where each branch would wait for the root before it. Of zero the inverse is
-        // infinite, but the root has to be zero.
-        let inverse = float::rsqrt_approx_f32(self).min(f32::MAX);
+        // overlap, where each branch would wait for the root before it. The root of a subnormal
+        // number becomes zero, which the error bounds of `gridstride::distances` allow.
+        let inverse = if self >= f32::MIN_POSITIVE {
+            inverse_root(self)
+        } else {
+            0.0
+        };
         let root = self * inverse;
         let rest = float::fma_f32(-root, root, self);
         float::fma_f32(rest, 0.5 * inverse, root)
@@ -91,6 +95,30 @@ impl Number for f32 {
     #[inline(always)]
     fn magnitude(self) -> u64 {
         (self.to_bits() & !(1 << 31)) as u64
+    }
+}
+
+/// About 1 / √x of a normal number.
+#[inline(always)]
+fn inverse_root(x: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let result: f32;
+        // SAFETY: arithmetic on registers. Without `ftz` there are three more instructions for
+        // subnormal numbers.
+        unsafe {
+            core::arch::asm!(
+                "rsqrt.approx.ftz.f32 {}, {};",
+                out(reg32) result,
+                in(reg32) x,
+                options(pure, nomem, nostack)
+            );
+        }
+        result
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        float::rsqrt_approx_f32(x)
     }
 }
 

@@ -101,13 +101,6 @@ pub struct Lanes {
     pub count: u32,
 }
 
-/// The words of chunks, as the kernel for their matrices takes them.
-pub enum Words<'a> {
-    Units(Buffer<u128>),
-    /// Each byte is a word of four letters.
-    Packed(&'a PackedLetters),
-}
-
 /// Matrices in some lanes.
 pub enum Matrices<T: HasKernels> {
     OfChunks(Buffer<Pair<T>>),
@@ -247,9 +240,9 @@ impl<T: HasKernels> Engine<T> {
                 self.spectra(batch.sequences as usize, rows)?
             }
         };
-        let words = self.words(letters, batch)?;
+        let units = self.words(letters, batch)?;
         for lanes in self.lane_ranges(batch.chunks.len(), 0) {
-            let chunks = self.chunks(&words, batch, lanes)?;
+            let chunks = self.chunks(&units, batch, lanes)?;
             self.compose(chunks, &batch.levels, lanes, Some(&mut spectra))?;
         }
         if batch.complete {
@@ -302,18 +295,13 @@ impl<T: HasKernels> Engine<T> {
         })
     }
 
-    /// Computes the words of all chunks, unless the packed letters are the words.
-    pub fn words<'a>(&self, letters: &'a PackedLetters, batch: &Layout) -> Result<Words<'a>> {
+    /// Computes the words of all chunks.
+    pub fn words(&self, letters: &PackedLetters, batch: &Layout) -> Result<Buffer<u128>> {
         let policy = &self.policy;
-        let (alphabet, packed) = (self.tables.alphabet_size(), T::KERNELS.packed);
-        let are_bytes = (letters.bits, alphabet, policy.word_letters) == (2, 4, 4);
-        if are_bytes && self.tables.tuple_length() <= packed.len() {
-            return Ok(Words::Packed(letters));
-        }
         let mut units = self.device.alloc(batch.units(policy.word_letters))?;
         let chunks = batch.chunks.len() as u32;
         if chunks == 0 {
-            return Ok(Words::Units(units));
+            return Ok(units);
         }
         let parameters = words::Parameters {
             bits: letters.bits,
@@ -332,11 +320,16 @@ impl<T: HasKernels> Engine<T> {
         // SAFETY: the letters are those of the chunks, below the alphabet's size as checked by the
         // caller; the units reach to the end of the last chunk's.
         unsafe { self.launch(&words::words, config, arguments)? };
-        Ok(Words::Units(units))
+        Ok(units)
     }
 
     /// Computes the matrices of all chunks in some lanes.
-    pub fn chunks(&self, words: &Words, batch: &Layout, lanes: Lanes) -> Result<Matrices<T>> {
+    pub fn chunks(
+        &self,
+        units: &Buffer<u128>,
+        batch: &Layout,
+        lanes: Lanes,
+    ) -> Result<Matrices<T>> {
         let policy = &self.policy;
         let chunks = batch.chunks.len() as u32;
         let entries = (self.workspace).matrices(chunks as usize, lanes.count as usize);
@@ -356,26 +349,15 @@ impl<T: HasKernels> Engine<T> {
         let (blocks, threads) = policy.grid(parameters.launched, chunks, self.processors());
         let config = LaunchConfig::new(blocks * parameters.launched, threads)
             .with_shared_bytes(policy.shared_bytes);
-        let tuple = self.tables.tuple_length();
-        let (kernel, units, letters) = match words {
-            Words::Units(units) => {
-                let kernels = T::KERNELS.chunks[tuple - 1];
-                (kernels[policy.depth as usize - 1], units.slice(), nothing())
-            }
-            Words::Packed(letters) => (
-                T::KERNELS.packed[tuple - 1],
-                nothing(),
-                letters.buffer.slice(),
-            ),
-        };
         let arrays = chunks::Arrays {
             table: self.table.slice(),
-            units,
-            letters,
+            units: units.slice(),
             chunks: batch.chunks.slice(),
             order: batch.order.slice(),
             out: matrices.slice_mut(),
         };
+        let kernels = T::KERNELS.chunks[self.tables.tuple_length() - 1];
+        let kernel = kernels[policy.depth as usize - 1];
         // SAFETY: table, units and order were made for these chunks and this policy, and the
         // matrices have their size.
         unsafe { self.launch(kernel, config, (parameters, arrays))? };

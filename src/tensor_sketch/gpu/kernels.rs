@@ -31,8 +31,6 @@ pub struct Kernels<T: HasKernels> {
     pub operators: &'static Operators,
     /// The matrices of chunks, by tuple length and depth, both from 1.
     pub chunks: &'static [&'static [&'static Chunks<Pair<T>>]],
-    /// The matrices of chunks of packed letters, by tuple length from 1. Only `f32` has them.
-    pub packed: &'static [&'static Chunks<Pair<T>>],
     /// The inverse transform.
     pub inverse: &'static Inverse<T>,
     /// The direct form, by values per thread. Only `f32` has it.
@@ -66,15 +64,14 @@ pub type Windows = Kernel<(windows::Parameters, windows::Arrays)>;
 pub type Direct<T> = Kernel<(Parameters, direct::Arrays<T>)>;
 
 macro_rules! has_kernels {
-    ($($type:ident: $operators:ident, $inverse:ident, [$([$($chunks:ident)*])*],
-        [$($packed:ident)*], $stored:expr, $direct:expr;)*) => {$(
+    ($($type:ident: $operators:ident, $inverse:ident, [$([$($chunks:ident)*])*], $stored:expr,
+        $direct:expr;)*) => {$(
         impl HasKernels for $type {
             type Number = $type;
 
             const KERNELS: Kernels<$type> = Kernels {
                 operators: &operators::$operators,
                 chunks: &[$(&[$(&chunks::$chunks),*]),*],
-                packed: &[$(&chunks::$packed),*],
                 inverse: &inverse::$inverse,
                 direct: $direct,
                 stored: $stored,
@@ -92,8 +89,7 @@ has_kernels! {
         [chunks_f32_6_1 chunks_f32_6_2 chunks_f32_6_3]
         [chunks_f32_7_1 chunks_f32_7_2 chunks_f32_7_3]
         [chunks_f32_8_1 chunks_f32_8_2 chunks_f32_8_3]
-    ], [chunks_packed_1 chunks_packed_2 chunks_packed_3 chunks_packed_4],
-    |singles| (1, singles.slice(), nothing()), Some(DIRECT);
+    ], |singles| (1, singles.slice(), nothing()), Some(DIRECT);
     f64: operators_f64, inverse_f64, [
         [chunks_f64_1_1]
         [chunks_f64_2_1 chunks_f64_2_2]
@@ -103,7 +99,7 @@ has_kernels! {
         [chunks_f64_6_1 chunks_f64_6_2]
         [chunks_f64_7_1 chunks_f64_7_2]
         [chunks_f64_8_1 chunks_f64_8_2]
-    ], [], |doubles| (0, nothing(), doubles.slice()), None;
+    ], |doubles| (0, nothing(), doubles.slice()), None;
 }
 
 macro_rules! direct {

@@ -173,8 +173,7 @@ fn max_depth<N: Number>(tuple: u32) -> u32 {
 /// Returns the bound on a block's threads that the kernels declare.
 fn max_threads<N: Number>(tuple: u32) -> u32 {
     match (N::PER_QUAD, tuple) {
-        (2, 1..=3) => 768,
-        (2, 4) => 640,
+        (2, 1..=4) => 768,
         (2, 5) | (1, 1..=3) => 512,
         (2, 6..=7) | (1, 4) => 384,
         _ => 256,
@@ -362,7 +361,7 @@ mod tests {
         // 256 words, 4 letters and the identity, 8 lanes, 10 entries of 8 bytes.
         assert_eq!(policy.shared_bytes, 261 * 8 * 80);
         // A multiprocessor for each block.
-        assert_eq!(policy.grid(6, 50_000, 132), (22, 640));
+        assert_eq!(policy.grid(6, 50_000, 132), (22, 768));
         assert_eq!(policy.grid(6, 1, 132), (1, 32));
         let (blocks, threads) = policy.grid(6, 489, 132);
         let enough = blocks * threads / 8 >= 489;

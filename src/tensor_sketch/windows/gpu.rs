@@ -157,12 +157,12 @@ impl<T: HasKernels> Engine<T> {
         let strides = count - 1 + of.width / of.stride;
         let per_stride = segments_per_stride(of);
         let layout = Layout::of_matrices(&self.device, segments(of, batch.start, strides)?)?;
-        let words = self.words(letters, &layout)?;
+        let units = self.words(letters, &layout)?;
         let mut spectra = self.spectra(count, 1)?;
         spectra.products = runs.depth(per_stride as u64) as usize;
         let plan = self.plan_middles(runs, per_stride as u32, count)?;
         for lanes in self.lane_ranges(layout.chunks.len(), count) {
-            let chunks = self.chunks(&words, &layout, lanes)?;
+            let chunks = self.chunks(&units, &layout, lanes)?;
             let matrices = self.compose(chunks, &layout.levels, lanes, None)?;
             let mut middles = None;
             for (distance, products) in &plan {

@@ -7,17 +7,15 @@
 //! For t = 4 and words of four letters a step is 80 bytes and 33 instructions of arithmetic for
 //! each component, so that shared memory and instruction issue are both near their limit.
 //!
-//! Where words of four letters of two bits are bytes of the packed text, kernels read the text.
-//! Otherwise [`words`](super::words) makes words first.
-//!
 //! Rows of the table of operators: the words of m letters, then the single letters, for what a
 //! chunk's length leaves over, then the identity, with which streams are filled up to units of
 //! eight words.
 
-use super::matrix::{Matrix, entry_index, identity, multiply, store};
+use super::append::{append, flush};
+use super::matrix::{identity, multiply, store};
 use super::number::{Pair32, Pair64};
-use super::{Complex, MAX_TUPLE, Number, quads, square_of_z};
-use crate::fourier::words::{Chunk, LETTERS_OF_BYTES, Text, UNIT, Unit};
+use super::words::{Chunk, UNIT, Unit};
+use super::{Number, quads, square_of_z};
 use cuda_std::prelude::*;
 
 /// What is the same for all blocks of a launch.
@@ -54,11 +52,8 @@ const BLOCK_UNITS: u32 = 4;
 pub struct Arrays<P> {
     /// `rows · width · quads` elements for each group, as made by [`operators`](super::operators).
     pub table: DeviceSlice<u128>,
-    /// The words that [`words`](super::words) makes of the chunks, all below `rows`. Kernels for
-    /// packed letters do not read them.
+    /// The words that [`words`](super::words) makes of the chunks, all below `rows`.
     pub units: DeviceSlice<u128>,
-    /// The letters of the chunks, two bits each. Only kernels for packed letters read them.
-    pub letters: DeviceSlice<u32>,
     /// The chunks.
     pub chunks: DeviceSlice<Chunk>,
     /// A permutation of their numbers.
@@ -71,11 +66,17 @@ pub struct Arrays<P> {
 /// - The arrays are as they say; dynamic shared memory holds the table of one group.
 /// - The block has one dimension, a multiple of 32; the grid a multiple of `launched`.
 #[inline(always)]
-unsafe fn chunks<N: Number, const T: usize, const D: usize, const PACKED: bool>(
+unsafe fn chunks<N: Number, const T: usize, const D: usize>(
     parameters: Parameters,
     arrays: Arrays<N::Pair>,
 ) {
-    let table = arrays.table;
+    let Arrays {
+        table,
+        units,
+        chunks,
+        order,
+        out,
+    } = arrays;
     let Parameters {
         width,
         first_group,
@@ -99,69 +100,20 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize, const PACKED: bool>(
     thread::sync_threads();
 
     let lane_in_group = tid & (width - 1);
+    let z2 = N::from_f64(square_of_z((first_group + group) * width + lane_in_group));
     // SAFETY: an operator begins at each row and lane.
     let operators = unsafe {
         shared
             .add(lane_in_group as usize * const { quads::<N>(T, D) })
             .cast::<N::Quad>()
     };
-    // SAFETY: as the caller says, and the table is in shared memory.
-    unsafe {
-        if const { T <= 4 } && first_group + group > 0 {
-            // Products with a constant are a sign in another instruction. Only lane 0, in the first
-            // group, has another square.
-            multiply_all::<N, T, D, PACKED>(parameters, arrays, operators, N::from_f64(-1.0));
-        } else {
-            let z2 = N::from_f64(square_of_z((first_group + group) * width + lane_in_group));
-            multiply_all::<N, T, D, PACKED>(parameters, arrays, operators, z2);
-        }
-    }
-}
-
-/// The matrices of this thread's chunks, in its lane.
-///
-/// # Safety
-/// As [`chunks`]. `operators` points to those of the lane in shared memory.
-#[inline(always)]
-unsafe fn multiply_all<N: Number, const T: usize, const D: usize, const PACKED: bool>(
-    parameters: Parameters,
-    arrays: Arrays<N::Pair>,
-    operators: *const N::Quad,
-    z2: N,
-) {
-    let Arrays {
-        units,
-        chunks,
-        order,
-        out,
-        ..
-    } = arrays;
-    let Parameters {
-        width,
-        launched,
-        rows,
-        ..
-    } = parameters;
-    let text = Text {
-        bits: 2,
-        alphabet: 4,
-        word_letters: 4,
-        words: 256,
-        nothing: rows - 1,
-        letters: arrays.letters,
-    };
-    let (tid, threads) = (thread::thread_idx_x(), thread::block_dim_x());
-    let block = thread::block_idx_x();
-    let (group, lane_in_group) = (block % launched, tid & (width - 1));
-    let row_quads = width * const { quads::<N>(T, D) } as u32;
 
     let lanes = (launched * width) as usize;
-    let slots = threads / width;
     // Neighbouring chunks belong to different blocks, so that all multiprocessors share the last
     // ones, which are too few for all threads.
     let blocks = thread::grid_dim_x() / launched;
     let mut place = tid / width * blocks + block / launched;
-    let stride = blocks * slots;
+    let stride = blocks * (threads / width);
     while place < parameters.chunks {
         // SAFETY: a permutation of the chunks.
         let (number, chunk) = unsafe {
@@ -176,17 +128,10 @@ unsafe fn multiply_all<N: Number, const T: usize, const D: usize, const PACKED: 
             number * const { super::entries(T, T) } * lanes + lane
         };
         let mut matrix = identity::<N>();
-        let whole_units = chunk.letters / LETTERS_OF_BYTES;
-        // SAFETY: below the chunk's end.
-        let read = |unit: u32| unsafe {
-            if !PACKED {
-                let place = first as usize + unit as usize;
-                units.address(place).cast::<Unit>().read().0
-            } else if unit < whole_units {
-                text.whole_unit_of_bytes(chunk, unit)
-            } else {
-                text.unit(chunk, unit)
-            }
+        let read = |unit: u32| {
+            let place = first as usize + unit as usize;
+            // SAFETY: below the chunk's end.
+            unsafe { units.address(place).cast::<Unit>().read().0 }
         };
         let mut next = if unit < end { read(unit) } else { [0; 4] };
         let mut flushed = false;
@@ -253,127 +198,6 @@ unsafe fn multiply_all<N: Number, const T: usize, const D: usize, const PACKED: 
     }
 }
 
-/// Brings the matrix of a block of words to the chunk's, from the right, and starts the next block
-/// with the identity.
-#[inline(always)]
-fn append<N: Number, const T: usize>(product: &mut Matrix<N>, matrix: &mut Matrix<N>, z2: N) {
-    append_to_row::<N, T, 0>(product, matrix, z2);
-    append_to_row::<N, T, 1>(product, matrix, z2);
-    append_to_row::<N, T, 2>(product, matrix, z2);
-    append_to_row::<N, T, 3>(product, matrix, z2);
-    *matrix = identity();
-}
-
-/// Row A of `product` times `matrix`.
-#[inline(always)]
-fn append_to_row<N: Number, const T: usize, const A: usize>(
-    product: &mut Matrix<N>,
-    matrix: &Matrix<N>,
-    z2: N,
-) {
-    if const { A >= T } {
-        return;
-    }
-    let row = product[A];
-    let mut store = |b: usize, value| product[A][b] = value;
-    append_entry::<N, T, A, 4>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 3>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 2>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 1>(&row, matrix, &mut store, z2);
-}
-
-/// Brings the matrix of a block of words to the chunk's in memory, from the right, and starts the
-/// next block with the identity. The first one is stored as it is.
-///
-/// # Safety
-/// Entry (a, b) of the chunk's matrix is element `result + entry_index(a, b) · lanes` of `out`, was
-/// written before if `flushed`, and no other thread uses it.
-#[inline(always)]
-unsafe fn flush<N: Number, const T: usize>(
-    matrix: &mut Matrix<N>,
-    out: DeviceSliceMut<N::Pair>,
-    result: usize,
-    lanes: usize,
-    flushed: bool,
-    z2: N,
-) {
-    if flushed {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            append_row::<N, T, 0>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 1>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 2>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 3>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 4>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 5>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 6>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 7>(matrix, out, result, lanes, z2);
-        }
-    } else {
-        store::<N, T>(matrix, |index, value| {
-            // SAFETY: passed on to the caller.
-            unsafe { out.set(result + index * lanes, N::pair(value)) };
-        });
-    }
-    *matrix = identity();
-}
-
-/// Row A of the matrix in memory times `matrix`.
-///
-/// # Safety
-/// As [`flush`].
-#[inline(always)]
-unsafe fn append_row<N: Number, const T: usize, const A: usize>(
-    matrix: &Matrix<N>,
-    out: DeviceSliceMut<N::Pair>,
-    result: usize,
-    lanes: usize,
-    z2: N,
-) {
-    if const { A >= T } {
-        return;
-    }
-    let place = |b: usize| result + entry_index(T, A, b) * lanes;
-    let mut row = [Complex::<N>::ZERO; MAX_TUPLE + 1];
-    let mut b = A + 1;
-    while b <= T {
-        // SAFETY: passed on to the caller.
-        row[b] = N::unpair(unsafe { out.at(place(b)) });
-        b += 1;
-    }
-    // SAFETY: passed on to the caller.
-    let mut store = |b: usize, value| unsafe { out.set(place(b), N::pair(value)) };
-    append_entry::<N, T, A, 8>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 7>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 6>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 5>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 4>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 3>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 2>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 1>(&row, matrix, &mut store, z2);
-}
-
-/// Entry (A, B) of the product.
-#[inline(always)]
-fn append_entry<N: Number, const T: usize, const A: usize, const B: usize>(
-    row: &[Complex<N>; MAX_TUPLE + 1],
-    matrix: &Matrix<N>,
-    store: &mut impl FnMut(usize, Complex<N>),
-    z2: N,
-) {
-    if const { B > T || B <= A } {
-        return;
-    }
-    let mut sum = row[B];
-    let mut m = A + 1;
-    while m < B {
-        let p = matrix[m][B];
-        sum = sum.plus_product(row[m], p, N::mul(p.y, z2));
-        m += 1;
-    }
-    store(B, sum.plus(matrix[A][B]));
-}
-
 macro_rules! entries {
     ($number:ty, $pair:ident, $block:literal: $($name:ident = $tuple:literal, $depth:literal;)*) => {$(
         #[doc = concat!(
@@ -387,35 +211,13 @@ macro_rules! entries {
         #[kernel(max_block = $block, min_blocks = 1)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays<$pair>) {
             // SAFETY: passed on to the caller.
-            unsafe { chunks::<$number, $tuple, $depth, false>(parameters, arrays) }
+            unsafe { chunks::<$number, $tuple, $depth>(parameters, arrays) }
         }
     )*};
 }
 
-macro_rules! packed {
-    ($($name:ident = $tuple:literal, $block:literal;)*) => {$(
-        #[doc = concat!(
-            "The matrices of chunks of packed letters in `f32`, for tuples of ", $tuple, ": of an ",
-            "alphabet of four, in words of four."
-        )]
-        ///
-        /// # Safety
-        /// As for the other kernels of chunks, with an operator for each byte.
-        #[kernel(max_block = $block, min_blocks = 1)]
-        pub unsafe fn $name(parameters: Parameters, arrays: Arrays<Pair32>) {
-            // SAFETY: passed on to the caller.
-            unsafe { chunks::<f32, $tuple, $tuple, true>(parameters, arrays) }
-        }
-    )*};
-}
-
-packed! {
-    chunks_packed_1 = 1, 768;
-    chunks_packed_2 = 2, 768;
-    chunks_packed_3 = 3, 768;
-    chunks_packed_4 = 4, 640;
-}
-
+// Without a least number of blocks, ptxas spills registers for the sake of a second block, for which
+// there is no shared memory.
 entries! { f32, Pair32, 768:
     chunks_f32_1_1 = 1, 1;
     chunks_f32_2_1 = 2, 1;
@@ -423,10 +225,6 @@ entries! { f32, Pair32, 768:
     chunks_f32_3_1 = 3, 1;
     chunks_f32_3_2 = 3, 2;
     chunks_f32_3_3 = 3, 3;
-}
-// With more threads, two matrices of four rows do not fit in the registers. (Without a least number
-// of blocks, ptxas spills for the sake of a second one, for which there is no shared memory.)
-entries! { f32, Pair32, 640:
     chunks_f32_4_1 = 4, 1;
     chunks_f32_4_2 = 4, 2;
     chunks_f32_4_3 = 4, 3;

@@ -77,13 +77,10 @@ pub unsafe fn words(
     units: DeviceSliceMut<u128>,
 ) {
     let Parameters {
-        bits,
-        alphabet,
         word_letters,
-        words,
-        nothing,
         chunks,
         origin,
+        ..
     } = parameters;
     let lane = thread::thread_idx_x() % 32;
     let warps = thread::grid_dim_x() * (BLOCK / 32);
@@ -95,17 +92,9 @@ pub unsafe fn words(
         let count = chunk.units(word_letters);
         let mut unit = lane;
         while unit < count {
-            let text = Text {
-                bits,
-                alphabet,
-                word_letters,
-                words,
-                nothing,
-                letters,
-            };
             // SAFETY: a unit of this chunk, on both sides.
             unsafe {
-                let words = text.unit(chunk, unit);
+                let words = words_of_unit(parameters, letters, chunk, unit);
                 let target = units.address((first + unit as u64) as usize);
                 target.cast::<Unit>().write(Unit(words));
             }
@@ -120,90 +109,53 @@ pub unsafe fn words(
 #[derive(Clone, Copy)]
 pub(crate) struct Unit(pub [u32; 4]);
 
-/// Packed letters, and how words are made of them: fields of [`Parameters`].
-#[derive(Clone, Copy)]
-pub(crate) struct Text {
-    pub bits: u32,
-    pub alphabet: u32,
-    pub word_letters: u32,
-    pub words: u32,
-    pub nothing: u32,
-    pub letters: DeviceSlice<u32>,
-}
-
-impl Text {
-    /// The words of unit number `unit` of a chunk, from its letters, which are read from memory 32
-    /// bits at a time.
-    ///
-    /// # Safety
-    /// `letters` holds those of the chunk.
-    #[inline(always)]
-    pub unsafe fn unit(self, chunk: Chunk, unit: u32) -> [u32; 4] {
-        let Text {
-            bits,
-            alphabet,
-            word_letters,
-            nothing,
-            letters,
-            ..
-        } = self;
-        let (before, full) = (unit * UNIT, chunk.letters / word_letters);
-        let begin = before.min(full) * word_letters + before.saturating_sub(full);
-        let bit = (chunk.first_letter + begin as u64) * bits as u64;
-        let mut left = chunk.letters.saturating_sub(begin);
-        let mut source = Bits {
-            letters,
-            next: (bit / 32) as usize,
-            buffer: 0,
-            left: 0,
-        };
-        if left > 0 {
-            source.take((bit % 32) as u32);
-        }
-        let mut all = [0; 4];
-        unrolled! { i in [0 1 2 3 4 5 6 7] {
-            let word = if left >= word_letters {
-                left -= word_letters;
-                source.word(bits, alphabet, word_letters)
-            } else if left > 0 {
-                left -= 1;
-                self.words + source.take(bits)
-            } else {
-                nothing
-            };
-            all[i / 2] |= word << (16 * (i % 2));
-        }}
-        all
+/// The words of unit number `unit` of a chunk, from its letters, which are read from memory 32 bits
+/// at a time.
+///
+/// # Safety
+/// `letters` holds those of the chunk.
+#[inline(always)]
+unsafe fn words_of_unit(
+    parameters: Parameters,
+    letters: DeviceSlice<u32>,
+    chunk: Chunk,
+    unit: u32,
+) -> [u32; 4] {
+    let Parameters {
+        bits,
+        alphabet,
+        word_letters,
+        nothing,
+        ..
+    } = parameters;
+    let (before, full) = (unit * UNIT, chunk.letters / word_letters);
+    let begin = before.min(full) * word_letters + before.saturating_sub(full);
+    let bit = (chunk.first_letter + begin as u64) * bits as u64;
+    let mut left = chunk.letters.saturating_sub(begin);
+    let mut source = Bits {
+        letters,
+        next: (bit / 32) as usize,
+        buffer: 0,
+        left: 0,
+    };
+    if left > 0 {
+        source.take((bit % 32) as u32);
     }
-
-    /// The same of a unit that the chunk has all letters of, 32 letters of two bits. A word of four
-    /// letters is a byte.
-    ///
-    /// # Safety
-    /// As of [`unit`](Self::unit).
-    #[inline(always)]
-    pub unsafe fn whole_unit_of_bytes(self, chunk: Chunk, unit: u32) -> [u32; 4] {
-        let bit = (chunk.first_letter + (unit * LETTERS_OF_BYTES) as u64) * 2;
-        let (index, shift) = ((bit / 32) as usize, (bit % 32) as u32);
-        // SAFETY: the letters are there; those in the third element only with a shift.
-        let [first, second, third] = unsafe {
-            let third = if shift > 0 { index + 2 } else { index };
-            [index, index + 1, third].map(|index| self.letters.at(index))
+    let mut all = [0; 4];
+    unrolled! { i in [0 1 2 3 4 5 6 7] {
+        let word = if left >= word_letters {
+            left -= word_letters;
+            source.word(bits, alphabet, word_letters)
+        } else if left > 0 {
+            left -= 1;
+            parameters.words + source.take(bits)
+        } else {
+            nothing
         };
-        let shifted = |low: u32, high: u32| ((low as u64 | (high as u64) << 32) >> shift) as u32;
-        let (low, high) = (shifted(first, second), shifted(second, third));
-        let spread = |bytes: u32| bytes & 0xFF | (bytes & 0xFF00) << 8;
-        [
-            spread(low),
-            spread(low >> 16),
-            spread(high),
-            spread(high >> 16),
-        ]
-    }
+        all[i / 2] |= word << (16 * (i % 2));
+    }}
+    all
 }
-
-/// The letters of a unit of words of four letters.
-pub(crate) const LETTERS_OF_BYTES: u32 = 4 * UNIT;
 
 /// Reads bits one after the other.
 struct Bits {
