@@ -8,8 +8,9 @@
 //! a difference and a fused multiplication and addition for each pair of numbers, or for reading the
 //! rows and writing the distances once, whichever is longer. It takes the clock and the bandwidth
 //! from the options, those of an H100 SXM by default. `slide` and `paired` take the rows as windows,
-//! ten of each sequence: all pairs of sequences, and each with the one that has its index. `error`
-//! is the largest relative error of the sampled distances, and `bound` the one that is promised.
+//! ten of each sequence: all pairs of sequences, and each with the one that has its index; and
+//! `nearest` finds the ten nearest sequences of each. `error` is the largest relative error of the
+//! sampled distances, and `bound` the one that is promised.
 
 mod common;
 
@@ -96,8 +97,11 @@ fn main() -> Result<()> {
 /// Windows of each sequence whose slide distances are timed.
 const WINDOWS: usize = 10;
 
-/// Times the slide distances of sequences whose windows are the rows: of all pairs, and of each
-/// sequence with the one that has its index.
+/// Sequences that are found for each.
+const NEAREST: usize = 10;
+
+/// Times the slide distances of sequences whose windows are the rows: of all pairs, of each sequence
+/// with the one that has its index, and of the nearest sequences of each.
 fn measure_slides<T: Component>(
     args: &Args,
     device: &Device,
@@ -119,7 +123,20 @@ fn measure_slides<T: Component>(
     let (each, each_found) = time(device, args.runs, &|| {
         with.slide_paired_device(a_windows, b_windows)
     })?;
+    let k = NEAREST.min(sequences);
+    let (nearest, nearest_found) = time(device, args.runs, &|| {
+        with.slide_nearest_device(a_windows, b_windows, k)
+    })?;
     let (all_found, each_found) = (all_found.download()?, each_found.download()?);
+    let nearest_found = nearest_found.download()?;
+    for (i, found) in nearest_found.distances.outer_iter().enumerate() {
+        let mut row = all_found.row(i).to_vec();
+        row.sort_unstable_by(f64::total_cmp);
+        assert!(
+            found.iter().eq(&row[..k]),
+            "the nearest sequences are wrong"
+        );
+    }
     let error_of = |found: f64, i: usize, j: usize| {
         let sequence = |i: usize| s![i * WINDOWS..(i + 1) * WINDOWS, ..];
         let pairs = (a.slice(sequence(i)).into_iter()).zip(b.slice(sequence(j)));
@@ -139,6 +156,7 @@ fn measure_slides<T: Component>(
     for (name, times, pairs, error) in [
         ("slide", all, sequences * sequences, all_error),
         ("paired", each, sequences, each_error),
+        ("nearest", nearest, sequences * sequences, all_error),
     ] {
         println!(
             "{name:<9} {:>4} {:>9}  {:>22} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",

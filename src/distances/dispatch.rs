@@ -2,7 +2,9 @@
 
 use super::element::Dispatch;
 use super::input::{self, DevicePairs, HostPairs};
-use super::nearest::input::{DeviceQueries, HostQueries, Places};
+use super::nearest::input::{
+    DeviceQueries, DeviceSlideQueries, HostQueries, HostSlideQueries, Places,
+};
 use super::nearest::merge::Found;
 use super::slide::input::{DeviceSlides, HostSlides};
 use super::{cpu, gpu, nearest, slide};
@@ -72,6 +74,41 @@ macro_rules! dispatch {
                 match whole.queries.device().kind() {
                     DeviceKind::Cpu => nearest::cpu::device(whole, places),
                     _ => nearest::gpu::device(whole, places),
+                }
+            }
+
+            fn host_slide_nearest(
+                devices: &[Device],
+                whole: HostSlideQueries<$type>,
+            ) -> Result<Vec<Found>> {
+                let all = whole.all;
+                let work = |device: &Device, part: &mut HostSlideQueries<$type>| {
+                    match device.kind() {
+                        DeviceKind::Cpu => nearest::slide::cpu::host(part),
+                        _ => nearest::slide::gpu::host(device, part),
+                    }
+                };
+                let done = partition::run(devices, all.operation, whole, work);
+                let done = partition::recheck(done, || {
+                    let arrays = [("queries", all.queries), ("database", all.database)];
+                    for (name, windows) in arrays {
+                        input::largest(all.operation, name, windows.rows())?;
+                    }
+                    arrays.into_iter().try_for_each(|(name, windows)| {
+                        let (offsets, dim) = (windows.offsets, windows.dim());
+                        slide::gpu::require_lengths(all.operation, name, offsets, dim)
+                    })
+                });
+                Ok(done?.into_iter().flatten().collect())
+            }
+
+            fn device_slide_nearest(
+                whole: DeviceSlideQueries<$type>,
+                places: Places,
+            ) -> Result<()> {
+                match whole.queries.rows.device().kind() {
+                    DeviceKind::Cpu => nearest::slide::cpu::device(whole, places),
+                    _ => nearest::slide::gpu::device(whole, places),
                 }
             }
         }

@@ -1,7 +1,9 @@
 //! The element types of rows.
 
 use super::input::{DevicePairs, HostPairs};
-use super::nearest::input::{DeviceQueries, HostQueries, Places};
+use super::nearest::input::{
+    DeviceQueries, DeviceSlideQueries, HostQueries, HostSlideQueries, Places,
+};
 use super::nearest::merge::Found;
 use super::slide::input::{DeviceSlides, HostSlides};
 use crate::{Device, Real, Result};
@@ -35,6 +37,16 @@ pub trait Dispatch: Sized {
 
     /// Writes the nearest rows of queries in a device's memory. The shapes and devices fit.
     fn device_nearest(whole: DeviceQueries<Self>, places: Places) -> Result<()>
+    where
+        Self: Component;
+
+    /// Returns the nearest sequences of queries among host arrays, by slide distances, on a set of
+    /// devices.
+    fn host_slide_nearest(devices: &[Device], whole: HostSlideQueries<Self>) -> Result<Vec<Found>>;
+
+    /// Writes the nearest sequences of queries in a device's memory, by slide distances. The shapes
+    /// and devices fit.
+    fn device_slide_nearest(whole: DeviceSlideQueries<Self>, places: Places) -> Result<()>
     where
         Self: Component;
 }

@@ -37,7 +37,7 @@
 //! rounding from the scaled numbers, if they are subnormal, two from d, and one from each of D
 //! fused multiply-adds; the terms are not negative, so the relative error of the sum is not larger.
 //! The square root halves the error and adds one rounding. A subnormal sum loses at most D times
-//! half the smallest number, scaled back.
+//! half the smallest number, scaled back; in `f32` its root may be zero.
 //!
 //! # Slide distances
 //! The distance of two sequences by their [windows](Windows), such as sketches of windows of letters
@@ -57,8 +57,9 @@
 //! # Nearest rows
 //! [`nearest`] finds the k rows of a database that are nearest to each query. It is exact, and the
 //! distances have the bits of [`distances`]; over several devices or within little memory each
-//! partition is scaled by its own largest magnitude, as below. It takes rows of equal length; for
-//! slide distances, sort the rows of [`slide_distances`].
+//! partition is scaled by its own largest magnitude, as below. [`slide_nearest`] finds the k
+//! sequences of a database with the least slide distances to each query, with the bits of
+//! [`slide_distances`].
 //!
 //! # Determinism
 //! Results have the same bits for any number of threads. Kinds of devices differ within the bounds.
@@ -88,6 +89,6 @@ mod slide;
 
 pub use calls::{distances, pairwise};
 pub use element::Component;
-pub use nearest::{DeviceNearest, Nearest, nearest};
+pub use nearest::{DeviceNearest, Nearest, nearest, slide_nearest};
 pub use options::{Distances, Metric};
 pub use slide::{DeviceWindows, Windows, slide_distances, slide_paired};

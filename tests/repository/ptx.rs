@@ -271,6 +271,10 @@ fn barriers_of_the_distances_are_neither_copied_nor_lost() {
     let of_sort = 2;
     let (of_search, of_merge) = (2 + 2 * (of_sort + 1) + of_sums, 2 * of_sort + 1);
     assert_eq!(written("distances/src/nearest.rs"), 1 + 1 + of_sort + 1);
+    // Before the first distances and behind a sort; besides, one with a predicate behind each step.
+    // There are two sorts.
+    assert_eq!(written("distances/src/select.rs"), 1 + 1);
+    let of_select = 2 + 2 * (of_sort + 1);
     check_barriers(
         "distances",
         &[
@@ -281,6 +285,7 @@ fn barriers_of_the_distances_are_neither_copied_nor_lost() {
             ("slide_paired_", 2, of_paired),
             ("nearest_", 2, of_search),
             ("merge_nearest", 1, of_merge),
+            ("select_nearest", 1, of_select),
             ("largest_", 2, 0),
         ],
     );

@@ -29,7 +29,8 @@ pub unsafe fn largest<T: Number>(number: u32, values: DeviceSlice<T>, found: Dev
         unsafe {
             atomic::max(found.address(place), largest);
             if first != u64::MAX {
-                atomic::min(found.address(place + 1), first);
+                // The first index has the largest complement.
+                atomic::max(found.address(place + 1), !first);
             }
         }
     }

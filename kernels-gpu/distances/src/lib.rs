@@ -5,6 +5,7 @@ mod largest;
 mod loader;
 mod nearest;
 mod number;
+mod select;
 mod slide;
 mod sums;
 mod tile;
@@ -15,6 +16,7 @@ use largest::largest;
 pub use loader::{CHUNK, MAX_DIM};
 pub use nearest::{Lists, MAX_CANDIDATES, MAX_NEAREST, Search};
 use nearest::{Shared, words};
+pub use select::Columns;
 pub use slide::Windows;
 use sums::shared_words;
 pub use tile::{Matrices, Parameters, THREADS, TILE_COLUMNS_F32, TILE_COLUMNS_F64, TILE_ROWS};
@@ -128,8 +130,8 @@ macro_rules! entries {
 
         #[doc = concat!("The bits of the largest magnitude of `", stringify!($type), "` numbers,")]
         /// and the index of the first that is NaN or infinite: array number `number` brings the
-        /// former to `found[2 * number]`, if larger than what is there, and the latter to the
-        /// element behind it, if smaller.
+        /// former to `found[2 * number]` and the complement of the latter to the element behind it,
+        /// if larger than what is there. Zeros stand for none.
         ///
         /// # Safety
         /// `found` has these elements; blocks are whole warps.
@@ -161,4 +163,22 @@ pub unsafe fn merge_nearest(
     let words = shared_array![u64; 2 * MAX_CANDIDATES as usize];
     // SAFETY: passed on to the caller.
     unsafe { nearest::merge(search, lists, indices, distances, words) }
+}
+
+/// Brings the nearest columns of each query in a block of a matrix of distances to the lists.
+///
+/// # Safety
+/// As stated in `gridstride::distances`' launch: [`THREADS`] threads, a block per list, a matrix and
+/// lists as large as the parameters say.
+#[kernel(max_block = 256)]
+pub unsafe fn select_nearest(
+    search: Search,
+    columns: Columns,
+    matrix: DeviceSlice<f64>,
+    lists: Lists,
+) {
+    let words = shared_array![u64; 2 * MAX_CANDIDATES as usize];
+    let used = shared_array![u32; 1];
+    // SAFETY: passed on to the caller.
+    unsafe { select::select(search, columns, matrix, lists, words, used) }
 }

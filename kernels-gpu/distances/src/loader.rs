@@ -136,13 +136,16 @@ impl<T: Number, const LOAD: usize, const RAGGED: bool> Loader<T, LOAD, RAGGED> {
         words
     }
 
+    /// Writes words to shared memory, scaled. The numbers in a word change places if `is_turned`.
+    ///
     /// # Safety
     /// `chunk` has room for the operand's part of a chunk.
     #[inline(always)]
-    pub unsafe fn put(&self, chunk: *mut u64, words: [u64; LOAD], scale: T) {
+    pub unsafe fn put(&self, chunk: *mut u64, words: [u64; LOAD], scale: T, is_turned: bool) {
+        let last = if is_turned { T::PACK - 1 } else { 0 };
         let mut i = 0;
         while i < LOAD {
-            let scaled = T::pack(|index| T::unpack(words[i], index) * scale);
+            let scaled = T::pack(|index| T::unpack(words[i], index ^ last) * scale);
             let place = self.place + i as u32 * self.stride;
             // SAFETY: within the chunk.
             unsafe { chunk.add(place as usize).write(scaled) };

@@ -14,7 +14,7 @@
 //!
 //! The result is exact and does not depend on the order in which threads append: candidates are
 //! ordered by distance, then by index. The limit of the sums follows from the k-th distance d: a
-//! sum s with √s < r, rounded to a number, for a number r, is below r², and not above r² rounded.
+//! sum whose root is below d is below d², but for the rounding of the root, which the limit allows.
 //! A sum that passes becomes a distance, which is compared with d itself. A row with the distance
 //! d comes later in the database than those in the list, and is not among the nearest.
 
@@ -31,6 +31,9 @@ pub const MAX_NEAREST: u32 = 1024;
 /// The most candidates of a query, which shared memory holds.
 pub const MAX_CANDIDATES: u32 = 2 * MAX_NEAREST;
 
+/// A little more than 1: 1 + 2⁻²⁰.
+const ABOVE: f64 = 1.0 + 1.0 / (1 << 20) as f64;
+
 /// What is searched, and how.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
@@ -43,7 +46,8 @@ pub struct Search {
     pub rescale: f64,
     /// Nearest rows of each query; at least 1, at most [`MAX_NEAREST`] and the rows.
     pub k: u32,
-    /// Candidates in a list: at least k + [`TILE_ROWS`], at most [`MAX_CANDIDATES`].
+    /// Candidates in a list: at least k, for [`search()`] at least k + [`TILE_ROWS`], and at most
+    /// [`MAX_CANDIDATES`].
     pub capacity: u32,
     /// Ranges into which the database is divided; none is empty.
     pub ranges: u32,
@@ -223,7 +227,7 @@ pub unsafe fn search<
 /// # Safety
 /// The place is within the candidates, and no other thread accesses it.
 #[inline(always)]
-unsafe fn put(lists: Lists, place: u64, candidate: [u64; 2]) {
+pub unsafe fn put(lists: Lists, place: u64, candidate: [u64; 2]) {
     // SAFETY: as the caller says; candidates are aligned to 16 bytes.
     unsafe {
         let address = lists.candidates.address(2 * place as usize);
@@ -234,7 +238,7 @@ unsafe fn put(lists: Lists, place: u64, candidate: [u64; 2]) {
 /// # Safety
 /// The place is within the candidates, and no other thread writes there.
 #[inline(always)]
-unsafe fn get(lists: Lists, place: u64) -> [u64; 2] {
+pub unsafe fn get(lists: Lists, place: u64) -> [u64; 2] {
     // SAFETY: as the caller says; candidates are aligned to 16 bytes.
     unsafe {
         let address = lists.candidates.address(2 * place as usize);
@@ -286,7 +290,8 @@ unsafe fn shorten<T: Number>(
                         let bits = at(shared.words, kept - 1)[0];
                         let scaled = T::of(f64::from_bits(bits) * search.rescale);
                         let limit = if parameters.root != 0 {
-                            scaled * scaled
+                            // More than the roundings of a root, also of the smallest sums.
+                            scaled * scaled * T::of(ABOVE) + T::of(T::SMALLEST)
                         } else {
                             scaled
                         };
@@ -307,7 +312,7 @@ unsafe fn shorten<T: Number>(
 /// # Safety
 /// `i` is below [`MAX_CANDIDATES`].
 #[inline(always)]
-unsafe fn at(words: *mut u64, i: u32) -> [u64; 2] {
+pub unsafe fn at(words: *mut u64, i: u32) -> [u64; 2] {
     // SAFETY: as the caller says.
     unsafe {
         [
@@ -320,7 +325,7 @@ unsafe fn at(words: *mut u64, i: u32) -> [u64; 2] {
 /// # Safety
 /// `i` is below [`MAX_CANDIDATES`], and no other thread accesses the candidate.
 #[inline(always)]
-unsafe fn place(words: *mut u64, i: u32, candidate: [u64; 2]) {
+pub unsafe fn place(words: *mut u64, i: u32, candidate: [u64; 2]) {
     // SAFETY: as the caller says.
     unsafe {
         words.add(i as usize).write(candidate[0]);
@@ -334,7 +339,7 @@ unsafe fn place(words: *mut u64, i: u32, candidate: [u64; 2]) {
 /// # Safety
 /// All threads of the block are here, `count` is the same for all and at most [`MAX_CANDIDATES`].
 #[inline(always)]
-unsafe fn sort(words: *mut u64, count: u32) {
+pub unsafe fn sort(words: *mut u64, count: u32) {
     let tid = thread::thread_idx_x();
     let size = count.next_power_of_two();
     let mut i = count + tid;

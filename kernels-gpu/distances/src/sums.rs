@@ -105,10 +105,13 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
             let chunk_a = unsafe { chunks.add(current as usize) };
             // SAFETY: as above.
             let chunk_b = unsafe { chunk_a.add(size_a as usize) };
+            // The words of `b` are turned: a load of 128 bits puts the first column of `a` into even
+            // registers and that of `b` into odd ones. A register file delivers an even and an odd
+            // register per cycle; a subtraction of two even ones takes two cycles.
             // SAFETY: as above.
             unsafe {
-                self.a.put(chunk_a, self.words.0, self.scale);
-                self.b.put(chunk_b, self.words.1, self.scale);
+                self.a.put(chunk_a, self.words.0, self.scale, false);
+                self.b.put(chunk_b, self.words.1, self.scale, true);
             }
             let is_whole = if RAGGED {
                 thread::sync_threads_and(self.is_whole as u32) != 0
@@ -181,7 +184,7 @@ unsafe fn add<T: Number, const PER_THREAD: usize, const GAPS: bool>(
                 let a = T::unpack(a[i / 2][i % 2], index);
                 unrolled! { j in [0 1 2 3 4 5 6 7] {
                     if j < PER_THREAD {
-                        let difference = a - T::unpack(b[j / 2][j % 2], index);
+                        let difference = a - T::unpack(b[j / 2][j % 2], index ^ (T::PACK - 1));
                         let sum = T::square_plus(difference, sums[i][j]);
                         // The larger one is the sum itself, or the only one that is no NaN.
                         sums[i][j] = if GAPS { sum.larger(sums[i][j]) } else { sum };

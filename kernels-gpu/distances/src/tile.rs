@@ -10,6 +10,7 @@
 //! Shared memory is laid out in words of 64 bits: an `f64`, or two neighbouring columns of a row of
 //! `f32`. A chunk is an array \[columns of words\]\[rows\]: a thread reads two neighbouring rows
 //! with one instruction of 128 bits, and the lanes of a warp read distinct banks or the same word.
+//! The two columns in a word of `b` change places, for the register file: see `sums.rs`.
 //!
 //! For two columns of `f32` a thread reads 128 bytes of shared memory and executes 256
 //! instructions: arithmetic is the bottleneck. Registers end at 128 so that two blocks fit on a

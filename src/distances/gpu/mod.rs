@@ -84,7 +84,8 @@ pub fn largest<T: HasKernels>(
 ) -> Result<f64> {
     let device = a.device();
     let arrays = [(names[0], Some(a)), (names[1], b)];
-    let mut found = device.buffer_from(&[0, u64::MAX].repeat(arrays.len()))?;
+    // A copy from the host would wait for the device once more.
+    let mut found = device.zeros(2 * arrays.len())?;
     for (number, (_, array)) in arrays.iter().enumerate() {
         let Some(array) = array.filter(|array| !array.is_empty()) else {
             continue;
@@ -97,10 +98,10 @@ pub fn largest<T: HasKernels>(
         unsafe { device.launch(&modules::DISTANCES, T::KERNELS.largest, config, arguments)? };
     }
     let mut largest = 0.0f64;
-    for ((name, array), &[magnitude, first_bad]) in arrays.iter().zip(found.to_vec()?.as_chunks().0)
-    {
-        if let Some(array) = array.filter(|_| first_bad != u64::MAX) {
-            let row = first_bad as usize / array.shape()[1];
+    for ((name, array), &[magnitude, bad]) in arrays.iter().zip(found.to_vec()?.as_chunks().0) {
+        // The complement of the first index.
+        if let Some(array) = array.filter(|_| bad != 0) {
+            let row = !bad as usize / array.shape()[1];
             return Err(input::not_finite(operation, name, row));
         }
         largest = largest.max((T::KERNELS.magnitude)(magnitude));

@@ -12,7 +12,7 @@ use crate::distances::scale::Scale;
 use crate::{Result, parallel};
 
 /// Queries of a task: each row of the database is converted to `f64` once for all.
-const QUERIES: usize = 32;
+pub const QUERIES: usize = 32;
 
 /// Rows of the database that are compared with all queries of a task before the next ones.
 const ROWS: usize = 64;
@@ -35,15 +35,7 @@ pub fn host<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
         return Ok(Vec::new());
     }
     let scale = Scale::new(largest, queries.ncols(), metric, f64::MAX_EXP - 1);
-    let tiles = queries.nrows().div_ceil(QUERIES);
-    // Enough tasks for all threads, also if there are few queries. A range with fewer rows than k
-    // would return them all.
-    let ranges = (4 * rayon::current_num_threads())
-        .div_ceil(tiles)
-        .clamp(1, (database.nrows() / LEAST_ROWS.max(k)).max(1));
-    let rows = database.nrows().div_ceil(ranges);
-    let ranges = database.nrows().div_ceil(rows);
-    let tasks = (0..tiles * ranges).map(|task| (task / ranges * QUERIES, task % ranges * rows));
+    let (rows, tasks) = tasks(queries.nrows(), database.nrows(), LEAST_ROWS.max(k));
     parallel::try_map(tasks, |(first_query, start)| {
         let queries = queries.slice(s![first_query.., ..]);
         let queries = queries.slice(s![..queries.nrows().min(QUERIES), ..]);
@@ -66,6 +58,27 @@ pub fn host<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
             )?,
         })
     })
+}
+
+/// Returns how many rows of the database a task compares with [`QUERIES`] queries, at least
+/// `least_rows` if there are as many, and the first query and the first row of each task. There
+/// are enough tasks for all threads, also if there are few queries.
+///
+/// A range with fewer rows than are looked for would return them all.
+pub fn tasks(
+    queries: usize,
+    rows: usize,
+    least_rows: usize,
+) -> (usize, impl ExactSizeIterator<Item = (usize, usize)> + Send) {
+    let tiles = queries.div_ceil(QUERIES);
+    let ranges = (4 * rayon::current_num_threads())
+        .div_ceil(tiles)
+        .clamp(1, (rows / least_rows).max(1));
+    let rows_of_task = rows.div_ceil(ranges);
+    let ranges = rows.div_ceil(rows_of_task);
+    let tasks = (0..tiles * ranges)
+        .map(move |task| (task / ranges * QUERIES, task % ranges * rows_of_task));
+    (rows_of_task, tasks)
 }
 
 /// Returns the k nearest rows of each query in order. The first row of the database has the index
@@ -110,23 +123,28 @@ fn search<T: Component>(
 /// Writes the nearest rows of arrays in the memory of a CPU device, which are copied.
 pub fn device<T: Component>(whole: DeviceQueries<T>, places: Places) -> Result<()> {
     let (queries, database) = (whole.queries.download()?, whole.database.download()?);
-    let (shape, k) = ((queries.nrows(), whole.k), whole.k);
+    let shape = (queries.nrows(), whole.k);
     let found = host(&HostQueries {
         all: Queries {
             operation: whole.operation,
             metric: whole.metric,
             queries: queries.view(),
             database: database.view(),
-            k,
+            k: whole.k,
         },
         first_query: 0,
         first_row: 0,
     })?;
+    write(&found, shape, places)
+}
+
+/// Writes the nearest of all candidates to arrays of the given shape.
+pub fn write(found: &[Found], shape: (usize, usize), places: Places) -> Result<()> {
     let array = "a place for each nearest row";
     let mut indices = Array2::from_shape_vec(shape, zeroed(places.indices.len())?).expect(array);
     let mut distances =
         Array2::from_shape_vec(shape, zeroed(places.distances.len())?).expect(array);
-    merge(&found, indices.view_mut(), distances.view_mut())?;
+    merge(found, indices.view_mut(), distances.view_mut())?;
     places.indices.copy_from(indices.as_slice().expect(array))?;
     places
         .distances

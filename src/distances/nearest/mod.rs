@@ -8,7 +8,9 @@ pub mod input;
 pub mod merge;
 mod output;
 mod partition;
+pub mod slide;
 
 pub use calls::nearest;
 pub use device_output::DeviceNearest;
 pub use output::Nearest;
+pub use slide::slide_nearest;

@@ -1,25 +1,22 @@
 //! Partitions of a search: by queries or by rows of the database.
 
-use ndarray::Axis;
-
 use super::gpu::tuning;
-use super::input::{HostQueries, Queries};
-use crate::distances::element::Component;
+use super::input::{HostSearch, Queries, Rows};
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-impl<'a, T: Component> HostQueries<'a, T> {
+impl<M: Rows> HostSearch<M> {
     fn split_at(self, by_query: bool, index: usize) -> (Self, Self) {
         let all = self.all;
         let (queries, database) = (all.queries, all.database);
         let ((queries, queries_behind), (database, database_behind)) = match by_query {
-            true => (queries.split_at(Axis(0), index), (database, database)),
-            false => ((queries, queries), database.split_at(Axis(0), index)),
+            true => (queries.split_at(index), (database, database)),
+            false => ((queries, queries), database.split_at(index)),
         };
         let (first_query, first_row) = match by_query {
             true => (self.first_query + index, self.first_row),
             false => (self.first_query, self.first_row + index),
         };
-        let behind = HostQueries {
+        let behind = HostSearch {
             all: Queries {
                 queries: queries_behind,
                 database: database_behind,
@@ -33,19 +30,19 @@ impl<'a, T: Component> HostQueries<'a, T> {
             database,
             ..all
         };
-        (HostQueries { all, ..self }, behind)
+        (HostSearch { all, ..self }, behind)
     }
 }
 
-impl<T: Component> Partition for HostQueries<'_, T> {
+impl<M: Rows> Partition for HostSearch<M> {
     fn bytes(&self) -> u64 {
         let Queries {
             queries, database, ..
         } = self.all;
-        let results = queries.nrows().saturating_mul(self.columns());
+        let results = queries.count().saturating_mul(self.columns());
         [
-            bytes_of(queries.len(), size_of::<T>()),
-            bytes_of(database.len(), size_of::<T>()),
+            queries.bytes(),
+            database.bytes(),
             bytes_of(results, 2 * size_of::<u64>()),
             tuning::list_bytes(self.columns()),
         ]
@@ -55,7 +52,7 @@ impl<T: Component> Partition for HostQueries<'_, T> {
 
     /// Splits the queries or the rows of the database, whichever are more.
     fn split(self, count: usize) -> Vec<Self> {
-        let (queries, rows) = (self.all.queries.nrows(), self.all.database.nrows());
+        let (queries, rows) = (self.all.queries.count(), self.all.database.count());
         let by_query = queries > rows;
         let ranges = equal_ranges(queries.max(rows), count, 1);
         split_at_ranges(self, ranges, |part, index| part.split_at(by_query, index))

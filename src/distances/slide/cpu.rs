@@ -8,19 +8,13 @@ use crate::device::{assign, collected, zeroed};
 use crate::distances::cpu::{LINES, finish, scaled, squared_distance};
 use crate::distances::element::Component;
 use crate::distances::input;
+use crate::distances::options::Metric;
 use crate::distances::scale::Scale;
 use crate::{Result, parallel};
 
 pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
-    let (operation, metric, dim) = (slides.operation, slides.metric, slides.a.dim());
-    let largest = input::largest(operation, "a", slides.a.rows())?.max(input::largest(
-        operation,
-        "b",
-        slides.b.rows(),
-    )?);
-    let longest = longest(slides.a.offsets).max(longest(slides.b.offsets));
-    let numbers = longest.saturating_mul(dim);
-    let scale = Scale::new(largest, numbers, metric, f64::MAX_EXP - 1);
+    let (operation, metric) = (slides.operation, slides.metric);
+    let scale = scale_of(operation, metric, ["a", "b"], slides.a, slides.b)?;
     let (a_values, b_values) = (
         scaled(slides.a.rows(), scale)?,
         scaled(slides.b.rows(), scale)?,
@@ -29,16 +23,6 @@ pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
         Sequences::new(slides.a, &a_values)?,
         Sequences::new(slides.b, &b_values)?,
     );
-    let distance = |i: usize, j: usize| {
-        let ((a, a_count), (b, b_count)) = (a.sequence(i), b.sequence(j));
-        match a_count.min(b_count) {
-            0 => f64::NAN,
-            count => {
-                let length = count * dim;
-                finish(squared_distance(&a[..length], &b[..length]), metric, scale)
-            }
-        }
-    };
     let pairs = slides.pairs;
     let (rows, columns) = slides.out.dim();
     let write = |result: &mut [f64]| {
@@ -60,7 +44,7 @@ pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
                     } else {
                         first_column + j
                     };
-                    line[j] = distance(i, partner);
+                    line[j] = distance(&a, i, &b, partner, metric, scale);
                 }
             }
         });
@@ -74,6 +58,41 @@ pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
     let result = ArrayView2::from_shape(slides.out.raw_dim(), &result).expect("as many");
     assign(slides.out.view_mut(), &result);
     Ok(())
+}
+
+/// Checks the numbers of two lists of sequences, and returns their scale.
+pub fn scale_of<T: Component>(
+    operation: &'static str,
+    metric: Metric,
+    names: [&str; 2],
+    a: Windows<T>,
+    b: Windows<T>,
+) -> Result<Scale> {
+    let largest = input::largest(operation, names[0], a.rows())?;
+    let largest = largest.max(input::largest(operation, names[1], b.rows())?);
+    let longest = longest(a.offsets).max(longest(b.offsets));
+    let numbers = longest.saturating_mul(a.dim());
+    Ok(Scale::new(largest, numbers, metric, f64::MAX_EXP - 1))
+}
+
+/// Returns the slide distance of sequence `i` of `a` to sequence `j` of `b`.
+pub fn distance(
+    a: &Sequences,
+    i: usize,
+    b: &Sequences,
+    j: usize,
+    metric: Metric,
+    scale: Scale,
+) -> f64 {
+    let ((windows, a_count), (others, b_count)) = (a.sequence(i), b.sequence(j));
+    match a_count.min(b_count) {
+        0 => f64::NAN,
+        count => {
+            let length = count * a.dim;
+            let sum = squared_distance(&windows[..length], &others[..length]);
+            finish(sum, metric, scale)
+        }
+    }
 }
 
 /// Returns the rows and columns of the result that a task computes: several rows if there are
@@ -109,14 +128,14 @@ pub fn device<T: Component>(slides: DeviceSlides<T>) -> Result<()> {
 }
 
 /// The scaled windows of sequences.
-struct Sequences<'a> {
+pub struct Sequences<'a> {
     values: &'a [f64],
     offsets: Vec<usize>,
     dim: usize,
 }
 
 impl<'a> Sequences<'a> {
-    fn new<T>(windows: Windows<T>, values: &'a [f64]) -> Result<Self> {
+    pub fn new<T>(windows: Windows<T>, values: &'a [f64]) -> Result<Self> {
         Ok(Sequences {
             values,
             offsets: collected(windows.offsets())?,

@@ -53,20 +53,8 @@ pub fn device<T: HasKernels>(slides: DeviceSlides<T>) -> Result<()> {
     if out.is_empty() {
         return Ok(());
     }
-    let (device, dim) = (a.rows.device(), a.dim());
-    input::require_dim(operation, dim, tuning::MAX_DIM)?;
-    require_lengths(operation, "a", a.offsets, dim)?;
-    require_lengths(operation, "b", b.offsets, dim)?;
-    let numbers = longest(a.offsets).max(longest(b.offsets)) * dim;
-    let Scale { scale, unscale } = Scale::new(largest, numbers, metric, T::KERNELS.max_exponent);
-    let parameters = Parameters {
-        rows: a.len() as u64,
-        columns: b.len() as u64,
-        dim: dim as u32,
-        root: u32::from(metric == Metric::L2),
-        scale,
-        unscale,
-    };
+    let device = a.rows.device();
+    let parameters = parameters::<T>(operation, metric, ["a", "b"], a, b, largest)?;
     let (blocks, kernel) = match slides.pairs {
         Pairing::All => (
             tuning::tiles(a.len(), b.len(), T::KERNELS.tile_columns),
@@ -94,7 +82,34 @@ pub fn device<T: HasKernels>(slides: DeviceSlides<T>) -> Result<()> {
     unsafe { device.launch(&modules::DISTANCES, kernel, config, arguments) }
 }
 
-fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
+/// Checks the lengths of all sequences, and returns the parameters of the distances of all pairs.
+/// No number exceeds `largest`.
+pub fn parameters<T: HasKernels>(
+    operation: &'static str,
+    metric: Metric,
+    names: [&str; 2],
+    a: DeviceWindows<T>,
+    b: DeviceWindows<T>,
+    largest: f64,
+) -> Result<Parameters> {
+    let dim = a.dim();
+    input::require_dim(operation, dim, tuning::MAX_DIM)?;
+    require_lengths(operation, names[0], a.offsets, dim)?;
+    require_lengths(operation, names[1], b.offsets, dim)?;
+    let numbers = longest(a.offsets).max(longest(b.offsets)) * dim;
+    let Scale { scale, unscale } = Scale::new(largest, numbers, metric, T::KERNELS.max_exponent);
+    Ok(Parameters {
+        rows: a.len() as u64,
+        columns: b.len() as u64,
+        dim: dim as u32,
+        root: u32::from(metric == Metric::L2),
+        scale,
+        unscale,
+    })
+}
+
+/// Copies offsets to a device.
+pub fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
     let offsets: Vec<u64> = collected(offsets.iter().map(|&offset| offset as u64))?;
     device.buffer_from(&offsets)
 }

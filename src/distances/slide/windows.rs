@@ -74,7 +74,7 @@ impl<'a, T> Windows<'a, T> {
     }
 
     /// Splits the sequences at an index.
-    pub(super) fn split_at(self, index: usize) -> (Self, Self) {
+    pub(in crate::distances) fn split_at(self, index: usize) -> (Self, Self) {
         let (before, behind) = (&self.offsets[..=index], &self.offsets[index..]);
         let with = |offsets| Windows { offsets, ..self };
         (with(before), with(behind))

@@ -174,8 +174,8 @@ fn max_depth<N: Number>(tuple: u32) -> u32 {
 fn max_threads<N: Number>(tuple: u32) -> u32 {
     match (N::PER_QUAD, tuple) {
         (2, 1..=4) => 768,
-        (2, 5..=6) | (1, 1..=4) => 512,
-        (2, _) => 384,
+        (2, 5) | (1, 1..=3) => 512,
+        (2, 6..=7) | (1, 4) => 384,
         _ => 256,
     }
 }

@@ -11,10 +11,11 @@
 //! chunk's length leaves over, then the identity, with which streams are filled up to units of
 //! eight words.
 
-use super::matrix::{Matrix, entry_index, identity, multiply, store};
+use super::append::{append, flush};
+use super::matrix::{identity, multiply, store};
 use super::number::{Pair32, Pair64};
-use super::{Complex, MAX_TUPLE, Number, quads, square_of_z};
-use crate::fourier::words::{Chunk, UNIT};
+use super::words::{Chunk, UNIT, Unit};
+use super::{Number, quads, square_of_z};
 use cuda_std::prelude::*;
 
 /// What is the same for all blocks of a launch.
@@ -44,11 +45,6 @@ pub struct Parameters {
 /// same way when it is added. So errors grow with the number of words in a block, not with its
 /// root; products of whole blocks differ, and their errors go either way.
 const BLOCK_UNITS: u32 = 4;
-
-/// Eight words of a chunk.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-struct Unit([u32; 4]);
 
 /// The arrays of a launch; results are pairs of type `P`.
 #[repr(C)]
@@ -113,9 +109,11 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
     };
 
     let lanes = (launched * width) as usize;
-    let slots = threads / width;
-    let mut place = (block / launched) * slots + tid / width;
-    let stride = thread::grid_dim_x() / launched * slots;
+    // Neighbouring chunks belong to different blocks, so that all multiprocessors share the last
+    // ones, which are too few for all threads.
+    let blocks = thread::grid_dim_x() / launched;
+    let mut place = tid / width * blocks + block / launched;
+    let stride = blocks * (threads / width);
     while place < parameters.chunks {
         // SAFETY: a permutation of the chunks.
         let (number, chunk) = unsafe {
@@ -124,26 +122,30 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
         };
         let letters_before = chunk.first_letter - parameters.origin;
         let first = Chunk::first_unit(letters_before, number as u64, parameters.word_letters);
-        let mut unit = first as usize;
-        let end = unit + chunk.units(parameters.word_letters) as usize;
-        let lane = (group * width + lane_in_group) as usize;
-        let result = number * const { super::entries(T, T) } * lanes + lane;
+        let (mut unit, end) = (0, chunk.units(parameters.word_letters));
+        let result = || {
+            let lane = (group * width + lane_in_group) as usize;
+            number * const { super::entries(T, T) } * lanes + lane
+        };
         let mut matrix = identity::<N>();
-        let read = |unit: usize| {
+        let read = |unit: u32| {
+            let place = first as usize + unit as usize;
             // SAFETY: below the chunk's end.
-            unsafe { units.address(unit).cast::<Unit>().read().0 }
+            unsafe { units.address(place).cast::<Unit>().read().0 }
         };
         let mut next = if unit < end { read(unit) } else { [0; 4] };
-        let mut until_flush = BLOCK_UNITS;
         let mut flushed = false;
+        let mut product = identity::<N>();
         while unit < end {
-            if until_flush == 0 {
-                // SAFETY: as below.
-                unsafe { flush::<N, T>(&mut matrix, out, result, lanes, flushed, z2) };
-                flushed = true;
-                until_flush = BLOCK_UNITS;
+            if unit > 0 && unit.is_multiple_of(BLOCK_UNITS) {
+                if const { T <= 4 } {
+                    append::<N, T>(&mut product, &mut matrix, z2);
+                } else {
+                    // SAFETY: as below.
+                    unsafe { flush::<N, T>(&mut matrix, out, result(), lanes, flushed, z2) };
+                    flushed = true;
+                }
             }
-            until_flush -= 1;
             let mut words = next;
             unit += 1;
             if unit < end {
@@ -181,102 +183,19 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
             }
         }
 
-        // SAFETY: the chunk's matrix in this lane, which is this thread's alone.
-        unsafe { flush::<N, T>(&mut matrix, out, result, lanes, flushed, z2) };
+        if const { T <= 4 } {
+            append::<N, T>(&mut product, &mut matrix, z2);
+            let result = result();
+            store::<N, T>(&product, |index, value| {
+                // SAFETY: the chunk's matrix in this lane, which is this thread's alone.
+                unsafe { out.set(result + index * lanes, N::pair(value)) };
+            });
+        } else {
+            // SAFETY: as above.
+            unsafe { flush::<N, T>(&mut matrix, out, result(), lanes, flushed, z2) };
+        }
         place += stride;
     }
-}
-
-/// Brings the matrix of a block of words to the chunk's in memory, from the right, and starts the
-/// next block with the identity. The first one is stored as it is.
-///
-/// # Safety
-/// Entry (a, b) of the chunk's matrix is element `result + entry_index(a, b) · lanes` of `out`, was
-/// written before if `flushed`, and no other thread uses it.
-#[inline(always)]
-unsafe fn flush<N: Number, const T: usize>(
-    matrix: &mut Matrix<N>,
-    out: DeviceSliceMut<N::Pair>,
-    result: usize,
-    lanes: usize,
-    flushed: bool,
-    z2: N,
-) {
-    if flushed {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            append_row::<N, T, 0>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 1>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 2>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 3>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 4>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 5>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 6>(matrix, out, result, lanes, z2);
-            append_row::<N, T, 7>(matrix, out, result, lanes, z2);
-        }
-    } else {
-        store::<N, T>(matrix, |index, value| {
-            // SAFETY: passed on to the caller.
-            unsafe { out.set(result + index * lanes, N::pair(value)) };
-        });
-    }
-    *matrix = identity();
-}
-
-/// Row A of the matrix in memory times `matrix`.
-///
-/// # Safety
-/// As [`flush`].
-#[inline(always)]
-unsafe fn append_row<N: Number, const T: usize, const A: usize>(
-    matrix: &Matrix<N>,
-    out: DeviceSliceMut<N::Pair>,
-    result: usize,
-    lanes: usize,
-    z2: N,
-) {
-    if const { A >= T } {
-        return;
-    }
-    let place = |b: usize| result + entry_index(T, A, b) * lanes;
-    let mut row = [Complex::<N>::ZERO; MAX_TUPLE + 1];
-    let mut b = A + 1;
-    while b <= T {
-        // SAFETY: passed on to the caller.
-        row[b] = N::unpair(unsafe { out.at(place(b)) });
-        b += 1;
-    }
-    // SAFETY: passed on to the caller.
-    let mut store = |b: usize, value| unsafe { out.set(place(b), N::pair(value)) };
-    append_entry::<N, T, A, 8>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 7>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 6>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 5>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 4>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 3>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 2>(&row, matrix, &mut store, z2);
-    append_entry::<N, T, A, 1>(&row, matrix, &mut store, z2);
-}
-
-/// Entry (A, B) of the product.
-#[inline(always)]
-fn append_entry<N: Number, const T: usize, const A: usize, const B: usize>(
-    row: &[Complex<N>; MAX_TUPLE + 1],
-    matrix: &Matrix<N>,
-    store: &mut impl FnMut(usize, Complex<N>),
-    z2: N,
-) {
-    if const { B > T || B <= A } {
-        return;
-    }
-    let mut sum = row[B];
-    let mut m = A + 1;
-    while m < B {
-        let p = matrix[m][B];
-        sum = sum.plus_product(row[m], p, N::mul(p.y, z2));
-        m += 1;
-    }
-    store(B, sum.plus(matrix[A][B]));
 }
 
 macro_rules! entries {
@@ -289,7 +208,7 @@ macro_rules! entries {
         /// # Safety
         /// As stated for the launch in `gridstride::tensor_sketch`: a table of operators of this
         /// tuple length and depth, words below its rows, a result for each chunk.
-        #[kernel(max_block = $block)]
+        #[kernel(max_block = $block, min_blocks = 1)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays<$pair>) {
             // SAFETY: passed on to the caller.
             unsafe { chunks::<$number, $tuple, $depth>(parameters, arrays) }
@@ -297,6 +216,8 @@ macro_rules! entries {
     )*};
 }
 
+// Without a least number of blocks, ptxas spills registers for the sake of a second block, for which
+// there is no shared memory.
 entries! { f32, Pair32, 768:
     chunks_f32_1_1 = 1, 1;
     chunks_f32_2_1 = 2, 1;
@@ -313,14 +234,16 @@ entries! { f32, Pair32, 512:
     chunks_f32_5_1 = 5, 1;
     chunks_f32_5_2 = 5, 2;
     chunks_f32_5_3 = 5, 3;
+}
+entries! { f32, Pair32, 384:
     chunks_f32_6_1 = 6, 1;
     chunks_f32_6_2 = 6, 2;
     chunks_f32_6_3 = 6, 3;
-}
-entries! { f32, Pair32, 384:
     chunks_f32_7_1 = 7, 1;
     chunks_f32_7_2 = 7, 2;
     chunks_f32_7_3 = 7, 3;
+}
+entries! { f32, Pair32, 256:
     chunks_f32_8_1 = 8, 1;
     chunks_f32_8_2 = 8, 2;
     chunks_f32_8_3 = 8, 3;
@@ -332,6 +255,8 @@ entries! { f64, Pair64, 512:
     chunks_f64_3_1 = 3, 1;
     chunks_f64_3_2 = 3, 2;
     chunks_f64_3_3 = 3, 3;
+}
+entries! { f64, Pair64, 384:
     chunks_f64_4_1 = 4, 1;
     chunks_f64_4_2 = 4, 2;
     chunks_f64_4_3 = 4, 3;

@@ -1,6 +1,6 @@
 //! Products of matrices at equal distances, in `f64` whatever the matrices of chunks are in.
 
-use super::matrix::{Stored, identity, multiply, store};
+use super::matrix::{Stored, identity, multiply, store, widened};
 use super::number::{Pair32, Pair64};
 use super::{Number, entries, square_of_z};
 use cuda_std::prelude::*;
@@ -79,11 +79,31 @@ unsafe fn compose<const T: usize>(
         let out_lane = parameters.out_lane as usize + lane;
         let mut rows = identity::<f64>();
         if parameters.matrices != 0 {
+            let distance = parameters.distance as usize;
             let mut next = run.first as usize;
-            let end = next + run.count as usize * parameters.distance as usize;
+            let end = next + run.count as usize * distance;
+            if const { T <= 4 } && stored.are_singles {
+                // All entries of the next matrix are on their way while this one is multiplied.
+                // Loads where they are needed would wait for memory one after the other.
+                // SAFETY: a matrix that is there.
+                let read = |matrix| unsafe { stored.singles::<T>(matrix, lane) };
+                let mut ahead = if next < end {
+                    read(next)
+                } else {
+                    [Pair32::ZERO; 10]
+                };
+                while next < end {
+                    let entries = ahead;
+                    next += distance;
+                    if next < end {
+                        ahead = read(next);
+                    }
+                    multiply::<f64, T, T, T>(&mut rows, |index| widened(entries[index]), z2);
+                }
+            }
             while next < end {
                 multiply::<f64, T, T, T>(&mut rows, |index| load(next, index, lane), z2);
-                next += parameters.distance as usize;
+                next += distance;
             }
             let result = run.result as usize * const { entries(T, T) };
             store::<f64, T>(&rows, |index, value| {
@@ -125,13 +145,13 @@ unsafe fn compose<const T: usize>(
 }
 
 macro_rules! compositions {
-    ($($name:ident = $tuple:literal;)*) => {$(
+    ($blocks:literal: $($name:ident = $tuple:literal;)*) => {$(
         #[doc = concat!("Products of matrices for tuples of ", $tuple, ".")]
         ///
         /// # Safety
         /// As stated for the launch in `gridstride::tensor_sketch`: runs of matrices that are
         /// there, with a place for each result.
-        #[kernel(max_block = 128)]
+        #[kernel(max_block = 128, min_blocks = $blocks)]
         pub unsafe fn $name(
             parameters: Parameters,
             runs: DeviceSlice<Run>,
@@ -145,13 +165,6 @@ macro_rules! compositions {
     )*};
 }
 
-compositions! {
-    compose_1 = 1;
-    compose_2 = 2;
-    compose_3 = 3;
-    compose_4 = 4;
-    compose_5 = 5;
-    compose_6 = 6;
-    compose_7 = 7;
-    compose_8 = 8;
-}
+// The blocks on a multiprocessor leave registers enough for the matrices, so that none is spilled.
+compositions! { 4: compose_1 = 1; compose_2 = 2; compose_3 = 3; compose_4 = 4; }
+compositions! { 2: compose_5 = 5; compose_6 = 6; compose_7 = 7; compose_8 = 8; }

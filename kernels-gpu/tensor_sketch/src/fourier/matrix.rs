@@ -48,15 +48,38 @@ impl Stored {
         // SAFETY: an entry of a matrix that is there.
         unsafe {
             if self.are_singles {
-                let single = f32::unpair(self.singles.at(place));
-                Complex {
-                    x: single.x as f64,
-                    y: single.y as f64,
-                }
+                widened(self.singles.at(place))
             } else {
                 f64::unpair(self.doubles.at(place))
             }
         }
+    }
+
+    /// All entries of a matrix in `f32`, in one lane; those of tuples of up to four.
+    ///
+    /// # Safety
+    /// As [`entry`](Self::entry), and the matrices are in `f32`.
+    #[inline(always)]
+    pub unsafe fn singles<const T: usize>(&self, matrix: usize, lane: usize) -> [Pair32; 10] {
+        let first = matrix * const { entries(T, T) } * self.lanes + lane;
+        let mut all = [Pair32::ZERO; 10];
+        unrolled! { index in [0 1 2 3 4 5 6 7 8 9] {
+            if index < const { entries(T, T) } {
+                // SAFETY: an entry of a matrix that is there.
+                all[index] = unsafe { self.singles.at(first + index * self.lanes) };
+            }
+        }}
+        all
+    }
+}
+
+/// A number of a lane in `f64`.
+#[inline(always)]
+pub fn widened(single: Pair32) -> Complex<f64> {
+    let single = f32::unpair(single);
+    Complex {
+        x: single.x as f64,
+        y: single.y as f64,
     }
 }
 

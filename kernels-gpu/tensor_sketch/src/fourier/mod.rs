@@ -18,6 +18,7 @@
 //! For sliding windows, [`compose`] makes products at equal distances after step 3, and [`windows`]
 //! the first rows of all windows.
 
+mod append;
 pub mod chunks;
 pub mod compose;
 pub mod inverse;

@@ -49,6 +49,11 @@ pub trait Number: Copy + 'static {
 )]
 pub struct Pair32(f32, f32);
 
+impl Pair32 {
+    /// Zero.
+    pub const ZERO: Pair32 = Pair32(0.0, 0.0);
+}
+
 /// Two numbers, 16 bytes.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]

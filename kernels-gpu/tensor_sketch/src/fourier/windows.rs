@@ -224,13 +224,13 @@ fn prepend_entry<const T: usize, const A: usize, const M: usize>(
 }
 
 macro_rules! windows_of {
-    ($($name:ident = $tuple:literal;)*) => {$(
+    ($blocks:literal: $($name:ident = $tuple:literal;)*) => {$(
         #[doc = concat!("First rows of sliding windows for tuples of ", $tuple, ".")]
         ///
         /// # Safety
         /// As stated for the launch in `gridstride::tensor_sketch`: the pieces of all windows and
         /// the products of whole runs, with room for what stands in the runs and for the results.
-        #[kernel(max_block = 128)]
+        #[kernel(max_block = 128, min_blocks = $blocks)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays) {
             // SAFETY: passed on to the caller.
             unsafe { windows::<$tuple>(parameters, arrays) }
@@ -238,13 +238,8 @@ macro_rules! windows_of {
     )*};
 }
 
-windows_of! {
-    windows_1 = 1;
-    windows_2 = 2;
-    windows_3 = 3;
-    windows_4 = 4;
-    windows_5 = 5;
-    windows_6 = 6;
-    windows_7 = 7;
-    windows_8 = 8;
-}
+// The blocks on a multiprocessor leave registers enough for the matrices, so that none is spilled.
+windows_of! { 6: windows_1 = 1; windows_2 = 2; windows_3 = 3; }
+windows_of! { 4: windows_4 = 4; }
+windows_of! { 3: windows_5 = 5; windows_6 = 6; }
+windows_of! { 2: windows_7 = 7; windows_8 = 8; }

@@ -5,9 +5,9 @@ mod workspace;
 
 use distances_kernels::{Lists, MAX_NEAREST, Matrices, Parameters, Search, THREADS, TILE_ROWS};
 
-use super::input::{self, DeviceQueries, HostQueries, Places, Queries};
+use super::input::{self, DeviceQueries, HostQueries, HostSearch, Places, Queries, Rows};
 use super::merge::Found;
-use crate::device::{LaunchConfig, collected};
+use crate::device::{Buffer, LaunchConfig, collected};
 use crate::distances::gpu::kernels::HasKernels;
 use crate::distances::gpu::{largest, tuning as sizes};
 use crate::distances::options::Metric;
@@ -37,7 +37,16 @@ pub fn host<T: HasKernels>(device: &Device, whole: &HostQueries<T>) -> Result<Ve
         distances: &mut distances,
     };
     self::device(all, places)?;
-    if elements == 0 {
+    found(whole, &indices, &distances)
+}
+
+/// Returns results in a device's memory as candidates of the call.
+pub fn found<M: Rows>(
+    whole: &HostSearch<M>,
+    indices: &Buffer<u64>,
+    distances: &Buffer<f64>,
+) -> Result<Vec<Found>> {
+    if indices.is_empty() {
         return Ok(Vec::new());
     }
     let (indices, distances) = (indices.to_vec()?, distances.to_vec()?);
@@ -45,7 +54,7 @@ pub fn host<T: HasKernels>(device: &Device, whole: &HostQueries<T>) -> Result<Ve
     let pairs = distances.iter().zip(&indices);
     Ok(vec![Found {
         first_query: whole.first_query,
-        per_query: k,
+        per_query: whole.columns(),
         candidates: collected(
             pairs.map(|(distance, index): (&f64, &u64)| (distance.to_bits(), first_row + index)),
         )?,

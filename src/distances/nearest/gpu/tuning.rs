@@ -11,7 +11,7 @@ const LEAST_ROOM: usize = 2 * TILE_ROWS as usize;
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The share of the memory budget that lists may take.
-const SHARE: u64 = 8;
+pub const SHARE: u64 = 8;
 
 /// The most queries of a launch.
 const MOST_QUERIES: usize = 1 << 14;

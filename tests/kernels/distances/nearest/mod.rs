@@ -3,6 +3,7 @@
 
 mod calls;
 mod results;
+mod slide;
 
 use gridstride::Device;
 use gridstride::distances::Metric;
