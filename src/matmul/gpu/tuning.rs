@@ -142,7 +142,7 @@ impl Gpu {
             };
             let waves = (blocks / full).ceil();
             let starts = match tile.kernel {
-                Launch::Persistent { .. } => BLOCK_START + (waves - 1.0) * NEXT_TILE,
+                Launch::Persistent { .. } => PERSISTENT_START + (waves - 1.0) * NEXT_TILE,
                 _ => waves * BLOCK_START,
             };
             Cut {
@@ -183,7 +183,9 @@ pub struct Cut {
 
 /// Nanoseconds of a block in addition to its multiplications.
 const BLOCK_START: f64 = 4000.0;
-/// The same of a further tile of a persistent block, whose copies go on while sums are written.
+/// The same of a persistent block, which first makes its barriers, and of each further tile, whose
+/// copies go on while sums are written.
+const PERSISTENT_START: f64 = 4500.0;
 const NEXT_TILE: f64 = 1000.0;
 /// Nanoseconds to launch the packing of a factor, and the share of the memory's bandwidth at which
 /// it is read.
