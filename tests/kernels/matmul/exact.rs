@@ -6,7 +6,7 @@ use gridstride::device::LaunchConfig;
 use gridstride::matmul::{Instructions, MatMul};
 use gridstride::{Device, Number};
 use matmul_kernels::{
-    FMA_F32_LARGE, FMA_F32_SMALL, FMA_F64, MMA_F64, MMA_F64_SMALL, Pattern, Product, Tile,
+    FMA_F32_LARGE, FMA_F32_SMALL, FMA_F64, Launch, MMA_F64, MMA_F64_SMALL, Pattern, Product, Tile,
 };
 
 use super::has_instructions;
@@ -103,8 +103,11 @@ fn check<T: Number + DeviceParam>(device: &Device, tile: &Tile<T, T>, case: Case
     let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
     let config = LaunchConfig::new((tiles as u32, parts as u32, batch as u32), tile.threads)
         .with_shared_bytes(tile.shared_bytes);
+    let Launch::Block(kernel) = tile.kernel else {
+        panic!("kernels of exact products launch a block for each tile");
+    };
     // SAFETY: the buffers are those of the product, and the layouts fit the patterns.
-    unsafe { device.launch(&MODULE, tile.kernel, config, (product,)) }.unwrap();
+    unsafe { device.launch(&MODULE, kernel, config, (product,)) }.unwrap();
     let after = c.to_vec().unwrap();
     for (at, result) in after.into_iter().enumerate() {
         let (i, j) = (at / n % m, at % n);
