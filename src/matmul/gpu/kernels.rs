@@ -181,7 +181,11 @@ impl HasKernels for f64 {
         families: &[
             family(Fma, speed(F64, 57.0, 0.6, 2), kernels::FMA_F64),
             family(Warp, speed(F64Tensor, 125.0, 1.0, 1), kernels::MMA_F64),
-            family(Warp, speed(F64Tensor, 114.0, 0.6, 2), kernels::MMA_F64_SMALL),
+            family(
+                Warp,
+                speed(F64Tensor, 114.0, 0.6, 2),
+                kernels::MMA_F64_SMALL,
+            ),
             family(Warp, speed(F64Tensor, 90.0, 0.5, 4), kernels::SMALL_F64),
             family(Warp, speed(F64Tensor, 70.0, 0.15, 10), kernels::TINY_F64),
         ],
