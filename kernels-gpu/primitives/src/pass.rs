@@ -25,7 +25,7 @@ pub const SORT_THREADS: u32 = 384;
 pub(crate) const WARPS: usize = (SORT_THREADS / WARP_SIZE) as usize;
 
 /// Keys of a thread in long tiles.
-const LONG: usize = 18;
+const LONG: usize = 16;
 
 /// Keys of a thread in short tiles.
 const SHORT: usize = 8;
