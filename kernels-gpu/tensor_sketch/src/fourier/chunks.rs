@@ -14,7 +14,7 @@
 use super::append::{append, flush};
 use super::matrix::{identity, multiply, store};
 use super::number::{Pair32, Pair64};
-use super::words::{Chunk, UNIT, Unit};
+use super::words::{Chunk, UNIT};
 use super::{Number, quads, square_of_z};
 use cuda_std::prelude::*;
 
@@ -45,6 +45,11 @@ pub struct Parameters {
 /// same way when it is added. So errors grow with the number of words in a block, not with its
 /// root; products of whole blocks differ, and their errors go either way.
 const BLOCK_UNITS: u32 = 4;
+
+/// Eight words of a chunk.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Unit([u32; 4]);
 
 /// The arrays of a launch; results are pairs of type `P`.
 #[repr(C)]

@@ -77,10 +77,13 @@ pub unsafe fn words(
     units: DeviceSliceMut<u128>,
 ) {
     let Parameters {
+        bits,
+        alphabet,
         word_letters,
+        words,
+        nothing,
         chunks,
         origin,
-        ..
     } = parameters;
     let lane = thread::thread_idx_x() % 32;
     let warps = thread::grid_dim_x() * (BLOCK / 32);
@@ -92,69 +95,45 @@ pub unsafe fn words(
         let count = chunk.units(word_letters);
         let mut unit = lane;
         while unit < count {
-            // SAFETY: a unit of this chunk, on both sides.
-            unsafe {
-                let words = words_of_unit(parameters, letters, chunk, unit);
-                let target = units.address((first + unit as u64) as usize);
-                target.cast::<Unit>().write(Unit(words));
+            // The unit's letters, read from memory 32 bits at a time.
+            let (before, full) = (unit * UNIT, chunk.letters / word_letters);
+            let begin = before.min(full) * word_letters + before.saturating_sub(full);
+            let bit = (chunk.first_letter + begin as u64) * bits as u64;
+            let mut left = chunk.letters.saturating_sub(begin);
+            let mut source = Bits {
+                letters,
+                next: (bit / 32) as usize,
+                buffer: 0,
+                left: 0,
+            };
+            if left > 0 {
+                source.take((bit % 32) as u32);
+            }
+            // SAFETY: a unit of this chunk, as four times two words.
+            let target = unsafe { units.address((first + unit as u64) as usize).cast::<u32>() };
+            let mut pair = 0;
+            let mut i = 0;
+            while i < UNIT {
+                let word = if left >= word_letters {
+                    left -= word_letters;
+                    source.word(bits, alphabet, word_letters)
+                } else if left > 0 {
+                    left -= 1;
+                    words + source.take(bits)
+                } else {
+                    nothing
+                };
+                pair = pair >> 16 | word << 16;
+                i += 1;
+                if i % 2 == 0 {
+                    // SAFETY: within the unit.
+                    unsafe { target.add(i as usize / 2 - 1).write(pair) };
+                }
             }
             unit += 32;
         }
         number += warps;
     }
-}
-
-/// Eight words of a chunk, of 16 bits each.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-pub(crate) struct Unit(pub [u32; 4]);
-
-/// The words of unit number `unit` of a chunk, from its letters, which are read from memory 32 bits
-/// at a time.
-///
-/// # Safety
-/// `letters` holds those of the chunk.
-#[inline(always)]
-unsafe fn words_of_unit(
-    parameters: Parameters,
-    letters: DeviceSlice<u32>,
-    chunk: Chunk,
-    unit: u32,
-) -> [u32; 4] {
-    let Parameters {
-        bits,
-        alphabet,
-        word_letters,
-        nothing,
-        ..
-    } = parameters;
-    let (before, full) = (unit * UNIT, chunk.letters / word_letters);
-    let begin = before.min(full) * word_letters + before.saturating_sub(full);
-    let bit = (chunk.first_letter + begin as u64) * bits as u64;
-    let mut left = chunk.letters.saturating_sub(begin);
-    let mut source = Bits {
-        letters,
-        next: (bit / 32) as usize,
-        buffer: 0,
-        left: 0,
-    };
-    if left > 0 {
-        source.take((bit % 32) as u32);
-    }
-    let mut all = [0; 4];
-    unrolled! { i in [0 1 2 3 4 5 6 7] {
-        let word = if left >= word_letters {
-            left -= word_letters;
-            source.word(bits, alphabet, word_letters)
-        } else if left > 0 {
-            left -= 1;
-            parameters.words + source.take(bits)
-        } else {
-            nothing
-        };
-        all[i / 2] |= word << (16 * (i % 2));
-    }}
-    all
 }
 
 /// Reads bits one after the other.
