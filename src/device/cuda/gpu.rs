@@ -48,6 +48,9 @@ impl Drop for Owner {
         // No work may use the fields when they are dropped. If waiting fails, the context is lost,
         // and its work with it.
         let _ = self.primary.synchronize();
+        if let Ok(_bound) = self.primary.bind() {
+            self.pool.free_spare(&self.main_stream);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// No other thread knows the stream, so that nobody else's work is recorded.
 pub struct Recording {
     stream: Arc<Stream>,
+    has_ended: bool,
 }
 
 impl Recording {
@@ -23,8 +24,10 @@ impl Recording {
         let begin = || unsafe { sys::cuStreamBeginCapture_v2(stream.raw(), mode) };
         primary.call("beginning to capture a graph", begin)?;
         primary.begin_capture();
-        let stream = Arc::new(stream);
-        Ok(Recording { stream })
+        Ok(Recording {
+            stream: Arc::new(stream),
+            has_ended: false,
+        })
     }
 
     pub fn stream(&self) -> &Arc<Stream> {
@@ -32,17 +35,18 @@ impl Recording {
     }
 
     /// Ends the recording, and makes the graph ready for launches.
-    pub fn end(self) -> Result<Graph> {
+    pub fn end(mut self) -> Result<Graph> {
         let primary = self.stream.primary();
+        let _bound = primary.bind()?;
         let mut graph = Recorded(null_mut());
-        // The stream's capture ends again when `self` is dropped, which does nothing then.
         // SAFETY: the stream is captured since `begin`, and one handle is written.
-        let end = || unsafe { sys::cuStreamEndCapture(self.stream.raw(), &mut graph.0) };
-        primary.call("capturing a graph", end)?;
+        let result = unsafe { sys::cuStreamEndCapture(self.stream.raw(), &mut graph.0) };
+        self.has_ended = true;
+        primary.check(result, "capturing a graph")?;
         let mut raw = null_mut();
         // SAFETY: the graph was just captured, and one handle is written.
-        let instantiate = || unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, graph.0, 0) };
-        primary.call("instantiating a graph", instantiate)?;
+        let result = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, graph.0, 0) };
+        primary.check(result, "instantiating a graph")?;
         Ok(Graph {
             raw,
             last_kernel: self.stream.last_kernel(),
@@ -55,9 +59,11 @@ impl Drop for Recording {
     fn drop(&mut self) {
         let primary = self.stream.primary();
         primary.end_capture();
-        if let Ok(_bound) = primary.bind() {
+        if !self.has_ended
+            && let Ok(_bound) = primary.bind()
+        {
             let mut graph = Recorded(null_mut());
-            // SAFETY: the stream lives, and one handle is written, if the stream is captured.
+            // SAFETY: the stream is captured since `begin`, and one handle is written.
             unsafe { sys::cuStreamEndCapture(self.stream.raw(), &mut graph.0) };
         }
     }
