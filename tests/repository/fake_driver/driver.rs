@@ -1,0 +1,248 @@
+//! A library that plays the driver of a GPU whose memory is the host's. Kernels do nothing; copies
+//! and fills are real, also those of graphs. Each call is a line of the file that `FAKE_DRIVER_LOG`
+//! names.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::Mutex;
+
+type Pointer = *mut c_void;
+type Work = Box<dyn Fn() + Send>;
+
+const OUT_OF_CONTEXT: c_int = 201;
+/// What a real driver answers if a call does not fit a stream that is captured.
+const CAPTURED: c_int = 900;
+
+/// The sizes of allocations, by address.
+static SIZES: Mutex<Option<HashMap<u64, usize>>> = Mutex::new(None);
+/// Recorded work by stream, and finished graphs by number.
+static RECORDED: Mutex<Option<HashMap<usize, Vec<Work>>>> = Mutex::new(None);
+static NEXT: Mutex<usize> = Mutex::new(1000);
+thread_local! {
+    /// How often the context was made current on this thread.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+fn log(name: &str) {
+    let path = std::env::var_os("FAKE_DRIVER_LOG").unwrap();
+    let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+    file.write_all(format!("{name}\n").as_bytes()).unwrap();
+}
+
+fn handle() -> usize {
+    let mut next = NEXT.lock().unwrap();
+    *next += 1;
+    *next
+}
+
+fn with_recorded<R>(f: impl FnOnce(&mut HashMap<usize, Vec<Work>>) -> R) -> R {
+    f(RECORDED.lock().unwrap().get_or_insert_default())
+}
+
+fn is_captured(stream: usize) -> bool {
+    with_recorded(|recorded| recorded.contains_key(&stream))
+}
+
+/// Does work now, or records it if the stream is captured.
+fn work(stream: usize, work: impl Fn() + Send + 'static) -> c_int {
+    let work: Work = Box::new(work);
+    let work = with_recorded(|recorded| match recorded.get_mut(&stream) {
+        Some(works) => {
+            works.push(work);
+            None
+        }
+        None => Some(work),
+    });
+    if let Some(work) = work {
+        work();
+    }
+    0
+}
+
+/// Defines functions that return 0 behind their statements, and need the context if they say so.
+macro_rules! functions {
+    ($($kind:ident $name:ident($($parameter:ident: $type:ty),*) $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($parameter: $type),*) -> c_int {
+            log(stringify!($name));
+            if stringify!($kind) == "inside" && CURRENT.get() == 0 {
+                return OUT_OF_CONTEXT;
+            }
+            #[allow(unused_unsafe)]
+            unsafe { $body }
+        }
+    )*};
+}
+
+functions! {
+    anywhere cuInit(_flags: c_uint) { 0 }
+    anywhere cuDriverGetVersion(version: *mut c_int) { *version = 13000; 0 }
+    anywhere cuDeviceGet(device: *mut c_int, ordinal: c_int) { *device = ordinal; 0 }
+    anywhere cuDeviceGetCount(count: *mut c_int) { *count = 1; 0 }
+    anywhere cuDeviceGetName(name: *mut c_char, _length: c_int, _device: c_int) { *name = 0; 0 }
+    anywhere cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) { *bytes = 1 << 36; 0 }
+    anywhere cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _device: c_int) {
+        *value = match attribute {
+            16 => 132,
+            39 => 2048,
+            75 => 9,
+            76 => 0,
+            97 => 227 << 10,
+            _ => 1,
+        };
+        0
+    }
+    anywhere cuDevicePrimaryCtxRetain(context: *mut usize, _device: c_int) { *context = 41; 0 }
+    anywhere cuDevicePrimaryCtxRelease_v2(_device: c_int) { 0 }
+    anywhere cuCtxPushCurrent_v2(_context: usize) { CURRENT.set(CURRENT.get() + 1); 0 }
+    anywhere cuCtxPopCurrent_v2(context: *mut usize) {
+        CURRENT.set(CURRENT.get() - 1);
+        *context = 41;
+        0
+    }
+    inside cuCtxSynchronize() {
+        match with_recorded(|recorded| recorded.keys().any(|stream| *stream < GRAPHS)) {
+            true => CAPTURED,
+            false => 0,
+        }
+    }
+    inside cuModuleLoadDataEx(module: *mut usize, _image: Pointer, _options: c_uint, _names: Pointer, _values: Pointer) {
+        *module = handle();
+        0
+    }
+    inside cuModuleUnload(_module: usize) { 0 }
+    inside cuModuleGetFunction(function: *mut usize, _module: usize, _name: *const c_char) {
+        *function = handle();
+        0
+    }
+    anywhere cuFuncGetAttribute(value: *mut c_int, _attribute: c_int, _function: usize) { *value = 0; 0 }
+    inside cuFuncSetAttribute(_function: usize, _attribute: c_int, _value: c_int) { 0 }
+    inside cuLaunchKernel(
+        _function: usize, _gx: c_uint, _gy: c_uint, _gz: c_uint, _bx: c_uint, _by: c_uint, _bz: c_uint,
+        _shared: c_uint, stream: usize, _parameters: Pointer, _extra: Pointer
+    ) {
+        work(stream, || {})
+    }
+    anywhere cuMemGetInfo_v2(free: *mut usize, total: *mut usize) { *free = 1 << 36; *total = 1 << 36; 0 }
+    inside cuMemPoolCreate(pool: *mut usize, _properties: Pointer) { *pool = handle(); 0 }
+    inside cuMemPoolDestroy(_pool: usize) { 0 }
+    inside cuMemPoolTrimTo(_pool: usize, _bytes: usize) { 0 }
+    inside cuMemPoolSetAttribute(_pool: usize, _attribute: c_int, _value: Pointer) { 0 }
+    inside cuMemAllocFromPoolAsync(address: *mut u64, bytes: usize, _pool: usize, stream: usize) {
+        if is_captured(stream) {
+            return CAPTURED;
+        }
+        let place = alloc(Layout::from_size_align(bytes, 256).unwrap());
+        place.write_bytes(0xff, bytes);
+        *address = place as u64;
+        SIZES.lock().unwrap().get_or_insert_default().insert(*address, bytes);
+        0
+    }
+    inside cuMemFreeAsync(address: u64, stream: usize) {
+        if is_captured(stream) {
+            return CAPTURED;
+        }
+        let bytes = SIZES.lock().unwrap().as_mut().unwrap().remove(&address).unwrap();
+        (address as *mut u8).write_bytes(0xee, bytes);
+        dealloc(address as *mut u8, Layout::from_size_align(bytes, 256).unwrap());
+        0
+    }
+    inside cuMemAllocHost_v2(address: *mut *mut u8, bytes: usize) {
+        *address = alloc(Layout::from_size_align(bytes, 4096).unwrap());
+        SIZES.lock().unwrap().get_or_insert_default().insert(*address as u64, bytes);
+        0
+    }
+    inside cuMemFreeHost(address: *mut u8) {
+        let bytes = SIZES.lock().unwrap().as_mut().unwrap().remove(&(address as u64)).unwrap();
+        dealloc(address, Layout::from_size_align(bytes, 4096).unwrap());
+        0
+    }
+    inside cuPointerGetAttribute(_value: Pointer, _attribute: c_int, address: u64) {
+        let sizes = SIZES.lock().unwrap();
+        let is_inside = |(start, bytes): (&u64, &usize)| (*start..*start + *bytes as u64).contains(&address);
+        match sizes.as_ref().is_some_and(|sizes| sizes.iter().any(is_inside)) {
+            true => 0,
+            false => 1,
+        }
+    }
+    inside cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) { copy(from, to, bytes, stream) }
+    inside cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) { copy(from, to, bytes, stream) }
+    inside cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) { copy(from, to, bytes, stream) }
+    inside cuMemsetD8Async(address: u64, value: u8, bytes: usize, stream: usize) {
+        work(stream, move || unsafe { (address as *mut u8).write_bytes(value, bytes) })
+    }
+    inside cuStreamCreateWithPriority(stream: *mut usize, _flags: c_uint, _priority: c_int) {
+        *stream = handle();
+        0
+    }
+    inside cuStreamDestroy_v2(stream: usize) {
+        match is_captured(stream) {
+            true => CAPTURED,
+            false => 0,
+        }
+    }
+    inside cuStreamSynchronize(stream: usize) {
+        match is_captured(stream) {
+            true => CAPTURED,
+            false => 0,
+        }
+    }
+    inside cuStreamWaitEvent(stream: usize, _event: usize, _flags: c_uint) {
+        match is_captured(stream) {
+            true => CAPTURED,
+            false => 0,
+        }
+    }
+    inside cuEventCreate(event: *mut usize, _flags: c_uint) { *event = handle(); 0 }
+    inside cuEventRecord(_event: usize, stream: usize) {
+        match is_captured(stream) {
+            true => CAPTURED,
+            false => 0,
+        }
+    }
+    inside cuEventSynchronize(_event: usize) { 0 }
+    inside cuEventDestroy_v2(_event: usize) { 0 }
+    inside cuStreamBeginCapture_v2(stream: usize, _mode: c_int) {
+        with_recorded(|recorded| recorded.insert(stream, vec![]));
+        0
+    }
+    inside cuStreamEndCapture(stream: usize, graph: *mut usize) {
+        let Some(works) = with_recorded(|recorded| recorded.remove(&stream)) else {
+            return 1;
+        };
+        *graph = GRAPHS + handle();
+        with_recorded(|recorded| recorded.insert(*graph, works));
+        0
+    }
+    inside cuGraphInstantiateWithFlags(executable: *mut usize, graph: usize, _flags: u64) {
+        *executable = GRAPHS + handle();
+        with_recorded(|recorded| {
+            let works = recorded.remove(&graph).unwrap();
+            recorded.insert(*executable, works);
+        });
+        0
+    }
+    inside cuGraphLaunch(executable: usize, stream: usize) {
+        if is_captured(stream) {
+            return CAPTURED;
+        }
+        with_recorded(|recorded| recorded[&executable].iter().for_each(|work| work()));
+        0
+    }
+    inside cuGraphExecDestroy(executable: usize) {
+        with_recorded(|recorded| recorded.remove(&executable).unwrap());
+        0
+    }
+    inside cuGraphDestroy(_graph: usize) { 0 }
+}
+
+/// Numbers of graphs begin here, those of other things lie below.
+const GRAPHS: usize = 1 << 40;
+
+fn copy(from: u64, to: u64, bytes: usize, stream: usize) -> c_int {
+    work(stream, move || unsafe { (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes) })
+}

@@ -1,0 +1,253 @@
+//! What the library asks of the driver, over a library that plays the driver of a GPU. Needs no GPU.
+//!
+//! The loader reads its search path when a program starts, so each test runs in a process of its
+//! own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use gridstride::matmul::MatMul;
+use gridstride::{Device, Error, Result};
+use ndarray::{Array2, array};
+
+use crate::common::in_own_process;
+
+/// Where the fake driver writes its calls.
+const LOG: &str = "FAKE_DRIVER_LOG";
+
+/// Builds the fake driver, and returns its folder.
+fn build() -> &'static Path {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake_driver");
+        fs::create_dir_all(&folder).unwrap();
+        let source = folder.join("driver.rs");
+        fs::write(&source, include_str!("driver.rs")).unwrap();
+        let output = Command::new("rustc")
+            .args([
+                "--edition",
+                "2024",
+                "-A",
+                "warnings",
+                "--crate-type",
+                "cdylib",
+                "-o",
+            ])
+            .arg(folder.join("libcuda.so.1"))
+            .arg(&source)
+            .output()
+            .expect("rustc is on the path");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        folder
+    });
+    &FOLDER
+}
+
+/// Runs `work` with the fake GPU in a separate process, and checks that everything was freed.
+fn over_fake_driver<T>(test: T, name: &str, work: impl FnOnce(Device)) {
+    let prepare = |command: &mut Command| {
+        let folder = build();
+        let log = folder.join(name);
+        fs::write(&log, "").unwrap();
+        // Behind the fake driver, what this program needs itself.
+        let others = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let paths = [folder.to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&others));
+        let paths = std::env::join_paths(paths).unwrap();
+        command.env("LD_LIBRARY_PATH", paths).env(LOG, log);
+    };
+    in_own_process(test, prepare, || {
+        work(Device::cuda(0).unwrap());
+        let calls = calls();
+        let count = |name| calls.iter().filter(|call| *call == name).count();
+        for (made, freed) in [
+            ("cuMemAllocFromPoolAsync", "cuMemFreeAsync"),
+            ("cuMemAllocHost_v2", "cuMemFreeHost"),
+            ("cuStreamCreateWithPriority", "cuStreamDestroy_v2"),
+            ("cuEventCreate", "cuEventDestroy_v2"),
+            ("cuModuleLoadDataEx", "cuModuleUnload"),
+            ("cuGraphInstantiateWithFlags", "cuGraphExecDestroy"),
+            ("cuStreamBeginCapture_v2", "cuGraphDestroy"),
+            ("cuStreamBeginCapture_v2", "cuStreamEndCapture"),
+            ("cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"),
+        ] {
+            assert_eq!(count(made), count(freed), "{made} and {freed}");
+        }
+    });
+}
+
+/// Returns the names of all calls so far.
+fn calls() -> Vec<String> {
+    let text = fs::read_to_string(std::env::var_os(LOG).unwrap()).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Returns how often `work` calls each function of the driver, except those for the context.
+fn calls_of<R>(work: impl FnOnce() -> Result<R>) -> BTreeMap<String, usize> {
+    let before = calls().len();
+    let result = work().unwrap();
+    let mut counts = BTreeMap::new();
+    for call in calls().split_off(before) {
+        if !call.starts_with("cuCtxP") {
+            *counts.entry(call).or_default() += 1;
+        }
+    }
+    drop(result);
+    counts
+}
+
+fn counts<const N: usize>(expected: [(&str, usize); N]) -> BTreeMap<String, usize> {
+    expected
+        .map(|(name, count)| (name.to_owned(), count))
+        .into()
+}
+
+/// A call on device arrays costs what its launches cost: its temporary buffers are those of the
+/// call before.
+#[test]
+fn repeated_calls_only_launch() {
+    over_fake_driver(
+        repeated_calls_only_launch,
+        "repeated_calls_only_launch",
+        |device| {
+            let ones = |size| Array2::<f64>::ones((size, size));
+            for size in [16, 128] {
+                let a = device.upload(&ones(size)).unwrap();
+                let mut c = device.upload(&ones(size)).unwrap();
+                let mut into = || MatMul::new().matmul_device_into(&a, &a, &mut c);
+                into().unwrap();
+                let new = || MatMul::new().matmul_device(&a, &a);
+                drop(new().unwrap());
+                for calls in [calls_of(&mut into), calls_of(new)] {
+                    assert_eq!(calls.len(), 1, "{size}: {calls:?}");
+                    assert!(
+                        (1..=2).contains(&calls["cuLaunchKernel"]),
+                        "{size}: {calls:?}"
+                    );
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn small_copies_wait_for_results_alone() {
+    over_fake_driver(
+        small_copies_wait_for_results_alone,
+        "small_copies_wait_for_results_alone",
+        |device| {
+            for length in [1, 1024, 1025, 65_536] {
+                let source = vec![7u8; length];
+                let mut buffer = device.alloc::<u8>(length).unwrap();
+                let mut expected = counts([("cuMemcpyHtoDAsync_v2", 1)]);
+                if length > 1024 {
+                    // Whether the source is page-locked.
+                    expected.insert("cuPointerGetAttribute".to_owned(), 1);
+                }
+                assert_eq!(calls_of(|| buffer.copy_from(&source)), expected, "{length}");
+                assert_eq!(buffer.to_vec().unwrap(), source);
+            }
+            // Page-locked memory, which the GPU reads later, and much memory.
+            let pinned = device.pinned::<u8>(2000).unwrap();
+            let mut buffer = device.alloc::<u8>(2000).unwrap();
+            let waits = calls_of(|| buffer.copy_from(&pinned));
+            assert_eq!(waits["cuStreamSynchronize"], 1);
+            let mut buffer = device.alloc::<u8>(65_537).unwrap();
+            let waits = calls_of(|| buffer.copy_from(&[0; 65_537]));
+            assert_eq!(waits["cuStreamSynchronize"], 1);
+            let buffer = device.buffer_from(&[1u64, 2]).unwrap();
+            buffer.to_vec().unwrap();
+            let reads = calls_of(|| buffer.to_vec());
+            let expected = [("cuMemcpyDtoHAsync_v2", 1), ("cuStreamSynchronize", 1)];
+            assert_eq!(reads, counts(expected));
+        },
+    );
+}
+
+/// The copies and fills of graphs are real here, as opposed to kernels.
+#[test]
+fn graphs_repeat_their_work_and_free_everything() {
+    over_fake_driver(
+        graphs_repeat_their_work_and_free_everything,
+        "graphs_repeat_their_work_and_free_everything",
+        |device| {
+            let mut source = device.upload(&array![[1u32, 2], [3, 4], [5, 6]]).unwrap();
+            let record = || {
+                let rows = source.view().slice_axis(0, 1..3)?.to_array()?;
+                let mut zeros = device.zeros::<u32>(3)?;
+                zeros.fill_zero()?;
+                let uploaded = device.buffer_from(&[9u32, 8])?;
+                // Temporary memory, which the graph keeps.
+                drop(device.zeros::<u32>(100)?);
+                Ok((rows, zeros, uploaded))
+            };
+            let (mut graph, (rows, mut zeros, mut uploaded)) = device.capture(record).unwrap();
+            // Uploads run at once too.
+            assert_eq!(uploaded.to_vec().unwrap(), [9, 8]);
+            for round in 0..3u32 {
+                source.buffer_mut().copy_from(&[round; 6]).unwrap();
+                zeros.copy_from(&[round + 1; 3]).unwrap();
+                uploaded.copy_from(&[round; 2]).unwrap();
+                let expected = counts([("cuGraphLaunch", 1)]);
+                assert_eq!(calls_of(|| graph.launch()), expected);
+                assert_eq!(
+                    rows.download().unwrap(),
+                    array![[round, round], [round, round]]
+                );
+                assert_eq!(zeros.to_vec().unwrap(), [0; 3]);
+                assert_eq!(uploaded.to_vec().unwrap(), [9, 8]);
+            }
+            drop(source);
+            graph.launch().unwrap();
+            assert_eq!(rows.download().unwrap(), array![[2, 2], [2, 2]]);
+
+            // Arrays of another stream: each launch waits for it, and it waits for the launch.
+            let beside = device.on(&device.stream().unwrap()).unwrap();
+            let a = device.upload(&Array2::<f64>::ones((16, 16))).unwrap();
+            let b = beside.upload(&Array2::<f64>::ones((16, 16))).unwrap();
+            let (mut ordered, _product) = device
+                .capture(|| MatMul::new().matmul_device(&a, &b))
+                .unwrap();
+            let expected = [
+                ("cuEventRecord", 2),
+                ("cuGraphLaunch", 1),
+                ("cuStreamWaitEvent", 2),
+            ];
+            assert_eq!(calls_of(|| ordered.launch()), counts(expected));
+            let moved = a.on(&beside);
+            assert!(matches!(moved, Err(Error::InvalidInput { .. })));
+        },
+    );
+}
+
+#[test]
+fn refused_captures_leave_the_stream_as_it_was() {
+    over_fake_driver(
+        refused_captures_leave_the_stream_as_it_was,
+        "refused_captures_leave_the_stream_as_it_was",
+        |device| {
+            let mut buffer = device.buffer_from(&[1u32, 2]).unwrap();
+            assert!(device.capture(|| buffer.to_vec()).is_err());
+            assert!(device.capture(|| device.synchronize()).is_err());
+            assert!(device.capture(|| device.alloc::<u8>(usize::MAX)).is_err());
+            let stream = device.stream().unwrap();
+            // Another thread's waiting for all streams would end the capture.
+            let buffer_of_any_handle = device.capture(|| {
+                std::thread::scope(|scope| {
+                    let other = scope.spawn(|| device.with_memory_limit(1 << 20).zeros::<u8>(9));
+                    other.join().unwrap()
+                })
+            });
+            drop(buffer_of_any_handle.unwrap());
+            drop(stream);
+            let (mut graph, ()) = device.capture(|| buffer.fill_zero()).unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), [1, 2]);
+            graph.launch().unwrap();
+            assert_eq!(buffer.to_vec().unwrap(), [0, 0]);
+        },
+    );
+}
