@@ -36,8 +36,8 @@ struct Args {
     /// Only cases whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
-    /// Computes one of `one_in` pairs; by default all on a GPU, one in 50 on the CPU, one in 20000 in the
-    /// simulator.
+    /// Computes one of `one_in` pairs; by default all on a GPU, one in 50 on the CPU, one in 20000 in
+    /// the simulator.
     #[arg(long)]
     one_in: Option<usize>,
     /// Timed runs, after a first one that is not.

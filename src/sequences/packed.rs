@@ -28,8 +28,8 @@ impl PackedLetters {
         packed.upload(device)
     }
 
-    /// Copies any codes, in as few bits as the largest needs. Codes are read only once if the first
-    /// of them tell how many bits all need.
+    /// Copies any codes, in as few bits as the largest needs. If later codes need more bits than
+    /// the first ones, all codes are packed twice.
     pub fn upload_densely(device: &Device, codes: &[u8]) -> Result<Self> {
         let mut packed = Packed::default();
         packed.pack_in(codes, likely_bits(codes))?;
@@ -100,12 +100,12 @@ pub fn bits_for(bound: usize) -> u32 {
     }
 }
 
-/// Returns the bits of a letter whose largest code is known.
+/// Returns the bits of letters whose largest code is `largest`.
 fn bits_up_to(largest: Option<u8>) -> u32 {
     bits_for(largest.map_or(0, |largest| usize::from(largest) + 1))
 }
 
-/// Returns the bits that the first codes need, which are mostly those that all need.
+/// Returns the bits that the first codes need. In most cases all codes need no more.
 pub fn likely_bits(codes: &[u8]) -> u32 {
     bits_up_to(largest_of(&codes[..codes.len().min(SAMPLE)]))
 }

@@ -5,13 +5,13 @@ use std::ops::Range;
 /// Numbers that differ by a larger factor have a logarithmic axis.
 const LINEAR: f64 = 10.0;
 
-/// The ticks of a linear axis behind 0, at least.
+/// The least number of ticks of a linear axis, without the one at 0.
 const TICKS: f64 = 5.0;
 
 /// Labels of an axis that the drawing library may choose.
 const LABELS: f64 = 16.0;
 
-/// An axis of numbers that are not negative.
+/// An axis of positive numbers.
 pub enum Scale {
     /// From 0 to a number, with a tick for each step.
     Linear { end: f64, step: f64 },
@@ -20,7 +20,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Returns an axis that has all numbers.
+    /// Returns an axis for positive numbers that contains all of them.
     pub fn new(numbers: impl Iterator<Item = f64>) -> Scale {
         let (least, most) = numbers.fold((f64::INFINITY, 0.0f64), |(least, most), number| {
             (least.min(number), most.max(number))
@@ -61,8 +61,8 @@ impl Scale {
     }
 }
 
-/// Returns the greatest of 1, 2 and 5 times a power of ten that is at most `number`, a positive
-/// number.
+/// Returns the greatest number of the form 1, 2 or 5 times a power of ten that is at most `number`,
+/// which is positive.
 pub fn rounded_down(number: f64) -> f64 {
     let power = 10f64.powf(number.log10().floor());
     let multiples = [5.0, 2.0].map(|factor| factor * power);

@@ -23,7 +23,7 @@ const LINE: usize = 80;
 /// Letters of the records that are made in one go by all threads, unless a group has more.
 const WAVE: u64 = 1 << 24;
 
-/// Sequences of a group, unless there is another number of them.
+/// The default number of sequences of a group.
 const GROUP: usize = 2;
 
 /// Writes the sequences of `count` groups to one file, or all pairs within the groups to two.

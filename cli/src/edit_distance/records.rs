@@ -14,7 +14,7 @@ use crate::common::report::warn;
 use crate::tensor_sketch::fasta::Sequence;
 use crate::tensor_sketch::fasta_file::read_records;
 
-/// Returns the places of both sequences of all pairs of a group of `size` sequences.
+/// Returns all pairs of a group of `size` sequences, as indices within the group.
 pub fn pairs_of_group(size: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..size).flat_map(move |i| (i + 1..size).map(move |j| (i, j)))
 }
@@ -38,8 +38,8 @@ impl Pairs {
     /// Reads the pairs of both files, or those within the groups of one.
     ///
     /// # Errors
-    /// If there are not equally many records in both files, or no whole groups in one, if a record
-    /// cannot be read, or if there is too little memory for all pairs.
+    /// If the files do not have equally many records, if the records of a single file do not divide
+    /// into groups, if a record cannot be read, or if the memory does not suffice for all pairs.
     pub fn read(args: &Args) -> Result<Pairs> {
         let bar = progress::bytes("reading", total_size(args.files()));
         let read = Arc::default();

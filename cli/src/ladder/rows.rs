@@ -70,7 +70,7 @@ pub struct Row {
     pub version: String,
     /// What its times include.
     pub clock: Clock,
-    /// The timed runs: one of work that takes long.
+    /// The number of timed runs, which is 1 for work that takes long.
     pub runs: usize,
     /// The median of its runs.
     pub time: Duration,

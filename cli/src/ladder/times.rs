@@ -8,7 +8,7 @@ use gridstride::device::DeviceKind;
 use super::rows::Clock;
 use super::setup::Setup;
 
-/// A run that takes so long is the only one that is timed.
+/// A run that takes at least this long is the only one that is timed.
 const LONG: Duration = Duration::from_secs(1);
 
 /// Returns the times of `runs` runs, sorted, and the last result. A first run is not timed, because

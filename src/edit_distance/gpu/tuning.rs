@@ -23,12 +23,12 @@ pub fn is_long((rows, _): Lengths) -> bool {
     rows > STRIP_ROWS
 }
 
-/// The kernels times the lanes of a pair: all that [`LANES`] could have.
+/// The number of combinations of a kernel and the lanes of a pair.
 pub const SHAPES: usize = WORDS.len() * 32;
 
 /// The index of the words per lane, and the lanes of a short pair, by the number of words that hold
-/// a bit for each of its rows. A table, since a division takes longer than everything else that the
-/// host does for a pair.
+/// a bit for each of its rows. This is a table because the divisions take longer than everything
+/// else that the host does for a pair.
 pub static LANES: [(usize, usize); (STRIP_ROWS / 32) as usize + 1] = {
     let mut all = [(0, 0); (STRIP_ROWS / 32) as usize + 1];
     let mut words_of_rows = 0;

@@ -7,8 +7,8 @@ use super::tuning::{Lengths, is_long};
 use crate::partition::bytes_of;
 use crate::sequences::likely_bits;
 
-/// Returns the bytes of the letters of one side, if the first ones tell their bits, and of its
-/// offsets.
+/// Returns the bytes of the letters and the offsets of one side. The letters take more if later
+/// ones need more bits than the first ones.
 pub fn text_bytes(codes: &[u8], sequences: usize) -> u64 {
     let bits = u64::from(likely_bits(codes));
     (codes.len() as u64 * bits).div_ceil(8) + bytes_of(sequences + 1, size_of::<u64>())

@@ -21,12 +21,12 @@ impl TimeBuckets {
     ///
     /// The views may have any strides. From a GPU, elements without gaps are copied to their places
     /// directly, so that arrays in [page-locked](crate::Device::pinned) memory take no other copy.
-    /// With several devices, or on the CPU, results are copied from new arrays. After an error the
-    /// arrays have unspecified content.
+    /// On the CPU, with several devices, and if the points do not fit in a device's memory at a
+    /// time, results are copied from new arrays. After an error the arrays have unspecified content.
     ///
     /// # Errors
     /// Those of [`aggregate`](Self::aggregate), and [`Error::Shape`](crate::Error::Shape) if
-    /// `columns` does not have M rows of R elements, and if there are more than R buckets.
+    /// `columns` does not have M rows of R elements, or if there are more than R buckets.
     ///
     /// ```
     /// use gridstride::Device;

@@ -64,8 +64,8 @@ fn every_edge_of_words_lanes_and_chunks() {
     }
 }
 
-/// The number of bits that letters are packed in is guessed from the first ones: here later ones
-/// need more.
+/// The first letters of a side tell in how many bits all its letters are packed. Here later letters
+/// need more bits.
 #[test]
 fn larger_letters_behind_many_small_ones() {
     let mut pairs = vec![(sequence(90, 2, 0), sequence(100, 2, 1)); 60];
@@ -80,7 +80,7 @@ fn larger_letters_behind_many_small_ones() {
     }
 }
 
-/// Letters of 1, 2, 4 and 8 bits on both sides, which devices pack each for itself.
+/// Letters of 1, 2, 4 and 8 bits on both sides. Devices pack each side separately.
 #[test]
 fn every_size_of_an_alphabet() {
     const SIZES: [u8; 6] = [1, 2, 4, 5, 16, 255];

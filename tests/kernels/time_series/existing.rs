@@ -17,7 +17,7 @@ in_every_type! { in_f32 f32, in_f64 f64: {
 const START: i64 = -77;
 const NUMBER: f64 = 1e300;
 
-/// Calls `aggregate_series_into`, and expects `expected` and, behind it, nothing.
+/// Calls `aggregate_series_into`, and expects `expected` and, behind it, unchanged elements.
 #[track_caller]
 fn check<T: Number>(
     devices: &[Device],

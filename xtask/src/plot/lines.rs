@@ -44,8 +44,8 @@ pub enum Legend {
     Beside,
 }
 
-/// Sizes in pixels: the plot, and at its right the legend, the place of its first name, and the
-/// distance of names.
+/// Sizes in pixels: the plot, the width of the legend at its right, the height of the first name,
+/// and the distance of names.
 const PLOT: (u32, u32) = (800, 480);
 const LEGEND: u32 = 280;
 const FIRST: i32 = 60;

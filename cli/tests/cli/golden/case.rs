@@ -31,7 +31,7 @@ const MASKED: [&str; 14] = [
     "largest_share_of_bound",
     "peak_memory_bytes",
     "speed_up",
-    // One of work that takes long.
+    // It is 1 for work that takes long.
     "runs",
     "occupancy",
     "registers",

@@ -1,4 +1,4 @@
-//! The plan of consecutive pairs, which a task makes.
+//! The plan of one chunk: the consecutive pairs of a task.
 
 use std::ops::Range;
 
@@ -29,8 +29,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Plans as many pairs as there are places, from the pair `first` on, and writes the short ones
-    /// to the places, sorted.
+    /// Plans one pair for each place, from the pair `first` on. Writes the short pairs to the first
+    /// places, sorted.
     pub fn new(
         first: usize,
         places: &mut [u32],
@@ -68,16 +68,16 @@ impl Chunk {
 /// Returns the class of the length of a longer sequence: the 32 columns that a kernel computes
 /// together, or, from 1024 columns on, a sixteenth of an octave.
 pub fn class(columns: u32) -> u16 {
-    let chunks = columns / 32;
+    let units = columns / 32;
     // The bits below the highest five.
-    let below = chunks.checked_ilog2().unwrap_or(0).saturating_sub(4);
-    (below * 16 + (chunks >> below)) as u16
+    let below = units.checked_ilog2().unwrap_or(0).saturating_sub(4);
+    (below * 16 + (units >> below)) as u16
 }
 
 /// Writes the short pairs to places by shape, and within a shape by class, the longest first.
 /// Returns where the pairs of each cell, a shape and a class, end.
 ///
-/// Sorts by counting. If all lengths are about equal there are few cells, and the pairs are read and
+/// Sorts by counting. If all lengths are about equal, there are few cells, and memory is read and
 /// written in order.
 fn sort(
     first: usize,
