@@ -577,7 +577,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// The launch is as [`Persistent`] says.
-        #[kernel(block = 384)]
+        #[kernel(max_block = 384, min_blocks = 1)]
         pub unsafe fn $name(a: TensorMap, b: TensorMap, product: Persistent<f32>) {
             let (a, b) = (tensor_map!($name, 0, a), tensor_map!($name, 1, b));
             // SAFETY: passed on to the caller.
