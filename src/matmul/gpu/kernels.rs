@@ -152,7 +152,7 @@ impl HasKernels for f32 {
     const KERNELS: Kernels<f32> = Kernels {
         families: &[
             family(Fma, speed(F32, 108.0, 1.0, 1), kernels::FMA_F32_LARGE),
-            family(Fma, speed(F32, 80.0, 0.3, 4), kernels::FMA_F32_SMALL),
+            family(Fma, speed(F32, 72.0, 0.45, 4), kernels::FMA_F32_SMALL),
             family(Fma, speed(F32, 50.0, 0.1, 16), kernels::FMA_F32_TINY),
             family(Warp, speed(Tf32, 240.0, 0.8, 2), kernels::MMA_TF32),
             family(Warp, speed(Tf32, 235.0, 1.0, 4), kernels::SMALL_TF32),
