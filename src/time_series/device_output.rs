@@ -6,6 +6,7 @@ use cuda_std::{DeviceSlice, DeviceSliceMut};
 use ndarray::Ix1;
 use time_series_kernels::Summary;
 
+use super::device_offsets::DeviceOffsets;
 use super::method::Method;
 use super::options::TimeBuckets;
 use super::output::{
@@ -17,7 +18,7 @@ use crate::device::{Buffer, Device, DeviceArray, DeviceView, Element, collected,
 /// [`Aggregates`] in the memory of a device.
 #[derive(Debug)]
 pub struct DeviceAggregates {
-    pub(super) offsets: Vec<usize>,
+    pub(super) offsets: DeviceOffsets,
     pub(super) starts: DeviceArray<i64, Ix1>,
     pub(super) methods: Vec<Method>,
     pub(super) columns: DeviceColumns,
@@ -89,20 +90,29 @@ impl DeviceAggregates {
 
     /// Returns the number of series.
     pub fn series_count(&self) -> usize {
-        self.offsets.len() - 1
+        self.offsets.series_count()
     }
 
-    /// Returns the buckets of the series with an index.
+    /// Returns the buckets of the series with an index. The first call copies all
+    /// [`offsets`](Self::offsets) to the host.
+    ///
+    /// # Errors
+    /// As [`download`](Self::download).
     ///
     /// # Panics
     /// If there is no such series.
-    pub fn series(&self, index: usize) -> Range<usize> {
-        self.offsets[index]..self.offsets[index + 1]
+    pub fn series(&self, index: usize) -> Result<Range<usize>> {
+        let offsets = self.offsets()?;
+        Ok(offsets[index]..offsets[index + 1])
     }
 
-    /// Returns the index of each series' first bucket, and at the end the number of buckets.
-    pub fn offsets(&self) -> &[usize] {
-        &self.offsets
+    /// Returns the index of each series' first bucket, and at the end the number of buckets. The
+    /// first call copies them to the host.
+    ///
+    /// # Errors
+    /// As [`download`](Self::download).
+    pub fn offsets(&self) -> Result<&[usize]> {
+        self.offsets.get()
     }
 
     /// Copies everything to the host.
@@ -114,7 +124,7 @@ impl DeviceAggregates {
     pub fn download(&self) -> Result<Aggregates> {
         let columns = (0..self.methods.len()).map(|index| self.column(index).download());
         Ok(Aggregates {
-            offsets: copied(&self.offsets)?,
+            offsets: copied(self.offsets()?)?,
             starts: self.starts.download()?,
             methods: self.methods.clone(),
             columns: columns.collect::<Result<_>>()?,
@@ -131,7 +141,7 @@ impl DeviceAggregates {
                 elements: device.buffer_from(&columns)?,
                 stride: aggregates.len(),
             },
-            offsets: aggregates.offsets,
+            offsets: DeviceOffsets::Host(aggregates.offsets),
             methods: aggregates.methods,
         })
     }
@@ -140,7 +150,7 @@ impl DeviceAggregates {
 /// [`CustomAggregates`] in the memory of a device.
 #[derive(Debug)]
 pub struct DeviceCustomAggregates<O: Element> {
-    pub(super) offsets: Vec<usize>,
+    pub(super) offsets: DeviceOffsets,
     pub(super) starts: DeviceArray<i64, Ix1>,
     pub(super) results: DeviceArray<O, Ix1>,
 }
@@ -156,15 +166,19 @@ impl<O: Element> DeviceCustomAggregates<O> {
         &self.results
     }
 
-    /// Returns the index of each series' first bucket, and at the end the number of buckets.
-    pub fn offsets(&self) -> &[usize] {
-        &self.offsets
+    /// Returns the index of each series' first bucket, and at the end the number of buckets. The
+    /// first call copies them to the host.
+    ///
+    /// # Errors
+    /// As [`download`](Self::download).
+    pub fn offsets(&self) -> Result<&[usize]> {
+        self.offsets.get()
     }
 
     /// Copies everything to the host, as [`DeviceAggregates::download`].
     pub fn download(&self) -> Result<CustomAggregates<O>> {
         Ok(CustomAggregates {
-            offsets: copied(&self.offsets)?,
+            offsets: copied(self.offsets()?)?,
             starts: self.starts.download()?,
             results: self.results.download()?,
         })
@@ -174,7 +188,7 @@ impl<O: Element> DeviceCustomAggregates<O> {
         Ok(DeviceCustomAggregates {
             starts: device.upload(&found.starts)?,
             results: device.upload(&found.results)?,
-            offsets: found.offsets,
+            offsets: DeviceOffsets::Host(found.offsets),
         })
     }
 }
@@ -204,9 +218,13 @@ impl DeviceSummaries {
         &self.buckets.results
     }
 
-    /// Returns the index of each series' first bucket, and at the end the number of buckets.
-    pub fn offsets(&self) -> &[usize] {
-        &self.buckets.offsets
+    /// Returns the index of each series' first bucket, and at the end the number of buckets. The
+    /// first call copies them to the host.
+    ///
+    /// # Errors
+    /// As [`download`](Self::download).
+    pub fn offsets(&self) -> Result<&[usize]> {
+        self.buckets.offsets()
     }
 
     /// Copies everything to the host, as [`DeviceAggregates::download`], where summaries can be

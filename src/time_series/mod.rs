@@ -68,6 +68,7 @@
 mod calls;
 mod cpu;
 mod custom;
+mod device_offsets;
 mod device_output;
 mod dispatch;
 mod element;

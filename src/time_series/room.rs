@@ -61,7 +61,7 @@ impl<'a> Room<'a> {
             let first = index * columns.stride;
             copy(&columns.elements, first, row.slice_mut(s![..count]))?;
         }
-        Ok(found.offsets)
+        found.offsets.into_host()
     }
 
     fn require(&self, buckets: usize) -> Result<()> {

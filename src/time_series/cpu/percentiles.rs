@@ -59,7 +59,7 @@ impl Scratch {
         self.keys.clear();
         reserve(&mut self.keys, points.len())?;
         let mut has_nan = false;
-        source.for_each(first, points, |point| {
+        source.for_each::<true>(first, points, |point| {
             has_nan |= point.value.is_nan();
             self.keys.push(key(point.value));
         });

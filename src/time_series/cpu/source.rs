@@ -13,11 +13,18 @@ use crate::{Real, Result};
 
 /// The numbers to aggregate in a range of points, in a series that begins at point `first`.
 pub trait Source: Sync {
+    /// The type of the values.
+    type Value: Real;
+
+    /// Returns the timestamps and values of a range, or `None` if the numbers are not the values.
+    fn values(&self, points: Range<usize>) -> Option<(&[i64], &[Self::Value])>;
+
     /// Returns the first number, or NaN if there is none.
     fn near(&self, first: usize, points: Range<usize>) -> f64;
 
-    /// Calls `f` with each number.
-    fn for_each(&self, first: usize, points: Range<usize>, f: impl FnMut(Point));
+    /// Calls `f` with each number. Without `LOOKS`, values need not be looked at: `f` may get NaN
+    /// in place of values that are left out, and must then notice it.
+    fn for_each<const LOOKS: bool>(&self, first: usize, points: Range<usize>, f: impl FnMut(Point));
 }
 
 /// The values, or the differences of values to the values before them.
@@ -79,6 +86,17 @@ impl<'a, T: Real, const ARE_RATES: bool> Numbers<'a, T, ARE_RATES> {
 }
 
 impl<T: Real, const ARE_RATES: bool> Source for Numbers<'_, T, ARE_RATES> {
+    type Value = T;
+
+    #[inline(always)]
+    fn values(&self, points: Range<usize>) -> Option<(&[i64], &[T])> {
+        if ARE_RATES {
+            return None;
+        }
+        let timestamps = &self.points.timestamps[points.clone()];
+        Some((timestamps, &self.points.values[points]))
+    }
+
     #[inline(always)]
     fn near(&self, first: usize, points: Range<usize>) -> f64 {
         let start = points.start;
@@ -96,7 +114,13 @@ impl<T: Real, const ARE_RATES: bool> Source for Numbers<'_, T, ARE_RATES> {
     }
 
     #[inline(always)]
-    fn for_each(&self, first: usize, points: Range<usize>, mut f: impl FnMut(Point)) {
+    fn for_each<const LOOKS: bool>(
+        &self,
+        first: usize,
+        points: Range<usize>,
+        mut f: impl FnMut(Point),
+    ) {
+        let looks = LOOKS || ARE_RATES;
         let mut before = match ARE_RATES {
             true => self.before(first, points.start),
             false => None,
@@ -104,7 +128,7 @@ impl<T: Real, const ARE_RATES: bool> Source for Numbers<'_, T, ARE_RATES> {
         let timestamps = &self.points.timestamps[points.clone()];
         for (&timestamp, value) in timestamps.iter().zip(&self.points.values[points]) {
             let value = value.to_f64();
-            if value.is_nan() && self.skips_nan {
+            if looks && value.is_nan() && self.skips_nan {
                 continue;
             }
             if !ARE_RATES {

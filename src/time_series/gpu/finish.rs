@@ -9,6 +9,7 @@ use super::tuning;
 use crate::Result;
 use crate::device::{Buffer, DeviceArray};
 use crate::primitives::exclusive_sums;
+use crate::time_series::device_offsets::DeviceOffsets;
 use crate::time_series::device_output::{DeviceAggregates, DeviceColumns};
 use crate::time_series::options::{Fill, TimeBuckets};
 
@@ -59,9 +60,9 @@ fn kept(options: &TimeBuckets, mut found: DeviceAggregates) -> Result<DeviceAggr
     // SAFETY: the indices are those of buckets, and there is a place for each.
     unsafe { device.launch(MODULE, &kernels::pick_i64, config, arguments)? };
     found.methods.truncate(asked);
-    for offset in &mut found.offsets {
-        *offset = before_on_host[*offset] as usize;
-    }
+    let offsets = found.offsets.get()?.iter();
+    let offsets = offsets.map(|&offset| before_on_host[offset] as usize);
+    found.offsets = DeviceOffsets::Host(offsets.collect());
     picked(found, starts, &indices, f64::NAN)
 }
 
@@ -102,8 +103,8 @@ fn filled(
     mut found: DeviceAggregates,
 ) -> Result<DeviceAggregates> {
     let device = found.starts.device().clone();
-    let offsets = upload_offsets(&device, &found.offsets)?;
-    let series = found.offsets.len() - 1;
+    let offsets = upload_offsets(&device, found.offsets.get()?)?;
+    let series = found.offsets.series_count();
     let mut lengths = device.alloc::<u64>(series)?;
     let all_starts = found.starts.buffer().slice();
     let arguments = (
@@ -140,9 +141,7 @@ fn filled(
         Fill::Value(value) => value,
         _ => f64::NAN,
     };
-    found.offsets = filled_offsets
-        .iter()
-        .map(|&offset| offset as usize)
-        .collect();
+    let offsets = filled_offsets.iter().map(|&offset| offset as usize);
+    found.offsets = DeviceOffsets::Host(offsets.collect());
     picked(found, starts, &indices, otherwise)
 }

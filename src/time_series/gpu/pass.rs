@@ -9,10 +9,11 @@ use time_series_kernels::{
 };
 
 use super::kernels::{HasKernels, Launches, MODULE, Reduce, Step};
-use super::timeline::{Timeline, download_offsets};
+use super::timeline::Timeline;
 use super::tuning;
 use super::workspace::{Array, Starts, States, Tiles};
 use crate::device::{Buffer, DeviceArray, DeviceView, Element, LaunchConfig};
+use crate::time_series::device_offsets::DeviceOffsets;
 use crate::time_series::device_output::DeviceColumns;
 use crate::time_series::input::{out_of_order, without_label};
 use crate::time_series::options::TimeBuckets;
@@ -43,9 +44,9 @@ impl Found {
     }
 
     /// Returns the first bucket of each series, and the number of buckets.
-    pub fn offsets(&self, timeline: &Timeline) -> Result<Vec<usize>> {
+    pub fn offsets(&self, timeline: &Timeline) -> Result<DeviceOffsets> {
         if timeline.offsets.len() == 2 {
-            return Ok(vec![0, self.starts.len()]);
+            return Ok(DeviceOffsets::Host(vec![0, self.starts.len()]));
         }
         let device = timeline.device();
         let mut offsets = device.alloc::<u64>(timeline.offsets.len())?;
@@ -58,7 +59,7 @@ impl Found {
         // SAFETY: room for each offset; buffers are of this device, and freed after the kernel has
         // run.
         unsafe { device.launch(MODULE, &kernels::buckets_of_series, config, arguments)? };
-        download_offsets(&offsets)
+        Ok(DeviceOffsets::on_device(offsets))
     }
 }
 

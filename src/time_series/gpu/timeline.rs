@@ -95,13 +95,3 @@ pub fn upload_offsets(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>>
     let wide: &Vec<u64> = &offsets.iter().map(|&offset| offset as u64).collect();
     device.buffer_from(wide)
 }
-
-/// Copies offsets that kernels have written to the host.
-pub fn download_offsets(buffer: &Buffer<u64>) -> Result<Vec<usize>> {
-    let wide = buffer.to_vec()?;
-    #[cfg(target_pointer_width = "64")]
-    let offsets = bytemuck::allocation::cast_vec(wide);
-    #[cfg(not(target_pointer_width = "64"))]
-    let offsets = wide.into_iter().map(|offset| offset as usize).collect();
-    Ok(offsets)
-}

@@ -1,0 +1,65 @@
+//! Offsets of series' buckets that stay in a device's memory until the host asks for them.
+
+use std::sync::OnceLock;
+
+use crate::Result;
+use crate::device::Buffer;
+
+/// The index of each series' first bucket, and at the end the number of buckets.
+#[derive(Debug)]
+pub enum DeviceOffsets {
+    Host(Vec<usize>),
+    Device {
+        offsets: Buffer<u64>,
+        copied: OnceLock<Vec<usize>>,
+    },
+}
+
+impl DeviceOffsets {
+    pub fn on_device(offsets: Buffer<u64>) -> DeviceOffsets {
+        let copied = OnceLock::new();
+        DeviceOffsets::Device { offsets, copied }
+    }
+
+    /// Returns the number of series.
+    pub fn series_count(&self) -> usize {
+        let len = match self {
+            DeviceOffsets::Host(offsets) => offsets.len(),
+            DeviceOffsets::Device { offsets, .. } => offsets.len(),
+        };
+        len - 1
+    }
+
+    /// Returns the offsets, which the first call copies from the device.
+    pub fn get(&self) -> Result<&[usize]> {
+        let (offsets, copied) = match self {
+            DeviceOffsets::Host(offsets) => return Ok(offsets),
+            DeviceOffsets::Device { offsets, copied } => (offsets, copied),
+        };
+        if let Some(offsets) = copied.get() {
+            return Ok(offsets);
+        }
+        let offsets = downloaded(offsets)?;
+        Ok(copied.get_or_init(|| offsets))
+    }
+
+    /// As [`get`](Self::get), for those who need the offsets as a vector.
+    pub fn into_host(self) -> Result<Vec<usize>> {
+        match self {
+            DeviceOffsets::Host(offsets) => Ok(offsets),
+            DeviceOffsets::Device { offsets, copied } => match copied.into_inner() {
+                Some(offsets) => Ok(offsets),
+                None => downloaded(&offsets),
+            },
+        }
+    }
+}
+
+fn downloaded(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
+    let wide = offsets.to_vec()?;
+    #[cfg(target_pointer_width = "64")]
+    let offsets = bytemuck::allocation::cast_vec(wide);
+    #[cfg(not(target_pointer_width = "64"))]
+    let offsets = wide.into_iter().map(|offset| offset as usize).collect();
+    Ok(offsets)
+}
