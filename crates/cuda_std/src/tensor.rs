@@ -151,7 +151,14 @@ pub unsafe fn load(to: SharedAddress, map: MapAddress, at: [i32; 3], barrier: Ba
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: passed on to the caller.
     unsafe {
-        crate::host::tensor::load(None, to, map.0, at, barrier, core::panic::Location::caller())
+        crate::host::tensor::load(
+            None,
+            to,
+            map.0,
+            at,
+            barrier,
+            core::panic::Location::caller(),
+        )
     };
 }
 
@@ -183,7 +190,12 @@ pub unsafe fn load_to(
     // SAFETY: passed on to the caller.
     unsafe {
         crate::host::tensor::load(
-            Some(blocks), to, map.0, at, barrier, core::panic::Location::caller(),
+            Some(blocks),
+            to,
+            map.0,
+            at,
+            barrier,
+            core::panic::Location::caller(),
         )
     };
 }

@@ -65,7 +65,10 @@ fn named(input: ParseStream<'_>, expected: &str) -> syn::Result<Option<u32>> {
     }
     let name: Ident = input.parse()?;
     if name != expected {
-        return Err(syn::Error::new(name.span(), format!("expected `{expected}`")));
+        return Err(syn::Error::new(
+            name.span(),
+            format!("expected `{expected}`"),
+        ));
     }
     input.parse::<Token![=]>()?;
     positive(&input.parse()?).map(Some)

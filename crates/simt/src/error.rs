@@ -117,7 +117,9 @@ pub enum SimError {
     },
 
     /// The grid is not made of whole clusters.
-    #[error("kernel `{kernel}` cannot be launched with {blocks} blocks along x, which are no multiple of its clusters of {cluster}")]
+    #[error(
+        "kernel `{kernel}` cannot be launched with {blocks} blocks along x, which are no multiple of its clusters of {cluster}"
+    )]
     CutCluster {
         /// The kernel's name.
         kernel: &'static str,
@@ -428,7 +430,9 @@ fn size_along(of: &str, axis: char) -> &'static str {
 fn describe(bound: &BlockBound) -> String {
     match bound {
         BlockBound::Any => "takes any block".into(),
-        BlockBound::Exactly(shape) | BlockBound::Cluster { block: shape, .. } => format!("needs blocks of exactly {shape}"),
+        BlockBound::Exactly(shape) | BlockBound::Cluster { block: shape, .. } => {
+            format!("needs blocks of exactly {shape}")
+        }
         BlockBound::AtMost(threads) => format!("takes at most {threads} threads"),
     }
 }
