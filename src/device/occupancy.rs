@@ -147,7 +147,7 @@ impl Device {
         shared_bytes: &dyn Fn(u32) -> u32,
     ) -> Result<u32> {
         let blocks: Vec<Dim3> = match bound {
-            BlockBound::Exactly(block) => vec![block],
+            BlockBound::Exactly(block) | BlockBound::Cluster { block, .. } => vec![block],
             BlockBound::Any => whole_warps(MAX_THREADS),
             BlockBound::AtMost(threads) => whole_warps(threads),
         };

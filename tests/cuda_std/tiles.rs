@@ -129,6 +129,56 @@ fn summed_tiles() {
 }
 
 #[test]
+fn shared_tiles() {
+    for rounds in [1, 2, 3, 8] {
+        let words = random_u32(53, WORDS * rounds);
+        let sum =
+            |i: usize| (words.chunks(WORDS)).fold(0, |sum: u32, tile| sum.wrapping_add(tile[i]));
+        let expected: Vec<_> = (0..WORDS).map(sum).collect();
+        for device in with_tiles() {
+            let array = device.buffer_from(&words).unwrap();
+            let halves = TensorTiles {
+                address: array.slice().as_ptr() as u64,
+                element_bytes: 4,
+                lengths: [32, 16 * rounds as u64, 1],
+                strides: [128, tiles::TILE as u64 * rounds as u64],
+                tile: [32, 8, 1],
+                is_swizzled: false,
+            };
+            let map = device.tensor_map(&halves).unwrap();
+            let blocks = 6;
+            let mut out = device.zeros::<u32>(blocks * WORDS).unwrap();
+            let config = LaunchConfig::new(blocks as u32, 128).with_shared_bytes(tiles::TILE + 16);
+            let arguments = (map, rounds as u32, out.slice_mut());
+            // SAFETY: two halves for each round, and shared memory for a tile and the barriers.
+            unsafe { launch(&device, &tiles::shared_tiles, config, arguments) };
+            for sums in out.to_vec().unwrap().chunks(WORDS) {
+                assert_eq!(sums, expected, "{device}, {rounds} rounds");
+            }
+        }
+    }
+}
+
+#[test]
+fn cut_clusters_are_refused() {
+    let device = simulator();
+    let mut out = device.zeros::<u32>(3 * WORDS).unwrap();
+    let config = LaunchConfig::new(3, 128).with_shared_bytes(tiles::TILE + 16);
+    let arguments = (
+        cuda_std::tensor::TensorMap::from_words([0; 16]),
+        0,
+        out.slice_mut(),
+    );
+    // SAFETY: it is refused.
+    let error = unsafe { device.launch(&MODULE, &tiles::shared_tiles, config, arguments) };
+    let message = error.unwrap_err().to_string();
+    assert!(
+        message.contains("no multiple of its clusters of 2"),
+        "{message}"
+    );
+}
+
+#[test]
 fn impossible_maps_are_refused() {
     let possible = TensorTiles {
         address: 256,

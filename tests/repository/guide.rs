@@ -228,6 +228,7 @@ unsafe fn group(mistake: u32) {
 const NOT_INITIALISED: u32 = 1;
 const ARRIVES_TWICE: u32 = 2;
 const NO_MAP: u32 = 3;
+const BEYOND_THE_CLUSTER: u32 = 4;
 
 /// Uses a barrier that counts arrivals, with a mistake.
 #[kernel]
@@ -239,6 +240,9 @@ unsafe fn barriers(map: TensorMap, mistake: u32) {
         if mistake != NOT_INITIALISED {
             barrier.init(1);
         }
+        if mistake == BEYOND_THE_CLUSTER {
+            barrier.arrive_at(2);
+        }
         if mistake == NO_MAP {
             tensor::load(memory, tensor_map!(barriers, 0, map), [0; 3], barrier);
         }
@@ -246,6 +250,9 @@ unsafe fn barriers(map: TensorMap, mistake: u32) {
         barrier.arrive();
     }
 }
+
+#[kernel(block = 32, cluster = 2)]
+fn in_clusters() {}
 
 #[kernel]
 unsafe fn panics(length: usize) {
@@ -287,6 +294,8 @@ fn every_mistake_has_its_message() {
         on_barrier(NOT_INITIALISED),
         on_barrier(ARRIVES_TWICE),
         on_barrier(NO_MAP),
+        on_barrier(BEYOND_THE_CLUSTER),
+        reported(&in_clusters, LaunchConfig::new(3, 32), ()),
         reported(&panics, block(1), (4,)),
     ]);
     // SAFETY: it takes no arguments.

@@ -244,6 +244,14 @@ fn kernels_that_give_registers_away_have_a_least_number_of_blocks() {
 }
 
 #[test]
+fn kernels_have_their_clusters() {
+    let ptx = image("cuda_std_tests", "sm_90a");
+    let mut entries = ptx.split(".visible .entry ");
+    let entry = entries.find(|entry| entry.starts_with("shared_tiles("));
+    assert!(entry.unwrap().contains(".reqnctapercluster 2"));
+}
+
+#[test]
 fn barriers_of_the_tensor_sketch_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("tensor_sketch/src/{file}"));
     check_barriers(

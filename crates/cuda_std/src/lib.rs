@@ -43,6 +43,8 @@ extern crate alloc;
 pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod cluster;
 pub mod float;
 #[cfg(feature = "libm")]
 mod float_ext;

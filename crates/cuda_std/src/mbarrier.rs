@@ -70,6 +70,25 @@ impl Barrier {
         crate::host::mbarrier::arrive(self.0, 0, core::panic::Location::caller());
     }
 
+    /// Arrives at the barrier at the same place in block `rank` of the [cluster](crate::cluster).
+    ///
+    /// # Safety
+    /// As of [`arrive`](Self::arrive); that block has begun and has not ended.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn arrive_at(self, rank: u32) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: passed on to the caller.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b32 %there; mapa.shared::cluster.u32 %there, {at}, {rank}; mbarrier.arrive.shared::cluster.b64 _, [%there]; }}",
+                at = in(reg32) self.0.bits(), rank = in(reg32) rank,
+            )
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::host::mbarrier::arrive_at(self.0, rank, core::panic::Location::caller());
+    }
+
     /// Arrives, and makes the phase wait for `bytes` more bytes of copies.
     ///
     /// # Safety

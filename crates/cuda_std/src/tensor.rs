@@ -151,6 +151,51 @@ pub unsafe fn load(to: SharedAddress, map: MapAddress, at: [i32; 3], barrier: Ba
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: passed on to the caller.
     unsafe {
-        crate::host::tensor::load(to, map.0, at, barrier, core::panic::Location::caller())
+        crate::host::tensor::load(
+            None,
+            to,
+            map.0,
+            at,
+            barrier,
+            core::panic::Location::caller(),
+        )
+    };
+}
+
+/// As [`load`], to the same place in the shared memory of each block of the
+/// [cluster](crate::cluster) whose bit in `blocks`, by its rank, is set. In each of these blocks the
+/// copy counts at the barrier at the same place.
+///
+/// # Safety
+/// As of [`load`], for all these blocks, which have begun.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub unsafe fn load_to(
+    blocks: u16,
+    to: SharedAddress,
+    map: MapAddress,
+    at: [i32; 3],
+    barrier: Barrier,
+) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: passed on to the caller.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [{to}], [{map}, {{{x}, {y}, {z}}}], [{barrier}], {blocks};",
+            to = in(reg32) to.bits(), map = in(reg64) map.0, x = in(reg32) at[0], y = in(reg32) at[1],
+            z = in(reg32) at[2], barrier = in(reg32) barrier.address().bits(), blocks = in(reg16) blocks,
+        )
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    // SAFETY: passed on to the caller.
+    unsafe {
+        crate::host::tensor::load(
+            Some(blocks),
+            to,
+            map.0,
+            at,
+            barrier,
+            core::panic::Location::caller(),
+        )
     };
 }

@@ -2,8 +2,7 @@
 
 use cuda_std::host::{self, BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
 use cuda_std::host::{
-    Lane, Misuse, PendingTensorTiles, PendingWgmma, Perform, Position, WarpOperation,
-    is_inside_kernel,
+    BlockOfCluster, Lane, Misuse, PendingWgmma, Perform, Position, WarpOperation, is_inside_kernel,
 };
 use cuda_std::prelude::*;
 use cuda_std::{async_copy, mma};
@@ -319,8 +318,14 @@ unsafe impl Lane for Alone {
     fn pending_wgmma(&self) -> &RefCell<PendingWgmma> {
         panic!("no matrix instructions")
     }
-    fn pending_tensor_tiles(&self) -> Option<&RefCell<PendingTensorTiles>> {
-        panic!("no copies of tiles")
+    fn cluster_rank(&self) -> u32 {
+        0
+    }
+    fn cluster_sync(&self, site: &'static Location<'static>) {
+        panic!("cluster at {site}")
+    }
+    fn block_of_cluster(&self, _: u32) -> Option<BlockOfCluster<'_>> {
+        None
     }
     fn misuse(&self, misuse: Misuse, site: &'static Location<'static>) -> ! {
         panic!("{misuse} at {site}")

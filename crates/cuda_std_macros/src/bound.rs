@@ -9,7 +9,11 @@ use syn::{Ident, LitInt, Token, parenthesized};
 /// The bound on the shape of a block.
 pub enum Bound {
     Any,
-    Exactly([u32; 3]),
+    Exactly {
+        shape: [u32; 3],
+        /// Blocks of a cluster.
+        cluster: Option<u32>,
+    },
     AtMost {
         threads: u32,
         min_blocks: Option<u32>,
@@ -24,18 +28,16 @@ impl Parse for Bound {
         let name: Ident = input.parse()?;
         input.parse::<Token![=]>()?;
         let bound = if name == "block" {
-            Bound::Exactly(shape(input)?)
+            let shape = shape(input)?;
+            let cluster = named(input, "cluster")?;
+            if let Some(blocks) = cluster.filter(|&blocks| blocks > MAX_CLUSTER) {
+                let message = format!("a cluster has at most {MAX_CLUSTER} blocks, not {blocks}");
+                return Err(input.error(message));
+            }
+            Bound::Exactly { shape, cluster }
         } else if name == "max_block" {
             let threads = positive(&input.parse()?)?;
-            let mut min_blocks = None;
-            if input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
-                let name: Ident = input.parse()?;
-                if name != "min_blocks" {
-                    return Err(syn::Error::new(name.span(), "expected `min_blocks`"));
-                }
-                input.parse::<Token![=]>()?;
-                min_blocks = Some(positive(&input.parse()?)?);
-            }
+            let min_blocks = named(input, "min_blocks")?;
             Bound::AtMost {
                 threads,
                 min_blocks,
@@ -51,6 +53,25 @@ impl Parse for Bound {
         }
         Ok(bound)
     }
+}
+
+/// The most blocks of a cluster on every GPU that has clusters.
+const MAX_CLUSTER: u32 = 8;
+
+/// Reads `, name = number`, if more follows than a comma.
+fn named(input: ParseStream<'_>, expected: &str) -> syn::Result<Option<u32>> {
+    if input.parse::<Option<Token![,]>>()?.is_none() || input.is_empty() {
+        return Ok(None);
+    }
+    let name: Ident = input.parse()?;
+    if name != expected {
+        return Err(syn::Error::new(
+            name.span(),
+            format!("expected `{expected}`"),
+        ));
+    }
+    input.parse::<Token![=]>()?;
+    positive(&input.parse()?).map(Some)
 }
 
 fn shape(input: ParseStream<'_>) -> syn::Result<[u32; 3]> {
@@ -90,9 +111,19 @@ impl Bound {
     pub fn value(&self) -> TokenStream {
         match self {
             Bound::Any => quote!(::cuda_std::host::BlockBound::Any),
-            Bound::Exactly([x, y, z]) => quote!(::cuda_std::host::BlockBound::Exactly(
-                ::cuda_std::host::Dim3 { x: #x, y: #y, z: #z }
-            )),
+            Bound::Exactly {
+                shape: [x, y, z],
+                cluster,
+            } => {
+                let shape = quote!(::cuda_std::host::Dim3 { x: #x, y: #y, z: #z });
+                match cluster {
+                    None => quote!(::cuda_std::host::BlockBound::Exactly(#shape)),
+                    Some(blocks) => quote!(::cuda_std::host::BlockBound::Cluster {
+                        block: #shape,
+                        blocks: #blocks,
+                    }),
+                }
+            }
             Bound::AtMost { threads, .. } => quote!(::cuda_std::host::BlockBound::AtMost(#threads)),
         }
     }
@@ -101,7 +132,14 @@ impl Bound {
     pub fn marker(&self) -> Option<String> {
         match self {
             Bound::Any => None,
-            Bound::Exactly([x, y, z]) => Some(format!("// cuda_builder reqntid {x} {y} {z}")),
+            Bound::Exactly {
+                shape: [x, y, z],
+                cluster,
+            } => {
+                let cluster = cluster.map(|blocks| format!(" cluster_dim {blocks} 1 1"));
+                let cluster = cluster.unwrap_or_default();
+                Some(format!("// cuda_builder reqntid {x} {y} {z}{cluster}"))
+            }
             Bound::AtMost {
                 threads,
                 min_blocks,

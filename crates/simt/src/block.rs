@@ -15,9 +15,29 @@ pub(crate) struct Launch<'a> {
     pub(crate) config: LaunchConfig,
     pub(crate) limits: Limits,
     pub(crate) seed: u64,
+    /// The blocks of a cluster.
+    pub(crate) cluster: u32,
     pub(crate) watch: &'a Watch,
     /// Runs the kernel as the current lane.
     pub(crate) body: &'a (dyn Fn() + Sync),
+}
+
+/// What the blocks of a cluster share.
+pub(crate) struct Cluster<'a> {
+    /// The memory of each block.
+    pub(crate) rooms: Vec<Room<'a>>,
+    /// The number of threads, and of those that have arrived at the cluster's barrier.
+    pub(crate) threads: u64,
+    pub(crate) arrived: Cell<u64>,
+    /// How often all have arrived.
+    pub(crate) meetings: Cell<u64>,
+}
+
+/// A block's memory, as its cluster sees it.
+pub(crate) struct Room<'a> {
+    pub(crate) shared: &'a RefCell<SharedMemory>,
+    pub(crate) tensor_tiles: RefCell<PendingTensorTiles>,
+    pub(crate) copy_time: CopyTime,
 }
 
 /// The properties of a block that its threads share.
@@ -26,8 +46,10 @@ pub(crate) struct Block<'a> {
     pub(crate) index: Dim3,
     pub(crate) poison: Poison,
     pub(crate) copy_time: CopyTime,
-    pub(crate) tensor_tiles: RefCell<PendingTensorTiles>,
     pub(crate) shared: &'a RefCell<SharedMemory>,
+    /// The number of the block in its cluster.
+    pub(crate) rank: u32,
+    pub(crate) cluster: &'a Cluster<'a>,
     /// The mistake of the thread that just unwound.
     pub(crate) error: Cell<Option<SimError>>,
     /// Whether a destructor made the launch during a panic.

@@ -116,6 +116,19 @@ pub enum SimError {
         bound: BlockBound,
     },
 
+    /// The grid is not made of whole clusters.
+    #[error(
+        "kernel `{kernel}` cannot be launched with {blocks} blocks along x, which are no multiple of its clusters of {cluster}"
+    )]
+    CutCluster {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The blocks along x.
+        blocks: u32,
+        /// The blocks of a cluster.
+        cluster: u32,
+    },
+
     /// A kernel launched a kernel.
     #[error("kernel `{kernel}` cannot be launched from within a kernel")]
     NestedLaunch {
@@ -389,6 +402,11 @@ impl SimError {
             LaunchError::SharedMemory { bytes, limit } => {
                 exceeded("the dynamic shared memory in bytes", bytes.into(), limit)
             }
+            LaunchError::CutCluster { blocks, cluster } => Self::CutCluster {
+                kernel,
+                blocks,
+                cluster,
+            },
             LaunchError::WrongBlock { block, bound } => Self::WrongBlock {
                 kernel,
                 block,
@@ -412,7 +430,9 @@ fn size_along(of: &str, axis: char) -> &'static str {
 fn describe(bound: &BlockBound) -> String {
     match bound {
         BlockBound::Any => "takes any block".into(),
-        BlockBound::Exactly(shape) => format!("needs blocks of exactly {shape}"),
+        BlockBound::Exactly(shape) | BlockBound::Cluster { block: shape, .. } => {
+            format!("needs blocks of exactly {shape}")
+        }
         BlockBound::AtMost(threads) => format!("takes at most {threads} threads"),
     }
 }

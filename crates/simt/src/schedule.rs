@@ -28,18 +28,21 @@ pub(crate) struct Schedule<'a> {
     in_warp_operation: usize,
     barrier: Barrier,
     watch: &'a Watch,
-    busy: Busy<'a>,
+    /// `None` when the block is complete.
+    busy: Option<Busy<'a>>,
     /// The threads that wait until others have written something.
     paused: Vec<u32>,
     /// Whether all threads of the last round were paused before and are paused again.
     is_waiting: bool,
 }
 
-/// How a block ends without an error.
+/// Why the threads of a block do not run on, without an error.
 pub(crate) enum Ending {
     Complete,
     /// Another block has failed.
     Stopped,
+    /// All threads wait until others write something.
+    Waiting,
 }
 
 /// The barrier that threads have arrived at.
@@ -64,7 +67,7 @@ impl<'a> Schedule<'a> {
         let (seed, watch) = (launch.seed, launch.watch);
         Self {
             watch,
-            busy: watch.enter(),
+            busy: Some(watch.enter()),
             paused: Vec::new(),
             is_waiting: false,
             threads,
@@ -100,26 +103,29 @@ impl<'a> Schedule<'a> {
                 if self.watch.is_stopped() {
                     return Ok(Ending::Stopped);
                 }
-                if self.runnable.is_empty() && self.is_waiting {
-                    self.wait()?;
-                } else {
-                    self.busy.go_on();
-                }
+                let is_waiting = self.runnable.is_empty() && self.is_waiting;
                 self.runnable.append(&mut self.paused);
+                if is_waiting {
+                    return Ok(Ending::Waiting);
+                }
+                if let Some(busy) = &mut self.busy {
+                    busy.go_on();
+                }
             }
             if self.runnable.is_empty() && self.finished < count {
                 return Err(self.stuck());
             }
         }
+        self.busy = None;
         Ok(Ending::Complete)
     }
 
-    /// Lets other blocks run.
-    fn wait(&mut self) -> Result<(), SimError> {
-        if self.busy.wait() {
+    /// Lets other blocks run, after all threads of this one have waited.
+    pub(crate) fn wait(&mut self) -> Result<(), SimError> {
+        if self.busy.as_mut().is_none_or(Busy::wait) {
             return Ok(());
         }
-        let thread = &self.threads[self.paused[0] as usize];
+        let thread = &self.threads[self.runnable[0] as usize];
         match thread.state.get() {
             State::Paused(site) => Err(SimError::AllWait {
                 place: thread.place(),

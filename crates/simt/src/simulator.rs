@@ -146,6 +146,7 @@ impl Simulator {
             config,
             limits: self.limits,
             seed: self.seed,
+            cluster: bound.cluster(),
             body,
         })
     }
@@ -168,7 +169,7 @@ impl Simulator {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _guard = (!SHARED_STATICS.is_empty())
             .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
-        let count = launch.config.grid.count();
+        let count = launch.config.grid.count() / u64::from(launch.cluster);
         let order = BlockOrder::new(self.seed, count);
         let next = AtomicU64::new(0);
         let failure: Mutex<Option<(u64, SimError)>> = Mutex::new(None);
@@ -214,28 +215,35 @@ impl Simulator {
         if !self.parallel || !SHARED_STATICS.is_empty() {
             return 1;
         }
-        let resident = MAX_STACKS / launch.config.block.count() as usize;
+        let cluster = launch.cluster as usize;
+        let resident = MAX_STACKS / (launch.config.block.count() as usize * cluster);
         let blocks = usize::try_from(launch.config.grid.count()).unwrap_or(usize::MAX);
         rayon::current_num_threads()
             .min(resident)
-            .min(blocks)
+            .min(blocks / cluster)
             .max(1)
     }
 
     fn worker(&self, launch: &Launch<'_>) -> Result<Worker, SimError> {
         let threads = launch.config.block.count() as usize;
-        let stacks = Stacks::take(threads, self.stack_bytes);
-        let stacks = stacks.map_err(|source| SimError::Stacks {
-            kernel: launch.kernel,
-            threads,
-            bytes: self.stack_bytes,
-            source,
-        })?;
-        let shared = SharedMemory::new(launch.config.shared_bytes as usize);
-        Ok(Worker {
-            stacks,
-            shared: RefCell::new(shared),
-        })
+        let mut worker = Worker {
+            stacks: Vec::new(),
+            shared: Vec::new(),
+        };
+        for _ in 0..launch.cluster {
+            let stacks = Stacks::take(threads, self.stack_bytes);
+            worker
+                .stacks
+                .push(stacks.map_err(|source| SimError::Stacks {
+                    kernel: launch.kernel,
+                    threads,
+                    bytes: self.stack_bytes,
+                    source,
+                })?);
+            let shared = SharedMemory::new(launch.config.shared_bytes as usize);
+            worker.shared.push(RefCell::new(shared));
+        }
+        Ok(worker)
     }
 }
 

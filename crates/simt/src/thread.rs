@@ -1,13 +1,13 @@
 //! A simulated thread, which implements the functions of cuda_std that its kernel calls.
 
-use crate::block::Block;
+use crate::block::{Block, Cluster};
 use crate::copies::{Copies, Copy, CopyTime};
 use crate::error::{Place, SimError, Site};
 use crate::shared::StaticBytes;
 use crate::state::{Part, State, WarpCall};
 use corosensei::Yielder;
 use cuda_std::host::{
-    Dim3, Lane, Misuse, PendingTensorTiles, PendingWgmma, Perform, Position, WarpOperation,
+    BlockOfCluster, Dim3, Lane, Misuse, PendingWgmma, Perform, Position, WarpOperation,
 };
 use cuda_std::warp::FULL_MASK;
 use std::alloc::Layout;
@@ -211,8 +211,40 @@ unsafe impl Lane for Thread<'_> {
         &self.pending_wgmma
     }
 
-    fn pending_tensor_tiles(&self) -> Option<&RefCell<PendingTensorTiles>> {
-        (self.block.copy_time == CopyTime::AtWait).then_some(&self.block.tensor_tiles)
+    fn cluster_rank(&self) -> u32 {
+        self.block.rank
+    }
+
+    fn cluster_sync(&self, site: Site) {
+        if self.is_unwinding() {
+            return;
+        }
+        let Cluster {
+            threads,
+            arrived,
+            meetings,
+            ..
+        } = self.block.cluster;
+        let before = meetings.get();
+        arrived.set(arrived.get() + 1);
+        if arrived.get() == *threads {
+            arrived.set(0);
+            meetings.set(before + 1);
+        }
+        while meetings.get() == before {
+            self.wait(State::Paused(site));
+        }
+    }
+
+    fn block_of_cluster(&self, rank: u32) -> Option<BlockOfCluster<'_>> {
+        let room = self.block.cluster.rooms.get(rank as usize)?;
+        let shared = room.shared.borrow();
+        let is_late = room.copy_time == CopyTime::AtWait;
+        Some(BlockOfCluster {
+            shared: shared.dynamic(),
+            shared_bytes: shared.dynamic_bytes(),
+            pending_tensor_tiles: is_late.then_some(&room.tensor_tiles),
+        })
     }
 
     fn misuse(&self, misuse: Misuse, site: Site) -> ! {

@@ -1,8 +1,8 @@
 //! Runs the threads of a block as coroutines.
 
-use crate::block::{Block, Launch};
+use crate::block::{Block, Cluster, Launch, Room};
 use crate::copies::CopyTime;
-use crate::error::{Place, SimError};
+use crate::error::SimError;
 use crate::panics;
 use crate::schedule::{Ending, Routine, Schedule};
 use crate::shared::{Overrun, Poison, SharedMemory};
@@ -13,79 +13,132 @@ use cuda_std::host::{self, Dim3};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The memory with which an OS thread runs blocks of a launch, one after the other.
+/// The memory with which an OS thread runs clusters of a launch, one after the other: for each
+/// block of a cluster.
 pub(crate) struct Worker {
-    pub(crate) stacks: Stacks,
-    pub(crate) shared: RefCell<SharedMemory>,
+    pub(crate) stacks: Vec<Stacks>,
+    pub(crate) shared: Vec<RefCell<SharedMemory>>,
 }
 
 impl Worker {
-    /// Runs block number `linear` of the grid.
-    pub(crate) fn run(&mut self, launch: &Launch<'_>, linear: u64) -> Result<(), SimError> {
-        let poison = Poison {
-            seed: launch.seed,
-            block: linear,
+    /// Runs cluster number `number` of the grid. Its blocks take turns.
+    pub(crate) fn run(&mut self, launch: &Launch<'_>, number: u64) -> Result<(), SimError> {
+        let shape = launch.config.block;
+        let first = number * u64::from(launch.cluster);
+        let poisons: Vec<_> = (0..u64::from(launch.cluster))
+            .map(|rank| Poison {
+                seed: launch.seed,
+                block: first + rank,
+            })
+            .collect();
+        let rooms = self.shared.iter().zip(&poisons).map(|(shared, &poison)| {
+            shared.borrow_mut().start(poison);
+            Room {
+                shared,
+                tensor_tiles: RefCell::default(),
+                copy_time: CopyTime::draw(poison),
+            }
+        });
+        let cluster = Cluster {
+            rooms: rooms.collect(),
+            threads: u64::from(launch.cluster) * shape.count(),
+            arrived: Cell::new(0),
+            meetings: Cell::new(0),
         };
-        self.shared.borrow_mut().start(poison);
-        let index = index_of(linear, launch.config.grid);
-        let block = Block {
+        let blocks = (0..).zip(&poisons).zip(&cluster.rooms);
+        let blocks = blocks.map(|((rank, &poison), room)| Block {
             launch,
-            index,
+            index: index_of(poison.block, launch.config.grid),
             poison,
-            copy_time: CopyTime::draw(poison),
-            tensor_tiles: RefCell::default(),
-            shared: &self.shared,
+            copy_time: room.copy_time,
+            shared: room.shared,
+            rank,
+            cluster: &cluster,
             error: Cell::new(None),
             host_is_unwinding: std::thread::panicking(),
+        });
+        let blocks: Vec<Block<'_>> = blocks.collect();
+        let threads_of = |block| {
+            let indices = (0..shape.count()).map(|i| index_of(i, shape));
+            indices.map(|index| Thread::new(block, index)).collect()
         };
-        let shape = launch.config.block;
-        let threads: Vec<_> = (0..shape.count())
-            .map(|linear| Thread::new(&block, index_of(linear, shape)))
-            .collect();
+        let threads: Vec<Vec<_>> = blocks.iter().map(threads_of).collect();
         // Declared last, so that the coroutines are dropped before their borrowed values.
-        let mut routines: Vec<Routine<'_>> = threads
-            .iter()
-            .zip(self.stacks.iter_mut())
-            .map(|(thread, stack)| {
-                let body = move |yielder: &_, ()| thread.run(yielder);
-                // SAFETY: the coroutine borrows `thread` and its borrowed values, which all outlive
-                // `routines`. `routines` is never forgotten, so the borrow ends when it is dropped.
-                unsafe { Coroutine::with_stack_unchecked(stack, body) }
+        let mut routines: Vec<Vec<Routine<'_>>> = (threads.iter().zip(&mut self.stacks))
+            .map(|(threads, stacks)| {
+                let routine = |(thread, stack)| {
+                    let thread: &Thread<'_> = thread;
+                    let body = move |yielder: &_, ()| thread.run(yielder);
+                    // SAFETY: the coroutine borrows `thread` and its borrowed values, which all
+                    // outlive `routines`. `routines` is never forgotten, so the borrow ends when
+                    // it is dropped.
+                    unsafe { Coroutine::with_stack_unchecked(stack, body) }
+                };
+                threads.iter().zip(stacks.iter_mut()).map(routine).collect()
             })
             .collect();
 
-        let mut schedule = Schedule::new(&threads, launch, linear);
+        let mut schedules: Vec<Schedule<'_>> = (threads.iter().zip(&poisons))
+            .map(|(threads, poison)| Schedule::new(threads, launch, poison.block))
+            .collect();
+        let current = Cell::new(0);
         // After a panic, only the index of the thread that ran is read, which is valid.
-        let outcome = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut routines)));
-        let place = threads[schedule.current].place();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            take_turns(&mut schedules, &mut routines, &current)
+        }));
+        let rank = current.get();
+        let place = threads[rank][schedules[rank].current].place();
         // After a failure, unwinds the threads that have not finished, whose destructors may use
         // the lane.
-        for (thread, routine) in threads.iter().zip(&mut routines) {
+        for (thread, routine) in threads.iter().flatten().zip(routines.iter_mut().flatten()) {
             // SAFETY: as in `round`.
             unsafe { host::enter(thread, || routine.force_unwind()) };
         }
         match outcome {
-            Ok(Ok(Ending::Complete)) => {}
             Ok(Ok(Ending::Stopped)) => return Ok(()),
+            Ok(Ok(_)) => {}
             Ok(Err(error)) => return Err(error),
             Err(payload) => {
-                return Err(block
+                return Err(blocks[rank]
                     .error
                     .take()
                     .unwrap_or_else(|| panics::error(place, &*payload)));
             }
         }
-        let Place { kernel, block, .. } = place;
-        self.shared
-            .borrow()
-            .check()
-            .map_err(|Overrun { what, bytes }| SimError::SharedOverrun {
-                kernel,
-                block,
+        blocks.iter().try_for_each(|block| {
+            let checked = block.shared.borrow().check();
+            checked.map_err(|Overrun { what, bytes }| SimError::SharedOverrun {
+                kernel: launch.kernel,
+                block: block.index,
                 what,
                 bytes,
             })
+        })
     }
+}
+
+/// Runs the blocks of a cluster until all are complete: each until its threads wait for others.
+/// `current` is the block that runs, or ran last.
+fn take_turns(
+    schedules: &mut [Schedule<'_>],
+    routines: &mut [Vec<Routine<'_>>],
+    current: &Cell<usize>,
+) -> Result<Ending, SimError> {
+    let mut is_complete = vec![false; schedules.len()];
+    while is_complete.contains(&false) {
+        for (rank, schedule) in schedules.iter_mut().enumerate() {
+            if is_complete[rank] {
+                continue;
+            }
+            current.set(rank);
+            match schedule.run(&mut routines[rank])? {
+                Ending::Complete => is_complete[rank] = true,
+                Ending::Stopped => return Ok(Ending::Stopped),
+                Ending::Waiting => schedule.wait()?,
+            }
+        }
+    }
+    Ok(Ending::Complete)
 }
 
 fn index_of(linear: u64, shape: Dim3) -> Dim3 {

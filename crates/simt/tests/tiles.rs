@@ -7,7 +7,7 @@ use cuda_std::host::{LaunchConfig, Misuse, TensorTiles};
 use cuda_std::mbarrier::{self, Barrier};
 use cuda_std::prelude::*;
 use cuda_std::tensor::{self, TensorMap};
-use cuda_std::{shared, tensor_map};
+use cuda_std::{cluster, shared, tensor_map};
 use simt::{SimError, Simulator, differing_seeds};
 
 /// A row of 32 words, and tiles of as many.
@@ -182,4 +182,56 @@ fn phases_order_what_threads_do() {
         launch(simulator, &relay, config, (20, slice_mut(&mut out))).unwrap();
         assert_eq!(out, [expected]);
     });
+}
+
+/// Each block of a cluster writes the number of its threads' arrivals that it has seen.
+#[kernel(block = 32, cluster = 4)]
+unsafe fn meet(out: DeviceSliceMut<u32>) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    let rank = cluster::rank();
+    // SAFETY: all have initialised their barriers before the first arrival, and none ends before the
+    // last.
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            barrier.init(4 * 32);
+            mbarrier::publish();
+        }
+        cluster::sync();
+        for other in 0..4 {
+            barrier.arrive_at((rank + other) % 4);
+        }
+        barrier.wait(0);
+        cluster::sync();
+        if thread::thread_idx_x() == 0 {
+            out.set(thread::block_idx_x() as usize, rank + 10);
+        }
+    }
+}
+
+#[test]
+fn blocks_of_a_cluster_meet() {
+    under_all_schedules(|simulator| {
+        let mut out = [0; 12];
+        let config = LaunchConfig::new(12, 32).with_shared_bytes(16);
+        launch(simulator, &meet, config, (slice_mut(&mut out),)).unwrap();
+        assert_eq!(out, [10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13]);
+    });
+}
+
+/// Arrives at a block that the cluster does not have.
+#[kernel(block = 1, cluster = 2)]
+unsafe fn arrive_beyond() {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    // SAFETY: the simulator refuses it.
+    unsafe {
+        barrier.init(1);
+        barrier.arrive_at(2);
+    }
+}
+
+#[test]
+fn blocks_beyond_the_cluster_are_reported() {
+    let config = LaunchConfig::new(2, 1).with_shared_bytes(16);
+    let error = launch(&Simulator::default(), &arrive_beyond, config, ()).unwrap_err();
+    assert!(error.to_string().contains("no block of rank 2"), "{error}");
 }

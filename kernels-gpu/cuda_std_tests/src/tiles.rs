@@ -4,7 +4,7 @@ use cuda_std::mbarrier::{self, Barrier};
 use cuda_std::prelude::*;
 use cuda_std::shared::{address, dynamic_shared_mem};
 use cuda_std::tensor::{self, TensorMap};
-use cuda_std::{registers, tensor_map};
+use cuda_std::{cluster, registers, tensor_map};
 
 /// Bytes of a tile.
 pub const TILE: u32 = 2048;
@@ -91,5 +91,52 @@ pub unsafe fn summed_tiles(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>
         }
         out.set(me, sums[0]);
         out.set(me + 256, sums[1]);
+    }
+}
+
+/// In a cluster of two, each block copies one half of each tile to both blocks, which then add the
+/// tiles as [`summed_tiles`] does, one warp of each block.
+///
+/// # Safety
+/// The map has tiles of 32 columns and 8 rows, `2 * rounds` below each other; `out` has the words of
+/// two halves for each block; dynamic shared memory has room for a tile and two barriers.
+#[kernel(block = 128, cluster = 2)]
+pub unsafe fn shared_tiles(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>) {
+    let memory = address(dynamic_shared_mem::<u32>());
+    let full = Barrier::at(memory.offset(TILE));
+    let empty = Barrier::at(memory.offset(TILE + mbarrier::BYTES));
+    let (thread, rank) = (thread::thread_idx_x(), cluster::rank());
+    // SAFETY: both blocks have begun and initialised their barriers before the first copy, and none
+    // ends before the last arrival; the tile is copied to when both have read it.
+    unsafe {
+        if thread == 0 {
+            full.init(1);
+            empty.init(2 * 128);
+            mbarrier::publish();
+        }
+        cluster::sync();
+        let mut sums = [0u32; 4];
+        for round in 0..rounds {
+            if thread == 0 {
+                empty.wait((round + 1) % 2);
+                full.arrive_and_expect(TILE);
+                let (to, at) = (memory.offset(rank * TILE / 2), 16 * round + 8 * rank);
+                let map = tensor_map!(shared_tiles, 0, map);
+                tensor::load_to(0b11, to, map, [0, at as i32, 0], full);
+            }
+            full.wait(round % 2);
+            let tile = dynamic_shared_mem::<u32>();
+            unrolled! { word in [0 1 2 3] {
+                let value = tile.add(thread as usize + 128 * word).read();
+                sums[word] = sums[word].wrapping_add(value);
+            }}
+            empty.arrive_at(0);
+            empty.arrive_at(1);
+        }
+        cluster::sync();
+        let first = thread::block_idx_x() as usize * TILE as usize / 4 + thread as usize;
+        unrolled! { word in [0 1 2 3] {
+            out.set(first + 128 * word, sums[word]);
+        }}
     }
 }

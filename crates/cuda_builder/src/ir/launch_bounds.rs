@@ -12,9 +12,10 @@ use crate::BuildError;
 
 const MARKER: &str = "\"// cuda_builder ";
 /// The bounds, and how many numbers follow each.
-const BOUNDS: [(&str, usize); 4] = [
+const BOUNDS: [(&str, usize); 5] = [
     ("reqntid", 3),
     ("maxntid", 3),
+    ("cluster_dim", 3),
     ("minctasm", 1),
     ("maxnreg", 1),
 ];
@@ -98,6 +99,12 @@ mod tests {
             "{define}\nstart:\n  call void asm sideeffect alignstack \"// cuda_builder {marker}\", \
              \"~{{memory}}\"(), !srcloc !4\n  ret void\n}}\n"
         )
+    }
+
+    #[test]
+    fn a_kernel_has_clusters() {
+        let text = from_markers(&kernel(DEFINE, "reqntid 384 1 1 cluster_dim 2 1 1")).unwrap();
+        assert!(text.contains("\"nvvm.cluster_dim\"=\"2,1,1\""), "{text}");
     }
 
     #[test]

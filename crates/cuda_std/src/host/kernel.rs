@@ -88,8 +88,8 @@ impl LaunchConfig {
     }
 }
 
-/// What a kernel says about the blocks that it can run in, from `#[kernel(block = …)]` or
-/// `#[kernel(max_block = …)]`. The same bound stands in the PTX.
+/// What a kernel says about the blocks that it can run in, from `#[kernel(block = …)]`,
+/// `#[kernel(block = …, cluster = …)]` or `#[kernel(max_block = …)]`. The same bound stands in the PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockBound {
     /// Any block that the device can run.
@@ -98,6 +98,13 @@ pub enum BlockBound {
     Exactly(Dim3),
     /// At most this many threads.
     AtMost(u32),
+    /// Exactly this shape, in clusters of as many blocks that follow each other along x.
+    Cluster {
+        /// The shape of a block.
+        block: Dim3,
+        /// Blocks of a cluster.
+        blocks: u32,
+    },
 }
 
 /// A kernel: its name in the PTX, its bound on blocks, and the same source compiled for the CPU.
@@ -110,6 +117,16 @@ pub struct Kernel<A> {
     /// The parameters that are slices in Rust, a bit each: two parameters of the entry.
     slices: u32,
     thread: unsafe fn(A),
+}
+
+impl BlockBound {
+    /// The blocks of a cluster, 1 for kernels without clusters.
+    pub fn cluster(self) -> u32 {
+        match self {
+            BlockBound::Cluster { blocks, .. } => blocks,
+            _ => 1,
+        }
+    }
 }
 
 impl<A> Kernel<A> {

@@ -24,6 +24,26 @@ pub struct Position {
 /// the index of the thread that made it.
 pub type Perform<'a> = dyn Fn(&mut [&mut [u32]]) -> Result<(), (usize, Misuse)> + 'a;
 
+/// What the threads of a cluster see of one of its blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockOfCluster<'a> {
+    /// The dynamic shared memory, aligned to 1024 bytes.
+    pub shared: *mut u8,
+    /// Its size.
+    pub shared_bytes: usize,
+    /// The copies of tiles to the block that have been started and are not done: at first none.
+    /// `None` if the block does each copy when it is started.
+    pub pending_tensor_tiles: Option<&'a RefCell<PendingTensorTiles>>,
+}
+
+impl BlockOfCluster<'_> {
+    /// The dynamic shared memory.
+    pub(super) fn shared(&self) -> DynamicShared {
+        // SAFETY: by the promise of `Lane`.
+        unsafe { DynamicShared::new(self.shared, self.shared_bytes) }
+    }
+}
+
 /// One thread of a kernel on the CPU, as seen by the functions of this crate. The simulator
 /// implements it.
 ///
@@ -34,7 +54,8 @@ pub type Perform<'a> = dyn Fn(&mut [&mut [u32]]) -> Result<(), (usize, Misuse)> 
 /// Kernels trust the answers: memory that [`shared_static`](Self::shared_static) and
 /// [`shared_dynamic`](Self::shared_dynamic) hand out must be aligned, as large as asked for, the
 /// same for all threads of a block, and live as long as the block runs. The dynamic one has
-/// [`shared_dynamic_bytes`](Self::shared_dynamic_bytes) bytes, all of them initialised.
+/// [`shared_dynamic_bytes`](Self::shared_dynamic_bytes) bytes, all of them initialised; so have the
+/// blocks of the cluster, which run on one thread of the operating system.
 pub unsafe trait Lane {
     /// Where the thread stands.
     fn position(&self) -> &Position;
@@ -92,9 +113,14 @@ pub unsafe trait Lane {
     /// none.
     fn pending_wgmma(&self) -> &RefCell<PendingWgmma>;
 
-    /// The copies of tiles that the block's threads have started and that are not done: at first
-    /// none. `None` if the block does each copy when it is started.
-    fn pending_tensor_tiles(&self) -> Option<&RefCell<PendingTensorTiles>>;
+    /// The number of the block in its cluster.
+    fn cluster_rank(&self) -> u32;
+
+    /// Waits until all threads of the cluster have called this.
+    fn cluster_sync(&self, site: &'static Location<'static>);
+
+    /// Block `rank` of the cluster, if it has so many.
+    fn block_of_cluster(&self, rank: u32) -> Option<BlockOfCluster<'_>>;
 
     /// Ends the thread with a mistake; does not return.
     fn misuse(&self, misuse: Misuse, site: &'static Location<'static>) -> !;

@@ -45,6 +45,13 @@ pub enum LaunchError {
         /// The kernel's bound.
         bound: BlockBound,
     },
+    /// The blocks along x are not whole clusters.
+    CutCluster {
+        /// Blocks along x.
+        blocks: u32,
+        /// Blocks of a cluster.
+        cluster: u32,
+    },
     /// A block has more dynamic shared memory than the device allows.
     SharedMemory {
         /// Bytes of a block.
@@ -73,7 +80,7 @@ impl fmt::Display for LaunchError {
             }
             Self::WrongBlock { block, bound } => match bound {
                 BlockBound::Any => write!(f, "its block is {block}"),
-                BlockBound::Exactly(shape) => {
+                BlockBound::Exactly(shape) | BlockBound::Cluster { block: shape, .. } => {
                     write!(
                         f,
                         "its block is {block}, but it runs in blocks of {shape} alone"
@@ -84,6 +91,10 @@ impl fmt::Display for LaunchError {
                     "its block {block} has more than the {threads} threads that it allows"
                 ),
             },
+            Self::CutCluster { blocks, cluster } => write!(
+                f,
+                "its grid has {blocks} blocks along x, no multiple of its clusters of {cluster}"
+            ),
             Self::SharedMemory { bytes, limit } => write!(
                 f,
                 "it needs {bytes} bytes of shared memory per block, and the device has {limit}"
@@ -134,9 +145,17 @@ impl LaunchConfig {
             BlockBound::Any => true,
             BlockBound::Exactly(shape) => block == shape,
             BlockBound::AtMost(threads) => block.count() <= threads.into(),
+            BlockBound::Cluster { block: shape, .. } => block == shape,
         };
         if !fits {
             return Err(LaunchError::WrongBlock { block, bound });
+        }
+        let cluster = bound.cluster();
+        if !grid.x.is_multiple_of(cluster) {
+            return Err(LaunchError::CutCluster {
+                blocks: grid.x,
+                cluster,
+            });
         }
         if shared_bytes > max_shared_bytes {
             return Err(LaunchError::SharedMemory {
@@ -184,6 +203,12 @@ mod tests {
         assert!(message(any, shared).contains("1001 bytes"));
         let exact = BlockBound::Exactly(Dim3::from(64));
         assert!(message(exact, LaunchConfig::new(1, 65)).contains("blocks of (64, 1, 1) alone"));
+        let clusters = BlockBound::Cluster {
+            block: Dim3::from(64),
+            blocks: 2,
+        };
+        assert!(message(clusters, LaunchConfig::new(3, 64)).contains("clusters of 2"));
+        assert!(message(clusters, LaunchConfig::new(2, 32)).contains("blocks of (64, 1, 1) alone"));
         assert!(message(BlockBound::AtMost(64), LaunchConfig::new(1, 65)).contains("64 threads"));
     }
 }

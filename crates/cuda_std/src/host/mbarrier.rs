@@ -1,7 +1,8 @@
 //! Barriers that count arrivals and bytes: [`crate::mbarrier`] on the host.
 
 use super::Misuse;
-use super::lane::{Lane, dynamic_shared, lane};
+use super::lane::{dynamic_shared, lane};
+use super::shared::DynamicShared;
 use crate::shared::SharedAddress;
 use core::panic::Location;
 
@@ -23,8 +24,8 @@ const MARK: u64 = 0xb5 << 56;
 const BYTES: &str = "a barrier that counts arrivals";
 
 impl State {
-    fn read(lane: &dyn Lane, address: usize) -> Result<State, Misuse> {
-        let bits = u64::from_le_bytes(dynamic_shared(lane).read(BYTES, address)?);
+    fn read(shared: DynamicShared, address: usize) -> Result<State, Misuse> {
+        let bits = u64::from_le_bytes(shared.read(BYTES, address)?);
         if bits >> 56 << 56 != MARK {
             return Err(Misuse::NotABarrier { address });
         }
@@ -37,13 +38,13 @@ impl State {
         })
     }
 
-    fn write(self, lane: &dyn Lane, address: usize) -> Result<(), Misuse> {
+    fn write(self, shared: DynamicShared, address: usize) -> Result<(), Misuse> {
         let bits = MARK
             | u64::from(self.parity) << 55
             | u64::from(self.bytes as u32 & 0x1ff_ffff) << 24
             | u64::from(self.missing) << 12
             | u64::from(self.arrivals);
-        dynamic_shared(lane).write(BYTES, address, bits.to_le_bytes())
+        shared.write(BYTES, address, bits.to_le_bytes())
     }
 
     /// Begins the next phase if this one is over.
@@ -61,13 +62,13 @@ impl State {
 
 /// Changes a barrier.
 fn change(
-    lane: &dyn Lane,
+    shared: DynamicShared,
     address: usize,
     change: impl FnOnce(State) -> Result<State, Misuse>,
 ) -> Result<(), Misuse> {
-    change(State::read(lane, address)?)?
+    change(State::read(shared, address)?)?
         .turned()
-        .write(lane, address)
+        .write(shared, address)
 }
 
 pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'static>) {
@@ -79,14 +80,30 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
         bytes: 0,
         parity: false,
     };
-    if let Err(misuse) = state.write(lane, at.bits() as usize) {
+    if let Err(misuse) = state.write(dynamic_shared(lane), at.bits() as usize) {
         lane.misuse(misuse, site);
     }
 }
 
 pub(crate) fn arrive(at: SharedAddress, bytes: u32, site: &'static Location<'static>) {
-    let (lane, address) = (lane(), at.bits() as usize);
-    let arrived = change(lane, address, |state| {
+    let lane = lane();
+    if let Err(misuse) = arrive_in(dynamic_shared(lane), at, bytes) {
+        lane.misuse(misuse, site);
+    }
+}
+
+pub(crate) fn arrive_at(at: SharedAddress, rank: u32, site: &'static Location<'static>) {
+    let lane = lane();
+    let block = lane.block_of_cluster(rank);
+    let block = block.ok_or(Misuse::BeyondCluster { rank });
+    if let Err(misuse) = block.and_then(|block| arrive_in(block.shared(), at, 0)) {
+        lane.misuse(misuse, site);
+    }
+}
+
+fn arrive_in(shared: DynamicShared, at: SharedAddress, bytes: u32) -> Result<(), Misuse> {
+    let address = at.bits() as usize;
+    change(shared, address, |state| {
         let missing = state.missing.checked_sub(1);
         let missing = missing.ok_or(Misuse::TooManyArrivals { address })?;
         Ok(State {
@@ -94,15 +111,12 @@ pub(crate) fn arrive(at: SharedAddress, bytes: u32, site: &'static Location<'sta
             bytes: state.bytes.wrapping_add(bytes as i32),
             ..state
         })
-    });
-    if let Err(misuse) = arrived {
-        lane.misuse(misuse, site);
-    }
+    })
 }
 
 /// Counts bytes that have been copied.
-pub(super) fn complete(lane: &dyn Lane, address: usize, bytes: usize) -> Result<(), Misuse> {
-    change(lane, address, |state| {
+pub(super) fn complete(shared: DynamicShared, address: usize, bytes: usize) -> Result<(), Misuse> {
+    change(shared, address, |state| {
         Ok(State {
             bytes: state.bytes.wrapping_sub(bytes as i32),
             ..state
@@ -112,7 +126,7 @@ pub(super) fn complete(lane: &dyn Lane, address: usize, bytes: usize) -> Result<
 
 pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'static>) {
     let (lane, address) = (lane(), at.bits() as usize);
-    let is_over = || match State::read(lane, address) {
+    let is_over = || match State::read(dynamic_shared(lane), address) {
         Ok(state) => state.parity != (parity & 1 == 1),
         Err(misuse) => lane.misuse(misuse, site),
     };

@@ -46,6 +46,11 @@ pub enum Misuse {
         /// Its place in the dynamic shared memory.
         address: usize,
     },
+    /// A block of the cluster was named that it does not have.
+    BeyondCluster {
+        /// The rank of the block.
+        rank: u32,
+    },
     /// The parameter from which a tile was to be copied is no tensor map of the simulator.
     NotATensorMap,
     /// Operands changed between a matrix instruction and the wait for it.
@@ -87,6 +92,9 @@ impl fmt::Display for Misuse {
                 f,
                 "the barrier at {address} of the dynamic shared memory got more arrivals in a phase than it waits for"
             ),
+            Self::BeyondCluster { rank } => {
+                write!(f, "the cluster has no block of rank {rank}")
+            }
             Self::NotATensorMap => f.write_str(
                 "the parameter is no tensor map of the simulator: make it with Device::tensor_map of the device of the launch"
             ),

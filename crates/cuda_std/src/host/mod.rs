@@ -15,7 +15,7 @@ mod tiles;
 pub(crate) mod wgmma;
 
 pub use kernel::{BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
-pub use lane::{Lane, Perform, Position, enter, is_inside_kernel};
+pub use lane::{BlockOfCluster, Lane, Perform, Position, enter, is_inside_kernel};
 pub(crate) use lane::{lane, out_of_bounds, sync_threads_count};
 pub use limits::{LaunchError, MAX_THREADS};
 #[doc(hidden)]

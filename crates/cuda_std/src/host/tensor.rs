@@ -1,6 +1,7 @@
 //! Copies of tiles of arrays: [`crate::tensor`] on the host.
 
-use super::lane::{Lane, dynamic_shared, lane};
+use super::lane::{BlockOfCluster, Lane, lane};
+use super::shared::DynamicShared;
 use super::{Misuse, mbarrier};
 use crate::mbarrier::Barrier;
 use crate::shared::SharedAddress;
@@ -115,8 +116,10 @@ struct Copy {
 pub struct Pending(Vec<Copy>);
 
 /// # Safety
-/// As of [`crate::tensor::load`]; `map` is the address of a map.
+/// As of [`crate::tensor::load_to`] with the blocks, or [`crate::tensor::load`]; `map` is the address
+/// of a map.
 pub(crate) unsafe fn load(
+    blocks: Option<u16>,
     to: SharedAddress,
     map: u64,
     at: [i32; 3],
@@ -135,15 +138,23 @@ pub(crate) unsafe fn load(
         to: to.bits() as usize,
         barrier: barrier.address().bits() as usize,
     };
-    // SAFETY: passed on to the caller.
-    if let Err(misuse) = unsafe { copy.start(lane) } {
-        lane.misuse(misuse, site);
+    let blocks = blocks.unwrap_or(1 << lane.cluster_rank());
+    for rank in (0..u16::BITS).filter(|rank| blocks >> rank & 1 == 1) {
+        let block = lane.block_of_cluster(rank);
+        let block = block.ok_or(Misuse::BeyondCluster { rank });
+        // SAFETY: passed on to the caller.
+        if let Err(misuse) = block.and_then(|block| unsafe { copy.start(block) }) {
+            lane.misuse(misuse, site);
+        }
     }
 }
 
 /// Makes the pending copies that count at the barrier at `address`.
 pub(super) fn finish(lane: &dyn Lane, address: usize) -> Result<(), Misuse> {
-    let Some(pending) = lane.pending_tensor_tiles() else {
+    let Some(block) = lane.block_of_cluster(lane.cluster_rank()) else {
+        return Ok(());
+    };
+    let Some(pending) = block.pending_tensor_tiles else {
         return Ok(());
     };
     let copies: Vec<Copy> = {
@@ -153,7 +164,7 @@ pub(super) fn finish(lane: &dyn Lane, address: usize) -> Result<(), Misuse> {
     // SAFETY: the contract of `load` holds until the barrier's phase has ended.
     copies
         .iter()
-        .try_for_each(|copy| unsafe { copy.make(lane) })
+        .try_for_each(|copy| unsafe { copy.make(block.shared()) })
 }
 
 const COPY: &str = "a copy of a tile";
@@ -161,7 +172,7 @@ const COPY: &str = "a copy of a tile";
 impl Copy {
     /// # Safety
     /// As of [`crate::tensor::load`].
-    unsafe fn start(self, lane: &dyn Lane) -> Result<(), Misuse> {
+    unsafe fn start(self, block: BlockOfCluster<'_>) -> Result<(), Misuse> {
         let alignment = if self.tiles.is_swizzled { 1024 } else { 128 };
         if !self.to.is_multiple_of(alignment) {
             return Err(Misuse::Misaligned {
@@ -170,11 +181,11 @@ impl Copy {
                 alignment,
             });
         }
-        let Some(pending) = lane.pending_tensor_tiles() else {
+        let shared = block.shared();
+        let Some(pending) = block.pending_tensor_tiles else {
             // SAFETY: passed on to the caller.
-            return unsafe { self.make(lane) };
+            return unsafe { self.make(shared) };
         };
-        let shared = dynamic_shared(lane);
         for piece in (0..self.tiles.tile_bytes()).step_by(16) {
             // NaN as a float, −1 as an integer.
             shared.write(COPY, self.to + piece, [0xff; 16])?;
@@ -187,13 +198,12 @@ impl Copy {
     ///
     /// # Safety
     /// As of [`crate::tensor::load`].
-    unsafe fn make(&self, lane: &dyn Lane) -> Result<(), Misuse> {
+    unsafe fn make(&self, shared: DynamicShared) -> Result<(), Misuse> {
         let TensorTiles {
             tile,
             element_bytes,
             ..
         } = self.tiles;
-        let shared = dynamic_shared(lane);
         let row_bytes = (tile[0] * element_bytes) as usize;
         let mut row = vec![0u8; row_bytes];
         let mut to = self.to;
@@ -213,7 +223,7 @@ impl Copy {
                 to += row_bytes;
             }
         }
-        mbarrier::complete(lane, self.barrier, self.tiles.tile_bytes())
+        mbarrier::complete(shared, self.barrier, self.tiles.tile_bytes())
     }
 
     /// Reads a row of the tile. Elements outside of the array are zeros.
