@@ -139,7 +139,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Copies `source` into the buffer. When this returns, `source` may change. A GPU may finish the
-    /// copy later if it is of at most 64 KiB.
+    /// copy later if it is of at most 1 KiB.
     ///
     /// # Errors
     /// [`Error::Shape`] if the lengths differ, [`Error::Driver`] if the copy fails.

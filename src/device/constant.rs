@@ -6,6 +6,7 @@ use super::{Device, Module};
 use crate::{Error, Result};
 use cuda_std::DeviceParam;
 use cuda_std::host::ConstantStatic;
+use std::ptr;
 
 /// The operation in error messages.
 pub(super) const SET_CONSTANT: &str = "set a constant";
@@ -76,18 +77,14 @@ impl Device {
         value: &T,
     ) -> Result<()> {
         let constant = ConstantStatic::find(constant);
-        // The driver takes memory of the stack before the call returns, and page-locked memory
-        // later, when `value` may have changed. A static has at most 64 KiB, so a copy costs little.
-        let value = *value;
-        // SAFETY: the value is on the stack; its type and the rest are passed on to the caller.
-        unsafe { self.set_found(module, constant, (&raw const value).cast()) }
+        // SAFETY: the value's type and the rest are passed on to the caller.
+        unsafe { self.set_found(module, constant, ptr::from_ref(value).cast()) }
     }
 
     /// Compiled once, not for each type.
     ///
     /// # Safety
-    /// `value` points to a value of the static's type, which is not page-locked. The rest is as in
-    /// `set_constant`.
+    /// `value` points to a value of the static's type. The rest is as in `set_constant`.
     unsafe fn set_found(
         &self,
         module: &'static Module,

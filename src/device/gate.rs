@@ -4,13 +4,24 @@
 //! buffers of which each is borrowed properly; but the launch of a graph writes to buffers that it
 //! shares with other owners.
 
+use super::graph::LAUNCH;
 use super::lock;
-use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
+use crate::{Error, Result};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
-/// Lets either any number of threads work, or one launch a graph. A thread may enter again: rayon
-/// gives it other tasks while it waits for the blocks of a kernel.
+/// The threads that run the kernels of graphs. The threads of the callers' pool may all wait until
+/// the launch of a graph has ended.
+static POOL: LazyLock<Result<ThreadPool, String>> = LazyLock::new(|| {
+    let builder = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads());
+    let named = builder.thread_name(|number| format!("gridstride graph {number}"));
+    named.build().map_err(|error| error.to_string())
+});
+
+/// Lets either any number of threads work, or one launch a graph.
+///
+/// A thread that works may enter again to work: rayon gives it other tasks while it waits for the
+/// blocks of a kernel. Launches that wait therefore do not hold off work.
 #[derive(Default)]
 pub struct Gate {
     inside: Mutex<Inside>,
@@ -19,57 +30,59 @@ pub struct Gate {
 
 #[derive(Default)]
 struct Inside {
-    /// How often each thread has entered to work.
-    workers: HashMap<ThreadId, usize>,
-    /// The thread that launches graphs, and how often it has entered to do so.
-    launcher: Option<(ThreadId, usize)>,
+    /// How often threads have entered to work.
+    workers: usize,
+    is_launching: bool,
 }
 
 /// Work on buffers, until it is dropped.
 pub struct Working<'a>(&'a Gate);
 
 /// The launch of a graph, until it is dropped.
-pub struct Launching<'a>(&'a Gate);
+struct Launching<'a>(&'a Gate);
 
 impl Gate {
-    /// Waits until `may_enter`, which gets the calling thread.
-    fn wait(&self, may_enter: impl Fn(&Inside, ThreadId) -> bool) -> MutexGuard<'_, Inside> {
-        let own = thread::current().id();
-        let outside = |inside: &mut Inside| !may_enter(inside, own);
+    /// Waits until `may_enter`, and then calls `enter`.
+    fn enter(&self, may_enter: impl Fn(&Inside) -> bool, enter: impl FnOnce(&mut Inside)) {
+        let outside = |inside: &mut Inside| !may_enter(inside);
         let entered = self.left.wait_while(lock(&self.inside), outside);
-        entered.unwrap_or_else(PoisonError::into_inner)
+        enter(&mut entered.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until no other thread launches a graph.
+    /// Waits until no thread launches a graph.
     pub fn work(&self) -> Working<'_> {
-        let may_enter =
-            |inside: &Inside, own| inside.launcher.is_none_or(|(launcher, _)| launcher == own);
-        let mut inside = self.wait(may_enter);
-        *inside.workers.entry(thread::current().id()).or_default() += 1;
+        self.enter(|inside| !inside.is_launching, |inside| inside.workers += 1);
         Working(self)
     }
 
-    /// Waits until no other thread works or launches a graph.
-    pub fn launch(&self) -> Launching<'_> {
-        let may_enter = |inside: &Inside, own| {
-            inside.workers.keys().all(|worker| *worker == own)
-                && inside.launcher.is_none_or(|(launcher, _)| launcher == own)
-        };
-        let mut inside = self.wait(may_enter);
-        let own = (thread::current().id(), 0);
-        inside.launcher.get_or_insert(own).1 += 1;
-        Launching(self)
+    /// Waits until no thread works or launches a graph, and runs the steps of a graph, which do not
+    /// enter the gate. Fails on a thread of rayon: the launch may be a task that rayon gave to a
+    /// thread that works, and would wait for itself.
+    pub fn launch(&self, steps: impl FnOnce() -> Result<()> + Send) -> Result<()> {
+        if rayon::current_thread_index().is_some() {
+            let message = "the simulator launches graphs on no thread of rayon, whose other tasks \
+                           may have to finish first: launch the graph outside of parallel \
+                           iterators and thread pools";
+            return Err(Error::input(LAUNCH, message));
+        }
+        let pool = POOL.as_ref().map_err(|reason| Error::Unavailable {
+            device: "simulator".into(),
+            reason: format!("no threads could be started to run a graph: {reason}"),
+        })?;
+        self.enter(
+            |inside| inside.workers == 0 && !inside.is_launching,
+            |inside| inside.is_launching = true,
+        );
+        let _launching = Launching(self);
+        pool.install(steps)
     }
 }
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {
         let mut inside = lock(&self.0.inside);
-        let own = thread::current().id();
-        let entered = inside.workers.get_mut(&own).expect("this thread works");
-        *entered -= 1;
-        if *entered == 0 {
-            inside.workers.remove(&own);
+        inside.workers -= 1;
+        if inside.workers == 0 {
             self.0.left.notify_all();
         }
     }
@@ -77,13 +90,8 @@ impl Drop for Working<'_> {
 
 impl Drop for Launching<'_> {
     fn drop(&mut self) {
-        let mut inside = lock(&self.0.inside);
-        let entered = &mut inside.launcher.as_mut().expect("this thread launches").1;
-        *entered -= 1;
-        if *entered == 0 {
-            inside.launcher = None;
-            self.0.left.notify_all();
-        }
+        lock(&self.0.inside).is_launching = false;
+        self.0.left.notify_all();
     }
 }
 
@@ -91,6 +99,7 @@ impl Drop for Launching<'_> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::thread;
 
     #[test]
     fn launches_are_alone() {
@@ -102,12 +111,13 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..200 {
                         if number < 2 {
-                            let _launching = gate.launch();
-                            // Also from within.
-                            let _again = (gate.launch(), gate.work());
-                            assert_eq!(launching.fetch_add(1, SeqCst), 0);
-                            assert_eq!(working.load(SeqCst), 0);
-                            launching.fetch_sub(1, SeqCst);
+                            let steps = || {
+                                assert_eq!(launching.fetch_add(1, SeqCst), 0);
+                                assert_eq!(working.load(SeqCst), 0);
+                                launching.fetch_sub(1, SeqCst);
+                                Ok(())
+                            };
+                            gate.launch(steps).unwrap();
                         } else {
                             let _working = (gate.work(), gate.work());
                             working.fetch_add(1, SeqCst);
@@ -118,8 +128,18 @@ mod tests {
                 });
             }
         });
-        // A thread that works may launch: rayon gave it the task.
+    }
+
+    #[test]
+    fn launches_are_refused_on_threads_of_rayon() {
+        let gate = Gate::default();
+        let (first, second) = rayon::join(|| gate.launch(|| Ok(())), || gate.launch(|| Ok(())));
+        for refused in [first, second] {
+            assert!(matches!(refused, Err(Error::InvalidInput { .. })));
+        }
+        // A failure ends the launch.
+        let error = || Err(Error::input(LAUNCH, "on purpose"));
+        assert!(gate.launch(error).is_err());
         let _working = gate.work();
-        let _launching = gate.launch();
     }
 }

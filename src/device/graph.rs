@@ -6,7 +6,7 @@ use super::{Device, cuda};
 use crate::{Error, Result};
 use std::fmt;
 
-const LAUNCH: &str = "launch of a graph";
+pub(super) const LAUNCH: &str = "launch of a graph";
 
 /// Recorded work, which [`launch`](Self::launch) starts: see [`Device::capture`].
 pub struct Graph {
@@ -119,17 +119,25 @@ impl Graph {
     ///
     /// Results are those of the calls themselves: the same kernels run, with the same arguments.
     ///
+    /// In the simulator, the launch waits for the calls of other threads on the same simulator, and
+    /// runs the work on threads of its own.
+    ///
     /// # Errors
     /// [`Error::Driver`] if the GPU fails, [`Error::Simulation`] if the simulator finds a mistake,
-    /// [`Error::InvalidInput`] while this thread captures the handle's work.
+    /// [`Error::InvalidInput`] while this thread captures the handle's work, and in the simulator on
+    /// a thread of [rayon](https://docs.rs/rayon), such as in a parallel iterator: the launch could
+    /// wait for a call that this thread has interrupted for it. [`Error::Unavailable`] if the threads
+    /// for the simulator's work cannot be started.
     pub fn launch(&mut self) -> Result<()> {
         refuse(&self.device, LAUNCH)?;
         let others: Vec<_> = self.kept.others.iter().collect();
         let _ordered = self.device.ordered_with(&others)?;
         match (&mut self.work, &self.device.backend) {
             (Work::Simulator(steps), Backend::Simulator(simulator)) => {
-                let _launching = simulator.gate().launch();
-                steps.iter().try_for_each(Step::run)
+                let steps = &*steps;
+                simulator
+                    .gate()
+                    .launch(|| steps.iter().try_for_each(Step::run))
             }
             // SAFETY: the graph keeps all memory that the work uses. It is freed in the order of
             // this stream, or of streams that wait for it when `_ordered` is dropped.

@@ -40,7 +40,7 @@
 //!
 //! # Copies
 //! A copy to a device has read its source when the call returns. A GPU may finish copies of at most
-//! 64 KiB later, in the order of the stream. Copies run at the bus's speed from and to
+//! 1 KiB later, in the order of the stream. Copies run at the bus's speed from and to
 //! [page-locked memory](PinnedBuffer). Copies of 8 MiB and more between a GPU and ordinary host
 //! memory go in chunks through 48 MiB of page-locked memory, which the device keeps afterwards. All
 //! threads copy one chunk while the GPU copies another.

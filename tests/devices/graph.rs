@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use cuda_std_tests_kernels::launches::add_to_all;
-use gridstride::device::{Buffer, DeviceKind, LaunchConfig, Module};
+use gridstride::device::{Buffer, DeviceKind, Graph, LaunchConfig, Module};
 use gridstride::distances::Distances;
 use gridstride::edit_distance::EditDistance;
 use gridstride::matmul::MatMul;
@@ -14,6 +14,7 @@ use gridstride::tensor_sketch::{Tables, TensorSketch};
 use gridstride::time_series::round_timestamps_device_inplace;
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, array};
+use rayon::prelude::*;
 
 use crate::common::{assert_error, fails_with, module, with_kernels};
 
@@ -302,5 +303,48 @@ fn calls_that_do_not_wait_are_recorded() {
             assert_eq!(sorted.to_vec().unwrap(), keys);
             assert_eq!(order.to_vec().unwrap(), [1, 3, 2, 0]);
         }
+    }
+}
+
+#[test]
+fn graphs_and_the_kernels_of_all_workers_run_beside_each_other() {
+    for device in with_kernels() {
+        let mut counts = device.buffer_from(&[0u32; 5000]).unwrap();
+        let (mut graph, ()) = device.capture(|| add(&mut counts, 1)).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| (0..50).for_each(|_| graph.launch().unwrap()));
+            (0..200u32).into_par_iter().for_each(|number| {
+                let mut values = device.buffer_from(&[number; 1000]).unwrap();
+                add(&mut values, 1).unwrap();
+                assert_eq!(values.to_vec().unwrap(), [number + 1; 1000], "{device}");
+            });
+        });
+        assert_eq!(counts.to_vec().unwrap(), [50; 5000], "{device}");
+    }
+}
+
+#[test]
+fn the_simulator_launches_no_graph_on_threads_of_rayon() {
+    for device in with_kernels() {
+        let mut counts = device.buffer_from(&[0u32; 100]).unwrap();
+        // Rayon would not leave this thread for a single graph.
+        let mut graphs = [(); 2].map(|()| device.capture(|| add(&mut counts, 1)).unwrap().0);
+        let launched: Vec<_> = graphs.par_iter_mut().map(Graph::launch).collect();
+        for launched in launched {
+            if device.kind() == DeviceKind::Simulator {
+                let text = "launch of a graph: the simulator launches graphs on no thread of \
+                            rayon, whose other tasks may have to finish first: launch the graph \
+                            outside of parallel iterators and thread pools";
+                fails_with(launched, text);
+            } else {
+                launched.unwrap();
+            }
+        }
+        graphs[0].launch().unwrap();
+        let expected = match device.kind() {
+            DeviceKind::Simulator => 1,
+            _ => 3,
+        };
+        assert_eq!(counts.to_vec().unwrap(), [expected; 100], "{device}");
     }
 }

@@ -3,6 +3,7 @@
 use super::graph::{Graph, Recording};
 use super::memory::{HostAllocation, Pool};
 use super::modules::Modules;
+use super::outbox::SLOT;
 use super::primary::{self, Primary};
 use super::staging::{MAILBOX, Mailboxes, Staging};
 use super::stream::{Event, Stream};
@@ -14,13 +15,6 @@ use cuda_std::host::ConstantStatic;
 use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, Weak};
-
-/// Bytes up to which the driver stages a copy from pageable memory at once, without waiting for the
-/// stream. (CUDA C++ Programming Guide, "Concurrent Execution between Host and Device".)
-const STAGED_AT_ONCE: usize = 64 << 10;
-
-/// Bytes up to which a source is copied to the stack first.
-const ON_STACK: usize = 1 << 10;
 
 /// A handle to a GPU, whose work is ordered on a stream.
 #[derive(Clone)]
@@ -345,24 +339,18 @@ impl Allocation {
         on.publish()
     }
 
-    /// Copies `source` to the GPU in the order of the stream. `source` may change when this returns.
+    /// Copies `source` to the GPU in the order of the stream. `source` may change when this returns:
+    /// copies of more than [`SLOT`] bytes have finished then.
     pub fn copy_from(&self, source: &[u8]) -> Result<()> {
         let (gpu, length) = (&self.gpu, source.len());
         assert!(length as u64 <= self.bytes);
-        if length <= ON_STACK {
-            // Looking whether memory is page-locked takes longer than such a copy on the host. The
-            // stack is not.
-            let mut copy = [0; ON_STACK];
-            copy[..length].copy_from_slice(source);
-            // SAFETY: the memory has these bytes, and the driver takes them at once: see below.
-            return unsafe { gpu.stream.copy_in(&copy[..length], self.address) };
+        if length <= SLOT {
+            let (from, operation) = (source.as_ptr(), "copying to the GPU");
+            // SAFETY: both have these bytes, and freeing is ordered on the same stream.
+            return unsafe { gpu.stream.upload(from, length, self.address, operation) };
         }
-        // SAFETY: the driver has staged the bytes, or they are borrowed until the wait below has
-        // finished.
+        // SAFETY: the bytes are borrowed until the wait below has finished.
         let started = unsafe { self.start_copy_from(gpu, 0, source) };
-        if length <= STAGED_AT_ONCE && !gpu.owner.staging.is_locked(source.as_ptr()) {
-            return started;
-        }
         started.and(gpu.stream.synchronize())
     }
 

@@ -7,13 +7,14 @@
 //! handles may be used from any thread and dropped in any order. Every result code is checked, and
 //! errors name the operation.
 //!
-//! [`stream`], [`memory`], [`modules`], [`staging`] and [`graph`] build on [`primary`], and [`gpu`]
+//! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`] and [`graph`] build on [`primary`], and [`gpu`]
 //! owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
 mod gpu;
 mod graph;
 mod memory;
 mod modules;
+mod outbox;
 mod primary;
 mod spare;
 mod staging;

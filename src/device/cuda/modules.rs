@@ -220,13 +220,12 @@ impl Modules {
         }
     }
 
-    /// Starts a copy to a variable in constant memory. The driver has taken the value when this
-    /// returns.
+    /// Copies to a variable in constant memory in the order of the stream. The value may change when
+    /// this returns.
     ///
     /// # Safety
-    /// `value` points to as many bytes as the constant has, which may be padding, in memory that is
-    /// not page-locked: the driver reads page-locked memory later. The bytes are a value of the
-    /// variable's type. No kernel on another stream reads the variable.
+    /// `value` points to as many bytes as the constant has, which may be padding. The bytes
+    /// are a value of the variable's type. No kernel on another stream reads the variable.
     pub unsafe fn set(
         &self,
         stream: &Stream,
@@ -272,11 +271,9 @@ impl Modules {
             );
             return Err(Error::input(SET_CONSTANT, message));
         }
-        // The driver's own copy, as in `Staging::copy_in` for few bytes: constant memory has 64 KiB,
-        // and staging begins at 8 MiB.
         // SAFETY: both have `bytes` bytes, and the module lives as long as `self`, which waits for
         // the streams; the rest is passed on to the caller.
-        unsafe { stream.copy_in_bytes(value, bytes, address, format_args!("setting {name}")) }
+        unsafe { stream.upload(value, bytes, address, format_args!("setting {name}")) }
     }
 
     /// Looks up a kernel in a loaded module. The context must be current.

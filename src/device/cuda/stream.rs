@@ -1,5 +1,6 @@
 //! Streams, the work that is put on them, and events.
 
+use super::outbox::{Outbox, SLOT};
 use super::primary::Primary;
 use super::spare::Spare;
 use crate::Result;
@@ -21,6 +22,8 @@ pub struct Stream {
     last_kernel: Mutex<Option<&'static str>>,
     /// Memory of the driver's pool.
     pub spare: Spare,
+    /// Page-locked memory for copies of few bytes.
+    outbox: Outbox,
     primary: Arc<Primary>,
 }
 
@@ -54,6 +57,7 @@ impl Stream {
             is_foreign,
             last_kernel: Mutex::new(None),
             spare: Spare::default(),
+            outbox: Outbox::default(),
             primary: end.primary.clone(),
             end,
         }
@@ -141,6 +145,34 @@ impl Stream {
         unsafe { self.copy_in_bytes(from, bytes, address, "copying to the GPU") }
     }
 
+    /// Copies bytes to the GPU in the order of the stream. The source may change when this returns:
+    /// copies of more than [`SLOT`] bytes have finished then. An error names `operation`.
+    ///
+    /// # Safety
+    /// `source` points to `bytes` bytes, which may be padding, and the memory at `address` has as
+    /// many. It is freed only after the stream has done this.
+    pub unsafe fn upload(
+        &self,
+        source: *const u8,
+        bytes: usize,
+        address: sys::CUdeviceptr,
+        operation: impl fmt::Display + Copy,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        if bytes <= SLOT {
+            // SAFETY: passed on to the caller.
+            let copied = unsafe { (self.outbox).copy_in(self, source, bytes, address, operation) };
+            if let Some(started) = copied {
+                return started;
+            }
+        }
+        // SAFETY: as above; and the source does not change before the wait has finished.
+        let started = unsafe { self.copy_in_bytes(source, bytes, address, operation) };
+        started.and(self.synchronize())
+    }
+
     /// Starts a copy to the GPU of bytes that may be padding. An error names `operation`.
     ///
     /// # Safety
@@ -192,6 +224,11 @@ impl Drop for Stream {
         let Ok(_bound) = self.primary.bind() else {
             return;
         };
+        if self.outbox.is_used() {
+            // Copies from its memory may not have finished. If waiting fails, the context is lost,
+            // and its copies with it.
+            let _ = self.synchronize();
+        }
         for address in self.spare.take_all() {
             // SAFETY: allocated from a pool, freed once, and used last by work of this stream, or
             // work that this stream has waited for.

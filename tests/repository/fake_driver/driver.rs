@@ -1,6 +1,7 @@
 //! A library that plays the driver of a GPU whose memory is the host's. Kernels do nothing; copies
 //! and fills are real, also those of graphs. Each call is a line of the file that `FAKE_DRIVER_LOG`
-//! names.
+//! names, and so is `pageable` for a copy to the GPU from memory that is not page-locked: a driver may
+//! read it later.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
@@ -13,6 +14,7 @@ use std::sync::Mutex;
 type Pointer = *mut c_void;
 type Work = Box<dyn Fn() + Send>;
 
+const OUT_OF_MEMORY: c_int = 2;
 const OUT_OF_CONTEXT: c_int = 201;
 /// What a real driver answers if a call does not fit a stream that is captured.
 const CAPTURED: c_int = 900;
@@ -152,6 +154,10 @@ functions! {
         0
     }
     inside cuMemAllocHost_v2(address: *mut *mut u8, bytes: usize) {
+        if std::env::var_os("FAKE_DRIVER_LOCKS_NOTHING").is_some() {
+            log("failed cuMemAllocHost_v2");
+            return OUT_OF_MEMORY;
+        }
         *address = alloc(Layout::from_size_align(bytes, 4096).unwrap());
         SIZES.lock().unwrap().get_or_insert_default().insert(*address as u64, bytes);
         0
@@ -162,14 +168,17 @@ functions! {
         0
     }
     inside cuPointerGetAttribute(_value: Pointer, _attribute: c_int, address: u64) {
-        let sizes = SIZES.lock().unwrap();
-        let is_inside = |(start, bytes): (&u64, &usize)| (*start..*start + *bytes as u64).contains(&address);
-        match sizes.as_ref().is_some_and(|sizes| sizes.iter().any(is_inside)) {
+        match is_known(address) {
             true => 0,
             false => 1,
         }
     }
-    inside cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) { copy(from, to, bytes, stream) }
+    inside cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) {
+        if !is_known(from) {
+            log("pageable");
+        }
+        copy(from, to, bytes, stream)
+    }
     inside cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) { copy(from, to, bytes, stream) }
     inside cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) { copy(from, to, bytes, stream) }
     inside cuMemsetD8Async(address: u64, value: u8, bytes: usize, stream: usize) {
@@ -242,6 +251,13 @@ functions! {
 
 /// Numbers of graphs begin here, those of other things lie below.
 const GRAPHS: usize = 1 << 40;
+
+/// Whether the address is in memory of the GPU or in page-locked memory.
+fn is_known(address: u64) -> bool {
+    let sizes = SIZES.lock().unwrap();
+    let is_inside = |(start, bytes): (&u64, &usize)| (*start..*start + *bytes as u64).contains(&address);
+    sizes.as_ref().is_some_and(|sizes| sizes.iter().any(is_inside))
+}
 
 fn copy(from: u64, to: u64, bytes: usize, stream: usize) -> c_int {
     work(stream, move || unsafe { (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes) })
