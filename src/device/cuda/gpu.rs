@@ -5,6 +5,7 @@ use super::memory::{HostAllocation, Pool};
 use super::modules::Modules;
 use super::outbox::SLOT;
 use super::primary::{self, Primary};
+use super::spare::Spare;
 use super::staging::{MAILBOX, Mailboxes, Staging};
 use super::stream::{Event, Stream};
 use crate::device::available::no_memory;
@@ -32,6 +33,8 @@ struct Owner {
     mailboxes: Mailboxes,
     modules: Modules,
     main_stream: Arc<Stream>,
+    /// The memory that the streams keep for their next allocations.
+    spares: Mutex<Vec<Weak<Spare>>>,
     /// Streams whose launches may use buffers of any handle: see [`Gpu::use_any_buffer`].
     unordered: Mutex<Vec<Arc<Stream>>>,
     primary: Arc<Primary>,
@@ -43,7 +46,19 @@ impl Drop for Owner {
         // and its work with it.
         let _ = self.primary.synchronize();
         if let Ok(_bound) = self.primary.bind() {
-            self.pool.free_spare(&self.main_stream);
+            self.main_stream.spare.free();
+        }
+    }
+}
+
+impl Owner {
+    /// Frees the memory that streams keep for their next allocations, and waits until it is free.
+    /// The context must be current.
+    fn free_spares(&self) {
+        // Other threads can open streams meanwhile.
+        let spares = lock(&self.spares).clone();
+        for spare in spares.iter().filter_map(Weak::upgrade) {
+            spare.free_and_wait();
         }
     }
 }
@@ -74,6 +89,7 @@ impl Gpu {
                     mailboxes: Mailboxes::new(&primary),
                     modules: Modules::new(&primary),
                     main_stream: Arc::new(Stream::new(&primary)?),
+                    spares: Mutex::default(),
                     unordered: Mutex::default(),
                     primary,
                 });
@@ -85,7 +101,17 @@ impl Gpu {
         Ok(Gpu::on(owner, stream))
     }
 
+    /// Returns a handle on a stream of the GPU, which does work at once.
     fn on(owner: Arc<Owner>, stream: Arc<Stream>) -> Gpu {
+        let mut spares = lock(&owner.spares);
+        spares.retain(|spare| spare.strong_count() > 0);
+        if !spares
+            .iter()
+            .any(|spare| spare.as_ptr() == Arc::as_ptr(&stream.spare))
+        {
+            spares.push(Arc::downgrade(&stream.spare));
+        }
+        drop(spares);
         let records = false;
         Gpu {
             owner,
@@ -277,7 +303,7 @@ impl Gpu {
             if allocated == Err(cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY) {
                 // Memory freed in the order of a stream becomes free when the stream has finished,
                 // and kept memory can be allocated in other sizes.
-                pool.free_spare(&self.stream);
+                self.owner.free_spares();
                 match primary.is_captured() {
                     true => self.stream.synchronize()?,
                     false => primary.synchronize()?,

@@ -72,14 +72,6 @@ impl Pool {
         Ok(address)
     }
 
-    /// Frees the memory that `stream` keeps for its next allocations. The context must be current.
-    pub fn free_spare(&self, stream: &Stream) {
-        for address in stream.spare.take_all() {
-            // SAFETY: as in `free`.
-            unsafe { sys::cuMemFreeAsync(address, stream.raw()) };
-        }
-    }
-
     /// Returns all kept memory to the system. The context must be current.
     pub fn trim(&self) {
         if let Some(pool) = self.raw {

@@ -19,13 +19,27 @@ const MOST: usize = 32;
 ///
 /// Memory is used again for exactly as many bytes, so that tools which check the bounds of accesses
 /// see the true ones.
-#[derive(Default)]
 pub struct Spare {
-    /// Sizes and addresses; the longest unused come first.
+    /// Sizes and addresses; the longest unused come first. Empty once the stream is destroyed.
     allocations: Mutex<VecDeque<(u64, sys::CUdeviceptr)>>,
+    /// The stream, which exists as long as there are allocations.
+    stream: sys::CUstream,
 }
 
+// SAFETY: the driver's streams may be used from any thread.
+unsafe impl Send for Spare {}
+// SAFETY: as above.
+unsafe impl Sync for Spare {}
+
 impl Spare {
+    /// Keeps the memory of `stream`, which calls [`free`](Self::free) before it is destroyed.
+    pub fn new(stream: sys::CUstream) -> Spare {
+        Spare {
+            allocations: Mutex::default(),
+            stream,
+        }
+    }
+
     /// Returns the most recently freed memory of this size.
     pub fn take(&self, bytes: u64) -> Option<sys::CUdeviceptr> {
         if bytes > LARGEST {
@@ -50,20 +64,46 @@ impl Spare {
         }
     }
 
-    /// Returns all memory, which has to be freed.
-    pub fn take_all(&self) -> impl Iterator<Item = sys::CUdeviceptr> {
-        let all = std::mem::take(&mut *lock(&self.allocations));
-        all.into_iter().map(|(_, address)| address)
+    /// Frees all memory in the order of the stream. The context must be current.
+    pub fn free(&self) {
+        self.free_locked(&mut lock(&self.allocations));
+    }
+
+    /// Frees all memory, and waits until it is free. The context must be current.
+    pub fn free_and_wait(&self) {
+        let mut allocations = lock(&self.allocations);
+        if allocations.is_empty() {
+            return;
+        }
+        self.free_locked(&mut allocations);
+        // SAFETY: the stream exists: its owner calls `free` first, which waits for the lock. A
+        // failure shows in the next allocation.
+        unsafe { sys::cuStreamSynchronize(self.stream) };
+    }
+
+    /// Frees memory while the lock is held, so that the stream's owner waits for other threads.
+    fn free_locked(&self, allocations: &mut VecDeque<(u64, sys::CUdeviceptr)>) {
+        for (_, address) in allocations.drain(..) {
+            // SAFETY: allocated from a pool, freed once, and used last by work of this stream, or
+            // work that this stream has waited for.
+            unsafe { sys::cuMemFreeAsync(address, self.stream) };
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ptr::null_mut;
+
+    fn addresses(spare: &Spare) -> Vec<sys::CUdeviceptr> {
+        let allocations = lock(&spare.allocations);
+        allocations.iter().map(|(_, address)| *address).collect()
+    }
 
     #[test]
     fn memory_serves_allocations_of_its_size() {
-        let spare = Spare::default();
+        let spare = Spare::new(null_mut());
         assert_eq!(spare.take(8), None);
         for (bytes, address) in [(8, 1), (16, 2), (8, 3)] {
             assert_eq!(spare.put(bytes, address), None);
@@ -73,19 +113,20 @@ mod tests {
             [8, 8, 8].map(|bytes| spare.take(bytes)),
             [Some(3), Some(1), None]
         );
-        assert_eq!(spare.take_all().collect::<Vec<_>>(), [2]);
+        assert_eq!(addresses(&spare), [2]);
+        assert_eq!(spare.take(16), Some(2));
         assert_eq!(spare.take(16), None);
     }
 
     #[test]
     fn few_and_small_allocations_are_kept() {
-        let spare = Spare::default();
+        let spare = Spare::new(null_mut());
         assert_eq!(spare.put(LARGEST + 1, 7), Some(7));
         assert_eq!(spare.put(LARGEST, 0), None);
         let put = |address| spare.put(8, address);
         let freed: Vec<_> = (1..=MOST as u64).filter_map(put).collect();
         // The longest unused.
         assert_eq!(freed, [0]);
-        assert_eq!(spare.take_all().count(), MOST);
+        assert_eq!(addresses(&spare).len(), MOST);
     }
 }

@@ -21,7 +21,7 @@ pub struct Stream {
     /// The most recently started kernel, for the message when waiting fails.
     last_kernel: Mutex<Option<&'static str>>,
     /// Memory of the driver's pool.
-    pub spare: Spare,
+    pub spare: Arc<Spare>,
     /// Page-locked memory for copies of few bytes.
     outbox: Outbox,
     primary: Arc<Primary>,
@@ -56,7 +56,7 @@ impl Stream {
             raw,
             is_foreign,
             last_kernel: Mutex::new(None),
-            spare: Spare::default(),
+            spare: Arc::new(Spare::new(raw)),
             outbox: Outbox::default(),
             primary: end.primary.clone(),
             end,
@@ -229,11 +229,7 @@ impl Drop for Stream {
             // and its copies with it.
             let _ = self.synchronize();
         }
-        for address in self.spare.take_all() {
-            // SAFETY: allocated from a pool, freed once, and used last by work of this stream, or
-            // work that this stream has waited for.
-            unsafe { sys::cuMemFreeAsync(address, self.raw) };
-        }
+        self.spare.free();
         if !self.is_foreign {
             // SAFETY: made in `new` and destroyed once. The driver finishes work that was started.
             unsafe { sys::cuStreamDestroy_v2(self.raw) };

@@ -138,6 +138,13 @@ functions! {
         if is_captured(stream) {
             return CAPTURED;
         }
+        if let Ok(most) = std::env::var("FAKE_DRIVER_MEMORY") {
+            let used: usize = SIZES.lock().unwrap().iter().flat_map(HashMap::values).sum();
+            if used + bytes > most.parse().unwrap() {
+                log("failed cuMemAllocFromPoolAsync");
+                return OUT_OF_MEMORY;
+            }
+        }
         let place = alloc(Layout::from_size_align(bytes, 256).unwrap());
         place.write_bytes(0xff, bytes);
         *address = place as u64;

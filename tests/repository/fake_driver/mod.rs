@@ -232,6 +232,33 @@ fn small_copies_wait_if_no_memory_can_be_locked() {
     );
 }
 
+#[test]
+fn freed_memory_of_all_streams_serves_each() {
+    over_fake_driver(
+        freed_memory_of_all_streams_serves_each,
+        "freed_memory_of_all_streams_serves_each",
+        |device| {
+            const MIB: usize = 1 << 20;
+            // SAFETY: this process runs this test alone, and no other thread reads the environment.
+            unsafe { std::env::set_var("FAKE_DRIVER_MEMORY", (4 * MIB).to_string()) };
+            let stream = device.stream().unwrap();
+            let beside = device.on(&stream).unwrap();
+            let keep_three = || {
+                let buffers = [(); 3].map(|()| beside.alloc::<u8>(MIB).unwrap());
+                drop(buffers);
+            };
+            keep_three();
+            drop(device.alloc::<u8>(4 * MIB).unwrap());
+            // Also while a graph is captured.
+            keep_three();
+            let captured = device.capture(|| device.alloc::<u8>(4 * MIB));
+            drop(captured.unwrap());
+            let error = device.alloc::<u8>(4 * MIB + 1).unwrap_err();
+            assert!(matches!(error, Error::Allocation { .. }), "{error}");
+        },
+    );
+}
+
 /// The copies and fills of graphs are real here, as opposed to kernels.
 #[test]
 fn graphs_repeat_their_work_and_free_everything() {
