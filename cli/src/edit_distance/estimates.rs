@@ -125,7 +125,7 @@ mod tests {
     use crate::common::random::Random;
 
     /// So many numbers that 81 sequences are sketched together, and 43 pairs compared.
-    const DIM: usize = 4096;
+    const DIM: usize = 8;
     const LENGTH: u64 = 101;
 
     fn records<'a>(sequences: impl Iterator<Item = &'a Vec<u8>>) -> Records {

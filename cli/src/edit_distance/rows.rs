@@ -10,8 +10,9 @@ use ndarray::{Array2, ArrayView1};
 use super::records::{Records, room_for};
 use crate::tensor_sketch::args::Windows;
 
-/// Numbers of the sketches of a text, unless a sequence has more.
-pub const NUMBERS: usize = 1 << 25;
+/// Numbers of the sketches of a text, unless a sequence has more; few in unit tests, which so have
+/// several texts.
+pub const NUMBERS: usize = if cfg!(test) { 1 << 16 } else { 1 << 25 };
 
 /// Letters of a text of padded sequences, unless a sequence has more.
 pub const LETTERS: usize = 1 << 28;
