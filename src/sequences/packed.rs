@@ -28,15 +28,10 @@ impl PackedLetters {
         packed.upload(device)
     }
 
-    /// Copies any codes, in as few bits as the largest needs. If later codes need more bits than
-    /// the first ones, all codes are packed twice.
+    /// Copies any codes, in as few bits as the largest needs.
     pub fn upload_densely(device: &Device, codes: &[u8]) -> Result<Self> {
         let mut packed = Packed::default();
-        packed.pack_in(codes, likely_bits(codes))?;
-        let needed = bits_up_to(packed.largest);
-        if needed > packed.bits {
-            packed.pack_in(codes, needed)?;
-        }
+        packed.pack_densely(codes)?;
         packed.upload(device)
     }
 }
@@ -55,6 +50,17 @@ impl Packed {
     /// Packs codes, which should be below `bound`, on all cores. A larger code corrupts its word.
     pub fn pack(&mut self, codes: &[u8], bound: usize) -> Result<()> {
         self.pack_in(codes, bits_for(bound))
+    }
+
+    /// Packs any codes, in as few bits as the largest needs. If later codes need more bits than the
+    /// first ones, all codes are packed twice.
+    fn pack_densely(&mut self, codes: &[u8]) -> Result<()> {
+        self.pack_in(codes, likely_bits(codes))?;
+        let needed = bits_up_to(self.largest);
+        if needed > self.bits {
+            self.pack_in(codes, needed)?;
+        }
+        Ok(())
     }
 
     fn pack_in(&mut self, codes: &[u8], bits: u32) -> Result<()> {
@@ -166,13 +172,42 @@ mod tests {
                 let codes: Vec<u8> = (0..length).map(|i| (i * i % 251 % bound) as u8).collect();
                 packed.pack(&codes, bound).unwrap();
                 assert_eq!(packed.largest, codes.iter().copied().max());
-                let packed = &packed.words;
-                assert_eq!(packed.len(), (length * bits as usize).div_ceil(32));
-                for (i, &code) in codes.iter().enumerate() {
-                    let bit = i * bits as usize;
-                    let letter = packed[bit / 32] >> (bit % 32) & (u32::MAX >> (32 - bits));
-                    assert_eq!(letter, u32::from(code), "{i} of {length}, {bits} bits");
-                }
+                assert_eq!(packed.bits, bits);
+                check(&packed, &codes);
+            }
+        }
+    }
+
+    /// Expects all codes in the words, and no further word.
+    #[track_caller]
+    fn check(packed: &Packed, codes: &[u8]) {
+        let Packed { words, bits, .. } = packed;
+        assert_eq!(words.len(), (codes.len() * *bits as usize).div_ceil(32));
+        for (i, &code) in codes.iter().enumerate() {
+            let bit = i * *bits as usize;
+            let letter = words[bit / 32] >> (bit % 32) & (u32::MAX >> (32 - bits));
+            assert_eq!(
+                letter,
+                u32::from(code),
+                "{i} of {}, {bits} bits",
+                codes.len()
+            );
+        }
+    }
+
+    /// Codes behind the sample, and in another block, need more bits than those of the sample.
+    #[test]
+    fn later_codes_may_need_more_bits() {
+        for (first, later, bits) in [(1, 1, 1), (1, 2, 2), (1, 15, 4), (3, 4, 4), (1, 255, 8)] {
+            for place in [SAMPLE, BLOCK, 2 * BLOCK + 6] {
+                let mut codes: Vec<u8> =
+                    (0..2 * BLOCK + 7).map(|i| (i % 2) as u8 * first).collect();
+                codes[place] = later;
+                assert!(likely_bits(&codes) <= bits);
+                let mut packed = Packed::default();
+                packed.pack_densely(&codes).unwrap();
+                assert_eq!((packed.bits, packed.largest), (bits, Some(later)));
+                check(&packed, &codes);
             }
         }
     }

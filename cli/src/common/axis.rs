@@ -20,9 +20,11 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Returns an axis for positive numbers that contains all of them.
+    /// Returns an axis that contains all positive numbers. Other numbers, such as a time of 0, do
+    /// not count: a logarithmic axis has no place for them.
     pub fn new(numbers: impl Iterator<Item = f64>) -> Scale {
-        let (least, most) = numbers.fold((f64::INFINITY, 0.0f64), |(least, most), number| {
+        let positive = numbers.filter(|number| *number > 0.0 && number.is_finite());
+        let (least, most) = positive.fold((f64::INFINITY, 0.0f64), |(least, most), number| {
             (least.min(number), most.max(number))
         });
         if most == 0.0 || most / least > LINEAR {
@@ -34,11 +36,12 @@ impl Scale {
         }
     }
 
-    /// How far a number is along the axis.
+    /// How far a number is along the axis; 0 for numbers that are not positive.
     pub fn share(&self, number: f64) -> f64 {
         match self {
             Scale::Linear { end, .. } => number / end,
             Scale::Logarithmic(decades) => {
+                let number = number.max(decades.start);
                 (number / decades.start).log10() / (decades.end / decades.start).log10()
             }
         }
@@ -135,6 +138,22 @@ mod tests {
         ] {
             assert!((scale.share(number) - share).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn zeros_do_not_count() {
+        let of = |numbers: &[f64]| Scale::new(numbers.iter().copied());
+        let logarithmic = of(&[0.0, 0.02, 3.0]);
+        assert_eq!(logarithmic.ticks(), [0.01, 0.1, 1.0, 10.0]);
+        assert_eq!(logarithmic.share(0.0), 0.0);
+        let linear = of(&[5.0, 0.0, 3.0]);
+        assert_eq!(linear.ticks(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(linear.share(0.0), 0.0);
+        assert_eq!(of(&[0.0]).ticks(), [1.0, 10.0]);
+        assert_eq!(
+            of(&[2.0, f64::NAN, f64::INFINITY, -1.0]).ticks().last(),
+            Some(&2.0)
+        );
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::tensor_sketch::args::{AlphabetName, UnknownName, Windows};
 /// deleting or replacing a letter costs 1; the distance of the two tensor sketches; and, with
 /// --windows, the slide distance, which is the distance of the sketches of all windows that both
 /// sequences have. Sketches are normalised. Spearman's rank correlation says how well an estimate
-/// ranks the pairs: 1 is the order of the exact distances. All sequences are held in memory.
+/// ranks the pairs: 1 is the order of the exact distances. Each record is sketched once. All
+/// sequences are held in memory, and without B.fa the sketches of all windows of a group too.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -62,9 +62,8 @@ impl Comparison {
             .delimiter(b'\t')
             .from_writer(&mut *text);
         let [length_a, length_b] = pairs.lengths(pair).map(|length| length.to_string());
-        let names = [&pairs.a.names[pair], &pairs.b.names[pair]];
         let mut add = |cell: &str| line.write_field(cell).expect(TAKEN);
-        names.into_iter().for_each(|name| add(name));
+        pairs.names(pair).into_iter().for_each(&mut add);
         [length_a, length_b].iter().for_each(|length| add(length));
         add(&self.edit[pair].to_string());
         add(&self.sketch[pair].to_string());

@@ -1,6 +1,6 @@
 //! Data to try: random sequences, and the same after random edits.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,11 @@ const LETTERS: &[u8; 4] = b"ACGT";
 /// Letters of a line.
 const LINE: usize = 80;
 
-/// Letters of the records that are made in one go by all threads, unless a group has more.
+/// Letters of the sequences that are made in one go by all threads, unless a group has more.
 const WAVE: u64 = 1 << 24;
+
+/// Bytes that are written to a file together.
+const BUFFER: usize = 1 << 16;
 
 /// The default number of sequences of a group.
 const GROUP: usize = 2;
@@ -45,18 +48,14 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     let files = paths.iter().map(|path| OutputFile::create(path));
     let mut files = files.collect::<Result<Vec<_>>>()?;
     let bar = progress::count("writing", count as u64, "groups");
-    let letters = (files.len() * per_group) as u64;
-    let letters = letters.saturating_mul(args.length);
+    let letters = (group as u64).saturating_mul(args.length);
     let together = (WAVE / letters).max(1) as usize;
     for first in (0..count).step_by(together) {
         let wave = first..count.min(first.saturating_add(together));
-        let texts: Vec<_> = wave.into_par_iter().map(|i| text(args, group, i)).collect();
-        for texts in &texts {
-            for (file, text) in files.iter_mut().zip(texts) {
-                file.write_all(text)?;
-            }
-        }
-        bar.inc(texts.len() as u64);
+        let groups = wave.into_par_iter().map(|i| group_records(args, group, i));
+        let groups: Vec<_> = groups.collect();
+        write_groups(&mut files, &groups)?;
+        bar.inc(groups.len() as u64);
     }
     bar.finish_and_clear();
     files.into_iter().try_for_each(OutputFile::publish)?;
@@ -76,8 +75,8 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     })
 }
 
-/// Returns the records of each file for a group of `size` sequences.
-fn text(args: &Args, size: usize, group: usize) -> Vec<Vec<u8>> {
+/// Returns the records of a group of `size` sequences, as text.
+fn group_records(args: &Args, size: usize, group: usize) -> Vec<Vec<u8>> {
     let mut random = Random::new(args.seed, group as u64);
     let mut sequences = vec![sequence(args.length as usize, &mut random)];
     for i in 1..size {
@@ -85,26 +84,47 @@ fn text(args: &Args, size: usize, group: usize) -> Vec<Vec<u8>> {
         let parent = &sequences[args.shape.parent(i)];
         sequences.push(edited(parent, rate, &mut random));
     }
-    let add =
-        |text: &mut Vec<u8>, i: usize| add_record(text, &format!("{group}.{i}"), &sequences[i]);
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    if args.b.is_none() {
-        (0..size).for_each(|i| add(&mut first, i));
-        return vec![first];
-    }
-    for (i, j) in pairs_of_group(size) {
-        add(&mut first, i);
-        add(&mut second, j);
-    }
-    vec![first, second]
+    let sequences = sequences.into_iter().enumerate();
+    let record = |(i, sequence): (usize, Vec<u8>)| record(&format!("{group}.{i}"), &sequence);
+    sequences.map(record).collect()
 }
 
-fn add_record(text: &mut Vec<u8>, name: &str, sequence: &[u8]) {
+fn record(name: &str, sequence: &[u8]) -> Vec<u8> {
+    let lines = sequence.len().div_ceil(LINE);
+    let mut text = Vec::with_capacity(name.len() + 2 + sequence.len() + lines);
     writeln!(text, ">{name}").expect("memory takes all");
     for line in sequence.chunks(LINE) {
         text.extend_from_slice(line);
         text.push(b'\n');
     }
+    text
+}
+
+/// Writes the records of groups to one file, or those of all pairs within the groups to two. A
+/// record is in memory once, however many pairs have it.
+fn write_groups(files: &mut [OutputFile], groups: &[Vec<Vec<u8>>]) -> Result<()> {
+    let [a, b] = files else {
+        let write = |file: &mut OutputFile| write_all(file, groups.iter().flatten());
+        return files.iter_mut().try_for_each(write);
+    };
+    let pairs = || {
+        groups.iter().flat_map(|records| {
+            let pairs = pairs_of_group(records.len());
+            pairs.map(move |pair| (records, pair))
+        })
+    };
+    write_all(a, pairs().map(|(records, (i, _))| &records[i]))?;
+    write_all(b, pairs().map(|(records, (_, j))| &records[j]))
+}
+
+fn write_all<'a>(file: &mut OutputFile, records: impl Iterator<Item = &'a Vec<u8>>) -> Result<()> {
+    file.write(|file| {
+        let mut file = BufWriter::with_capacity(BUFFER, file);
+        for record in records {
+            file.write_all(record)?;
+        }
+        Ok(file.flush()?)
+    })
 }
 
 fn sequence(length: usize, random: &mut Random) -> Vec<u8> {

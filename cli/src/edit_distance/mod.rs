@@ -8,10 +8,12 @@
 pub mod args;
 mod comparison;
 mod estimates;
+mod exact;
 mod generate;
 mod grid;
 mod grid_plot;
 mod records;
+mod rows;
 mod scatter;
 mod summary;
 mod tables;
@@ -20,7 +22,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use gridstride::edit_distance::edit_distances;
 use gridstride::tensor_sketch::Tables;
 
 use crate::common::opening::open_while_reading;
@@ -61,11 +62,8 @@ pub fn run(args: &Args) -> Result<()> {
     };
     check_lengths(args, pairs)?;
     let edit = timed(&mut times.exact, || {
-        phase("comparing", || {
-            edit_distances(devices, &pairs.a.sequences, &pairs.b.sequences)
-        })
+        phase("comparing", || exact::edit_distances(devices, pairs))
     })?;
-    let edit: Vec<f64> = edit.iter().map(|&distance| f64::from(distance)).collect();
 
     let (comparison, points);
     let found = if args.grid {

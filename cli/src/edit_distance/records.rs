@@ -1,4 +1,4 @@
-//! The sequences of both files.
+//! The records of the files, and their pairs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +19,29 @@ pub fn pairs_of_group(size: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..size).flat_map(move |i| (i + 1..size).map(move |j| (i, j)))
 }
 
+/// Returns an empty vector with room for `count` elements, or an error if the memory does not
+/// suffice.
+pub fn room_for<T>(count: usize) -> Result<Vec<T>> {
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(count)?;
+    Ok(vector)
+}
+
+/// Returns the records of a group, if those of A.fa are whole groups with pairs.
+fn checked_group(count: usize, args: &Args) -> Result<usize> {
+    let (path, size) = (args.a.display(), args.group.unwrap_or(count));
+    if count < 2 {
+        bail!("{path} has {count} records, and no pairs: give two files, or one of more records");
+    }
+    if count % size != 0 {
+        bail!(
+            "{path} has {count} records, which are no whole groups of {size}: choose a --group that divides \
+             their number"
+        );
+    }
+    Ok(size)
+}
+
 /// The records of a file.
 #[derive(Default)]
 pub struct Records {
@@ -28,10 +51,17 @@ pub struct Records {
     skipped: u64,
 }
 
-/// Pairs of records: those with the same index.
+/// Pairs of records. A record is in memory once, however many pairs have it.
 pub struct Pairs {
+    /// The records of A.fa.
     pub a: Records,
-    pub b: Records,
+    /// The records of B.fa, if there is this file.
+    pub b: Option<Records>,
+    /// For each pair a record of A.fa, and one of B.fa, or else a second one of A.fa.
+    pub indices: Vec<[usize; 2]>,
+    /// Consecutive records of a file whose pairs come together, and have no other records. With
+    /// B.fa 1: the pairs of record i are pair i alone.
+    pub group: usize,
 }
 
 impl Pairs {
@@ -49,10 +79,10 @@ impl Pairs {
         let mut records = records.collect::<Result<Vec<_>>>()?.into_iter();
         bar.finish_and_clear();
         let a = records.next().expect("the file A.fa");
-        let mut skipped = a.skipped;
-        let pairs = match (records.next(), &args.b) {
+        let b = records.next();
+        let skipped = a.skipped + b.as_ref().map_or(0, |b| b.skipped);
+        let group = match (&b, &args.b) {
             (Some(b), Some(path)) => {
-                skipped += b.skipped;
                 let (count_a, count_b) = (a.names.len(), b.names.len());
                 if count_a != count_b {
                     bail!(
@@ -62,9 +92,15 @@ impl Pairs {
                         path.display()
                     );
                 }
-                Pairs { a, b }
+                1
             }
-            _ => Pairs::of_groups(&a, args)?,
+            _ => checked_group(a.names.len(), args)?,
+        };
+        let pairs = Pairs {
+            indices: Pairs::all_indices(a.names.len(), group, args)?,
+            group,
+            a,
+            b,
         };
         if skipped > 0 {
             warn(&format!(
@@ -75,54 +111,64 @@ impl Pairs {
         Ok(pairs)
     }
 
-    /// Returns all pairs within the groups of consecutive records.
-    fn of_groups(records: &Records, args: &Args) -> Result<Pairs> {
-        let (count, path) = (records.names.len(), args.a.display());
-        let size = args.group.unwrap_or(count);
-        if count < 2 {
-            bail!(
-                "{path} has {count} records, and no pairs: give two files, or one of more records"
-            );
-        }
-        if count % size != 0 {
-            bail!(
-                "{path} has {count} records, which are no whole groups of {size}: choose a --group that divides \
-                 their number"
-            );
-        }
-        let mut pairs = Pairs {
-            a: Records::default(),
-            b: Records::default(),
+    /// Returns the records of all pairs: each record with itself in groups of 1, else all pairs
+    /// within the groups of consecutive records.
+    fn all_indices(count: usize, group: usize, args: &Args) -> Result<Vec<[usize; 2]>> {
+        let pairs = match group {
+            1 => count,
+            _ => (count / group).saturating_mul(group.saturating_mul(group - 1) / 2),
         };
-        for first in (0..count).step_by(size) {
-            for (i, j) in pairs_of_group(size) {
-                let add = pairs.a.copy(records, first + i);
-                add.and_then(|()| pairs.b.copy(records, first + j))
-                    .with_context(|| {
-                        format!(
-                            "cannot hold the {} pairs of {path} in memory: choose a smaller --group, or a file of \
-                             fewer records",
-                            count / size * (size * (size - 1) / 2)
-                        )
-                    })?;
+        let mut indices = room_for(pairs).with_context(|| {
+            format!(
+                "cannot hold the {pairs} pairs of {} in memory: choose a smaller --group, or a file of fewer records",
+                args.a.display()
+            )
+        })?;
+        for first in (0..count).step_by(group) {
+            match group {
+                1 => indices.push([first; 2]),
+                _ => indices.extend(pairs_of_group(group).map(|(i, j)| [first + i, first + j])),
             }
         }
-        Ok(pairs)
+        Ok(indices)
     }
 
     pub fn count(&self) -> usize {
-        self.a.names.len()
+        self.indices.len()
+    }
+
+    /// Returns an empty vector with room for a distance of each pair.
+    pub fn room(&self) -> Result<Vec<f64>> {
+        let count = self.count();
+        room_for(count).with_context(|| {
+            format!(
+                "cannot hold the distances of {count} pairs in memory: choose a smaller --group, or files of fewer \
+                 records"
+            )
+        })
+    }
+
+    /// Returns the records that the second ones of the pairs are of.
+    pub fn second(&self) -> &Records {
+        self.b.as_ref().unwrap_or(&self.a)
+    }
+
+    /// Returns the names of a pair.
+    pub fn names(&self, pair: usize) -> [&str; 2] {
+        let [i, j] = self.indices[pair];
+        [&self.a.names[i], &self.second().names[j]]
     }
 
     /// Returns the numbers of letters of the sequences of a pair.
     pub fn lengths(&self, pair: usize) -> [usize; 2] {
-        [&self.a, &self.b].map(|records| records.length(pair))
+        let [i, j] = self.indices[pair];
+        [self.a.length(i), self.second().length(j)]
     }
 
-    /// Returns the letters of all sequences.
+    /// Returns the letters of the sequences of all pairs.
     pub fn letters(&self) -> u64 {
-        let letters = [&self.a, &self.b].map(|records| records.sequences.total_length() as u64);
-        letters.iter().sum()
+        let lengths = (0..self.count()).flat_map(|pair| self.lengths(pair));
+        lengths.map(|length| length as u64).sum()
     }
 
     /// Returns the entries of the tables of all edit distances: the products of the lengths.
@@ -161,12 +207,10 @@ impl Records {
         Ok(records)
     }
 
-    /// Appends a record of other ones.
-    fn copy(&mut self, others: &Records, index: usize) -> gridstride::Result<()> {
-        let codes = others.sequences.get(index).expect("a record");
-        self.sequences.push(codes)?;
-        self.names.push(others.names[index].clone());
-        Ok(())
+    /// Returns the codes of a record.
+    pub fn codes(&self, index: usize) -> &[u8] {
+        let offsets = self.sequences.offsets();
+        &self.sequences.codes()[offsets[index]..offsets[index + 1]]
     }
 
     pub fn length(&self, index: usize) -> usize {

@@ -153,8 +153,8 @@ impl<'a> Summary<'a> {
 
 fn one<'a>(args: &Args, pairs: &Pairs, comparison: &Comparison) -> Shown<'a> {
     let pair = |i: usize| Pair {
-        a: pairs.a.names[i].clone(),
-        b: pairs.b.names[i].clone(),
+        a: pairs.names(i)[0].to_owned(),
+        b: pairs.names(i)[1].to_owned(),
         lengths: pairs.lengths(i),
         edit_distance: comparison.edit[i],
         sketch_distance: comparison.sketch[i],

@@ -113,17 +113,24 @@ fn launch(
         // waits for the kernel.
         unsafe { device.launch(module, kernels.long, config, arguments) }
     };
+    // The lists of short pairs are copied first: copies would wait for the kernel of long pairs.
+    let short = plan.jobs.iter().zip(kernels.short);
+    let short = short.filter(|(jobs, _)| !jobs.is_empty());
+    let mut lists = Vec::with_capacity(plan.jobs.len());
+    for (jobs, kernel) in short {
+        lists.push((device.buffer_from(jobs)?, kernel));
+    }
+    let pairs = match lists.is_empty() {
+        true => &[],
+        false => &*plan.pairs,
+    };
+    let pairs = device.buffer_from(pairs)?;
     if !plan.long.is_empty() {
         launch_long(&plan.long, out)?;
     }
-    let pairs = device.buffer_from(&plan.pairs)?;
-    for (jobs, kernel) in plan.jobs.iter().zip(kernels.short) {
-        if jobs.is_empty() {
-            continue;
-        }
+    for (jobs, kernel) in lists {
         let blocks = (jobs.len() as u32).div_ceil(SHORT_THREADS / 32);
         let config = LaunchConfig::new(blocks, SHORT_THREADS);
-        let jobs = device.buffer_from(jobs)?;
         let arguments = (
             parameters,
             texts,

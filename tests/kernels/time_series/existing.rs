@@ -164,6 +164,22 @@ fn divided_points() {
                 starts.view_mut(),
                 columns.view_mut(),
             );
+            let room = expected.len() - 1;
+            let found = aggregation.aggregate_series_into(
+                &devices,
+                &[0, count],
+                points.0,
+                points.1,
+                starts.slice_mut(s![..room]),
+                columns.slice_mut(s![.., ..room]),
+            );
+            assert_error!(found, Error::Shape { .. });
+            let said = format!(
+                "aggregate_series_into: there are {} buckets, but starts and columns have room for \
+                 {room}: make them longer",
+                expected.len()
+            );
+            fails(found, &[&said]);
         }
     }
 }

@@ -75,7 +75,8 @@ fn pairs_within_groups() {
         let (names, sequences) = records(&groups);
         assert_eq!((&*names[0], &*names[9]), ("0.0", "1.4"));
 
-        let sketches = ["--tuple", "2", "--dim", "8", "--device", "cpu"];
+        let sketches = "--tuple 2 --dim 8 --windows 20:8 --device cpu";
+        let sketches: Vec<&str> = sketches.split(' ').collect();
         let write = |files: &[&str]| {
             let out = PROGRAM.write(&folder, "out.tsv", &[&sketches, files].concat());
             cells(out)
