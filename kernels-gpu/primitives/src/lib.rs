@@ -1,6 +1,7 @@
 //! GPU kernels that others build on: prefix sums and radix sort, and the parts of them that work
 //! within a block. `gridstride::primitives` launches them.
 #![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod block;
 mod digits;
