@@ -76,7 +76,7 @@ pub struct Capturing(());
 impl Capturing {
     /// Makes this thread record the work of `device`.
     pub fn begin(device: &Device) -> Result<Capturing> {
-        if PRESENT.with_borrow(Option::is_some) {
+        if is_present() {
             let message = "this thread already captures a graph: end that capture first";
             return Err(Error::input(CAPTURE, message));
         }
@@ -107,6 +107,11 @@ impl Drop for Capturing {
         // Dropped outside of the borrow: buffers and streams use `PRESENT` when they are dropped.
         drop(PRESENT.take());
     }
+}
+
+/// Whether this thread captures a graph.
+pub fn is_present() -> bool {
+    PRESENT.with_borrow(Option::is_some)
 }
 
 /// Calls `f` with the present capture if it records the work of `device`.

@@ -458,6 +458,7 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
         ("atomics_shared_u32", 2),
         ("atomics_shared_u64", 2),
         ("block_sums", 1),
+        ("copied_tile", 1),
         // Six that reduce.
         ("counting_barriers", 6),
         ("dynamic_ring", 1),
@@ -474,6 +475,7 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
         ("summed_16", 1),
         ("summed_4", 1),
         ("summed_8", 1),
+        ("summed_tiles", 1),
     ]);
     // Kernels whose instructions are the same everywhere are in the first image alone.
     let of_all = |name: &str| !["mallocs", "shared_count"].contains(&name);

@@ -399,7 +399,7 @@ mod tests {
             ("block = (1, 1, 1, 1)", "one to three dimensions"),
             ("block = (32, 33)", "at most 1024 threads"),
             ("block = (1, 1, 65)", "along z is at most 64"),
-            ("block = 32, block = 32", "unexpected argument"),
+            ("block = 32, block = 32", "expected `cluster`"),
             ("max_block = 32, blocks = 2", "expected `min_blocks`"),
             ("threads = 32", "expected `block` or `max_block`"),
         ] {

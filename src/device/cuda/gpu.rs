@@ -10,7 +10,7 @@ use super::staging::{MAILBOX, Mailboxes, Staging};
 use super::stream::{Event, Stream};
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
-use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, lock};
+use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, capture, lock};
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
 use cust::sys::{self, cudaError_enum};
@@ -245,16 +245,19 @@ impl Gpu {
     }
 
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
-    /// waits for each allocation, and freeing waits for the stream, on the GPU.
+    /// waits for each allocation, and freeing waits for the stream, on the GPU. Waits for captures
+    /// of other threads.
     pub fn use_any_buffer(&self) -> Result<()> {
+        if capture::is_present() {
+            let message = "launches with buffers of any handle cannot begin while this thread \
+                           captures a graph: end the capture first";
+            return Err(Error::input("launch on a stream", message));
+        }
+        let primary = &self.owner.primary;
+        // Waiting for all streams fails while one is captured, and so does the capture.
+        let _none_begins = primary.between_captures();
         let mut unordered = lock(&self.owner.unordered);
         if !unordered.iter().any(|stream| self.is_on(stream)) {
-            let primary = &self.owner.primary;
-            if primary.is_captured() {
-                let message = "launches with buffers of any handle cannot begin while a thread \
-                               captures a graph on this GPU: end the capture first";
-                return Err(Error::input("launch on a stream", message));
-            }
             // Existing buffers may be of any stream. Later allocations wait for the lock.
             primary.synchronize()?;
             unordered.push(self.stream.clone());

@@ -22,8 +22,11 @@ impl Recording {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives.
         let begin = || unsafe { sys::cuStreamBeginCapture_v2(stream.raw(), mode) };
-        primary.call("beginning to capture a graph", begin)?;
         primary.begin_capture();
+        if let Err(error) = primary.call("beginning to capture a graph", begin) {
+            primary.end_capture();
+            return Err(error);
+        }
         Ok(Recording {
             stream: Arc::new(stream),
             has_ended: false,
@@ -58,7 +61,6 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         let primary = self.stream.primary();
-        primary.end_capture();
         if !self.has_ended
             && let Ok(_bound) = primary.bind()
         {
@@ -66,6 +68,7 @@ impl Drop for Recording {
             // SAFETY: the stream is captured since `begin`, and one handle is written.
             unsafe { sys::cuStreamEndCapture(self.stream.raw(), &mut graph.0) };
         }
+        primary.end_capture();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::device::available::MemoryState;
 use crate::device::info::Properties;
-use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState};
+use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState, lock};
 use crate::{Error, Result};
 use cust::device::{Device as CustDevice, DeviceAttribute};
 use cust::sys::{self, cudaError_enum};
@@ -10,7 +10,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The primary context of a GPU, which other CUDA libraries in the process use too.
 pub struct Primary {
@@ -18,8 +18,10 @@ pub struct Primary {
     raw: sys::CUcontext,
     device: CustDevice,
     properties: Properties,
-    /// Graphs that are captured at present.
+    /// Graphs that are captured at present. Only those who hold the gate change it.
     captures: AtomicUsize,
+    captures_gate: Mutex<()>,
+    capture_ended: Condvar,
 }
 
 // SAFETY: the driver's contexts may be used from any thread; the other fields are plain values.
@@ -127,6 +129,8 @@ impl Primary {
             device,
             properties,
             captures: AtomicUsize::new(0),
+            captures_gate: Mutex::new(()),
+            capture_ended: Condvar::new(),
         }))
     }
 
@@ -143,14 +147,25 @@ impl Primary {
         &self.properties
     }
 
-    /// Counts a capture that begins.
+    /// Counts a capture that is about to begin.
     pub fn begin_capture(&self) {
+        let _gate = lock(&self.captures_gate);
         self.captures.fetch_add(1, Relaxed);
     }
 
     /// Counts a capture that has ended.
     pub fn end_capture(&self) {
+        let _gate = lock(&self.captures_gate);
         self.captures.fetch_sub(1, Relaxed);
+        self.capture_ended.notify_all();
+    }
+
+    /// Waits until no graph is captured. None begins while the guard lives.
+    pub fn between_captures(&self) -> MutexGuard<'_, ()> {
+        let gate = lock(&self.captures_gate);
+        let captured = |_: &mut ()| self.is_captured();
+        let waited = self.capture_ended.wait_while(gate, captured);
+        waited.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a graph is captured: waiting for all streams would then fail, and the capture too.

@@ -27,6 +27,8 @@ impl Gpu {
             false => Swizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
         };
         let mut map = TensorMap::from_words([0; 16]);
+        // The driver wants a context, though it uses none.
+        let _bound = self.stream().primary().bind()?;
         // SAFETY: writes the 128 bytes of the map, which is aligned to 64, and reads the arrays: a
         // number for each of the three axes, or one less for the strides.
         let result = unsafe {

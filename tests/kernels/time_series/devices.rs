@@ -186,11 +186,11 @@ fn mistakes_are_named_with_their_place() {
             assert_eq!(timestamps, before);
         }
     }
-    let empty = ArrayView1::<i64>::from(&[]);
+    let one = array![1];
     for device in with_kernels() {
         let with = TimeBuckets::every(4).methods(&[Method::SUM]);
         let full = device.with_memory_limit(0);
-        let nothing = with.aggregate(&full, empty, ArrayView1::<f64>::from(&[]));
+        let nothing = with.aggregate(&full, one.view(), array![1.0].view());
         assert_error!(nothing, Error::Allocation { .. });
     }
     let none: [Device; 0] = [];
