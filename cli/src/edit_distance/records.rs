@@ -33,7 +33,7 @@ fn checked_group(count: usize, args: &Args) -> Result<usize> {
     if count < 2 {
         bail!("{path} has {count} records, and no pairs: give two files, or one of more records");
     }
-    if count % size != 0 {
+    if !count.is_multiple_of(size) {
         bail!(
             "{path} has {count} records, which are no whole groups of {size}: choose a --group that divides \
              their number"

@@ -186,6 +186,7 @@ fn mistakes_are_named_with_their_place() {
             assert_eq!(timestamps, before);
         }
     }
+    let empty = ArrayView1::<i64>::from(&[]);
     let one = array![1];
     for device in with_kernels() {
         let with = TimeBuckets::every(4).methods(&[Method::SUM]);
