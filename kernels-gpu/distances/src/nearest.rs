@@ -46,7 +46,7 @@ pub struct Search {
     pub rescale: f64,
     /// Nearest rows of each query; at least 1, at most [`MAX_NEAREST`] and the rows.
     pub k: u32,
-    /// Candidates in a list: at least k, for [`search()`] at least k + [`TILE_ROWS`], and at most
+    /// Candidates in a list: at least k, for a search at least k + [`TILE_ROWS`], and at most
     /// [`MAX_CANDIDATES`].
     pub capacity: u32,
     /// Ranges into which the database is divided; none is empty.
