@@ -243,7 +243,9 @@ fn main() -> Result<()> {
     all(&data, &mut expected)?;
     for (found, expected) in found.iter().zip(&expected.found) {
         // Sketches alone are not exact: their errors in f32 are shares of the largest sums.
-        let largest = expected.iter().fold(1.0, |most: f64, number| most.max(number.abs()));
+        let largest = expected
+            .iter()
+            .fold(1.0, |most: f64, number| most.max(number.abs()));
         let is_near = |(found, expected): (&f64, &f64)| (found - expected).abs() <= 1e-5 * largest;
         assert_eq!(found.shape(), expected.shape());
         assert!(
