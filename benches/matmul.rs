@@ -4,11 +4,13 @@
 //!
 //! `ms` is the median of runs by the device's events (by the clock on the CPU), with the least and the most: a
 //! run makes as many calls one after the other as take about a millisecond, so that a small product's time is
-//! not that of its launch. `limit` is what the device needs at least, for the multiplications or for reading A
-//! and B and writing C once, whichever is longer, at the rates of the options: by default what an H100 SXM
-//! reaches. With `--casts` conversions between types are timed instead. What stays in the cache can be faster than the memory. `whole` is the clock's time from matrices of
-//! the host to C there, with all copies. `error` is the largest error of the checked rows as a share of its
-//! bound. C of the types bf16 and f16 has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32.
+//! not that of its launch. A GPU multiplies for 0.2 s before, to have the clocks that its power limit allows for
+//! long. `limit` is what the device needs at least, for the multiplications or for reading A and B and writing C
+//! once, whichever is longer, at the rates of the options: by default what an H100 SXM reaches. What stays in the
+//! cache can be faster than the memory. `whole` is the clock's time from matrices of the host to C there, with all
+//! copies. `error` is the largest error of the checked rows as a share of its bound. C of the types bf16 and f16
+//! has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32. With `--casts` conversions between types are
+//! timed instead.
 
 #[allow(dead_code, reason = "the program uses the rest")]
 #[path = "../cli/src/matmul/check.rs"]
@@ -118,6 +120,10 @@ const fn plain(case: Case) -> Case {
         ..case
     }
 }
+
+/// Milliseconds that a GPU multiplies before it is timed. The first calls after a pause run at clocks that its power
+/// limit does not allow for long: how many of them are timed would decide the median.
+const WARM_UP: f64 = 200.0;
 
 /// A matrix and a vector, in every type but tf32.
 const fn vector(case: Case) -> Case {
@@ -426,6 +432,10 @@ impl Bench<'_> {
         // The first call loads kernels, the second tells how many take a millisecond.
         run(1)?;
         let calls = (1.0 / run(1)?).clamp(1.0, 100.0) as u32;
+        let mut busy = 0.0;
+        while self.device.kind() != DeviceKind::Cpu && busy < WARM_UP {
+            busy += run(calls)?;
+        }
         let times = (0..self.args.runs).map(|_| Ok(run(calls)? / f64::from(calls)));
         Ok(Times::of(times.collect::<Result<_>>()?))
     }

@@ -3,9 +3,10 @@
 Run with PyTorch on a machine with a GPU:
     python3 matmul_torch.py [--sizes 128,tall] [--types f32,bf16] [--runs 15] [--csv FILE]
 Each time is a median of runs by CUDA events, with the least and the most, of torch.matmul(…, out=…) between
-matrices in the device's memory; a run makes as many calls one after the other as take about a millisecond. f32
+matrices in the device's memory; a run makes as many calls one after the other as take about a millisecond, after
+0.2 s of calls that are not timed, as in benches/matmul.rs. f32
 is multiplied as f32, tf32 is f32 with torch.backends.cuda.matmul.allow_tf32. bf16 and f16 are summed up in f32,
-without reductions in the type itself; the product has the type of the matrices, where gridstride's is f32.
+without reductions in the type itself; the product has the type of the matrices.
 `error` is the largest error of the checked rows against float64 as a share of its bound.
 """
 
@@ -25,6 +26,9 @@ DTYPES = {
     "bf16": torch.bfloat16,
     "f16": torch.float16,
 }
+
+# Milliseconds of calls before those that are timed.
+WARM_UP = 200
 
 # Batch, m, k, n, and the types that are taken.
 CASES = {str(size): (1, size, size, size, ALL) for size in (128, 256, 512, 1024, 2048, 4096, 8192, 16384)}
@@ -98,6 +102,9 @@ def main():
             a, b, c = random_matrices(CASES[size], DTYPES[name])
             call = lambda: torch.matmul(a, b, out=c)
             calls = int(min(max(1 / times_ms(call, 1)[0], 1), 100))
+            busy = 0
+            while busy < WARM_UP:
+                busy += calls * times_ms(call, 1, calls)[0]
             times = times_ms(call, args.runs, calls)
             ms, least, most = times[len(times) // 2], times[0], times[-1]
             error = largest_error(name, a, b, c)
