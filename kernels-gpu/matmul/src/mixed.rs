@@ -5,20 +5,21 @@
 //! registers, which a thread can read across k: so that factor becomes the left operand. If it is
 //! B, the instructions compute the transposed tile, Cᵀ = Bᵀ·Aᵀ. CUTLASS swaps operands likewise.
 //!
-//! Blocks compute one tile of C after the other, as in [`persistent`](crate::persistent): a thread
-//! copies stages, and two warp groups multiply. Each has 64 outer indices of the factor in
-//! registers, the *left* one here, and all of the tile's of the *right* one.
+//! Blocks compute one tile of C after the other, by a [ring](crate::ring) of stages. Each of the two
+//! warp groups that multiply has 64 outer indices of the factor in registers, the *left* one here,
+//! and all of the tile's of the *right* one.
 
-use cuda_std::mbarrier::{self, Barrier};
 use cuda_std::prelude::*;
 use cuda_std::shared::{SharedAddress, address, dynamic_shared_mem};
 use cuda_std::tensor::{self, MapAddress, TensorMap};
 use cuda_std::wgmma;
 use cuda_std::{registers, tensor_map};
 
-use crate::grid::place_in_groups;
 use crate::persistent::Persistent;
 use crate::product::{Target, read};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::ring::THREADS;
+use crate::ring::{self, Ring, Tiles};
 use crate::swizzled::ROW_BYTES;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::tile::{Launch, Pattern, Tile};
@@ -29,10 +30,6 @@ const LEFT: u32 = 128;
 const DEPTH: u32 = 32;
 /// Bytes of a left tile: each row of 128 bytes has 32 outer indices of one k.
 const LEFT_BYTES: u32 = LEFT / 32 * DEPTH * ROW_BYTES;
-/// Threads of a block, of which the first 128 copy.
-const THREADS: u32 = 384;
-/// Warps that multiply.
-const READERS: u32 = 8;
 
 /// A thread's sums of 64 rows and as many columns as instructions take.
 trait Multiply {
@@ -145,110 +142,20 @@ unsafe fn by_warps(sums: &mut [f32], left: [u32; 4], right: SharedAddress, step:
     }
 }
 
-/// A ring of stages in shared memory, as one thread goes through it. A stage has a right tile, then
-/// a left one.
-struct Ring<const RIGHT: u32, const STAGES: u32> {
-    first: SharedAddress,
-    stage: u32,
-    /// The parity of the phase of the stages' barriers.
-    parity: u32,
+/// Bytes of a right tile, which the left one follows in a stage.
+const fn right_bytes(right: u32) -> u32 {
+    right * ROW_BYTES
 }
 
-impl<const RIGHT: u32, const STAGES: u32> Ring<RIGHT, STAGES> {
-    const RIGHT_BYTES: u32 = RIGHT * ROW_BYTES;
-    const STAGE: u32 = Self::RIGHT_BYTES + LEFT_BYTES;
-    /// Stages, and both barriers of each.
-    #[cfg(not(target_arch = "nvptx64"))]
-    const BYTES: u32 = STAGES * (Self::STAGE + 2 * mbarrier::BYTES);
-
-    #[inline(always)]
-    fn new() -> Self {
-        Ring {
-            first: address(dynamic_shared_mem::<u128>()),
-            stage: 0,
-            parity: 0,
-        }
-    }
-
-    /// The right tile.
-    #[inline(always)]
-    fn right(&self) -> SharedAddress {
-        self.first.offset(self.stage * Self::STAGE)
-    }
-
-    /// The barrier that the copies of a stage end a phase of.
-    #[inline(always)]
-    fn full_of(&self, stage: u32) -> Barrier {
-        let behind = self.first.offset(STAGES * Self::STAGE);
-        Barrier::at(behind.offset(stage * mbarrier::BYTES))
-    }
-
-    /// The barrier that the readers of a stage end a phase of.
-    #[inline(always)]
-    fn empty_of(&self, stage: u32) -> Barrier {
-        let full = self.full_of(stage).address();
-        Barrier::at(full.offset(STAGES * mbarrier::BYTES))
-    }
-
-    #[inline(always)]
-    fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == STAGES {
-            self.stage = 0;
-            self.parity ^= 1;
-        }
-    }
+const fn stage_bytes(right: u32) -> u32 {
+    right_bytes(right) + LEFT_BYTES
 }
 
-/// A tile of C.
-struct Place {
-    row: u32,
-    column: u32,
-    /// The matrix of the batch.
-    matrix: u32,
-    /// The matrix of C: parts follow each other.
-    result: u32,
-    k: u32,
-    /// Stages.
-    stages: u32,
-}
-
-/// The tiles of a product, of `ROWS`×`COLUMNS` elements.
-#[derive(Clone, Copy)]
-struct Tiles<const ROWS: u32, const COLUMNS: u32> {
-    down: u32,
-    across: u32,
-    /// All of all matrices and parts.
-    count: u32,
-}
-
-impl<const ROWS: u32, const COLUMNS: u32> Tiles<ROWS, COLUMNS> {
-    #[inline(always)]
-    fn of(product: &Persistent<f32>) -> Self {
-        let (down, across) = (product.m.div_ceil(ROWS), product.n.div_ceil(COLUMNS));
-        Tiles {
-            down,
-            across,
-            count: down * across * product.batch * product.parts,
-        }
-    }
-
-    #[inline(always)]
-    fn place(&self, product: &Persistent<f32>, tile: u32) -> Place {
-        let per_matrix = self.down * self.across;
-        let result = tile / per_matrix;
-        // Tiles that are computed at the same time then cover about a square of C.
-        let (row, column) = place_in_groups(2048 / ROWS, tile % per_matrix, self.down, self.across);
-        let k = result / product.batch * product.k_part;
-        Place {
-            row: row * ROWS,
-            column: column * COLUMNS,
-            matrix: result % product.batch,
-            result,
-            k,
-            stages: product.k_part.min(product.k - k).div_ceil(DEPTH),
-        }
-    }
+/// The tiles of this block.
+#[inline(always)]
+fn tiles<const ROWS: u32, const COLUMNS: u32>(product: &Persistent<f32>) -> Tiles {
+    // Tiles that are computed at the same time then cover about a square of C.
+    Tiles::of(product, [ROWS, COLUMNS, DEPTH, 2048 / ROWS])
 }
 
 /// Copies the stages of all tiles of C that the block has: the work of one thread.
@@ -269,8 +176,8 @@ unsafe fn copy<
 ) {
     a.prefetch();
     b.prefetch();
-    let mut ring = Ring::<RIGHT, STAGES>::new();
-    let tiles = Tiles::<ROWS, COLUMNS>::of(product);
+    let mut ring = Ring::<STAGES>::new(stage_bytes(RIGHT));
+    let tiles = tiles::<ROWS, COLUMNS>(product);
     let mut tile = thread::block_idx_x();
     while tile < tiles.count {
         let place = tiles.place(product, tile);
@@ -289,11 +196,11 @@ unsafe fn copy<
             // read the stage. Copies of its bytes follow.
             unsafe {
                 empty.wait(ring.parity ^ 1);
-                full.arrive_and_expect(Ring::<RIGHT, STAGES>::STAGE);
+                full.arrive_and_expect(ring.bytes);
                 let (map, outer, matrix) = right;
-                tensor::load(ring.right(), map, [k, outer as i32, matrix as i32], full);
+                tensor::load(ring.tiles(), map, [k, outer as i32, matrix as i32], full);
                 let (map, outer, matrix) = left;
-                let to = ring.right().offset(Ring::<RIGHT, STAGES>::RIGHT_BYTES);
+                let to = ring.tiles().offset(right_bytes(RIGHT));
                 unrolled! { part in [0 1 2 3] {
                     let to = to.offset(part as u32 * DEPTH * ROW_BYTES);
                     let outer = outer as i32 + 32 * part as i32;
@@ -372,10 +279,10 @@ unsafe fn multiply<
 ) where
     [f32; SUMS]: Multiply,
 {
-    let mut ring = Ring::<RIGHT, STAGES>::new();
+    let mut ring = Ring::<STAGES>::new(stage_bytes(RIGHT));
     let is_first_lane = thread::thread_idx_x().is_multiple_of(32);
-    let place_of_left = Ring::<RIGHT, STAGES>::RIGHT_BYTES + place_of_left();
-    let tiles = Tiles::<ROWS, COLUMNS>::of(product);
+    let place_of_left = right_bytes(RIGHT) + place_of_left();
+    let tiles = tiles::<ROWS, COLUMNS>(product);
     let mut tile = thread::block_idx_x();
     while tile < tiles.count {
         let place = tiles.place(product, tile);
@@ -386,7 +293,7 @@ unsafe fn multiply<
         // operands of the next stage are read between the instructions of this one.
         macro_rules! multiply {
             ($operands:ident, reading $next:ident) => {
-                let (right, current) = (ring.right(), ring.stage);
+                let (right, current) = (ring.tiles(), ring.stage);
                 wgmma::fence();
                 // SAFETY: the stage has arrived, and is copied to again only when these have been
                 // waited for; so also below.
@@ -407,8 +314,7 @@ unsafe fn multiply<
                     // SAFETY: the stage has arrived after the wait.
                     unsafe {
                         ring.full_of(ring.stage).wait(ring.parity);
-                        $next =
-                            read_left(ring.stage * Ring::<RIGHT, STAGES>::STAGE + place_of_left);
+                        $next = read_left(ring.stage * ring.bytes + place_of_left);
                     }
                 }
                 // SAFETY: as above.
@@ -422,7 +328,7 @@ unsafe fn multiply<
         // SAFETY: the stage has arrived after the wait.
         let mut even = unsafe {
             ring.full_of(ring.stage).wait(ring.parity);
-            read_left(ring.stage * Ring::<RIGHT, STAGES>::STAGE + place_of_left)
+            read_left(ring.stage * ring.bytes + place_of_left)
         };
         // Two sets of operands: those of a stage must not change until its instructions are
         // finished.
@@ -513,23 +419,10 @@ unsafe fn compute<
     [f32; SUMS]: Multiply,
 {
     let thread = thread::thread_idx_x();
-    if thread == 0 {
-        let ring = Ring::<RIGHT, STAGES>::new();
-        let mut stage = 0;
-        while stage < STAGES {
-            // SAFETY: behind the stages.
-            unsafe {
-                ring.full_of(stage).init(1);
-                ring.empty_of(stage).init(READERS);
-            }
-            stage += 1;
-        }
-        mbarrier::publish();
-    }
-    thread::sync_threads();
     // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
-    // SAFETY: the barriers are initialised; the rest is passed on to the caller.
+    // SAFETY: passed on to the caller; the barriers are initialised.
     unsafe {
+        ring::start::<STAGES>(stage_bytes(RIGHT));
         if thread < 128 {
             registers::keep::<40>();
             if thread == 0 {
@@ -558,7 +451,7 @@ macro_rules! kernels {
                 columns: $right,
                 depth: DEPTH,
                 threads: THREADS,
-                shared_bytes: Ring::<$right, $stages>::BYTES,
+                shared_bytes: Ring::<$stages>::shared_bytes(stage_bytes($right)),
             },
             Tile {
                 kernel: Launch::Persistent { sums: &$along_across, rounded: None },
@@ -568,7 +461,7 @@ macro_rules! kernels {
                 columns: LEFT,
                 depth: DEPTH,
                 threads: THREADS,
-                shared_bytes: Ring::<$right, $stages>::BYTES,
+                shared_bytes: Ring::<$stages>::shared_bytes(stage_bytes($right)),
             },
         ];
     };

@@ -1,32 +1,35 @@
 //! Products of f16 and bf16 on compute capability 9.0: by the matrix instructions of warp groups,
-//! of tiles that one thread copies, in blocks that compute one tile of C after the other.
-//!
-//! A block has a warp group that copies and two that multiply, each 64 rows and all columns of the
-//! tile. A stage of shared memory has a tile of A and of B and two barriers: *full* ends a phase when
-//! the copies have come, *empty* when all warps that multiply have read them. So no thread waits
-//! for others that have the same work, and the copies of the next tile of C go on while sums are
-//! written. (The scheme is CUTLASS's; its steps are measured in Pranjal Shankhdhar's 'Outperforming
-//! cuBLAS on H100', 2024.)
+//! of tiles that one thread copies, in blocks that compute one tile of C after the other by a
+//! [ring](crate::ring) of stages. Each of the two warp groups that multiply has 64 rows and all
+//! columns of the tile.
 
-use cuda_std::mbarrier;
+use cuda_std::mbarrier::Barrier;
 use cuda_std::prelude::*;
-use cuda_std::tensor::{MapAddress, TensorMap};
-use cuda_std::wgmma::{self, Sums};
+use cuda_std::shared::SharedAddress;
+use cuda_std::tensor::{self, MapAddress, TensorMap};
+use cuda_std::wgmma::{self, Operand, Sums};
 use cuda_std::{registers, tensor_map};
 
-use crate::grid::place_in_groups;
 use crate::results::Results;
-use crate::ring::{DEPTH, ROWS, Ring, load, next, operand};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::ring::THREADS;
+use crate::ring::{self, Ring, Tiles};
+use crate::swizzled::{ATOM, ROW_BYTES};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::tile::{Launch, Pattern, Tile};
 use crate::tile::{PIECES_ACROSS, PIECES_OF_K};
 use crate::wgmma::{Bf16, F16, Multiply};
 
-/// Threads of a block, of which the first 128 copy. The host alone asks for it.
-#[cfg(not(target_arch = "nvptx64"))]
-const THREADS: u32 = 384;
-/// Warps that multiply.
-const READERS: u32 = 8;
+/// Rows of a tile.
+pub const ROWS: u32 = 128;
+/// k of a stage: 128 bytes.
+const DEPTH: u32 = 64;
+/// Bytes of a tile of A, which that of B follows in a stage.
+const BYTES_A: u32 = ROWS * ROW_BYTES;
+
+const fn stage_bytes(columns: u32) -> u32 {
+    BYTES_A + columns * ROW_BYTES
+}
 
 /// What a launch computes: C = alpha·A·B + beta·C for a batch of matrices, or parts of the sums over
 /// k, which is not 0. Blocks share the tiles of all matrices and parts, whatever the number of blocks.
@@ -61,49 +64,60 @@ pub struct Persistent<C, S = f32> {
     pub beta: S,
 }
 
-/// A tile of C.
-struct Place {
-    row: u32,
-    column: u32,
-    /// The matrix of the batch.
-    matrix: u32,
-    /// The matrix of C: parts follow each other.
-    result: u32,
-    k: u32,
-    /// Stages.
-    stages: u32,
+/// The tiles of this block.
+#[inline(always)]
+fn tiles<C: Copy, const COLUMNS: u32>(product: &Persistent<C>) -> Tiles {
+    // Wide tiles that are computed at the same time then cover about a square of C, and of very
+    // large results they share what the cache keeps of a whole row of tiles. Measured on an H100.
+    let group = match COLUMNS {
+        ..256 => 2,
+        _ if product.m <= 127 * ROWS => 16,
+        _ => 32,
+    };
+    Tiles::of(product, [ROWS, COLUMNS, DEPTH, group])
 }
 
-impl<C: Copy> Persistent<C> {
-    /// The number of tiles.
-    #[inline(always)]
-    fn tiles(&self, columns: u32) -> u32 {
-        self.m.div_ceil(ROWS) * self.n.div_ceil(columns) * self.batch * self.parts
-    }
-
-    #[inline(always)]
-    fn place(&self, tile: u32, columns: u32) -> Place {
-        let (down, across) = (self.m.div_ceil(ROWS), self.n.div_ceil(columns));
-        let result = tile / (down * across);
-        // Wide tiles that are computed at the same time then cover about a square of C, and of very
-        // large results they share what the cache keeps of a whole row of tiles. Measured on an H100.
-        let group = match columns {
-            ..256 => 2,
-            _ if down < 128 => 16,
-            _ => 32,
-        };
-        let (row, column) = place_in_groups(group, tile % (down * across), down, across);
-        let (part, matrix) = (result / self.batch, result % self.batch);
-        let k = part * self.k_part;
-        Place {
-            row: row * ROWS,
-            column: column * columns,
-            matrix,
-            result,
-            k,
-            stages: self.k_part.min(self.k - k).div_ceil(DEPTH),
+/// Starts the copies of a tile of `OUTER` outer indices, from an outer index, a k and a matrix on.
+///
+/// # Safety
+/// As of [`tensor::load`].
+#[inline(always)]
+unsafe fn load<const OUTER: u32, const ACROSS: bool>(
+    to: SharedAddress,
+    map: MapAddress,
+    [outer, k, matrix]: [i32; 3],
+    full: Barrier,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if !ACROSS {
+            tensor::load(to, map, [k, outer, matrix], full);
+            return;
         }
+        // A row of shared memory has 64 outer indices.
+        unrolled! { part in [0 1 2 3] {
+            let part = part as u32;
+            if part * 64 < OUTER {
+                let to = to.offset(part * 64 * ROW_BYTES);
+                tensor::load(to, map, [outer + 64 * part as i32, k, matrix], full);
+            }
+        }}
     }
+}
+
+/// A tile of A or B from an outer index on, a multiple of 64.
+#[inline(always)]
+fn operand<const ACROSS: bool>(tile: SharedAddress, outer: u32) -> Operand {
+    let start = tile.offset(outer * ROW_BYTES);
+    match ACROSS {
+        true => Operand::across_k(start, DEPTH / 8 * ATOM, ATOM),
+        false => Operand::along_k(start, ATOM),
+    }
+}
+
+/// Bytes between the parts of a tile that follow each other in k, of which a stage has four.
+const fn next(across: bool) -> u32 {
+    if across { 2 * ATOM } else { 32 }
 }
 
 /// Copies the stages of all tiles of C that the block has: the work of one thread.
@@ -118,32 +132,26 @@ unsafe fn copy<C: Copy, const COLUMNS: u32, const STAGES: u32, const A: bool, co
 ) {
     a.prefetch();
     b.prefetch();
-    let mut ring = Ring::<COLUMNS, STAGES>::new();
-    let tiles = product.tiles(COLUMNS);
+    let mut ring = Ring::<STAGES>::new(stage_bytes(COLUMNS));
+    let tiles = tiles::<C, COLUMNS>(product);
     let mut tile = thread::block_idx_x();
-    while tile < tiles {
-        let Place {
-            row,
-            column,
-            matrix,
-            k,
-            stages,
-            ..
-        } = product.place(tile, COLUMNS);
+    while tile < tiles.count {
+        let place = tiles.place(product, tile);
+        let (row, column) = (place.row as i32, place.column as i32);
+        let of_batch = |step| (place.matrix * step) as i32;
         let mut stage = 0;
-        while stage < stages {
-            let k = (k + stage * DEPTH) as i32;
+        while stage < place.stages {
+            let k = (place.k + stage * DEPTH) as i32;
             let (full, empty) = (ring.full_of(ring.stage), ring.empty_of(ring.stage));
             // SAFETY: the phase before, of which the first one has no reads, is over when all have
             // read the stage. Copies of its bytes follow.
             unsafe {
                 empty.wait(ring.parity ^ 1);
-                full.arrive_and_expect(Ring::<COLUMNS, STAGES>::STAGE);
-                let of_a = [row as i32, k, (matrix * product.a_step) as i32];
+                full.arrive_and_expect(ring.bytes);
+                let of_a = [row, k, of_batch(product.a_step)];
                 load::<ROWS, A>(ring.tiles(), a, of_a, full);
-                let of_b = [column as i32, k, (matrix * product.b_step) as i32];
-                let to = ring.tiles().offset(Ring::<COLUMNS, STAGES>::BYTES_A);
-                load::<COLUMNS, B>(to, b, of_b, full);
+                let of_b = [column, k, of_batch(product.b_step)];
+                load::<COLUMNS, B>(ring.tiles().offset(BYTES_A), b, of_b, full);
             }
             ring.advance();
             stage += 1;
@@ -171,18 +179,12 @@ unsafe fn multiply<
 ) where
     [f32; SUMS]: Sums,
 {
-    let mut ring = Ring::<COLUMNS, STAGES>::new();
+    let mut ring = Ring::<STAGES>::new(stage_bytes(COLUMNS));
     let (warp, lane) = (thread::thread_idx_x() / 32 - 4, thread::thread_idx_x() % 32);
-    let tiles = product.tiles(COLUMNS);
+    let tiles = tiles::<C, COLUMNS>(product);
     let mut tile = thread::block_idx_x();
-    while tile < tiles {
-        let Place {
-            row,
-            column,
-            result,
-            stages,
-            ..
-        } = product.place(tile, COLUMNS);
+    while tile < tiles.count {
+        let place = tiles.place(product, tile);
         let mut sums = [0.0f32; SUMS];
         let mut before = ring.stage;
         let mut stage = 0;
@@ -194,7 +196,7 @@ unsafe fn multiply<
             unsafe {
                 ring.full_of(ring.stage).wait(ring.parity);
                 let a = operand::<A>(ring.tiles(), 64 * (warp / 4));
-                let b = operand::<B>(ring.tiles().offset(Ring::<COLUMNS, STAGES>::BYTES_A), 0);
+                let b = operand::<B>(ring.tiles().offset(BYTES_A), 0);
                 wgmma::fence();
                 unrolled! { part in [0 1 2 3] {
                     let (a, b) = (a.offset(part as u32 * next(A)), b.offset(part as u32 * next(B)));
@@ -210,7 +212,7 @@ unsafe fn multiply<
             before = ring.stage;
             ring.advance();
             stage += 1;
-            if stage >= stages {
+            if stage >= place.stages {
                 break;
             }
         }
@@ -221,7 +223,8 @@ unsafe fn multiply<
             if lane == 0 {
                 ring.empty_of(before).arrive();
             }
-            I::write::<SUMS>(product, result, row + 16 * warp, column, &sums);
+            let row = place.row + 16 * warp;
+            I::write::<SUMS>(product, place.result, row, place.column, &sums);
         }
         tile += thread::grid_dim_x();
     }
@@ -248,23 +251,10 @@ unsafe fn compute<
     [f32; SUMS]: Sums,
 {
     let thread = thread::thread_idx_x();
-    if thread == 0 {
-        let ring = Ring::<COLUMNS, STAGES>::new();
-        let mut stage = 0;
-        while stage < STAGES {
-            // SAFETY: behind the stages.
-            unsafe {
-                ring.full_of(stage).init(1);
-                ring.empty_of(stage).init(READERS);
-            }
-            stage += 1;
-        }
-        mbarrier::publish();
-    }
-    thread::sync_threads();
     // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
-    // SAFETY: the barriers are initialised; the rest is passed on to the caller.
+    // SAFETY: passed on to the caller; the barriers are initialised.
     unsafe {
+        ring::start::<STAGES>(stage_bytes(COLUMNS));
         if thread < 128 {
             registers::keep::<40>();
             if thread == 0 {
@@ -294,7 +284,7 @@ macro_rules! kernels {
             columns: $columns,
             depth: DEPTH,
             threads: THREADS,
-            shared_bytes: Ring::<$columns, $stages>::BYTES,
+            shared_bytes: Ring::<$stages>::shared_bytes(stage_bytes($columns)),
         }),*];
     };
     (@ $name:ident $c:ty, $kind:ty, $columns:literal, $sums:literal, $stages:literal, $a:ident, $b:ident) => {

@@ -5,9 +5,8 @@ use cuda_std::narrow;
 use cuda_std::prelude::*;
 
 use crate::cast::{f32_of_bf16, f32_of_f16};
-use crate::persistent::Persistent;
+use crate::persistent::{Persistent, ROWS};
 use crate::product::{Sum, Target, write};
-use crate::ring::ROWS;
 use crate::wgmma::{self, Bf16, F16};
 
 /// How the sums of products of a type become elements of C.

@@ -1,67 +1,72 @@
-//! Stages of tiles of A and B of 16-bit numbers: copied by one thread, read by the matrix
-//! instructions of warp groups.
+//! Blocks that compute one tile of C after the other from a ring of stages: what products of 16-bit
+//! numbers and of f32 in tf32 have in common on compute capability 9.0.
+//!
+//! A block has a warp group that copies and two that multiply. A stage of shared memory has a tile
+//! of A and of B and two barriers: *full* ends a phase when the copies have come, *empty* when all
+//! warps that multiply have read them. So no thread waits for others that have the same work, and
+//! the copies of the next tile of C go on while sums are written. (The scheme is CUTLASS's; its
+//! steps are measured in Pranjal Shankhdhar's 'Outperforming cuBLAS on H100', 2024.)
 
 use cuda_std::mbarrier::{self, Barrier};
 use cuda_std::prelude::*;
 use cuda_std::shared::{SharedAddress, address, dynamic_shared_mem};
-use cuda_std::tensor::{self, MapAddress};
-use cuda_std::wgmma::Operand;
 
-use crate::swizzled::{ATOM, ROW_BYTES};
+use crate::grid::place_in_groups;
+use crate::persistent::Persistent;
 
-/// Rows of a tile.
-pub const ROWS: u32 = 128;
-/// k of a stage: 128 bytes.
-pub const DEPTH: u32 = 64;
+/// Threads of a block, of which the first 128 copy. The host alone asks for it.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const THREADS: u32 = 384;
+/// Warps that multiply.
+const READERS: u32 = 8;
+
 /// A ring of stages in shared memory, as one thread goes through it.
-pub struct Ring<const COLUMNS: u32, const STAGES: u32> {
+pub struct Ring<const STAGES: u32> {
     first: SharedAddress,
+    /// Bytes of a stage.
+    pub bytes: u32,
     /// The stage at which the thread is.
     pub stage: u32,
     /// The parity of the phase of the stages' barriers.
     pub parity: u32,
 }
 
-impl<const COLUMNS: u32, const STAGES: u32> Ring<COLUMNS, STAGES> {
-    /// Bytes of a tile of A.
-    pub const BYTES_A: u32 = ROWS * ROW_BYTES;
-    /// Bytes of a stage.
-    pub const STAGE: u32 = (ROWS + COLUMNS) * ROW_BYTES;
-    /// Stages, and both barriers of each.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub const BYTES: u32 = STAGES * (Self::STAGE + 2 * mbarrier::BYTES);
-
-    /// Begins at the first stage.
+impl<const STAGES: u32> Ring<STAGES> {
+    /// Begins at the first stage, of `bytes` bytes.
     #[inline(always)]
-    pub fn new() -> Self {
+    pub fn new(bytes: u32) -> Self {
         Ring {
             first: address(dynamic_shared_mem::<u128>()),
+            bytes,
             stage: 0,
             parity: 0,
         }
     }
 
-    /// The tile of A, which that of B follows.
+    /// Bytes of stages of `bytes` bytes, and of both barriers of each.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const fn shared_bytes(bytes: u32) -> u32 {
+        STAGES * (bytes + 2 * mbarrier::BYTES)
+    }
+
+    /// Where the stage is at which the thread is.
     #[inline(always)]
     pub fn tiles(&self) -> SharedAddress {
-        self.first.offset(self.stage * Self::STAGE)
+        self.first.offset(self.stage * self.bytes)
     }
 
     /// Its phase ends when the copies to the stage have come.
     #[inline(always)]
     pub fn full_of(&self, stage: u32) -> Barrier {
-        let behind = self.first.offset(STAGES * Self::STAGE);
+        let behind = self.first.offset(STAGES * self.bytes);
         Barrier::at(behind.offset(stage * mbarrier::BYTES))
     }
 
     /// Its phase ends when all that multiply have read the stage.
     #[inline(always)]
     pub fn empty_of(&self, stage: u32) -> Barrier {
-        Barrier::at(
-            self.full_of(stage)
-                .address()
-                .offset(STAGES * mbarrier::BYTES),
-        )
+        let full = self.full_of(stage).address();
+        Barrier::at(full.offset(STAGES * mbarrier::BYTES))
     }
 
     /// Goes on to the next stage.
@@ -75,45 +80,86 @@ impl<const COLUMNS: u32, const STAGES: u32> Ring<COLUMNS, STAGES> {
     }
 }
 
-/// Starts the copies of a tile of `OUTER` outer indices, from an outer index, a k and a matrix on.
+/// Initialises the barriers of stages of `bytes` bytes, for the threads of a block.
 ///
 /// # Safety
-/// As of [`tensor::load`].
+/// The block has the shared memory of the [`Ring`].
 #[inline(always)]
-pub unsafe fn load<const OUTER: u32, const ACROSS: bool>(
-    to: SharedAddress,
-    map: MapAddress,
-    [outer, k, matrix]: [i32; 3],
-    full: Barrier,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if !ACROSS {
-            tensor::load(to, map, [k, outer, matrix], full);
-            return;
-        }
-        // A row of shared memory has 64 outer indices.
-        unrolled! { part in [0 1 2 3] {
-            let part = part as u32;
-            if part * 64 < OUTER {
-                let to = to.offset(part * 64 * ROW_BYTES);
-                tensor::load(to, map, [outer + 64 * part as i32, k, matrix], full);
+pub unsafe fn start<const STAGES: u32>(bytes: u32) {
+    if thread::thread_idx_x() == 0 {
+        let ring = Ring::<STAGES>::new(bytes);
+        let mut stage = 0;
+        while stage < STAGES {
+            // SAFETY: behind the stages.
+            unsafe {
+                ring.full_of(stage).init(1);
+                ring.empty_of(stage).init(READERS);
             }
-        }}
+            stage += 1;
+        }
+        mbarrier::publish();
     }
+    thread::sync_threads();
 }
 
-/// A tile of A or B from an outer index on, a multiple of 64.
-#[inline(always)]
-pub fn operand<const ACROSS: bool>(tile: SharedAddress, outer: u32) -> Operand {
-    let start = tile.offset(outer * ROW_BYTES);
-    match ACROSS {
-        true => Operand::across_k(start, DEPTH / 8 * ATOM, ATOM),
-        false => Operand::along_k(start, ATOM),
-    }
+/// A tile of C.
+pub struct Place {
+    pub row: u32,
+    pub column: u32,
+    /// The matrix of the batch.
+    pub matrix: u32,
+    /// The matrix of C: parts follow each other.
+    pub result: u32,
+    /// Its first k.
+    pub k: u32,
+    pub stages: u32,
 }
 
-/// Bytes between the parts of a tile that follow each other in k, of which a stage has four.
-pub const fn next(across: bool) -> u32 {
-    if across { 2 * ATOM } else { 32 }
+/// The tiles of a product.
+#[derive(Clone, Copy)]
+pub struct Tiles {
+    rows: u32,
+    columns: u32,
+    /// k of a stage.
+    depth: u32,
+    /// Tiles in a column that have neighbouring numbers.
+    group: u32,
+    down: u32,
+    across: u32,
+    /// All of all matrices and parts.
+    pub count: u32,
+}
+
+impl Tiles {
+    /// Tiles of `rows`×`columns` elements, and stages of `depth` of k.
+    #[inline(always)]
+    pub fn of<C: Copy>(product: &Persistent<C>, [rows, columns, depth, group]: [u32; 4]) -> Self {
+        let (down, across) = (product.m.div_ceil(rows), product.n.div_ceil(columns));
+        Tiles {
+            rows,
+            columns,
+            depth,
+            group,
+            down,
+            across,
+            count: down * across * product.batch * product.parts,
+        }
+    }
+
+    /// Where a tile is.
+    #[inline(always)]
+    pub fn place<C: Copy>(&self, product: &Persistent<C>, tile: u32) -> Place {
+        let (down, across) = (self.down, self.across);
+        let result = tile / (down * across);
+        let (row, column) = place_in_groups(self.group, tile % (down * across), down, across);
+        let k = result / product.batch * product.k_part;
+        Place {
+            row: row * self.rows,
+            column: column * self.columns,
+            matrix: result % product.batch,
+            result,
+            k,
+            stages: product.k_part.min(product.k - k).div_ceil(self.depth),
+        }
+    }
 }
