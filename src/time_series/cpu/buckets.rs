@@ -60,15 +60,20 @@ impl Found<'_> {
         self.firsts.len()
     }
 
+    /// Returns the first point of a bucket, or the end of the last bucket's points.
+    #[inline(always)]
+    pub fn bound(&self, bucket: usize) -> usize {
+        let first = self.firsts.get(bucket);
+        first.map_or(self.end, |&first| first as usize)
+    }
+
     /// Returns, for each bucket, the first point of its series and the bucket's points.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let first = self.firsts.first().map_or(0, |&first| first as usize);
         let mut series = series_of(self.offsets, first);
         (0..self.firsts.len()).map(move |bucket| {
-            let first = self.firsts[bucket] as usize;
-            let next = self.firsts.get(bucket + 1);
-            let end = next.map_or(self.end, |&next| next as usize);
+            let (first, end) = (self.bound(bucket), self.bound(bucket + 1));
             while self.offsets[series + 1] <= first {
                 series += 1;
             }

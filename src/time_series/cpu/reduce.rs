@@ -9,9 +9,8 @@ use time_series_kernels::{Aggregate, Point};
 use super::buckets::{Found, Visit};
 use super::source::Source;
 use super::timeline::CHUNK;
-use crate::Result;
-use crate::number::Number;
 use crate::parallel;
+use crate::{Real, Result};
 
 /// Buckets that are reduced together.
 const TOGETHER: usize = 4;
@@ -56,53 +55,78 @@ where
 }
 
 impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
-    /// Returns the states of some buckets, each the first point of its series and its points. Goes
-    /// through the buckets together, as long as all have points: else a processor would wait for
-    /// each addition to a bucket's sum, and guess the end of each bucket.
+    /// Appends the states of all buckets of `values`, which are the source's numbers.
+    ///
+    /// Goes through several buckets together, as long as all have points: else a processor would
+    /// wait for each addition to a bucket's sum, and guess the end of each bucket. Loops instead
+    /// of functions over arrays, which would be compiled for any processor.
     #[inline(always)]
-    fn states(&self, buckets: &[(usize, Range<usize>); TOGETHER]) -> [A::State; TOGETHER] {
-        let one_by_one = || {
-            buckets
-                .clone()
-                .map(|(first, points)| self.state(first, points))
-        };
-        if !self.rejects_nan {
-            return one_by_one();
-        }
-        let slices = buckets
-            .each_ref()
-            .map(|(_, points)| self.source.values(points.clone()));
-        let [Some(a), Some(b), Some(c), Some(d)] = slices else {
-            return one_by_one();
-        };
-        let slices = [a, b, c, d];
-        let mut states = buckets.clone().map(|(first, points)| {
-            let near = self.source.near(first, points);
-            self.aggregate.empty_near(near)
-        });
-        let point = |(timestamps, values): (&[i64], &[S::Value]), index: usize| Point {
-            timestamp: timestamps[index],
-            value: values[index].to_f64(),
-        };
-        let lengths = slices.map(|(timestamps, _)| timestamps.len());
-        let common = lengths.into_iter().fold(usize::MAX, usize::min);
-        let heads = slices.map(|(timestamps, values)| (&timestamps[..common], &values[..common]));
-        for index in 0..common {
-            for (state, head) in states.iter_mut().zip(heads) {
-                *state = self.aggregate.push(*state, point(head, index));
+    fn together(
+        &self,
+        arch: Arch,
+        found: &Found,
+        (timestamps, values): (&[i64], &[S::Value]),
+        states: &mut Vec<A::State>,
+    ) {
+        for start in (0..found.len()).step_by(TOGETHER) {
+            let mut bounds = [0; TOGETHER + 1];
+            for (i, bound) in bounds.iter_mut().enumerate() {
+                *bound = found.bound((start + i).min(found.len()));
+            }
+            let (mut shortest, mut longest) = (usize::MAX, 0);
+            for pair in bounds.windows(2) {
+                shortest = shortest.min(pair[1] - pair[0]);
+                longest = longest.max(pair[1] - pair[0]);
+            }
+            // The last group may have fewer buckets.
+            if shortest == 0 || longest > CHUNK {
+                for bucket in start..found.len().min(start + TOGETHER) {
+                    let points = found.bound(bucket)..found.bound(bucket + 1);
+                    states.push(self.bucket(arch, points.start, points));
+                }
+                continue;
+            }
+            let mut heads = [(&timestamps[..0], &values[..0]); TOGETHER];
+            let mut group = [self.aggregate.empty(); TOGETHER];
+            for (i, (head, state)) in heads.iter_mut().zip(&mut group).enumerate() {
+                let points = bounds[i]..bounds[i + 1];
+                let near = self.source.near(points.start, points.clone());
+                *state = self.aggregate.empty_near(near);
+                *head = (
+                    &timestamps[points.clone()][..shortest],
+                    &values[points][..shortest],
+                );
+            }
+            for index in 0..shortest {
+                for (state, head) in group.iter_mut().zip(&heads) {
+                    *state = self.aggregate.push(*state, point(*head, index));
+                }
+            }
+            for (i, &head) in group.iter().enumerate() {
+                let (points, mut state) = (bounds[i]..bounds[i + 1], head);
+                if longest > shortest {
+                    for index in points.start + shortest..points.end {
+                        let point = point((timestamps, values), index);
+                        state = self.aggregate.push(state, point);
+                    }
+                }
+                if !self.aggregate.is_valid(&state) {
+                    cold_path();
+                    state = self.careful(points.start, points);
+                }
+                states.push(state);
             }
         }
-        for (bucket, state) in states.iter_mut().enumerate() {
-            for index in common..lengths[bucket] {
-                *state = self.aggregate.push(*state, point(slices[bucket], index));
-            }
-            if !self.aggregate.is_valid(state) {
-                cold_path();
-                let (first, points) = buckets[bucket].clone();
-                *state = self.careful(first, points);
-            }
+    }
+
+    /// Returns the state of a bucket of a series that begins at `first`.
+    #[inline(always)]
+    fn bucket(&self, arch: Arch, first: usize, points: Range<usize>) -> A::State {
+        if points.len() > CHUNK {
+            self.long(arch, first, points)
+        } else {
+            self.state(first, points)
         }
-        states
     }
 
     /// Returns the state of some points of a series that begins at `first`.
@@ -145,6 +169,14 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
     }
 }
 
+#[inline(always)]
+fn point<T: Real>((timestamps, values): (&[i64], &[T]), index: usize) -> Point {
+    Point {
+        timestamp: timestamps[index],
+        value: values[index].to_f64(),
+    }
+}
+
 /// Computes the states of all buckets.
 struct Buckets<'a, A: Aggregate, S, C>(
     &'a Reduce<'a, A, S, C>,
@@ -159,26 +191,12 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Buc
     #[inline(always)]
     fn call(self) {
         let Buckets(work, arch, found, states) = self;
-        let mut buckets = found.each();
-        loop {
-            let group: [_; TOGETHER] = std::array::from_fn(|_| buckets.next());
-            if let [Some(a), Some(b), Some(c), Some(d)] = &group {
-                let group = [a, b, c, d].map(Clone::clone);
-                if group.iter().all(|(_, points)| points.len() <= CHUNK) {
-                    states.extend(work.states(&group));
-                    continue;
+        match work.source.values() {
+            Some(values) if work.rejects_nan => work.together(arch, found, values, states),
+            _ => {
+                for (first, points) in found.each() {
+                    states.push(work.bucket(arch, first, points));
                 }
-            }
-            let is_last = group.iter().any(Option::is_none);
-            for (first, points) in group.into_iter().flatten() {
-                states.push(if points.len() > CHUNK {
-                    work.long(arch, first, points)
-                } else {
-                    work.state(first, points)
-                });
-            }
-            if is_last {
-                break;
             }
         }
     }

@@ -16,8 +16,8 @@ pub trait Source: Sync {
     /// The type of the values.
     type Value: Real;
 
-    /// Returns the timestamps and values of a range, or `None` if the numbers are not the values.
-    fn values(&self, points: Range<usize>) -> Option<(&[i64], &[Self::Value])>;
+    /// Returns all timestamps and values, or `None` if the numbers are not the values.
+    fn values(&self) -> Option<(&[i64], &[Self::Value])>;
 
     /// Returns the first number, or NaN if there is none.
     fn near(&self, first: usize, points: Range<usize>) -> f64;
@@ -89,12 +89,8 @@ impl<T: Real, const ARE_RATES: bool> Source for Numbers<'_, T, ARE_RATES> {
     type Value = T;
 
     #[inline(always)]
-    fn values(&self, points: Range<usize>) -> Option<(&[i64], &[T])> {
-        if ARE_RATES {
-            return None;
-        }
-        let timestamps = &self.points.timestamps[points.clone()];
-        Some((timestamps, &self.points.values[points]))
+    fn values(&self) -> Option<(&[i64], &[T])> {
+        (!ARE_RATES).then(|| (&*self.points.timestamps, &*self.points.values))
     }
 
     #[inline(always)]
