@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::kernel::advance_rows;
-use super::matrix::{Matrix, append_block, block_size, entries};
+use super::matrix::{BLOCK, Matrix, append_block, block_size, entries};
 use super::operators::Operators;
 use super::vector::{Aligned, Vector, lanes_of};
 use crate::device::reserve;
@@ -170,8 +170,9 @@ impl<T: Vector> Leaves<'_, T> {
         let lanes = lanes_of::<T, S>();
         let entries = entries(self.tuple, rows);
         let state = &mut state[..entries * 2 * lanes];
-        let made = made.chunks_exact_mut(entries * 2 * lanes);
-        for (vector, made) in made.enumerate() {
+        let size = state.len();
+        for vector in 0..BLOCK / lanes {
+            let made = &mut made[vector * size..][..size];
             state.fill(T::from_f64(0.0));
             let with = self.operators.of::<S>(words, block, vector);
             advance_rows(simd, self.tuple, rows, with, state);
@@ -182,13 +183,14 @@ impl<T: Vector> Leaves<'_, T> {
             for (wide, value) in wide.iter_mut().zip(&*state) {
                 *wide = value.to_f64();
             }
-            // A vector of `f32` becomes two vectors of `f64`.
+            // A vector of `f32` becomes two vectors of `f64`, each with all entries. Indices, since
+            // chunks of a size that is not constant take divisions.
             let wide: &[S::f64s] = bytemuck::cast_slice(&wide[..state.len()]);
             let made: &mut [S::f64s] = bytemuck::cast_slice_mut(made);
-            let vectors = made.len() / (entries * 2);
-            for (i, made) in made.chunks_exact_mut(entries * 2).enumerate() {
-                for (made, wide) in made.iter_mut().zip(wide.chunks_exact(vectors)) {
-                    *made = wide[i];
+            let (halves, parts) = (lanes / S::F64_LANES, entries * 2);
+            for half in 0..halves {
+                for part in 0..parts {
+                    made[half * parts + part] = wide[part * halves + half];
                 }
             }
         }

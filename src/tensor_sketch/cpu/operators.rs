@@ -94,12 +94,16 @@ impl<T: Vector> Operators<T> {
     /// Appends the indices of the words of `codes` to `words`, without the last letters if they do
     /// not fill a word.
     pub fn words(&self, codes: &[u8], words: &mut Vec<u32>) {
-        words.extend(codes.chunks_exact(self.letters).map(|word| {
-            let digits = word.iter().map(|&code| u32::from(code));
-            digits.fold(0, |number, digit| {
-                number * self.alphabet_size as u32 + digit
-            })
-        }));
+        macro_rules! select {
+            ($($letters:literal)*) => {
+                match self.letters {
+                    $($letters => push_words::<$letters>(self.alphabet_size, codes, words),)*
+                    letters => unreachable!("no words of {letters} letters"),
+                }
+            };
+        }
+        const { assert!(LONGEST_WORD == 8) };
+        select! { 1 2 3 4 5 6 7 8 }
     }
 
     /// Returns the operators of `words` in one vector of a block.
@@ -120,6 +124,14 @@ impl<T: Vector> Operators<T> {
             squares: (block == 0 && vector == 0).then(|| self.squares.get()),
         }
     }
+}
+
+fn push_words<const LETTERS: usize>(alphabet_size: usize, codes: &[u8], words: &mut Vec<u32>) {
+    let (whole, _) = codes.as_chunks::<LETTERS>();
+    words.extend(whole.iter().map(|word| {
+        let digits = word.iter().map(|&code| u32::from(code));
+        digits.fold(0, |number, digit| number * alphabet_size as u32 + digit)
+    }));
 }
 
 /// Computes the operators of a block in `f64`, and rounds them.
