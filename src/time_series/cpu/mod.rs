@@ -10,6 +10,7 @@ mod buckets;
 mod finish;
 mod percentiles;
 mod points;
+mod prefetch;
 mod reduce;
 mod round;
 mod source;

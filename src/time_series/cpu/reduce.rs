@@ -7,6 +7,7 @@ use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{Aggregate, Point};
 
 use super::buckets::{Found, Visit};
+use super::prefetch::{STEP, prefetch};
 use super::source::Source;
 use super::timeline::CHUNK;
 use crate::parallel;
@@ -99,6 +100,9 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
             }
             for index in 0..shortest {
                 for (state, head) in group.iter_mut().zip(&heads) {
+                    if index.is_multiple_of(STEP) {
+                        prefetch(&head.1[index]);
+                    }
                     *state = self.aggregate.push(*state, point(*head, index));
                 }
             }

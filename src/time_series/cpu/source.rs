@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use time_series_kernels::Point;
 
+use super::prefetch::{STEP, prefetch};
 use super::timeline::CHUNK;
 use crate::device::zeroed;
 use crate::parallel;
@@ -122,7 +123,11 @@ impl<T: Real, const ARE_RATES: bool> Source for Numbers<'_, T, ARE_RATES> {
             false => None,
         };
         let timestamps = &self.points.timestamps[points.clone()];
-        for (&timestamp, value) in timestamps.iter().zip(&self.points.values[points]) {
+        let values = self.points.values[points].iter().enumerate();
+        for (&timestamp, (index, value)) in timestamps.iter().zip(values) {
+            if index.is_multiple_of(STEP) {
+                prefetch(value);
+            }
             let value = value.to_f64();
             if looks && value.is_nan() && self.skips_nan {
                 continue;
