@@ -1,5 +1,6 @@
 //! The matrices of texts of a few chunks, by section and by block of lanes.
 
+use bytemuck::Zeroable;
 use pulp::{Simd, WithSimd};
 
 use super::kernel::advance_rows;
@@ -103,7 +104,6 @@ impl<T: Vector> WithSimd for Leaves<'_, T> {
             chunk: Aligned::zeros(size)?,
             section: Aligned::zeros(size)?,
             state: Aligned::zeros(size)?,
-            wide: Aligned::zeros(size)?,
         };
         for block in 0..matrices.first().map_or(0, |matrix| matrix.blocks) {
             for (text, matrix) in self.texts.iter().zip(&mut matrices) {
@@ -119,7 +119,6 @@ struct Buffers<T> {
     chunk: Aligned<f64>,
     section: Aligned<f64>,
     state: Aligned<T>,
-    wide: Aligned<f64>,
 }
 
 impl<T: Vector> Leaves<'_, T> {
@@ -134,7 +133,7 @@ impl<T: Vector> Leaves<'_, T> {
         buffers: &mut Buffers<T>,
     ) {
         let section = buffers.section.get_mut();
-        let (state, wide) = (buffers.state.get_mut(), buffers.wide.get_mut());
+        let state = buffers.state.get_mut();
         let (tuple, rows) = (self.tuple, matrix.rows);
         let made = matrix.block_mut(block);
         for (i, sections) in text.chunks().enumerate() {
@@ -142,9 +141,9 @@ impl<T: Vector> Leaves<'_, T> {
             let chunk = &mut buffers.chunk.get_mut()[..block_size(tuple, chunk_rows)];
             for (j, words) in sections.enumerate() {
                 if j == 0 {
-                    self.section(simd, words, block, chunk_rows, chunk, (state, wide));
+                    self.section(simd, words, block, chunk_rows, chunk, state);
                 } else {
-                    self.section(simd, words, block, tuple, section, (state, wide));
+                    self.section(simd, words, block, tuple, section, state);
                     append_block(simd, chunk, section, tuple, chunk_rows, block);
                 }
             }
@@ -165,7 +164,7 @@ impl<T: Vector> Leaves<'_, T> {
         block: usize,
         rows: usize,
         made: &mut [f64],
-        (state, wide): (&mut [T], &mut [f64]),
+        state: &mut [T],
     ) {
         let lanes = lanes_of::<T, S>();
         let entries = entries(self.tuple, rows);
@@ -180,17 +179,19 @@ impl<T: Vector> Leaves<'_, T> {
                 let with = self.letters.of::<S>(left_over, block, vector);
                 advance_rows(simd, self.tuple, rows, with, state);
             }
-            for (wide, value) in wide.iter_mut().zip(&*state) {
-                *wide = value.to_f64();
-            }
-            // A vector of `f32` becomes two vectors of `f64`, each with all entries. Indices, since
-            // chunks of a size that is not constant take divisions.
-            let wide: &[S::f64s] = bytemuck::cast_slice(&wide[..state.len()]);
+            // A vector of `f32` becomes two vectors of `f64`, each with all entries.
             let made: &mut [S::f64s] = bytemuck::cast_slice_mut(made);
-            let (halves, parts) = (lanes / S::F64_LANES, entries * 2);
-            for half in 0..halves {
-                for part in 0..parts {
-                    made[half * parts + part] = wide[part * halves + half];
+            let parts = entries * 2;
+            for part in 0..parts {
+                for half in 0..lanes / S::F64_LANES {
+                    let mut vector = [S::f64s::zeroed()];
+                    let numbers: &mut [f64] = bytemuck::cast_slice_mut(&mut vector);
+                    let start = part * lanes + half * S::F64_LANES;
+                    let values = &state[start..start + S::F64_LANES];
+                    for (number, value) in numbers.iter_mut().zip(values) {
+                        *number = value.to_f64();
+                    }
+                    made[half * parts + part] = vector[0];
                 }
             }
         }
