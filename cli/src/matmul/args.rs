@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::matmul::Precision;
 
-use crate::common::device_names::DeviceNames;
+use crate::common::device_names::DeviceOptions;
 
 /// Sizes m, k and n of random matrices, on other devices and in the simulator.
 const SIZES: [usize; 3] = [1024; 3];
@@ -19,7 +19,8 @@ const REPEAT_SIMULATED: usize = 1;
 /// Multiplies two matrices, C = A·B, M×K · K×N → M×N, measures how long that takes on the device
 /// and with copies, and compares some rows of the product with f64, within the error bound.
 ///
-/// The matrices are random, uniform in [-1, 1), or read from NPY files.
+/// The matrices are random, uniform in [-1, 1), or read from NPY files. With --memory, and on several
+/// devices, products in a device's memory are not measured.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -65,25 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
-    /// for all GPUs.
-    #[arg(
-        long,
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Computation"
-    )]
-    pub device: DeviceNames,
-
-    /// Limit on the memory used on each device, in MiB; larger matrices are split, and products in
-    /// the device's memory are not measured. No limit by default.
-    #[arg(
-        long,
-        value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(1..),
-        help_heading = "Computation"
-    )]
-    pub memory: Option<u32>,
+    #[command(flatten)]
+    pub devices: DeviceOptions,
 
     /// Timed calls, after one call that is not timed; 5 by default, 1 in the simulator.
     #[arg(
@@ -107,7 +91,7 @@ pub struct Args {
 impl Args {
     /// m, k and n of random matrices.
     pub fn sizes(&self) -> [usize; 3] {
-        let defaults = match self.device.has_simulator() {
+        let defaults = match self.devices.device.has_simulator() {
             true => SIMULATED,
             false => SIZES,
         };
@@ -117,7 +101,7 @@ impl Args {
 
     /// Timed calls.
     pub fn repeat(&self) -> usize {
-        let default = match self.device.has_simulator() {
+        let default = match self.devices.device.has_simulator() {
             true => REPEAT_SIMULATED,
             false => REPEAT,
         };

@@ -47,7 +47,7 @@ fn run_in<T: Real>(args: &Args) -> Result<()> {
     check_distinct(&[("--out", args.out.as_deref())], &inputs)?;
     let owned = args.clone();
     let read = move || Factors::<T>::new(&owned);
-    let opened = open_while_reading(&args.device, args.memory, read)?;
+    let opened = open_while_reading(&args.devices.device, args.devices.memory, read)?;
     let (factors, devices) = (opened.value, opened.devices);
     let mut times = Times {
         reading: opened.reading,

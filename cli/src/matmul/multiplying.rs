@@ -43,7 +43,9 @@ pub fn multiply<T: Real>(
 ) -> Result<Product<T>> {
     let (a, b, repeat) = (factors.a.view(), factors.b.view(), args.repeat());
     let measured_there = match devices {
-        [device] if device.kind() != DeviceKind::Cpu && args.memory.is_none() => Some(device),
+        [device] if device.kind() != DeviceKind::Cpu && args.devices.memory.is_none() => {
+            Some(device)
+        }
         _ => None,
     };
     let kinds = 1 + usize::from(measured_there.is_some());
