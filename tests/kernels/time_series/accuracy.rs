@@ -3,9 +3,9 @@
 
 use gridstride::Device;
 use gridstride::time_series::{Method, Nan, TimeBuckets};
-use ndarray::{Array1, ArrayView1, array};
+use ndarray::{Array1, ArrayView1, array, s};
 
-use super::{Number, check_one, compare, size, timestamps_of};
+use super::{Number, STATISTICS, check_one, compare, size, timestamps_of, values};
 use crate::common::{Random, devices, several, with_kernels};
 
 const METHODS: [Method; 6] = [
@@ -257,5 +257,46 @@ fn one_series_needs_no_offsets() {
         let mean = found.column_of(Method::MEAN).unwrap();
         assert_eq!(mean.download().unwrap(), array![1.5, 4.0]);
         assert!(found.column_of(Method::SUM).is_none());
+    }
+}
+
+/// The CPU goes through neighbouring buckets together. Each has the bits of a call with its points
+/// alone, whatever the lengths and the values of its neighbours.
+#[test]
+fn a_bucket_on_the_cpu_does_not_know_of_its_neighbours() {
+    const WIDTH: i64 = 1_000_000;
+    let lengths = [
+        7, 7, 7, 7, 7, 6, 8, 1, 3, 9000, 2, 5, 8192, 8193, 1, 1, 20, 30, 7,
+    ];
+    let timestamps = timestamps_of(&lengths, WIDTH);
+    let mut ends = lengths.to_vec();
+    for bucket in 1..ends.len() {
+        ends[bucket] += ends[bucket - 1];
+    }
+    let buckets = TimeBuckets::every(WIDTH).methods(&STATISTICS);
+    for special in [f64::NAN, f64::INFINITY, 1e300, 1e-300] {
+        for place in 0..lengths.len() {
+            let mut values = values::<f64>(timestamps.len(), 1);
+            values[ends[place] - 1] = special;
+            let aggregate = |start: usize, end: usize| {
+                let range = s![start..end];
+                let (timestamps, values) = (timestamps.slice(range), values.slice(range));
+                buckets
+                    .aggregate(&Device::cpu(), timestamps, values)
+                    .unwrap()
+            };
+            let together = aggregate(0, values.len());
+            assert_eq!(together.len(), lengths.len());
+            for (bucket, &end) in ends.iter().enumerate() {
+                let alone = aggregate(end - lengths[bucket], end);
+                for (column, alone) in together.columns().iter().zip(alone.columns()) {
+                    assert_eq!(
+                        column[bucket].to_bits(),
+                        alone[0].to_bits(),
+                        "{special} {bucket}"
+                    );
+                }
+            }
+        }
     }
 }
