@@ -19,13 +19,17 @@ use crate::common::report::UsageError;
 /// each pair of rows of a single file is computed once.
 ///
 /// With --nearest, only the nearest rows of each row are found, in the memory for these alone.
+///
+/// With --windows, the rows are the windows of sequences, and the distances are the slide distances
+/// of all pairs of sequences: the L2 distance over the windows that both sequences have.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride distances sketches.npy
   gridstride distances sketches.npy --names names.txt --out distances.tsv
   gridstride distances queries.npy database.npy --out distances.npy --device gpus
-  gridstride distances queries.npy database.npy --nearest 10 --out nearest.tsv")]
+  gridstride distances queries.npy database.npy --nearest 10 --out nearest.tsv
+  gridstride distances windows.npy --windows counts.txt --nearest 10")]
 pub struct Args {
     /// Write the distances to this file: a matrix as NPY, or a tab-separated table with names.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -50,6 +54,21 @@ pub struct Args {
         help_heading = "Distances"
     )]
     pub nearest: Option<usize>,
+
+    /// The rows are the windows of sequences, such as tensor-sketch --windows writes: compare the
+    /// sequences. The file has the number of windows of each sequence, one a line, at least 1. Names
+    /// are then those of the sequences.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub windows: Option<PathBuf>,
+
+    /// The number of windows of each sequence of the other file, which --windows needs with it.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires_all = ["windows", "other"],
+        help_heading = "Input"
+    )]
+    pub other_windows: Option<PathBuf>,
 
     /// The names of the rows, one a line, for the table and the summary. By default row numbers,
     /// counted from 0.

@@ -46,7 +46,7 @@ impl<'a, T: Component> Blocks<'a, T> {
         metric: Metric,
         is_whole: bool,
     ) -> Blocks<'a, T> {
-        let (columns, dim) = rows.second().dim();
+        let (columns, dim) = (rows.second().len(), rows.second().view().ncols());
         // Each block copies the other rows to the device: it has as many rows as a row has numbers,
         // so that the copies do not take longer than those of the distances.
         let height = (TOGETHER / columns.max(1)).max(dim).max(1);
@@ -67,7 +67,7 @@ impl<'a, T: Component> Blocks<'a, T> {
 
     /// Returns the number of rows in all blocks together.
     pub fn row_count(&self) -> u64 {
-        self.rows.first().nrows() as u64
+        self.rows.first.len() as u64
     }
 
     /// Calls `take` with each block in order; on GPUs a thread computes the next one meanwhile.
@@ -104,21 +104,27 @@ impl<'a, T: Component> Blocks<'a, T> {
 
     /// Computes the next block.
     fn next(&mut self) -> Option<Result<Block>> {
-        let (first_row, count) = (self.next, self.rows.first().nrows());
+        let (first_row, count) = (self.next, self.rows.first.len());
         if first_row == count {
             return None;
         }
         self.next = count.min(first_row.saturating_add(self.height));
         let first_column = if self.is_upper { first_row } else { 0 };
-        let distances = match &self.rows.other {
-            None if self.next - first_row == count => {
-                self.distances.pairwise(self.devices, self.rows.first())
+        let (with, devices) = (&self.distances, self.devices);
+        let (rows, columns) = (&self.rows.first, self.rows.second());
+        let sequences = rows.sequences(first_row..self.next);
+        let others = columns.sequences(first_column..columns.len());
+        let distances = match (sequences, others) {
+            (Some(sequences), Some(others)) => sequences
+                .windows()
+                .and_then(|windows| with.slide_distances(devices, windows, others.windows()?)),
+            _ if self.rows.other.is_none() && self.next - first_row == count => {
+                with.pairwise(devices, rows.view())
             }
             _ => {
-                let (rows, columns) = (self.rows.first(), self.rows.second());
+                let (rows, columns) = (rows.view(), columns.view());
                 let rows = rows.slice(s![first_row..self.next, ..]);
-                let columns = columns.slice(s![first_column.., ..]);
-                self.distances.distances(self.devices, rows, columns)
+                with.distances(devices, rows, columns.slice(s![first_column.., ..]))
             }
         };
         let block = distances.map(|distances| Block {
@@ -135,24 +141,33 @@ mod tests {
     use anyhow::bail;
 
     use super::super::nearest::Nearest;
+    use super::super::rows::RowSet;
+    use super::super::windows::Offsets;
     use super::*;
     use crate::common::npy::Stored;
 
     fn rows() -> Rows<f64> {
-        Rows {
-            first: Stored {
-                rows: Array2::from_shape_fn((7, 3), |(i, j)| ((i * 5 + j * 3) % 7) as f64),
-                is_fortran: false,
-                type_name: "f64",
-            },
-            other: None,
-        }
+        let rows = Stored {
+            rows: Array2::from_shape_fn((7, 3), |(i, j)| ((i * 5 + j * 3) % 7) as f64),
+            is_fortran: false,
+            type_name: "f64",
+        };
+        let first = RowSet {
+            rows,
+            offsets: None,
+        };
+        Rows { first, other: None }
     }
 
     /// Returns the number of distances that were computed, and what is known of them.
-    fn found(is_whole: bool, is_concurrent: bool, height: usize) -> (usize, Nearest) {
-        let (rows, devices) = (rows(), [Device::cpu()]);
-        let mut blocks = Blocks::new(&rows, &devices, Metric::L2, is_whole);
+    fn found(
+        rows: &Rows<f64>,
+        is_whole: bool,
+        is_concurrent: bool,
+        height: usize,
+    ) -> (usize, Nearest) {
+        let devices = [Device::cpu()];
+        let mut blocks = Blocks::new(rows, &devices, Metric::L2, is_whole);
         (blocks.height, blocks.is_concurrent) = (height, is_concurrent);
         let (mut count, mut nearest) = (0, Nearest::new(true));
         let take = |block: Block| {
@@ -164,9 +179,22 @@ mod tests {
         (count, nearest)
     }
 
+    fn assert_equal(found: &Nearest, expected: &Nearest) {
+        let range = |of: &Nearest| [of.least, of.greatest, of.mean()];
+        assert_eq!(range(found), range(expected));
+        let pairs = |of: &Nearest| -> Vec<_> {
+            let pairs = of.pairs.iter();
+            pairs
+                .map(|pair| (pair.distance, pair.row, pair.column))
+                .collect()
+        };
+        assert_eq!(pairs(found), pairs(expected));
+    }
+
     #[test]
     fn upper_blocks_have_all_pairs() {
-        let (_, expected) = found(true, false, 7);
+        let rows = rows();
+        let (_, expected) = found(&rows, true, false, 7);
         for (height, upper) in [(1, 28), (2, 7 * 2 + 5 * 2 + 3 * 2 + 1), (7, 49)] {
             for (is_whole, is_concurrent, computed) in [
                 (true, false, 49),
@@ -174,17 +202,23 @@ mod tests {
                 (false, false, upper),
                 (false, true, upper),
             ] {
-                let (count, nearest) = found(is_whole, is_concurrent, height);
+                let (count, nearest) = found(&rows, is_whole, is_concurrent, height);
                 assert_eq!((count, nearest.count), (computed, 21));
-                let range = [nearest.least, nearest.greatest, nearest.mean()];
-                assert_eq!(range, [expected.least, expected.greatest, expected.mean()]);
-                let pairs = |of: &Nearest| -> Vec<_> {
-                    let pairs = of.pairs.iter();
-                    pairs
-                        .map(|pair| (pair.distance, pair.row, pair.column))
-                        .collect()
-                };
-                assert_eq!(pairs(&nearest), pairs(&expected));
+                assert_equal(&nearest, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_sequences_have_all_pairs() {
+        let mut rows = rows();
+        rows.first.offsets = Some(Offsets(vec![0, 2, 3, 4, 7]));
+        let (_, expected) = found(&rows, true, false, 4);
+        for height in 1..=4 {
+            for is_whole in [false, true] {
+                let (_, nearest) = found(&rows, is_whole, false, height);
+                assert_eq!(nearest.count, 6);
+                assert_equal(&nearest, &expected);
             }
         }
     }

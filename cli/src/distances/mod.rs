@@ -12,11 +12,12 @@ mod results_file;
 mod rows;
 mod search;
 mod summary;
+mod windows;
 
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use gridstride::Device;
 use gridstride::distances::Component;
 
@@ -24,7 +25,7 @@ use crate::common::npy::NpyReader;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::{self, phase};
-use crate::common::report::{self, timed};
+use crate::common::report::{self, UsageError, timed};
 use args::{Args, TypeName};
 use blocks::{Block, Blocks};
 use names::Names;
@@ -35,7 +36,18 @@ use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    let given = [&args.other, &args.names, &args.other_names];
+    if args.windows.is_some() && args.other.is_some() != args.other_windows.is_some() {
+        bail!(UsageError(
+            "--windows needs the windows of OTHER.npy too: give them by --other-windows".to_owned()
+        ));
+    }
+    let given = [
+        &args.other,
+        &args.names,
+        &args.other_names,
+        &args.windows,
+        &args.other_windows,
+    ];
     let inputs: Vec<&Path> = [&*args.rows]
         .into_iter()
         .chain(given.into_iter().flatten().map(|path| &**path))

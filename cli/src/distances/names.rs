@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use gridstride::Number;
 
 use super::args::Args;
-use super::rows::Rows;
+use super::rows::{RowSet, Rows};
 use crate::common::input::open;
 
 /// The names of the rows and columns of the result.
@@ -26,11 +26,9 @@ pub enum NameList {
 impl Names {
     /// Reads the names that are asked for.
     pub fn read<T: Number>(args: &Args, rows: &Rows<T>) -> Result<Names> {
-        let first = NameList::read(args.names.as_deref(), &args.rows, rows.first().nrows())?;
+        let first = NameList::read(args.names.as_deref(), &args.rows, &rows.first)?;
         let second = match &args.other {
-            Some(other) => {
-                NameList::read(args.other_names.as_deref(), other, rows.second().nrows())?
-            }
+            Some(other) => NameList::read(args.other_names.as_deref(), other, rows.second())?,
             None => first.clone(),
         };
         Ok(Names {
@@ -41,18 +39,21 @@ impl Names {
 }
 
 impl NameList {
-    /// Reads a name for each of the `count` rows of `rows`.
-    fn read(path: Option<&Path>, rows: &Path, count: usize) -> Result<NameList> {
+    /// Reads a name for each of the rows or sequences of the file `of`.
+    fn read<T: Number>(path: Option<&Path>, of: &Path, rows: &RowSet<T>) -> Result<NameList> {
+        let count = rows.len();
         let Some(path) = path else {
             return Ok(NameList::Numbers(count));
         };
-        let names = read_lines(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let names = read_lines(path, "a name")
+            .with_context(|| format!("cannot read {}", path.display()))?;
         ensure!(
             names.len() == count,
-            "{} has {} names, but {} has {count} rows: there must be a name for each",
+            "{} has {} names, but {} has {count} {}: there must be a name for each",
             path.display(),
             names.len(),
-            rows.display()
+            of.display(),
+            rows.things()
         );
         Ok(NameList::Given(names))
     }
@@ -73,14 +74,15 @@ impl NameList {
     }
 }
 
-fn read_lines(path: &Path) -> Result<Vec<String>> {
+/// Reads lines, none of which is blank, without spaces around them. Each is `what`.
+pub fn read_lines(path: &Path, what: &str) -> Result<Vec<String>> {
     let mut text = String::new();
     open(path, Default::default())?.read_to_string(&mut text)?;
     let named = |(i, line): (usize, &str)| {
         let name = line.trim();
         ensure!(
             !name.is_empty(),
-            "line {} is blank: each line is a name",
+            "line {} is blank: each line is {what}",
             i + 1
         );
         Ok(name.to_owned())

@@ -1,5 +1,6 @@
 //! The rows.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
@@ -8,22 +9,29 @@ use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 
 use super::args::Args;
+use super::windows::{Offsets, Sequences};
 use crate::common::npy::{NpyReader, Stored};
 
 /// The rows of one file, or of two.
 pub struct Rows<T> {
-    pub(super) first: Stored<T>,
-    pub other: Option<Stored<T>>,
+    pub first: RowSet<T>,
+    pub other: Option<RowSet<T>>,
+}
+
+/// The rows of a file, or the sequences whose windows they are.
+pub struct RowSet<T> {
+    pub(super) rows: Stored<T>,
+    /// With `--windows`.
+    pub(super) offsets: Option<Offsets>,
 }
 
 impl<T: Number> Rows<T> {
     /// Reads rows of finite numbers, of the same length in both files.
     pub fn read(args: &Args, rows: NpyReader, other: Option<NpyReader>) -> Result<Rows<T>> {
-        let first = rows.read::<T>()?;
-        require_finite(&args.rows, first.view())?;
+        let first = RowSet::read(&args.rows, args.windows.as_deref(), rows)?;
         let other = match (&args.other, other) {
             (Some(path), Some(other)) => {
-                let other = other.read::<T>()?;
+                let other = RowSet::read(path, args.other_windows.as_deref(), other)?;
                 let (numbers, expected) = (other.view().ncols(), first.view().ncols());
                 ensure!(
                     numbers == expected,
@@ -32,7 +40,6 @@ impl<T: Number> Rows<T> {
                     path.display(),
                     args.rows.display()
                 );
-                require_finite(path, other.view())?;
                 Some(other)
             }
             _ => None,
@@ -40,14 +47,47 @@ impl<T: Number> Rows<T> {
         Ok(Rows { first, other })
     }
 
-    /// The rows of the result.
-    pub fn first(&self) -> ArrayView2<'_, T> {
-        self.first.view()
+    /// Returns what the columns of the result stand for; the rows stand for `first`.
+    pub fn second(&self) -> &RowSet<T> {
+        self.other.as_ref().unwrap_or(&self.first)
+    }
+}
+
+impl<T: Number> RowSet<T> {
+    fn read(path: &Path, windows: Option<&Path>, reader: NpyReader) -> Result<RowSet<T>> {
+        let rows = reader.read::<T>()?;
+        require_finite(path, rows.view())?;
+        let count = rows.view().nrows();
+        let offsets = windows.map(|windows| Offsets::read(windows, path, count));
+        Ok(RowSet {
+            offsets: offsets.transpose()?,
+            rows,
+        })
     }
 
-    /// The columns of the result.
-    pub fn second(&self) -> ArrayView2<'_, T> {
-        self.other.as_ref().unwrap_or(&self.first).view()
+    /// Returns all rows.
+    pub fn view(&self) -> ArrayView2<'_, T> {
+        self.rows.view()
+    }
+
+    /// Returns the number of rows, or of sequences.
+    pub fn len(&self) -> usize {
+        let rows = || self.view().nrows();
+        self.offsets.as_ref().map_or_else(rows, Offsets::len)
+    }
+
+    /// Returns what is compared, for messages.
+    pub fn things(&self) -> &'static str {
+        match self.offsets {
+            Some(_) => "sequences",
+            None => "rows",
+        }
+    }
+
+    /// Returns a range of the sequences, or `None` if rows are compared.
+    pub fn sequences(&self, range: Range<usize>) -> Option<Sequences<'_, T>> {
+        let offsets = self.offsets.as_ref()?;
+        Some(offsets.sequences(self.view(), range))
     }
 }
 

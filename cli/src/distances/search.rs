@@ -23,24 +23,27 @@ pub fn check<T: Component>(
         // The library says which limit is exceeded.
         return Ok(());
     }
-    let (path, count) = (args.rows.display(), rows.first().nrows());
+    let (path, count) = (args.rows.display(), rows.first.len());
+    let things = rows.first.things();
+    let thing = &things[..things.len() - 1];
     if k >= count {
         bail!(
-            "--nearest {k} of {path} needs {k} rows beside each row, but the file has {count} rows: \
-             choose a smaller K"
+            "--nearest {k} of {path} needs {k} {things} beside each {thing}, but the file has {count} \
+             {things}: choose a smaller K"
         );
     }
     let is_cpu = |device: &Device| device.kind() == DeviceKind::Cpu;
     ensure!(
         k < MOST || devices.iter().all(is_cpu),
-        "--nearest {k} of a single file is more than the {} rows that kernels find beside each row: \
-         choose a smaller K, or --device cpu",
+        "--nearest {k} of a single file is more than the {} {things} that kernels find beside each \
+         {thing}: choose a smaller K, or --device cpu",
         MOST - 1
     );
     Ok(())
 }
 
-/// Returns the `k` nearest rows of each row. Rows of a single file do not find themselves.
+/// Returns the `k` nearest rows of each row, or sequences of each sequence. Those of a single file
+/// do not find themselves.
 pub fn nearest<T: Component>(
     args: &Args,
     rows: &Rows<T>,
@@ -48,11 +51,19 @@ pub fn nearest<T: Component>(
     k: usize,
 ) -> Result<Nearest> {
     let with = Distances::new().metric(args.metric.metric());
-    if rows.other.is_some() {
-        return Ok(with.nearest(devices, rows.first(), rows.second(), k)?);
+    let (first, second) = (&rows.first, rows.second());
+    let finds_own = rows.other.is_none();
+    let k = k + usize::from(finds_own);
+    let sequences = first.sequences(0..first.len());
+    let mut found = match (sequences, second.sequences(0..second.len())) {
+        (Some(queries), Some(database)) => {
+            with.slide_nearest(devices, queries.windows()?, database.windows()?, k)?
+        }
+        _ => with.nearest(devices, first.view(), second.view(), k)?,
+    };
+    if finds_own {
+        remove_own(&mut found);
     }
-    let mut found = with.nearest(devices, rows.first(), rows.first(), k + 1)?;
-    remove_own(&mut found);
     Ok(found)
 }
 

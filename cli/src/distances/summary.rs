@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::args::{Args, MetricName};
 use super::names::Names;
 use super::nearest::{Near, Nearest};
-use super::rows::Rows;
+use super::rows::{self, Rows};
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, milliseconds};
 
@@ -79,6 +79,8 @@ struct Pair {
 struct RowSet {
     path: String,
     rows: usize,
+    /// None without `--windows`.
+    sequences: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -98,7 +100,13 @@ impl Summary {
             other: names.columns.name(near.column),
             rank: near.rank,
         };
-        let (rows, columns) = run.rows.first().dim();
+        fn set<T: Number>(path: &Path, rows: &rows::RowSet<T>) -> RowSet {
+            RowSet {
+                path: path.display().to_string(),
+                rows: rows.view().nrows(),
+                sequences: rows.offsets.is_some().then(|| rows.len()),
+            }
+        }
         let range = Range {
             least: nearest.least,
             mean: nearest.mean(),
@@ -106,15 +114,12 @@ impl Summary {
         };
         Summary {
             nearest_pairs: nearest.pairs.iter().map(pair).collect(),
-            rows: RowSet {
-                path: shown(&args.rows),
-                rows,
-            },
-            other: args.other.as_deref().map(|path| RowSet {
-                path: shown(path),
-                rows: run.rows.second().nrows(),
-            }),
-            columns,
+            rows: set(&args.rows, &run.rows.first),
+            other: args
+                .other
+                .as_deref()
+                .map(|path| set(path, run.rows.second())),
+            columns: run.rows.first.view().ncols(),
             number: T::NAME,
             metric: match args.metric {
                 MetricName::L2 => "l2",
@@ -177,16 +182,27 @@ impl report::Summary for Summary {
     fn write_table(&self, text: &mut String) -> Result {
         self.write_pairs(text)?;
         write!(text, "rows: {} in {}", self.rows.rows, self.rows.path)?;
-        if let Some(RowSet { path, rows }) = &self.other {
-            write!(text, ", {rows} in {path}")?;
+        if let Some(other) = &self.other {
+            write!(text, ", {} in {}", other.rows, other.path)?;
         }
         writeln!(text, ", of {} numbers, {}", self.columns, self.number)?;
+        let thing = match self.rows.sequences {
+            Some(_) => "sequence",
+            None => "row",
+        };
+        if let Some(sequences) = self.rows.sequences {
+            write!(text, "sequences of windows: {sequences}")?;
+            if let Some(others) = self.other.as_ref().and_then(|other| other.sequences) {
+                write!(text, ", and {others} others")?;
+            }
+            writeln!(text)?;
+        }
         if let Some(k) = self.nearest {
             let own = match self.other {
-                Some(_) => "",
-                None => ", without the row itself",
+                Some(_) => String::new(),
+                None => format!(", without the {thing} itself"),
             };
-            writeln!(text, "nearest rows: {k} of each row{own}")?;
+            writeln!(text, "nearest {thing}s: {k} of each {thing}{own}")?;
         }
         let metric = match self.metric {
             "l2" => "distances",

@@ -449,3 +449,123 @@ fn nearest_rows() {
         &["--nearest writes a table"],
     );
 }
+
+/// Sequences of 2, 1 and 3 windows of a number each: the slide distances are those of the windows
+/// that both have.
+#[test]
+fn slide_distances() {
+    let folder = Folder::new();
+    let windows = npy(
+        &folder,
+        "windows.npy",
+        &array![[0.0], [4.0], [3.0], [0.0], [1.0], [9.0]],
+    );
+    let other = npy(&folder, "other.npy", &array![[3.0], [8.0]]);
+    let counts = folder.file("counts.txt", "2\n 1\n3\n");
+    let one = folder.file("one.txt", "2\n");
+    let names = folder.file("names.txt", "two\none\nthree\n");
+    let expected = array![[0.0, 3.0, 3.0], [3.0, 0.0, 3.0], [3.0, 3.0, 0.0]];
+    for device in devices() {
+        let device = &*device.kind().to_string();
+        let within = ["--windows", &counts, &windows, "--device", device];
+        let found = PROGRAM.write(&folder, "out.npy", &within);
+        let found: Array2<f64> = read_npy(found).unwrap();
+        assert_eq!(found, expected);
+        let among = [&within[..], &[&other, "--other-windows", &one]].concat();
+        let found = PROGRAM.write(&folder, "other.tsv", &among);
+        // Of the first windows √(3² + 4²), of single windows 0, and √(3² + 7²).
+        let table = format!("\t0\n0\t5\n1\t0\n2\t{}\n", 58_f64.sqrt());
+        assert_eq!(fs::read_to_string(found).unwrap(), table);
+
+        let nearest = [&within[..], &["--nearest", "1", "--names", &names]].concat();
+        let found = PROGRAM.write(&folder, "nearest.tsv", &nearest);
+        // Of equal distances that to the first sequence.
+        assert_eq!(
+            fs::read_to_string(found).unwrap(),
+            "row\trank\tother\tdistance\ntwo\t1\tone\t3\none\t1\ttwo\t3\nthree\t1\ttwo\t3\n"
+        );
+        let found = PROGRAM.json(&nearest);
+        assert_eq!(found["rows"]["rows"], 6);
+        assert_eq!(found["rows"]["sequences"], 3);
+        assert_eq!(found["pairs"], 3);
+        says(
+            &PROGRAM.succeed(&nearest),
+            &[
+                "sequences of windows: 3\n",
+                "nearest sequences: 1 of each sequence, without the sequence itself\n",
+            ],
+        );
+        let both = [&among[..], &["--nearest", "1"]].concat();
+        let found = PROGRAM.json(&both);
+        assert_eq!(found["other"]["sequences"], 1);
+        assert_eq!(found["distances"]["least"], 0.0);
+        assert_eq!(found["distances"]["greatest"], 58_f64.sqrt());
+        says(
+            &PROGRAM.succeed(&both),
+            &["sequences of windows: 3, and 1 others\n"],
+        );
+    }
+}
+
+/// The slide distances of single windows are those of the rows.
+#[test]
+fn windows_alone_are_rows() {
+    let folder = Folder::new();
+    let rows = random((70, 5), 4);
+    let file = npy(&folder, "rows.npy", &rows);
+    let counts = folder.file("counts.txt", "1\n".repeat(70));
+    for device in devices() {
+        let device = &*device.kind().to_string();
+        let options = ["--windows", &counts, &file, "--device", device];
+        let found = read_npy(PROGRAM.write(&folder, "out.npy", &options)).unwrap();
+        check(&found, rows.view(), rows.view(), Metric::L2);
+    }
+}
+
+#[test]
+fn mistakes_of_windows() {
+    let folder = Folder::new();
+    let rows = npy(&folder, "rows.npy", &line());
+    let three = folder.file("three.txt", "1\n1\n1\n");
+    for (text, said) in [
+        (
+            "1\n0\n2\n",
+            "line 2 is \"0\": each line is the number of windows of a sequence",
+        ),
+        ("1\ntwo\n", "line 2 is \"two\""),
+        ("1\n-2\n", "line 2 is \"-2\""),
+        (
+            "1\n\n2\n",
+            "line 2 is blank: each line is a number of windows",
+        ),
+        ("1\n1\n", "has 2 windows in all, but "),
+        ("18446744073709551615\n1\n", "windows in all, but "),
+    ] {
+        let counts = folder.file("counts.txt", text);
+        PROGRAM.refuse(&["--windows", &counts, &rows], &["counts.txt", said]);
+    }
+    let two = folder.file("two.txt", "2\n1\n");
+    let options = ["--windows", &two, "--names", &three, &rows];
+    PROGRAM.refuse(&options, &["has 3 names, but ", "has 2 sequences"]);
+    PROGRAM.refuse(
+        &[
+            "--windows",
+            &two,
+            "--nearest",
+            "2",
+            "--device",
+            "cpu",
+            &rows,
+        ],
+        &["needs 2 sequences beside each sequence, but the file has 2 sequences"],
+    );
+    PROGRAM.refuse_options(
+        &["--windows", &two, &rows, &rows],
+        &["--windows needs the windows of OTHER.npy too"],
+    );
+    PROGRAM.refuse_usage(&["--other-windows", &two, &rows, &rows], "--windows");
+    PROGRAM.refuse_usage(
+        &["--windows", &two, "--other-windows", &two, &rows],
+        "OTHER",
+    );
+}
