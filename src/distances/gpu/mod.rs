@@ -36,7 +36,7 @@ pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     let (operation, metric, out) = (pairs.operation, pairs.metric, pairs.out);
     let (a, b) = (pairs.a, pairs.b);
     let numbers = a.len() + b.map_or(0, DeviceArray::len);
-    let is_few = numbers <= tuning::FEW && !out.is_empty();
+    let is_few = tuning::are_few(numbers, out.len());
     let largest = match is_few {
         // The kernels find it.
         true => 0.0,

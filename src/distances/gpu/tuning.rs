@@ -2,9 +2,12 @@
 
 use distances_kernels::{LARGEST_THREADS, TILE_ROWS};
 
-/// The most numbers of both arrays in which each block looks for the largest magnitude itself,
-/// which takes about 2 us. A launch for that takes as long, and waiting for its result longer.
-pub const FEW: usize = 8192;
+/// The most numbers in which a block looks for the largest magnitude, which takes about 2 us. A
+/// launch for that takes as long, and waiting for its result longer.
+const FEW: usize = 8192;
+
+/// The most distances that a call waits for.
+const FEW_DISTANCES: usize = 1 << 18;
 
 /// The most blocks that look for the largest magnitude of an array: enough to fill a GPU, and few
 /// enough that their atomic operations do not matter.
@@ -15,6 +18,12 @@ const LARGEST_NUMBERS: usize = 4;
 
 /// The longest rows: kernels count the elements of a row with `i32`.
 pub const MAX_DIM: usize = distances_kernels::MAX_DIM as usize;
+
+/// Whether the blocks that compute distances look for the largest magnitude of all numbers
+/// themselves, and the call waits for the distances.
+pub fn are_few(numbers: usize, distances: usize) -> bool {
+    numbers <= FEW && (1..=FEW_DISTANCES).contains(&distances)
+}
 
 /// Returns the blocks of [`LARGEST_THREADS`] threads that look for the largest magnitude: one for
 /// few numbers, whose result needs no zeros to begin with.
@@ -60,6 +69,12 @@ mod tests {
         assert_eq!(tiles_below(10_000, 128), Some(79 * 80 / 2));
         assert_eq!(tiles_below(10_000, 64), Some(79 * 80));
         assert_eq!(tiles_below(1 << 40, 64), None);
+    }
+
+    #[test]
+    fn few_numbers_with_few_distances_are_few() {
+        assert!(are_few(FEW, 1) && are_few(1, FEW_DISTANCES));
+        assert!(!are_few(FEW + 1, 1) && !are_few(1, FEW_DISTANCES + 1) && !are_few(0, 0));
     }
 
     #[test]
