@@ -3,14 +3,15 @@
 /// The algorithm of a search. All algorithms find the same pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
-    /// The algorithm that is expected to be faster. On GPUs `Auto` tries the index for all but
-    /// small sets, and switches to brute force if a sample predicts many pairs, or long paths
-    /// through the tree. `Auto` takes at most about twice as long as the faster algorithm. The CPU
-    /// chooses by the numbers of boxes.
+    /// The algorithm that is expected to be faster. On GPUs `Auto` searches among up to 512 boxes in
+    /// each set by one kernel, which tests every pair. Otherwise `Auto` tests every pair if one set
+    /// is small, and else tries the index and switches to brute force if a sample predicts many
+    /// pairs, or long paths through the tree. `Auto` takes at most about twice as long as the faster
+    /// algorithm. The CPU chooses by the numbers of boxes.
     #[default]
     Auto,
-    /// Tests every pair: best for small sets, and if many pairs overlap, a few percent on a GPU. On
-    /// GPUs it takes one bit of memory for each 65 536 pairs of boxes, and some words for each box.
+    /// Tests every pair: best on the CPU for small sets, on a GPU if one set is small, and on both if
+    /// many pairs overlap, a few percent on a GPU. On GPUs it takes one bit of memory for each 65 536 pairs of boxes, and some words for each box.
     BruteForce,
     /// Sorts the boxes along Hilbert's curve, builds a packed tree of bounding boxes over the
     /// second set, and searches it for each box of the first set: I. Kamel, C. Faloutsos, 'On

@@ -84,7 +84,6 @@ mod nearest;
 mod options;
 mod partition;
 pub mod reference;
-mod scale;
 mod slide;
 
 pub use calls::{distances, pairwise};

@@ -283,18 +283,21 @@ fn barriers_of_the_distances_are_neither_copied_nor_lost() {
     // There are two sorts.
     assert_eq!(written("distances/src/select.rs"), 1 + 1);
     let of_select = 2 + 2 * (of_sort + 1);
+    let of_largest = written("distances/src/largest.rs");
     check_barriers(
         "distances",
         &[
             ("distances_", 2, of_sums),
             ("pairwise_", 2, of_sums),
+            ("few_distances_", 2, 2 * of_largest + of_sums),
+            ("few_pairwise_", 2, of_largest + of_sums),
             // The barrier of their sums has a predicate.
             ("slide_f", 2, of_slides + of_sums),
             ("slide_paired_", 2, of_paired),
             ("nearest_", 2, of_search),
             ("merge_nearest", 1, of_merge),
             ("select_nearest", 1, of_select),
-            ("largest_", 2, 0),
+            ("largest_", 2, of_largest),
         ],
     );
 }
@@ -328,6 +331,7 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
             ("brute_count_", 3, written("brute.rs")),
             ("brute_fill_", 3, 0),
             ("row_offsets", 1, 0),
+            ("few_", 3, written("few.rs")),
             ("pair_list", 1, 0),
             ("matrix", 1, 0),
         ],

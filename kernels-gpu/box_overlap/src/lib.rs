@@ -10,6 +10,7 @@ mod cursor;
 mod curve;
 mod domain;
 mod examine;
+mod few;
 mod keys;
 mod levels;
 mod output;
@@ -27,6 +28,7 @@ pub use brute::{
 pub use build::{BUILD_THREADS, Leaves, Levels, leaves_f32, leaves_f64, leaves_i32, levels};
 pub use counters::{Counters, start};
 pub use examine::{examine_f32, examine_f64, examine_i32};
+pub use few::{FEW_ROWS, FEW_STATUS, FEW_THREADS, FEW_WORDS, Few, few_f32, few_f64, few_i32};
 pub use keys::{Keys, key_bits, keys_f32, keys_f64, keys_i32};
 pub use levels::{CHILDREN, LEVELS_A_LAUNCH, MAX_LEVELS, entries, nodes, tree_words};
 pub use output::{matrix, pair_list, row_offsets};

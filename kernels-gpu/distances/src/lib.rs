@@ -1,10 +1,12 @@
 //! The GPU kernels of gridstride's distances between rows. `gridstride::distances` launches them.
 #![no_std]
 
+mod few;
 mod largest;
 mod loader;
 mod nearest;
 mod number;
+mod scale;
 mod select;
 mod slide;
 mod sums;
@@ -12,10 +14,13 @@ mod tile;
 
 use cuda_std::prelude::*;
 
-use largest::largest;
+use few::{FEW_WORDS, scaled};
+pub use largest::LARGEST_THREADS;
+use largest::{WORDS, largest};
 pub use loader::{CHUNK, MAX_DIM};
 pub use nearest::{Lists, MAX_CANDIDATES, MAX_NEAREST, Search};
 use nearest::{Shared, words};
+pub use scale::Scale;
 pub use select::Columns;
 pub use slide::Windows;
 use sums::shared_words;
@@ -24,7 +29,7 @@ use tile::{place, place_below, tile};
 
 macro_rules! entries {
     ($($type:ident, $per_thread:literal, $load_a:literal, $load_b:literal, $columns:ident,
-       $distances:ident, $pairwise:ident, $slide:ident, $slide_paired:ident, $nearest:ident, $largest:ident;)*) => {$(
+       $distances:ident, $pairwise:ident, $few_distances:ident, $few_pairwise:ident, $slide:ident, $slide_paired:ident, $nearest:ident, $largest:ident;)*) => {$(
         #[doc = concat!("A tile of the distances of the rows of `a` and `b`, of `", stringify!($type), "`.")]
         ///
         /// # Safety
@@ -58,6 +63,51 @@ macro_rules! entries {
             let place = place_below(thread::block_idx_x(), $columns);
             // SAFETY: passed on to the caller.
             unsafe {
+                tile::<$type, $per_thread, $load_a, $load_b, true>(parameters, a, a, out, chunks, place)
+            }
+        }
+
+        #[doc = concat!("A tile of the distances of the rows of `a` and `b`, of few `", stringify!($type), "` numbers,")]
+        /// whose scale each block finds itself. `bad` gets, for each matrix, the complement of the
+        /// index of the first number that is NaN or infinite, or 0.
+        ///
+        /// # Safety
+        /// As for the distances; and `bad` has two elements.
+        #[kernel(max_block = 256)]
+        pub unsafe fn $few_distances(
+            parameters: Parameters,
+            Matrices { a, b }: Matrices<$type>,
+            out: DeviceSliceMut<f64>,
+            bad: DeviceSliceMut<u64>,
+        ) {
+            let words = shared_array![u64; FEW_WORDS];
+            let chunks = shared_array![u64; shared_words::<$type>($columns)];
+            let place = place(thread::block_idx_x(), parameters.columns, $columns);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let parameters = scaled(parameters, a, Some(b), bad, words);
+                tile::<$type, $per_thread, $load_a, $load_b, false>(parameters, a, b, out, chunks, place)
+            }
+        }
+
+        #[doc = concat!("A tile of the distances of the rows of `a` to each other, of few `", stringify!($type), "` numbers,")]
+        /// whose scale each block finds itself.
+        ///
+        /// # Safety
+        /// As for the distances of rows to each other; and `bad` has two elements.
+        #[kernel(max_block = 256)]
+        pub unsafe fn $few_pairwise(
+            parameters: Parameters,
+            a: DeviceSlice<$type>,
+            out: DeviceSliceMut<f64>,
+            bad: DeviceSliceMut<u64>,
+        ) {
+            let words = shared_array![u64; FEW_WORDS];
+            let chunks = shared_array![u64; shared_words::<$type>($columns)];
+            let place = place_below(thread::block_idx_x(), $columns);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let parameters = scaled(parameters, a, None, bad, words);
                 tile::<$type, $per_thread, $load_a, $load_b, true>(parameters, a, a, out, chunks, place)
             }
         }
@@ -129,23 +179,27 @@ macro_rules! entries {
         }
 
         #[doc = concat!("The bits of the largest magnitude of `", stringify!($type), "` numbers,")]
-        /// and the index of the first that is NaN or infinite: array number `number` brings the
-        /// former to `found[2 * number]` and the complement of the latter to the element behind it,
-        /// if larger than what is there. Zeros stand for none.
+        /// and the complement of the index of the first that is NaN or infinite, or 0: of `a` in the
+        /// first two elements of `found`, by the blocks 0 along y, and of `b` in the next two, by
+        /// the blocks 1.
         ///
         /// # Safety
-        /// `found` has these elements; blocks are whole warps.
+        /// [`LARGEST_THREADS`] threads; `found` has two elements for each block along y, zeros if
+        /// there are several blocks along x.
         #[kernel(max_block = 256)]
-        pub unsafe fn $largest(number: u32, values: DeviceSlice<$type>, found: DeviceSliceMut<u64>) {
+        pub unsafe fn $largest(Matrices { a, b }: Matrices<$type>, found: DeviceSliceMut<u64>) {
+            let words = shared_array![u64; WORDS];
+            let number = thread::block_idx_y() as usize;
+            let values = if number == 0 { a } else { b };
             // SAFETY: passed on to the caller.
-            unsafe { largest(number, values, found) }
+            unsafe { largest(values, number, found, words) }
         }
     )*};
 }
 
 entries! {
-    f32, 8, 2, 2, TILE_COLUMNS_F32, distances_f32, pairwise_f32, slide_f32, slide_paired_f32, nearest_f32, largest_f32;
-    f64, 4, 4, 2, TILE_COLUMNS_F64, distances_f64, pairwise_f64, slide_f64, slide_paired_f64, nearest_f64, largest_f64;
+    f32, 8, 2, 2, TILE_COLUMNS_F32, distances_f32, pairwise_f32, few_distances_f32, few_pairwise_f32, slide_f32, slide_paired_f32, nearest_f32, largest_f32;
+    f64, 4, 4, 2, TILE_COLUMNS_F64, distances_f64, pairwise_f64, few_distances_f64, few_pairwise_f64, slide_f64, slide_paired_f64, nearest_f64, largest_f64;
 }
 
 /// The nearest rows of each query, from the lists of all ranges.

@@ -30,7 +30,11 @@ pub trait Number:
     /// The bits without the sign, which are in the order of the magnitudes; those of infinity and
     /// NaN are the highest.
     fn magnitude(self) -> u64;
+    /// The number with these bits of a magnitude.
+    fn of_magnitude(bits: u64) -> Self;
     const INFINITE: u64;
+    /// All finite numbers are below 2 to the power of this plus one.
+    const MAX_EXPONENT: i32;
 }
 
 impl Number for f32 {
@@ -41,6 +45,7 @@ impl Number for f32 {
     const SMALLEST: f64 = f32::from_bits(1) as f64;
     const PACK: u32 = 2;
     const INFINITE: u64 = f32::INFINITY.to_bits() as u64;
+    const MAX_EXPONENT: i32 = f32::MAX_EXP - 1;
 
     #[inline(always)]
     fn pack(numbers: impl Fn(u32) -> f32) -> u64 {
@@ -96,6 +101,11 @@ impl Number for f32 {
     fn magnitude(self) -> u64 {
         (self.to_bits() & !(1 << 31)) as u64
     }
+
+    #[inline(always)]
+    fn of_magnitude(bits: u64) -> Self {
+        f32::from_bits(bits as u32)
+    }
 }
 
 /// About 1 / √x of a normal number.
@@ -130,6 +140,7 @@ impl Number for f64 {
     const SMALLEST: f64 = f64::from_bits(1);
     const PACK: u32 = 1;
     const INFINITE: u64 = f64::INFINITY.to_bits();
+    const MAX_EXPONENT: i32 = f64::MAX_EXP - 1;
 
     #[inline(always)]
     fn pack(numbers: impl Fn(u32) -> f64) -> u64 {
@@ -174,5 +185,10 @@ impl Number for f64 {
     #[inline(always)]
     fn magnitude(self) -> u64 {
         self.to_bits() & !(1 << 63)
+    }
+
+    #[inline(always)]
+    fn of_magnitude(bits: u64) -> Self {
+        f64::from_bits(bits)
     }
 }

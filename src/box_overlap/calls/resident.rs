@@ -18,8 +18,8 @@ impl BoxOverlap {
     /// As [`overlaps`](Self::overlaps), for boxes in a device's memory. Both sets may be the same
     /// array.
     ///
-    /// The call waits for the device up to four times, since the number of pairs must be known
-    /// before the pairs are written. It is ordered on the stream of the handle of `set1`, by
+    /// The call waits for the device up to four times, among up to 512 boxes in each set once, since
+    /// the number of pairs must be known. It is ordered on the stream of the handle of `set1`, by
     /// default the device's main stream. The indices may not be written yet when the call returns:
     /// other streams must wait for an event.
     ///

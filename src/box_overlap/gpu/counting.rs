@@ -35,18 +35,38 @@ pub struct Counted<T> {
     pub rows: Rows,
 }
 
+/// Returns the sets as kernels take them.
+pub fn sets<T: HasKernels>(problem: &DeviceProblem<T>) -> Sets<T> {
+    let (set1, set2) = (problem.set1, problem.any_set2());
+    Sets {
+        set1: set1.buffer().slice(),
+        set2: set2.buffer().slice(),
+        rows1: set1.shape()[0] as u32,
+        rows2: set2.shape()[0] as u32,
+        axes: set1.shape()[1] as u32 / 2,
+        above: u32::from(problem.set2.is_none()),
+    }
+}
+
+/// Fails if a set has a row that is no box.
+pub fn require_boxes<T: HasKernels>(
+    problem: &DeviceProblem<T>,
+    faults: [Option<usize>; 2],
+) -> Result<()> {
+    for ((name, set), fault) in problem.named_sets().zip(faults) {
+        if let Some(row) = fault {
+            let width = set.shape()[1];
+            let numbers = DeviceView::part(set.buffer(), row * width, width).download()?;
+            return Err(no_box(problem.operation, name, row, &numbers.to_vec()));
+        }
+    }
+    Ok(())
+}
+
 impl<'a, T: HasKernels> Counting<'a, T> {
     /// Starts the examination of the boxes.
     pub fn new(problem: &'a DeviceProblem<'a, T>) -> Result<Self> {
-        let (device, set1, set2) = (problem.device(), problem.set1, problem.any_set2());
-        let sets = Sets {
-            set1: set1.buffer().slice(),
-            set2: set2.buffer().slice(),
-            rows1: set1.shape()[0] as u32,
-            rows2: set2.shape()[0] as u32,
-            axes: set1.shape()[1] as u32 / 2,
-            above: u32::from(problem.set2.is_none()),
-        };
+        let (device, sets) = (problem.device(), sets(problem));
         let mut counters = device.alloc(Counters::COUNT)?;
         // SAFETY: `counters` has an element for each counter, and `sets` has the boxes of both
         // arrays. The buffers are on this device and freed after the kernels have run.
@@ -69,14 +89,11 @@ impl<'a, T: HasKernels> Counting<'a, T> {
     /// Waits for the kernels and reads the counters. Fails if a row is no box.
     pub fn read(&self) -> Result<CounterSnapshot> {
         let counters = self.counters.to_vec()?;
-        let sets = self.problem.named_sets();
-        for ((name, set), &fault) in sets.zip(&counters[Counters::FAULTS..]) {
-            if fault != Counters::NO_FAULT {
-                let (row, width) = (fault as usize, set.shape()[1]);
-                let numbers = DeviceView::part(set.buffer(), row * width, width).download()?;
-                return Err(no_box(self.problem.operation, name, row, &numbers.to_vec()));
-            }
-        }
+        let fault = |set: usize| {
+            let row = counters[Counters::FAULTS + set];
+            (row != Counters::NO_FAULT).then_some(row as usize)
+        };
+        require_boxes(self.problem, [0, 1].map(fault))?;
         Ok(CounterSnapshot {
             pairs: counters[Counters::PAIRS],
             left: counters[Counters::LEFT] as u32,

@@ -87,8 +87,10 @@ impl Indexed {
         if found.left > 0 {
             let left = left.truncated(found.left as usize);
             let is_auto = search.problem.algorithm == Algorithm::Auto;
-            let tests = (u64::from(sets.rows1) * u64::from(sets.rows2)) >> sets.above;
-            let brute_force_time = |pairs| tuning::brute_force_time(tests, found.pairs + pairs);
+            let brute_force_time = |left_pairs| {
+                let pairs = found.pairs + left_pairs;
+                tuning::brute_force_time(sets.rows1, sets.rows2, sets.above, pairs)
+            };
             let mut work = Work::default();
             if is_auto && let Some(stride) = tuning::sample_stride(sets.rows2, found.left) {
                 work = sample(search, &tree, &left, stride)?;

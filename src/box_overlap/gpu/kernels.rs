@@ -1,8 +1,8 @@
 //! The kernels for each type of coordinates.
 
 use box_overlap_kernels::{
-    self as kernels, BruteCount, BruteParameters, Find, Keys, Leaves, RowParameters, RowSearch,
-    Sets,
+    self as kernels, BruteCount, BruteParameters, Few, Find, Keys, Leaves, RowParameters,
+    RowSearch, Sets,
 };
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
@@ -17,6 +17,7 @@ type Sums = DeviceSlice<u64>;
 
 /// The kernels for one type of coordinates. The kernel crate documents their parameters.
 pub struct Kernels<T: 'static> {
+    pub few: &'static Kernel<(Few<T>,)>,
     pub examine: &'static Kernel<(Sets<T>, Counters)>,
     pub keys: &'static Kernel<(u32, Keys<T>)>,
     pub leaves: &'static Kernel<(Leaves<T>,)>,
@@ -46,10 +47,11 @@ pub trait HasKernels: Number {
 }
 
 macro_rules! has_kernels {
-    ($($type:ident: $examine:ident $keys:ident $leaves:ident $find:ident
+    ($($type:ident: $few:ident $examine:ident $keys:ident $leaves:ident $find:ident
         $sample_rows:ident $count_rows:ident $fill_rows:ident $codes:ident $brute_count:ident $brute_fill:ident;)*) => {$(
         impl HasKernels for $type {
             const KERNELS: Kernels<$type> = Kernels {
+                few: &kernels::$few,
                 examine: &kernels::$examine,
                 keys: &kernels::$keys,
                 leaves: &kernels::$leaves,
@@ -66,10 +68,10 @@ macro_rules! has_kernels {
 }
 
 has_kernels! {
-    f32: examine_f32 keys_f32 leaves_f32 find_f32
+    f32: few_f32 examine_f32 keys_f32 leaves_f32 find_f32
         sample_rows_f32 count_rows_f32 fill_rows_f32 codes_f32 brute_count_f32 brute_fill_f32;
-    f64: examine_f64 keys_f64 leaves_f64 find_f64
+    f64: few_f64 examine_f64 keys_f64 leaves_f64 find_f64
         sample_rows_f64 count_rows_f64 fill_rows_f64 codes_f64 brute_count_f64 brute_fill_f64;
-    i32: examine_i32 keys_i32 leaves_i32 find_i32
+    i32: few_i32 examine_i32 keys_i32 leaves_i32 find_i32
         sample_rows_i32 count_rows_i32 fill_rows_i32 codes_i32 brute_count_i32 brute_fill_i32;
 }

@@ -1,10 +1,12 @@
 //! Searches on GPUs and in the simulator.
 //!
 //! The first stage counts the pairs of each row; prefix sums of the counts tell where each row
-//! begins. The second stage writes the pairs of all rows or of some.
+//! begins. The second stage writes the pairs of all rows or of some. Among few boxes one launch does
+//! both.
 
 mod brute;
 mod counting;
+mod few;
 mod indexed;
 mod kernels;
 mod tuning;
@@ -22,6 +24,7 @@ use crate::device::{Buffer, DeviceArray, LaunchConfig};
 use crate::{Device, Result};
 use brute::Brute;
 use counting::{Counted, Counting, MODULE, Rows};
+use few::Few;
 use indexed::Indexed;
 pub(super) use kernels::HasKernels;
 pub(super) use workspace::bytes;
@@ -35,6 +38,7 @@ struct Searched<T> {
 enum Strategy {
     /// There are no pairs, since one of the sets is empty.
     Empty,
+    Few(Few),
     Brute(Box<Brute>),
     Indexed(Box<Indexed>),
 }
@@ -47,8 +51,13 @@ unsafe fn count<T: HasKernels>(
     problem: &DeviceProblem<T>,
     counts: &mut Buffer<u32>,
 ) -> Result<Searched<T>> {
-    let rows2 = problem.any_set2().shape()[0] as u32;
-    let tests_all = tuning::tests_every_pair(problem.algorithm, problem.rows1() as u32, rows2);
+    let sets = counting::sets(problem);
+    if tuning::are_few(problem.algorithm, sets.rows1, sets.rows2) {
+        let (few, counted) = Few::count(problem, sets, counts)?;
+        let strategy = Strategy::Few(few);
+        return Ok(Searched { counted, strategy });
+    }
+    let tests_all = tuning::tests_every_pair(problem.algorithm, sets.rows1, sets.rows2);
     // SAFETY: passed on to the caller.
     unsafe { count_by(problem, tests_all, counts) }
 }
@@ -93,13 +102,44 @@ unsafe fn count_by<T: HasKernels>(
 }
 
 impl<T: HasKernels> Searched<T> {
+    /// Returns where each row begins, and the indices of all pairs.
+    fn all(mut self, counts: &Buffer<u32>) -> Result<(Buffer<u64>, Buffer<u32>)> {
+        let (rows, pairs) = (self.counted.sets.rows1, self.counted.rows.pairs);
+        let indices = match self.strategy {
+            Strategy::Few(few) => few.all(&mut self.counted)?,
+            strategy => strategy.fill(&self.counted, counts, 0..rows, pairs as usize)?,
+        };
+        Ok((self.counted.rows.offsets, indices))
+    }
+
+    /// Returns the indices of the pairs of these rows, the pairs from number `first` on.
+    fn download(
+        &mut self,
+        counts: &Buffer<u32>,
+        rows: Range<u32>,
+        (first, pairs): (usize, usize),
+    ) -> Result<Vec<u32>> {
+        match &mut self.strategy {
+            Strategy::Few(few) => few.download(&mut self.counted, first, pairs),
+            strategy => strategy.fill(&self.counted, counts, rows, pairs)?.to_vec(),
+        }
+    }
+}
+
+impl Strategy {
     /// Returns the indices of the pairs of these rows, `pairs` in number.
-    fn fill(&self, counts: &Buffer<u32>, rows: Range<u32>, pairs: usize) -> Result<Buffer<u32>> {
-        let counted = &self.counted;
+    fn fill<T: HasKernels>(
+        &self,
+        counted: &Counted<T>,
+        counts: &Buffer<u32>,
+        rows: Range<u32>,
+        pairs: usize,
+    ) -> Result<Buffer<u32>> {
         let mut indices = counted.device.alloc(pairs)?;
         if pairs > 0 {
-            match &self.strategy {
-                Strategy::Empty => {}
+            match self {
+                // Few boxes have their indices already.
+                Strategy::Empty | Strategy::Few(_) => {}
                 Strategy::Brute(brute) => brute.fill(counted, rows, &mut indices)?,
                 Strategy::Indexed(indexed) => indexed.fill(counted, counts, rows, &mut indices)?,
             }
@@ -161,7 +201,7 @@ impl<T: HasKernels> Search for GpuSearch<T> {
         let first = all[rows.start];
         let pairs = all[rows.end] - first;
         let range = rows.start as u32..rows.end as u32;
-        let indices = self.searched.fill(&self.counts, range, pairs)?.to_vec()?;
+        let indices = (self.searched).download(&self.counts, range, (first, pairs))?;
         if rows.len() + 1 == all.len() {
             return Ok(Overlaps::new(all, indices));
         }
@@ -180,10 +220,7 @@ pub(super) fn overlaps<T: HasKernels>(
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
     // SAFETY: the arrays are borrowed until the kernels are launched, and freeing waits for
     // kernels.
-    let searched = unsafe { count(problem, counts)? };
-    let (all, pairs) = (searched.counted.sets.rows1, searched.counted.rows.pairs);
-    let indices = searched.fill(counts, 0..all, pairs as usize)?;
-    Ok((searched.counted.rows.offsets, indices))
+    unsafe { count(problem, counts)? }.all(counts)
 }
 
 /// Counts the pairs of each row of boxes in a device's memory.
@@ -251,7 +288,7 @@ mod tests {
         let algorithm = match searched.strategy {
             Strategy::Brute(_) => Algorithm::BruteForce,
             Strategy::Indexed(_) => Algorithm::Indexed,
-            Strategy::Empty => panic!("there are boxes"),
+            Strategy::Empty | Strategy::Few(_) => panic!("there are boxes, and not few"),
         };
         (algorithm, searched.counted.rows.pairs)
     }
@@ -288,12 +325,17 @@ mod tests {
     #[test]
     fn auto_tests_every_pair_of_equal_boxes() {
         // Enough rows for a sample.
-        assert!(tuning::sample_stride(3000, 3000).is_some());
-        let (all, brute_force) = (equal(3000), Algorithm::BruteForce);
-        assert_eq!(chosen(&all, &all), (brute_force, 9_000_000));
-        // So few rows that all pairs are counted.
+        assert!(tuning::sample_stride(4000, 4000).is_some());
+        let all = equal(4000);
+        assert_eq!(chosen(&all, &all), (Algorithm::BruteForce, 16_000_000));
+    }
+
+    #[test]
+    fn auto_stays_with_the_index_for_few_equal_boxes() {
+        // So few rows that all pairs are counted, and so few tiles that testing them takes long.
         assert!(tuning::sample_stride(1000, 500).is_none());
-        assert_eq!(chosen(&equal(500), &equal(1000)), (brute_force, 500_000));
+        let indexed = (Algorithm::Indexed, 500_000);
+        assert_eq!(chosen(&equal(500), &equal(1000)), indexed);
     }
 
     #[test]

@@ -1,13 +1,24 @@
 //! The buffers of each phase, besides the boxes, the indices of the pairs, and the buffers of rows
 //! left to warps.
 
-use box_overlap_kernels::{Counters, SLOTS};
+use box_overlap_kernels::{Counters, FEW_STATUS, SLOTS};
 
 use super::tuning::{self, BruteShape};
 use crate::box_overlap::options::Algorithm;
 use crate::device::workspace;
 use crate::partition::bytes_of;
 use crate::primitives::{PairSort, sums_bytes};
+
+workspace! {
+    /// The search among few boxes.
+    pub struct Least(rows1: usize, rows2: usize) {
+        /// Where each row's pairs begin, and where the last row's pairs end.
+        offsets: u64 = rows1 + 1,
+        /// The pairs, if there are no more than usual.
+        indices: u32 = tuning::few_pairs(rows1, rows2),
+        status: u64 = FEW_STATUS,
+    }
+}
 
 workspace! {
     /// The brute force. `rows` counts both sets.
@@ -35,6 +46,9 @@ workspace! {
 
 /// Estimates the bytes of a search in two sets, besides the boxes and the pairs.
 pub fn bytes(algorithm: Algorithm, rows1: usize, rows2: usize) -> u64 {
+    if tuning::are_few(algorithm, rows1 as u32, rows2 as u32) {
+        return Least::bytes(rows1, rows2) + bytes_of(rows1, size_of::<u32>());
+    }
     // A tree has at least one node.
     let (rows, rows2) = (rows1 + rows2, rows2.max(1));
     let phase = if tuning::tests_every_pair(algorithm, rows1 as u32, rows2 as u32) {

@@ -245,9 +245,12 @@ impl Gpu {
     }
 
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
-    /// waits for each allocation, and freeing waits for the stream, on the GPU. Waits for captures
-    /// of other threads.
+    /// waits for each allocation, and freeing waits for the stream, on the GPU. The first call waits
+    /// for captures of other threads.
     pub fn use_any_buffer(&self) -> Result<()> {
+        if self.uses_any_buffer() {
+            return Ok(());
+        }
         if capture::is_present() {
             let message = "launches with buffers of any handle cannot begin while this thread \
                            captures a graph: end the capture first";
@@ -257,6 +260,7 @@ impl Gpu {
         // Waiting for all streams fails while one is captured, and so does the capture.
         let _none_begins = primary.between_captures();
         let mut unordered = lock(&self.owner.unordered);
+        // Another thread may have been faster.
         if !unordered.iter().any(|stream| self.is_on(stream)) {
             // Existing buffers may be of any stream. Later allocations wait for the lock.
             primary.synchronize()?;
@@ -265,13 +269,18 @@ impl Gpu {
         Ok(())
     }
 
+    fn uses_any_buffer(&self) -> bool {
+        lock(&self.owner.unordered)
+            .iter()
+            .any(|stream| self.is_on(stream))
+    }
+
     /// Ends [`use_any_buffer`](Self::use_any_buffer), after the launches have finished.
     pub fn use_own_buffers(&self) {
-        let unordered = || lock(&self.owner.unordered);
-        if unordered().iter().any(|stream| self.is_on(stream)) {
+        if self.uses_any_buffer() {
             // If waiting fails, the context is lost, and its work with it.
             let _ = self.stream.synchronize();
-            unordered().retain(|stream| !self.is_on(stream));
+            lock(&self.owner.unordered).retain(|stream| !self.is_on(stream));
         }
     }
 

@@ -1,11 +1,11 @@
 //! Distances on the CPU, on all its threads, in `f64`.
 
+use distances_kernels::Scale;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::element::Component;
 use super::input::{self, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
-use super::scale::Scale;
 use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
 use crate::{Result, parallel};
 
@@ -18,7 +18,12 @@ pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     if let Some(b) = pairs.b {
         largest = largest.max(input::largest(operation, "b", b)?);
     }
-    let scale = Scale::new(largest, pairs.a.ncols(), metric, f64::MAX_EXP - 1);
+    let scale = Scale::new(
+        largest,
+        pairs.a.ncols(),
+        metric == Metric::L2,
+        f64::MAX_EXP - 1,
+    );
     let finish = |sum: f64| finish(sum, metric, scale);
     let a_values = scaled(pairs.a, scale)?;
     let b_values = pairs.b.map(|b| scaled(b, scale)).transpose()?;

@@ -3,14 +3,13 @@
 pub mod kernels;
 pub mod tuning;
 
-use distances_kernels::{Matrices, Parameters, THREADS};
+use distances_kernels::{LARGEST_THREADS, Matrices, Parameters, Scale, THREADS};
 use ndarray::Ix2;
 
 use kernels::HasKernels;
 
 use super::input::{self, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
-use super::scale::Scale;
 use crate::device::{DeviceArray, LaunchConfig, assign};
 use crate::{Device, Result, modules};
 
@@ -36,19 +35,26 @@ pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<
 pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     let (operation, metric, out) = (pairs.operation, pairs.metric, pairs.out);
     let (a, b) = (pairs.a, pairs.b);
-    let largest = largest(operation, ["a", "b"], a, b)?;
+    let numbers = a.len() + b.map_or(0, DeviceArray::len);
+    let is_few = tuning::are_few(numbers, out.len());
+    let largest = match is_few {
+        // The kernels find it.
+        true => 0.0,
+        false => largest(operation, ["a", "b"], a, b)?,
+    };
     if out.is_empty() {
         return Ok(());
     }
     let (device, dim) = (a.device(), a.shape()[1]);
     let (rows, columns) = (out.shape()[0], out.shape()[1]);
     input::require_dim(operation, dim, tuning::MAX_DIM)?;
-    let Scale { scale, unscale } = Scale::new(largest, dim, metric, T::KERNELS.max_exponent);
+    let is_root = metric == Metric::L2;
+    let Scale { scale, unscale } = Scale::new(largest, dim, is_root, T::KERNELS.max_exponent);
     let parameters = Parameters {
         rows: rows as u64,
         columns: columns as u64,
         dim: dim as u32,
-        root: u32::from(metric == Metric::L2),
+        root: u32::from(is_root),
         scale,
         unscale,
     };
@@ -58,19 +64,40 @@ pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     };
     let tiles = tiles.ok_or_else(|| input::too_many(operation, (rows, columns)))?;
     let config = LaunchConfig::new(tiles, THREADS);
-    let (a, out) = (a.buffer().slice(), out.buffer_mut().slice_mut());
-    let module = &modules::DISTANCES;
+    let (set1, out) = (a.buffer().slice(), out.buffer_mut().slice_mut());
+    let matrices = b.map(|b| Matrices {
+        a: set1,
+        b: b.buffer().slice(),
+    });
+    let (module, kernels) = (&modules::DISTANCES, T::KERNELS);
     // SAFETY: a block per tile, or without `b` per tile on or below the diagonal; the arrays are of
     // this device, have the rows and columns that the parameters name, and are freed after the
-    // kernel has run; buffers are aligned to 256 bytes.
+    // kernel has run; buffers are aligned to 256 bytes; `bad` has two elements.
     unsafe {
-        match b {
-            Some(b) => {
-                let b = b.buffer().slice();
-                let arguments = (parameters, Matrices { a, b }, out);
-                device.launch(module, T::KERNELS.distances, config, arguments)
+        if is_few {
+            let mut bad = device.alloc(2)?;
+            let to = bad.slice_mut();
+            match matrices {
+                Some(matrices) => {
+                    let arguments = (parameters, matrices, out, to);
+                    device.launch(module, kernels.few_distances, config, arguments)?;
+                }
+                None => {
+                    let arguments = (parameters, set1, out, to);
+                    device.launch(module, kernels.few_pairwise, config, arguments)?;
+                }
             }
-            None => device.launch(module, T::KERNELS.pairwise, config, (parameters, a, out)),
+            let arrays = [("a", Some(a)), ("b", b)];
+            return require_finite(operation, arrays, bad.first()?);
+        }
+        match matrices {
+            Some(matrices) => device.launch(
+                module,
+                kernels.distances,
+                config,
+                (parameters, matrices, out),
+            ),
+            None => device.launch(module, kernels.pairwise, config, (parameters, set1, out)),
         }
     }
 }
@@ -83,28 +110,43 @@ pub fn largest<T: HasKernels>(
     b: Option<&DeviceArray<T, Ix2>>,
 ) -> Result<f64> {
     let device = a.device();
-    let arrays = [(names[0], Some(a)), (names[1], b)];
-    // A copy from the host would wait for the device once more.
-    let mut found = device.zeros(2 * arrays.len())?;
-    for (number, (_, array)) in arrays.iter().enumerate() {
-        let Some(array) = array.filter(|array| !array.is_empty()) else {
-            continue;
-        };
-        let blocks = tuning::largest_blocks(array.len());
-        let config = LaunchConfig::new(blocks, tuning::LARGEST_THREADS);
-        let arguments = (number as u32, array.buffer().slice(), found.slice_mut());
-        // SAFETY: two elements per array, on this device, and whole warps; the buffers are freed
-        // after the kernel has run.
-        unsafe { device.launch(&modules::DISTANCES, T::KERNELS.largest, config, arguments)? };
-    }
-    let mut largest = 0.0f64;
-    for ((name, array), &[magnitude, bad]) in arrays.iter().zip(found.to_vec()?.as_chunks().0) {
-        // The complement of the first index.
+    let blocks = tuning::largest_blocks(a.len().max(b.map_or(0, DeviceArray::len)));
+    let mut found = match blocks {
+        // The kernel writes all elements.
+        1 if b.is_some() => device.alloc(4)?,
+        _ => device.zeros(4)?,
+    };
+    let config = LaunchConfig::new((blocks, 1 + u32::from(b.is_some())), LARGEST_THREADS);
+    let matrices = Matrices {
+        a: a.buffer().slice(),
+        b: b.unwrap_or(a).buffer().slice(),
+    };
+    let arguments = (matrices, found.slice_mut());
+    // SAFETY: two elements for each array, on this device, zeros if there are several blocks; the
+    // buffers are freed after the kernel has run.
+    unsafe { device.launch(&modules::DISTANCES, T::KERNELS.largest, config, arguments)? };
+    let [largest_a, bad_a, largest_b, bad_b] = found.first()?;
+    require_finite(
+        operation,
+        [(names[0], Some(a)), (names[1], b)],
+        [bad_a, bad_b],
+    )?;
+    let magnitude = T::KERNELS.magnitude;
+    Ok(magnitude(largest_a).max(magnitude(largest_b)))
+}
+
+/// Fails if an array has a row that is not finite: `bad` has the complement of the index of its
+/// first such number, or 0.
+fn require_finite<T: HasKernels>(
+    operation: &'static str,
+    arrays: [(&str, Option<&DeviceArray<T, Ix2>>); 2],
+    bad: [u64; 2],
+) -> Result<()> {
+    for ((name, array), bad) in arrays.into_iter().zip(bad) {
         if let Some(array) = array.filter(|_| bad != 0) {
             let row = !bad as usize / array.shape()[1];
             return Err(input::not_finite(operation, name, row));
         }
-        largest = largest.max((T::KERNELS.magnitude)(magnitude));
     }
-    Ok(largest)
+    Ok(())
 }

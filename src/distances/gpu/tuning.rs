@@ -1,12 +1,16 @@
 //! Launch shapes, and the largest sizes.
 
-use distances_kernels::TILE_ROWS;
+use distances_kernels::{LARGEST_THREADS, TILE_ROWS};
 
-/// Threads of a block that looks for the largest magnitude.
-pub const LARGEST_THREADS: u32 = 256;
+/// The most numbers in which a block looks for the largest magnitude, which takes about 2 us. A
+/// launch for that takes as long, and waiting for its result longer.
+const FEW: usize = 8192;
 
-/// The most blocks that look for the largest magnitude: enough to fill a GPU, and few enough that
-/// their atomic operations, one per warp, do not matter.
+/// The most distances that a call waits for.
+const FEW_DISTANCES: usize = 1 << 18;
+
+/// The most blocks that look for the largest magnitude of an array: enough to fill a GPU, and few
+/// enough that their atomic operations do not matter.
 const LARGEST_BLOCKS: usize = 1024;
 
 /// Numbers that each of these threads looks at, if there are enough.
@@ -15,11 +19,20 @@ const LARGEST_NUMBERS: usize = 4;
 /// The longest rows: kernels count the elements of a row with `i32`.
 pub const MAX_DIM: usize = distances_kernels::MAX_DIM as usize;
 
-/// Returns the blocks of [`LARGEST_THREADS`] threads that look for the largest magnitude.
+/// Whether the blocks that compute distances look for the largest magnitude of all numbers
+/// themselves, and the call waits for the distances.
+pub fn are_few(numbers: usize, distances: usize) -> bool {
+    numbers <= FEW && (1..=FEW_DISTANCES).contains(&distances)
+}
+
+/// Returns the blocks of [`LARGEST_THREADS`] threads that look for the largest magnitude: one for
+/// few numbers, whose result needs no zeros to begin with.
 pub fn largest_blocks(numbers: usize) -> u32 {
-    numbers
-        .div_ceil(LARGEST_THREADS as usize * LARGEST_NUMBERS)
-        .clamp(1, LARGEST_BLOCKS) as u32
+    if numbers <= FEW {
+        return 1;
+    }
+    let blocks = numbers.div_ceil(LARGEST_THREADS as usize * LARGEST_NUMBERS);
+    blocks.min(LARGEST_BLOCKS) as u32
 }
 
 /// Returns the tiles of an N×M result, one per block; `None` if a grid has too few blocks.
@@ -59,7 +72,14 @@ mod tests {
     }
 
     #[test]
+    fn few_numbers_with_few_distances_are_few() {
+        assert!(are_few(FEW, 1) && are_few(1, FEW_DISTANCES));
+        assert!(!are_few(FEW + 1, 1) && !are_few(1, FEW_DISTANCES + 1) && !are_few(0, 0));
+    }
+
+    #[test]
     fn few_numbers_take_few_blocks() {
-        assert_eq!([0, 1025, usize::MAX].map(largest_blocks), [1, 2, 1024]);
+        assert_eq!([0, FEW, FEW + 1].map(largest_blocks), [1, 1, 9]);
+        assert_eq!(largest_blocks(usize::MAX), 1024);
     }
 }

@@ -1,5 +1,6 @@
 //! The nearest rows on the CPU, on all its threads, in `f64`.
 
+use distances_kernels::Scale;
 use ndarray::{Array2, ArrayView2, s};
 
 use super::input::{DeviceQueries, HostQueries, Places, Queries};
@@ -8,7 +9,7 @@ use crate::device::{reserve, zeroed};
 use crate::distances::cpu::{finish, scaled, squared_distance};
 use crate::distances::element::Component;
 use crate::distances::input;
-use crate::distances::scale::Scale;
+use crate::distances::options::Metric;
 use crate::{Result, parallel};
 
 /// Queries of a task: each row of the database is converted to `f64` once for all.
@@ -34,7 +35,12 @@ pub fn host<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
     if k == 0 || queries.nrows() == 0 {
         return Ok(Vec::new());
     }
-    let scale = Scale::new(largest, queries.ncols(), metric, f64::MAX_EXP - 1);
+    let scale = Scale::new(
+        largest,
+        queries.ncols(),
+        metric == Metric::L2,
+        f64::MAX_EXP - 1,
+    );
     let (rows, tasks) = tasks(queries.nrows(), database.nrows(), LEAST_ROWS.max(k));
     parallel::try_map(tasks, |(first_query, start)| {
         let queries = queries.slice(s![first_query.., ..]);

@@ -1,5 +1,6 @@
 //! Slide distances on the CPU, on all its threads, in `f64`.
 
+use distances_kernels::Scale;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::input::{DeviceSlides, HostSlides, Pairing, Slides};
@@ -9,7 +10,6 @@ use crate::distances::cpu::{LINES, finish, scaled, squared_distance};
 use crate::distances::element::Component;
 use crate::distances::input;
 use crate::distances::options::Metric;
-use crate::distances::scale::Scale;
 use crate::{Result, parallel};
 
 pub fn host<T: Component>(slides: &mut HostSlides<T>) -> Result<()> {
@@ -72,7 +72,12 @@ pub fn scale_of<T: Component>(
     let largest = largest.max(input::largest(operation, names[1], b.rows())?);
     let longest = longest(a.offsets).max(longest(b.offsets));
     let numbers = longest.saturating_mul(a.dim());
-    Ok(Scale::new(largest, numbers, metric, f64::MAX_EXP - 1))
+    Ok(Scale::new(
+        largest,
+        numbers,
+        metric == Metric::L2,
+        f64::MAX_EXP - 1,
+    ))
 }
 
 /// Returns the slide distance of sequence `i` of `a` to sequence `j` of `b`.

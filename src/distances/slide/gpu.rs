@@ -1,6 +1,6 @@
 //! Slide distances on GPUs and in the simulator.
 
-use distances_kernels::{Parameters, THREADS, Windows as KernelWindows};
+use distances_kernels::{Parameters, Scale, THREADS, Windows as KernelWindows};
 
 use super::input::{DeviceSlides, HostSlides, Pairing, Slides};
 use super::windows::{DeviceWindows, first_longer, longest};
@@ -9,7 +9,6 @@ use crate::distances::gpu::kernels::HasKernels;
 use crate::distances::gpu::{largest, tuning};
 use crate::distances::input;
 use crate::distances::options::Metric;
-use crate::distances::scale::Scale;
 use crate::{Device, Error, Result, modules};
 
 pub fn host<T: HasKernels>(device: &Device, slides: &mut HostSlides<T>) -> Result<()> {
@@ -97,7 +96,12 @@ pub fn parameters<T: HasKernels>(
     require_lengths(operation, names[0], a.offsets, dim)?;
     require_lengths(operation, names[1], b.offsets, dim)?;
     let numbers = longest(a.offsets).max(longest(b.offsets)) * dim;
-    let Scale { scale, unscale } = Scale::new(largest, numbers, metric, T::KERNELS.max_exponent);
+    let Scale { scale, unscale } = Scale::new(
+        largest,
+        numbers,
+        metric == Metric::L2,
+        T::KERNELS.max_exponent,
+    );
     Ok(Parameters {
         rows: a.len() as u64,
         columns: b.len() as u64,

@@ -151,13 +151,17 @@ impl FourierPolicy {
         let blocks = (fill..fill + 8)
             .min_by(|a, b| time(*a).total_cmp(&time(*b)))
             .unwrap_or(fill);
-        // Fewer and smaller blocks if there are too few chunks for all threads.
+        // Fewer and smaller blocks if there are too few chunks for all threads, but enough threads
+        // to fill the table: with 32 that takes 60 us.
         let blocks = blocks.min(chunks.div_ceil(WARP / self.width).max(1));
         let wanted = chunks.div_ceil(blocks) * self.width;
-        let threads = wanted.next_multiple_of(WARP);
-        (blocks, threads.clamp(WARP, self.max_threads))
+        let threads = wanted.next_multiple_of(WARP).max(FILLING);
+        (blocks, threads.min(self.max_threads))
     }
 }
+
+/// The fewest threads of a block for the matrices of chunks.
+const FILLING: u32 = 256;
 
 /// Returns the largest depth for which there is a kernel.
 fn max_depth<N: Number>(tuple: u32) -> u32 {
@@ -362,7 +366,7 @@ mod tests {
         assert_eq!(policy.shared_bytes, 261 * 8 * 80);
         // A multiprocessor for each block.
         assert_eq!(policy.grid(6, 50_000, 132), (22, 768));
-        assert_eq!(policy.grid(6, 1, 132), (1, 32));
+        assert_eq!(policy.grid(6, 1, 132), (1, 256));
         let (blocks, threads) = policy.grid(6, 489, 132);
         let enough = blocks * threads / 8 >= 489;
         assert!(enough && blocks == 22, "{blocks} {threads}");

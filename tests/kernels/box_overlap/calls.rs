@@ -17,6 +17,7 @@ use crate::in_every_type;
 
 in_every_type! { in_f32 f32, in_f64 f64, in_i32 i32: {
     every_size
+    one_block_and_more
     kinds_of_sets
     any_strides
     no_boxes_and_few
@@ -46,6 +47,39 @@ fn large_sizes(device: &Device) -> impl Iterator<Item = usize> {
         false => &[1 << 15, 1 << 16],
     };
     powers.iter().flat_map(|power| power - 1..=power + 1)
+}
+
+/// Sizes around those among which one block of threads searches, with few pairs and with so many
+/// that it searches twice.
+fn one_block_and_more<T: Number>() {
+    let sizes = [
+        (512, 512),
+        (513, 512),
+        (1024, 256),
+        (256, 1024),
+        (1025, 2),
+        (2, 1025),
+        (1024, 1),
+        (1, 1024),
+    ];
+    for device in common::with_kernels() {
+        for (rows1, rows2) in sizes {
+            for extent in [30, 1000] {
+                let [set1, set2] = [(rows1, 3), (rows2, 4)]
+                    .map(|(rows, seed)| numbers::<T>(&uniform(rows, 1000, extent, seed)));
+                let (set1, set2) = (set1.view(), set2.view());
+                let expected = overlaps(&Device::cpu(), set1, set2).unwrap();
+                let found = overlaps(&device, set1, set2).unwrap();
+                let what = format!("{rows1} × {rows2} boxes of up to {extent} on {device}");
+                assert_same::<T>(&found, &expected, &what);
+                let counts = BoxOverlap::new().counts(&device, set1, set2).unwrap();
+                assert_eq!(counts, expected.counts(), "{what}");
+                let expected = self_overlaps(&Device::cpu(), set1).unwrap();
+                let found = self_overlaps(&device, set1).unwrap();
+                assert_same::<T>(&found, &expected, &format!("{what}, with itself"));
+            }
+        }
+    }
 }
 
 fn every_size<T: Number>() {
@@ -231,7 +265,7 @@ fn no_boxes_and_few<T: Number>() {
             for (set1, set2) in [(&none, &some), (&some, &none), (&none, &none)] {
                 let what = format!("{} and {} boxes", set1.nrows(), set2.nrows());
                 check_on(&device, set1, set2, &what);
-                for &algorithm in algorithms(&device) {
+                for &algorithm in algorithms(&device, set1.nrows()) {
                     let search = BoxOverlap::new().algorithm(algorithm);
                     let (set1, set2) = (set1.view(), set2.view());
                     let zeros = Array1::<u32>::zeros(set1.nrows());
@@ -328,7 +362,7 @@ fn slices<T: Number>() {
     let all = expected.pair_count();
     let longest = expected.counts().iter().copied().max().unwrap() as usize;
     for device in devices() {
-        for &algorithm in algorithms(&device) {
+        for &algorithm in algorithms(&device, set1.nrows()) {
             let search = BoxOverlap::new().algorithm(algorithm);
             // One row at a time where that is no burden.
             let small: &[usize] = if is_slow(&device) { &[] } else { &[0, 1, 5] };
@@ -373,7 +407,7 @@ fn counts_and_matrices<T: Number>() {
         let longest = counts.iter().copied().max().unwrap() as usize;
         assert!(longest > 100 && counts.iter().any(|&count| count == 0));
         for device in devices() {
-            for &algorithm in algorithms(&device) {
+            for &algorithm in algorithms(&device, set1.nrows()) {
                 let what = format!("{algorithm:?} on {device}");
                 let search = BoxOverlap::new().algorithm(algorithm);
                 let (set1, set2) = (set1.view(), set2.view());
@@ -455,7 +489,7 @@ fn numbers_that_are_told_apart_or_not() {
         let next = array![[1.0 + f64::EPSILON, 0.0, 2.0, 1.0], [1.0, 0.0, 1.0, 0.0]];
         let found = overlaps(&device, one.view(), next.view()).unwrap();
         assert_eq!(found.pairs().unwrap(), array![[0, 1], [1, 0], [1, 1]]);
-        for &algorithm in algorithms(&device) {
+        for &algorithm in algorithms(&device, 2) {
             let search = BoxOverlap::new().algorithm(algorithm);
             let minus = array![[-1.0f32, -1.0, -0.0, -0.0]];
             let plus = array![

@@ -54,7 +54,7 @@ fn check<T: Number>(device: &Device, set1: &Array2<T>, set2: &Array2<T>, what: &
     let of_two = reference::overlaps(set1.view(), set2.view()).unwrap();
     let of_one = reference::self_overlaps(set1.view()).unwrap();
     let (there1, there2) = (device.upload(set1).unwrap(), device.upload(set2).unwrap());
-    for &algorithm in algorithms(device) {
+    for &algorithm in algorithms(device, set1.nrows().max(set2.nrows())) {
         let search = BoxOverlap::new().algorithm(algorithm);
         let what = format!("{what}, {algorithm:?}");
         let found = search.overlaps_device(&there1, &there2).unwrap();

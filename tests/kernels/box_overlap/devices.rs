@@ -169,7 +169,7 @@ fn several_devices_with_little_memory() {
 fn too_little_memory_is_an_error() {
     let set = numbers::<f32>(&some(5, 1));
     for device in with_kernels() {
-        for limit in [0, 1, 100] {
+        for limit in [0, 1, 80] {
             let limited = device.with_memory_limit(limit);
             for devices in [1, 2].map(|count| vec![limited.clone(); count]) {
                 let (search, set) = (BoxOverlap::new(), set.view());

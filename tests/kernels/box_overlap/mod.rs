@@ -14,9 +14,11 @@ use crate::common::{Random, is_slow};
 
 pub const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::BruteForce, Algorithm::Indexed];
 
-/// The algorithms to try on a device: where that is slow, the two that `Auto` chooses from.
-pub fn algorithms(device: &Device) -> &'static [Algorithm] {
-    &ALGORITHMS[usize::from(is_slow(device))..]
+/// The algorithms to try on a device: where that is slow, for more boxes than one block of threads
+/// searches among, the two that `Auto` chooses from.
+pub fn algorithms(device: &Device, boxes: usize) -> &'static [Algorithm] {
+    let leaves_out_auto = is_slow(device) && boxes > 1024;
+    &ALGORITHMS[usize::from(leaves_out_auto)..]
 }
 
 /// Coordinates to test.
@@ -110,7 +112,7 @@ pub fn check<T: Number>(
     expected: &Overlaps,
     what: &str,
 ) {
-    for &algorithm in algorithms(device) {
+    for &algorithm in algorithms(device, set1.nrows().max(set2.nrows())) {
         let search = BoxOverlap::new().algorithm(algorithm);
         let found = search.overlaps(device, set1, set2).unwrap();
         let what = format!("{what}, {algorithm:?} on {device}");
@@ -135,7 +137,7 @@ pub fn check_on<T: Number>(
 #[track_caller]
 pub fn check_self<T: Number>(device: &Device, set: &Array2<T>, what: &str) {
     let expected = reference::self_overlaps(set.view()).unwrap();
-    for &algorithm in algorithms(device) {
+    for &algorithm in algorithms(device, set.nrows()) {
         let search = BoxOverlap::new().algorithm(algorithm);
         let found = search.self_overlaps(device, set.view()).unwrap();
         let what = format!("{what} with itself, {algorithm:?} on {device}");

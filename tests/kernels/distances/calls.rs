@@ -155,9 +155,46 @@ fn every_chunk_edge<T: Number>() {
     }
 }
 
+/// Blocks look for the largest magnitude in up to 8192 numbers themselves.
+fn few_and_many_numbers_have_the_same_bits<T: Number>() {
+    let many = numbers::<T>(&whole_numbers((129, 64), T::DIGITS, 20), -5);
+    let few = many.slice(s![..64, ..]);
+    let more = many.slice(s![..65, ..]);
+    for device in with_kernels() {
+        for metric in METRICS {
+            let search = with(metric);
+            let result = search.distances(&device, few, few).unwrap();
+            let larger = search.distances(&device, few, more).unwrap();
+            assert_eq!(result, larger.slice(s![.., ..64]));
+            let result = search.pairwise(&device, many.slice(s![..128, ..])).unwrap();
+            let larger = search.pairwise(&device, many.view()).unwrap();
+            assert_eq!(result, larger.slice(s![..128, ..128]));
+        }
+    }
+}
+
+/// The first bad row, behind as many numbers as there can be on each way.
+fn late_bad_rows_are_named<T: Number>() {
+    for device in with_kernels() {
+        for rows in [64, 65, 128, 129, 600] {
+            let good = numbers::<T>(&whole_numbers((rows, 64), T::DIGITS, 21), 0);
+            let mut bad = good.clone();
+            bad[[rows - 1, 63]] = T::NAN;
+            let row = format!("row {}", rows - 1);
+            let result = with(L2).distances(&device, good.slice(s![..64, ..]), bad.view());
+            fails(result, &[&row, "b"]);
+            fails(with(L2).pairwise(&device, bad.view()), &[&row, "a"]);
+            bad[[1, 0]] = T::INFINITY;
+            fails(with(L2).pairwise(&device, bad.view()), &["row 1", "a"]);
+        }
+    }
+}
+
 in_every_type! { in_f32 f32, in_f64 f64: {
     every_tile_edge
     every_chunk_edge
+    few_and_many_numbers_have_the_same_bits
+    late_bad_rows_are_named
     pairwise_is_distances
     other_numbers_are_refused
     into_existing_memory

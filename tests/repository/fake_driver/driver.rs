@@ -146,7 +146,9 @@ functions! {
             }
         }
         let place = alloc(Layout::from_size_align(bytes, 256).unwrap());
-        place.write_bytes(0xff, bytes);
+        // What a GPU's memory has at first is any number.
+        let fill = std::env::var("FAKE_DRIVER_FILL").map_or(0xff, |fill| fill.parse().unwrap());
+        place.write_bytes(fill, bytes);
         *address = place as u64;
         SIZES.lock().unwrap().get_or_insert_default().insert(*address, bytes);
         0

@@ -7,14 +7,25 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, mpsc};
+use std::thread;
+use std::time::Duration;
 
-use gridstride::device::Buffer;
+use cuda_std_tests_kernels::launches::add_to_all;
+use gridstride::box_overlap::BoxOverlap;
+use gridstride::device::{Buffer, LaunchConfig, Module};
+use gridstride::distances::Distances;
+use gridstride::edit_distance::EditDistance;
 use gridstride::matmul::MatMul;
+use gridstride::sequences::Sequences;
+use gridstride::tensor_sketch::{Tables, TensorSketch};
+use gridstride::time_series::{Method, TimeBuckets};
 use gridstride::{Device, Error, Result};
-use ndarray::{Array2, array};
+use ndarray::{Array1, Array2, array};
 
-use crate::common::in_own_process;
+use crate::common::{in_own_process, module};
+
+static MODULE: Module = module!("fake_driver_test", "cuda_std_tests", "sm_70");
 
 /// Where the fake driver writes its calls.
 const LOG: &str = "FAKE_DRIVER_LOG";
@@ -132,6 +143,88 @@ fn repeated_calls_only_launch() {
                     );
                 }
             }
+        },
+    );
+}
+
+/// What a call on little data may ask of the driver.
+struct Most {
+    launches: usize,
+    /// Fills and copies to the GPU, which wait for nothing.
+    writes: usize,
+    /// Copies from the GPU. The call waits for each.
+    reads: usize,
+}
+
+impl Most {
+    /// Checks a call that was made before, so that its memory is there.
+    fn check<R>(&self, name: &str, mut call: impl FnMut() -> Result<R>) {
+        call().unwrap();
+        let mut calls = calls_of(call);
+        let mut take = |names: &[&str]| -> usize {
+            let taken = names.iter().filter_map(|name| calls.remove(*name));
+            taken.sum()
+        };
+        let launches = take(&["cuLaunchKernel"]);
+        let writes = take(&["cuMemsetD8Async", "cuMemcpyHtoDAsync_v2"]);
+        let reads = take(&["cuMemcpyDtoHAsync_v2"]);
+        let waits = take(&["cuStreamSynchronize"]);
+        // Every half of the slots for small copies.
+        take(&["cuEventSynchronize", "cuEventRecord"]);
+        assert!(calls.is_empty(), "{name}: {calls:?}");
+        assert_eq!(reads, waits, "{name}");
+        let within = launches <= self.launches && writes <= self.writes && reads <= self.reads;
+        assert!(
+            within,
+            "{name}: {launches} launches, {writes} writes, {reads} reads"
+        );
+    }
+}
+
+/// Calls on little data take as long as their launches (2 to 4 us each) and waits (8 us).
+#[test]
+fn calls_on_little_data_ask_little() {
+    over_fake_driver(
+        calls_on_little_data_ask_little,
+        "calls_on_little_data_ask_little",
+        |device| {
+            // Kernels that only write results leave what was there: no errors and no pairs.
+            // SAFETY: this process runs this test alone, and no other thread reads the environment.
+            unsafe { std::env::set_var("FAKE_DRIVER_FILL", "0") };
+            let most = |launches, writes, reads| Most {
+                launches,
+                writes,
+                reads,
+            };
+            let rows = device.upload(&Array2::<f32>::ones((100, 16))).unwrap();
+            let distances = Distances::new();
+            most(1, 0, 1).check("distances", || distances.distances_device(&rows, &rows));
+            most(1, 0, 1).check("pairwise", || distances.pairwise_device(&rows));
+            most(3, 0, 1).check("nearest", || distances.nearest_device(&rows, &rows, 3));
+            let many = device.upload(&Array2::<f32>::ones((1000, 16))).unwrap();
+            most(2, 1, 1).check("more distances", || {
+                distances.distances_device(&many, &rows)
+            });
+
+            let boxes = device.upload(&Array2::<f32>::ones((100, 6))).unwrap();
+            let search = BoxOverlap::new();
+            most(1, 0, 1).check("pairs of boxes", || search.overlaps_device(&boxes, &boxes));
+            most(1, 0, 1).check("pairs in one set", || search.self_overlaps_device(&boxes));
+            most(1, 0, 1).check("counts of boxes", || search.counts_device(&boxes, &boxes));
+
+            let timestamps = device.upload(&Array1::<i64>::ones(1000)).unwrap();
+            let values = device.upload(&Array1::<f64>::ones(1000)).unwrap();
+            let mean = TimeBuckets::every(35).methods(&[Method::MEAN]);
+            most(2, 1, 1).check("mean", || mean.aggregate_device(&timestamps, &values));
+
+            let sequences = Sequences::from(vec![vec![0u8, 1, 2, 3]; 10]);
+            let sequences = sequences.upload(&device).unwrap();
+            let sketch = TensorSketch::<f32>::new(Tables::from_seed(4, 3, 64, 1).unwrap());
+            most(5, 3, 0).check("sketches", || sketch.sketch_device(&sequences));
+            let edits = EditDistance::new();
+            most(1, 4, 0).check("edit distances", || {
+                edits.edit_distances_device(&sequences, &sequences)
+            });
         },
     );
 }
@@ -339,6 +432,40 @@ fn refused_captures_leave_the_stream_as_it_was() {
             assert_eq!(buffer.to_vec().unwrap(), [1, 2]);
             graph.launch().unwrap();
             assert_eq!(buffer.to_vec().unwrap(), [0, 0]);
+        },
+    );
+}
+
+/// The first launch with buffers of any handle waits for captures, since it waits for all streams.
+#[test]
+fn later_launches_with_any_buffer_do_not_wait_for_captures() {
+    over_fake_driver(
+        later_launches_with_any_buffer_do_not_wait_for_captures,
+        "later_launches_with_any_buffer_do_not_wait_for_captures",
+        |device| {
+            let stream = device.stream().unwrap();
+            let mut values = device.zeros::<u32>(9).unwrap();
+            let mut launch = move || {
+                let (config, arguments) = (LaunchConfig::new(1, 32), (values.slice_mut(), 1));
+                // SAFETY: the slice is the buffer's, which lives as long as the closure.
+                unsafe { stream.launch(&MODULE, &add_to_all, config, arguments) }.unwrap();
+            };
+            launch();
+            let (begin, begun) = mpsc::channel();
+            let (end, ended) = mpsc::channel();
+            let other = thread::spawn(move || {
+                begun.recv().unwrap();
+                launch();
+                end.send(()).unwrap();
+                launch
+            });
+            let work = || {
+                begin.send(()).unwrap();
+                Ok(ended.recv_timeout(Duration::from_secs(20)).is_ok())
+            };
+            let (_graph, has_launched) = device.capture(work).unwrap();
+            assert!(has_launched, "the launch waits for the capture");
+            drop(other.join().unwrap());
         },
     );
 }

@@ -3,7 +3,9 @@
 pub mod tuning;
 mod workspace;
 
-use distances_kernels::{Lists, MAX_NEAREST, Matrices, Parameters, Search, THREADS, TILE_ROWS};
+use distances_kernels::{
+    Lists, MAX_NEAREST, Matrices, Parameters, Scale, Search, THREADS, TILE_ROWS,
+};
 
 use super::input::{self, DeviceQueries, HostQueries, HostSearch, Places, Queries, Rows};
 use super::merge::Found;
@@ -11,7 +13,6 @@ use crate::device::{Buffer, LaunchConfig, collected};
 use crate::distances::gpu::kernels::HasKernels;
 use crate::distances::gpu::{largest, tuning as sizes};
 use crate::distances::options::Metric;
-use crate::distances::scale::Scale;
 use crate::partition::is_short_of_memory;
 use crate::{Device, Result, modules};
 use tuning::Shape;
@@ -76,7 +77,8 @@ pub fn device<T: HasKernels>(whole: DeviceQueries<T>, places: Places) -> Result<
     }
     input::require_k(operation, k, MAX_NEAREST as usize)?;
     crate::distances::input::require_dim(operation, dim, sizes::MAX_DIM)?;
-    let Scale { scale, unscale } = Scale::new(largest, dim, metric, T::KERNELS.max_exponent);
+    let Scale { scale, unscale } =
+        Scale::new(largest, dim, metric == Metric::L2, T::KERNELS.max_exponent);
     let parameters = Parameters {
         rows: count as u64,
         columns: rows as u64,
@@ -134,7 +136,7 @@ fn allocate(
     rows: usize,
     tile_columns: u32,
 ) -> Result<Option<(Shape, Candidates)>> {
-    let processors = device.info().processors;
+    let processors = device.processors();
     let mut budget = device.memory_budget();
     loop {
         let Some(shape) = Shape::new(k, queries, rows, tile_columns, processors, budget) else {

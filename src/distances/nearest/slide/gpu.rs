@@ -152,7 +152,7 @@ fn allocate(
     queries: usize,
     sequences: usize,
 ) -> Result<(Shape, Selected)> {
-    let processors = device.info().processors;
+    let processors = device.processors();
     let mut bytes = tuning::bytes(k, device.memory_budget());
     loop {
         let shape = Shape::new(k, queries, sequences, processors, bytes);
