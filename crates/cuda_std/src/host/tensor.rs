@@ -35,7 +35,8 @@ const MARK: u64 = 0x6772_6964_0000_0000;
 impl TensorTiles {
     /// Fails with a sentence if no map can describe these tiles.
     pub fn check(&self) -> Result<(), String> {
-        let row_bytes = self.tile[0] * self.element_bytes;
+        // Before the ranges are checked, the product may need more than 32 bits.
+        let row_bytes = u64::from(self.tile[0]) * u64::from(self.element_bytes);
         let is_stride = |stride: &u64| stride.is_multiple_of(16) && *stride < 1 << 40;
         let problem = match () {
             () if !matches!(self.element_bytes, 1 | 2 | 4 | 8) => {
@@ -261,5 +262,44 @@ impl Copy {
                 element.copy_from_slice(from);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TILES: TensorTiles = TensorTiles {
+        address: 64,
+        element_bytes: 4,
+        lengths: [100, 10, 1],
+        strides: [400, 4000],
+        tile: [32, 8, 1],
+        is_swizzled: true,
+    };
+
+    #[track_caller]
+    fn refused(tiles: TensorTiles, said: &str) {
+        let problem = tiles.check().unwrap_err();
+        assert!(problem.contains(said), "{problem}");
+    }
+
+    #[test]
+    fn tiles_of_any_numbers_are_checked() {
+        assert_eq!(TILES.check(), Ok(()));
+        let tile = |tile| TensorTiles { tile, ..TILES };
+        refused(tile([u32::MAX, 8, 1]), "are not within 1 to 256");
+        refused(tile([1 << 30, 8, 1]), "are not within 1 to 256");
+        refused(tile([0, 8, 1]), "are not within 1 to 256");
+        refused(tile([3, 8, 1]), "rows of 12 bytes are no multiple of 16");
+        refused(tile([16, 8, 1]), "swizzled rows have 64 bytes, not 128");
+        let element_bytes = u32::MAX;
+        refused(
+            TensorTiles {
+                element_bytes,
+                ..TILES
+            },
+            "elements have 4294967295 bytes",
+        );
     }
 }
