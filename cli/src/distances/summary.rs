@@ -193,7 +193,7 @@ impl report::Summary for Summary {
         if let Some(sequences) = self.rows.sequences {
             write!(text, "sequences of windows: {sequences}")?;
             if let Some(others) = self.other.as_ref().and_then(|other| other.sequences) {
-                write!(text, ", and {others} others")?;
+                write!(text, ", {others} in the other file")?;
             }
             writeln!(text)?;
         }

@@ -502,7 +502,7 @@ fn slide_distances() {
         assert_eq!(found["distances"]["greatest"], 58_f64.sqrt());
         says(
             &PROGRAM.succeed(&both),
-            &["sequences of windows: 3, and 1 others\n"],
+            &["sequences of windows: 3, 1 in the other file\n"],
         );
     }
 }
