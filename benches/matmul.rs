@@ -9,8 +9,8 @@
 //! once, whichever is longer, at the rates of the options: by default what an H100 SXM reaches. What stays in the
 //! cache can be faster than the memory. `whole` is the clock's time from matrices of the host to C there, with all
 //! copies. `error` is the largest error of the checked rows as a share of its bound. C of the types bf16 and f16
-//! has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32. With `--casts` conversions between types are
-//! timed instead.
+//! has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32. The type bf16x6 is `Precision::F32ByBf16x6`:
+//! compare it with f32. With `--casts` conversions between types are timed instead.
 
 #[allow(dead_code, reason = "the program uses the rest")]
 #[path = "../cli/src/matmul/check.rs"]
@@ -92,7 +92,9 @@ struct Case {
     whole: bool,
 }
 
-const TYPES: [&str; 7] = ["f32", "f64", "tf32", "bf16", "f16", "bf16-f32", "f16-f32"];
+const TYPES: [&str; 8] = [
+    "f32", "f64", "tf32", "bf16", "f16", "bf16-f32", "f16-f32", "bf16x6",
+];
 
 const fn case(name: &'static str, [m, k, n]: [usize; 3]) -> Case {
     Case {
@@ -125,7 +127,7 @@ const fn plain(case: Case) -> Case {
 /// limit does not allow for long: how many of them are timed would decide the median.
 const WARM_UP: f64 = 200.0;
 
-/// A matrix and a vector, in every type but tf32.
+/// A matrix and a vector, in every type of numbers.
 const fn vector(case: Case) -> Case {
     Case {
         types: &["f32", "f64", "bf16", "f16", "bf16-f32", "f16-f32"],
@@ -222,6 +224,7 @@ fn main() -> Result<()> {
                 "f32" => bench.measure::<f32, f32>(case, name, args.peak_f32)?,
                 "f64" => bench.measure::<f64, f64>(case, name, args.peak_f64)?,
                 "tf32" => bench.measure::<f32, f32>(case, name, args.peak_tf32)?,
+                "bf16x6" => bench.measure::<f32, f32>(case, name, args.peak_half / 6.0)?,
                 "bf16" => bench.measure::<bf16, bf16>(case, name, args.peak_half)?,
                 "f16" => bench.measure::<f16, f16>(case, name, args.peak_half)?,
                 "bf16-f32" => bench.measure::<bf16, f32>(case, name, args.peak_half)?,
@@ -324,6 +327,7 @@ impl Bench<'_> {
     ) -> Result<()> {
         let matmul = MatMul::new().precision(match name {
             "tf32" => Precision::Tf32,
+            "bf16x6" => Precision::F32ByBf16x6,
             _ => Precision::Full,
         });
         let mut matrices = Matrices::<T, C>::random(case)?;

@@ -29,7 +29,8 @@
 //!
 //! # Precision
 //! `f32` and `f64` are multiplied and summed in their type. Tensor cores multiply `f32` only with
-//! [`Precision::Tf32`]. [`MatMul::error_factor`] bounds the error of a result.
+//! [`Precision::Tf32`] or [`Precision::F32ByBf16x6`]. [`MatMul::error_factor`] bounds the error of a
+//! result.
 //!
 //! # Determinism
 //! The same call gives the same bits on the same device. Other devices, batch sizes, strides, or
@@ -48,7 +49,8 @@
 //! On GPUs a call may need more memory than A, B and C take: for a copy of A or B if no kernel
 //! reads the strides in place (neither contiguous rows nor contiguous columns that begin at
 //! multiples of 16 bytes; B in tf32 by rows), up to 1 GiB for the sums of parts of k, and for the
-//! sums of a C of 16 bits if k is split or the kernel does not round.
+//! sums of a C of 16 bits if k is split or the kernel does not round. [`Precision::F32ByBf16x6`]
+//! takes 8 bytes for each element of A and B, of up to 4096 k at a time.
 //!
 //! # Implementation
 //! Blocks of threads compute tiles of C. They copy tiles of A and B to shared memory

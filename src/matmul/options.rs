@@ -11,7 +11,32 @@ pub enum Precision {
     /// as fast. On other devices, and with [`Instructions::Fma`], the same as `Full`. A NaN whose
     /// upper bits are all zero becomes infinite.
     Tf32,
+    /// Products of `f32` with about the accuracy of `Full`, on tensor cores, from compute capability
+    /// 8.0 on. Large matrices take about half the time on compute capability 9.0.
+    ///
+    /// Each `f32` is split into three terms of `bf16`, x₁ + x₂ + x₃, which together have all of its 24
+    /// bits. The sum a₁b₁ + a₁b₂ + a₂b₁ + a₁b₃ + a₂b₂ + a₃b₁ of six exact products differs from a·b by
+    /// at most 2⁻²²·|a·b|. Tensor cores truncate sums, so they sum at most 1024 of the products
+    /// a₁b₁, and these sums are added with rounding to the nearest. [`MatMul::error_factor`] bounds
+    /// the error: it is twice that of `Full` for k up to 1024, and the same for k above 2300.
+    ///
+    /// NaN and infinities in A and B give what they give in `Full`, except that infinity times a
+    /// number below 2⁻¹³³ may be NaN. Results that overflow are infinite or NaN. Elements below 2⁻¹¹⁰
+    /// are rounded to multiples of 2⁻¹³³. The terms take 8 bytes of the device's memory for each
+    /// element of A and B, for up to 4096 k at a time.
+    ///
+    /// On other devices, with [`Instructions::Fma`], and with at most 16 rows or columns of C, the
+    /// same as `Full`. (The scheme is that of Henry, Tang and Heinecke, 'Leveraging the bfloat16
+    /// artificial intelligence datatype for higher-precision computations', 2019.)
+    F32ByBf16x6,
 }
+
+/// The k whose terms are in the device's memory at a time in [`Precision::F32ByBf16x6`].
+pub const EMULATED_CHUNK: usize = 4096;
+/// The most products of first terms that tensor cores sum.
+pub const EMULATED_SUM: usize = 1024;
+// A chunk begins with a sum.
+const _: () = assert!(EMULATED_CHUNK.is_multiple_of(EMULATED_SUM));
 
 /// The instructions that multiply on a GPU.
 ///

@@ -172,6 +172,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         if architecture != "sm_70" {
             of_image.push(("mma_", 15, of_stages));
             of_image.push(("half_", 8, written("half.rs")));
+            of_image.push(("split_", 1, 0));
             of_image.push(("small_f64_", 5, of_stages));
             of_image.push(("tiny_f64_", 5, of_stages));
             for (number, count) in [("small_f16_", 8), ("small_bf16_", 8), ("small_tf32_", 4)] {

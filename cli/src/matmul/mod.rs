@@ -31,7 +31,7 @@ use summary::{Run, Summary, Times};
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
     match args.number {
-        TypeName::F32 | TypeName::Tf32 => run_in::<f32>(args),
+        TypeName::F32 | TypeName::Tf32 | TypeName::F32ByBf16x6 => run_in::<f32>(args),
         TypeName::F64 => run_in::<f64>(args),
         TypeName::Bf16 => run_in::<bf16>(args),
         TypeName::F16 => run_in::<f16>(args),

@@ -96,6 +96,7 @@ impl Summary {
             columns,
             number: match run.args.number {
                 TypeName::Tf32 => "tf32",
+                TypeName::F32ByBf16x6 => "f32-by-bf16x6",
                 _ => T::NAME,
             },
             sum_type: T::Sum::NAME,
@@ -172,6 +173,7 @@ impl report::Summary for Summary {
         }
         let numbers = match self.number {
             "tf32" => "f32, products of tf32 where the device has them",
+            "f32-by-bf16x6" => "f32, six products of bf16 where the device has them",
             name => name,
         };
         let devices = self.devices.iter().map(|device| &*device.description);

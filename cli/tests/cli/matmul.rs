@@ -13,7 +13,7 @@ use crate::program::{Folder, Program, gzip, says};
 
 const PROGRAM: Program = Program("matmul");
 
-const TYPES: [&str; 5] = ["f32", "f64", "tf32", "bf16", "f16"];
+const TYPES: [&str; 6] = ["f32", "f64", "tf32", "f32-by-bf16x6", "bf16", "f16"];
 
 /// Numbers in [-1, 1).
 fn random((rows, columns): (usize, usize), seed: u64) -> Array2<f64> {
@@ -77,10 +77,12 @@ fn check_type(folder: &Folder, name: &str, files: &[&str], a: &Array2<f64>, b: &
         return check(full, a, b, |x| x, c.view());
     }
     let c = product::<f32>(folder, &arguments);
-    let single = full.precision(Precision::Tf32);
+    let [tf32, emulated] =
+        [Precision::Tf32, Precision::F32ByBf16x6].map(|precision| full.precision(precision));
     match name {
         "f32" => check(full, a, b, |x| x as f32, c.view()),
-        "tf32" => check(single, a, b, |x| x as f32, c.view()),
+        "tf32" => check(tf32, a, b, |x| x as f32, c.view()),
+        "f32-by-bf16x6" => check(emulated, a, b, |x| x as f32, c.view()),
         "bf16" => check(full, a, b, bf16::from_f64, c.view()),
         _ => check(full, a, b, f16::from_f64, c.view()),
     }
@@ -96,6 +98,7 @@ fn random_matrices_on_each_device() {
             let said = PROGRAM.succeed(&[&sizes[..], &options].concat());
             let (number, sum) = match name {
                 "tf32" => ("f32, products of tf32 where the device has them", "f32"),
+                "f32-by-bf16x6" => ("f32, six products of bf16 where the device has them", "f32"),
                 "f64" => ("f64", "f64"),
                 _ => (name, "f32"),
             };
@@ -411,7 +414,7 @@ fn numbers_that_are_out_of_range() {
     let good = npy(&folder, "good.npy", &Array2::<f64>::eye(3));
     let mut matrix = Array2::<f64>::ones((2, 3));
     for (number, types) in [
-        (1e39, &["f32", "tf32", "bf16", "f16"][..]),
+        (1e39, &["f32", "tf32", "f32-by-bf16x6", "bf16", "f16"][..]),
         (-65_520.0, &["f16"]),
     ] {
         matrix[[1, 2]] = number;
@@ -423,7 +426,10 @@ fn numbers_that_are_out_of_range() {
                     PROGRAM.succeed(&arguments);
                     continue;
                 }
-                let number_type = if name == "tf32" { "f32" } else { name };
+                let number_type = match name {
+                    "tf32" | "f32-by-bf16x6" => "f32",
+                    name => name,
+                };
                 let said =
                     format!("row 1, column 2: {number:e} is out of the range of {number_type}");
                 PROGRAM.refuse(&arguments, &["cannot read ", &format!("bad.npy: {said}")]);

@@ -12,9 +12,9 @@
 //! - `mixed`: by the same in tf32, with one factor in registers;
 //! - `persistent`: the same of 16-bit numbers, in blocks that stay for many tiles.
 //!
-//! Four more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts
-//! of k, `pack` to lay out factors as the others need them, and `cast` to convert results to the
-//! type of the next product's factors.
+//! Five more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts
+//! of k, `pack` to lay out factors as the others need them, `split` to write factors of f32 as sums
+//! of bf16, and `cast` to convert results to the type of the next product's factors.
 #![no_std]
 
 mod cast;
@@ -41,6 +41,8 @@ mod skinny;
 mod small;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod small_f64;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod split;
 mod stages;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod swizzled;
@@ -66,6 +68,8 @@ pub use skinny::*;
 pub use small::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use small_f64::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use split::*;
 pub use tile::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use wgmma::*;

@@ -155,6 +155,48 @@ impl<S: Sum> Target<S> {
             && self.n - column >= columns
     }
 
+    /// Whether C is read, and in pairs that begin at multiples of two elements.
+    #[inline(always)]
+    pub fn reads_pairs(&self) -> bool {
+        self.beta != S::ZERO && self.n.is_multiple_of(2)
+    }
+
+    /// Two neighbours of C, of which the first column is even; zeros where there are none.
+    ///
+    /// # Safety
+    /// No other thread writes them, and [`reads_pairs`](Self::reads_pairs) holds.
+    #[inline(always)]
+    pub unsafe fn read_pair(&self, row: u32, column: u32, offset: usize) -> [S; 2] {
+        if row >= self.m || column + offset as u32 >= self.n {
+            return [S::ZERO; 2];
+        }
+        let place = self.start + row as usize * self.n as usize + column as usize + offset;
+        // SAFETY: within C, whose rows begin at multiples of two elements.
+        unsafe { read(self.c.address(place)) }
+    }
+
+    /// Writes two neighbours that [`read_pair`](Self::read_pair) has read, with what is added.
+    ///
+    /// # Safety
+    /// As of `read_pair`.
+    #[inline(always)]
+    pub unsafe fn add_pair(
+        &self,
+        row: u32,
+        column: u32,
+        offset: usize,
+        before: [S; 2],
+        sums: [S; 2],
+    ) {
+        if row >= self.m || column + offset as u32 >= self.n {
+            return;
+        }
+        let place = self.start + row as usize * self.n as usize + column as usize + offset;
+        let add = |i: usize| S::multiply_add(self.beta, before[i], self.alpha * sums[i]);
+        // SAFETY: within C, whose rows begin at multiples of two elements.
+        unsafe { write(self.c.address(place), [add(0), add(1)]) };
+    }
+
     /// Writes `COUNT` neighbours, of which the first column is a multiple of `COUNT`.
     ///
     /// # Safety

@@ -3,6 +3,7 @@
 
 use cuda_std::narrow;
 use cuda_std::prelude::*;
+use cuda_std::wgmma::Sums;
 
 use crate::cast::{f32_of_bf16, f32_of_f16};
 use crate::persistent::{Persistent, ROWS};
@@ -51,9 +52,12 @@ macro_rules! sums {
                 let (row, column) = of_lane(row, column);
                 // SAFETY: passed on to the caller.
                 unsafe {
-                    match is_plain {
-                        true => wgmma::write::<SUMS, true>(&target, row, column, sums),
-                        false => wgmma::write::<SUMS, false>(&target, row, column, sums),
+                    if is_plain {
+                        wgmma::write::<SUMS, true>(&target, row, column, sums);
+                    } else if target.reads_pairs() {
+                        add(&target, row, column, sums);
+                    } else {
+                        wgmma::write::<SUMS, false>(&target, row, column, sums);
                     }
                 }
             }
@@ -61,6 +65,47 @@ macro_rules! sums {
     )*};
 }
 sums! { F16 Bf16 }
+
+/// Writes a lane's sums to a C that is read, of which the first belongs to `row` and `column`. All
+/// pairs of a round are on their way before the first is written; the second round takes the
+/// registers of the sums that the first has written.
+///
+/// # Safety
+/// No other lane has these elements, and C is read in pairs.
+#[inline(always)]
+unsafe fn add<const SUMS: usize>(target: &Target<f32>, row: u32, column: u32, sums: &[f32; SUMS]) {
+    macro_rules! round {
+        ($first:literal, $values:literal: [$($pair:literal)*]) => {
+            let mut before = [0.0f32; $values];
+            unrolled! { pair in [$($pair)*] {
+                if 2 * pair < SUMS {
+                    let (half, j) = (pair / (SUMS / 4), pair % (SUMS / 4));
+                    let i = 2 * (pair - $first);
+                    let row = row + 8 * half as u32;
+                    // SAFETY: passed on to the caller.
+                    let there = unsafe { target.read_pair(row, column, 8 * j) };
+                    [before[i], before[i + 1]] = there;
+                }
+            }}
+            // Else the compiler moves each read to where its pair is written.
+            before.hold();
+            unrolled! { pair in [$($pair)*] {
+                if 2 * pair < SUMS {
+                    let (half, j) = (pair / (SUMS / 4), pair % (SUMS / 4));
+                    let (i, place) = (2 * (pair - $first), (4 * j + 2 * half) % SUMS);
+                    let before = [before[i], before[i + 1]];
+                    let sums = [sums[place], sums[place + 1]];
+                    let row = row + 8 * half as u32;
+                    // SAFETY: as above.
+                    unsafe { target.add_pair(row, column, 8 * j, before, sums) };
+                }
+            }}
+        };
+    }
+    round!(0, 32: [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15]);
+    round!(16, 64: [16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47]);
+    round!(48, 32: [48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63]);
+}
 
 macro_rules! rounded {
     ($($kind:ty: $pair:ident $wide:ident;)*) => {$(

@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 
 use super::element::{ResultIn, Scalar};
 use super::input::MatrixDimension;
-use super::options::{MatMul, Precision};
+use super::options::{EMULATED_CHUNK, EMULATED_SUM, MatMul, Precision};
 use crate::{DeviceSet, Number, Real, Result};
 
 /// Multiplies A by B with the default options, as [`MatMul::matmul`]: M×K · K×N → M×N, M×K · K → M,
@@ -68,21 +68,42 @@ impl MatMul {
     /// `f16` or `bf16` is rounded once more, with a relative error of at most u = 2⁻¹¹ or 2⁻⁸: its
     /// factor is (1 + f)·(1 + u) − 1.
     ///
+    /// In [`Precision::F32ByBf16x6`], the second term of a number is at most v·(1 + v) and the third
+    /// at most v² times the number, where v = 2⁻⁸ is the unit roundoff of `bf16`. The products that
+    /// are left out are at most 2v³(1 + v) + v⁴ < 2⁻²² of |A|·|B|. Sums of J = min(k, 1024) products of
+    /// first terms have errors of at most γ_J, with u = 2⁻²³, times (1 + v)² of |A|·|B|. Those of 2K and
+    /// 3K smaller products, K = min(k, 4096), have γ_2K times 2v(1 + v)² and γ_3K times 3v²(1 + v)².
+    /// All of these sums are added to C. Together this is less than f = (1 + 2⁻⁵)·γ_n + 2⁻²² with
+    /// n = J + K/60 + ⌈k/1024⌉ + 2·⌈k/4096⌉ + 2. The factor is the larger of f and the factor of
+    /// `Full`, in which some devices and sizes are computed. In addition, an element of A or B below
+    /// 2⁻¹¹⁰ has an error of up to 2⁻¹³⁴, times the elements that it is multiplied by.
+    ///
     /// ```
     /// use gridstride::matmul::MatMul;
     ///
     /// assert!(MatMul::new().error_factor::<f64>(1000) < 1.2e-13);
     /// ```
     pub fn error_factor<T: Scalar>(&self, k: usize) -> f64 {
-        let is_tf32 = size_of::<T>() == size_of::<f32>() && self.precision == Precision::Tf32;
+        let is_single = size_of::<T>() == size_of::<f32>();
+        let is_tf32 = is_single && self.precision == Precision::Tf32;
         let uses_tensor_cores = is_tf32 || size_of::<T>() < size_of::<f32>();
         let u = T::Sum::UNIT_ROUNDOFF * if uses_tensor_cores { 2.0 } else { 1.0 };
-        let roundings = (k as f64 + 2.0) * u;
-        if roundings >= 1.0 {
-            return f64::INFINITY;
+        let sums = gamma(k as f64 + 2.0, u);
+        if is_single && self.precision == Precision::F32ByBf16x6 {
+            let (sum, chunk) = (k.min(EMULATED_SUM), k.min(EMULATED_CHUNK));
+            let additions = k.div_ceil(EMULATED_SUM) + 2 * k.div_ceil(EMULATED_CHUNK) + 2;
+            let roundings = (sum + additions) as f64 + chunk as f64 / 60.0;
+            return sums.max((1.0 + 2f64.powi(-5)) * gamma(roundings, 2.0 * u) + 2f64.powi(-22));
         }
-        let sums = roundings / (1.0 - roundings);
         let cut = if is_tf32 { 2f64.powi(-10) } else { 0.0 };
         (1.0 + cut).powi(2) * (1.0 + sums) - 1.0
+    }
+}
+
+/// Bounds the relative error of `count` roundings by the unit roundoff `u` each.
+fn gamma(count: f64, u: f64) -> f64 {
+    match count * u {
+        roundings if roundings < 1.0 => roundings / (1.0 - roundings),
+        _ => f64::INFINITY,
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSliceMut};
 use half::{bf16, f16};
-use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Tile};
+use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Splitting, Tile};
 
 use super::tuning::Speed;
 use super::tuning::Units::{self, F32, F64, F64Tensor, Half, Tf32};
@@ -27,6 +27,9 @@ pub trait HasKernels: Scalar<Sum: DeviceParam> {
 
     /// The type of the sums, to which the elements are widened if no kernel multiplies them.
     type Wide: HasKernels + Scalar<Sum = Self::Sum>;
+
+    /// The type of the terms into which elements are [split](Kernels::split).
+    type Term: HasKernels + Scalar<Sum = Self::Sum>;
 
     const KERNELS: Kernels<Self>;
 }
@@ -112,6 +115,8 @@ pub struct Kernels<T: HasKernels> {
     pub pack: Option<Pack<T::Word, T::Word>>,
     /// Copies a factor in the type of its sums.
     pub widen: Option<Pack<T::Bits, T::Sum>>,
+    /// Splits the elements of a factor into terms, for [`Precision::F32ByBf16x6`].
+    pub split: Option<&'static Kernel<(Splitting,)>>,
     /// Adds the sums of parts of k.
     pub add_parts: &'static Kernel<(Parts<T::Sum, T::Sum>,)>,
 }
@@ -148,6 +153,7 @@ impl HasKernels for f32 {
     type Bits = f32;
     type Word = u32;
     type Wide = f32;
+    type Term = bf16;
 
     const KERNELS: Kernels<f32> = Kernels {
         families: &[
@@ -168,6 +174,7 @@ impl HasKernels for f32 {
         skinny: Some(&SKINNY_F32),
         pack: Some(&kernels::pack_f32),
         widen: None,
+        split: Some(&kernels::split_f32),
         add_parts: &kernels::add_parts_f32,
     };
 }
@@ -176,6 +183,7 @@ impl HasKernels for f64 {
     type Bits = f64;
     type Word = u64;
     type Wide = f64;
+    type Term = f64;
 
     const KERNELS: Kernels<f64> = Kernels {
         families: &[
@@ -193,6 +201,7 @@ impl HasKernels for f64 {
         skinny: Some(&SKINNY_F64),
         pack: None,
         widen: None,
+        split: None,
         add_parts: &kernels::add_parts_f64,
     };
 }
@@ -203,6 +212,7 @@ macro_rules! half_precision {
             type Bits = u16;
             type Word = u16;
             type Wide = f32;
+            type Term = $type;
 
             const KERNELS: Kernels<$type> = Kernels {
                 families: &[
@@ -215,6 +225,7 @@ macro_rules! half_precision {
                 skinny: None,
                 pack: Some(&kernels::pack_u16),
                 widen: Some(&kernels::$widen),
+                split: None,
                 add_parts: &kernels::add_parts_f32,
             };
         }

@@ -2,6 +2,7 @@
 
 mod cast;
 mod choice;
+mod emulated;
 mod factor;
 mod job;
 mod kernels;
@@ -181,7 +182,7 @@ impl<T: HasKernels> Job<'_, T> {
     unsafe fn run_by(mut self, allowed: RangeInclusive<Instructions>) -> Result<bool> {
         let Sizes { batch, m, n, k } = self.sizes;
         if *allowed.end() == Instructions::Fma {
-            // There are no kernels of fused multiply-adds in tf32.
+            // There are no other kernels of fused multiply-adds.
             self.options.precision = Precision::Full;
         }
         if let Some(kernels) = T::KERNELS.skinny(self.options.precision)
@@ -192,6 +193,12 @@ impl<T: HasKernels> Job<'_, T> {
             return Ok(true);
         }
         let precision = self.options.precision;
+        if let Some(kernel) = T::KERNELS.split
+            && precision == Precision::F32ByBf16x6
+        {
+            // SAFETY: the caller vouches for the memory.
+            return unsafe { self.run_emulated(kernel, allowed) };
+        }
         let mut families = T::KERNELS.families(precision, allowed.clone()).peekable();
         if families.peek().is_some() {
             let gpu = Gpu::of(self.device);

@@ -83,11 +83,13 @@ tests! {
     f32_of_every_size_and_layout => every_size_and_layout::<f32>(MatMul::new());
     f64_of_every_size_and_layout => every_size_and_layout::<f64>(MatMul::new());
     tf32_of_every_size_and_layout => every_size_and_layout::<f32>(MatMul::new().precision(Precision::Tf32));
+    emulated_of_every_size_and_layout => every_size_and_layout::<f32>(MatMul::new().precision(Precision::F32ByBf16x6));
     f16_of_every_size_and_layout => every_size_and_layout::<f16>(MatMul::new());
     bf16_of_every_size_and_layout => every_size_and_layout::<bf16>(MatMul::new());
 
     f64_by_other_instructions => other_instructions::<f64>(Precision::Full);
     tf32_by_other_instructions => other_instructions::<f32>(Precision::Tf32);
+    emulated_by_other_instructions => other_instructions::<f32>(Precision::F32ByBf16x6);
     f16_by_other_instructions => other_instructions::<f16>(Precision::Full);
     bf16_by_other_instructions => other_instructions::<bf16>(Precision::Full);
 }
@@ -194,7 +196,7 @@ fn batches() {
 
 #[test]
 fn alpha_and_beta() {
-    fn of_type<T: Scalar>(sizes: Sizes, make: impl Fn(f64) -> T::Sum) {
+    fn of_type<T: Scalar>(with: MatMul, sizes: Sizes, make: impl Fn(f64) -> T::Sum) {
         let (a, b) = factors::<T>(sizes);
         let (a, b) = (a.view(), b.view());
         let Expected { exact, sizes: size } = Expected::new(a, b);
@@ -203,7 +205,6 @@ fn alpha_and_beta() {
         });
         for device in devices() {
             for (alpha, beta) in [(2.0, 0.0), (0.0, 0.5), (-1.5, 1.0), (0.5, -2.0)] {
-                let with = MatMul::new();
                 let mut c = before.clone();
                 with.gemm(&device, make(alpha), a, b, make(beta), c.view_mut())
                     .unwrap();
@@ -219,11 +220,13 @@ fn alpha_and_beta() {
             }
         }
     }
+    let with = MatMul::new();
     for sizes in [(70, 33, 90), (200, 40, 10), (9, 700, 11)] {
-        of_type::<f32>(sizes, |x| x as f32);
-        of_type::<f64>(sizes, |x| x);
-        of_type::<bf16>(sizes, |x| x as f32);
-        of_type::<f16>(sizes, |x| x as f32);
+        of_type::<f32>(with, sizes, |x| x as f32);
+        of_type::<f32>(with.precision(Precision::F32ByBf16x6), sizes, |x| x as f32);
+        of_type::<f64>(with, sizes, |x| x);
+        of_type::<bf16>(with, sizes, |x| x as f32);
+        of_type::<f16>(with, sizes, |x| x as f32);
     }
 }
 
@@ -277,7 +280,7 @@ fn sizes_of_zero_and_sums_of_nothing() {
 
 #[test]
 fn nan_and_infinities() {
-    fn of_type<T: Scalar>(sizes: Sizes, sum: impl Fn(f64) -> T::Sum) {
+    fn of_type<T: Scalar>(with: MatMul, sizes: Sizes, sum: impl Fn(f64) -> T::Sum) {
         let make = T::from_f64;
         for device in devices() {
             let mut a = Array2::from_elem((sizes.0, sizes.1), make(1.0));
@@ -288,7 +291,8 @@ fn nan_and_infinities() {
             // 0·∞ is NaN; C's NaN does not matter.
             let mut c = Array2::from_elem((sizes.0, sizes.2), sum(f64::NAN));
             let (a, b) = (a.view(), b.view());
-            gemm(&device, sum(1.0), a, b, sum(0.0), c.view_mut()).unwrap();
+            with.gemm(&device, sum(1.0), a, b, sum(0.0), c.view_mut())
+                .unwrap();
             let c = c.mapv(Number::to_f64);
             assert_eq!(c[(0, 0)], sizes.1 as f64, "{device}");
             assert!(c.row(1).iter().all(|c| c.is_nan()), "{device}");
@@ -297,15 +301,18 @@ fn nan_and_infinities() {
             assert!(c.slice(s![3.., 1..]).iter().all(|&c| c == 0.0), "{device}");
             // A and B are not read.
             let mut c = Array2::from_elem((sizes.0, sizes.2), sum(2.0));
-            gemm(&device, sum(0.0), a, b, sum(0.5), c.view_mut()).unwrap();
+            with.gemm(&device, sum(0.0), a, b, sum(0.5), c.view_mut())
+                .unwrap();
             assert!(c.iter().all(|c| c.to_f64() == 1.0), "{device}");
         }
     }
+    let with = MatMul::new();
     for sizes in [(40, 24, 40), (150, 33, 5), (5, 40, 130)] {
-        of_type::<f32>(sizes, |x| x as f32);
-        of_type::<f64>(sizes, |x| x);
-        of_type::<f16>(sizes, |x| x as f32);
-        of_type::<bf16>(sizes, |x| x as f32);
+        of_type::<f32>(with, sizes, |x| x as f32);
+        of_type::<f32>(with.precision(Precision::F32ByBf16x6), sizes, |x| x as f32);
+        of_type::<f64>(with, sizes, |x| x);
+        of_type::<f16>(with, sizes, |x| x as f32);
+        of_type::<bf16>(with, sizes, |x| x as f32);
     }
 }
 
@@ -326,6 +333,7 @@ fn devices_with_little_shared_memory_have_kernels_too() {
             let with = MatMul::new().instructions(instructions);
             of_type::<f32>(&device, with);
             of_type::<f32>(&device, with.precision(Precision::Tf32));
+            of_type::<f32>(&device, with.precision(Precision::F32ByBf16x6));
             of_type::<f64>(&device, with);
             of_type::<f16>(&device, with);
         }
@@ -333,14 +341,16 @@ fn devices_with_little_shared_memory_have_kernels_too() {
 }
 
 #[test]
-fn tf32_by_multiply_adds_is_f32() {
+fn f32_by_multiply_adds_is_full() {
     let with = MatMul::new().instructions(Instructions::Fma);
     for device in with_kernels() {
         for sizes in [(70, 40, 80), (300, 50, 10)] {
             let (a, b) = factors::<f32>(sizes);
             let full = with.matmul(&device, a.view(), b.view()).unwrap();
-            let with = with.precision(Precision::Tf32);
-            assert_eq!(with.matmul(&device, a.view(), b.view()).unwrap(), full);
+            for precision in [Precision::Tf32, Precision::F32ByBf16x6] {
+                let with = with.precision(precision);
+                assert_eq!(with.matmul(&device, a.view(), b.view()).unwrap(), full);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod calls;
 mod cast;
 mod devices;
+mod emulated;
 mod exact;
 mod kernels;
 mod rounded;
@@ -22,6 +23,7 @@ macro_rules! for_types {
         let with = gridstride::matmul::MatMul::new();
         $run::<f32>(with $(, $argument)*);
         $run::<f32>(with.precision(gridstride::matmul::Precision::Tf32) $(, $argument)*);
+        $run::<f32>(with.precision(gridstride::matmul::Precision::F32ByBf16x6) $(, $argument)*);
         $run::<f64>(with $(, $argument)*);
         $run::<half::f16>(with $(, $argument)*);
         $run::<half::bf16>(with $(, $argument)*);

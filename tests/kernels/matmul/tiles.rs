@@ -343,3 +343,16 @@ fn tiles_with_a_factor_in_registers_are_exact() {
         check_all(&device, MIXED_TF32_LARGE, |number| number as f32);
     }
 }
+
+/// Among them C that is read in pairs, and one by one where its rows have an odd length.
+#[test]
+fn persistent_tiles_are_exact() {
+    for device in with_kernels().filter(|device| has(device, (9, 0))) {
+        for tiles in [PERSISTENT_F16, PERSISTENT_F16_NARROW] {
+            check_all(&device, tiles, |number| f16::from_f64(number).to_bits());
+        }
+        for tiles in [PERSISTENT_BF16, PERSISTENT_BF16_NARROW] {
+            check_all(&device, tiles, |number| bf16::from_f64(number).to_bits());
+        }
+    }
+}

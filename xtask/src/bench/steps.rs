@@ -100,6 +100,7 @@ python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
 ## matmul: Matrix multiplication
 benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
 python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv
+benches/matmul --device cuda --types bf16x6
 benches/matmul --device cuda --casts
 ## time_series: Time series
 benches/time_series --device cuda

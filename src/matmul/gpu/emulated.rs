@@ -1,0 +1,165 @@
+//! Products of f32 as sums of products of bf16: [`Precision::F32ByBf16x6`].
+//!
+//! Each number is a sum of three terms, of which the second is at most 2⁻⁸ and the third at most
+//! 2⁻¹⁶ times the number. Of the nine products of terms of A and B, three are left out, which
+//! together are at most 2⁻²² of the product of the numbers. Those that are equally small are summed
+//! as one product along a longer k, the smallest first.
+//!
+//! [`Precision::F32ByBf16x6`]: crate::matmul::Precision::F32ByBf16x6
+
+use std::ops::RangeInclusive;
+
+use cuda_std::DeviceSliceMut;
+use cuda_std::host::Kernel;
+use matmul_kernels::{Factor, SECTIONS, SPLIT_THREADS, Splitting, split_blocks};
+use num_traits::One;
+
+use super::factor::{is_aligned, recast};
+use super::job::Job;
+use super::kernels::{HasKernels, MODULE};
+use crate::device::{Buffer, LaunchConfig};
+use crate::matmul::input::Sizes;
+use crate::matmul::options::{EMULATED_CHUNK, EMULATED_SUM, Instructions};
+use crate::{Device, Result};
+
+impl<T: HasKernels> Job<'_, T> {
+    /// Computes the job in chunks of k by the kernels for the terms of the elements, with one of
+    /// these instructions; `false` if the device has no room for them.
+    ///
+    /// Sums are added to C with rounding to the nearest, by fused multiply-adds: tensor cores
+    /// truncate sums, and the errors of longer sums of first terms would add up.
+    ///
+    /// # Safety
+    /// The factors and C are of the device and have the sizes, and nothing else uses C.
+    pub unsafe fn run_emulated(
+        &self,
+        kernel: &'static Kernel<(Splitting,)>,
+        allowed: RangeInclusive<Instructions>,
+    ) -> Result<bool> {
+        let Sizes { batch, m, n, k } = self.sizes;
+        let mut beta = self.beta;
+        for first in (0..k).step_by(EMULATED_CHUNK) {
+            let length = EMULATED_CHUNK.min(k - first);
+            let chunk = |from: Factor<T::Bits>, outer, is_left| {
+                let from = Factor {
+                    start: from.start + first as i64 * from.stride_k,
+                    ..from
+                };
+                // SAFETY: the caller vouches for the factor.
+                unsafe { split::<T>(self.device, kernel, from, [batch, outer, length], is_left) }
+            };
+            // Freed after the kernels have run.
+            let (a, b) = (chunk(self.a, m, true)?, chunk(self.b, n, false)?);
+            let section = a.section;
+            // Third by first terms, second by second and first by third; second by first terms and
+            // first by second.
+            let small = [(0, section, 3 * section), (section, section, 2 * section)];
+            // First by first terms, with infinities and NaN.
+            let large = (0..section).step_by(EMULATED_SUM).map(|first| {
+                let length = EMULATED_SUM.min(section - first);
+                (3 * section + first, first, length)
+            });
+            for (first_of_a, first_of_b, k) in small.into_iter().chain(large) {
+                let product = Job::<T::Term> {
+                    operation: self.operation,
+                    device: self.device,
+                    options: self.options,
+                    a: a.starting_at(first_of_a),
+                    b: b.starting_at(first_of_b),
+                    c: self.c,
+                    sizes: Sizes { k, ..self.sizes },
+                    whole: Sizes { k, ..self.whole },
+                    alpha: self.alpha,
+                    beta,
+                };
+                // SAFETY: the caller vouches for C; A and B are copies with these sections.
+                if !unsafe { product.run_by(allowed.clone())? } {
+                    return Ok(false);
+                }
+                beta = T::Sum::one();
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The terms of a chunk of a factor.
+struct Sections<T: HasKernels> {
+    /// Holds the memory.
+    _terms: Buffer<T>,
+    factor: Factor<T::Bits>,
+    /// The length of a section along k: a multiple of 8, with zeros at the end.
+    section: usize,
+}
+
+impl<T: HasKernels> Sections<T> {
+    /// Returns the factor that begins at this k, counted over all sections.
+    fn starting_at(&self, k: usize) -> Factor<T::Bits> {
+        let start = k as i64 * self.factor.stride_k;
+        Factor {
+            start,
+            ..self.factor
+        }
+    }
+}
+
+/// Splits the elements of a factor, `batch` matrices of `outer` indices and `k`, into terms. A's
+/// sections are in reverse.
+///
+/// # Safety
+/// The factor is in the device's memory.
+unsafe fn split<T: HasKernels>(
+    device: &Device,
+    kernel: &'static Kernel<(Splitting,)>,
+    from: Factor<T::Bits>,
+    [batch, outer, k]: [usize; 3],
+    is_left: bool,
+) -> Result<Sections<T::Term>> {
+    let is_single = from.stride_batch == 0;
+    let batch = if is_single { 1 } else { batch };
+    let section = k.next_multiple_of(8);
+    let mut terms = device.alloc::<T::Term>(batch * SECTIONS * outer * section)?;
+    // The copy has the order of the factor if its kernels then read 16 bytes at a time.
+    let is_across = from.stride.unsigned_abs() < from.stride_k.unsigned_abs()
+        && is_aligned::<T::Term>(outer as i64);
+    // Of k and the outer index, neighbours come first.
+    let order = |along: usize, across: usize| match is_across {
+        false => [along, across],
+        true => [across, along],
+    };
+    let [near, far] = order(1, 0).map(|axis| [from.stride, from.stride_k][axis]);
+    let matrix = SECTIONS * outer * section;
+    let (row, next_section) = match is_across {
+        false => (SECTIONS * section, section),
+        true => (outer, outer * section),
+    };
+    let padded = order(section, outer).map(|length| length as u32);
+    let to = terms.slice_mut();
+    let task = Splitting {
+        from: recast(from).elements,
+        start: from.start,
+        strides: [near, far, from.stride_batch],
+        // SAFETY: the same memory, as the bits of terms.
+        to: unsafe { DeviceSliceMut::from_raw_parts(to.as_mut_ptr().cast(), to.len()) },
+        to_strides: [row, next_section, matrix].map(|stride| stride as u64),
+        lengths: order(k, outer).map(|length| length as u32),
+        padded,
+        is_reversed: u32::from(is_left),
+    };
+    let config = LaunchConfig::new((split_blocks(padded), 1, batch as u32), SPLIT_THREADS);
+    // SAFETY: a block for each tile; the copy has room, and the caller vouches for the factor.
+    unsafe { device.launch(MODULE, kernel, config, (task,))? };
+    let [stride_k, stride] = order(1, row).map(|stride| stride as i64);
+    let factor = Factor {
+        elements: terms.slice(),
+        start: 0,
+        stride,
+        stride_k,
+        stride_batch: if is_single { 0 } else { matrix as i64 },
+    };
+    Ok(Sections {
+        factor: recast(factor),
+        _terms: terms,
+        section,
+    })
+}
