@@ -147,6 +147,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         ("widen_", 2, 1),
         ("skinny_f32_along_", 9, along),
         ("skinny_f64_along_", 9, along),
+        ("vector_", 2, written("vector.rs")),
     ]
     .map(|(family, count, barriers)| (family.to_owned(), count, barriers))
     .into();
@@ -170,10 +171,9 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
             .map(|(family, count, barriers)| (family.as_str(), *count, *barriers))
             .collect();
         if architecture != "sm_70" {
-            of_image.push(("mma_", 15, of_stages));
+            of_image.push(("mma_", 19, of_stages));
             of_image.push(("half_", 8, written("half.rs")));
             of_image.push(("split_", 1, 0));
-            of_image.push(("small_f64_", 5, of_stages));
             of_image.push(("tiny_f64_", 5, of_stages));
             for (number, count) in [("small_f16_", 8), ("small_bf16_", 8), ("small_tf32_", 4)] {
                 of_image.push((number, count, written("small.rs")));
@@ -183,6 +183,7 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
             of_image.push(("wgmma_tf32_", 1, written("wgmma.rs")));
             of_image.push(("persistent_", 32, written("persistent.rs")));
             of_image.push(("mixed_", 4, written("mixed.rs")));
+            of_image.push(("thin_", 4, written("thin.rs")));
         }
         for number in ["f32", "f64"] {
             for name in ["across_1", "across_any_1"] {

@@ -6,15 +6,16 @@
 //! - `fma`: by fused multiply-adds, with a part of the tile in each thread's registers;
 //! - `mma`: by the matrix instructions of warps (compute capability 8.0);
 //! - `half`: the same of 16-bit numbers, whole tiles of which are read from shared memory at once;
-//! - `small` and `small_f64`: by the same instructions, in tiles for small matrices and batches of
+//! - `small` and `tiny_f64`: by the same instructions, in tiles for small matrices and batches of
 //!   them;
 //! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone);
 //! - `mixed`: by the same in tf32, with one factor in registers;
 //! - `persistent`: the same of 16-bit numbers, in blocks that stay for many tiles.
 //!
-//! Five more serve beside these: `skinny` where one factor has few columns, `parts` to add up parts
-//! of k, `pack` to lay out factors as the others need them, `split` to write factors of f32 as sums
-//! of bf16, and `cast` to convert results to the type of the next product's factors.
+//! Seven more serve beside these: `skinny`, `thin` and `vector` where one factor has few columns or
+//! one, `parts` to add up parts of k, `pack` to lay out factors as the others need them, `split` to
+//! write factors of f32 as sums of bf16, and `cast` to convert results to the type of the next
+//! product's factors.
 #![no_std]
 
 mod cast;
@@ -40,13 +41,16 @@ mod skinny;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod small;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-mod small_f64;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod split;
 mod stages;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod swizzled;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod thin;
 mod tile;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod tiny_f64;
+mod vector;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod wgmma;
 
@@ -67,9 +71,12 @@ pub use skinny::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use small::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub use small_f64::*;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use split::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use thin::*;
 pub use tile::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use tiny_f64::*;
+pub use vector::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use wgmma::*;

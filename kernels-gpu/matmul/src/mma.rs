@@ -213,14 +213,14 @@ unsafe fn write<T: Number, const DOWN: usize, const PLAIN: bool>(
 
 macro_rules! kernels {
     ($(#[$doc:meta])* $table:ident: $type:ty, $down:literal tiles down, $rows:literal x $columns:literal tile, $depth:literal deep,
-        $stages:literal stages, $threads:literal threads;
+        $stages:literal stages, $threads:literal threads, $blocks:literal blocks;
         $($name:ident: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
         $(
             /// A tile of C for each block.
             ///
             /// # Safety
             /// The launch is as [`Product`] says.
-            #[kernel(block = $threads)]
+            #[kernel(max_block = $threads, min_blocks = $blocks)]
             pub unsafe fn $name(product: Product<$type, $type>) {
                 // SAFETY: passed on to the caller.
                 unsafe { multiply::<$type, $down, $rows, $columns, $depth, $stages, $threads, $a, $b>(&product) }
@@ -245,18 +245,28 @@ macro_rules! kernels {
 // 128×64, and next to the multiplications, reading costs the most time and power.
 kernels! {
     /// Tiles in f64.
-    MMA_F64: f64, 4 tiles down, 128 x 128 tile, 16 deep, 3 stages, 256 threads;
+    MMA_F64: f64, 4 tiles down, 128 x 128 tile, 16 deep, 3 stages, 256 threads, 1 blocks;
     mma_f64_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
     mma_f64_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
     mma_f64_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
     mma_f64_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
     mma_f64_any: ELEMENTS Elements, ELEMENTS Elements;
 }
-// Two blocks for a multiprocessor, for results that have fewer large tiles than there are
-// multiprocessors.
+// Two blocks for a multiprocessor, for batches: while one waits for its first elements or writes its
+// sums, the other multiplies.
+kernels! {
+    /// Medium tiles in f64.
+    MMA_F64_MEDIUM: f64, 4 tiles down, 128 x 64 tile, 16 deep, 3 stages, 128 threads, 2 blocks;
+    mma_f64_medium_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
+    mma_f64_medium_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
+    mma_f64_medium_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
+    mma_f64_medium_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
+}
+// Three blocks for a multiprocessor, for results that have fewer large tiles than there are
+// multiprocessors, and for batches of small matrices.
 kernels! {
     /// Small tiles in f64.
-    MMA_F64_SMALL: f64, 2 tiles down, 64 x 64 tile, 16 deep, 4 stages, 128 threads;
+    MMA_F64_SMALL: f64, 2 tiles down, 64 x 64 tile, 16 deep, 3 stages, 128 threads, 3 blocks;
     mma_f64_small_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
     mma_f64_small_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
     mma_f64_small_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
@@ -267,7 +277,7 @@ kernels! {
 // multiplies.
 kernels! {
     /// Tiles in tf32.
-    MMA_TF32: f32, 4 tiles down, 128 x 64 tile, 32 deep, 3 stages, 128 threads;
+    MMA_TF32: f32, 4 tiles down, 128 x 64 tile, 32 deep, 3 stages, 128 threads, 2 blocks;
     mma_tf32_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
     mma_tf32_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
     mma_tf32_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;

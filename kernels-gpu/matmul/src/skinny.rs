@@ -163,7 +163,7 @@ const fn thin_step_bytes(is_across: bool, size: u32, columns: u32) -> u32 {
 
 /// The first of k that this block sums, and how many.
 #[inline(always)]
-fn part_of_k<T: Copy>(product: &Skinny<T>) -> (u32, u32) {
+pub fn part_of_k<T: Copy>(product: &Skinny<T>) -> (u32, u32) {
     let first = thread::block_idx_y() * product.k_part;
     (first, product.k_part.min(product.k - first))
 }
@@ -365,18 +365,19 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
     }
 }
 
-/// Brings `count` of the part's k, from `first` on, of the thin factor to shared memory, with zeros
-/// for columns and k that are not there; `place` says how many bytes behind `memory` a k and column
-/// go.
+/// Starts to copy `count` of the part's k, from `first` on, of `columns` columns of the thin factor
+/// to shared memory, with zeros for columns and k that are not there; `place` says how many bytes
+/// behind `memory` a k and column go.
 ///
 /// # Safety
 /// `memory` has room for them, and all have read what was there.
 #[inline(always)]
-unsafe fn load_thin<T: Sum, const COLUMNS: usize>(
+pub unsafe fn load_thin<T: Sum>(
     product: &Skinny<T>,
     memory: *const T,
     first: u32,
     count: u32,
+    columns: u32,
     place: impl Fn(u32, u32) -> u32,
 ) {
     let thin = &product.thin;
@@ -388,12 +389,12 @@ unsafe fn load_thin<T: Sum, const COLUMNS: usize>(
     let is_along_k = thin.stride_k == 1 && thin.stride != 1;
     let of_column = count.next_multiple_of(32);
     let mut index = thread::thread_idx_x();
-    while index < of_column * COLUMNS as u32 {
+    while index < of_column * columns {
         let (k, column) = if is_along_k {
             let row = index / 32;
-            (row / COLUMNS as u32 * 32 + index % 32, row % COLUMNS as u32)
+            (row / columns * 32 + index % 32, row % columns)
         } else {
-            (index / COLUMNS as u32, index % COLUMNS as u32)
+            (index / columns, index % columns)
         };
         if k < count {
             let is_there = first + k < k_count && column < product.columns;
@@ -414,8 +415,6 @@ unsafe fn load_thin<T: Sum, const COLUMNS: usize>(
         }
         index += SKINNY_THREADS;
     }
-    async_copy::commit();
-    async_copy::wait::<0>();
 }
 
 /// Writes a result.
@@ -423,7 +422,7 @@ unsafe fn load_thin<T: Sum, const COLUMNS: usize>(
 /// # Safety
 /// No other thread writes it.
 #[inline(always)]
-unsafe fn write_sum<T: Sum>(product: &Skinny<T>, row: u32, column: u32, sum: T) {
+pub unsafe fn write_sum<T: Sum>(product: &Skinny<T>, row: u32, column: u32, sum: T) {
     if row >= product.rows || column >= product.columns {
         return;
     }
@@ -481,7 +480,9 @@ unsafe fn along<T: Sum + WarpValue, const VECTOR: usize, const COLUMNS: usize, c
                     k / step * step_bytes + column * COLUMN_BYTES + 16 * piece + size * element
                 };
                 // SAFETY: all have read what was there, as the barrier says.
-                unsafe { load_thin::<T, COLUMNS>(product, thin, k, count, place) };
+                unsafe { load_thin(product, thin, k, count, COLUMNS as u32, place) };
+                async_copy::commit();
+                async_copy::wait::<0>();
                 thread::sync_threads();
                 is_thin_there = product.k_chunk >= k_count;
             }
@@ -607,7 +608,9 @@ unsafe fn across<T: Sum, const VECTOR: usize, const COLUMNS: usize, const ANY: b
                 thread::sync_threads();
                 let place = |k, column| (k * COLUMNS as u32 + column) * size;
                 // SAFETY: all have read what was there, as the barrier says.
-                unsafe { load_thin::<T, COLUMNS>(product, thin, k, count, place) };
+                unsafe { load_thin(product, thin, k, count, COLUMNS as u32, place) };
+                async_copy::commit();
+                async_copy::wait::<0>();
                 thread::sync_threads();
                 is_thin_there = product.k_chunk >= k_count;
             }

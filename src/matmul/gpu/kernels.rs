@@ -7,8 +7,8 @@ use cuda_std::{DeviceParam, DeviceSliceMut};
 use half::{bf16, f16};
 use matmul_kernels::{self as kernels, Packing, Parts, Skinny, Splitting, Tile};
 
-use super::tuning::Speed;
 use super::tuning::Units::{self, F32, F64, F64Tensor, Half, Tf32};
+use super::tuning::{BLOCK_START, Speed};
 use crate::device::{Element, Module};
 use crate::matmul::element::Scalar;
 use crate::matmul::options::Instructions::{self, Fma, Warp, WarpGroup};
@@ -96,6 +96,7 @@ const fn speed(units: Units, per_clock: f64, alone: f64, blocks: usize) -> Speed
         per_clock,
         alone,
         blocks,
+        start: BLOCK_START,
     }
 }
 
@@ -188,13 +189,22 @@ impl HasKernels for f64 {
     const KERNELS: Kernels<f64> = Kernels {
         families: &[
             family(Fma, speed(F64, 57.0, 0.6, 2), kernels::FMA_F64),
-            family(Warp, speed(F64Tensor, 125.0, 1.0, 1), kernels::MMA_F64),
+            // Nothing else runs on a multiprocessor while a block starts or writes its tile.
             family(
                 Warp,
-                speed(F64Tensor, 114.0, 0.6, 2),
+                speed(F64Tensor, 125.0, 1.0, 1).starting_in(6100.0),
+                kernels::MMA_F64,
+            ),
+            family(
+                Warp,
+                speed(F64Tensor, 120.0, 0.6, 2),
+                kernels::MMA_F64_MEDIUM,
+            ),
+            family(
+                Warp,
+                speed(F64Tensor, 114.0, 0.6, 3),
                 kernels::MMA_F64_SMALL,
             ),
-            family(Warp, speed(F64Tensor, 90.0, 0.5, 4), kernels::SMALL_F64),
             family(Warp, speed(F64Tensor, 70.0, 0.15, 10), kernels::TINY_F64),
         ],
         needs_tf32: false,
@@ -278,6 +288,8 @@ type OfColumns<T> = (u32, &'static Kernel<(Skinny<T>,)>);
 
 /// The kernels of products of a tall and a thin factor, by ascending numbers of columns.
 pub struct SkinnyKernels<T: 'static> {
+    /// For one column and long sums, of matrices whose k are neighbours.
+    pub vector: &'static Kernel<(Skinny<T>,)>,
     /// For tall factors whose k are neighbours.
     pub along: &'static [OfColumns<T>],
     /// For tall factors whose rows are neighbours.
@@ -286,21 +298,34 @@ pub struct SkinnyKernels<T: 'static> {
     pub along_any: &'static [OfColumns<T>],
     /// For tall factors of any strides, closer along rows.
     pub across_any: &'static [OfColumns<T>],
+    /// By matrix instructions.
+    pub thin: Option<ThinKernels<T>>,
+}
+
+/// The kernels of products of a tall and a thin factor by matrix instructions, for compute
+/// capability 9.0.
+pub struct ThinKernels<T: 'static> {
+    /// For tall factors whose k are neighbours.
+    pub along: &'static [OfColumns<T>],
+    /// For tall factors whose rows are neighbours.
+    pub across: &'static [OfColumns<T>],
 }
 
 macro_rules! skinny {
-    ($($name:ident: $type:ident, [$($along:ident $across:ident: $columns:literal)*],
-        [$($along_any:ident $across_any:ident: $any_columns:literal)*];)*) => {$(
+    ($($name:ident: $type:ty, $vector:ident, [$($along:ident $across:ident: $columns:literal)*],
+        [$($along_any:ident $across_any:ident: $any_columns:literal)*], $thin:expr;)*) => {$(
         static $name: SkinnyKernels<$type> = SkinnyKernels {
+            vector: &kernels::$vector,
             along: &[$(($columns, &kernels::$along)),*],
             across: &[$(($columns, &kernels::$across)),*],
             along_any: &[$(($any_columns, &kernels::$along_any)),*],
             across_any: &[$(($any_columns, &kernels::$across_any)),*],
+            thin: $thin,
         };
     )*};
 }
 skinny! {
-    SKINNY_F32: f32, [
+    SKINNY_F32: f32, vector_f32_along, [
         skinny_f32_along_1 skinny_f32_across_1: 1
         skinny_f32_along_2 skinny_f32_across_2: 2
         skinny_f32_along_4 skinny_f32_across_4: 4
@@ -311,8 +336,8 @@ skinny! {
         skinny_f32_along_any_1 skinny_f32_across_any_1: 1
         skinny_f32_along_any_4 skinny_f32_across_any_4: 4
         skinny_f32_along_any_16 skinny_f32_across_any_16: 16
-    ];
-    SKINNY_F64: f64, [
+    ], None;
+    SKINNY_F64: f64, vector_f64_along, [
         skinny_f64_along_1 skinny_f64_across_1: 1
         skinny_f64_along_2 skinny_f64_across_2: 2
         skinny_f64_along_4 skinny_f64_across_4: 4
@@ -323,5 +348,8 @@ skinny! {
         skinny_f64_along_any_1 skinny_f64_across_any_1: 1
         skinny_f64_along_any_4 skinny_f64_across_any_4: 4
         skinny_f64_along_any_16 skinny_f64_across_any_16: 16
-    ];
+    ], Some(ThinKernels {
+        along: &[(8, &kernels::thin_f64_along_8), (16, &kernels::thin_f64_along_16)],
+        across: &[(8, &kernels::thin_f64_across_8), (16, &kernels::thin_f64_across_16)],
+    });
 }

@@ -189,7 +189,7 @@ impl<T: HasKernels> Job<'_, T> {
             && skinny::is_skinny(self.device, self.whole.m, self.whole.n)
         {
             // SAFETY: the caller vouches for the memory.
-            unsafe { self.run_skinny(kernels)? };
+            unsafe { self.run_skinny(kernels, *allowed.end())? };
             return Ok(true);
         }
         let precision = self.options.precision;

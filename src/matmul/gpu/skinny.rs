@@ -1,13 +1,16 @@
 //! Products of a tall factor and a thin one.
 
+use cuda_std::host::Kernel;
 use matmul_kernels::{
-    Factor, SKINNY_THREADS, Skinny, skinny_k_chunk, skinny_k_step, skinny_rows, skinny_shared_bytes,
+    Factor, SKINNY_THREADS, Skinny, THIN_K_STEP, VECTOR_ROWS, VECTOR_THREADS, skinny_k_chunk,
+    skinny_k_step, skinny_rows, skinny_shared_bytes, thin_rows, thin_shared_bytes,
 };
 
 use super::factor::{is_aligned, recast};
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE, SkinnyKernels};
 use crate::device::LaunchConfig;
+use crate::matmul::options::Instructions;
 use crate::{Device, Result};
 
 /// The most columns of a thin factor.
@@ -16,9 +19,18 @@ pub(super) const MOST_COLUMNS: usize = 16;
 /// With fewer rows the other kernels are as fast: the rows do not occupy a GPU.
 const FEWEST_ROWS: usize = 128;
 
+/// With fewer columns, matrix instructions take as long as multiply-adds: they compute 8.
+const FEWEST_COLUMNS_OF_MMA: usize = 5;
+
 /// The most shared memory of a block: nearly all that an H100 has for a block. It is more important
 /// that all of the thin factor's k fit than that a multiprocessor has a second block.
 const SHARED_BYTES: u32 = 200 * 1024;
+
+/// The least bytes of k for the kernels for vectors, whose blocks take long to start and end.
+const FEWEST_BYTES_OF_VECTOR: usize = 16 << 10;
+
+/// Their blocks in a multiprocessor.
+const VECTOR_BLOCKS: usize = 2;
 
 /// Whether these kernels compute an m×n result, on a device with enough shared memory.
 pub(super) fn is_skinny(device: &Device, m: usize, n: usize) -> bool {
@@ -34,75 +46,254 @@ fn shared_bytes(device: &Device) -> u32 {
     SHARED_BYTES.min(device.shared_memory_per_block().unwrap_or(0))
 }
 
+/// A product's factors by their lengths.
+struct Roles<S> {
+    tall: Factor<S>,
+    thin: Factor<S>,
+    /// Outer indices of the tall factor, of the whole product's, and of the thin one.
+    rows: usize,
+    rows_of_whole: usize,
+    columns: usize,
+    /// The strides of C along both.
+    c_stride: i64,
+    c_stride_thin: i64,
+    /// Whether the tall factor's rows are closer than its k.
+    is_across: bool,
+    /// Whether it can be read 16 bytes at a time.
+    is_near: bool,
+}
+
+/// The parts that k is cut into, and how much of it a block takes to shared memory at a time.
+#[derive(Clone, Copy)]
+struct Cut {
+    k_part: usize,
+    parts: usize,
+    k_chunk: u32,
+}
+
+type SkinnyKernel<S> = &'static Kernel<(Skinny<S>,)>;
+
 impl<T: HasKernels> Job<'_, T> {
-    /// Computes a job that [`is_skinny`], of elements that have the type of their sums.
+    /// Computes a job that [`is_skinny`], of elements that have the type of their sums, by
+    /// `instructions` or simpler ones.
     ///
     /// # Safety
     /// The factors and C are of the device and have the sizes, and nothing else uses C.
-    pub unsafe fn run_skinny(&self, kernels: &SkinnyKernels<T::Sum>) -> Result<()> {
-        let sizes = self.sizes;
+    pub unsafe fn run_skinny(
+        &self,
+        kernels: &SkinnyKernels<T::Sum>,
+        instructions: Instructions,
+    ) -> Result<()> {
+        let roles = self.roles();
+        let is_long = self.sizes.k * size_of::<T>() >= FEWEST_BYTES_OF_VECTOR;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if roles.columns == 1 && is_long && roles.is_near && !roles.is_across {
+                return self.run_vector(kernels.vector, &roles);
+            }
+            if let Some(thin) = &kernels.thin
+                && instructions >= Instructions::Warp
+                && let Some(cut) = self.thin_cut(&roles)
+            {
+                let of_columns = if roles.is_across {
+                    thin.across
+                } else {
+                    thin.along
+                };
+                return self.run_thin(of_columns, &roles, cut);
+            }
+            self.run_multiply_adds(kernels, &roles)
+        }
+    }
+
+    fn roles(&self) -> Roles<T::Sum> {
+        let (sizes, whole) = (self.sizes, self.whole);
         let (a, b) = (recast::<_, T::Sum>(self.a), recast(self.b));
-        let is_thin_right = self.whole.n <= self.whole.m;
         let n = sizes.n as i64;
-        let (tall, thin, rows, columns, c_stride, c_stride_thin) = match is_thin_right {
+        let (tall, thin, rows, columns, c_stride, c_stride_thin) = match whole.n <= whole.m {
             true => (a, b, sizes.m, sizes.n, n, 1),
             false => (b, a, sizes.n, sizes.m, 1, n),
         };
         let is_across = tall.stride_k != 1 && tall.stride.abs() < tall.stride_k.abs();
-        let of_columns = match (is_across, reads_16_bytes(&tall, is_across)) {
+        Roles {
+            tall,
+            thin,
+            rows,
+            rows_of_whole: whole.m.max(whole.n),
+            columns,
+            c_stride,
+            c_stride_thin,
+            is_across,
+            is_near: reads_16_bytes(&tall, is_across),
+        }
+    }
+
+    /// Returns the length of each part of k, a multiple of `step`, and their number: several if
+    /// `tiles` of the whole do not occupy all multiprocessors, each of which runs `blocks`.
+    fn parts_of_k(&self, tiles: usize, blocks: usize, step: usize) -> (usize, usize) {
+        let k = self.sizes.k;
+        let wanted = self.device.processors() * blocks / (tiles * self.whole.batch).max(1);
+        let most = k.div_ceil(8 * step);
+        let k_part = k
+            .div_ceil(wanted.clamp(1, 64).min(most))
+            .next_multiple_of(step);
+        (k_part, k.div_ceil(k_part))
+    }
+
+    /// Multiplies a matrix whose k are neighbours and a vector.
+    ///
+    /// # Safety
+    /// As of [`run_skinny`](Self::run_skinny).
+    unsafe fn run_vector(&self, kernel: SkinnyKernel<T::Sum>, roles: &Roles<T::Sum>) -> Result<()> {
+        let tiles = roles.rows_of_whole.div_ceil(VECTOR_ROWS as usize);
+        let step = skinny_k_step(false, size_of::<T>() as u32) as usize;
+        let (k_part, parts) = self.parts_of_k(tiles, VECTOR_BLOCKS, step);
+        let blocks = roles.rows.div_ceil(VECTOR_ROWS as usize);
+        let grid = (blocks as u32, parts as u32, self.sizes.batch as u32);
+        let config = LaunchConfig::new(grid, VECTOR_THREADS);
+        let cut = Cut {
+            k_part,
+            parts,
+            k_chunk: 0,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_skinny(kernel, config, roles, cut) }
+    }
+
+    /// Returns how the kernels with matrix instructions cut k, if they are to be taken: there is
+    /// room for all k of the thin factor, and the tiles occupy the multiprocessors.
+    fn thin_cut(&self, roles: &Roles<T::Sum>) -> Option<Cut> {
+        let is_hopper = self.device.compute_capability() == (9, 0);
+        if !is_hopper || !roles.is_near || roles.columns < FEWEST_COLUMNS_OF_MMA {
+            return None;
+        }
+        let tiles = roles
+            .rows_of_whole
+            .div_ceil(thin_rows(roles.is_across) as usize);
+        let (k_part, parts) = self.parts_of_k(tiles, 1, THIN_K_STEP as usize);
+        let bytes = thin_shared_bytes(roles.columns as u32, k_part as u32);
+        let has_room = bytes <= self.device.shared_memory_per_block().unwrap_or(0);
+        let of_block = tiles.div_ceil(self.device.processors().div_ceil(parts));
+        let cut = Cut {
+            k_part,
+            parts,
+            k_chunk: 0,
+        };
+        (has_room && are_balanced(of_block)).then_some(cut)
+    }
+
+    /// Multiplies by matrix instructions.
+    ///
+    /// # Safety
+    /// As of [`run_skinny`](Self::run_skinny).
+    unsafe fn run_thin(
+        &self,
+        kernels: &[(u32, SkinnyKernel<T::Sum>)],
+        roles: &Roles<T::Sum>,
+        cut: Cut,
+    ) -> Result<()> {
+        let &(_, kernel) = of_most(kernels, roles.columns);
+        let tiles = roles.rows.div_ceil(thin_rows(roles.is_across) as usize);
+        let blocks = tiles.min(self.device.processors().div_ceil(cut.parts));
+        let grid = (blocks as u32, cut.parts as u32, self.sizes.batch as u32);
+        let bytes = thin_shared_bytes(roles.columns as u32, cut.k_part as u32);
+        let config = LaunchConfig::new(grid, SKINNY_THREADS).with_shared_bytes(bytes);
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_skinny(kernel, config, roles, cut) }
+    }
+
+    /// Multiplies by fused multiply-adds.
+    ///
+    /// # Safety
+    /// As of [`run_skinny`](Self::run_skinny).
+    unsafe fn run_multiply_adds(
+        &self,
+        kernels: &SkinnyKernels<T::Sum>,
+        roles: &Roles<T::Sum>,
+    ) -> Result<()> {
+        let is_across = roles.is_across;
+        let of_columns = match (is_across, roles.is_near) {
             (false, true) => kernels.along,
             (true, true) => kernels.across,
             (false, false) => kernels.along_any,
             (true, false) => kernels.across_any,
         };
-        let &(kernel_columns, kernel) = of_columns
-            .iter()
-            .find(|(most, _)| columns <= *most as usize)
-            .expect("a kernel of the most columns");
-
-        let (size, k) = (size_of::<T>() as u32, sizes.k as u32);
+        let &(columns, kernel) = of_most(of_columns, roles.columns);
+        let size = size_of::<T>() as u32;
         let bytes = shared_bytes(self.device);
-        let k_chunk = skinny_k_chunk(is_across, size, kernel_columns, k, bytes);
+        let k_chunk = skinny_k_chunk(is_across, size, columns, self.sizes.k as u32, bytes);
         let tile_rows = skinny_rows(is_across, size) as usize;
         let step = skinny_k_step(is_across, size) as usize;
-        let processors = self.device.processors();
-        // Parts of k if the tiles do not occupy all multiprocessors.
-        let tiles_of_whole = self.whole.m.max(self.whole.n).div_ceil(tile_rows);
-        let wanted = (processors / (tiles_of_whole * self.whole.batch).max(1)).clamp(1, 64);
-        let most_parts = sizes.k.div_ceil(8 * step);
-        let k_part = sizes.k.div_ceil(wanted.min(most_parts));
-        let k_part = k_part.next_multiple_of(step);
-        let parts = sizes.k.div_ceil(k_part);
+        let tiles_of_whole = roles.rows_of_whole.div_ceil(tile_rows);
+        let (k_part, parts) = self.parts_of_k(tiles_of_whole, 1, step);
+        let processors = self.device.processors().div_ceil(parts);
+        let blocks = roles.rows.div_ceil(tile_rows).min(processors);
+        let grid = (blocks as u32, parts as u32, self.sizes.batch as u32);
+        let config = LaunchConfig::new(grid, SKINNY_THREADS)
+            .with_shared_bytes(skinny_shared_bytes(is_across, size, columns, k_chunk));
+        let cut = Cut {
+            k_part,
+            parts,
+            k_chunk,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_skinny(kernel, config, roles, cut) }
+    }
 
-        let tiles = rows.div_ceil(tile_rows);
-        let blocks = tiles.min(processors.div_ceil(parts)) as u32;
-        let shared_bytes = skinny_shared_bytes(is_across, size, kernel_columns, k_chunk);
-        let config = LaunchConfig::new((blocks, parts as u32, sizes.batch as u32), SKINNY_THREADS)
-            .with_shared_bytes(shared_bytes);
+    /// Launches a kernel, and adds the parts of k if there are several.
+    ///
+    /// # Safety
+    /// As of [`run_skinny`](Self::run_skinny); the launch is as the kernel asks for.
+    unsafe fn launch_skinny(
+        &self,
+        kernel: SkinnyKernel<T::Sum>,
+        config: LaunchConfig,
+        roles: &Roles<T::Sum>,
+        cut: Cut,
+    ) -> Result<()> {
         let launch = |c, alpha, beta| {
             let product = Skinny {
-                tall,
-                thin,
+                tall: roles.tall,
+                thin: roles.thin,
                 c,
                 c_start: 0,
-                c_stride,
-                c_stride_thin,
-                c_stride_batch: (sizes.m * sizes.n) as i64,
+                c_stride: roles.c_stride,
+                c_stride_thin: roles.c_stride_thin,
+                c_stride_batch: (self.sizes.m * self.sizes.n) as i64,
                 c_stride_part: self.c.len() as i64,
                 alpha,
                 beta,
-                rows: rows as u32,
-                columns: columns as u32,
-                k,
-                k_part: k_part as u32,
-                k_chunk,
+                rows: roles.rows as u32,
+                columns: roles.columns as u32,
+                k: self.sizes.k as u32,
+                k_part: cut.k_part as u32,
+                k_chunk: cut.k_chunk,
             };
             // SAFETY: the caller vouches for the memory.
             unsafe { self.device.launch(MODULE, kernel, config, (product,)) }
         };
         // SAFETY: the caller vouches for the memory.
-        unsafe { self.in_parts(parts, launch) }
+        unsafe { self.in_parts(cut.parts, launch) }
     }
+}
+
+/// Whether the kernels with matrix instructions are the faster ones, for `tiles` tiles of a block.
+///
+/// A block's eight warps take a tile each. If fewer than four are left at the end, these do not have
+/// enough bytes on their way, and take as long as four; the other kernels take a fifteenth longer.
+fn are_balanced(tiles: usize) -> bool {
+    let lost = match tiles % 8 {
+        0 => 0,
+        left => 4usize.saturating_sub(left),
+    };
+    15 * lost <= tiles
+}
+
+/// Returns the first kernel of at least so many columns.
+fn of_most<K>(kernels: &[(u32, K)], columns: usize) -> &(u32, K) {
+    let mut kernels = kernels.iter();
+    let kernel = kernels.find(|(most, _)| columns <= *most as usize);
+    kernel.expect("a kernel of the most columns")
 }
 
 /// Whether the tall factor can be read 16 bytes at a time.
@@ -113,4 +304,26 @@ fn reads_16_bytes<S>(tall: &Factor<S>, is_across: bool) -> bool {
     };
     let mut lengths = [far, tall.start, tall.stride_batch].into_iter();
     near == 1 && lengths.all(is_aligned::<S>)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_balanced;
+
+    #[test]
+    fn few_tiles_at_the_end_are_left_to_multiply_adds() {
+        for (tiles, expected) in [
+            (1, false),
+            (3, false),
+            (4, true),
+            (6, true),
+            (8, true),
+            (9, false),
+            (11, false),
+            (12, true),
+            (49, true),
+        ] {
+            assert_eq!(are_balanced(tiles), expected, "{tiles}");
+        }
+    }
 }

@@ -39,6 +39,15 @@ pub struct Speed {
     pub alone: f64,
     /// The most blocks for which a multiprocessor has registers.
     pub blocks: usize,
+    /// Nanoseconds of a block in addition to its multiplications.
+    pub start: f64,
+}
+
+impl Speed {
+    /// Replaces the nanoseconds of a block in addition to its multiplications.
+    pub const fn starting_in(self, start: f64) -> Speed {
+        Speed { start, ..self }
+    }
 }
 
 /// Multiply-adds per clock of a multiprocessor's units on compute capability 9.0, in the order of
@@ -117,6 +126,7 @@ impl Gpu {
             operations: 2.0 * per_clock * rates.clock * share(tile.a) * share(tile.b),
             blocks,
             alone: speed.alone.max(1.0 / blocks as f64),
+            start: speed.start,
         }
     }
 
@@ -146,7 +156,7 @@ impl Gpu {
                     let elements = f64::from(tile.rows) * f64::from(tile.columns);
                     PERSISTENT_START + (waves - 1.0) * (NEXT_TILE + NEXT_ELEMENT * elements)
                 }
-                _ => waves * BLOCK_START,
+                _ => waves * rate.start,
             };
             Cut {
                 k_part,
@@ -172,6 +182,8 @@ pub struct Rate {
     blocks: usize,
     /// The share of `operations` that a single block reaches.
     alone: f64,
+    /// Nanoseconds of a block in addition to its multiplications.
+    start: f64,
 }
 
 /// How k is cut into parts, and the time by the model.
@@ -184,8 +196,8 @@ pub struct Cut {
     nanoseconds: f64,
 }
 
-/// Nanoseconds of a block in addition to its multiplications.
-const BLOCK_START: f64 = 4000.0;
+/// Nanoseconds of a block in addition to its multiplications, for most kernels.
+pub const BLOCK_START: f64 = 4000.0;
 /// The same of a persistent block, which first makes its barriers, of each further tile, whose
 /// copies go on while sums are written, and of each of its elements: on an H200, 1000 products of
 /// 128×128 in 16 bits take 28.6 us by tiles of 64 columns and 32.4 by those of 256.
@@ -256,6 +268,7 @@ mod tests {
             per_clock: 108.0,
             alone: 1.0,
             blocks: 1,
+            start: BLOCK_START,
         };
         gpu.cut(sizes, tile, gpu.rate(&speed, tile))
     }

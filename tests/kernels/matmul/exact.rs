@@ -6,7 +6,8 @@ use gridstride::device::LaunchConfig;
 use gridstride::matmul::{Instructions, MatMul};
 use gridstride::{Device, Number};
 use matmul_kernels::{
-    FMA_F32_LARGE, FMA_F32_SMALL, FMA_F64, Launch, MMA_F64, MMA_F64_SMALL, Pattern, Product, Tile,
+    FMA_F32_LARGE, FMA_F32_SMALL, FMA_F64, Launch, MMA_F64, MMA_F64_MEDIUM, MMA_F64_SMALL, Pattern,
+    Product, Tile,
 };
 
 use super::has_instructions;
@@ -160,5 +161,6 @@ tables! {
     fma_f32_small: Fma FMA_F32_SMALL;
     fma_f64: Fma FMA_F64;
     mma_f64: Warp MMA_F64;
+    mma_f64_medium: Warp MMA_F64_MEDIUM;
     mma_f64_small: Warp MMA_F64_SMALL;
 }

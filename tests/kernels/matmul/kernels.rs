@@ -8,6 +8,7 @@ use gridstride::Number;
 use gridstride::device::{Element, LaunchConfig, Module};
 use matmul_kernels::*;
 
+use super::tiles::has;
 use crate::common::{Random, gamma, module, with_kernels};
 
 pub static MODULE: Module = module!("matmul", "matmul", "sm_70", "sm_80", "sm_90a");
@@ -58,11 +59,57 @@ pub(super) fn length(layout: Layout, [batch, outer, k]: [usize; 3]) -> usize {
     last as usize + 1
 }
 
+/// The kernels for thin factors.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Multiply-adds.
+    Ring,
+    /// The same with one column.
+    Vector,
+    /// Matrix instructions.
+    Thin,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Form {
+    kind: Kind,
     is_across: bool,
     is_any: bool,
     columns: u32,
+}
+
+impl Form {
+    /// Returns what parts of k are multiples of.
+    fn step(self, size: u32) -> u32 {
+        match self.kind {
+            Kind::Ring => skinny_k_step(self.is_across, size),
+            // What the threads of a block read at once.
+            Kind::Vector => VECTOR_THREADS * 16 / size,
+            Kind::Thin => THIN_K_STEP,
+        }
+    }
+
+    fn tile(self, size: u32) -> usize {
+        let rows = match self.kind {
+            Kind::Ring => skinny_rows(self.is_across, size),
+            Kind::Vector => VECTOR_ROWS,
+            Kind::Thin => thin_rows(self.is_across),
+        };
+        rows as usize
+    }
+
+    /// Returns the blocks for `rows` rows if there may be `blocks`, and the bytes of shared memory.
+    fn launch(self, size: u32, blocks: u32, product: [u32; 4]) -> (u32, u32) {
+        let [rows, columns, k_part, chunk] = product;
+        match self.kind {
+            Kind::Ring => {
+                let bytes = skinny_shared_bytes(self.is_across, size, self.columns, chunk);
+                (blocks, bytes)
+            }
+            Kind::Vector => (rows.div_ceil(VECTOR_ROWS), 0),
+            Kind::Thin => (blocks, thin_shared_bytes(columns, k_part)),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +137,7 @@ fn check<T: Number + DeviceParam>(
 ) {
     let [rows, columns, k, batch] = [case.rows, case.columns, case.k, case.batch];
     let size = size_of::<T>() as u32;
-    let step = skinny_k_step(form.is_across, size) as usize;
+    let step = form.step(size) as usize;
     let k_part = case.part * step;
     let parts = k.div_ceil(k_part).max(1);
     let to_t = |values: Vec<f64>| -> Vec<T> { values.into_iter().map(T::from_f64).collect() };
@@ -123,8 +170,10 @@ fn check<T: Number + DeviceParam>(
         k_part: k_part as u32,
         k_chunk: chunk,
     };
-    let shared_bytes = skinny_shared_bytes(form.is_across, size, form.columns, chunk);
-    let config = LaunchConfig::new((case.blocks, parts as u32, batch as u32), SKINNY_THREADS)
+    const { assert!(SKINNY_THREADS == VECTOR_THREADS) };
+    let sizes = [rows as u32, columns as u32, k_part as u32, chunk];
+    let (blocks, shared_bytes) = form.launch(size, case.blocks, sizes);
+    let config = LaunchConfig::new((blocks, parts as u32, batch as u32), SKINNY_THREADS)
         .with_shared_bytes(shared_bytes);
     // SAFETY: the buffers are those of the product.
     unsafe { device.launch(&MODULE, kernel, config, (product,)) }.unwrap();
@@ -161,8 +210,7 @@ fn check<T: Number + DeviceParam>(
 /// batches.
 fn cases(form: Form, size: u32) -> Vec<Case> {
     let vector = if form.is_any { 1 } else { 16 / size as usize };
-    let tile = skinny_rows(form.is_across, size) as usize;
-    let step = skinny_k_step(form.is_across, size) as usize;
+    let (tile, step) = (form.tile(size), form.step(size) as usize);
     let all = form.columns as usize;
     let shapes = [
         // rows, columns, k, part, chunk, batch, blocks, beta, turned
@@ -171,6 +219,8 @@ fn cases(form: Form, size: u32) -> Vec<Case> {
         (2 * tile + 1, all, 5 * step + 1, 6, 2, 2, 2, 0.5, true),
         (tile - 3, all.div_ceil(2), 4 * step, 2, 1, 2, 3, -1.0, false),
         (37, all, 0, 1, 1, 1, 1, 0.5, false),
+        // More tiles than a block has warps.
+        (9 * tile + 3, all, step + 3, 2, 1, 1, 1, 0.0, true),
     ];
     let mut cases = Vec::new();
     for (index, (rows, columns, k, part, chunk, batch, blocks, beta, is_turned)) in
@@ -221,7 +271,7 @@ macro_rules! thin_factors {
         fn $test() {
             for device in with_kernels() {
                 $(
-                    let form = Form { is_across: $is_across, is_any: $is_any, columns: $columns };
+                    let form = Form { kind: Kind::Ring, is_across: $is_across, is_any: $is_any, columns: $columns };
                     for case in cases(form, size_of::<$type>() as u32) {
                         check(&device, &$kernel, form, case);
                     }
@@ -248,6 +298,46 @@ thin_factors! {
         skinny_f32_across_any_16 16;
     f64_across_any, f64, true, true: skinny_f64_across_any_1 1, skinny_f64_across_any_4 4,
         skinny_f64_across_any_16 16;
+}
+
+#[test]
+fn vectors() {
+    let form = Form {
+        kind: Kind::Vector,
+        is_across: false,
+        is_any: false,
+        columns: 1,
+    };
+    for device in with_kernels() {
+        for case in cases(form, 4) {
+            check(&device, &vector_f32_along, form, case);
+        }
+        for case in cases(form, 8) {
+            check(&device, &vector_f64_along, form, case);
+        }
+    }
+}
+
+#[test]
+fn thin_factors_by_matrix_instructions() {
+    for device in with_kernels().filter(|device| has(device, (9, 0))) {
+        for (kernel, is_across, columns) in [
+            (&thin_f64_along_8, false, 8),
+            (&thin_f64_along_16, false, 16),
+            (&thin_f64_across_8, true, 8),
+            (&thin_f64_across_16, true, 16),
+        ] {
+            let form = Form {
+                kind: Kind::Thin,
+                is_across,
+                is_any: false,
+                columns,
+            };
+            for case in cases(form, 8) {
+                check(&device, kernel, form, case);
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Products of small matrices, and of batches of them, in f64 by the matrix instructions of warps.
 //!
-//! A tile has 64×64 or 32×32 sums, so that little is computed in vain where matrices are no larger,
-//! and several blocks fit in a multiprocessor: while one waits for its first elements or writes its
-//! sums, others multiply. Each warp has 32×32 sums.
+//! A tile has 32×32 sums of one warp, so that little is computed in vain where matrices are no larger,
+//! and many blocks fit in a multiprocessor: while one waits for its first elements or writes its sums,
+//! others multiply.
 
 use cuda_std::mma;
 use cuda_std::prelude::*;
@@ -152,15 +152,6 @@ macro_rules! kernels {
     };
 }
 
-kernels! {
-    /// Small tiles in f64.
-    SMALL_F64: 64 x 64 tile, 16 deep, 3 stages, 128 threads, 4 blocks;
-    small_f64_along_along: PIECES_OF_K PiecesOfK, PIECES_OF_K PiecesOfK;
-    small_f64_along_across: PIECES_OF_K PiecesOfK, PIECES_ACROSS PiecesAcross;
-    small_f64_across_along: PIECES_ACROSS PiecesAcross, PIECES_OF_K PiecesOfK;
-    small_f64_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
-    small_f64_any: ELEMENTS Elements, ELEMENTS Elements;
-}
 kernels! {
     /// The smallest tiles in f64.
     TINY_F64: 32 x 32 tile, 8 deep, 4 stages, 32 threads, 10 blocks;
