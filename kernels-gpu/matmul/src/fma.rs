@@ -10,6 +10,15 @@
 //! did not stay in the nearest cache. The multiply-adds of one column follow each other: they read
 //! the same element of B, which stays in the operand cache, so that the other two registers come
 //! from the two banks of the register file in one clock. By rows, the same loop took 5% longer.
+//! Large tiles take every other column backwards, so that the first multiply-add of a column also
+//! finds its element of A in that cache. Small tiles, of which a multiprocessor has several at a
+//! time, gained nothing by that.
+//!
+//! ptxas moves reads of shared memory up, but not past copies to it, so the steps in which copies
+//! start also keep the reads of later steps back. When all copies started in the fourth step, the
+//! reads of four steps came in one heap and their elements took all registers: the loop took 9%
+//! longer, and it spilled where B is copied element by element. The steps named for each kernel
+//! were the fastest of those measured on an H200.
 
 use cuda_std::prelude::*;
 
@@ -24,10 +33,6 @@ use crate::tile::{Launch, Pattern, Tile};
 /// Lanes of a warp in each direction.
 const LANES_DOWN: u32 = 8;
 const LANES_ACROSS: u32 = 4;
-
-/// The step of a stage in which a later stage's copies are started: some steps behind the barrier,
-/// since shared memory is busy with the first reads there.
-const COPYING: usize = 3;
 
 /// A thread's elements of A and B for one k.
 #[derive(Clone, Copy)]
@@ -78,7 +83,8 @@ impl<T: Sum> Fragment<T> {
 }
 
 /// The tile of this block: `WARPS_DOWN`×`WARPS_ACROSS` warps of 8×4 lanes, each with
-/// `DOWN`×`ACROSS` sums.
+/// `DOWN`×`ACROSS` sums. Copies of a later stage start in the steps `COPYING_A` and `COPYING_B` of
+/// a stage, that of A not after that of B.
 ///
 /// # Safety
 /// The launch is as [`Product`] says, with the shared memory of [`shared_bytes`].
@@ -96,9 +102,13 @@ unsafe fn multiply<
     const THREADS: u32,
     const PATTERN_A: u32,
     const PATTERN_B: u32,
+    const COPYING_A: usize,
+    const COPYING_B: usize,
 >(
     product: &Product<T, T>,
 ) {
+    // The last step waits for the next stage, and counts the copies of this one as started.
+    const { assert!(COPYING_A <= COPYING_B && COPYING_B + 1 < DEPTH as usize) };
     let (row, column) = first_element(product.m, product.n, ROWS, COLUMNS);
     // SAFETY: as the caller says.
     let mut stages = unsafe {
@@ -137,12 +147,20 @@ unsafe fn multiply<
                     )
                 };
                 keep_reads();
-                if step == COPYING {
-                    // SAFETY: all have been at the barrier since they read from the previous stage.
-                    unsafe { stages.load() };
+                // SAFETY: all have been at the barrier since they read from the previous stage.
+                unsafe {
+                    if step == COPYING_A {
+                        stages.load_a();
+                    }
+                    if step == COPYING_B {
+                        stages.load_b();
+                    }
                 }
                 unrolled! { j in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-                    unrolled! { i in [0 1 2 3 4 5 6 7] {
+                    unrolled! { position in [0 1 2 3 4 5 6 7] {
+                        // Every other column of large tiles backwards.
+                        let is_backwards = DOWN * ACROSS == 128 && j % 2 == 1;
+                        let i = if is_backwards { 7 - position } else { position };
                         if i < DOWN && j < ACROSS {
                             sums[i][j] = T::multiply_add(now.a[i], now.b[j], sums[i][j]);
                         }
@@ -215,7 +233,7 @@ macro_rules! kernels {
     ($(#[$doc:meta])* $table:ident: $type:ty, $vector:literal at once, $down:literal x $across:literal sums,
         $warps:literal warps across, $rows:literal x $columns:literal tile, $depth:literal deep,
         $stages:literal stages, $threads:literal threads;
-        $($name:ident: $a:ident $a_name:ident, $b:ident $b_name:ident;)*) => {
+        $($name:ident: $a:ident $a_name:ident, $b:ident $b_name:ident, copies at $copying_a:literal and $copying_b:literal;)*) => {
         $(
             /// A tile of C for each block.
             ///
@@ -225,7 +243,7 @@ macro_rules! kernels {
             pub unsafe fn $name(product: Product<$type, $type>) {
                 // SAFETY: passed on to the caller.
                 unsafe {
-                    multiply::<$type, $vector, $down, $across, $warps, $rows, $columns, $depth, $stages, $threads, $a, $b>(
+                    multiply::<$type, $vector, $down, $across, $warps, $rows, $columns, $depth, $stages, $threads, $a, $b, $copying_a, $copying_b>(
                         &product,
                     )
                 }
@@ -249,26 +267,26 @@ macro_rules! kernels {
 kernels! {
     /// Large tiles in f32.
     FMA_F32_LARGE: f32, 4 at once, 8 x 16 sums, 4 warps across, 128 x 256 tile, 8 deep, 6 stages, 256 threads;
-    fma_f32_large_along_along: ELEMENTS_OF_K ElementsOfK, ELEMENTS_OF_K ElementsOfK;
-    fma_f32_large_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross;
-    fma_f32_large_across_along: PIECES_ACROSS PiecesAcross, ELEMENTS_OF_K ElementsOfK;
-    fma_f32_large_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross;
-    fma_f32_large_any: ELEMENTS Elements, ELEMENTS Elements;
+    fma_f32_large_along_along: ELEMENTS_OF_K ElementsOfK, ELEMENTS_OF_K ElementsOfK, copies at 1 and 3;
+    fma_f32_large_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross, copies at 1 and 5;
+    fma_f32_large_across_along: PIECES_ACROSS PiecesAcross, ELEMENTS_OF_K ElementsOfK, copies at 0 and 0;
+    fma_f32_large_across_across: PIECES_ACROSS PiecesAcross, PIECES_ACROSS PiecesAcross, copies at 1 and 3;
+    fma_f32_large_any: ELEMENTS Elements, ELEMENTS Elements, copies at 0 and 1;
 }
 kernels! {
     /// Small tiles in f32.
     FMA_F32_SMALL: f32, 4 at once, 4 x 8 sums, 2 warps across, 64 x 64 tile, 16 deep, 4 stages, 128 threads;
-    fma_f32_small_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross;
-    fma_f32_small_any: ELEMENTS Elements, ELEMENTS Elements;
+    fma_f32_small_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross, copies at 3 and 3;
+    fma_f32_small_any: ELEMENTS Elements, ELEMENTS Elements, copies at 3 and 3;
 }
 kernels! {
     /// The smallest tiles in f32.
     FMA_F32_TINY: f32, 4 at once, 4 x 8 sums, 1 warps across, 32 x 32 tile, 16 deep, 3 stages, 32 threads;
-    fma_f32_tiny_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross;
-    fma_f32_tiny_any: ELEMENTS Elements, ELEMENTS Elements;
+    fma_f32_tiny_along_across: ELEMENTS_OF_K ElementsOfK, PIECES_ACROSS PiecesAcross, copies at 3 and 3;
+    fma_f32_tiny_any: ELEMENTS Elements, ELEMENTS Elements, copies at 3 and 3;
 }
 kernels! {
     /// Tiles in f64.
     FMA_F64: f64, 2 at once, 8 x 8 sums, 2 warps across, 128 x 64 tile, 8 deep, 3 stages, 128 threads;
-    fma_f64_any: ELEMENTS Elements, ELEMENTS Elements;
+    fma_f64_any: ELEMENTS Elements, ELEMENTS Elements, copies at 3 and 3;
 }

@@ -163,10 +163,16 @@ impl<
         unrolled! { sector in [0 1 2 3] {
             if sector as u32 * Self::SECTOR < DEPTH {
                 let (mut from, mut to) = (of_sector, tile);
+                // Copies of neighbouring k are all of one k, which takes one comparison.
+                let is_k_there = self.k + sector as u32 * Self::SECTOR < k_left;
+                let bits = in_register(if is_k_there { self.is_there } else { 0 });
                 unrolled! { copy in [0 1 2 3 4 5 6 7] {
                     if (copy as u32) < Self::COPIES {
                         let k = self.k + copy as u32 * self.k_step + sector as u32 * Self::SECTOR;
-                        let is_there = self.is_there >> copy & 1 == 1 && k < k_left;
+                        let is_there = match PATTERN {
+                            ELEMENTS_OF_K => bits >> copy & 1 == 1,
+                            _ => self.is_there >> copy & 1 == 1 && k < k_left,
+                        };
                         // SAFETY: in the tile, as the caller says; in the matrix if it is there,
                         // and aligned as `new` asks for.
                         unsafe { start(self.elements, Self::WIDTH, from, to, is_there) };
@@ -179,6 +185,27 @@ impl<
             }
         }}
         self.next = self.next.wrapping_offset(self.steps[2]);
+    }
+}
+
+/// Returns the same bits, which the compiler does not know: else it would make a predicate of each
+/// bit before the loop, and there are only 7 predicate registers.
+#[inline(always)]
+fn in_register(bits: u32) -> u32 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    return bits;
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let same;
+        // SAFETY: a copy from register to register.
+        unsafe {
+            core::arch::asm!(
+                "mov.b32 {same}, {bits};",
+                same = out(reg32) same, bits = in(reg32) bits,
+                options(pure, nomem, nostack),
+            )
+        };
+        same
     }
 }
 

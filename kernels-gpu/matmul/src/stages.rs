@@ -99,13 +99,34 @@ impl<
     /// Everybody has read what was in the stage before the current one.
     #[inline(always)]
     pub unsafe fn load(&mut self) {
-        let left = self.left.max(0) as u32;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.load_a();
+            self.load_b();
+        }
+    }
+
+    /// Starts to load the next tile of A, or zeros if there is none. [`load_b`](Self::load_b)
+    /// follows.
+    ///
+    /// # Safety
+    /// As of [`load`](Self::load).
+    #[inline(always)]
+    pub unsafe fn load_a(&mut self) {
         let to = self.first.offset(self.free);
         // SAFETY: the stage, which is free.
-        unsafe {
-            self.a.load(to, left);
-            self.b.load(to.offset(Self::BYTES_A), left);
-        }
+        unsafe { self.a.load(to, self.left.max(0) as u32) };
+    }
+
+    /// Starts to load the next tile of B, or zeros if there is none, after that of A.
+    ///
+    /// # Safety
+    /// As of [`load`](Self::load).
+    #[inline(always)]
+    pub unsafe fn load_b(&mut self) {
+        let to = self.first.offset(self.free).offset(Self::BYTES_A);
+        // SAFETY: the stage, which is free.
+        unsafe { self.b.load(to, self.left.max(0) as u32) };
         self.left -= DEPTH as i32;
         self.free = Self::next(self.free);
         async_copy::commit();
