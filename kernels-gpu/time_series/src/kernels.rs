@@ -4,9 +4,9 @@ use cuda_std::prelude::*;
 
 use crate::aggregate::Aggregate;
 use crate::join::{Join, Units, join};
-use crate::points::Points;
-use crate::progress::Progress;
+use crate::points::{Differences, NoValues, Points, Values};
 use crate::reduce::{Buckets, Results, reduce};
+use crate::reports::Reports;
 use crate::segments::Pieces;
 use crate::statistic::Statistic;
 use crate::statistics::{StatesOf, Statistics};
@@ -78,23 +78,23 @@ impl<A: Aggregate> Results<A> for Rows<A> {
 }
 
 macro_rules! own {
-    ($($(#[$doc:meta])* $name:ident: $state:ty, $value:ty, $values:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $state:ty, $value:ty, $source:ty, $short:literal, $blocks:literal;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
         /// As of [`reduce`](crate::reduce).
         // More blocks hide more of each other's waits than the registers would that they cost.
-        #[kernel(max_block = 128, min_blocks = 4)]
+        #[kernel(max_block = 128, min_blocks = $blocks)]
         pub unsafe fn $name(
             points: Points<$value>,
-            progress: Progress,
+            reports: Reports,
             buckets: Buckets,
             pieces: Pieces<$state>,
             columns: Columns,
         ) {
             // SAFETY: passed on to the caller.
             unsafe {
-                reduce::<_, _, $value, $values>(StatesOf::NEW, points, progress, buckets, pieces, columns)
+                reduce::<_, _, $value, $source, $short>(StatesOf::NEW, points, reports, buckets, pieces, columns)
             }
         }
     )*};
@@ -113,15 +113,39 @@ macro_rules! own {
 
 own! {
     /// Number, sum and mean of `f64`.
-    sums_f64: Sums, f64, true;
+    sums_f64: Sums, f64, Values, false, 6;
+    /// As [`sums_f64`], of tiles with short buckets.
+    short_sums_f64: Sums, f64, Values, true, 8;
     /// Number, sum and mean of `f32`.
-    sums_f32: Sums, f32, true;
+    sums_f32: Sums, f32, Values, false, 6;
+    /// As [`sums_f32`], of tiles with short buckets.
+    short_sums_f32: Sums, f32, Values, true, 8;
     /// All statistics of `f64`.
-    statistics_f64: Summary, f64, true;
+    statistics_f64: Summary, f64, Values, false, 3;
+    /// As [`statistics_f64`], of tiles with short buckets.
+    short_statistics_f64: Summary, f64, Values, true, 5;
     /// All statistics of `f32`.
-    statistics_f32: Summary, f32, true;
+    statistics_f32: Summary, f32, Values, false, 3;
+    /// As [`statistics_f32`], of tiles with short buckets.
+    short_statistics_f32: Summary, f32, Values, true, 5;
+    /// As [`sums_f64`], of differences.
+    sums_of_differences_f64: Sums, f64, Differences, false, 6;
+    /// As [`sums_of_differences_f64`], of tiles with short buckets.
+    short_sums_of_differences_f64: Sums, f64, Differences, true, 8;
+    /// As [`sums_f32`], of differences.
+    sums_of_differences_f32: Sums, f32, Differences, false, 6;
+    /// As [`sums_of_differences_f32`], of tiles with short buckets.
+    short_sums_of_differences_f32: Sums, f32, Differences, true, 8;
+    /// As [`statistics_f64`], of differences.
+    statistics_of_differences_f64: Summary, f64, Differences, false, 3;
+    /// As [`statistics_of_differences_f64`], of tiles with short buckets.
+    short_statistics_of_differences_f64: Summary, f64, Differences, true, 5;
+    /// As [`statistics_f32`], of differences.
+    statistics_of_differences_f32: Summary, f32, Differences, false, 3;
+    /// As [`statistics_of_differences_f32`], of tiles with short buckets.
+    short_statistics_of_differences_f32: Summary, f32, Differences, true, 5;
     /// The number of points, whatever their values.
-    counts: Sums, f32, false;
+    counts: Sums, f32, NoValues, false, 6;
 }
 
 own! { joining
@@ -156,17 +180,17 @@ impl<A> Parameter<A> {
 pub unsafe fn reduce_rows<A: Aggregate>(
     Parameter { aggregate, .. }: Parameter<A>,
     points: Points<f64>,
-    progress: Progress,
+    reports: Reports,
     buckets: Buckets,
     pieces: Pieces<A::State>,
     results: DeviceSliceMut<A::Output>,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        reduce::<_, _, f64, true>(
+        reduce::<_, _, f64, Values, false>(
             aggregate,
             points,
-            progress,
+            reports,
             buckets,
             pieces,
             Rows::<A>(results),
@@ -229,13 +253,13 @@ macro_rules! aggregate_kernels {
         pub unsafe fn $reduce(
             aggregate: $crate::Parameter<$aggregate>,
             points: $crate::Points<f64>,
-            progress: $crate::Progress,
+            reports: $crate::Reports,
             buckets: $crate::Buckets,
             pieces: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
             results: $crate::cuda_std::DeviceSliceMut<<$aggregate as $crate::Aggregate>::Output>,
         ) {
             // SAFETY: passed on to the caller.
-            unsafe { $crate::reduce_rows(aggregate, points, progress, buckets, pieces, results) }
+            unsafe { $crate::reduce_rows(aggregate, points, reports, buckets, pieces, results) }
         }
 
         /// Joins what tiles left.
@@ -276,7 +300,7 @@ pub struct Kernels<A: Aggregate> {
 pub type ReduceKernel<A> = cuda_std::host::Kernel<(
     Parameter<A>,
     Points<f64>,
-    Progress,
+    Reports,
     Buckets,
     Pieces<<A as Aggregate>::State>,
     DeviceSliceMut<<A as Aggregate>::Output>,

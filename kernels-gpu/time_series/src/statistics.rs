@@ -15,7 +15,7 @@ pub trait Statistics: WarpValue {
     const EMPTY: Self;
     /// The state of no values, for a bucket that has this value.
     fn empty_near(value: f64) -> Self;
-    /// Adds an ordinary value; any other leaves the state [invalid](Self::is_valid).
+    /// Adds an ordinary value; any other, also NaN, leaves the state [invalid](Self::is_valid).
     fn push(self, value: f64) -> Self;
     /// Whether all values could be [pushed](Self::push).
     fn is_valid(&self) -> bool;
@@ -78,6 +78,11 @@ impl<S: Statistics + 'static> Aggregate for StatesOf<S> {
     #[inline(always)]
     fn is_valid(&self, state: &S) -> bool {
         state.is_valid()
+    }
+
+    #[inline(always)]
+    fn rejects_nan(&self) -> bool {
+        true
     }
 
     #[inline(always)]

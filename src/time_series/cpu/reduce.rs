@@ -28,8 +28,6 @@ pub struct Reduce<'a, A, S, C> {
     pub aggregate: &'a A,
     pub source: &'a S,
     pub columns: &'a C,
-    /// Whether a state that NaN was pushed to is never valid, so that values need no look at first.
-    pub rejects_nan: bool,
 }
 
 impl<A, S, C, O> Visit<O> for Reduce<'_, A, S, C>
@@ -66,7 +64,7 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
                 .clone()
                 .map(|(first, points)| self.state(first, points))
         };
-        if !self.rejects_nan {
+        if !self.aggregate.rejects_nan() {
             return one_by_one();
         }
         let slices = buckets
@@ -111,7 +109,7 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
         let near = self.source.near(first, points.clone());
         let mut state = self.aggregate.empty_near(near);
         let push = |point| state = self.aggregate.push(state, point);
-        if self.rejects_nan {
+        if self.aggregate.rejects_nan() {
             self.source.for_each::<false>(first, points.clone(), push);
         } else {
             self.source.for_each::<true>(first, points.clone(), push);

@@ -1,7 +1,7 @@
 //! The buffers of each phase: one list gives both the allocations and the estimate of their bytes.
 
 use time_series_kernels::{
-    BINS, CANDIDATES, CLASSES, HEADER, HugeState, LONG, Summary, Sums, TILE, class_start,
+    BINS, CANDIDATES, CLASSES, HugeState, LONG, REPORTS, Summary, Sums, TILE, class_start,
 };
 
 use crate::device::{Element, workspace};
@@ -32,10 +32,10 @@ workspace! {
 }
 
 workspace! {
-    /// The numbers of buckets in front of each tile, and the words that tiles communicate by.
+    /// The number of buckets of each tile, and what tiles report.
     pub struct Tiles(tiles: usize) {
-        before: u32 = tiles + 1,
-        progress: u64 = HEADER + tiles,
+        counts: u32 = tiles,
+        reports: u64 = REPORTS,
     }
 }
 
