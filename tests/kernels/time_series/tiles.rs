@@ -1,7 +1,7 @@
 //! Buckets in tiles of points, on GPUs and in the simulator: where buckets without points leave
 //! places free, and where tiles with long buckets follow others.
 
-use gridstride::time_series::{Method, TimeBuckets};
+use gridstride::time_series::{Method, Nan, TimeBuckets};
 use ndarray::Array1;
 
 use super::{Number, STATISTICS, check, check_one, timestamps_of, values};
@@ -79,21 +79,29 @@ fn buckets_without_points<T: Number>() {
 /// More points than are aggregated without a look at the average bucket.
 const MANY: usize = 70_000;
 
-/// Tiles with a long bucket are left out by the launch for short ones, and done afterwards.
+/// The launch for short buckets and ordinary values leaves out tiles, which follow afterwards.
 fn long_buckets_among_short_ones<T: Number>() {
-    let lengths: Vec<usize> = [7; 5000].into_iter().chain([3000, 1, 60, 64]).collect();
-    let lengths: Vec<usize> = lengths
-        .into_iter()
-        .chain([1; 28_000])
-        .chain([3000])
-        .collect();
+    let mut lengths = vec![7; 5000];
+    lengths.extend([3000, 1, 60, 64]);
+    lengths.extend([1; 28_000]);
+    lengths.push(3000);
     let timestamps = timestamps_of(&lengths, 100);
     assert!(timestamps.len() > 1 << 16 && timestamps.len() < MANY);
-    let values = values::<T>(timestamps.len(), 5);
+    let mut values = values::<T>(timestamps.len(), 5);
+    for (index, value) in [
+        (0, 1e150),
+        (7, f64::NAN),
+        (9_000, f64::NAN),
+        (50_000, 1e-200),
+    ] {
+        values[index] = T::of(value);
+    }
     for device in devices() {
         for methods in [&STATISTICS[..], &[Method::MEAN.rate()]] {
-            let aggregation = TimeBuckets::every(100).methods(methods);
-            check_one(&device, &aggregation, &timestamps, &values);
+            for nan in [Nan::Skip, Nan::Propagate] {
+                let aggregation = TimeBuckets::every(100).methods(methods).nan(nan);
+                check_one(&device, &aggregation, &timestamps, &values);
+            }
         }
     }
 }
