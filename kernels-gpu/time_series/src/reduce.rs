@@ -66,16 +66,15 @@ const LONG: u32 = 48 / PER_THREAD;
 /// Marks the number of buckets of a tile that was left out.
 pub const LEFT_OUT: u32 = 1 << 31;
 
-/// Aggregates a tile; if it is to have `ONLY_SHORT` buckets, leaves it out if there is a long one, or
-/// a state that is not valid. Without what these need, a kernel takes fewer registers, and more
-/// blocks run.
+/// Aggregates a tile. With `ONLY_SHORT`, leaves out a tile with a long bucket, or with a state that
+/// is not valid: without the code for these, a kernel takes fewer registers, and more blocks run.
 ///
 /// # Safety
-/// - A block has [`THREADS`](crate::THREADS) threads and [`shared_bytes`] of shared memory; there are as many
-///   blocks as tiles.
+/// - A block has [`THREADS`](crate::THREADS) threads and [`shared_bytes`] of shared memory; there
+///   are as many blocks as tiles.
 /// - `points` has as many values as timestamps, unless the source has none; `pieces` and `counts`
-///   have room for each tile; places ascend, up to at most the number of
-///   `starts`, of `results`, and of `firsts` if there are any.
+///   have room for each tile; places ascend, up to at most the number of `starts`, of `results`,
+///   and of `firsts` if there are any.
 #[inline(always)]
 pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONLY_SHORT: bool>(
     aggregate: A,

@@ -77,7 +77,7 @@ pub unsafe fn bound_tiles(
             let buckets = floor.bucket(later).wrapping_sub(floor.bucket(earlier));
             let buckets = buckets.wrapping_add(u64::from(begins));
             let points = (behind - from) as u32;
-            bound += if earlier <= later && buckets < u64::from(points) {
+            bound += if buckets < u64::from(points) {
                 buckets as u32
             } else {
                 points

@@ -5,6 +5,7 @@ use time_series_kernels::{
 };
 
 use crate::device::{Element, workspace};
+use crate::primitives::sums_bytes;
 use crate::time_series::method::Method;
 use crate::time_series::options::{Duplicates, Order, TimeBuckets};
 
@@ -115,7 +116,9 @@ pub fn counts_bytes(points: usize) -> u64 {
 
 fn pass_bytes(points: usize, firsts: usize, state: usize) -> u64 {
     let tiles = points.div_ceil(TILE as usize);
-    Starts::bytes(points, firsts) + Tiles::bytes(tiles) + States::bytes(tiles, state)
+    // The bounds of tiles, and their places before and after the buckets are counted.
+    let places = Array::<u32>::bytes(tiles) + 2 * sums_bytes(tiles);
+    Starts::bytes(points, firsts) + Tiles::bytes(tiles) + places + States::bytes(tiles, state)
 }
 
 fn when(condition: bool, bytes: u64) -> u64 {
