@@ -12,8 +12,9 @@
 //! values.
 //!
 //! GPUs read the points once for all statistics except percentiles, whatever the lengths of the
-//! buckets: segmented reduction in tiles, whose buckets are counted by decoupled look-back (D.
-//! Merrill, M. Garland, 'Single-pass Parallel Prefix Scan with Decoupled Look-back', 2016).
+//! buckets: segmented reduction in tiles. Each tile has places in the output for as many buckets as
+//! its time span and its number of points allow. If some of these buckets have no points, the tiles
+//! read the points a second time, with the numbers of buckets that they have counted.
 //!
 //! # Accuracy
 //! Results are the same from run to run on the same device. Counts, extremes, first and last values

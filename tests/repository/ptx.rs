@@ -404,7 +404,8 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
     let written = |file: &str| written(&format!("time_series/src/{file}"));
     let of_join = written("segments.rs");
     let of_sum = self::written("primitives/src/block.rs");
-    let of_reduce = written("reduce.rs") + written("points.rs") + of_join + of_sum;
+    let of_short = written("reduce.rs") + written("short.rs");
+    let of_reduce = of_short + written("long.rs") + of_join;
     // Those of the functions in percentiles/block.rs, in the order of the file.
     let (cleared, extent, chosen) = (1, 2, of_sum + 1);
     let narrowed = 1 + chosen;
@@ -413,27 +414,28 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
     check_barriers(
         "time_series",
         &[
-            ("sums_f", 2, of_reduce),
-            ("statistics_f", 2, of_reduce),
+            ("sums_", 4, of_reduce),
+            ("statistics_", 4, of_reduce),
             ("counts", 1, of_reduce),
             ("summaries_reduce", 1, of_reduce),
             ("summaries_join", 1, of_join),
             ("join_s", 2, of_join),
             ("mark_series", 1, 0),
-            ("bound_buckets", 1, 0),
+            ("bound_tiles", 1, 0),
             ("bucket", 1, 0),
             ("prepare_", 2, 0),
             ("round", 1, 0),
-            ("short_", 2, 0),
+            ("short_f", 2, 0),
+            ("short_s", 8, of_short),
             ("sorted_", 2, 0),
             ("middle_", 8, 0),
             ("long_", 2, cleared + 2 * extent + 1 + narrowed + selected),
             ("huge_begin", 1, 0),
             ("huge_tiles", 1, 0),
-            ("huge_extents_", 2, cleared + extent),
+            ("huge_extents_", 2, extent),
             ("huge_histogram_", 2, cleared + 1),
-            ("huge_choose", 1, cleared + chosen),
-            ("huge_gather_", 2, cleared + extent),
+            ("huge_choose", 1, chosen),
+            ("huge_gather_", 2, extent),
             ("huge_finish", 1, cleared + 1 + selected),
             ("keep_buckets", 1, 0),
             ("kept_indices", 1, 0),

@@ -80,6 +80,14 @@ pub trait Aggregate: Copy + 'static {
         true
     }
 
+    /// Whether a state to which a NaN was [pushed](Self::push) is never [valid](Self::is_valid). Then
+    /// values are pushed without a look at them, which saves time, and those of points that take no
+    /// part are found by the state.
+    #[inline(always)]
+    fn rejects_nan(&self) -> bool {
+        false
+    }
+
     /// As [`push`](Self::push), whatever the point.
     #[inline(always)]
     fn push_carefully(&self, state: Self::State, point: Point) -> Self::State {

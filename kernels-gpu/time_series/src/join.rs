@@ -10,14 +10,17 @@ use cuda_std::shared;
 use crate::aggregate::Aggregate;
 use crate::points::THREADS;
 use crate::reduce::Results;
+use crate::reports::{Reports, TOTAL};
 use crate::segments::{Exchange, Pieces, states_before};
 
 /// What is joined.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Units {
-    /// The number of buckets that begin in lower tiles, of each tile, and that of all.
-    pub before: DeviceSliceMut<u32>,
+    /// The first place of each tile's buckets, and the number of places. None for one tile.
+    pub places: DeviceSlice<u64>,
+    /// What tiles reported.
+    pub reports: Reports,
     /// Tiles of a unit.
     pub tiles: u32,
     /// Units.
@@ -37,13 +40,18 @@ pub struct Join<S> {
 }
 
 impl Units {
-    /// How many buckets begin before a unit, or in all.
+    /// The first place of a unit's buckets, or the number of places.
     #[inline(always)]
-    fn before(&self, unit: u32) -> u32 {
-        let tiles = self.before.len() - 1;
+    fn first_place(&self, unit: u32) -> u32 {
+        if self.places.is_empty() {
+            // SAFETY: there are words.
+            let total = unsafe { self.reports.words.at(TOTAL) };
+            return if unit == 0 { 0 } else { total as u32 };
+        }
+        let tiles = self.places.len() - 1;
         let tile = unit as usize * self.tiles as usize;
         // SAFETY: not above the number of tiles.
-        unsafe { self.before.at(if tile < tiles { tile } else { tiles }) }
+        unsafe { self.places.at(if tile < tiles { tile } else { tiles }) as u32 }
     }
 }
 
@@ -71,11 +79,11 @@ pub unsafe fn join<A: Aggregate, R: Results<A>>(
     let unit = block * THREADS + me;
     let (mut lead, mut state) = (aggregate.empty(), aggregate.empty());
     let mut has_head = false;
-    let before_block = units.before(block * THREADS);
+    let before_block = units.first_place(block * THREADS);
     let mut before = before_block;
     if unit < units.count {
-        before = units.before(unit);
-        has_head = units.before(unit + 1) > before;
+        before = units.first_place(unit);
+        has_head = units.first_place(unit + 1) > before;
         // SAFETY: of each unit.
         lead = unsafe { pieces.lead.at(unit as usize) };
         if has_head {
@@ -103,7 +111,7 @@ pub unsafe fn join<A: Aggregate, R: Results<A>>(
     }
     if me == THREADS - 1 {
         let last_unit = (block + 1) * THREADS;
-        let after_block = units.before(if last_unit < units.count {
+        let after_block = units.first_place(if last_unit < units.count {
             last_unit
         } else {
             units.count

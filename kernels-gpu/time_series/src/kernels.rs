@@ -4,12 +4,12 @@ use cuda_std::prelude::*;
 
 use crate::aggregate::Aggregate;
 use crate::join::{Join, Units, join};
-use crate::points::Points;
-use crate::progress::Progress;
+use crate::points::{Differences, NoValues, Points, Values};
 use crate::reduce::{Buckets, Results, reduce};
+use crate::reports::Reports;
 use crate::segments::Pieces;
 use crate::statistic::Statistic;
-use crate::statistics::{StatesOf, Statistics};
+use crate::statistics::{OrdinaryOf, StatesOf, Statistics};
 use crate::summary::{Summaries, Summary};
 use crate::sums::Sums;
 
@@ -41,14 +41,14 @@ impl Columns {
     }
 }
 
-impl<S: Statistics + 'static> Results<StatesOf<S>> for Columns {
+impl<A: Aggregate<State: Statistics>> Results<A> for Columns {
     #[inline(always)]
-    unsafe fn write(&self, _: &StatesOf<S>, bucket: usize, state: S) {
+    unsafe fn write(&self, _: &A, bucket: usize, state: A::State) {
         // All threads take the same of these branches.
         unrolled! { number in [0 1 2 3 4 5 6 7 8] {
             let statistic = Statistic::ALL[number];
             let column = self.places >> (4 * number) & 0xf;
-            if S::has(statistic) && column != 0xf {
+            if A::State::has(statistic) && column != 0xf {
                 let place = bucket + column as usize * self.stride;
                 // SAFETY: room for each bucket in each column, by the caller's promise.
                 unsafe { self.elements.set(place, state.statistic(statistic, self.ddof)) };
@@ -78,23 +78,23 @@ impl<A: Aggregate> Results<A> for Rows<A> {
 }
 
 macro_rules! own {
-    ($($(#[$doc:meta])* $name:ident: $state:ty, $value:ty, $values:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $state:ty, $value:ty, $source:ty, $aggregate:expr, $short:literal, $blocks:literal;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
         /// As of [`reduce`](crate::reduce).
         // More blocks hide more of each other's waits than the registers would that they cost.
-        #[kernel(max_block = 128, min_blocks = 4)]
+        #[kernel(max_block = 128, min_blocks = $blocks)]
         pub unsafe fn $name(
             points: Points<$value>,
-            progress: Progress,
+            reports: Reports,
             buckets: Buckets,
             pieces: Pieces<$state>,
             columns: Columns,
         ) {
             // SAFETY: passed on to the caller.
             unsafe {
-                reduce::<_, _, $value, $values>(StatesOf::NEW, points, progress, buckets, pieces, columns)
+                reduce::<_, _, $value, $source, $short>($aggregate, points, reports, buckets, pieces, columns)
             }
         }
     )*};
@@ -113,15 +113,39 @@ macro_rules! own {
 
 own! {
     /// Number, sum and mean of `f64`.
-    sums_f64: Sums, f64, true;
+    sums_f64: Sums, f64, Values, StatesOf::NEW, false, 6;
+    /// As [`sums_f64`], of tiles with short buckets and ordinary values.
+    short_sums_f64: Sums, f64, Values, OrdinaryOf(StatesOf::NEW), true, 8;
     /// Number, sum and mean of `f32`.
-    sums_f32: Sums, f32, true;
+    sums_f32: Sums, f32, Values, StatesOf::NEW, false, 6;
+    /// As [`sums_f32`], of tiles with short buckets and ordinary values.
+    short_sums_f32: Sums, f32, Values, OrdinaryOf(StatesOf::NEW), true, 8;
     /// All statistics of `f64`.
-    statistics_f64: Summary, f64, true;
+    statistics_f64: Summary, f64, Values, StatesOf::NEW, false, 4;
+    /// As [`statistics_f64`], of tiles with short buckets and ordinary values.
+    short_statistics_f64: Summary, f64, Values, OrdinaryOf(StatesOf::NEW), true, 6;
     /// All statistics of `f32`.
-    statistics_f32: Summary, f32, true;
+    statistics_f32: Summary, f32, Values, StatesOf::NEW, false, 4;
+    /// As [`statistics_f32`], of tiles with short buckets and ordinary values.
+    short_statistics_f32: Summary, f32, Values, OrdinaryOf(StatesOf::NEW), true, 6;
+    /// As [`sums_f64`], of differences.
+    sums_of_differences_f64: Sums, f64, Differences, StatesOf::NEW, false, 6;
+    /// As [`sums_of_differences_f64`], of tiles with short buckets and ordinary values.
+    short_sums_of_differences_f64: Sums, f64, Differences, OrdinaryOf(StatesOf::NEW), true, 8;
+    /// As [`sums_f32`], of differences.
+    sums_of_differences_f32: Sums, f32, Differences, StatesOf::NEW, false, 6;
+    /// As [`sums_of_differences_f32`], of tiles with short buckets and ordinary values.
+    short_sums_of_differences_f32: Sums, f32, Differences, OrdinaryOf(StatesOf::NEW), true, 8;
+    /// As [`statistics_f64`], of differences.
+    statistics_of_differences_f64: Summary, f64, Differences, StatesOf::NEW, false, 4;
+    /// As [`statistics_of_differences_f64`], of tiles with short buckets and ordinary values.
+    short_statistics_of_differences_f64: Summary, f64, Differences, OrdinaryOf(StatesOf::NEW), true, 6;
+    /// As [`statistics_f32`], of differences.
+    statistics_of_differences_f32: Summary, f32, Differences, StatesOf::NEW, false, 4;
+    /// As [`statistics_of_differences_f32`], of tiles with short buckets and ordinary values.
+    short_statistics_of_differences_f32: Summary, f32, Differences, OrdinaryOf(StatesOf::NEW), true, 6;
     /// The number of points, whatever their values.
-    counts: Sums, f32, false;
+    counts: Sums, f32, NoValues, StatesOf::NEW, false, 6;
 }
 
 own! { joining
@@ -156,17 +180,17 @@ impl<A> Parameter<A> {
 pub unsafe fn reduce_rows<A: Aggregate>(
     Parameter { aggregate, .. }: Parameter<A>,
     points: Points<f64>,
-    progress: Progress,
+    reports: Reports,
     buckets: Buckets,
     pieces: Pieces<A::State>,
     results: DeviceSliceMut<A::Output>,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        reduce::<_, _, f64, true>(
+        reduce::<_, _, f64, Values, false>(
             aggregate,
             points,
-            progress,
+            reports,
             buckets,
             pieces,
             Rows::<A>(results),
@@ -229,13 +253,13 @@ macro_rules! aggregate_kernels {
         pub unsafe fn $reduce(
             aggregate: $crate::Parameter<$aggregate>,
             points: $crate::Points<f64>,
-            progress: $crate::Progress,
+            reports: $crate::Reports,
             buckets: $crate::Buckets,
             pieces: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
             results: $crate::cuda_std::DeviceSliceMut<<$aggregate as $crate::Aggregate>::Output>,
         ) {
             // SAFETY: passed on to the caller.
-            unsafe { $crate::reduce_rows(aggregate, points, progress, buckets, pieces, results) }
+            unsafe { $crate::reduce_rows(aggregate, points, reports, buckets, pieces, results) }
         }
 
         /// Joins what tiles left.
@@ -276,7 +300,7 @@ pub struct Kernels<A: Aggregate> {
 pub type ReduceKernel<A> = cuda_std::host::Kernel<(
     Parameter<A>,
     Points<f64>,
-    Progress,
+    Reports,
     Buckets,
     Pieces<<A as Aggregate>::State>,
     DeviceSliceMut<<A as Aggregate>::Output>,

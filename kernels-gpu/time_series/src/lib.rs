@@ -5,24 +5,30 @@
 mod aggregate;
 mod exact_sum;
 mod floor;
+mod heads;
 mod join;
 mod kernels;
 mod keys;
+mod long;
 mod percentiles;
 mod points;
 mod prepare;
-mod progress;
 mod reduce;
+mod reports;
 mod round;
 mod rows;
 mod scale;
 mod search;
 mod segments;
 mod series;
+mod short;
+mod stage;
 mod statistic;
 mod statistics;
 mod summary;
 mod sums;
+mod tile;
+mod work;
 
 #[doc(hidden)]
 pub use cuda_std;
@@ -32,8 +38,12 @@ pub use exact_sum::ExactSum;
 pub use floor::Floor;
 pub use join::{Join, Units, join, shared_bytes as join_shared_bytes};
 pub use kernels::{
-    Columns, Parameter, counts, join_rows, join_statistics, join_sums, reduce_rows, statistics_f32,
-    statistics_f64, summaries_join, summaries_reduce, sums_f32, sums_f64,
+    Columns, Parameter, counts, join_rows, join_statistics, join_sums, reduce_rows,
+    short_statistics_f32, short_statistics_f64, short_statistics_of_differences_f32,
+    short_statistics_of_differences_f64, short_sums_f32, short_sums_f64,
+    short_sums_of_differences_f32, short_sums_of_differences_f64, statistics_f32, statistics_f64,
+    statistics_of_differences_f32, statistics_of_differences_f64, summaries_join, summaries_reduce,
+    sums_f32, sums_f64, sums_of_differences_f32, sums_of_differences_f64,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use kernels::{JoinKernel, Kernels, ReduceKernel, SUMMARIES};
@@ -46,17 +56,19 @@ pub use percentiles::{
     middle_256_f32, middle_256_f64, middle_1024_f32, middle_1024_f64, middle_2048_f32,
     middle_2048_f64, short_f32, short_f64, sorted_f32, sorted_f64,
 };
-pub use points::{ABSENT, Absent, Points, THREADS, TILE, Value};
+pub use points::{
+    ABSENT, Absent, Differences, NoValues, Points, Source, THREADS, TILE, Value, Values,
+};
 pub use prepare::{Duplicates, Preparation, prepare_f32, prepare_f64};
-pub use progress::{HEADER, Progress, Report, TOTAL};
 pub use reduce::{Buckets, Results, reduce, shared_bytes as reduce_shared_bytes};
+pub use reports::{REPORTS, Report, Reports, TOTAL};
 pub use round::{ROUND_THREADS, round};
 pub use rows::{
     Counts, Filling, NONE, fill_buckets, filled_lengths, keep_buckets, kept_indices, pick_f64,
     pick_i64, reorder_f32, reorder_f64, reorder_i64, series_keys, time_keys,
 };
 pub use segments::Pieces;
-pub use series::{bound_buckets, buckets_of_series, mark_series};
+pub use series::{BOUND_THREADS, bound_tiles, buckets_of_series, mark_series};
 pub use statistic::Statistic;
 pub use statistics::{StatesOf, Statistics};
 pub use summary::{Summaries, Summary};

@@ -1,4 +1,4 @@
-//! The points of a launch, and how a block gets its tile of them.
+//! The points of a launch.
 
 use cuda_std::prelude::*;
 
@@ -8,17 +8,21 @@ use crate::floor::Floor;
 pub const THREADS: u32 = 128;
 
 /// Neighbouring points of a thread.
-pub const PER_THREAD: u32 = 16;
+pub const PER_THREAD: u32 = 8;
 
 /// Points of a block.
 pub const TILE: u32 = THREADS * PER_THREAD;
 
-/// Pairs of points: of a thread, and of a tile.
-const PAIRS: u32 = PER_THREAD / 2;
-const TILE_PAIRS: u32 = TILE / 2;
+/// Pairs of a thread's points.
+pub(crate) const PAIRS: u32 = PER_THREAD / 2;
 
-/// Pairs from one thread's first one to the next one's in shared memory.
-const STRIDE: u32 = PAIRS + 1;
+/// Repeats a block for each of a thread's pairs of points.
+macro_rules! for_pairs {
+    ($pair:ident $body:block) => {
+        unrolled! { $pair in [0 1 2 3] $body }
+    };
+}
+pub(crate) use for_pairs;
 
 /// Which points take no part.
 #[repr(u32)]
@@ -55,7 +59,7 @@ pub trait Value: Copy {
     type Bits: Copy;
 
     /// The bits of a pair as numbers.
-    fn of_bits(bits: Self::Bits) -> Pair<f64>;
+    fn of_bits(bits: Self::Bits) -> [f64; 2];
 
     /// The number.
     fn to_f64(self) -> f64;
@@ -77,9 +81,9 @@ impl Value for f64 {
     type Bits = u128;
 
     #[inline(always)]
-    fn of_bits(bits: u128) -> Pair<f64> {
+    fn of_bits(bits: u128) -> [f64; 2] {
         let [a, b] = halves(bits);
-        Pair([f64::from_bits(a), f64::from_bits(b)])
+        [f64::from_bits(a), f64::from_bits(b)]
     }
 
     #[inline(always)]
@@ -92,12 +96,12 @@ impl Value for f32 {
     type Bits = u64;
 
     #[inline(always)]
-    fn of_bits(bits: u64) -> Pair<f64> {
+    fn of_bits(bits: u64) -> [f64; 2] {
         let (a, b) = (
             f32::from_bits(bits as u32),
             f32::from_bits((bits >> 32) as u32),
         );
-        Pair([a as f64, b as f64])
+        [a as f64, b as f64]
     }
 
     #[inline(always)]
@@ -123,256 +127,36 @@ pub struct Points<V> {
     pub absent: Absent,
 }
 
-/// A block's points in shared memory, with a gap behind those of each thread: so no two of 8
-/// threads use the same banks, neither when they write neighbouring pairs, as they come from global
-/// memory, nor when each reads its own.
+/// Whether there are values, and what is made of them.
+pub trait Source: Copy + 'static {
+    /// Whether there are values: else all points have 0.
+    const HAS_VALUES: bool;
+    /// Whether a point's value is the difference to the value before it in its series. The first
+    /// point of a series takes no part.
+    const IS_DIFFERENCE: bool = false;
+}
+
+/// No values.
 #[derive(Clone, Copy)]
-pub struct Tile {
-    timestamps: *mut Pair<i64>,
-    values: *mut Pair<f64>,
+pub struct NoValues;
+
+impl Source for NoValues {
+    const HAS_VALUES: bool = false;
 }
 
-/// Where a pair of the tile stands.
-#[inline(always)]
-fn place(pair: u32) -> usize {
-    (pair / PAIRS * STRIDE + pair % PAIRS) as usize
-}
-
-/// Where a point of the tile stands.
-#[inline(always)]
-fn place_of_point(point: u32) -> usize {
-    2 * place(point / 2) + point as usize % 2
-}
-
-impl Tile {
-    /// Loads the tile that begins with point `start`. Without `VALUES` there are none. It ends with
-    /// a barrier.
-    ///
-    /// # Safety
-    /// All threads of a block of [`THREADS`] call this, once; `start` is below the number of
-    /// points.
-    #[inline(always)]
-    pub unsafe fn load<V: Value, const VALUES: bool>(points: &Points<V>, start: usize) -> Tile {
-        let tile = Tile {
-            timestamps: shared_array![Pair<i64>; (THREADS * STRIDE) as usize],
-            values: shared_array![Pair<f64>; (THREADS * STRIDE) as usize],
-        };
-        let me = thread::thread_idx_x();
-        let len = points.timestamps.len();
-        if len - start >= TILE as usize {
-            // First all reads of a round, so that they are under way together.
-            unrolled! { round in [0 1] {
-                let read = |k: u32| {
-                    let from = start + 2 * ((4 * round as u32 + k) * THREADS + me) as usize;
-                    // SAFETY: the tile is whole, and what is aligned at its start is so at even
-                    // points.
-                    unsafe { points.timestamps.address(from).cast::<u128>().read() }
-                };
-                let timestamps = [read(0), read(1), read(2), read(3)];
-                unrolled! { k in [0 1 2 3] {
-                    let pair = (4 * round as u32 + k as u32) * THREADS + me;
-                    let [a, b] = halves(timestamps[k]);
-                    // SAFETY: a place for each pair.
-                    unsafe {
-                        let to = place(pair);
-                        tile.timestamps.add(to).write(Pair([a as i64, b as i64]));
-                    }
-                }}
-                if VALUES {
-                    let read = |k: u32| {
-                        let from = start + 2 * ((4 * round as u32 + k) * THREADS + me) as usize;
-                        // SAFETY: as above.
-                        unsafe { points.values.address(from).cast::<V::Bits>().read() }
-                    };
-                    let values = [read(0), read(1), read(2), read(3)];
-                    unrolled! { k in [0 1 2 3] {
-                        let pair = (4 * round as u32 + k as u32) * THREADS + me;
-                        // SAFETY: as above.
-                        unsafe {
-                            let to = place(pair);
-                            tile.values.add(to).write(V::of_bits(values[k]));
-                        }
-                    }}
-                }
-            }}
-        } else {
-            let mut pair = me;
-            while pair < TILE_PAIRS {
-                let from = start + 2 * pair as usize;
-                let (mut timestamps, mut values) = ([0; 2], [0.0; 2]);
-                unrolled! { i in [0 1] {
-                    if from + i < len {
-                        // SAFETY: below the length.
-                        unsafe {
-                            timestamps[i] = points.timestamps.at(from + i);
-                            if VALUES {
-                                values[i] = points.values.at(from + i).to_f64();
-                            }
-                        }
-                    }
-                }}
-                let to = place(pair);
-                // SAFETY: a place for each pair.
-                unsafe {
-                    tile.timestamps.add(to).write(Pair(timestamps));
-                    if VALUES {
-                        tile.values.add(to).write(Pair(values));
-                    }
-                }
-                pair += THREADS;
-            }
-        }
-        thread::sync_threads();
-        tile
-    }
-
-    /// A pair of a thread's timestamps.
-    #[inline(always)]
-    pub fn timestamps(&self, thread: u32, pair: u32) -> [i64; 2] {
-        // SAFETY: a place for each, written before the barrier at the end of `load`.
-        unsafe { self.timestamps.add(place(thread * PAIRS + pair)).read().0 }
-    }
-
-    /// A pair of this thread's values.
-    #[inline(always)]
-    pub fn values(&self, pair: u32) -> [f64; 2] {
-        // SAFETY: as above.
-        unsafe {
-            self.values
-                .add(place(thread::thread_idx_x() * PAIRS + pair))
-                .read()
-                .0
-        }
-    }
-
-    /// A timestamp of the tile.
-    #[inline(always)]
-    pub fn timestamp(&self, point: u32) -> i64 {
-        // SAFETY: as above.
-        unsafe {
-            self.timestamps
-                .cast::<i64>()
-                .add(place_of_point(point))
-                .read()
-        }
-    }
-
-    /// A value of the tile.
-    #[inline(always)]
-    pub fn value(&self, point: u32) -> f64 {
-        // SAFETY: as above.
-        unsafe { self.values.cast::<f64>().add(place_of_point(point)).read() }
-    }
-}
-
-/// What a thread knows of its points.
+/// The values as they are.
 #[derive(Clone, Copy)]
-pub struct Mine {
-    /// How many there are.
-    pub count: u32,
-    /// A bit for each with which a bucket begins.
-    pub heads: u32,
-    /// A bit for each whose timestamp is below that of the one before in the series.
-    pub disorder: u32,
-    /// A bit for each whose bucket has no label. Later ones of the same series may lack it.
-    pub without_label: u32,
+pub struct Values;
+
+impl Source for Values {
+    const HAS_VALUES: bool = true;
 }
 
-impl Mine {
-    /// Finds out where buckets begin among the points from `first` on, this thread's in the tile.
-    #[inline(always)]
-    pub fn find<V: Copy>(points: &Points<V>, tile: &Tile, first: usize) -> Mine {
-        let me = thread::thread_idx_x();
-        let len = points.timestamps.len();
-        let count = if first >= len {
-            0
-        } else if len - first < PER_THREAD as usize {
-            (len - first) as u32
-        } else {
-            PER_THREAD
-        };
-        let mut starts = 0;
-        if count > 0 && !points.series_starts.is_empty() {
-            // SAFETY: there is a bit for each point.
-            starts = unsafe { points.series_starts.at(first / 32) } >> (first % 32) & 0xffff;
-        }
-        let mut before = i64::MIN;
-        if first == 0 {
-            starts |= 1;
-        } else if me > 0 {
-            before = tile.timestamps(me - 1, PAIRS - 1)[1];
-        } else {
-            // SAFETY: the tile has points, and this one stands before them.
-            before = unsafe { points.timestamps.at(first - 1) };
-        }
-        let mut mine = Mine {
-            count,
-            heads: 0,
-            disorder: 0,
-            without_label: 0,
-        };
-        if starts != 0 || !mine.find_quickly(&points.floor, tile, before) {
-            mine.find_carefully(&points.floor, tile, before, starts);
-        }
-        let there = (1 << count) - 1;
-        mine.heads &= there;
-        mine.disorder &= there;
-        mine.without_label &= there;
-        mine
-    }
+/// Differences of neighbouring values.
+#[derive(Clone, Copy)]
+pub struct Differences;
 
-    /// For points of one series, behind `before`: a new bucket is mostly the next one, which takes
-    /// no division. Whether they are in order, or perhaps not.
-    #[inline(always)]
-    fn find_quickly(&mut self, floor: &Floor, tile: &Tile, before: i64) -> bool {
-        let mut before = before;
-        let mut start = floor.floor(before);
-        // The sign of a difference that is negative, or does not fit.
-        let mut signs = 0;
-        unrolled! { pair in [0 1 2 3 4 5 6 7] {
-            let timestamps = tile.timestamps(thread::thread_idx_x(), pair as u32);
-            unrolled! { i in [0 1] {
-                let timestamp = timestamps[i];
-                signs |= timestamp.wrapping_sub(before);
-                let within = timestamp.wrapping_sub(start) as u64;
-                if within >= floor.width() as u64 {
-                    self.heads |= 1 << (2 * pair + i);
-                    if within - (floor.width() as u64) < floor.width() as u64 {
-                        start = start.wrapping_add(floor.width());
-                    } else {
-                        start = floor.floor(timestamp);
-                    }
-                }
-                before = timestamp;
-            }}
-        }}
-        signs >= 0
-    }
-
-    /// For all points.
-    #[inline(always)]
-    fn find_carefully(&mut self, floor: &Floor, tile: &Tile, before: i64, starts: u32) {
-        self.heads = starts;
-        let mut before = before;
-        let mut bucket_before = floor.bucket(before);
-        let mut index = 0;
-        while index < PER_THREAD {
-            let pair = tile.timestamps(thread::thread_idx_x(), index / 2);
-            let timestamp = if index % 2 == 0 { pair[0] } else { pair[1] };
-            let bucket = floor.bucket(timestamp);
-            let bit = 1 << index;
-            if bucket != bucket_before {
-                self.heads |= bit;
-            }
-            if timestamp < before && starts & bit == 0 {
-                self.disorder |= bit;
-            }
-            if timestamp < floor.lowest() {
-                self.without_label |= bit;
-            }
-            before = timestamp;
-            bucket_before = bucket;
-            index += 1;
-        }
-    }
+impl Source for Differences {
+    const HAS_VALUES: bool = true;
+    const IS_DIFFERENCE: bool = true;
 }

@@ -6,7 +6,8 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use crate::aggregate::Aggregate;
 use crate::points::THREADS;
 
-const WARPS: usize = (THREADS / WARP_SIZE) as usize;
+/// Warps of a block that aggregates or joins.
+pub const WARPS: usize = (THREADS / WARP_SIZE) as usize;
 
 /// Shared memory for [`states_before`].
 pub struct Exchange<S> {

@@ -1,9 +1,11 @@
 //! What is to be known of the series before their points are aggregated.
 
 use cuda_std::prelude::*;
+use cuda_std::warp::WARP_SIZE;
 
 use crate::floor::Floor;
-use crate::search::partition_point;
+use crate::points::TILE;
+use crate::search::{partition_point, warp_partition_point};
 
 /// Sets a bit for each point with which a series begins.
 ///
@@ -22,43 +24,71 @@ pub unsafe fn mark_series(offsets: DeviceSlice<u64>, points: usize, starts: Devi
     }
 }
 
-/// Adds to `sum` the number of buckets that each series can have at most: as many as it has points,
-/// or as there are from its first to its last one. What is not sorted gets some number.
+/// Threads of a block of [`bound_tiles`].
+pub const BOUND_THREADS: u32 = 256;
+
+/// Bounds the number of buckets that begin in each tile: in each of its series, as many as there
+/// are points, or as there are up to its last point. What is not sorted gets some number.
 ///
 /// # Safety
-/// Offsets ascend up to the number of timestamps; `sum` has an element, 0 at first. Blocks are of
-/// whole warps.
+/// Offsets ascend from 0 up to the number of timestamps; there is a width for each tile, and a warp.
 #[kernel(block = 256)]
-pub unsafe fn bound_buckets(
+pub unsafe fn bound_tiles(
     offsets: DeviceSlice<u64>,
     timestamps: DeviceSlice<i64>,
     floor: Floor,
-    sum: DeviceSliceMut<u64>,
+    widths: DeviceSliceMut<u32>,
 ) {
-    let mut bound = 0;
-    for series in thread::grid_stride(offsets.len() - 1) {
+    let tile = thread::global_index() / WARP_SIZE as usize;
+    // The same for all lanes.
+    if tile >= widths.len() {
+        return;
+    }
+    let start = tile * TILE as usize;
+    let rest = timestamps.len() - start;
+    let end = start
+        + if rest < TILE as usize {
+            rest
+        } else {
+            TILE as usize
+        };
+    // The last series that begins at or before the tile's first point: it has this point.
+    let next = warp_partition_point(0..offsets.len(), |series| {
         // SAFETY: below the length.
-        let (first, end) =
+        unsafe { offsets.at(series) <= start as u64 }
+    });
+    let mut series = next - 1 + warp::lane_id() as usize;
+    let mut bound = 0;
+    while series + 1 < offsets.len() {
+        // SAFETY: below the length.
+        let (begin, behind) =
             unsafe { (offsets.at(series) as usize, offsets.at(series + 1) as usize) };
-        if first < end {
-            // SAFETY: the series has points.
-            let (from, to) = unsafe { (timestamps.at(first), timestamps.at(end - 1)) };
-            let points = (end - first) as u64;
-            let buckets = floor
-                .bucket(to)
-                .wrapping_sub(floor.bucket(from))
-                .wrapping_add(1);
-            bound += if from <= to && buckets > 0 && buckets < points {
-                buckets
+        if begin >= end {
+            break;
+        }
+        let from = if begin < start { start } else { begin };
+        let behind = if behind < end { behind } else { end };
+        if from < behind {
+            // The bucket that is open before the series' points here, unless it begins here.
+            let begins = from == begin;
+            let before = if begins { from } else { from - 1 };
+            // SAFETY: points of the series.
+            let (earlier, later) = unsafe { (timestamps.at(before), timestamps.at(behind - 1)) };
+            let buckets = floor.bucket(later).wrapping_sub(floor.bucket(earlier));
+            let buckets = buckets.wrapping_add(u64::from(begins));
+            let points = (behind - from) as u32;
+            bound += if buckets < u64::from(points) {
+                buckets as u32
             } else {
                 points
             };
         }
+        series += WARP_SIZE as usize;
     }
     let bound = warp::reduce_sum(bound);
-    if bound > 0 && warp::lane_id() == 0 {
-        // SAFETY: it has an element, which all threads only add to.
-        unsafe { atomic::add(sum.address(0), bound) };
+    if warp::lane_id() == 0 {
+        // SAFETY: this tile's.
+        unsafe { widths.set(tile, bound) };
     }
 }
 

@@ -15,7 +15,7 @@ pub trait Statistics: WarpValue {
     const EMPTY: Self;
     /// The state of no values, for a bucket that has this value.
     fn empty_near(value: f64) -> Self;
-    /// Adds an ordinary value; any other leaves the state [invalid](Self::is_valid).
+    /// Adds an ordinary value; any other, also NaN, leaves the state [invalid](Self::is_valid).
     fn push(self, value: f64) -> Self;
     /// Whether all values could be [pushed](Self::push).
     fn is_valid(&self) -> bool;
@@ -56,6 +56,51 @@ impl<S> core::fmt::Debug for StatesOf<S> {
     }
 }
 
+/// As [`StatesOf`], of ordinary values: any other leaves the state invalid, for good. It takes fewer
+/// registers.
+#[derive(Clone, Copy, Debug)]
+pub struct OrdinaryOf<S>(pub StatesOf<S>);
+
+impl<S: Statistics + 'static> Aggregate for OrdinaryOf<S> {
+    type State = S;
+    type Output = S;
+
+    #[inline(always)]
+    fn empty(&self) -> S {
+        self.0.empty()
+    }
+
+    #[inline(always)]
+    fn empty_near(&self, value: f64) -> S {
+        self.0.empty_near(value)
+    }
+
+    #[inline(always)]
+    fn push(&self, state: S, point: Point) -> S {
+        self.0.push(state, point)
+    }
+
+    #[inline(always)]
+    fn is_valid(&self, state: &S) -> bool {
+        self.0.is_valid(state)
+    }
+
+    #[inline(always)]
+    fn rejects_nan(&self) -> bool {
+        self.0.rejects_nan()
+    }
+
+    #[inline(always)]
+    fn merge(&self, earlier: S, later: S) -> S {
+        self.0.merge(earlier, later)
+    }
+
+    #[inline(always)]
+    fn finish(&self, state: S) -> S {
+        state
+    }
+}
+
 impl<S: Statistics + 'static> Aggregate for StatesOf<S> {
     type State = S;
     type Output = S;
@@ -78,6 +123,11 @@ impl<S: Statistics + 'static> Aggregate for StatesOf<S> {
     #[inline(always)]
     fn is_valid(&self, state: &S) -> bool {
         state.is_valid()
+    }
+
+    #[inline(always)]
+    fn rejects_nan(&self) -> bool {
+        true
     }
 
     #[inline(always)]

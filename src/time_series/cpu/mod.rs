@@ -144,7 +144,6 @@ impl<S: Source> StatisticsOf<'_, S> {
             aggregate: &StatesOf::<State>::NEW,
             source: self.source,
             columns: self,
-            rejects_nan: true,
         };
         reduce.visit(found, columns, states)
     }
@@ -177,7 +176,6 @@ pub fn custom<T: Real, A: Aggregate<State: Send, Output: Element> + Send + Sync>
         aggregate,
         source: &Values::new(&points)?,
         columns: &ResultsOf(aggregate),
-        rejects_nan: false,
     };
     let (buckets, mut columns) = Buckets::find(&Timeline::of(&points), 1, &reduce)?;
     Ok(CustomAggregates {

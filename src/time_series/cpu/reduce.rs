@@ -28,8 +28,6 @@ pub struct Reduce<'a, A, S, C> {
     pub aggregate: &'a A,
     pub source: &'a S,
     pub columns: &'a C,
-    /// Whether a state that NaN was pushed to is never valid, so that values need no look at first.
-    pub rejects_nan: bool,
 }
 
 impl<A, S, C, O> Visit<O> for Reduce<'_, A, S, C>
@@ -139,7 +137,7 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
         let near = self.source.near(first, points.clone());
         let mut state = self.aggregate.empty_near(near);
         let push = |point| state = self.aggregate.push(state, point);
-        if self.rejects_nan {
+        if self.aggregate.rejects_nan() {
             self.source.for_each::<false>(first, points.clone(), push);
         } else {
             self.source.for_each::<true>(first, points.clone(), push);
@@ -196,7 +194,7 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Buc
     fn call(self) {
         let Buckets(work, arch, found, states) = self;
         match work.source.values() {
-            Some(values) if work.rejects_nan => work.together(arch, found, values, states),
+            Some(values) if work.aggregate.rejects_nan() => work.together(arch, found, values, states),
             _ => {
                 for (first, points) in found.each() {
                     states.push(work.bucket(arch, first, points));

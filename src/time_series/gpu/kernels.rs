@@ -4,7 +4,7 @@ use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSlice, DeviceSliceMut};
 use time_series_kernels::{
     self as kernels, Aggregate, Bucketed, Buckets, Columns, Huge, Join, LongerBuckets, Parameter,
-    Percentiles, Pieces, Points, Preparation, Progress, Summary, Sums, Units,
+    Percentiles, Pieces, Points, Preparation, Reports, Summary, Sums, Units,
 };
 
 use crate::device::{Element, LaunchConfig, Module};
@@ -16,9 +16,12 @@ pub const MODULE: &Module = &modules::TIME_SERIES;
 /// The kernels for one type of values.
 pub struct Kernels<V: 'static> {
     /// Number, sum and mean.
-    pub sums: &'static Reduce<V, Sums>,
+    pub sums: Passes<V, Sums>,
     /// All statistics.
-    pub statistics: &'static Reduce<V, Summary>,
+    pub statistics: Passes<V, Summary>,
+    /// The same of differences of neighbouring values.
+    pub sums_of_differences: Passes<V, Sums>,
+    pub statistics_of_differences: Passes<V, Summary>,
     /// Values without duplicates, or rates.
     pub prepare: &'static Kernel<(Preparation, DeviceSlice<V>, DeviceSliceMut<f64>)>,
     /// Percentiles of short buckets.
@@ -39,39 +42,63 @@ pub struct Kernels<V: 'static> {
 }
 
 /// A kernel that aggregates by the library's own statistics.
-pub type Reduce<V, S> = Kernel<(Points<V>, Progress, Buckets, Pieces<S>, Columns)>;
+pub type Reduce<V, S> = Kernel<(Points<V>, Reports, Buckets, Pieces<S>, Columns)>;
+/// Such kernels for all tiles, and for those with short buckets, if there is one.
+pub struct Passes<V: 'static, S: 'static> {
+    pub all: &'static Reduce<V, S>,
+    pub short: Option<&'static Reduce<V, S>>,
+}
 /// A kernel that copies elements in another order.
 pub type Reorder<V> = Kernel<(DeviceSlice<V>, DeviceSlice<u32>, DeviceSliceMut<V>)>;
 type Selection<V> = Kernel<(Bucketed<V>, Percentiles, DeviceSlice<u32>)>;
 
 /// A type of values that has kernels.
-pub trait HasKernels: Element {
+pub trait HasKernels: Element + kernels::Value {
     const KERNELS: Kernels<Self>;
 }
 
 macro_rules! has_kernels {
-    ($($type:ident: $($kernel:ident = $name:ident)*;)*) => {$(
+    ($($type:ident: $($pass:ident = $all:ident $short:ident),*; $($kernel:ident = $name:ident)*;)*) => {$(
         impl HasKernels for $type {
-            const KERNELS: Kernels<$type> = Kernels { $($kernel: &kernels::$name,)* };
+            const KERNELS: Kernels<$type> = Kernels {
+                $($pass: Passes { all: &kernels::$all, short: Some(&kernels::$short) },)*
+                $($kernel: &kernels::$name,)*
+            };
         }
     )*};
 }
 has_kernels! {
-    f32: sums = sums_f32 statistics = statistics_f32 prepare = prepare_f32 short = short_f32
-        sorted = sorted_f32 middle_64 = middle_64_f32 middle_256 = middle_256_f32
-        middle_1024 = middle_1024_f32 middle_2048 = middle_2048_f32 long = long_f32
-        huge_extents = huge_extents_f32
-        huge_histogram = huge_histogram_f32 huge_gather = huge_gather_f32 reorder = reorder_f32;
-    f64: sums = sums_f64 statistics = statistics_f64 prepare = prepare_f64 short = short_f64
-        sorted = sorted_f64 middle_64 = middle_64_f64 middle_256 = middle_256_f64
-        middle_1024 = middle_1024_f64 middle_2048 = middle_2048_f64 long = long_f64
-        huge_extents = huge_extents_f64
-        huge_histogram = huge_histogram_f64 huge_gather = huge_gather_f64 reorder = reorder_f64;
+    f32: sums = sums_f32 short_sums_f32,
+        statistics = statistics_f32 short_statistics_f32,
+        sums_of_differences = sums_of_differences_f32 short_sums_of_differences_f32,
+        statistics_of_differences = statistics_of_differences_f32 short_statistics_of_differences_f32;
+        prepare = prepare_f32 short = short_f32 sorted = sorted_f32 middle_64 = middle_64_f32
+        middle_256 = middle_256_f32 middle_1024 = middle_1024_f32 middle_2048 = middle_2048_f32
+        long = long_f32 huge_extents = huge_extents_f32 huge_histogram = huge_histogram_f32
+        huge_gather = huge_gather_f32 reorder = reorder_f32;
+    f64: sums = sums_f64 short_sums_f64,
+        statistics = statistics_f64 short_statistics_f64,
+        sums_of_differences = sums_of_differences_f64 short_sums_of_differences_f64,
+        statistics_of_differences = statistics_of_differences_f64 short_statistics_of_differences_f64;
+        prepare = prepare_f64 short = short_f64 sorted = sorted_f64 middle_64 = middle_64_f64
+        middle_256 = middle_256_f64 middle_1024 = middle_1024_f64 middle_2048 = middle_2048_f64
+        long = long_f64 huge_extents = huge_extents_f64 huge_histogram = huge_histogram_f64
+        huge_gather = huge_gather_f64 reorder = reorder_f64;
+}
+
+/// Which tiles a launch aggregates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    All,
+    /// Those with short buckets.
+    Short,
+    /// Those that a launch for short buckets left out.
+    LeftOut,
 }
 
 /// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
 pub enum Step<V, S> {
-    Reduce(Points<V>, Progress, Buckets, Pieces<S>),
+    Reduce(Which, Points<V>, Reports, Buckets, Pieces<S>),
     Join(Units, Join<S>),
 }
 
@@ -108,8 +135,8 @@ impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> 
         // SAFETY: the caller keeps the kernels' contracts.
         unsafe {
             match step {
-                Step::Reduce(points, progress, buckets, states) => {
-                    let arguments = (aggregate, points, progress, buckets, states, results);
+                Step::Reduce(_, points, reports, buckets, states) => {
+                    let arguments = (aggregate, points, reports, buckets, states, results);
                     device.launch(self.module, self.kernels.reduce(), config, arguments)
                 }
                 Step::Join(units, states) => {

@@ -83,19 +83,24 @@ pub fn aggregate<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggreg
         };
         // Both passes find the same buckets; without methods the pass over the values finds them.
         let has_rates = methods.iter().any(Method::is_rate);
+        let absent = match options.nan {
+            Nan::Skip => Absent::Nan,
+            Nan::Propagate => Absent::None,
+        };
+        let keeps_all = options.duplicates == Duplicates::Keep;
         if !has_rates || !methods.iter().all(Method::is_rate) {
-            if options.duplicates == Duplicates::Keep {
-                let absent = match options.nan {
-                    Nan::Skip => Absent::Nan,
-                    Nan::Propagate => Absent::None,
-                };
+            if keeps_all {
                 job.add(false, series.values.buffer(), absent)?;
             } else {
                 let values = prepared(series, &timeline, false)?;
                 job.add(false, &values, Absent::Marked)?;
             }
         }
-        if has_rates {
+        // Percentiles need the rates in memory, and where values are left out, a rate may be the
+        // difference to a value far before.
+        let is_done =
+            has_rates && keeps_all && job.add_differences(series.values.buffer(), absent)?;
+        if has_rates && !is_done {
             let rates = prepared(series, &timeline, true)?;
             job.add(true, &rates, Absent::Marked)?;
         }
@@ -142,8 +147,8 @@ impl Job<'_> {
             timeline: self.timeline,
             values,
             absent,
-            needs_firsts: self.timeline.offsets.len() > 2
-                || self.methods.iter().any(Method::is_percentile),
+            takes_differences: false,
+            needs_firsts: self.needs_firsts(),
         };
         // One launch writes columns that are neighbours.
         let mut rest = &statistics[..];
@@ -155,6 +160,41 @@ impl Job<'_> {
         }
         let found = self.found.as_ref().expect("just found");
         percentiles(&pass, &found.firsts, &percents, &mut self.columns)
+    }
+
+    /// Computes the columns of the rates without a copy of all rates, and returns whether that was
+    /// possible: no value is left out, and there are no percentiles.
+    fn add_differences<V: HasKernels>(
+        &mut self,
+        values: &Buffer<V>,
+        absent: Absent,
+    ) -> Result<bool> {
+        let (statistics, percents) = method::split(self.methods, true);
+        if !percents.is_empty() {
+            return Ok(false);
+        }
+        let pass = Pass {
+            timeline: self.timeline,
+            values,
+            absent,
+            takes_differences: true,
+            needs_firsts: self.needs_firsts(),
+        };
+        let mut rest = &statistics[..];
+        while !rest.is_empty() {
+            let (these, others) = rest.split_at(pass::neighbours(rest));
+            let found = pass.columns(self.options, these, &mut self.columns)?;
+            if found.lacks_values {
+                return Ok(false);
+            }
+            self.found.get_or_insert(found);
+            rest = others;
+        }
+        Ok(true)
+    }
+
+    fn needs_firsts(&self) -> bool {
+        self.timeline.offsets.len() > 2 || self.methods.iter().any(Method::is_percentile)
     }
 }
 
@@ -169,6 +209,7 @@ pub fn custom<V: HasKernels, A: Aggregate<Output: Element>>(
             timeline: &timeline,
             values: &prepared(series, &timeline, false)?,
             absent: Absent::Marked,
+            takes_differences: false,
             needs_firsts: series.offsets.len() > 2,
         };
         let (found, results) = pass.custom(launches)?;
@@ -216,6 +257,7 @@ pub fn counts(
         timeline: &timeline,
         values: &timestamps.device().alloc::<f32>(0)?,
         absent: Absent::None,
+        takes_differences: false,
         needs_firsts: false,
     };
     let starts = pass.counts(&mut columns)?.starts;

@@ -4,12 +4,12 @@ use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSliceMut};
 use ndarray::Ix1;
 use time_series_kernels::{
-    self as kernels, Absent, Aggregate, Buckets, Columns, HEADER, Join, Pieces, Points, Progress,
-    Report, Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
+    self as kernels, Absent, Aggregate, Buckets, Columns, Join, Pieces, Points, REPORTS, Report,
+    Reports, Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
 };
 
-use super::kernels::{HasKernels, Launches, MODULE, Reduce, Step};
-use super::timeline::Timeline;
+use super::kernels::{HasKernels, Launches, MODULE, Passes, Step, Which};
+use super::timeline::{FEW, Timeline};
 use super::tuning;
 use super::workspace::{Array, Starts, States, Tiles};
 use crate::device::{Buffer, DeviceArray, DeviceView, Element, LaunchConfig};
@@ -19,12 +19,17 @@ use crate::time_series::input::{out_of_order, without_label};
 use crate::time_series::options::TimeBuckets;
 use crate::{Device, Result};
 
+/// Points of a bucket from which a tile mostly has a long one.
+const SHORT: usize = 32;
+
 /// A pass over the points of a timeline.
 pub struct Pass<'a, V: HasKernels> {
     pub timeline: &'a Timeline<'a>,
     /// A value for each timestamp, or none for counts of points.
     pub values: &'a Buffer<V>,
     pub absent: Absent,
+    /// Whether the pass takes differences of neighbouring values, which have to be all there.
+    pub takes_differences: bool,
     pub needs_firsts: bool,
 }
 
@@ -33,13 +38,16 @@ pub struct Found {
     pub starts: DeviceArray<i64, Ix1>,
     /// The index of each bucket's first point, if the pass needed them.
     pub firsts: Buffer<u32>,
+    /// Whether the pass took differences of values that are not there: its results are wrong.
+    pub lacks_values: bool,
 }
 
 impl Found {
-    fn new(buffers: Starts, count: usize) -> Result<Found> {
+    fn new(buffers: Starts, count: usize, lacks_values: bool) -> Result<Found> {
         Ok(Found {
             starts: DeviceArray::from_buffer(buffers.starts.truncated(count), Ix1(count))?,
             firsts: buffers.firsts.truncated(count),
+            lacks_values,
         })
     }
 
@@ -90,17 +98,26 @@ impl<V: HasKernels> Pass<'_, V> {
             places: Columns::places(&statistics),
             ddof: f64::from(options.ddof),
         };
+        let kernels = V::KERNELS;
         if statistics.into_iter().all(Sums::has) {
-            self.library(V::KERNELS.sums, &kernels::join_sums, columns)
+            let reduce = match self.takes_differences {
+                true => kernels.sums_of_differences,
+                false => kernels.sums,
+            };
+            self.library(reduce, &kernels::join_sums, columns)
         } else {
-            self.library(V::KERNELS.statistics, &kernels::join_statistics, columns)
+            let reduce = match self.takes_differences {
+                true => kernels.statistics_of_differences,
+                false => kernels.statistics,
+            };
+            self.library(reduce, &kernels::join_statistics, columns)
         }
     }
 
     /// Runs kernels of the library.
     fn library<S: Copy + 'static>(
         &self,
-        reduce: &'static Reduce<V, S>,
+        reduce: Passes<V, S>,
         join: &'static Kernel<(Units, Join<S>, Columns)>,
         columns: Columns,
     ) -> Result<Found>
@@ -109,11 +126,15 @@ impl<V: HasKernels> Pass<'_, V> {
     {
         let device = self.timeline.device();
         // SAFETY: `run` keeps the kernels' contracts, and the columns have room for each bucket.
-        self.run::<S>(|config, step| unsafe {
+        self.run::<S>(reduce.short.is_some(), |config, step| unsafe {
             match step {
-                Step::Reduce(points, progress, buckets, states) => {
-                    let arguments = (points, progress, buckets, states, columns);
-                    device.launch(MODULE, reduce, config, arguments)
+                Step::Reduce(which, points, reports, buckets, states) => {
+                    let kernel = match which {
+                        Which::Short => reduce.short.unwrap_or(reduce.all),
+                        Which::All | Which::LeftOut => reduce.all,
+                    };
+                    let arguments = (points, reports, buckets, states, columns);
+                    device.launch(MODULE, kernel, config, arguments)
                 }
                 Step::Join(units, states) => {
                     device.launch(MODULE, join, config, (units, states, columns))
@@ -122,9 +143,11 @@ impl<V: HasKernels> Pass<'_, V> {
         })
     }
 
-    /// Launches the first kernel once, and the second until all states are joined.
+    /// Launches the kernels: again for tiles with long buckets, if the first launch left some out,
+    /// and for all tiles if some have not as many places as buckets.
     fn run<S: Copy>(
         &self,
+        has_short: bool,
         launch: impl Fn(LaunchConfig, Step<V, S>) -> Result<()>,
     ) -> Result<Found> {
         let timeline = self.timeline;
@@ -133,13 +156,50 @@ impl<V: HasKernels> Pass<'_, V> {
         let mut found = Starts::allocate(device, room, needed_firsts)?;
         let tiles = timeline.timestamps.len().div_ceil(TILE as usize);
         if tiles == 0 {
-            return Found::new(found, 0);
+            return Found::new(found, 0, false);
         }
-        let mut words = Tiles::allocate(device, tiles)?;
-        words.progress.fill_zero()?;
-        let (mut _states, mut pieces) = allocate_pieces::<S>(device, tiles)?;
+        let mut of_tiles = Tiles::allocate(device, tiles)?;
+        let (_states, pieces) = allocate_pieces::<S>(device, tiles)?;
+        let len = timeline.timestamps.len();
+        let is_short = has_short && len > FEW && len / SHORT <= room;
+        let first = if is_short { Which::Short } else { Which::All };
+        let mut which = first;
+        loop {
+            self.launch_once(which, &mut found, &mut of_tiles, pieces, &launch)?;
+            let words = of_tiles.reports.first::<REPORTS>()?;
+            check(timeline, &words)?;
+            let has = |report: Report| words[report as usize] != 0;
+            let (total, lacks_values) = (words[TOTAL] as usize, has(Report::Missing));
+            if lacks_values {
+                return Found::new(found, total, lacks_values);
+            }
+            if which == Which::Short && has(Report::LeftOut) {
+                which = Which::LeftOut;
+            } else if has(Report::Places) && timeline.count(&of_tiles.counts)? {
+                which = first;
+            } else {
+                return Found::new(found, total, lacks_values);
+            }
+        }
+    }
+
+    /// Launches the first kernel once, and the second until all states are joined.
+    fn launch_once<S: Copy>(
+        &self,
+        which: Which,
+        found: &mut Starts,
+        of_tiles: &mut Tiles,
+        mut pieces: Pieces<S>,
+        launch: &impl Fn(LaunchConfig, Step<V, S>) -> Result<()>,
+    ) -> Result<()> {
+        let timeline = self.timeline;
+        let device = timeline.device();
+        let tiles = timeline.timestamps.len().div_ceil(TILE as usize);
+        if which != Which::LeftOut {
+            of_tiles.reports.fill_zero()?;
+        }
         let config = LaunchConfig::new(tiles as u32, THREADS)
-            .with_shared_bytes(kernels::reduce_shared_bytes::<S>());
+            .with_shared_bytes(kernels::reduce_shared_bytes::<V, S>());
         let points = Points {
             timestamps: timeline.timestamps.buffer().slice(),
             values: self.values.slice(),
@@ -150,19 +210,26 @@ impl<V: HasKernels> Pass<'_, V> {
         let buckets = Buckets {
             starts: found.starts.slice_mut(),
             firsts: found.firsts.slice_mut(),
-            before: words.before.slice_mut(),
+            places: timeline.places().slice(),
+            counts: of_tiles.counts.slice_mut(),
+            only_left_out: u32::from(which == Which::LeftOut),
         };
-        let progress = Progress {
-            words: words.progress.slice_mut(),
+        let reports = Reports {
+            words: of_tiles.reports.slice_mut(),
         };
-        launch(config, Step::Reduce(points, progress, buckets, pieces))?;
+        launch(
+            config,
+            Step::Reduce(which, points, reports, buckets, pieces),
+        )?;
 
         let mut units = Units {
-            before: buckets.before,
+            places: buckets.places,
+            reports,
             tiles: 1,
             count: tiles as u32,
-            buckets: room as u32,
+            buckets: found.starts.len() as u32,
         };
+        let mut _states;
         loop {
             let blocks = units.count.div_ceil(THREADS);
             let (joined_states, joined) = allocate_pieces(device, blocks as usize)?;
@@ -170,15 +237,12 @@ impl<V: HasKernels> Pass<'_, V> {
                 .with_shared_bytes(kernels::join_shared_bytes::<S>());
             launch(config, Step::Join(units, Join { pieces, joined }))?;
             if blocks == 1 {
-                break;
+                return Ok(());
             }
             units.tiles *= THREADS;
             units.count = blocks;
             (_states, pieces) = (joined_states, joined);
         }
-        let words = words.progress.first::<HEADER>()?;
-        check(timeline, &words)?;
-        Found::new(found, words[TOTAL] as usize)
     }
 }
 
@@ -190,7 +254,11 @@ impl Pass<'_, f32> {
             places: Columns::places(&[Statistic::Count]),
             ddof: 0.0,
         };
-        self.library(&kernels::counts, &kernels::join_sums, columns)
+        let reduce = Passes {
+            all: &kernels::counts,
+            short: None,
+        };
+        self.library(reduce, &kernels::join_sums, columns)
     }
 }
 
@@ -204,8 +272,9 @@ impl Pass<'_, f64> {
         let mut results = Array::allocate(device, self.timeline.max_buckets)?.elements;
         let to = results.slice_mut();
         // SAFETY: `run` keeps the kernels' contracts, and the results have room for each bucket.
-        let found = self
-            .run::<A::State>(|config, step| unsafe { launches.launch(device, config, step, to) })?;
+        let found = self.run::<A::State>(false, |config, step| unsafe {
+            launches.launch(device, config, step, to)
+        })?;
         let results = results.truncated(found.starts.len());
         Ok((found, results))
     }
@@ -227,7 +296,7 @@ fn allocate_pieces<S: Copy>(device: &Device, units: usize) -> Result<(States, Pi
 }
 
 /// Returns the error of the first point that a block has reported.
-fn check(timeline: &Timeline, words: &[u64; HEADER]) -> Result<()> {
+fn check(timeline: &Timeline, words: &[u64; REPORTS]) -> Result<()> {
     let index_of = |report: Report| match words[report as usize] {
         0 => usize::MAX,
         word => (u64::MAX - word) as usize,

@@ -1,6 +1,7 @@
 //! Launch shapes.
 
-use time_series_kernels::ROUND_THREADS;
+use cuda_std::warp::WARP_SIZE;
+use time_series_kernels::{BOUND_THREADS, ROUND_THREADS};
 
 use crate::device::LaunchConfig;
 
@@ -22,4 +23,9 @@ pub fn grid_stride(len: usize) -> LaunchConfig {
 /// Returns the shape of the kernel that rounds `len` timestamps.
 pub fn round(len: usize) -> LaunchConfig {
     LaunchConfig::for_len(len.div_ceil(ROUNDED_AT_ONCE), ROUND_THREADS)
+}
+
+/// Returns the shape of the kernel that bounds the buckets of `tiles` tiles, with a warp for each.
+pub fn bound_tiles(tiles: usize) -> LaunchConfig {
+    LaunchConfig::for_len(tiles * WARP_SIZE as usize, BOUND_THREADS)
 }

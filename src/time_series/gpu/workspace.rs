@@ -1,10 +1,11 @@
 //! The buffers of each phase: one list gives both the allocations and the estimate of their bytes.
 
 use time_series_kernels::{
-    BINS, CANDIDATES, CLASSES, HEADER, HugeState, LONG, Summary, Sums, TILE, class_start,
+    BINS, CANDIDATES, CLASSES, HugeState, LONG, REPORTS, Summary, Sums, TILE, class_start,
 };
 
 use crate::device::{Element, workspace};
+use crate::primitives::sums_bytes;
 use crate::time_series::method::Method;
 use crate::time_series::options::{Duplicates, Order, TimeBuckets};
 
@@ -32,10 +33,10 @@ workspace! {
 }
 
 workspace! {
-    /// The numbers of buckets in front of each tile, and the words that tiles communicate by.
+    /// The number of buckets of each tile, and what tiles report.
     pub struct Tiles(tiles: usize) {
-        before: u32 = tiles + 1,
-        progress: u64 = HEADER + tiles,
+        counts: u32 = tiles,
+        reports: u64 = REPORTS,
     }
 }
 
@@ -115,7 +116,9 @@ pub fn counts_bytes(points: usize) -> u64 {
 
 fn pass_bytes(points: usize, firsts: usize, state: usize) -> u64 {
     let tiles = points.div_ceil(TILE as usize);
-    Starts::bytes(points, firsts) + Tiles::bytes(tiles) + States::bytes(tiles, state)
+    // The bounds of tiles, and their places before and after the buckets are counted.
+    let places = Array::<u32>::bytes(tiles) + 2 * sums_bytes(tiles);
+    Starts::bytes(points, firsts) + Tiles::bytes(tiles) + places + States::bytes(tiles, state)
 }
 
 fn when(condition: bool, bytes: u64) -> u64 {

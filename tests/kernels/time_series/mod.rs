@@ -6,6 +6,8 @@ mod devices;
 mod existing;
 mod percentiles;
 mod properties;
+mod rates;
+mod tiles;
 
 use gridstride::Device;
 use gridstride::time_series::{Aggregates, Method, TimeBuckets, Value, reference};

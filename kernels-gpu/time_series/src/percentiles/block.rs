@@ -23,7 +23,8 @@ const BINS_PER_THREAD: usize = (BINS / THREADS) as usize;
 /// The shared memory of a block. All threads hold the same pointers.
 #[derive(Clone, Copy)]
 pub struct Scratch {
-    /// The number of keys of each of [`BINS`] bins. Zeros between the calls.
+    /// The number of keys of each of [`BINS`] bins. Zeros between the calls, once it was
+    /// [cleared](Self::cleared).
     pub histogram: *mut u32,
     /// Room for [`CANDIDATES`] keys.
     pub candidates: *mut u64,
@@ -35,20 +36,26 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Returns the shared memory, with a histogram of zeros.
-    ///
-    /// # Safety
-    /// All [`THREADS`] threads of the block call this, once.
+    /// Returns the shared memory, with anything in the histogram.
     #[inline(always)]
-    pub unsafe fn new() -> Scratch {
-        let scratch = Scratch {
+    pub fn new() -> Scratch {
+        Scratch {
             histogram: shared_array![u32; BINS as usize],
             candidates: shared_array![u64; CANDIDATES as usize],
             held: shared_array![u32; 1],
             extents: shared_array![Extent; WARPS],
             sums: shared_array![u32; WARPS],
             range: shared_array![KeyRange; 1],
-        };
+        }
+    }
+
+    /// Returns the shared memory, with a histogram of zeros.
+    ///
+    /// # Safety
+    /// All [`THREADS`] threads of the block call this, once.
+    #[inline(always)]
+    pub unsafe fn cleared() -> Scratch {
+        let scratch = Scratch::new();
         let mut bin = thread::thread_idx_x();
         while bin < BINS {
             // SAFETY: this thread's bins.

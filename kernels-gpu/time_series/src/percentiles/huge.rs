@@ -209,7 +209,7 @@ unsafe fn histogram<V: Value>(points: Bucketed<V>, huge: Huge) {
         if range.is_narrow() {
             return;
         }
-        let scratch = Scratch::new();
+        let scratch = Scratch::cleared();
         for_each_key(&points, tile.first, tile.length, |key| {
             if range.has(key) {
                 scratch.count(&range, key);
@@ -296,7 +296,7 @@ pub unsafe fn huge_finish(huge: Huge, to: Percentiles, percentile: u32) {
         let state = *huge.states.address(entry);
         let mut result = f64::NAN;
         if state.range.count > 0 {
-            let scratch = Scratch::new();
+            let scratch = Scratch::cleared();
             let mut place = thread::thread_idx_x();
             while place < state.held {
                 let key = huge

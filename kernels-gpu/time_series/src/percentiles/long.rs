@@ -15,7 +15,7 @@ pub const LONG_THREADS: u32 = THREADS;
 unsafe fn long<V: Value>(points: Bucketed<V>, to: Percentiles, buckets: DeviceSlice<u32>) {
     // SAFETY: all threads of the block take part in everything here: the entries, percentiles and
     // ranges are the same for all of them.
-    let scratch = unsafe { Scratch::new() };
+    let scratch = unsafe { Scratch::cleared() };
     let mut entry = thread::block_idx_x() as usize;
     while entry < buckets.len() {
         // SAFETY: below the length; the buckets exist.

@@ -1,0 +1,48 @@
+//! What the blocks of a launch tell the host.
+
+use cuda_std::prelude::*;
+
+/// Words, all 0 at first, that the blocks of a launch write to.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Reports {
+    /// [`REPORTS`] words.
+    pub words: DeviceSliceMut<u64>,
+}
+
+/// The number of words: one for each [`Report`], and the number of places.
+pub const REPORTS: usize = 6;
+
+/// The word with the number of places for buckets.
+pub const TOTAL: usize = 5;
+
+/// What a block found. The word has 2⁶⁴ − 1 less the lowest index of a point, or 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A tile with another number of buckets than it has places: the first one of its points.
+    Places = 0,
+    /// A timestamp below that before it.
+    Disorder = 1,
+    /// A timestamp whose bucket has no label.
+    WithoutLabel = 2,
+    /// A value that is not there, where differences are taken.
+    Missing = 3,
+    /// A tile with a long bucket or with values that are not ordinary, which a kernel without them
+    /// leaves out.
+    LeftOut = 4,
+}
+
+impl Reports {
+    /// Reports the lowest of the points from `first` on that have a bit.
+    ///
+    /// # Safety
+    /// There are words.
+    #[inline(always)]
+    pub unsafe fn report(&self, report: Report, first: usize, points: u32) {
+        if points != 0 {
+            let index = first as u64 + points.trailing_zeros() as u64;
+            // SAFETY: one of the words, used atomically.
+            unsafe { atomic::max(self.words.address(report as usize), u64::MAX - index) };
+        }
+    }
+}

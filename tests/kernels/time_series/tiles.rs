@@ -1,0 +1,128 @@
+//! Buckets in tiles of points, on GPUs and in the simulator: where buckets without points leave
+//! places free, and where tiles with long buckets follow others.
+
+use gridstride::time_series::{Method, Nan, TimeBuckets};
+use ndarray::Array1;
+
+use super::{Number, STATISTICS, check, check_one, timestamps_of, values};
+use crate::common::{Random, devices};
+use crate::in_every_type;
+
+in_every_type! { in_f32 f32, in_f64 f64: {
+    lengths_around_tiles
+    buckets_without_points
+    long_buckets_among_short_ones
+    gaps_among_many_points
+} }
+
+fn statistics(every: i64) -> [TimeBuckets; 2] {
+    [
+        TimeBuckets::every(every).methods(&[Method::MEAN]),
+        TimeBuckets::every(every).methods(&STATISTICS),
+    ]
+}
+
+/// Buckets of 1, 2, 7 and more points, in one tile and in several.
+fn lengths_around_tiles<T: Number>() {
+    for device in devices() {
+        for points in [1, 2, 7, 1023, 1024, 1025, 2048, 2049, 5000] {
+            let timestamps = Array1::from_iter((0..points as i64).map(|index| 5 * index - 700));
+            let values = values::<T>(points, 1);
+            for every in [5, 10, 35, 300, 5000, 1 << 40] {
+                for aggregation in statistics(every) {
+                    check_one(&device, &aggregation, &timestamps, &values);
+                }
+            }
+        }
+    }
+}
+
+/// Gaps in the first tile, at its end, in a later tile, and everywhere.
+fn buckets_without_points<T: Number>() {
+    let points = 3500;
+    for device in devices() {
+        for gaps in [
+            &[1][..],
+            &[1023],
+            &[1024],
+            &[1025, 1026],
+            &[2600],
+            &[5, 1024, 2048, 3499],
+        ] {
+            let mut time = 0;
+            let timestamps = Array1::from_iter((0..points).map(|index| {
+                time += if gaps.contains(&index) { 1000 } else { 5 };
+                time
+            }));
+            let values = values::<T>(points, 2);
+            for every in [5, 35, 800] {
+                for aggregation in statistics(every) {
+                    check_one(&device, &aggregation, &timestamps, &values);
+                    let offsets = [0, 3, 3, 1024, 1500, 1501, points];
+                    check(&device, &aggregation, &offsets, &timestamps, &values);
+                }
+            }
+        }
+        let mut random = Random(3);
+        let mut time = i64::MIN / 2;
+        let timestamps = Array1::from_shape_simple_fn(points, || {
+            time += random.within(0, 90);
+            time
+        });
+        let values = values::<T>(points, 4);
+        for aggregation in statistics(35) {
+            check_one(&device, &aggregation, &timestamps, &values);
+        }
+    }
+}
+
+/// More points than are aggregated without a look at the average bucket.
+const MANY: usize = 70_000;
+
+/// The launch for short buckets and ordinary values leaves out tiles, which follow afterwards.
+fn long_buckets_among_short_ones<T: Number>() {
+    let mut lengths = vec![7; 5000];
+    lengths.extend([3000, 1, 60, 64]);
+    lengths.extend([1; 28_000]);
+    lengths.push(3000);
+    let timestamps = timestamps_of(&lengths, 100);
+    assert!(timestamps.len() > 1 << 16 && timestamps.len() < MANY);
+    let mut values = values::<T>(timestamps.len(), 5);
+    for (index, value) in [
+        (0, 1e150),
+        (7, f64::NAN),
+        (9_000, f64::NAN),
+        (50_000, 1e-200),
+    ] {
+        values[index] = T::of(value);
+    }
+    for device in devices() {
+        for methods in [&STATISTICS[..], &[Method::MEAN.rate()]] {
+            for nan in [Nan::Skip, Nan::Propagate] {
+                let aggregation = TimeBuckets::every(100).methods(methods).nan(nan);
+                check_one(&device, &aggregation, &timestamps, &values);
+            }
+        }
+    }
+}
+
+/// As [`buckets_without_points`], with and without long buckets.
+fn gaps_among_many_points<T: Number>() {
+    let values = values::<T>(MANY, 6);
+    for device in devices() {
+        for long in [0, 2000] {
+            let mut time = 0;
+            let timestamps = Array1::from_iter((0..MANY).map(|index| {
+                time += match index {
+                    40_000 => 1_000_000,
+                    _ if index % 30_000 < long => 0,
+                    _ => 5,
+                };
+                time
+            }));
+            for aggregation in statistics(35) {
+                check_one(&device, &aggregation, &timestamps, &values);
+            }
+        }
+    }
+}
