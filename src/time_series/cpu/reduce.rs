@@ -194,7 +194,9 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Buc
     fn call(self) {
         let Buckets(work, arch, found, states) = self;
         match work.source.values() {
-            Some(values) if work.aggregate.rejects_nan() => work.together(arch, found, values, states),
+            Some(values) if work.aggregate.rejects_nan() => {
+                work.together(arch, found, values, states)
+            }
             _ => {
                 for (first, points) in found.each() {
                     states.push(work.bucket(arch, first, points));
