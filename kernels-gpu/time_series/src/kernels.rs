@@ -9,7 +9,7 @@ use crate::reduce::{Buckets, Results, reduce};
 use crate::reports::Reports;
 use crate::segments::Pieces;
 use crate::statistic::Statistic;
-use crate::statistics::{OrdinaryOf, StatesOf, Statistics};
+use crate::statistics::{StatesOf, Statistics};
 use crate::summary::{Summaries, Summary};
 use crate::sums::Sums;
 
@@ -41,14 +41,14 @@ impl Columns {
     }
 }
 
-impl<A: Aggregate<State: Statistics>> Results<A> for Columns {
+impl<S: Statistics + 'static> Results<StatesOf<S>> for Columns {
     #[inline(always)]
-    unsafe fn write(&self, _: &A, bucket: usize, state: A::State) {
+    unsafe fn write(&self, _: &StatesOf<S>, bucket: usize, state: S) {
         // All threads take the same of these branches.
         unrolled! { number in [0 1 2 3 4 5 6 7 8] {
             let statistic = Statistic::ALL[number];
             let column = self.places >> (4 * number) & 0xf;
-            if A::State::has(statistic) && column != 0xf {
+            if S::has(statistic) && column != 0xf {
                 let place = bucket + column as usize * self.stride;
                 // SAFETY: room for each bucket in each column, by the caller's promise.
                 unsafe { self.elements.set(place, state.statistic(statistic, self.ddof)) };
@@ -78,7 +78,7 @@ impl<A: Aggregate> Results<A> for Rows<A> {
 }
 
 macro_rules! own {
-    ($($(#[$doc:meta])* $name:ident: $state:ty, $value:ty, $source:ty, $aggregate:expr, $short:literal, $blocks:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $state:ty, $value:ty, $source:ty, $short:literal, $blocks:literal;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -94,7 +94,7 @@ macro_rules! own {
         ) {
             // SAFETY: passed on to the caller.
             unsafe {
-                reduce::<_, _, $value, $source, $short>($aggregate, points, reports, buckets, pieces, columns)
+                reduce::<_, _, $value, $source, $short>(StatesOf::NEW, points, reports, buckets, pieces, columns)
             }
         }
     )*};
@@ -113,39 +113,39 @@ macro_rules! own {
 
 own! {
     /// Number, sum and mean of `f64`.
-    sums_f64: Sums, f64, Values, StatesOf::NEW, false, 6;
-    /// As [`sums_f64`], of tiles with short buckets and ordinary values.
-    short_sums_f64: Sums, f64, Values, OrdinaryOf(StatesOf::NEW), true, 8;
+    sums_f64: Sums, f64, Values, false, 6;
+    /// As [`sums_f64`], of tiles with short buckets.
+    short_sums_f64: Sums, f64, Values, true, 8;
     /// Number, sum and mean of `f32`.
-    sums_f32: Sums, f32, Values, StatesOf::NEW, false, 6;
-    /// As [`sums_f32`], of tiles with short buckets and ordinary values.
-    short_sums_f32: Sums, f32, Values, OrdinaryOf(StatesOf::NEW), true, 8;
+    sums_f32: Sums, f32, Values, false, 6;
+    /// As [`sums_f32`], of tiles with short buckets.
+    short_sums_f32: Sums, f32, Values, true, 8;
     /// All statistics of `f64`.
-    statistics_f64: Summary, f64, Values, StatesOf::NEW, false, 4;
-    /// As [`statistics_f64`], of tiles with short buckets and ordinary values.
-    short_statistics_f64: Summary, f64, Values, OrdinaryOf(StatesOf::NEW), true, 6;
+    statistics_f64: Summary, f64, Values, false, 3;
+    /// As [`statistics_f64`], of tiles with short buckets.
+    short_statistics_f64: Summary, f64, Values, true, 5;
     /// All statistics of `f32`.
-    statistics_f32: Summary, f32, Values, StatesOf::NEW, false, 4;
-    /// As [`statistics_f32`], of tiles with short buckets and ordinary values.
-    short_statistics_f32: Summary, f32, Values, OrdinaryOf(StatesOf::NEW), true, 6;
+    statistics_f32: Summary, f32, Values, false, 3;
+    /// As [`statistics_f32`], of tiles with short buckets.
+    short_statistics_f32: Summary, f32, Values, true, 5;
     /// As [`sums_f64`], of differences.
-    sums_of_differences_f64: Sums, f64, Differences, StatesOf::NEW, false, 6;
-    /// As [`sums_of_differences_f64`], of tiles with short buckets and ordinary values.
-    short_sums_of_differences_f64: Sums, f64, Differences, OrdinaryOf(StatesOf::NEW), true, 8;
+    sums_of_differences_f64: Sums, f64, Differences, false, 6;
+    /// As [`sums_of_differences_f64`], of tiles with short buckets.
+    short_sums_of_differences_f64: Sums, f64, Differences, true, 8;
     /// As [`sums_f32`], of differences.
-    sums_of_differences_f32: Sums, f32, Differences, StatesOf::NEW, false, 6;
-    /// As [`sums_of_differences_f32`], of tiles with short buckets and ordinary values.
-    short_sums_of_differences_f32: Sums, f32, Differences, OrdinaryOf(StatesOf::NEW), true, 8;
+    sums_of_differences_f32: Sums, f32, Differences, false, 6;
+    /// As [`sums_of_differences_f32`], of tiles with short buckets.
+    short_sums_of_differences_f32: Sums, f32, Differences, true, 8;
     /// As [`statistics_f64`], of differences.
-    statistics_of_differences_f64: Summary, f64, Differences, StatesOf::NEW, false, 4;
-    /// As [`statistics_of_differences_f64`], of tiles with short buckets and ordinary values.
-    short_statistics_of_differences_f64: Summary, f64, Differences, OrdinaryOf(StatesOf::NEW), true, 6;
+    statistics_of_differences_f64: Summary, f64, Differences, false, 3;
+    /// As [`statistics_of_differences_f64`], of tiles with short buckets.
+    short_statistics_of_differences_f64: Summary, f64, Differences, true, 5;
     /// As [`statistics_f32`], of differences.
-    statistics_of_differences_f32: Summary, f32, Differences, StatesOf::NEW, false, 4;
-    /// As [`statistics_of_differences_f32`], of tiles with short buckets and ordinary values.
-    short_statistics_of_differences_f32: Summary, f32, Differences, OrdinaryOf(StatesOf::NEW), true, 6;
+    statistics_of_differences_f32: Summary, f32, Differences, false, 3;
+    /// As [`statistics_of_differences_f32`], of tiles with short buckets.
+    short_statistics_of_differences_f32: Summary, f32, Differences, true, 5;
     /// The number of points, whatever their values.
-    counts: Sums, f32, NoValues, StatesOf::NEW, false, 6;
+    counts: Sums, f32, NoValues, false, 6;
 }
 
 own! { joining

@@ -45,8 +45,7 @@ pub struct Buckets {
     pub places: DeviceSlice<u64>,
     /// Room for the number of buckets that begin in each tile.
     pub counts: DeviceSliceMut<u32>,
-    /// Whether to aggregate only tiles that a kernel for short buckets and ordinary values left out:
-    /// 0 or 1.
+    /// Whether to aggregate only tiles that a kernel for short buckets left out: 0 or 1.
     pub only_left_out: u32,
 }
 
@@ -64,17 +63,17 @@ const HAS_LONG: u32 = 1 << 31;
 const LONG: u32 = 48 / PER_THREAD;
 
 /// Marks the number of buckets of a tile that was left out.
-pub const LEFT_OUT: u32 = 1 << 31;
+const LEFT_OUT: u32 = 1 << 31;
 
-/// Aggregates a tile. With `ONLY_SHORT`, leaves out a tile with a long bucket, or with a state that
-/// is not valid: without the code for these, a kernel takes fewer registers, and more blocks run.
+/// Aggregates a tile; if it is to have `ONLY_SHORT` buckets, leaves it out if there is a long one.
+/// Without what long buckets need, a kernel takes fewer registers, and more blocks run.
 ///
 /// # Safety
-/// - A block has [`THREADS`](crate::THREADS) threads and [`shared_bytes`] of shared memory; there
-///   are as many blocks as tiles.
+/// - A block has [`THREADS`](crate::THREADS) threads and [`shared_bytes`] of shared memory; there are as many
+///   blocks as tiles.
 /// - `points` has as many values as timestamps, unless the source has none; `pieces` and `counts`
-///   have room for each tile; places ascend, up to at most the number of `starts`, of `results`,
-///   and of `firsts` if there are any.
+///   have room for each tile; places ascend, up to at most the number of
+///   `starts`, of `results`, and of `firsts` if there are any.
 #[inline(always)]
 pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONLY_SHORT: bool>(
     aggregate: A,
@@ -140,14 +139,14 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONL
             let is_left_out = ONLY_SHORT && has_long;
             let mark = if is_left_out { LEFT_OUT } else { 0 };
             buckets.counts.set(index, heads | mark);
-            reports.report(Report::LeftOut, start, u32::from(is_left_out));
+            reports.report(Report::Long, start, u32::from(is_left_out));
             reports.report(Report::Places, start, u32::from(heads != work.room));
             if index + 1 == thread::grid_dim_x() as usize {
                 reports.words.set(TOTAL, end);
             }
         }
         if !has_long {
-            work.short::<R, S, ONLY_SHORT>(scratch, results);
+            work.short::<R, S>(scratch, results);
         } else if !ONLY_SHORT {
             work.long::<R, S>(scratch, last_heads, results);
         } else if me == 0 {

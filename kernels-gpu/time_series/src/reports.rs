@@ -27,9 +27,8 @@ pub enum Report {
     WithoutLabel = 2,
     /// A value that is not there, where differences are taken.
     Missing = 3,
-    /// A tile with a long bucket or with values that are not ordinary, which a kernel without them
-    /// leaves out.
-    LeftOut = 4,
+    /// A tile with a long bucket, where a kernel for short ones leaves it out.
+    Long = 4,
 }
 
 impl Reports {

@@ -5,7 +5,7 @@ use cuda_std::warp::WARP_SIZE;
 
 use crate::floor::Floor;
 use crate::points::TILE;
-use crate::search::{partition_point, warp_partition_point};
+use crate::search::partition_point;
 
 /// Sets a bit for each point with which a series begins.
 ///
@@ -53,7 +53,7 @@ pub unsafe fn bound_tiles(
             TILE as usize
         };
     // The last series that begins at or before the tile's first point: it has this point.
-    let next = warp_partition_point(0..offsets.len(), |series| {
+    let next = partition_point(0..offsets.len(), |series| {
         // SAFETY: below the length.
         unsafe { offsets.at(series) <= start as u64 }
     });
@@ -77,7 +77,7 @@ pub unsafe fn bound_tiles(
             let buckets = floor.bucket(later).wrapping_sub(floor.bucket(earlier));
             let buckets = buckets.wrapping_add(u64::from(begins));
             let points = (behind - from) as u32;
-            bound += if buckets < u64::from(points) {
+            bound += if earlier <= later && buckets < u64::from(points) {
                 buckets as u32
             } else {
                 points

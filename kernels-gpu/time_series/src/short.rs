@@ -18,11 +18,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     /// # Safety
     /// As of [`reduce`](crate::reduce); `scratch` is shared memory of [`BYTES`].
     #[inline(always)]
-    pub unsafe fn short<R: Results<A>, S: Source, const LEAVES_OUT: bool>(
-        &self,
-        scratch: *mut u8,
-        results: R,
-    ) {
+    pub unsafe fn short<R: Results<A>, S: Source>(&self, scratch: *mut u8, results: R) {
         // The first point of each bucket, and at the end the number of points.
         let firsts: *mut u16 = scratch.cast();
         let me = thread::thread_idx_x();
@@ -61,10 +57,6 @@ impl<A: Aggregate, V: Value> Work<A, V> {
             if !self.aggregate.is_valid(&state) {
                 cold_path();
                 state = self.state_of::<S, true>(first, end);
-                if LEAVES_OUT && !self.aggregate.is_valid(&state) {
-                    // SAFETY: passed on to the caller; behind the barrier.
-                    unsafe { self.leave_out() };
-                }
             }
             // SAFETY: this thread's bucket, and room for each tile.
             unsafe {
@@ -90,14 +82,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     /// The state of neighbouring points of the tile, all of one bucket.
     #[inline(always)]
     fn state_of<S: Source, const CAREFULLY: bool>(&self, first: u32, end: u32) -> A::State {
-        let mut near = first;
-        if CAREFULLY && S::HAS_VALUES {
-            // A state near NaN would not be one of ordinary values.
-            while near + 1 < end && !self.points.absent.has(self.tile.value(near)) {
-                near += 1;
-            }
-        }
-        let mut state = self.empty::<S>(near);
+        let mut state = self.empty::<S>(first);
         let value = |point| {
             if S::HAS_VALUES {
                 self.tile.value(point)

@@ -56,51 +56,6 @@ impl<S> core::fmt::Debug for StatesOf<S> {
     }
 }
 
-/// As [`StatesOf`], of ordinary values: any other leaves the state invalid, for good. It takes fewer
-/// registers.
-#[derive(Clone, Copy, Debug)]
-pub struct OrdinaryOf<S>(pub StatesOf<S>);
-
-impl<S: Statistics + 'static> Aggregate for OrdinaryOf<S> {
-    type State = S;
-    type Output = S;
-
-    #[inline(always)]
-    fn empty(&self) -> S {
-        self.0.empty()
-    }
-
-    #[inline(always)]
-    fn empty_near(&self, value: f64) -> S {
-        self.0.empty_near(value)
-    }
-
-    #[inline(always)]
-    fn push(&self, state: S, point: Point) -> S {
-        self.0.push(state, point)
-    }
-
-    #[inline(always)]
-    fn is_valid(&self, state: &S) -> bool {
-        self.0.is_valid(state)
-    }
-
-    #[inline(always)]
-    fn rejects_nan(&self) -> bool {
-        self.0.rejects_nan()
-    }
-
-    #[inline(always)]
-    fn merge(&self, earlier: S, later: S) -> S {
-        self.0.merge(earlier, later)
-    }
-
-    #[inline(always)]
-    fn finish(&self, state: S) -> S {
-        state
-    }
-}
-
 impl<S: Statistics + 'static> Aggregate for StatesOf<S> {
     type State = S;
     type Output = S;

@@ -187,28 +187,6 @@ impl Summary {
         earlier.merge_aligned::<true>(later.at(scale).about(earlier.shift))
     }
 
-    /// The summary with a value that may need another scale.
-    #[inline(always)]
-    fn push_scaled(self, value: f64) -> Summary {
-        let one = Summary::of(value);
-        if self.count == 0 {
-            return one;
-        }
-        let scale = self.lowest_scale().max(one.lowest_scale());
-        let scaled = scale.apply(value);
-        let earlier = self.at(scale);
-        let (deviation, rest) = two_sum(scaled, -earlier.shift);
-        Summary {
-            sum: earlier.sum.with(scaled),
-            squares: earlier.squares.with_square(deviation, rest),
-            min: smaller::<true>(earlier.min, value),
-            max: larger::<true>(earlier.max, value),
-            last: value,
-            count: earlier.count + 1,
-            ..earlier
-        }
-    }
-
     /// Σ(x − mean)² at the square of the scale: Σd² − (Σd)²/n.
     #[inline(always)]
     fn squared_deviations(&self) -> f64 {
@@ -299,7 +277,7 @@ impl Statistics for Summary {
         if (self.scale == Scale::ONE) & is_ordinary(value) {
             self.push(value)
         } else {
-            self.push_scaled(value)
+            self.align_and_merge(Summary::of(value))
         }
     }
 

@@ -1,11 +1,9 @@
 //! What a block knows of its tile, and what its threads do with points.
 
-use cuda_std::prelude::*;
-
 use crate::aggregate::{Aggregate, Point};
 use crate::heads::Mine;
 use crate::points::{Points, Source, TILE, Value};
-use crate::reduce::{Buckets, LEFT_OUT};
+use crate::reduce::Buckets;
 use crate::reports::{Report, Reports};
 use crate::segments::Pieces;
 use crate::tile::Tile;
@@ -40,20 +38,6 @@ impl<A: Aggregate, V: Value> Work<A, V> {
             Some((self.end - from_end) as usize)
         } else {
             None
-        }
-    }
-
-    /// Leaves the tile to a kernel for any values and buckets. What is written for it is written
-    /// again.
-    ///
-    /// # Safety
-    /// As of [`reduce`](crate::reduce); the number of buckets was written before a barrier.
-    #[inline(always)]
-    pub unsafe fn leave_out(&self) {
-        // SAFETY: an element for each tile, and there are words.
-        unsafe {
-            atomic::or(self.buckets.counts.address(self.index), LEFT_OUT);
-            self.reports.report(Report::LeftOut, self.start, 1);
         }
     }
 

@@ -173,7 +173,7 @@ impl<V: HasKernels> Pass<'_, V> {
             if lacks_values {
                 return Found::new(found, total, lacks_values);
             }
-            if which == Which::Short && has(Report::LeftOut) {
+            if which == Which::Short && has(Report::Long) {
                 which = Which::LeftOut;
             } else if has(Report::Places) && timeline.count(&of_tiles.counts)? {
                 which = first;
