@@ -41,11 +41,11 @@ pub const fn thin_rows(is_across: bool) -> u32 {
     if is_across { 64 } else { 16 }
 }
 
-/// The dynamic shared memory of a block, for a thin factor of `columns` columns and parts of
-/// `k_part`, all of which are there.
+/// The dynamic shared memory of a block, for a thin factor of `columns` columns and all k of parts of
+/// `k_part`.
 pub const fn thin_shared_bytes(columns: u32, k_part: u32) -> u32 {
     let blocks = k_part.div_ceil(THIN_K_STEP) * (THIN_K_STEP / BLOCK);
-    RING_BYTES + blocks.saturating_mul(columns * COLUMN_BYTES)
+    RING_BYTES.saturating_add(blocks.saturating_mul(columns * COLUMN_BYTES))
 }
 
 /// A warp's way through its tiles of the tall factor.
