@@ -116,7 +116,7 @@ pub enum TypeName {
     F64,
     /// f32, of which tensor cores multiply the upper 19 bits on GPUs that support it.
     Tf32,
-    /// f32, as sums of six products of bf16 on GPUs that support it: as accurate as f32, and faster.
+    /// f32, as sums of six products of bf16 on GPUs that support it: about as accurate, and faster.
     F32ByBf16x6,
     Bf16,
     F16,
