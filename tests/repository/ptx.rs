@@ -181,8 +181,8 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         }
         if architecture == "sm_90a" {
             of_image.push(("wgmma_tf32_", 1, written("wgmma.rs")));
-            of_image.push(("persistent_", 32, written("persistent.rs")));
-            of_image.push(("mixed_", 4, written("mixed.rs")));
+            of_image.push(("persistent_", 32, written("ring.rs")));
+            of_image.push(("mixed_", 4, written("ring.rs")));
             of_image.push(("thin_", 4, written("thin.rs")));
         }
         for number in ["f32", "f64"] {
