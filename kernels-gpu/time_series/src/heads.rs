@@ -69,23 +69,20 @@ impl Mine {
         let width = floor.width() as u64;
         let mut before = before;
         let mut start = floor.floor(before);
-        // The sign of a difference that is negative, or does not fit.
-        let mut signs = 0;
         let mut is_far = false;
         for_pairs! { pair {
             let timestamps = tile.timestamp_pair(thread::thread_idx_x(), pair as u32);
             unrolled! { i in [0 1] {
                 let timestamp = timestamps[i];
-                signs |= timestamp.wrapping_sub(before);
                 let within = timestamp.wrapping_sub(start) as u64;
                 let is_new = within >= width;
-                is_far |= within >= 2 * width;
+                is_far |= (timestamp < before) | (within >= 2 * width);
                 start = start.wrapping_add(if is_new { width as i64 } else { 0 });
                 self.heads |= u32::from(is_new) << (2 * pair + i);
                 before = timestamp;
             }}
         }}
-        (signs >= 0) & !is_far
+        !is_far
     }
 
     /// For all points.

@@ -77,6 +77,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                     unsafe {
                         if self.heads == 0 {
                             self.pieces.lead.set(self.index, open.after);
+                            // Read if there are places for buckets.
+                            self.pieces.trail.set(self.index, self.aggregate.empty());
                         } else {
                             self.pieces.trail.set(self.index, open.after);
                         }

@@ -28,7 +28,8 @@ pub unsafe fn mark_series(offsets: DeviceSlice<u64>, points: usize, starts: Devi
 pub const BOUND_THREADS: u32 = 256;
 
 /// Bounds the number of buckets that begin in each tile: in each of its series, as many as there
-/// are points, or as there are up to its last point. What is not sorted gets some number.
+/// are points, or as there are up to its last point. What is not sorted gets at most
+/// the number of its points.
 ///
 /// # Safety
 /// Offsets ascend from 0 up to the number of timestamps; there is a width for each tile, and a warp.
@@ -75,7 +76,8 @@ pub unsafe fn bound_tiles(
             // SAFETY: points of the series.
             let (earlier, later) = unsafe { (timestamps.at(before), timestamps.at(behind - 1)) };
             let buckets = floor.bucket(later).wrapping_sub(floor.bucket(earlier));
-            let buckets = buckets.wrapping_add(u64::from(begins));
+            // All buckets that there can be are one more than fit.
+            let buckets = buckets.saturating_add(u64::from(begins));
             let points = (behind - from) as u32;
             bound += if earlier <= later && buckets < u64::from(points) {
                 buckets as u32

@@ -62,6 +62,10 @@ impl<A: Aggregate, V: Value> Work<A, V> {
             unsafe {
                 if number == 0 {
                     self.pieces.lead.set(self.index, state);
+                    if self.heads == 0 {
+                        // Read if there are places for buckets.
+                        self.pieces.trail.set(self.index, self.aggregate.empty());
+                    }
                 } else {
                     if let Some(place) = self.place(number - 1) {
                         self.write_head(place, first);

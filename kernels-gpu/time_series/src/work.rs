@@ -34,8 +34,10 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     #[inline(always)]
     pub fn place(&self, number: u32) -> Option<usize> {
         let from_end = self.heads - number;
-        if from_end <= self.room {
-            Some((self.end - from_end) as usize)
+        let place = self.end.wrapping_sub(from_end) as usize;
+        // The second comparison holds if places were bounded well, which safety must not depend on.
+        if from_end <= self.room && place < self.buckets.starts.len() {
+            Some(place)
         } else {
             None
         }

@@ -4,8 +4,8 @@
 use gridstride::time_series::{Method, Nan, TimeBuckets};
 use ndarray::Array1;
 
-use super::{Number, STATISTICS, check, check_one, timestamps_of, values};
-use crate::common::{Random, devices};
+use super::{Number, STATISTICS, check, check_one, size, timestamps_of, values};
+use crate::common::{Random, devices, fails};
 use crate::in_every_type;
 
 in_every_type! { in_f32 f32, in_f64 f64: {
@@ -123,6 +123,53 @@ fn gaps_among_many_points<T: Number>() {
             for aggregation in statistics(35) {
                 check_one(&device, &aggregation, &timestamps, &values);
             }
+        }
+    }
+}
+
+/// One bucket at the lowest timestamp and one at the highest, which are 2⁶⁴ buckets apart, in several
+/// tiles: in one series, and in each of many.
+#[test]
+fn buckets_at_both_ends_of_all_timestamps() {
+    for device in devices() {
+        let points = size(&device, 70_000, 3000);
+        let values = values::<f64>(points, 7);
+        let mut timestamps = Array1::from_elem(points, i64::MAX);
+        timestamps[0] = i64::MIN;
+        let pairs = Array1::from_shape_fn(points, |index| [i64::MIN, i64::MAX][index % 2]);
+        let offsets: Vec<usize> = (0..=points).step_by(2).collect();
+        for aggregation in statistics(1) {
+            check_one(&device, &aggregation, &timestamps, &values);
+            check(&device, &aggregation, &offsets, &pairs, &values);
+        }
+    }
+}
+
+/// Timestamps that descend farther than `i64` holds, at the borders of tiles and within them, and a
+/// little within a bucket of several tiles.
+#[test]
+fn descents_are_errors_in_every_tile() {
+    for device in devices() {
+        let points = size(&device, 70_000, 3000);
+        let values = Array1::<f64>::zeros(points);
+        for width in [1, 2, 32, 3600, 1 << 62] {
+            for every in [1000, 1024] {
+                let timestamps = Array1::from_shape_fn(points, |index| match index % every {
+                    last if last + 1 == every => i64::MAX,
+                    others => {
+                        i64::MIN + 2 * width.min(1 << 40) + width.min(1 << 40) * others as i64
+                    }
+                });
+                for aggregation in statistics(width) {
+                    let error = aggregation.aggregate(&device, timestamps.view(), values.view());
+                    fails(error, &[&format!("at index {every} is below")]);
+                }
+            }
+        }
+        let timestamps = Array1::from_shape_fn(points, |index| if index < 1024 { 5 } else { 3 });
+        for aggregation in statistics(1 << 40) {
+            let error = aggregation.aggregate(&device, timestamps.view(), values.view());
+            fails(error, &["timestamp 3 at index 1024 is below"]);
         }
     }
 }
