@@ -18,16 +18,20 @@ pub enum Precision {
     /// bits. The sum a₁b₁ + a₁b₂ + a₂b₁ + a₁b₃ + a₂b₂ + a₃b₁ of six exact products differs from a·b by
     /// at most 2⁻²²·|a·b|. Tensor cores truncate sums, so they sum at most 1024 of the products
     /// a₁b₁, and these sums are added with rounding to the nearest. [`MatMul::error_factor`] bounds
-    /// the error: it is twice that of `Full` for k up to 1024, and the same for k above 2300.
+    /// the error: it is 2.1 times that of `Full` for k of 1024, 2.7 times for k of 16, and the same
+    /// for k above 2300.
     ///
     /// NaN and infinities in A and B give what they give in `Full`, except that infinity times a
-    /// number below 2⁻¹³³ may be NaN. Results that overflow are infinite or NaN. Elements below 2⁻¹¹⁰
-    /// are rounded to multiples of 2⁻¹³³. The terms take 8 bytes of the device's memory for each
-    /// element of A and B, for up to 4096 k at a time.
+    /// number below 2⁻¹³³ may be NaN, as may a product with an infinite α. Results that overflow are
+    /// infinite or NaN, and those within 1% of the largest `f32` may be infinite. Elements below
+    /// 2⁻¹¹⁰ are rounded to multiples of 2⁻¹³³. The terms take 8 bytes of the device's memory for
+    /// each element of A and B, for up to 4096 k at a time, the number of which is rounded up to a
+    /// multiple of 8.
     ///
-    /// On other devices, with [`Instructions::Fma`], and with at most 16 rows or columns of C, the
-    /// same as `Full`. (The scheme is that of Henry, Tang and Heinecke, 'Leveraging the bfloat16
-    /// artificial intelligence datatype for higher-precision computations', 2019.)
+    /// On other devices, with [`Instructions::Fma`], and with at most 16 rows or columns of C and at
+    /// least 128 of the other, the same as `Full`. (The scheme is that of Henry, Tang and Heinecke,
+    /// 'Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations',
+    /// 2019.)
     F32ByBf16x6,
 }
 
@@ -42,9 +46,9 @@ const _: () = assert!(EMULATED_CHUNK.is_multiple_of(EMULATED_SUM));
 ///
 /// A type without kernels for these instructions uses the next simpler ones: `f64` has no kernels
 /// for warp groups, and `f32` in [`Precision::Full`] has only fused multiply-adds. Products of
-/// `f32` and `f64` with at most 16 rows or columns of C use fused multiply-adds, because memory
-/// bandwidth limits them; only those of `f64` with at least 5 use matrix instructions of warps on
-/// compute capability 9.0, if a block has room for all k of the thin factor.
+/// `f32` and `f64` with at most 16 rows or columns of C, and at least 128 of the other, use fused
+/// multiply-adds, because memory bandwidth limits them; only those of `f64` with at least 5 use matrix
+/// instructions of warps on compute capability 9.0, if a block has room for all k of the thin factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Instructions {
     /// The fastest instructions of the device.

@@ -11,10 +11,11 @@
 //! left out, [NaN](Nan) is skipped, and [rates](Method::rate) are computed from the remaining
 //! values.
 //!
-//! GPUs read the points once for all statistics except percentiles, whatever the lengths of the
-//! buckets: segmented reduction in tiles. Each tile has places in the output for as many buckets as
-//! its time span and its number of points allow. If some of these buckets have no points, the tiles
-//! read the points a second time, with the numbers of buckets that they have counted.
+//! GPUs compute all statistics except percentiles by a segmented reduction in tiles, whatever the
+//! lengths of the buckets. Each tile has places in the output for as many buckets as its time span
+//! and its number of points allow. Mostly the points are read once. They are read a second time if
+//! some of these buckets have no points, then with the numbers of buckets that were counted, if tiles
+//! of long buckets are among those of short ones, or if rates leave out values.
 //!
 //! # Accuracy
 //! Results are the same from run to run on the same device. Counts, extremes, first and last values

@@ -10,7 +10,8 @@
 //!   them;
 //! - `wgmma`: by those of warp groups, straight from shared memory (compute capability 9.0 alone);
 //! - `mixed`: by the same in tf32, with one factor in registers;
-//! - `persistent`: the same of 16-bit numbers, in blocks that stay for many tiles.
+//! - `persistent`: the same of 16-bit numbers, in blocks that stay for many tiles. The `ring` of
+//!   stages is that of `mixed` too.
 //!
 //! Seven more serve beside these: `skinny`, `thin` and `vector` where one factor has few columns or
 //! one, `parts` to add up parts of k, `pack` to lay out factors as the others need them, `split` to

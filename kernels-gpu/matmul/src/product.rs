@@ -83,7 +83,7 @@ struct Aligned16<V>(V);
 #[derive(Clone, Copy)]
 struct Aligned8<V>(V);
 
-/// `COUNT` neighbours from shared memory, which together have 8 or 16 bytes.
+/// Reads `COUNT` neighbours, which together have 8 or 16 bytes.
 ///
 /// # Safety
 /// They are there, initialised, and aligned to their size.

@@ -61,7 +61,7 @@ pub const fn split_blocks([neighbours, rows]: [u32; 2]) -> u32 {
     neighbours.div_ceil(GROUP * SIDE) * rows.div_ceil(SIDE)
 }
 
-/// The bits of what the four sections have of the `f32` with these bits.
+/// Returns the bits of the elements of the four sections for the `f32` with these bits.
 #[inline(always)]
 pub fn terms_of_f32(bits: u32) -> [u16; SECTIONS] {
     const EXPONENT: u32 = 0x7f80;

@@ -1,7 +1,7 @@
 //! Products of a tall factor and a thin one, of 5 to 16 columns, in f64 by the matrix instructions
 //! of warps.
 //!
-//! As [`skinny`](crate::skinny) does it by multiply-adds: the tall factor is read once, by
+//! Like [`skinny`](crate::skinny), which multiplies and adds, it reads the tall factor once, by
 //! asynchronous copies that run ahead through a ring in shared memory and over the ends of tiles.
 //! With ten columns the multiply-adds and their reads of the thin factor take a third of the time
 //! that the memory takes, and do not hide behind it whole. The matrix instructions take an eighth.
@@ -33,7 +33,7 @@ const COLUMN_BYTES: u32 = BLOCK * 8;
 /// Bytes of the ring.
 const RING_BYTES: u32 = 128 * 1024;
 
-/// What parts of k are multiples of.
+/// Parts of k are multiples of this.
 pub const THIN_K_STEP: u32 = 64;
 
 /// Rows of a warp's tile.
@@ -41,20 +41,20 @@ pub const fn thin_rows(is_across: bool) -> u32 {
     if is_across { 64 } else { 16 }
 }
 
-/// The dynamic shared memory of a block, for a thin factor of `columns` columns and all k of parts of
-/// `k_part`.
+/// The dynamic shared memory of a block, for a thin factor of `columns` columns and all k of parts
+/// of `k_part`.
 pub const fn thin_shared_bytes(columns: u32, k_part: u32) -> u32 {
     let blocks = k_part.div_ceil(THIN_K_STEP) * (THIN_K_STEP / BLOCK);
     RING_BYTES.saturating_add(blocks.saturating_mul(columns * COLUMN_BYTES))
 }
 
-/// A warp's way through its tiles of the tall factor.
+/// A warp's position in the tall factor.
 struct Tall<const ACROSS: bool> {
     elements: DeviceSlice<f64>,
     /// The lane's first element of the next step.
     next: *const u8,
-    /// What it goes on by in bytes: from line to line, from step to step, and from the last step of
-    /// a tile to the first of the warp's next tile.
+    /// Strides in bytes: from line to line, from step to step, and from the last step of a tile to
+    /// the first of the warp's next tile.
     line_step: isize,
     step: isize,
     tile_step: isize,
@@ -65,8 +65,8 @@ struct Tall<const ACROSS: bool> {
     /// The first k of that step, and all k of the part.
     k: u32,
     k_count: u32,
-    /// The warp's place in the ring, where the next step goes there, and where the one is that is
-    /// multiplied next, in bytes.
+    /// The warp's memory in the ring, and the offsets in bytes of the step to fill next and of the
+    /// step to multiply next.
     memory: *const f64,
     place: SharedAddress,
     free: u32,
@@ -369,7 +369,7 @@ unsafe fn write_sums<const ACROSS: bool, const TILES: usize>(
 
 macro_rules! kernels {
     ($($name:ident: $across:literal, $tiles:literal;)*) => {$(
-        /// Its tiles of C for each block.
+        /// Computes the tiles of C of a block.
         ///
         /// # Safety
         /// The launch is as [`Skinny`] says, of [`SKINNY_THREADS`] threads, with

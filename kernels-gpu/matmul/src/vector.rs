@@ -17,7 +17,8 @@ use crate::skinny::{Skinny, part_of_k, write_sum};
 pub const VECTOR_THREADS: u32 = 256;
 const WARPS: u32 = VECTOR_THREADS / 32;
 
-/// Rows of a block, all of which a thread sums: each piece of the vector is read once for so many.
+/// Rows of a block, all of which a thread sums: each piece of the vector is read once for all
+/// of them.
 pub const VECTOR_ROWS: u32 = 4;
 /// Pieces of 16 bytes that a thread reads of each row before it multiplies.
 const PIECES: u32 = 4;

@@ -138,8 +138,8 @@ impl Strategy {
         let mut indices = counted.device.alloc(pairs)?;
         if pairs > 0 {
             match self {
-                // Few boxes have their indices already.
-                Strategy::Empty | Strategy::Few(_) => {}
+                Strategy::Empty => {}
+                Strategy::Few(_) => unreachable!("the pairs of few boxes are found at once"),
                 Strategy::Brute(brute) => brute.fill(counted, rows, &mut indices)?,
                 Strategy::Indexed(indexed) => indexed.fill(counted, counts, rows, &mut indices)?,
             }

@@ -107,8 +107,8 @@ impl<'a> Timeline<'a> {
         self.counted.get().unwrap_or(&self.bounds)
     }
 
-    /// Takes the numbers of buckets that begin in each tile, which are no more than the bounds, and
-    /// gives each tile as many places. Returns whether that was not so before.
+    /// Takes the numbers of buckets that begin in each tile, which are no more than the bounds if
+    /// timestamps are sorted, and gives each tile as many places. Returns whether that was not so before.
     pub fn count(&self, counts: &Buffer<u32>) -> Result<bool> {
         let device = self.device();
         // SAFETY: the buffers are of this device, and nothing else writes to them.
