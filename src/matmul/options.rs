@@ -12,14 +12,14 @@ pub enum Precision {
     /// upper bits are all zero becomes infinite.
     Tf32,
     /// Products of `f32` with about the accuracy of `Full`, on tensor cores, from compute capability
-    /// 8.0 on. Large matrices take two thirds to three quarters of the time on an H200.
+    /// 8.0 on. Large matrices take a little more than half of the time on an H200.
     ///
     /// Each `f32` is split into three terms of `bf16`, x₁ + x₂ + x₃, which together have all of its 24
     /// bits. The sum a₁b₁ + a₁b₂ + a₂b₁ + a₁b₃ + a₂b₂ + a₃b₁ of six exact products differs from a·b by
-    /// at most 2⁻²²·|a·b|. Tensor cores truncate sums, so they sum at most 1024 of the products
+    /// at most 2⁻²²·|a·b|. Tensor cores truncate sums, so they sum at most 2048 of the products
     /// a₁b₁, and these sums are added with rounding to the nearest. [`MatMul::error_factor`] bounds
     /// the error: it is 2.1 times that of `Full` for k of 1024, 2.7 times for k of 16, and the same
-    /// for k above 2300.
+    /// for k above 4400.
     ///
     /// NaN and infinities in A and B give what they give in `Full`, except that infinity times a
     /// number below 2⁻¹³³ may be NaN, as may a product with an infinite α. Results that overflow are
@@ -38,7 +38,7 @@ pub enum Precision {
 /// The k whose terms are in the device's memory at a time in [`Precision::F32ByBf16x6`].
 pub const EMULATED_CHUNK: usize = 4096;
 /// The most products of first terms that tensor cores sum.
-pub const EMULATED_SUM: usize = 1024;
+pub const EMULATED_SUM: usize = 2048;
 // A chunk begins with a sum.
 const _: () = assert!(EMULATED_CHUNK.is_multiple_of(EMULATED_SUM));
 

@@ -284,14 +284,14 @@ fn infinities_times_numbers_are_infinite() {
     }
 }
 
-/// Around the sums of 1024 and the chunks of 4096.
+/// Around the sums of 2048 and the chunks of 4096.
 #[test]
 fn long_sums() {
     let with = MatMul::new().precision(EMULATED);
     for device in devices() {
         let lengths: &[usize] = match is_slow(&device) {
-            true => &[1023, 1033, 4097],
-            false => &[1023, 1024, 1025, 2049, 4095, 4096, 4097, 8193, 20_000],
+            true => &[2047, 2057, 4097],
+            false => &[1024, 2047, 2048, 2049, 4095, 4096, 4097, 8193, 20_000],
         };
         for &k in lengths {
             let (a, b) = factors::<f32>((20, k, 24));
