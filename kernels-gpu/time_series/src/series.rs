@@ -32,7 +32,8 @@ pub const BOUND_THREADS: u32 = 256;
 /// the number of its points.
 ///
 /// # Safety
-/// Offsets ascend from 0 up to the number of timestamps; there is a width for each tile, and a warp.
+/// Offsets ascend from 0 up to the number of timestamps. There is a width for each tile, and a
+/// thread for one series, or a warp for several.
 #[kernel(block = 256)]
 pub unsafe fn bound_tiles(
     offsets: DeviceSlice<u64>,
@@ -40,26 +41,34 @@ pub unsafe fn bound_tiles(
     floor: Floor,
     widths: DeviceSliceMut<u32>,
 ) {
-    let tile = thread::global_index() / WARP_SIZE as usize;
+    let place = thread::global_index();
+    // The kernel waits for two reads of each tile, so that it is fast if all tiles are read at once.
+    if offsets.len() == 2 {
+        if place < widths.len() {
+            let start = place * TILE as usize;
+            let end = end_of(start, timestamps.len());
+            // SAFETY: the caller's promise.
+            unsafe {
+                let bound = bound(&timestamps, &floor, 0, start, end);
+                widths.set(place, bound);
+            }
+        }
+        return;
+    }
+    let tile = place / WARP_SIZE as usize;
     // The same for all lanes.
     if tile >= widths.len() {
         return;
     }
     let start = tile * TILE as usize;
-    let rest = timestamps.len() - start;
-    let end = start
-        + if rest < TILE as usize {
-            rest
-        } else {
-            TILE as usize
-        };
+    let end = end_of(start, timestamps.len());
     // The last series that begins at or before the tile's first point: it has this point.
     let next = partition_point(0..offsets.len(), |series| {
         // SAFETY: below the length.
         unsafe { offsets.at(series) <= start as u64 }
     });
     let mut series = next - 1 + warp::lane_id() as usize;
-    let mut bound = 0;
+    let mut sum = 0;
     while series + 1 < offsets.len() {
         // SAFETY: below the length.
         let (begin, behind) =
@@ -70,27 +79,52 @@ pub unsafe fn bound_tiles(
         let from = if begin < start { start } else { begin };
         let behind = if behind < end { behind } else { end };
         if from < behind {
-            // The bucket that is open before the series' points here, unless it begins here.
-            let begins = from == begin;
-            let before = if begins { from } else { from - 1 };
             // SAFETY: points of the series.
-            let (earlier, later) = unsafe { (timestamps.at(before), timestamps.at(behind - 1)) };
-            let buckets = floor.bucket(later).wrapping_sub(floor.bucket(earlier));
-            // All buckets that there can be are one more than fit.
-            let buckets = buckets.saturating_add(u64::from(begins));
-            let points = (behind - from) as u32;
-            bound += if earlier <= later && buckets < u64::from(points) {
-                buckets as u32
-            } else {
-                points
-            };
+            sum += unsafe { bound(&timestamps, &floor, begin, from, behind) };
         }
         series += WARP_SIZE as usize;
     }
-    let bound = warp::reduce_sum(bound);
+    let sum = warp::reduce_sum(sum);
     if warp::lane_id() == 0 {
         // SAFETY: this tile's.
-        unsafe { widths.set(tile, bound) };
+        unsafe { widths.set(tile, sum) };
+    }
+}
+
+/// The end of the tile from `start` on.
+#[inline(always)]
+fn end_of(start: usize, points: usize) -> usize {
+    let rest = points - start;
+    let tile = TILE as usize;
+    start + if rest < tile { rest } else { tile }
+}
+
+/// Bounds the number of buckets that begin with points `from` to `behind` of the series whose
+/// points begin at `begin`.
+///
+/// # Safety
+/// `begin <= from < behind`, and they are points.
+#[inline(always)]
+unsafe fn bound(
+    timestamps: &DeviceSlice<i64>,
+    floor: &Floor,
+    begin: usize,
+    from: usize,
+    behind: usize,
+) -> u32 {
+    // The bucket that is open before the points, unless the series begins with them.
+    let begins = from == begin;
+    let before = if begins { from } else { from - 1 };
+    // SAFETY: the caller's promise.
+    let (earlier, later) = unsafe { (timestamps.at(before), timestamps.at(behind - 1)) };
+    let buckets = floor.bucket(later).wrapping_sub(floor.bucket(earlier));
+    // All buckets that there can be are one more than fit.
+    let buckets = buckets.saturating_add(u64::from(begins));
+    let points = (behind - from) as u32;
+    if earlier <= later && buckets < u64::from(points) {
+        buckets as u32
+    } else {
+        points
     }
 }
 

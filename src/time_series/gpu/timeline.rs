@@ -77,9 +77,9 @@ impl<'a> Timeline<'a> {
                 let mut widths = device.alloc::<u32>(tiles)?;
                 let points = timestamps.buffer().slice();
                 let arguments = (device_offsets.slice(), points, floor, widths.slice_mut());
-                // SAFETY: a warp and a width for each tile, and the offsets were checked.
+                // SAFETY: a thread or a warp and a width for each tile, and the offsets were checked.
                 let bounds = unsafe {
-                    let config = tuning::bound_tiles(tiles);
+                    let config = tuning::bound_tiles(tiles, is_one);
                     device.launch(MODULE, &kernels::bound_tiles, config, arguments)?;
                     sums_and_total(device, &widths, total.slice_mut())?
                 };

@@ -25,7 +25,9 @@ pub fn round(len: usize) -> LaunchConfig {
     LaunchConfig::for_len(len.div_ceil(ROUNDED_AT_ONCE), ROUND_THREADS)
 }
 
-/// Returns the shape of the kernel that bounds the buckets of `tiles` tiles, with a warp for each.
-pub fn bound_tiles(tiles: usize) -> LaunchConfig {
-    LaunchConfig::for_len(tiles * WARP_SIZE as usize, BOUND_THREADS)
+/// Returns the shape of the kernel that bounds the buckets of `tiles` tiles: a thread for each tile
+/// of one series, and a warp for each tile of several.
+pub fn bound_tiles(tiles: usize, is_one: bool) -> LaunchConfig {
+    let lanes = if is_one { 1 } else { WARP_SIZE as usize };
+    LaunchConfig::for_len(tiles * lanes, BOUND_THREADS)
 }
