@@ -68,6 +68,7 @@ mod occupancy;
 mod pinned;
 mod reserve;
 mod set;
+mod side_streams;
 #[cfg_attr(not(feature = "simulator"), path = "no_simulator.rs")]
 mod simulator;
 #[cfg(any(feature = "cuda", test))]

@@ -53,6 +53,9 @@ never! {
         fn info(self) -> DeviceInfo;
         fn stream(self) -> &Stream;
         fn with_new_stream(self) -> Result<Gpu>;
+        fn on_side_stream(self) -> Result<Gpu>;
+        fn keep_side_stream(self);
+        fn is_locked(self, &[u8]) -> bool;
         fn shares_stream(self, &Gpu) -> bool;
         fn event(self) -> Result<Event>;
         fn record(self) -> Result<Recording>;

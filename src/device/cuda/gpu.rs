@@ -17,6 +17,9 @@ use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, Weak};
 
+/// The most idle streams that a GPU keeps. Making a stream takes as long as several launches.
+const SIDE_STREAMS: usize = 16;
+
 /// A handle to a GPU, whose work is ordered on a stream.
 #[derive(Clone)]
 pub struct Gpu {
@@ -37,6 +40,8 @@ struct Owner {
     spares: Mutex<Vec<Weak<Spare>>>,
     /// Streams whose launches may use buffers of any handle: see [`Gpu::use_any_buffer`].
     unordered: Mutex<Vec<Arc<Stream>>>,
+    /// Idle streams for calls that work on several.
+    side_streams: Mutex<Vec<Arc<Stream>>>,
     primary: Arc<Primary>,
 }
 
@@ -47,6 +52,10 @@ impl Drop for Owner {
         let _ = self.primary.synchronize();
         if let Ok(_bound) = self.primary.bind() {
             self.main_stream.spare.free();
+            // These streams live on until after the pool.
+            lock(&self.side_streams)
+                .iter()
+                .for_each(|stream| stream.spare.free());
         }
     }
 }
@@ -91,6 +100,7 @@ impl Gpu {
                     main_stream: Arc::new(Stream::new(&primary)?),
                     spares: Mutex::default(),
                     unordered: Mutex::default(),
+                    side_streams: Mutex::default(),
                     primary,
                 });
                 open[ordinal] = Arc::downgrade(&owner);
@@ -136,6 +146,31 @@ impl Gpu {
     pub fn with_new_stream(&self) -> Result<Gpu> {
         let stream = Stream::new(&self.owner.primary)?;
         Ok(Gpu::on(self.owner.clone(), Arc::new(stream)))
+    }
+
+    /// Returns a handle on an idle stream of the GPU, a kept one if there is one.
+    pub fn on_side_stream(&self) -> Result<Gpu> {
+        let kept = lock(&self.owner.side_streams).pop();
+        match kept {
+            Some(stream) => Ok(Gpu::on(self.owner.clone(), stream)),
+            None => self.with_new_stream(),
+        }
+    }
+
+    /// Keeps this handle's stream, which is idle, for [`on_side_stream`](Self::on_side_stream).
+    pub fn keep_side_stream(&self) {
+        let mut kept = lock(&self.owner.side_streams);
+        if kept.len() < SIDE_STREAMS {
+            kept.push(self.stream.clone());
+        }
+    }
+
+    /// Whether the driver knows the first and the last of these bytes as page-locked memory.
+    pub fn is_locked(&self, bytes: &[u8]) -> bool {
+        let ends = [bytes.first(), bytes.last()];
+        let staging = &self.owner.staging;
+        ends.iter()
+            .all(|end| end.is_some_and(|byte| staging.is_locked(byte)))
     }
 
     /// Returns a handle of the same GPU on the stream of another library.

@@ -149,7 +149,7 @@ impl Staging {
     }
 
     /// Whether the driver knows these bytes as page-locked memory.
-    fn is_locked(&self, host: *const u8) -> bool {
+    pub fn is_locked(&self, host: *const u8) -> bool {
         let Ok(_bound) = self.primary.bind() else {
             return false;
         };

@@ -1,5 +1,7 @@
 //! A and B as kernels take them.
 
+use std::ops::Range;
+
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceSlice, DeviceSliceMut};
 use matmul_kernels::{Factor, PACK_THREADS, Packing, Pattern, pack_blocks};
@@ -25,28 +27,67 @@ impl<T: Element> OnDevice<T> {
             0 if view.dim().0 > 1 => view.slice_move(s![..1, .., ..]),
             _ => view,
         };
-        let (batch, rows, columns) = view.dim();
-        let is_forward = (view.shape().iter().zip(view.strides()))
-            .all(|(&length, &stride)| length < 2 || stride > 0);
-        let (elements, strides) = match view.as_slice_memory_order() {
-            Some(elements) if is_forward => {
-                // ndarray lets the strides of axes of length 1 be anything.
-                let strides = [0, 1, 2].map(|axis| match view.shape()[axis] {
-                    0 | 1 => 0,
-                    _ => view.strides()[axis] as usize,
-                });
-                (device.buffer_from(elements)?, strides)
-            }
-            _ => {
+        let (elements, strides) = match without_gaps(&view) {
+            Some((elements, strides)) => (device.buffer_from(elements)?, strides),
+            None => {
+                let (_, rows, columns) = view.dim();
                 let strides = [rows * columns, columns, 1];
                 (device.buffer_from(&packed(&view)?)?, strides)
             }
         };
         Ok(OnDevice {
             elements,
-            shape: [batch, rows, columns],
+            shape: view.dim().into(),
             strides,
         })
+    }
+
+    /// Allocates memory for matrices that [`without_gaps`] gives the strides of.
+    pub(super) fn allocate(
+        device: &Device,
+        view: &ArrayView3<T>,
+        strides: [usize; 3],
+    ) -> Result<Self> {
+        Ok(OnDevice {
+            elements: device.alloc(view.len())?,
+            shape: view.dim().into(),
+            strides,
+        })
+    }
+
+    /// Starts a copy of the host's elements of some rows, which have no gaps, on the stream of `on`.
+    ///
+    /// # Safety
+    /// As of [`Buffer::start_copy_from`].
+    pub(super) unsafe fn start_copy_of_rows(
+        &mut self,
+        on: &Device,
+        rows: &Range<usize>,
+        elements: &[T],
+    ) -> Result<()> {
+        let stride = self.strides[1];
+        let (first, end) = (rows.start * stride, rows.end * stride);
+        // SAFETY: passed on to the caller.
+        unsafe { (self.elements).start_copy_from(on, first, &elements[first..end]) }
+    }
+
+    /// Starts a copy of all of the host's elements on the stream of `on`.
+    ///
+    /// # Safety
+    /// As of [`Buffer::start_copy_from`].
+    pub(super) unsafe fn start_copy_of_all(&mut self, on: &Device, elements: &[T]) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.elements.start_copy_from(on, 0, elements) }
+    }
+
+    /// Returns some rows of each matrix.
+    pub(super) fn rows(&self, rows: &Range<usize>) -> DeviceMatrices<'_, T> {
+        let [batch, _, columns] = self.shape;
+        DeviceMatrices {
+            start: rows.start * self.strides[1],
+            shape: [batch, rows.len(), columns],
+            ..self.matrices()
+        }
     }
 
     pub(super) fn matrices(&self) -> DeviceMatrices<'_, T> {
@@ -57,6 +98,21 @@ impl<T: Element> OnDevice<T> {
             strides: self.strides,
         }
     }
+}
+
+/// Returns the elements of matrices in the order of the memory, and the strides: those of axes of
+/// length 1 are 0, since ndarray lets them be anything. Returns `None` if there are gaps between the
+/// elements, or an axis is reversed.
+pub(super) fn without_gaps<'a, T>(view: &ArrayView3<'a, T>) -> Option<(&'a [T], [usize; 3])> {
+    let axes = || view.shape().iter().zip(view.strides());
+    if !axes().all(|(&length, &stride)| length < 2 || stride > 0) {
+        return None;
+    }
+    let strides = [0, 1, 2].map(|axis| match view.shape()[axis] {
+        0 | 1 => 0,
+        _ => view.strides()[axis] as usize,
+    });
+    Some((view.to_slice_memory_order()?, strides))
 }
 
 /// Returns the matrices as a factor, with the given axes as outer indices and as k.

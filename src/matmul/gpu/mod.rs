@@ -6,6 +6,7 @@ mod emulated;
 mod factor;
 mod job;
 mod kernels;
+mod overlapped;
 mod persistent;
 mod skinny;
 mod tiled;
@@ -25,7 +26,7 @@ use self::job::Job;
 pub use self::kernels::{HasKernels, OutputOf};
 use self::tuning::Gpu;
 use super::element::{HostProduct, ResidentProduct};
-use super::input::{DeviceProduct, Sizes};
+use super::input::{DeviceProduct, Product, Sizes};
 use super::options::{Instructions, MatMul, Precision};
 use crate::device::assign;
 use crate::{Device, Error, Result};
@@ -52,6 +53,22 @@ pub fn host<T: HasKernels, C: OutputOf<T>>(
         c.mapv_inplace(|c| if is_zero { C::zeroed() } else { c.scaled(beta) });
         return Ok(());
     }
+    let product = Product { c, ..product };
+    match overlapped::Plan::new(device, &product) {
+        Some(plan) => overlapped::host(options, device, whole, product, &plan),
+        None => in_sequence(options, device, whole, product),
+    }
+}
+
+/// Computes a product as [`host`], whose copies and kernels run one after the other.
+fn in_sequence<T: HasKernels, C: OutputOf<T>>(
+    options: MatMul,
+    device: &Device,
+    whole: Sizes,
+    product: HostProduct<T, C>,
+) -> Result<()> {
+    let sizes = product.sizes();
+    let (beta, mut c) = (product.beta, product.c);
     let a = OnDevice::upload(device, product.a)?;
     let b = OnDevice::upload(device, product.b)?;
     let mut result = match beta.is_zero() {
@@ -59,9 +76,9 @@ pub fn host<T: HasKernels, C: OutputOf<T>>(
         false => device.upload(&c)?.into_buffer(),
     };
     let on_device = DeviceProduct {
-        operation,
+        operation: product.operation,
         device,
-        alpha,
+        alpha: product.alpha,
         a: a.matrices(),
         b: b.matrices(),
         beta,

@@ -6,6 +6,7 @@ mod devices;
 mod emulated;
 mod exact;
 mod kernels;
+mod page_locked;
 mod rounded;
 mod tiles;
 mod vectors;
