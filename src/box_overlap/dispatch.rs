@@ -23,6 +23,20 @@ macro_rules! dispatch {
                 })
             }
 
+            fn host_counts(
+                devices: &[Device],
+                problem: Problem<$type>,
+                counts: &mut [u32],
+            ) -> Result<()> {
+                if let [device] = devices
+                    && device.kind() != DeviceKind::Cpu
+                    && gpu::host_counts(device, &problem, counts)?
+                {
+                    return Ok(());
+                }
+                Self::host(devices, problem)?.counts(counts)
+            }
+
             fn device(
                 problem: DeviceProblem<$type>,
                 counts: &mut Buffer<u32>,

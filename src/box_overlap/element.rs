@@ -19,6 +19,9 @@ pub trait Dispatch: Number {
     /// Prepares a search over a set of devices.
     fn host<'a>(devices: &[Device], problem: Problem<'a, Self>) -> Result<Box<dyn Search + 'a>>;
 
+    /// Writes the number of each row's pairs to `counts`, searched on a set of devices.
+    fn host_counts(devices: &[Device], problem: Problem<Self>, counts: &mut [u32]) -> Result<()>;
+
     /// Finds the pairs of sets in a device's memory, and writes the number of each row's pairs to
     /// `counts`.
     fn device(problem: DeviceProblem<Self>, counts: &mut Buffer<u32>) -> Result<DeviceOverlaps>;

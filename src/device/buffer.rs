@@ -11,6 +11,7 @@ use std::alloc::Layout;
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 const ALLOC: &str = "allocation of a buffer";
@@ -203,8 +204,24 @@ impl<T: Element> Buffer<T> {
         source: &Buffer<T>,
         start: usize,
     ) -> Result<()> {
-        assert!(start + self.length <= source.length);
-        let (first_byte, bytes) = (start * size_of::<T>(), self.bytes());
+        // SAFETY: passed on to the caller.
+        unsafe { self.start_copy_of_range(on, source, start..start + self.length) }
+    }
+
+    /// As [`start_copy_of`](Self::start_copy_of), but copies a range, which may be shorter than the
+    /// buffer, to the buffer's first elements.
+    ///
+    /// # Safety
+    /// As of [`start_copy_of`](Self::start_copy_of).
+    pub(crate) unsafe fn start_copy_of_range(
+        &mut self,
+        on: &Device,
+        source: &Buffer<T>,
+        range: Range<usize>,
+    ) -> Result<()> {
+        assert!(range.end <= source.length && range.len() <= self.length);
+        let size = size_of::<T>();
+        let (first_byte, bytes) = (range.start * size, range.len() * size);
         let (from, to) = (source.address(), self.address());
         match (&self.memory.place, &source.memory.place, &on.backend) {
             (Place::Cuda(allocation), Place::Cuda(source), Backend::Cuda(gpu)) => {

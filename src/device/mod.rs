@@ -96,6 +96,7 @@ pub use occupancy::Occupancy;
 pub use pinned::PinnedBuffer;
 pub(crate) use reserve::{collected, reserve, room_to_sort};
 pub use set::DeviceSet;
+pub(crate) use side_streams::SideStreams;
 pub use stream::{Event, Stream, StreamScope};
 pub use view::DeviceView;
 pub(crate) use workspace::workspace;

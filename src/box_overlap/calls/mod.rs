@@ -275,8 +275,7 @@ fn count_into<T: Coordinate>(
     let operation = problem.operation;
     require_counts(operation, problem.rows1(), out.len())?;
     if let Some(places) = out.as_slice_mut() {
-        let done = T::host(devices, problem).and_then(|mut search| search.counts(places));
-        return done.during(operation);
+        return T::host_counts(devices, problem, places).during(operation);
     }
     out.assign(&count(devices, problem)?);
     Ok(())

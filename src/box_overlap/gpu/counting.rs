@@ -66,10 +66,19 @@ pub fn require_boxes<T: HasKernels>(
 impl<'a, T: HasKernels> Counting<'a, T> {
     /// Starts the examination of the boxes.
     pub fn new(problem: &'a DeviceProblem<'a, T>) -> Result<Self> {
-        let (device, sets) = (problem.device(), sets(problem));
+        // SAFETY: all boxes of the problem.
+        unsafe { Counting::of_sets(problem, sets(problem)) }
+    }
+
+    /// Starts the examination of some boxes of a problem.
+    ///
+    /// # Safety
+    /// The sets are in the memory of the problem's arrays.
+    pub unsafe fn of_sets(problem: &'a DeviceProblem<'a, T>, sets: Sets<T>) -> Result<Self> {
+        let device = problem.device();
         let mut counters = device.alloc(Counters::COUNT)?;
-        // SAFETY: `counters` has an element for each counter, and `sets` has the boxes of both
-        // arrays. The buffers are on this device and freed after the kernels have run.
+        // SAFETY: `counters` has an element for each counter, and the caller vouches for the sets.
+        // The buffers are on this device and freed after the kernels have run.
         unsafe {
             let config = LaunchConfig::new(1, 32);
             let arguments = (sets.rows2, counters.slice_mut());

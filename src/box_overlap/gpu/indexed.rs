@@ -12,10 +12,10 @@ use super::counting::{Counted, Counting, MODULE, Rows};
 use super::kernels::HasKernels;
 use super::tuning::{self, SEARCH_THREADS, THREADS, Work};
 use super::workspace::Searching;
-use crate::Result;
 use crate::box_overlap::options::Algorithm;
 use crate::device::{Buffer, LaunchConfig};
 use crate::primitives::{PairSort, sort_keys, sums_and_total};
+use crate::{Device, Result};
 
 /// The tree, and the results of the first stage.
 pub(super) struct Indexed {
@@ -27,7 +27,7 @@ pub(super) struct Indexed {
 }
 
 /// A tree of bounding boxes over the second set.
-struct Tree {
+pub(super) struct Tree {
     /// The sorted rows of the first set, then of the second, or of one set if the sets are the
     /// same.
     order: Buffer<u32>,
@@ -36,7 +36,7 @@ struct Tree {
 }
 
 /// Rows with many pairs or long paths through the tree, ascending.
-struct DeferredRows {
+pub(super) struct DeferredRows {
     rows: Buffer<u64>,
     /// The parameters of a search for all these rows.
     parameters: RowParameters,
@@ -64,22 +64,11 @@ impl Indexed {
             mut left,
         } = Searching::allocate(device, rows1, sets.rows2 as usize)?;
         let tree = Tree::build(search, order, words)?;
-        let config = LaunchConfig::new(tuning::blocks(rows1, SEARCH_THREADS), SEARCH_THREADS);
-        let arguments = Find {
-            root_level: tree.root_level,
-            sets,
-            order: tree.order.slice(),
-            counters: search.counters.slice_mut(),
-            tree: tree.words.slice(),
-            counts: counts.slice_mut(),
-            slots: slots.slice_mut(),
-            left: left.slice_mut(),
-        };
         // SAFETY: the tree is of these sets, which are not empty, and `counts`, `slots` and `left`
         // have room for each row. The buffers are on this device and freed after the kernels have
         // run.
         let mut offsets = unsafe {
-            device.launch(MODULE, T::KERNELS.find, config, (arguments,))?;
+            tree.find(search, counts, &mut slots, &mut left)?;
             sums_and_total(device, counts, search.counter(Counters::PAIRS))?
         };
         let found = search.read()?;
@@ -174,7 +163,7 @@ fn sample<T: HasKernels>(
 }
 
 /// Returns the rows of both sets in the order of the tree.
-fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
+pub(super) fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
     let (device, sets) = (search.device, search.sets);
     let (rows, bits) = (sets.rows(), tuning::key_bits(sets.axes));
     let mut sort = PairSort::allocate(device, rows, 0..key_bits(sets.axes, bits))?;
@@ -200,7 +189,7 @@ fn sorted<T: HasKernels>(search: &Counting<T>) -> Result<Buffer<u32>> {
 
 impl Tree {
     /// Builds the levels of nodes.
-    fn build<T: HasKernels>(
+    pub fn build<T: HasKernels>(
         search: &Counting<T>,
         order: Buffer<u32>,
         mut words: Buffer<u32>,
@@ -235,6 +224,45 @@ impl Tree {
             words,
             root_level,
         })
+    }
+
+    /// Searches for the pairs of each row of the first set, in the order of the tree.
+    ///
+    /// # Safety
+    /// The tree is of the second set, and its order has the rows of the first; neither set is
+    /// empty. `counts`, `slots` and `left` have room for each row of the first set. All are freed
+    /// after the kernel has run.
+    pub unsafe fn find<T: HasKernels>(
+        &self,
+        search: &mut Counting<T>,
+        counts: &mut Buffer<u32>,
+        slots: &mut Buffer<u32>,
+        left: &mut Buffer<u64>,
+    ) -> Result<()> {
+        let (device, sets) = (search.device, search.sets);
+        let blocks = tuning::blocks(sets.rows1 as usize, SEARCH_THREADS);
+        let config = LaunchConfig::new(blocks, SEARCH_THREADS);
+        let arguments = Find {
+            root_level: self.root_level,
+            sets,
+            order: self.order.slice(),
+            counters: search.counters.slice_mut(),
+            tree: self.words.slice(),
+            counts: counts.slice_mut(),
+            slots: slots.slice_mut(),
+            left: left.slice_mut(),
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { device.launch(MODULE, T::KERNELS.find, config, (arguments,)) }
+    }
+
+    /// Replaces the rows of the first set, of which there are as many.
+    ///
+    /// # Safety
+    /// The rows' buffer, which has been made for the same handle, is freed after the copy.
+    pub unsafe fn set_queries(&mut self, device: &Device, rows: &Buffer<u32>) -> Result<()> {
+        // SAFETY: passed on to the caller; the tree's own buffers are ordered on the same stream.
+        unsafe { (self.order).start_copy_of_range(device, rows, 0..rows.len()) }
     }
 
     /// Returns the arguments of a search for rows left to warps.
@@ -275,7 +303,7 @@ fn tasks(parameters: RowParameters) -> u64 {
 
 impl DeferredRows {
     /// Counts the pairs of the rows left to warps, and writes their counts.
-    fn count<T: HasKernels>(
+    pub fn count<T: HasKernels>(
         search: &mut Counting<T>,
         tree: &Tree,
         rows: Buffer<u64>,

@@ -5,6 +5,7 @@
 //! both.
 
 mod brute;
+mod chunks;
 mod counting;
 mod few;
 mod indexed;
@@ -23,6 +24,7 @@ use super::slices::Search;
 use crate::device::{Buffer, DeviceArray, LaunchConfig};
 use crate::{Device, Result};
 use brute::Brute;
+pub(super) use chunks::host_counts;
 use counting::{Counted, Counting, MODULE, Rows};
 use few::Few;
 use indexed::Indexed;

@@ -152,6 +152,31 @@ fn prefers_brute_force(rows1: u32, rows2: u32) -> bool {
     first_brute_force_time(rows1, rows2) < first_index_time(rows1, rows2)
 }
 
+/// The fewest rows of a chunk that is searched while others are copied: the bus takes 0.1 ms for as
+/// many boxes, and so does the search, with its dozen launches.
+const CHUNK_ROWS: usize = 1 << 18;
+/// The most chunks: nothing is searched until the second set and a chunk have been copied.
+const CHUNKS: usize = 8;
+
+/// Returns the rows of each chunk of the first set, if its chunks are searched while others are
+/// copied: in the index, of large sets.
+pub(super) fn chunk_rows(algorithm: Algorithm, rows1: usize, rows2: usize) -> Option<usize> {
+    let chunks = (rows1 / CHUNK_ROWS).min(CHUNKS);
+    let is_large = chunks >= 2 && rows2 >= CHUNK_ROWS;
+    let is_indexed = is_large && !tests_every_pair(algorithm, rows1 as u32, rows2 as u32);
+    is_indexed.then(|| rows1.div_ceil(chunks))
+}
+
+/// A chunk may leave one in so many rows to warps without a choice of the algorithm for all rows.
+const FEW_LEFT: usize = 256;
+// Even if these rows overlap everything, their searches take less than testing every pair.
+const _: () = assert!(STEP / LEAVES_A_STEP < CODE_TEST * FEW_LEFT as f64);
+
+/// Returns the number of a chunk's rows that may be left to warps.
+pub(super) fn few_left(chunk: usize) -> usize {
+    chunk.div_ceil(FEW_LEFT)
+}
+
 // Times in picoseconds if few pairs overlap, within 40% of those measured on an H200. Both have
 // launches and a wait for the number of pairs.
 
@@ -379,6 +404,17 @@ mod tests {
         }
         assert!(!prefers_brute_force(20_000_000, 1000));
         assert!(!prefers_brute_force(200_000, 300));
+    }
+
+    #[test]
+    fn chunks_are_of_large_indexed_sets() {
+        let chunk = |rows1, rows2| chunk_rows(Algorithm::Auto, rows1, rows2);
+        assert_eq!(chunk(10_000_000, 10_000_000), Some(1_250_000));
+        assert_eq!(chunk(10_000_001, 300_000), Some(1_250_001));
+        assert_eq!(chunk(600_000, 10_000_000), Some(300_000));
+        assert_eq!(chunk(500_000, 10_000_000), None);
+        assert_eq!(chunk(10_000_000, 200_000), None);
+        assert_eq!(chunk_rows(Algorithm::BruteForce, 1 << 24, 1 << 24), None);
     }
 
     #[test]

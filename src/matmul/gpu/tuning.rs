@@ -253,7 +253,7 @@ pub fn instructions(
 
 /// The fewest bytes of A, B and C whose copies overlap with kernels. The bus takes 0.6 ms for them,
 /// an H200 about 0.2 ms to start the work of all panels.
-const OVERLAPPED_BYTES: u64 = 32 << 20;
+const OVERLAPPED_BYTES: f64 = 32.0 * 1048576.0;
 /// Panels have a multiple of the rows of every tile, so that their tiles are those of the whole.
 pub const PANEL_ROWS: usize = 256;
 /// The fewest elements of C in a panel, and the number of panels that are computed at a time:
@@ -269,10 +269,10 @@ const MOST_PANELS: usize = 32;
 /// are the bytes of an element of A and B, and of C.
 pub fn panels(sizes: Sizes, [of_factors, of_c]: [usize; 2]) -> Option<usize> {
     let Sizes { batch, m, n, k } = sizes;
-    let bytes = |elements: u128, size: usize| elements * size as u128;
-    let product = |a: usize, b: usize| a as u128 * b as u128;
-    let all = bytes(product(m, k) + product(k, n), of_factors) + bytes(product(m, n), of_c);
-    if batch != 1 || n < PANEL_ROWS || all < u128::from(OVERLAPPED_BYTES) {
+    let bytes =
+        |rows: usize, columns: usize, size: usize| rows as f64 * columns as f64 * size as f64;
+    let all = bytes(m, k, of_factors) + bytes(k, n, of_factors) + bytes(m, n, of_c);
+    if batch != 1 || n < PANEL_ROWS || all < OVERLAPPED_BYTES {
         return None;
     }
     let rows = PANEL_ELEMENTS.div_ceil(n).next_multiple_of(PANEL_ROWS);

@@ -3,6 +3,7 @@
 mod calls;
 mod device;
 mod devices;
+mod page_locked;
 mod properties;
 
 use gridstride::Device;

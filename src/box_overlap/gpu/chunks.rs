@@ -1,0 +1,346 @@
+//! Counts of the pairs of page-locked boxes, whose copies overlap with the search.
+//!
+//! A stream copies the second set and then the first, in chunks. As soon as the first chunk has
+//! arrived, the handle's stream builds the tree over the second set, and then searches in it for
+//! one chunk after the other, beside the following copies. A third stream copies counts back.
+//!
+//! Who waits for whom:
+//! - The handle's stream waits for the copy of each chunk, and so for the copies before it. What is
+//!   copied to the device is copied once, so no copy waits for memory to become free.
+//! - The stream that copies back waits for the search of each chunk, whose counts have a buffer of
+//!   their own. The host waits for this stream before counts are copied again.
+//! - Buffers of the search are allocated and freed in the order of the handle's stream. Those that
+//!   are copied are freed, and the caller's arrays returned, after the host has waited for the other
+//!   two streams, also after an error: see [`Device::side_streams`].
+
+use box_overlap_kernels::{Counters, Sets};
+use cuda_std::DeviceSlice;
+use ndarray::Ix2;
+
+use super::counting::{self, Counting};
+use super::indexed::{DeferredRows, Tree, sorted};
+use super::kernels::HasKernels;
+use super::tuning;
+use super::workspace::Searching;
+use crate::box_overlap::input::{DeviceProblem, Packed, Problem};
+use crate::device::{Buffer, DeviceArray, Event, SideStreams};
+use crate::partition::is_short_of_memory;
+use crate::{Device, Result};
+
+/// The streams that copy to the device and from it.
+const TO: usize = 0;
+const FROM: usize = 1;
+
+/// Writes the number of each row's pairs. Returns `false` if the boxes are too few for chunks, or
+/// their copies cannot overlap with kernels, or the memory does not suffice for all boxes.
+pub fn host_counts<T: HasKernels>(
+    device: &Device,
+    problem: &Problem<T>,
+    counts: &mut [u32],
+) -> Result<bool> {
+    let Some(set2) = &problem.set2 else {
+        return Ok(false);
+    };
+    let [rows1, rows2] = [&problem.set1, set2].map(|set| set.boxes().len());
+    // First, since it asks nothing of the driver.
+    let Some(chunk) = tuning::chunk_rows(problem.algorithm, rows1, rows2) else {
+        return Ok(false);
+    };
+    let are_locked = [&problem.set1, set2]
+        .iter()
+        .all(|set| device.copies_beside_kernels(set.boxes().numbers));
+    if !are_locked || !device.copies_beside_kernels(counts) {
+        return Ok(false);
+    }
+    match count(device, problem, set2, chunk, counts) {
+        // Counts are not read, so that others may replace them.
+        Err(error) if is_short_of_memory(device, &error) => Ok(false),
+        counted => counted.map(|()| true),
+    }
+}
+
+/// Writes the number of each row's pairs, searched in chunks of `chunk` rows of the first set, which
+/// has at least as many.
+fn count<T: HasKernels>(
+    device: &Device,
+    problem: &Problem<T>,
+    set2: &Packed<T>,
+    chunk: usize,
+    counts: &mut [u32],
+) -> Result<()> {
+    let (boxes1, boxes2) = (problem.set1.boxes(), set2.boxes());
+    let (rows1, width) = (boxes1.len(), 2 * boxes1.axes);
+    let array = |rows| DeviceArray::from_buffer(device.alloc(rows * width)?, Ix2(rows, width));
+    let (mut set1, mut set2) = (array(rows1)?, array(boxes2.len())?);
+    let chunks = rows1.div_ceil(chunk);
+    let found = (0..chunks).map(|_| device.alloc(chunk));
+    let mut found = found.collect::<Result<Vec<_>>>()?;
+    // Declared after the buffers that it copies: dropped, and waited for, before them.
+    let streams = device.side_streams(2)?;
+    let to = streams.on(TO);
+    let mut arrived = Vec::with_capacity(chunks);
+    // SAFETY: the boxes are borrowed until `streams` has waited, and the searches wait for their
+    // copies.
+    unsafe { (set2.buffer_mut()).start_copy_from(to, 0, boxes2.numbers)? };
+    for (number, numbers) in boxes1.numbers.chunks(chunk * width).enumerate() {
+        let start = number * chunk * width;
+        // SAFETY: as above.
+        unsafe { (set1.buffer_mut()).start_copy_from(to, start, numbers)? };
+        let event = device.event()?;
+        to.record(&event)?;
+        arrived.push(event);
+    }
+    let resident = DeviceProblem {
+        operation: problem.operation,
+        algorithm: problem.algorithm,
+        set1: &set1,
+        set2: Some(&set2),
+    };
+    if search(&resident, &streams, &arrived, &mut found, counts)? {
+        return Ok(());
+    }
+    // All boxes are on the device, or will be.
+    streams.synchronize()?;
+    let mut all = device.alloc(rows1)?;
+    super::counts(&resident, &mut all)?;
+    all.copy_to(counts)
+}
+
+/// A searched chunk.
+struct Searched<'a, T: HasKernels> {
+    search: Counting<'a, T>,
+    /// The examination of the chunk's boxes, if it is not part of the search.
+    examined: Option<Counting<'a, T>>,
+    /// Rows that are left to warps.
+    left: Buffer<u64>,
+}
+
+impl<T: HasKernels> Searched<'_, T> {
+    /// Waits for the search. Returns the number of the rows left to warps, or `None` if a row is no
+    /// box.
+    fn rows_left(&self) -> Result<Option<usize>> {
+        let counters = self.search.counters.to_vec()?;
+        let examined = self.examined.as_ref();
+        let examined = examined.map(|examined| examined.counters.to_vec());
+        let has_fault = |counters: &Vec<u64>| {
+            let faults = &counters[Counters::FAULTS..][..2];
+            faults.iter().any(|&row| row != Counters::NO_FAULT)
+        };
+        let is_faulty =
+            has_fault(&counters) || examined.transpose()?.as_ref().is_some_and(has_fault);
+        Ok((!is_faulty).then_some(counters[Counters::LEFT] as usize))
+    }
+}
+
+/// Searches in chunks of the rows that have `arrived`, into the buffers `found` and then `counts`.
+///
+/// Returns `false` if a row is no box, which a search in the whole names, or if so many rows are
+/// left to warps that a search in the whole chooses the algorithm. This shows in the first chunk
+/// already, unless the rows are in a particular order: the rest is copied meanwhile.
+fn search<T: HasKernels>(
+    problem: &DeviceProblem<T>,
+    streams: &SideStreams,
+    arrived: &[Event],
+    found: &mut [Buffer<u32>],
+    counts: &mut [u32],
+) -> Result<bool> {
+    let (device, all, from) = (problem.device(), counting::sets(problem), streams.on(FROM));
+    let chunk = found[0].len();
+    // All chunks have the same number of rows: the last one begins among those of the one before.
+    let last = counts.len() - chunk;
+    let sets = |number: usize| part(&all, (number * chunk).min(last), chunk);
+
+    device.wait(&arrived[0])?;
+    // SAFETY: rows of the first set, which have arrived when kernels read them; so below.
+    let base = unsafe { Counting::of_sets(problem, sets(0))? };
+    let order = sorted(&base)?;
+    let Searching {
+        tree: words,
+        mut slots,
+        left,
+    } = Searching::allocate(device, chunk, all.rows2 as usize)?;
+    let mut tree = Tree::build(&base, order, words)?;
+    // What the tree was built by, and no rows left to warps.
+    let mut counters = device.alloc(Counters::COUNT)?;
+    // SAFETY: both are ordered on the handle's stream; so below.
+    unsafe { counters.start_copy_of(device, &base.counters, 0)? };
+
+    let mut searched = Vec::with_capacity(found.len());
+    let mut next = Some(Searched {
+        search: base,
+        examined: None,
+        left,
+    });
+    for (number, (found, target)) in found.iter_mut().zip(counts.chunks_mut(chunk)).enumerate() {
+        let mut this = match next.take() {
+            Some(first) => first,
+            None => {
+                device.wait(&arrived[number])?;
+                let sets = sets(number);
+                let alone = Sets {
+                    set2: sets.set1,
+                    rows2: sets.rows1,
+                    above: 1,
+                    ..sets
+                };
+                // SAFETY: as above.
+                let examined = unsafe { Counting::of_sets(problem, alone)? };
+                let rows = sorted(&examined)?;
+                let mut search = Counting {
+                    problem,
+                    device,
+                    sets,
+                    counters: device.alloc(Counters::COUNT)?,
+                };
+                // SAFETY: as above.
+                unsafe {
+                    tree.set_queries(device, &rows)?;
+                    search.counters.start_copy_of(device, &counters, 0)?;
+                }
+                Searched {
+                    search,
+                    examined: Some(examined),
+                    left: device.alloc(chunk)?,
+                }
+            }
+        };
+        // SAFETY: the tree is of the second set, its queries are the chunk's, and the buffers have
+        // room for the chunk.
+        unsafe { tree.find(&mut this.search, found, &mut slots, &mut this.left)? };
+        let event = device.event()?;
+        device.record(&event)?;
+        from.wait(&event)?;
+        // SAFETY: the counts are borrowed until the host has waited for the stream, and the buffer
+        // is not written before that. Nothing of the last chunk is before its target but rows of
+        // the chunk before.
+        unsafe { found.start_copy_to(from, chunk - target.len(), target)? };
+        if number == 0 && this.rows_left()? != Some(0) {
+            return Ok(false);
+        }
+        searched.push(this);
+    }
+
+    let mut rows_left = vec![];
+    for this in &searched {
+        match this.rows_left()? {
+            Some(left) if left <= tuning::few_left(chunk) => rows_left.push(left),
+            _ => return Ok(false),
+        }
+    }
+    streams.on(FROM).synchronize()?;
+    let places = found.iter_mut().zip(counts.chunks_mut(chunk));
+    for ((mut this, left), (found, target)) in searched.into_iter().zip(rows_left).zip(places) {
+        if left > 0 {
+            let rows = this.left.truncated(left);
+            DeferredRows::count(&mut this.search, &tree, rows, found)?;
+            found.copy_part_to(chunk - target.len(), target)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Returns sets of which the first has some rows of that of `sets`.
+fn part<T: HasKernels>(sets: &Sets<T>, start: usize, rows: usize) -> Sets<T> {
+    let width = 2 * sets.axes as usize;
+    assert!((start + rows) * width <= sets.set1.len());
+    let first = sets.set1.as_ptr().wrapping_add(start * width);
+    Sets {
+        // SAFETY: some of these elements.
+        set1: unsafe { DeviceSlice::from_raw_parts(first, rows * width) },
+        rows1: rows as u32,
+        ..*sets
+    }
+}
+
+#[cfg(all(test, feature = "simulator"))]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::box_overlap::options::{Algorithm, BoxOverlap};
+    use crate::number::random;
+    use crate::{Error, Number};
+
+    const ROWS: [usize; 2] = [700, 600];
+    const CHUNK: usize = 256;
+
+    /// Returns boxes of this extent at random places in a cube, or in a square.
+    fn scattered<T: Number>(rows: usize, seed: u64, axes: usize, extent: f64) -> Array2<T> {
+        let mut bits = random(seed);
+        let mut boxes = Array2::from_elem((rows, 2 * axes), T::from_f64(0.0));
+        for mut row in boxes.rows_mut() {
+            for axis in 0..axes {
+                let place = (bits() >> 40) as f64 / (1 << 14) as f64;
+                row[axis] = T::from_f64(place);
+                row[axes + axis] = T::from_f64(place + extent);
+            }
+        }
+        boxes
+    }
+
+    fn counted<T: HasKernels>(set1: &Array2<T>, set2: &Array2<T>) -> Result<Vec<u32>> {
+        let device = Device::simulator()?;
+        let (algorithm, views) = (Algorithm::Indexed, (set1.view(), set2.view()));
+        let problem = Problem::new("test", algorithm, views.0, Some(views.1))?;
+        let mut counts = vec![u32::MAX; set1.nrows()];
+        let set2 = problem.set2.as_ref().unwrap();
+        count(&device, &problem, set2, CHUNK, &mut counts)?;
+        Ok(counts)
+    }
+
+    fn check<T: HasKernels + crate::box_overlap::Coordinate>(set1: &Array2<T>, set2: &Array2<T>) {
+        let expected = BoxOverlap::new().counts(&Device::cpu(), set1.view(), set2.view());
+        assert_eq!(counted(set1, set2).unwrap(), expected.unwrap().to_vec());
+    }
+
+    fn sets<T: Number>(axes: usize, extent: f64) -> [Array2<T>; 2] {
+        [1, 2].map(|set| scattered(ROWS[set - 1], set as u64, axes, extent))
+    }
+
+    #[test]
+    fn chunks_are_counted_as_the_whole() {
+        for (axes, extent) in [(3, 150.0), (2, 30.0)] {
+            let [set1, set2] = sets::<f32>(axes, extent);
+            check(&set1, &set2);
+        }
+        let [set1, set2] = sets::<f64>(3, 150.0);
+        check(&set1, &set2);
+        // Later chunks are far from the first, by which the tree's domain is chosen.
+        let [mut set1, set2] = sets::<i32>(2, 30.0);
+        set1.rows_mut()
+            .into_iter()
+            .skip(2 * CHUNK)
+            .for_each(|mut row| row += 1_000_000_000);
+        check(&set1, &set2);
+    }
+
+    #[test]
+    fn rows_with_many_pairs_are_counted() {
+        for giants in [
+            vec![3],
+            vec![CHUNK + 3],
+            vec![CHUNK + 3, CHUNK + 5],
+            vec![650],
+        ] {
+            let [mut set1, set2] = sets::<f32>(3, 100.0);
+            for giant in giants {
+                set1.row_mut(giant)
+                    .assign(&ndarray::arr1(&[0.0, 0.0, 0.0, 900.0, 900.0, 900.0]));
+            }
+            check(&set1, &set2);
+        }
+    }
+
+    #[test]
+    fn the_first_row_that_is_no_box_is_named() {
+        for (rows, expected) in [([300, 650], 300), ([5, 300], 5), ([650, 699], 650)] {
+            let [mut set1, set2] = sets::<f32>(3, 100.0);
+            rows.iter().for_each(|&row| set1[[row, 1]] = f32::NAN);
+            let error = counted(&set1, &set2).unwrap_err();
+            assert!(
+                matches!(error, Error::InvalidInput { index: Some(row), .. } if row == expected),
+                "{error:?}"
+            );
+        }
+    }
+}
